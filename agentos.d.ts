@@ -1,0 +1,198 @@
+/**
+ * Durable checkpoints for AgentOS graphs: pass a {@link CheckpointStore} to `compile({ checkpointStore })`.
+ *
+ * The interfaces here are the documented contract of `@framers/agentos/orchestration/checkpoint`, declared structurally, so
+ * that this package needs no AgentOS to be typed against, and the store is assignable to AgentOS' own interface.
+ */
+
+import type { Store, StoreOptions } from "./index.js";
+
+/** What a node does to the world; decides what a resume does with its recorded result. See {@link resumePlan}. */
+export type EffectClass = "pure" | "read" | "write" | "external" | "human";
+
+/** Telemetry that a run has accumulated. */
+export interface DiagnosticsView {
+  /** Tokens consumed by all `gmi` nodes. */
+  totalTokensUsed: number;
+  /** From the start of the graph to its latest completed node, in ms. */
+  totalDurationMs: number;
+  nodeTimings: Record<string, { startMs: number; endMs: number; tokensUsed: number }>;
+  discoveryResults: Record<string, { query: string; toolsFound: string[]; latencyMs: number }>;
+  guardrailResults: Record<string, { guardrailId: string; passed: boolean; action: string; latencyMs: number }>;
+  checkpointsSaved: number;
+  memoryReads: number;
+  memoryWrites: number;
+}
+
+/** The partitions of a graph's state that `fork` can patch. */
+export interface StatePartitions {
+  /** What the user gave the graph. */
+  input: unknown;
+  /** What nodes tell each other. */
+  scratch: unknown;
+  /** What the graph has produced. */
+  artifacts: unknown;
+  diagnostics: DiagnosticsView;
+}
+
+/** A whole snapshot of a run at a node's boundary. Fields beyond these are kept too. */
+export interface Checkpoint {
+  /** Unique in the store; assigned by the runtime. */
+  id: string;
+  /** The compiled graph. AgentOS makes a new one (`graph-<name>-<ms>`) at every `compile()`. */
+  graphId: string;
+  /** The run that made it. */
+  runId: string;
+  /** The node at whose boundary it was made. */
+  nodeId: string;
+  /** Milliseconds since the Unix epoch; any finite number. */
+  timestamp: number;
+  /** The state's partitions; memory is read anew on resume. */
+  state: StatePartitions;
+  /** The memory subsystem at that point; kept as given. */
+  memorySnapshot?: {
+    reads: Array<{ traceId: string; content: string; strength: number }>;
+    pendingWrites: Array<{ type: string; content: string; scope: string }>;
+  };
+  /** What every node that completed before has returned, by node id. */
+  nodeResults: Record<string, { effectClass: EffectClass; output: unknown; durationMs: number }>;
+  /** Completed nodes, in order. */
+  visitedNodes: string[];
+  /** Nodes that routing has bypassed. */
+  skippedNodes?: string[];
+  /** Edges that were emitted and whose targets had not begun. */
+  pendingEdges: string[];
+}
+
+/** A checkpoint as a listing shows it: exactly these fields. */
+export interface CheckpointMetadata {
+  id: string;
+  runId: string;
+  graphId: string;
+  nodeId: string;
+  /** Milliseconds since the Unix epoch. */
+  timestamp: number;
+  /** The serialised size of `state` alone, in bytes. */
+  stateSize: number;
+  /** Whether the checkpoint has a `memorySnapshot` that is not `undefined`. */
+  hasMemorySnapshot: boolean;
+}
+
+/** The documented store interface of AgentOS. */
+export interface ICheckpointStore {
+  save(checkpoint: Checkpoint): Promise<void>;
+  get(checkpointId: string): Promise<Checkpoint | null>;
+  load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
+  latest(runId: string): Promise<Checkpoint | null>;
+  list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]>;
+  delete(checkpointId: string): Promise<void>;
+  fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
+}
+
+/** A run that the store knows. */
+export interface RunInfo {
+  runId: string;
+  /** The graph of its newest checkpoint. */
+  graphId: string;
+  /** How many checkpoints it has. */
+  checkpoints: number;
+  /** Its newest checkpoint: `get(latest.id)` has the whole of it, `graph.resume(runId)` goes on from it. */
+  latest: CheckpointMetadata;
+}
+
+/** A page of runs. */
+export interface RunsPage {
+  /** The last to begin first. */
+  runs: RunInfo[];
+  /** Give it to the next call of `runs`; null: this was the last page. */
+  cursor: string | null;
+}
+
+/** What a runtime does with a checkpoint's nodes when it resumes. A node in none of the lists never began: run it. */
+export interface ResumePlan {
+  /** Completed: never run again, their effects are in the state. */
+  completed: string[];
+  /** Bypassed by routing: do not run. */
+  skipped: string[];
+  /** Recorded `write`, `external` and `human` results: take `nodeResults[id].output` in place of a run. */
+  replay: string[];
+  /** Recorded `pure` and `read` results: run again. */
+  reexecute: string[];
+}
+
+/**
+ * An AgentOS checkpoint store that survives crashes.
+ *
+ * - `save` takes its snapshot before it returns its promise, and the promise resolves when the checkpoint is durable.
+ * - Reads return a fresh object every time; a read sees every `save` that was called before it.
+ * - Newest means the greatest timestamp, and among equal ones the last saved, across processes.
+ *
+ * @example
+ * ```ts
+ * import { CheckpointStore } from "forkpoint";
+ *
+ * const store = new CheckpointStore("agent.db");
+ * const graph = builder.compile({ checkpointStore: store });
+ * ```
+ */
+export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
+  /**
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`.
+   *   A file is opened in the background; what is wrong with it rejects the first call.
+   * @param options as for `openStore`. Not together with an open store, which has its own.
+   * @throws TypeError for a target or an option that is not one.
+   */
+  constructor(target: string | URL | Store, options?: StoreOptions);
+
+  /**
+   * Stores the checkpoint; one with the same id is replaced.
+   * @throws ForkpointError `INVALID_ARGUMENT` if a value in it cannot be stored, naming its path: nothing was written.
+   */
+  save(checkpoint: Checkpoint): Promise<void>;
+
+  /** The checkpoint with that id, or null. */
+  get(checkpointId: string): Promise<Checkpoint | null>;
+
+  /** The newest checkpoint of the run, or of that node in the run; null if there is none. */
+  load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
+
+  /** The newest checkpoint of the run, or null. */
+  latest(runId: string): Promise<Checkpoint | null>;
+
+  /** The checkpoints of a graph, newest first; all of them unless `limit` is above 0. */
+  list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]>;
+
+  /** Removes the checkpoint. An unknown id is fine. */
+  delete(checkpointId: string): Promise<void>;
+
+  /**
+   * Starts a new run from a checkpoint and resolves to its run id; the source stays as it is. In each partition of the
+   * patch an object is merged over the source's, shallowly; anything else replaces it.
+   * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
+   */
+  fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
+
+  /** The checkpoints of a run in whatever graph, newest first; all of them unless `limit` is above 0. */
+  listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]>;
+
+  /**
+   * The runs that the store knows, the last to begin first: what to resume after a restart. Graph ids change at every
+   * `compile()`, so look for `graphIdPrefix: "graph-<name>-"`: the graph in which the run began has an id that begins so.
+   * A page has `limit` runs (100 unless said otherwise); `cursor` is the one of the page before.
+   */
+  runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage>;
+
+  /** Waits for what was called before, then closes. May be called again. A store given to the constructor stays open. */
+  close(): Promise<void>;
+
+  /** `close()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Sorts a checkpoint's nodes by what a resume does with them, by their effect classes.
+ * @throws ForkpointError `INVALID_ARGUMENT` for an effect class that is none.
+ */
+export function resumePlan(
+  checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">,
+): ResumePlan;

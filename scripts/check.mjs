@@ -1,0 +1,11 @@
+// Everything that is checked without running the product: `npm run check`.
+import { root, run, setup, tool } from "./setup.mjs";
+
+setup();
+run("cargo", ["fmt", "--check"]);
+run("cargo", ["clippy", "--locked", "--all-targets", "--", "-D", "warnings"]);
+run("cargo", ["clippy", "--locked", "--all-targets", "--no-default-features", "--", "-D", "warnings"]);
+run("cargo", ["doc", "--locked", "--no-deps", "--document-private-items"], { env: { RUSTDOCFLAGS: "-D warnings" } });
+tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);
+tool("typescript/bin/tsc", ["-p", `${root}__test__`, "--noEmit"]);
+tool("oxlint/bin/oxlint", ["--deny-warnings"]);

@@ -1,0 +1,36 @@
+//! What can hold checkpoints. A backend applies batches and answers queries; everything else is built on that.
+
+pub mod memory;
+pub mod sqlite;
+
+use crate::error::Result;
+use crate::op::Unit;
+use crate::query::{Answer, Query};
+
+/// A place to keep checkpoints. `tests/backend_contract.rs` is this contract, run over every implementation.
+///
+/// - A backend is used by one thread at a time and never calls back.
+/// - Several backends, in one process or many, may stand on one database: order and atomicity hold across them.
+/// - Ids and names are data: compared byte by byte, never part of a pattern, a path or a statement.
+pub trait Backend: Send {
+    /// Applies the units, in order.
+    ///
+    /// - Returns one result per unit, in their order. When it returns, every `Ok` is as durable as the store promises.
+    /// - A unit happens whole or not at all; the failure of one leaves the others alone.
+    /// - Each put gets a place in the store's save order greater than all before it, in whichever process.
+    /// - A unit whose result is an error is absent, unless the error's outcome is unknown.
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<()>>;
+
+    /// Answers a query.
+    ///
+    /// - Sees every unit that some backend on this database has returned `Ok` for, and never half of a unit.
+    /// - Returns stored bytes exactly, or `CORRUPT`.
+    /// - Something that is not there is `None` or empty, never an error.
+    /// - A lookup by an empty label or group finds nothing: empty means that there is none.
+    fn answer(&mut self, query: &Query) -> Result<Answer>;
+
+    /// What the user should hear about this place once it is open, if anything.
+    fn notice(&self) -> Option<&str> {
+        None
+    }
+}

@@ -1,0 +1,175 @@
+//! Queries as statements. Ids are bound, never spliced; each statement walks one index, newest first.
+
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+
+use super::error::from_sqlite;
+use crate::codec::{envelope, frame};
+use crate::error::Result;
+use crate::query::{Answer, Of, Query};
+use crate::record::{Checkpoint, Header, Lineage, Rank, Space};
+
+/// What [`header`] reads, in its order; a query may select more behind it.
+macro_rules! header_columns {
+    () => {
+        "space, name, id, parent, checkpoint.grp, label, rank, meta"
+    };
+}
+
+pub(super) fn answer(connection: &Connection, query: &Query) -> Result<Answer> {
+    match query {
+        Query::Get { space, id } => get(connection, *space, id).map(Answer::Checkpoint),
+        Query::Newest { space, lineage, label } => {
+            newest(connection, *space, lineage, label.as_deref()).map(Answer::Checkpoint)
+        }
+        Query::List { space, of, limit } => {
+            list(connection, *space, of, *limit).map(Answer::Headers).map_err(from_sqlite)
+        }
+        Query::Lineages { space, group_prefix, before, limit } => {
+            lineages(connection, *space, group_prefix, *before, *limit).map(Answer::Lineages).map_err(from_sqlite)
+        }
+    }
+}
+
+// CROSS JOIN keeps the order of the tables: SQLite must not begin with the lineages.
+
+fn get(connection: &Connection, space: Space, id: &str) -> Result<Option<Box<Checkpoint>>> {
+    let sql = concat!(
+        "SELECT ",
+        header_columns!(),
+        ", body FROM checkpoint CROSS JOIN lineage USING (lin) CROSS JOIN payload USING (seq)
+         WHERE id = ? AND space = ?"
+    );
+    one(connection, sql, params![id, space.0])
+}
+
+fn newest(
+    connection: &Connection,
+    space: Space,
+    lineage: &str,
+    label: Option<&str>,
+) -> Result<Option<Box<Checkpoint>>> {
+    match label {
+        None => {
+            let sql = concat!(
+                "SELECT ",
+                header_columns!(),
+                ", body FROM lineage CROSS JOIN checkpoint USING (lin) CROSS JOIN payload USING (seq)
+                 WHERE space = ? AND name = ? ORDER BY rank DESC, seq DESC LIMIT 1"
+            );
+            one(connection, sql, params![space.0, lineage])
+        }
+        Some(label) => {
+            // Not empty: the index leaves out what has no label, and so must the question.
+            let sql = concat!(
+                "SELECT ",
+                header_columns!(),
+                ", body FROM lineage CROSS JOIN checkpoint USING (lin) CROSS JOIN payload USING (seq)
+                 WHERE space = ? AND name = ? AND label = ? AND label <> '' ORDER BY rank DESC, seq DESC LIMIT 1"
+            );
+            one(connection, sql, params![space.0, lineage, label])
+        }
+    }
+}
+
+fn one(connection: &Connection, sql: &str, params: impl Params) -> Result<Option<Box<Checkpoint>>> {
+    let found = connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| {
+            statement.query_row(params, |row| Ok((header(row)?, row.get::<_, Vec<u8>>(8)?))).optional()
+        })
+        .map_err(from_sqlite)?;
+    let Some((header, body)) = found else { return Ok(None) };
+    let payload = envelope::open(&body)
+        .and_then(|raw| frame::split(&raw.into()))
+        .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
+    Ok(Some(Box::new(Checkpoint { header, payload })))
+}
+
+fn list(connection: &Connection, space: Space, of: &Of, limit: Option<usize>) -> rusqlite::Result<Vec<Header>> {
+    // A negative LIMIT is none.
+    let limit = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    match of {
+        Of::Lineage(lineage) => {
+            let sql = concat!(
+                "SELECT ",
+                header_columns!(),
+                " FROM lineage CROSS JOIN checkpoint USING (lin)
+                 WHERE space = ? AND name = ? ORDER BY rank DESC, seq DESC LIMIT ?"
+            );
+            headers(connection, sql, params![space.0, lineage, limit])
+        }
+        Of::Group(group) => {
+            let sql = concat!(
+                "SELECT ",
+                header_columns!(),
+                " FROM checkpoint CROSS JOIN lineage USING (lin)
+                 WHERE checkpoint.grp = ? AND checkpoint.grp <> '' AND space = ?
+                 ORDER BY rank DESC, seq DESC LIMIT ?"
+            );
+            headers(connection, sql, params![group, space.0, limit])
+        }
+        Of::LineageInGroup { lineage, group } => {
+            let sql = concat!(
+                "SELECT ",
+                header_columns!(),
+                " FROM lineage CROSS JOIN checkpoint USING (lin)
+                 WHERE space = ? AND name = ? AND checkpoint.grp = ? ORDER BY rank DESC, seq DESC LIMIT ?"
+            );
+            headers(connection, sql, params![space.0, lineage, group, limit])
+        }
+    }
+}
+
+fn headers(connection: &Connection, sql: &str, params: impl Params) -> rusqlite::Result<Vec<Header>> {
+    connection.prepare_cached(sql)?.query_map(params, header)?.collect()
+}
+
+fn lineages(
+    connection: &Connection,
+    space: Space,
+    group_prefix: &str,
+    before: Option<i64>,
+    limit: usize,
+) -> rusqlite::Result<Vec<Lineage>> {
+    // One snapshot for the walk and the look-ups in it.
+    let snapshot = connection.unchecked_transaction()?;
+    let mut walk =
+        snapshot.prepare_cached("SELECT lin, grp FROM lineage WHERE lin < ? AND space = ? ORDER BY lin DESC")?;
+    let mut newest = snapshot.prepare_cached(concat!(
+        "SELECT ",
+        header_columns!(),
+        " FROM lineage CROSS JOIN checkpoint USING (lin)
+         WHERE lin = ? ORDER BY rank DESC, seq DESC LIMIT 1"
+    ))?;
+    let mut count = snapshot.prepare_cached("SELECT count(*) FROM checkpoint WHERE lin = ?")?;
+    let mut rows = walk.query(params![before.unwrap_or(i64::MAX), space.0])?;
+    let mut found = Vec::new();
+    while found.len() < limit
+        && let Some(row) = rows.next()?
+    {
+        // Here and not in SQL, where a prefix is a pattern or a function that stops at NUL.
+        if !row.get_ref(1)?.as_bytes()?.starts_with(group_prefix.as_bytes()) {
+            continue;
+        }
+        let position: i64 = row.get(0)?;
+        found.push(Lineage {
+            position,
+            checkpoints: u64::try_from(count.query_row([position], |row| row.get::<_, i64>(0))?).unwrap_or(0),
+            newest: newest.query_row([position], header)?,
+        });
+    }
+    Ok(found)
+}
+
+fn header(row: &Row<'_>) -> rusqlite::Result<Header> {
+    Ok(Header {
+        space: Space(row.get(0)?),
+        lineage: row.get(1)?,
+        id: row.get(2)?,
+        parent: row.get(3)?,
+        group: row.get(4)?,
+        label: row.get(5)?,
+        rank: Rank(row.get(6)?),
+        meta: row.get(7)?,
+    })
+}

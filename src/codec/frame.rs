@@ -1,0 +1,99 @@
+//! A payload's parts as one byte string:
+//!
+//! ```text
+//! count { name length, name, tag length, tag, byte length } * count { bytes } * count      (lengths: LEB128)
+//! ```
+
+use bytes::Bytes;
+
+use super::varint;
+use crate::error::{Code, Error, Result};
+use crate::record::{Part, Payload};
+
+/// One byte string that holds the parts.
+pub fn join(payload: &Payload) -> Vec<u8> {
+    let names: usize = payload.parts.iter().map(|part| part.name.len() + part.tag.len() + 20).sum();
+    let mut out = Vec::with_capacity(10 + names + payload.len());
+    varint::write(&mut out, payload.parts.len() as u64);
+    for part in &payload.parts {
+        for text in [&part.name, &part.tag] {
+            varint::write(&mut out, text.len() as u64);
+            out.extend_from_slice(text.as_bytes());
+        }
+        varint::write(&mut out, part.bytes.len() as u64);
+    }
+    for part in &payload.parts {
+        out.extend_from_slice(&part.bytes);
+    }
+    out
+}
+
+/// The parts that [`join`] made one of; their bytes are slices of `frame`, not copies.
+pub fn split(frame: &Bytes) -> Result<Payload> {
+    parse(frame).ok_or_else(|| Error::new(Code::Corrupt, "the payload's parts cannot be told apart"))
+}
+
+fn parse(frame: &Bytes) -> Option<Payload> {
+    let mut rest: &[u8] = frame;
+    let count = varint::read(&mut rest)?;
+    // A part takes three bytes at least, so a count beyond that is no reason to reserve memory.
+    let mut heads = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 3));
+    for _ in 0..count {
+        let name = text(&mut rest)?;
+        let tag = text(&mut rest)?;
+        heads.push((name, tag, varint::read(&mut rest)?));
+    }
+    let mut parts = Vec::with_capacity(heads.len());
+    for (name, tag, length) in heads {
+        parts.push(Part { name, tag, bytes: frame.slice_ref(varint::take(&mut rest, length)?) });
+    }
+    rest.is_empty().then_some(Payload { parts })
+}
+
+fn text(input: &mut &[u8]) -> Option<String> {
+    let length = varint::read(input)?;
+    let bytes = varint::take(input, length)?;
+    Some(std::str::from_utf8(bytes).ok()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn payloads() -> impl Strategy<Value = Payload> {
+        let part = (".{0,8}", "[a-z]{0,4}", prop::collection::vec(any::<u8>(), 0..300))
+            .prop_map(|(name, tag, bytes)| Part { name, tag, bytes: bytes.into() });
+        prop::collection::vec(part, 0..6).prop_map(|parts| Payload { parts })
+    }
+
+    proptest! {
+        #[test]
+        fn parts_come_back(payload in payloads()) {
+            prop_assert_eq!(split(&join(&payload).into()).unwrap(), payload);
+        }
+
+        #[test]
+        fn any_bytes_are_an_error_or_parts(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let bytes = Bytes::from(bytes);
+            if let Ok(payload) = split(&bytes) {
+                prop_assert_eq!(split(&join(&payload).into()).unwrap(), payload);
+            }
+        }
+
+        #[test]
+        fn a_cut_is_an_error(payload in payloads(), cut in any::<prop::sample::Index>()) {
+            let whole = join(&payload);
+            let cut = cut.index(whole.len());
+            prop_assert!(split(&Bytes::copy_from_slice(&whole[..cut])).is_err());
+        }
+    }
+
+    #[test]
+    fn a_huge_count_reserves_nothing() {
+        let mut bytes = Vec::new();
+        varint::write(&mut bytes, u64::MAX);
+        assert!(split(&bytes.into()).is_err());
+    }
+}

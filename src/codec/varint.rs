@@ -1,0 +1,53 @@
+//! Unsigned LEB128, the one integer coding of the stored formats.
+
+/// Appends the number.
+pub(super) fn write(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value.to_le_bytes()[0] | 0x80);
+        value >>= 7;
+    }
+    out.push(value.to_le_bytes()[0]);
+}
+
+/// Takes a number off the front; `None` if it is cut off or does not fit 64 bits.
+pub(super) fn read(input: &mut &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = input.split_first()?;
+        *input = rest;
+        let bits = u64::from(byte & 0x7f);
+        if shift == 63 && bits > 1 {
+            return None;
+        }
+        value |= bits << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// Takes that many bytes off the front.
+pub(super) fn take<'a>(input: &mut &'a [u8], count: u64) -> Option<&'a [u8]> {
+    let (taken, rest) = input.split_at_checked(usize::try_from(count).ok()?)?;
+    *input = rest;
+    Some(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back() {
+        for value in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
+            let mut out = Vec::new();
+            write(&mut out, value);
+            let mut input = out.as_slice();
+            assert_eq!(read(&mut input), Some(value));
+            assert!(input.is_empty());
+            assert_eq!(read(&mut &out[..out.len() - 1]), None, "cut off");
+        }
+        assert_eq!(read(&mut [0xff; 10].as_slice()), None, "over 64 bits");
+    }
+}

@@ -1,0 +1,226 @@
+//! `AgentOS`' `ICheckpointStore` (`@framers/agentos/orchestration/checkpoint`): a lineage is a run, a group is a graph, a
+//! label is a node, and a checkpoint's place in its run is its timestamp, then the save order.
+//!
+//! The payload has two parts: [`STATE`] and [`REST`]. The rest is the whole checkpoint with its ids and its state left
+//! out, so that a fork shares every byte with its source.
+
+use super::check_id;
+use crate::error::{Code, Error, Result};
+use crate::op::{Op, Unit};
+use crate::query::{Of, Query};
+use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+
+/// Whose ids these are.
+pub const SPACE: Space = Space(1);
+/// The part that holds `checkpoint.state`.
+pub const STATE: &str = "state";
+/// The part that holds everything else.
+pub const REST: &str = "rest";
+
+/// What a listing shows of a checkpoint: the contract's `CheckpointMetadata`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metadata {
+    /// `id`.
+    pub id: String,
+    /// `runId`.
+    pub run_id: String,
+    /// `graphId`.
+    pub graph_id: String,
+    /// `nodeId`.
+    pub node_id: String,
+    /// `timestamp`, in ms since the Unix epoch; any finite number.
+    pub timestamp: f64,
+    /// The serialised size of `state` alone, in bytes.
+    pub state_size: u64,
+    /// Whether `memorySnapshot` is there and not `undefined`.
+    pub has_memory_snapshot: bool,
+}
+
+/// A checkpoint to save.
+#[derive(Clone, Debug)]
+pub struct Save {
+    /// Its ids; `state_size` is ignored, the payload says it.
+    pub metadata: Metadata,
+    /// The checkpoint that it was forked from.
+    pub parent: Option<String>,
+    /// `state`, serialised.
+    pub state: Part,
+    /// The rest, serialised.
+    pub rest: Part,
+}
+
+/// `save`: stores the checkpoint, replacing the one with its id.
+pub fn save(save: Save) -> Result<Unit> {
+    let Save { metadata, parent, state, rest } = save;
+    for (what, id) in [
+        ("checkpoint.id", &metadata.id),
+        ("checkpoint.runId", &metadata.run_id),
+        ("checkpoint.graphId", &metadata.graph_id),
+        ("checkpoint.nodeId", &metadata.node_id),
+    ] {
+        check_id(what, id)?;
+    }
+    if !metadata.timestamp.is_finite() {
+        return Err(Error::invalid("checkpoint.timestamp is not finite: give milliseconds since the epoch"));
+    }
+    let state_size = state.bytes.len() as u64;
+    let header = Header {
+        space: SPACE,
+        lineage: metadata.run_id,
+        id: metadata.id,
+        parent,
+        group: metadata.graph_id,
+        label: metadata.node_id,
+        rank: Rank::from_f64(metadata.timestamp),
+        meta: meta::encode(metadata.timestamp, state_size, metadata.has_memory_snapshot),
+    };
+    let payload = Payload { parts: vec![state, rest] };
+    Ok(vec![Op::Put(Box::new(Checkpoint { header, payload }))])
+}
+
+/// `delete`.
+pub fn delete(checkpoint_id: String) -> Unit {
+    vec![Op::Remove { space: SPACE, id: checkpoint_id }]
+}
+
+/// `get`.
+pub fn get(checkpoint_id: String) -> Query {
+    Query::Get { space: SPACE, id: checkpoint_id }
+}
+
+/// `load`, and without a node `latest`.
+pub fn load(run_id: String, node_id: Option<String>) -> Query {
+    Query::Newest { space: SPACE, lineage: run_id, label: node_id }
+}
+
+/// `list`, and `listByRun` without a graph.
+pub fn list(of: Of, limit: Option<usize>) -> Query {
+    Query::List { space: SPACE, of, limit }
+}
+
+/// `runs`.
+pub fn runs(graph_id_prefix: String, before: Option<i64>, limit: usize) -> Query {
+    Query::Lineages { space: SPACE, group_prefix: graph_id_prefix, before, limit }
+}
+
+/// What a listing shows of that header.
+pub fn metadata(header: Header) -> Result<Metadata> {
+    let Some((timestamp, state_size, has_memory_snapshot)) = meta::decode(&header.meta) else {
+        return Err(Error::new(Code::Corrupt, format!("checkpoint {:?}: its metadata is damaged", header.id)));
+    };
+    Ok(Metadata {
+        id: header.id,
+        run_id: header.lineage,
+        graph_id: header.group,
+        node_id: header.label,
+        timestamp,
+        state_size,
+        has_memory_snapshot,
+    })
+}
+
+/// What [`Header::meta`] holds: the timestamp (8 bytes), the state's size (8 bytes), flags (1 byte); little endian.
+mod meta {
+    const MEMORY_SNAPSHOT: u8 = 1;
+
+    pub(super) fn encode(timestamp: f64, state_size: u64, has_memory_snapshot: bool) -> Vec<u8> {
+        let mut out = Vec::with_capacity(17);
+        out.extend_from_slice(&timestamp.to_le_bytes());
+        out.extend_from_slice(&state_size.to_le_bytes());
+        out.push(if has_memory_snapshot { MEMORY_SNAPSHOT } else { 0 });
+        out
+    }
+
+    pub(super) fn decode(meta: &[u8]) -> Option<(f64, u64, bool)> {
+        let (timestamp, rest) = meta.split_first_chunk()?;
+        let (state_size, flags) = rest.split_first_chunk()?;
+        let &[flags] = flags else { return None };
+        Some((f64::from_le_bytes(*timestamp), u64::from_le_bytes(*state_size), flags & MEMORY_SNAPSHOT != 0))
+    }
+}
+
+/// What a runtime does with the nodes of a checkpoint when it resumes. Every list is in the checkpoint's own order; a node
+/// that is in none of them never began and simply runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResumePlan {
+    /// Completed: they never run again, and what they did is in the state.
+    pub completed: Vec<String>,
+    /// Bypassed by a routing decision: they do not run.
+    pub skipped: Vec<String>,
+    /// Recorded with an effect that must not happen twice: their recorded output stands in for a run.
+    pub replay: Vec<String>,
+    /// Recorded without such an effect: they run again.
+    pub reexecute: Vec<String>,
+}
+
+/// Sorts the nodes of a checkpoint. `recorded` is `nodeResults` as (node, effect class), `visited` and `skipped` are
+/// `visitedNodes` and `skippedNodes`. A node that is several of these is the first of: completed, skipped, recorded.
+pub fn resume_plan(recorded: Vec<(String, String)>, visited: Vec<String>, skipped: Vec<String>) -> Result<ResumePlan> {
+    let mut seen = std::collections::HashSet::new();
+    let mut plan = ResumePlan::default();
+    // Every class is checked, also where it decides nothing: a wrong one is a wrong one.
+    for (node, class) in &recorded {
+        effect(node, class)?;
+    }
+    plan.completed.extend(visited.into_iter().filter(|node| seen.insert(node.clone())));
+    plan.skipped.extend(skipped.into_iter().filter(|node| seen.insert(node.clone())));
+    for (node, class) in recorded {
+        if seen.insert(node.clone()) {
+            match effect(&node, &class)? {
+                Effect::Once => plan.replay.push(node),
+                Effect::Repeatable => plan.reexecute.push(node),
+            }
+        }
+    }
+    Ok(plan)
+}
+
+enum Effect {
+    Once,
+    Repeatable,
+}
+
+fn effect(node: &str, class: &str) -> Result<Effect> {
+    match class {
+        "write" | "external" | "human" => Ok(Effect::Once),
+        "pure" | "read" => Ok(Effect::Repeatable),
+        other => Err(Error::invalid(format!(
+            "nodeResults[{node:?}].effectClass is {other:?}: it must be \"pure\", \"read\", \"write\", \"external\" or \
+             \"human\""
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
+        texts.map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn recorded_effects_are_replayed_once_and_the_others_run_again() {
+        let recorded = ["pure", "read", "write", "external", "human"].map(|class| (class.to_owned(), class.to_owned()));
+        let plan = resume_plan(recorded.to_vec(), strings(["start", "start"]), strings(["start", "other"])).unwrap();
+        assert_eq!(
+            plan,
+            ResumePlan {
+                completed: strings(["start"]),
+                skipped: strings(["other"]),
+                replay: strings(["write", "external", "human"]),
+                reexecute: strings(["pure", "read"]),
+            }
+        );
+        let plan = resume_plan(recorded.to_vec(), strings(["write"]), strings(["human"])).unwrap();
+        assert_eq!((plan.replay, plan.reexecute), (strings(["external"]), strings(["pure", "read"])));
+    }
+
+    #[test]
+    fn an_unknown_effect_is_refused_and_not_guessed() {
+        let recorded = vec![("node".to_owned(), "Write".to_owned())];
+        let error = resume_plan(recorded, strings(["node"]), Vec::new()).unwrap_err();
+        assert_eq!(error.code(), Code::InvalidArgument);
+        assert!(error.message().contains("\"node\""), "{error}");
+    }
+}

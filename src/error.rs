@@ -1,0 +1,136 @@
+//! The one error type. Its codes are few and each says what the caller should do; the story is in the message.
+
+use std::fmt;
+
+/// The engine's result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What the caller should do about an [`Error`]. The names are public API: `ForkpointError.code` in JavaScript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Code {
+    /// The thing that was named does not exist: check the id.
+    NotFound,
+    /// The call itself is wrong: change the arguments.
+    InvalidArgument,
+    /// The store was closed: open another.
+    Closed,
+    /// Stored bytes are damaged: restore a backup. Wrong bytes are never returned instead.
+    Corrupt,
+    /// Somebody else was first: read again and decide anew.
+    Conflict,
+    /// Another process held the database for longer than the busy timeout: try again.
+    Busy,
+    /// No room is left on the device: make some.
+    Full,
+    /// The storage cannot be reached or failed: the message says why.
+    Unavailable,
+    /// This build or file does not do that: the message says what does.
+    Unsupported,
+}
+
+impl Code {
+    /// Every code, for the tests that hold the public lists against this one.
+    pub const ALL: [Code; 9] = [
+        Code::NotFound,
+        Code::InvalidArgument,
+        Code::Closed,
+        Code::Corrupt,
+        Code::Conflict,
+        Code::Busy,
+        Code::Full,
+        Code::Unavailable,
+        Code::Unsupported,
+    ];
+
+    /// The public name, as JavaScript sees it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Code::NotFound => "NOT_FOUND",
+            Code::InvalidArgument => "INVALID_ARGUMENT",
+            Code::Closed => "CLOSED",
+            Code::Corrupt => "CORRUPT",
+            Code::Conflict => "CONFLICT",
+            Code::Busy => "BUSY",
+            Code::Full => "FULL",
+            Code::Unavailable => "UNAVAILABLE",
+            Code::Unsupported => "UNSUPPORTED",
+        }
+    }
+}
+
+/// What went wrong, to which id, and what to do about it. Messages never quote stored state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    code: Code,
+    message: String,
+    retryable: bool,
+    outcome_unknown: bool,
+}
+
+impl Error {
+    /// An error whose retryability follows from its code.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        let retryable = matches!(code, Code::Busy | Code::Unavailable);
+        Self { code, message: message.into(), retryable, outcome_unknown: false }
+    }
+
+    /// The call itself is wrong.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(Code::InvalidArgument, message)
+    }
+
+    /// The store was closed.
+    pub fn closed() -> Self {
+        Self::new(Code::Closed, "the store is closed: open a new one to go on")
+    }
+
+    /// The store's own thread panicked: a bug of ours, after which nothing more is written through this handle.
+    pub fn poisoned() -> Self {
+        let message = "the store's thread panicked and the store accepts nothing more: close it and open it again; \
+                       everything acknowledged before is on disk";
+        Self { retryable: false, ..Self::new(Code::Unavailable, message) }
+    }
+
+    /// Says that the write may or may not be on disk (D4): the same id may be saved again.
+    #[must_use]
+    pub fn with_outcome_unknown(mut self) -> Self {
+        self.outcome_unknown = true;
+        self
+    }
+
+    /// Says where it happened, before the message.
+    #[must_use]
+    pub fn context(mut self, what: &str) -> Self {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+
+    /// What the caller should do.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// What happened, in words.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Whether the same call may succeed later, unchanged.
+    pub fn retryable(&self) -> bool {
+        self.retryable
+    }
+
+    /// Whether a failed write may be on disk all the same (D4).
+    pub fn outcome_unknown(&self) -> bool {
+        self.outcome_unknown
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code.name(), self.message)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,265 @@
+//! A thread with a queue in front of it: tasks are taken in the order in which they came, all that wait at once.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use crate::error::{Code, Error, Result};
+
+/// Who waits for a task's outcome. Answers exactly once: a reply that is dropped unanswered, because the thread panicked,
+/// says so.
+pub struct Reply<T>(Option<Box<dyn FnOnce(Result<T>) + Send>>);
+
+impl<T> Reply<T> {
+    /// A reply that calls `answer`, on whichever thread it is sent from.
+    pub fn new(answer: impl FnOnce(Result<T>) + Send + 'static) -> Self {
+        Self(Some(Box::new(answer)))
+    }
+
+    /// Answers.
+    pub fn send(mut self, outcome: Result<T>) {
+        if let Some(answer) = self.0.take() {
+            answer(outcome);
+        }
+    }
+}
+
+impl<T> Drop for Reply<T> {
+    fn drop(&mut self) {
+        if let Some(answer) = self.0.take() {
+            answer(Err(Error::poisoned().with_outcome_unknown()));
+        }
+    }
+}
+
+/// The queue and its thread. Dropping it lets the thread finish what is queued and end.
+pub(crate) struct Lane<T> {
+    shared: Arc<Shared<T>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    capacity: usize,
+}
+
+struct Shared<T> {
+    state: Mutex<State<T>>,
+    /// Signalled when a task arrives or the lane ends.
+    arrived: Condvar,
+    /// Signalled when the queue was taken, when the work is done, or the lane ends.
+    moved: Condvar,
+}
+
+struct State<T> {
+    tasks: Vec<T>,
+    weight: usize,
+    /// Whether the thread has tasks in hand.
+    working: bool,
+    /// Why nothing more is accepted, once that is so.
+    ended: Option<Error>,
+}
+
+impl<T> Shared<T> {
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        // Nothing that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(signal: &Condvar, state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
+        signal.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, why: Error) {
+        let mut state = self.state();
+        state.ended.get_or_insert(why);
+        drop(state);
+        self.arrived.notify_all();
+        self.moved.notify_all();
+    }
+
+    /// The next tasks; `None` when the lane has ended and nothing is left.
+    fn take(&self) -> Option<Vec<T>> {
+        let mut state = self.state();
+        state.working = false;
+        self.moved.notify_all();
+        while state.tasks.is_empty() {
+            if state.ended.is_some() {
+                return None;
+            }
+            state = Self::wait(&self.arrived, state);
+        }
+        state.working = true;
+        state.weight = 0;
+        self.moved.notify_all();
+        Some(std::mem::take(&mut state.tasks))
+    }
+}
+
+impl<T: Send + 'static> Lane<T> {
+    /// Starts the thread. `capacity` is how much the queue may weigh before callers wait; `work` gets every batch, and is
+    /// dropped on the thread when it ends.
+    pub(crate) fn start(name: &str, capacity: usize, mut work: impl FnMut(Vec<T>) + Send + 'static) -> Result<Self> {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State { tasks: Vec::new(), weight: 0, working: false, ended: None }),
+            arrived: Condvar::new(),
+            moved: Condvar::new(),
+        });
+        let seen = Arc::clone(&shared);
+        let run = move || {
+            while let Some(batch) = seen.take() {
+                if catch_unwind(AssertUnwindSafe(|| work(batch))).is_err() {
+                    seen.end(Error::poisoned());
+                    // Whoever waits in the queue hears of it through the dropped replies.
+                    let waiting = std::mem::take(&mut seen.state().tasks);
+                    drop(waiting);
+                }
+            }
+        };
+        let thread = Builder::new()
+            .name(name.to_owned())
+            .spawn(run)
+            .map_err(|error| Error::new(Code::Unavailable, format!("the store's thread cannot be started: {error}")))?;
+        Ok(Self { shared, thread: Mutex::new(Some(thread)), capacity })
+    }
+
+    /// Queues a task. While the queue is full the caller waits, so that memory does not grow: a disk that is slower than
+    /// its callers slows them down. An ended lane gives the task back.
+    pub(crate) fn push(&self, task: T, weight: usize) -> std::result::Result<(), (T, Error)> {
+        let mut state = self.shared.state();
+        while state.ended.is_none() && !state.tasks.is_empty() && state.weight + weight > self.capacity {
+            state = Shared::wait(&self.shared.moved, state);
+        }
+        if let Some(error) = &state.ended {
+            let error = error.clone();
+            return Err((task, error));
+        }
+        state.weight += weight;
+        state.tasks.push(task);
+        drop(state);
+        self.shared.arrived.notify_one();
+        Ok(())
+    }
+
+    /// Whether nothing is queued or in hand.
+    pub(crate) fn idle(&self) -> bool {
+        let state = self.shared.state();
+        state.tasks.is_empty() && !state.working
+    }
+
+    /// Waits until everything queued so far is done.
+    pub(crate) fn drain(&self) {
+        let mut state = self.shared.state();
+        while !state.tasks.is_empty() || state.working {
+            state = Shared::wait(&self.shared.moved, state);
+        }
+    }
+
+    /// Accepts nothing more; what is queued is still done.
+    pub(crate) fn close(&self) {
+        self.shared.end(Error::closed());
+    }
+
+    /// Closes, and waits until the thread is gone.
+    pub(crate) fn join(&self) {
+        self.close();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // It catches its panics, so there is nothing to hear from it.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<T> Drop for Lane<T> {
+    fn drop(&mut self) {
+        self.shared.end(Error::closed());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn tasks_wait_in_order_and_are_taken_together() {
+        let (seen, batches) = mpsc::channel();
+        let (go, gate) = mpsc::channel::<()>();
+        let lane = Lane::start("test", 1000, move |batch: Vec<u32>| {
+            gate.recv().unwrap();
+            seen.send(batch).unwrap();
+        })
+        .unwrap();
+        lane.push(0, 1).unwrap();
+        while !lane.shared.state().working {
+            std::thread::yield_now();
+        }
+        (1..5).for_each(|task| lane.push(task, 1).unwrap());
+        go.send(()).unwrap();
+        go.send(()).unwrap();
+        lane.join();
+        assert_eq!(batches.iter().collect::<Vec<_>>(), [vec![0], vec![1, 2, 3, 4]]);
+        assert_eq!(lane.push(5, 1).unwrap_err().1.code(), Code::Closed);
+    }
+
+    #[test]
+    fn a_full_queue_makes_callers_wait_and_loses_nothing() {
+        let (go, gate) = mpsc::channel::<()>();
+        let (seen, done) = mpsc::channel();
+        let lane = Arc::new(
+            Lane::start("test", 10, move |batch: Vec<u32>| {
+                gate.recv().unwrap();
+                for task in batch {
+                    seen.send(task).unwrap();
+                }
+            })
+            .unwrap(),
+        );
+        lane.push(0, 1).unwrap();
+        while !lane.shared.state().working {
+            std::thread::yield_now();
+        }
+        // Heavier than the queue, but alone in it: accepted.
+        lane.push(1, 50).unwrap();
+        let waiting = Arc::clone(&lane);
+        let (entered, returned) = mpsc::channel();
+        let caller = std::thread::spawn(move || {
+            waiting.push(2, 1).unwrap();
+            entered.send(()).unwrap();
+        });
+        assert!(returned.recv_timeout(Duration::from_millis(50)).is_err(), "the queue is full");
+        (0..3).for_each(|_| go.send(()).unwrap());
+        returned.recv().unwrap();
+        caller.join().unwrap();
+        lane.drain();
+        assert!(lane.idle());
+        assert_eq!(done.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_panic_answers_everyone_who_waits() {
+        let (go, gate) = mpsc::channel::<()>();
+        let lane = Lane::start("test", 10, move |_: Vec<Reply<()>>| {
+            gate.recv().unwrap();
+            panic!("as the test wants");
+        })
+        .unwrap();
+        let (sent, answers) = mpsc::channel();
+        let reply = || {
+            let sent = sent.clone();
+            Reply::new(move |outcome: Result<()>| sent.send(outcome).unwrap())
+        };
+        assert!(lane.push(reply(), 1).is_ok());
+        while !lane.shared.state().working {
+            std::thread::yield_now();
+        }
+        assert!(lane.push(reply(), 1).is_ok());
+        go.send(()).unwrap();
+        for _ in 0..2 {
+            let error = answers.recv().unwrap().unwrap_err();
+            assert_eq!((error.code(), error.retryable(), error.outcome_unknown()), (Code::Unavailable, false, true));
+        }
+        lane.drain();
+        let (_, error) = lane.push(reply(), 1).err().unwrap();
+        assert_eq!(error, Error::poisoned());
+    }
+}

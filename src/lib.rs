@@ -1,0 +1,27 @@
+//! Durable checkpoints and time travel: the engine behind the `forkpoint` package.
+//!
+//! # Layout
+//!
+//! One direction; each floor uses only floors below it. `node` (behind the feature of that name) is the only one that knows
+//! Node.js; `contract` puts a framework's semantics into ops and queries; `store` is the engine's front door; `writer` and
+//! `reader` are its two threads, both a `lane`; a `backend` applies batches and answers queries; `codec` turns payloads into
+//! bytes; `op`, `query`, `record` and `error` are the words that all of them speak.
+
+pub mod backend;
+pub mod codec;
+pub mod contract;
+pub mod error;
+mod lane;
+// Under `cfg(test)` napi registers nothing, so everything in there looks unused.
+#[cfg(feature = "node")]
+#[cfg_attr(test, allow(dead_code))]
+mod node;
+pub mod op;
+pub mod query;
+mod reader;
+pub mod record;
+pub mod store;
+pub mod target;
+mod writer;
+
+pub use lane::Reply;

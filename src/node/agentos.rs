@@ -1,0 +1,146 @@
+//! The `AgentOS` contract's calls.
+
+use bytes::Bytes;
+use napi::bindgen_prelude::Either5;
+use napi_derive::napi;
+
+use super::store::{NativeStore, nothing, thrown};
+use super::values::{self, Settled};
+use crate::contract::agentos::{self, Metadata, REST, STATE, Save};
+use crate::error::Result;
+use crate::query::{Answer, Of, Query};
+use crate::record::Part;
+
+/// The fields of a checkpoint that the store keeps by themselves.
+#[napi(object, object_to_js = false)]
+pub struct SaveFields {
+    pub id: String,
+    pub run_id: String,
+    pub graph_id: String,
+    pub node_id: String,
+    pub timestamp: f64,
+    pub has_memory_snapshot: bool,
+    pub parent: Option<String>,
+}
+
+#[napi]
+impl NativeStore {
+    #[napi]
+    pub fn agentos_save(
+        &self,
+        ticket: u32,
+        fields: SaveFields,
+        tag: String,
+        state: &[u8],
+        rest: &[u8],
+    ) -> Option<Settled> {
+        let part =
+            |name: &str, bytes| Part { name: name.to_owned(), tag: tag.clone(), bytes: Bytes::copy_from_slice(bytes) };
+        let unit = agentos::save(Save {
+            metadata: Metadata {
+                id: fields.id,
+                run_id: fields.run_id,
+                graph_id: fields.graph_id,
+                node_id: fields.node_id,
+                timestamp: fields.timestamp,
+                state_size: 0,
+                has_memory_snapshot: fields.has_memory_snapshot,
+            },
+            parent: fields.parent,
+            state: part(STATE, state),
+            rest: part(REST, rest),
+        });
+        self.submit(ticket, nothing, |store, reply| match unit {
+            Ok(unit) => store.apply(unit, reply),
+            Err(error) => reply.send(Err(error)),
+        })
+    }
+
+    #[napi]
+    pub fn agentos_delete(&self, ticket: u32, checkpoint_id: String) -> Option<Settled> {
+        self.submit(ticket, nothing, |store, reply| store.apply(agentos::delete(checkpoint_id), reply))
+    }
+
+    #[napi]
+    pub fn agentos_get(&self, ticket: u32, checkpoint_id: String) -> Option<Settled> {
+        self.one(ticket, agentos::get(checkpoint_id))
+    }
+
+    #[napi]
+    pub fn agentos_load(&self, ticket: u32, run_id: String, node_id: Option<String>) -> Option<Settled> {
+        self.one(ticket, agentos::load(run_id, node_id))
+    }
+
+    /// Either id may be missing, but not both. A limit of null is none.
+    #[napi]
+    pub fn agentos_list(
+        &self,
+        ticket: u32,
+        graph_id: Option<String>,
+        run_id: Option<String>,
+        limit: Option<u32>,
+    ) -> Option<Settled> {
+        let of = match (graph_id, run_id) {
+            (Some(group), Some(lineage)) => Of::LineageInGroup { lineage, group },
+            (Some(group), None) => Of::Group(group),
+            (None, run_id) => Of::Lineage(run_id.unwrap_or_default()),
+        };
+        let query = agentos::list(of, limit.map(|limit| limit as usize));
+        let convert = |answer: Answer| {
+            let headers = answer.into_headers()?;
+            let listed: Result<Vec<_>> =
+                headers.into_iter().map(|header| Ok(agentos::metadata(header)?.into())).collect();
+            listed.map(Either5::D)
+        };
+        self.submit(ticket, convert, |store, reply| store.ask(query, reply))
+    }
+
+    /// `before` is a cursor that an earlier listing gave.
+    #[napi]
+    pub fn agentos_runs(
+        &self,
+        ticket: u32,
+        graph_id_prefix: String,
+        limit: u32,
+        before: Option<i64>,
+    ) -> Option<Settled> {
+        let query = agentos::runs(graph_id_prefix, before, limit as usize);
+        let convert = |answer: Answer| {
+            let listed: Result<Vec<_>> = answer.into_lineages()?.into_iter().map(values::run).collect();
+            listed.map(Either5::E)
+        };
+        self.submit(ticket, convert, |store, reply| store.ask(query, reply))
+    }
+
+    fn one(&self, ticket: u32, query: Query) -> Option<Settled> {
+        self.submit(
+            ticket,
+            |answer: Answer| values::found(answer.into_checkpoint()?),
+            |store, reply| {
+                store.ask(query, reply);
+            },
+        )
+    }
+}
+
+/// What a runtime does with the nodes of a checkpoint.
+#[napi(object, object_from_js = false)]
+pub struct ResumePlan {
+    pub completed: Vec<String>,
+    pub skipped: Vec<String>,
+    pub replay: Vec<String>,
+    pub reexecute: Vec<String>,
+}
+
+/// `nodes` and `classes` are the keys and the effect classes of `nodeResults`.
+#[napi]
+pub fn agentos_resume_plan(
+    nodes: Vec<String>,
+    classes: Vec<String>,
+    visited: Vec<String>,
+    skipped: Vec<String>,
+) -> napi::Result<ResumePlan, &'static str> {
+    let recorded = nodes.into_iter().zip(classes).collect();
+    let plan = agentos::resume_plan(recorded, visited, skipped).map_err(thrown)?;
+    Ok(ResumePlan { completed: plan.completed, skipped: plan.skipped, replay: plan.replay, reexecute: plan.reexecute })
+}

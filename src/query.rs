@@ -1,0 +1,107 @@
+//! Questions as values, and their answers.
+
+use crate::error::{Code, Error, Result};
+use crate::record::{Checkpoint, Header, Lineage, Space};
+
+/// A question to a backend. Newest means: of the greatest rank, and among equal ranks the last saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Query {
+    /// The checkpoint with that id. Answers [`Answer::Checkpoint`].
+    Get {
+        /// Whose id it is.
+        space: Space,
+        /// The id.
+        id: String,
+    },
+    /// The newest checkpoint of a lineage, or of those with a label. Answers [`Answer::Checkpoint`].
+    Newest {
+        /// Whose lineage it is.
+        space: Space,
+        /// The lineage.
+        lineage: String,
+        /// Only checkpoints with this label.
+        label: Option<String>,
+    },
+    /// Headers, newest first. Answers [`Answer::Headers`].
+    List {
+        /// Whose checkpoints they are.
+        space: Space,
+        /// Of which lineage or group.
+        of: Of,
+        /// At most so many.
+        limit: Option<usize>,
+    },
+    /// Lineages, the last to begin first. Answers [`Answer::Lineages`].
+    Lineages {
+        /// Whose lineages they are.
+        space: Space,
+        /// Only those whose first checkpoint had a group that begins so (literally, byte by byte).
+        group_prefix: String,
+        /// Only those before this position.
+        before: Option<i64>,
+        /// At most so many.
+        limit: usize,
+    },
+}
+
+/// Which checkpoints a listing is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Those of a lineage.
+    Lineage(String),
+    /// Those of a group.
+    Group(String),
+    /// Those of a lineage that also are of a group.
+    LineageInGroup {
+        /// The lineage.
+        lineage: String,
+        /// The group.
+        group: String,
+    },
+}
+
+/// What a backend says to a [`Query`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// One checkpoint, or none.
+    Checkpoint(Option<Box<Checkpoint>>),
+    /// Headers.
+    Headers(Vec<Header>),
+    /// Lineages.
+    Lineages(Vec<Lineage>),
+}
+
+impl Answer {
+    /// The checkpoint, if that was the question.
+    pub fn into_checkpoint(self) -> Result<Option<Box<Checkpoint>>> {
+        match self {
+            Answer::Checkpoint(found) => Ok(found),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// The headers, if they were the question.
+    pub fn into_headers(self) -> Result<Vec<Header>> {
+        match self {
+            Answer::Headers(headers) => Ok(headers),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// The lineages, if they were the question.
+    pub fn into_lineages(self) -> Result<Vec<Lineage>> {
+        match self {
+            Answer::Lineages(lineages) => Ok(lineages),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    fn unexpected(&self) -> Error {
+        let kind = match self {
+            Answer::Checkpoint(_) => "a checkpoint",
+            Answer::Headers(_) => "headers",
+            Answer::Lineages(_) => "lineages",
+        };
+        Error::new(Code::Unavailable, format!("the backend answered another question, with {kind}: please report this"))
+    }
+}

@@ -1,0 +1,114 @@
+//! What is stored: a checkpoint belongs to a lineage, has searchable fields, and carries a payload of named parts.
+
+use bytes::Bytes;
+
+/// A position in the store's one save order: greater was saved later, whatever any clock says (D6).
+pub type Seq = i64;
+
+/// The ids of one contract, kept apart from those of the others in the same database. The number is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Space(pub u8);
+
+/// The place of a checkpoint among those of its lineage, as bytes that compare in that order. Equal ranks are ordered by
+/// [`Seq`]. What a rank means is its contract's business: a timestamp, a step index, an id that sorts by time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Rank(pub Vec<u8>);
+
+impl Rank {
+    /// A rank that orders as the number does; -0 and 0 are equal.
+    pub fn from_f64(value: f64) -> Self {
+        let bits = (value + 0.0).to_bits();
+        let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+        Self(ordered.to_be_bytes().to_vec())
+    }
+}
+
+/// Everything about a checkpoint but its payload: what a listing shows and what a lookup finds it by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Whose ids these are.
+    pub space: Space,
+    /// The run, thread or session it belongs to.
+    pub lineage: String,
+    /// Its id, unique in its space.
+    pub id: String,
+    /// The id of the checkpoint that it was made from, where the contract knows it.
+    pub parent: Option<String>,
+    /// What several lineages have in common (`AgentOS`: the graph id). Empty: nothing.
+    pub group: String,
+    /// What several checkpoints of a lineage have in common (`AgentOS`: the node id). Empty: nothing.
+    pub label: String,
+    /// Its place among the checkpoints of its lineage and group.
+    pub rank: Rank,
+    /// What a listing shows beside the ids, in a form that only the contract reads. Small: listings carry it.
+    pub meta: Vec<u8>,
+}
+
+/// A named piece of a payload, in the bytes that a serializer made of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name within the payload.
+    pub name: String,
+    /// The serializer that wrote it.
+    pub tag: String,
+    /// What the serializer wrote.
+    pub bytes: Bytes,
+}
+
+/// A checkpoint's content: parts in the order in which they were given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Payload {
+    /// The parts; names need not be unique.
+    pub parts: Vec<Part>,
+}
+
+impl Payload {
+    /// The bytes of all parts together.
+    pub fn len(&self) -> usize {
+        self.parts.iter().map(|part| part.bytes.len()).sum()
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first part of that name.
+    pub fn part(&self, name: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.name == name)
+    }
+}
+
+/// A whole checkpoint, as it is put in and as it is read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Its searchable side.
+    pub header: Header,
+    /// Its content.
+    pub payload: Payload,
+}
+
+/// A lineage as a listing shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lineage {
+    /// Its place among the lineages, by when the store first heard of them: greater is later. A listing goes on from here.
+    pub position: i64,
+    /// How many checkpoints it has.
+    pub checkpoints: u64,
+    /// Its newest checkpoint; the lineage's name is in it.
+    pub newest: Header,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_order_as_numbers_do() {
+        let numbers = [f64::MIN, -1e21, -1.5, -1.0, -5e-324, 0.0, 5e-324, 0.5, 1.0, 1_700_000_000_000.25, f64::MAX];
+        for pair in numbers.windows(2) {
+            assert!(Rank::from_f64(pair[0]) < Rank::from_f64(pair[1]), "{pair:?}");
+        }
+        assert_eq!(Rank::from_f64(-0.0), Rank::from_f64(0.0));
+    }
+}

@@ -1,0 +1,176 @@
+//! The engine's front door: opens a target, orders what is asked of it, and closes it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::backend::Backend;
+use crate::backend::memory::Memory;
+use crate::backend::sqlite::{self, Durability, Sqlite};
+use crate::error::{Error, Result};
+use crate::lane::Reply;
+use crate::op::{Op, Unit};
+use crate::query::{Answer, Query};
+use crate::reader::Reader;
+use crate::target::Target;
+use crate::writer::Writer;
+
+/// How a store behaves, whatever its target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What a resolved save must survive.
+    pub durability: Durability,
+    /// How long another process may hold the database before a call fails with `BUSY`.
+    pub busy_timeout: Duration,
+    /// A checkpoint with a payload of more bytes is refused.
+    pub max_payload_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Full,
+            busy_timeout: Duration::from_secs(30),
+            max_payload_bytes: Self::MAX_PAYLOAD_BYTES,
+        }
+    }
+}
+
+impl Options {
+    /// 64 MiB, unless said otherwise.
+    pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
+    /// The most that may be said: what every backend's row can hold, with room for the frame around it.
+    pub const LARGEST_PAYLOAD_BYTES: usize = 900 << 20;
+}
+
+/// An open store. Any thread may use it.
+///
+/// - Units are applied in the order of the calls, and each outcome is told when it is durable.
+/// - A question sees every unit that was handed in before it.
+/// - Dropping it lets what is queued be done in the background; [`Store::shutdown`] waits for that.
+pub struct Store {
+    engine: Engine,
+    options: Options,
+}
+
+enum Engine {
+    /// Answers on the calling thread. `None` once closed.
+    Inline(Mutex<Option<Box<dyn Backend>>>),
+    Threads(Writer),
+}
+
+impl Store {
+    /// Opens a target. A file is opened in the background: what is wrong with it is told to whoever asks first.
+    pub fn open(target: &Target, options: Options) -> Result<Self> {
+        let engine = match target {
+            Target::Memory => Engine::Inline(Mutex::new(Some(Box::new(Memory::new())))),
+            Target::Sqlite(path) => {
+                let sqlite = sqlite::Options {
+                    durability: options.durability,
+                    busy_timeout: options.busy_timeout,
+                    ..sqlite::Options::new(path)
+                };
+                Self::threads(move || Ok(Box::new(Sqlite::open(&sqlite)?)))?
+            }
+        };
+        Ok(Self { engine, options })
+    }
+
+    /// A store over backends of the caller's own: one is opened on each of its two threads.
+    pub fn with_backend(
+        open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
+        options: Options,
+    ) -> Result<Self> {
+        Ok(Self { engine: Self::threads(open)?, options })
+    }
+
+    fn threads(open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static) -> Result<Engine> {
+        let reader = Reader::start(Box::new(open.clone()))?;
+        Ok(Engine::Threads(Writer::start(Box::new(open), Arc::new(reader))?))
+    }
+
+    /// Whether replies come before the call returns.
+    pub fn is_inline(&self) -> bool {
+        matches!(self.engine, Engine::Inline(_))
+    }
+
+    /// Replies when the target is open, with what the user should hear about it.
+    pub fn ready(&self, reply: Reply<Option<String>>) {
+        match &self.engine {
+            Engine::Inline(backend) => reply.send(with(backend, |backend| Ok(backend.notice().map(str::to_owned)))),
+            Engine::Threads(writer) => writer.open(reply),
+        }
+    }
+
+    /// Hands in a unit. A payload that is too large is refused before anything is queued.
+    pub fn apply(&self, unit: Unit, reply: Reply<()>) {
+        if let Err(error) = unit.iter().try_for_each(|op| self.check(op)) {
+            return reply.send(Err(error));
+        }
+        match &self.engine {
+            Engine::Inline(backend) => reply
+                .send(with(backend, |backend| backend.apply(&[unit]).pop().unwrap_or_else(|| Err(Error::poisoned())))),
+            Engine::Threads(writer) => writer.apply(unit, reply),
+        }
+    }
+
+    /// Asks a question.
+    pub fn ask(&self, query: Query, reply: Reply<Answer>) {
+        match &self.engine {
+            Engine::Inline(backend) => reply.send(with(backend, |backend| backend.answer(&query))),
+            Engine::Threads(writer) => writer.ask(query, reply),
+        }
+    }
+
+    /// Accepts nothing more. Replies when everything handed in before is done and the target is closed. May be called again.
+    pub fn close(&self, reply: Reply<()>) {
+        match &self.engine {
+            Engine::Inline(backend) => {
+                if let Ok(mut backend) = backend.lock() {
+                    *backend = None;
+                }
+                reply.send(Ok(()));
+            }
+            Engine::Threads(writer) => writer.close(reply),
+        }
+    }
+
+    /// Waits until everything handed in so far is done.
+    pub fn drain(&self) {
+        if let Engine::Threads(writer) = &self.engine {
+            writer.drain();
+        }
+    }
+
+    /// Closes, and waits until that is done and no thread is left.
+    pub fn shutdown(&self) {
+        self.close(Reply::new(drop));
+        if let Engine::Threads(writer) = &self.engine {
+            writer.join();
+        }
+    }
+
+    fn check(&self, op: &Op) -> Result<()> {
+        match op {
+            Op::Put(checkpoint) if checkpoint.payload.len() > self.options.max_payload_bytes => {
+                Err(Error::invalid(format!(
+                    "checkpoint {:?} takes {} bytes, more than maxPayloadBytes ({}): keep less in the state, or open the \
+                     store with a higher maxPayloadBytes",
+                    checkpoint.header.id,
+                    checkpoint.payload.len(),
+                    self.options.max_payload_bytes
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn with<T>(
+    backend: &Mutex<Option<Box<dyn Backend>>>,
+    work: impl FnOnce(&mut Box<dyn Backend>) -> Result<T>,
+) -> Result<T> {
+    match backend.lock() {
+        Ok(mut backend) => work(backend.as_mut().ok_or_else(Error::closed)?),
+        Err(_) => Err(Error::poisoned()),
+    }
+}

@@ -1,0 +1,87 @@
+//! Where a store is: `memory:`, a path, or `sqlite:` and a path.
+
+use std::path::PathBuf;
+
+use crate::error::{Code, Error, Result};
+
+/// A place for a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// `memory:`: a store of its own that ends with its handle.
+    Memory,
+    /// A path, or `sqlite:` and a path: an `SQLite` file. The path is absolute.
+    Sqlite(PathBuf),
+}
+
+impl Target {
+    /// Reads a target. What looks like a URL of a scheme that we do not serve is refused, and not taken for a file name.
+    pub fn parse(text: &str) -> Result<Self> {
+        if text.contains('\0') {
+            return Err(Error::invalid("the target holds a NUL character, which no path can"));
+        }
+        let path = match scheme(text) {
+            None => text,
+            Some(("memory", "")) => return Ok(Target::Memory),
+            Some(("memory", _)) => return Err(Error::invalid("\"memory:\" takes nothing behind the colon")),
+            Some(("sqlite", path)) => path.strip_prefix("//").unwrap_or(path),
+            Some((other, _)) => {
+                return Err(Error::new(
+                    Code::Unsupported,
+                    format!(
+                        "no backend for \"{other}:\": give a file path, \"sqlite:<path>\" or \"memory:\" (a file name \
+                         with a colon in it: \"./{other}:…\")"
+                    ),
+                ));
+            }
+        };
+        if path.is_empty() {
+            return Err(Error::invalid("the target is empty: give a file path, \"sqlite:<path>\" or \"memory:\""));
+        }
+        if path == ":memory:" {
+            return Err(Error::invalid("for a store in memory the target is \"memory:\""));
+        }
+        // Now and not at the first use: the working directory may change in between.
+        std::path::absolute(path)
+            .map(Target::Sqlite)
+            .map_err(|error| Error::invalid(format!("the path cannot be made absolute: {error}")))
+    }
+}
+
+/// The scheme and what follows it. One letter is a drive of Windows, not a scheme.
+fn scheme(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = text.split_once(':')?;
+    let mut letters = scheme.chars();
+    let starts = letters.next().is_some_and(|first| first.is_ascii_alphabetic());
+    let goes_on = letters.all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter));
+    (starts && goes_on && scheme.len() > 1).then_some((scheme, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_urls() {
+        let here = std::env::current_dir().unwrap();
+        let file = |path: &str| Target::Sqlite(here.join(path));
+        assert_eq!(Target::parse("memory:").unwrap(), Target::Memory);
+        assert_eq!(Target::parse("agent.db").unwrap(), file("agent.db"));
+        assert_eq!(Target::parse("sqlite:agent.db").unwrap(), file("agent.db"));
+        assert_eq!(Target::parse("sqlite:./a/agent.db").unwrap(), file("a/agent.db"));
+        assert_eq!(Target::parse("sqlite:///tmp/a.db").unwrap(), Target::Sqlite("/tmp/a.db".into()));
+        assert_eq!(Target::parse("./odd:name?mode=memory.db").unwrap(), file("odd:name?mode=memory.db"));
+        assert_eq!(Target::parse("10:30.db").unwrap(), file("10:30.db"));
+    }
+
+    #[test]
+    fn what_is_not_a_target_is_refused() {
+        let code = |text| Target::parse(text).unwrap_err().code();
+        assert_eq!(code(""), Code::InvalidArgument);
+        assert_eq!(code("sqlite:"), Code::InvalidArgument);
+        assert_eq!(code(":memory:"), Code::InvalidArgument);
+        assert_eq!(code("memory:x"), Code::InvalidArgument);
+        assert_eq!(code("a\0b"), Code::InvalidArgument);
+        assert_eq!(code("postgres://localhost/x"), Code::Unsupported);
+        assert_eq!(code("https://example.org"), Code::Unsupported);
+    }
+}

@@ -1,0 +1,149 @@
+//! The thread that writes: the whole queue becomes one transaction, and a caller hears of its save when it is durable.
+
+use std::sync::Arc;
+
+use crate::backend::Backend;
+use crate::error::Result;
+use crate::lane::{Lane, Reply};
+use crate::op::{Op, Unit};
+use crate::query::Query;
+use crate::reader::{Question, Reader};
+
+/// A queue heavier than this makes callers wait: bytes of payload that are not on disk yet.
+const QUEUE_BYTES: usize = 256 << 20;
+
+/// Opens the backend, on the thread that will use it. Called again if it failed: what was wrong may have passed.
+pub(crate) type Open = Box<dyn FnMut() -> Result<Box<dyn Backend>> + Send>;
+
+/// A backend that is opened when it is first needed.
+pub(crate) struct Lazy {
+    open: Open,
+    backend: Option<Box<dyn Backend>>,
+}
+
+impl Lazy {
+    pub(crate) fn new(open: Open) -> Self {
+        Self { open, backend: None }
+    }
+
+    pub(crate) fn get(&mut self) -> Result<&mut Box<dyn Backend>> {
+        match &mut self.backend {
+            Some(backend) => Ok(backend),
+            empty => Ok(empty.insert((self.open)()?)),
+        }
+    }
+
+    fn close(&mut self) {
+        self.backend = None;
+    }
+}
+
+enum Task {
+    /// Opens the backend and says what the user should hear about it.
+    Open(Reply<Option<String>>),
+    Apply(Unit, Reply<()>),
+    /// A question that must see everything queued before it.
+    Ask(Question),
+    /// The last task: ends the reader, closes the backend.
+    Close(Reply<()>),
+}
+
+/// The writing side of a store.
+pub(crate) struct Writer {
+    lane: Lane<Task>,
+    reader: Arc<Reader>,
+}
+
+impl Writer {
+    pub(crate) fn start(open: Open, reader: Arc<Reader>) -> Result<Self> {
+        let mut backend = Lazy::new(open);
+        let asked = Arc::clone(&reader);
+        let lane = Lane::start("forkpoint-writer", QUEUE_BYTES, move |batch| work(&mut backend, &asked, batch))?;
+        Ok(Self { lane, reader })
+    }
+
+    /// Opens the backend now rather than with the first task.
+    pub(crate) fn open(&self, reply: Reply<Option<String>>) {
+        if let Err((Task::Open(reply), error)) = self.lane.push(Task::Open(reply), 0) {
+            reply.send(Err(error));
+        }
+    }
+
+    /// Queues a unit. Call order is save order.
+    pub(crate) fn apply(&self, unit: Unit, reply: Reply<()>) {
+        let weight = unit.iter().map(Op::weight).sum();
+        if let Err((Task::Apply(_, reply), error)) = self.lane.push(Task::Apply(unit, reply), weight) {
+            reply.send(Err(error));
+        }
+    }
+
+    /// Asks a question that sees every unit queued before it.
+    pub(crate) fn ask(&self, query: Query, reply: Reply<crate::query::Answer>) {
+        let question = Question { query, reply };
+        if self.lane.idle() {
+            self.reader.ask(question);
+        } else if let Err((Task::Ask(question), error)) = self.lane.push(Task::Ask(question), 0) {
+            question.reply.send(Err(error));
+        }
+    }
+
+    /// Accepts nothing more; replies when all is done and the backend is closed.
+    pub(crate) fn close(&self, reply: Reply<()>) {
+        let pushed = self.lane.push(Task::Close(reply), 0);
+        self.lane.close();
+        if let Err((Task::Close(reply), _)) = pushed {
+            // Closed before, or poisoned: there is nothing left to close.
+            self.reader.join();
+            reply.send(Ok(()));
+        }
+    }
+
+    /// Waits until everything queued so far is done.
+    pub(crate) fn drain(&self) {
+        self.lane.drain();
+        self.reader.drain();
+    }
+
+    /// Waits until both threads are gone. Only after [`Writer::close`].
+    pub(crate) fn join(&self) {
+        self.lane.join();
+        self.reader.join();
+    }
+}
+
+fn work(backend: &mut Lazy, reader: &Reader, batch: Vec<Task>) {
+    let (mut units, mut replies) = (Vec::new(), Vec::new());
+    let mut after = Vec::new();
+    for task in batch {
+        match task {
+            Task::Apply(unit, reply) => {
+                units.push(unit);
+                replies.push(reply);
+            }
+            other => after.push(other),
+        }
+    }
+    if !units.is_empty() {
+        let outcomes = match backend.get() {
+            Ok(backend) => backend.apply(&units),
+            Err(error) => units.iter().map(|_| Err(error.clone())).collect(),
+        };
+        drop(units);
+        for (reply, outcome) in replies.into_iter().zip(outcomes) {
+            reply.send(outcome);
+        }
+    }
+    for task in after {
+        match task {
+            Task::Open(reply) => reply.send(backend.get().map(|backend| backend.notice().map(str::to_owned))),
+            // They see a little more than what came before them, which nobody can tell from having asked a little later.
+            Task::Ask(question) => reader.ask(question),
+            Task::Close(reply) => {
+                reader.join();
+                backend.close();
+                reply.send(Ok(()));
+            }
+            Task::Apply(..) => {}
+        }
+    }
+}

@@ -1,0 +1,296 @@
+import { randomUUID } from "node:crypto";
+import type {
+  Checkpoint,
+  CheckpointMetadata,
+  CheckpointStore as Contract,
+  RunsPage,
+  StatePartitions,
+  StoreOptions,
+  resumePlan as resumePlanContract,
+} from "../index.js";
+import { ForkpointError, rangeError, show, typeError } from "./errors.js";
+import { type Found, type FoundRun, type SaveFields, call, direct } from "./native.js";
+import { readRecord, whole } from "./options.js";
+import { deserialize } from "./serializer.js";
+import { type Engine, Store, engineOf, openInBackground } from "./store.js";
+
+const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
+
+export class CheckpointStore implements Contract {
+  readonly #store: Store;
+  readonly #owned: boolean;
+  #closed = false;
+
+  constructor(target: string | URL | Contract | object, options?: StoreOptions) {
+    if (target instanceof Store) {
+      if (options !== undefined) throw typeError("options belong to openStore() when the target is an open store");
+      this.#store = target;
+      this.#owned = false;
+    } else {
+      this.#store = openInBackground(target as string | URL, options);
+      this.#owned = true;
+    }
+  }
+
+  async save(checkpoint: Checkpoint): Promise<void> {
+    const engine = this.#engine();
+    const { fields, state, rest } = snapshot(checkpoint, engine);
+    await put(engine, fields, engine.format.name, state, rest);
+  }
+
+  async get(checkpointId: string): Promise<Checkpoint | null> {
+    const engine = this.#engine();
+    const found = await find(engine, checkpointId);
+    return found && restore(engine, found);
+  }
+
+  async load(runId: string, nodeId?: string): Promise<Checkpoint | null> {
+    const engine = this.#engine();
+    const run = lookup(runId, "runId");
+    const node = nodeId === undefined || nodeId === null ? undefined : lookup(nodeId, "nodeId");
+    if (run === null || node === null) return null;
+    const found = await call<Found | null>(engine.native, (ticket) => engine.native.agentosLoad(ticket, run, node));
+    return found && restore(engine, found);
+  }
+
+  async latest(runId: string): Promise<Checkpoint | null> {
+    return this.load(runId);
+  }
+
+  async list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]> {
+    const { limit, runId } = listOptions(options);
+    return list(this.#engine(), lookup(graphId, "graphId"), runId ?? undefined, limit);
+  }
+
+  async listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]> {
+    return list(this.#engine(), undefined, lookup(runId, "runId"), listOptions(options).limit);
+  }
+
+  async delete(checkpointId: string): Promise<void> {
+    const { native } = this.#engine();
+    const id = lookup(checkpointId, "checkpointId");
+    if (id !== null) await call<null>(native, (ticket) => native.agentosDelete(ticket, id));
+  }
+
+  async fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string> {
+    const engine = this.#engine();
+    // Now: the caller may change it while the source is read.
+    const patch = snapshotPatch(patchState, engine);
+    const found = await find(engine, checkpointId);
+    if (found === null) {
+      throw new ForkpointError("NOT_FOUND", `checkpoint ${JSON.stringify(checkpointId)} not found: nothing to fork from`);
+    }
+    const { state, rest } = parts(found);
+    const runId = randomUUID();
+    const { id: parent, graphId, nodeId, hasMemorySnapshot } = found.metadata;
+    const fields = { id: randomUUID(), runId, graphId, nodeId, timestamp: Date.now(), hasMemorySnapshot, parent };
+    if (patch === undefined) {
+      await put(engine, fields, state.tag, state.bytes, rest.bytes);
+      return runId;
+    }
+    const what = `checkpoint ${JSON.stringify(parent)}`;
+    const patched = merge(
+      deserialize(engine.format, state.tag, state.bytes, what),
+      deserialize(engine.format, engine.format.name, patch, "the patch"),
+    );
+    const bytes = engine.format.serialize(patched, "state");
+    // The rest must be in the serializer of the state: a record has one.
+    const other =
+      rest.tag === engine.format.name
+        ? rest.bytes
+        : engine.format.serialize(deserialize(engine.format, rest.tag, rest.bytes, what), "checkpoint");
+    await put(engine, fields, engine.format.name, bytes, other);
+    return runId;
+  }
+
+  async runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage> {
+    const { native } = this.#engine();
+    const read = readRecord(options, "options", runsOptions);
+    const prefix = (read["graphIdPrefix"] as string | null | undefined) ?? "";
+    const limit = (read["limit"] as number | undefined) ?? 100;
+    const before = read["cursor"] as number | undefined;
+    // One more than the page: whether there is a next page is then known.
+    const found = await call<FoundRun[]>(native, (ticket) => native.agentosRuns(ticket, prefix, limit + 1, before));
+    const page = found.slice(0, limit);
+    return {
+      runs: page.map(({ checkpoints, newest }) => ({
+        runId: newest.runId,
+        graphId: newest.graphId,
+        checkpoints,
+        latest: newest,
+      })),
+      cursor: found.length > limit ? page[limit - 1]!.cursor : null,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#owned) await this.#store.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #engine(): Engine {
+    if (this.#closed) {
+      throw new ForkpointError("CLOSED", "the checkpoint store is closed: open a new one to go on");
+    }
+    return engineOf(this.#store);
+  }
+}
+
+export const resumePlan: typeof resumePlanContract = (checkpoint) => {
+  if (typeof checkpoint !== "object" || checkpoint === null) {
+    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+  }
+  const { nodeResults, visitedNodes, skippedNodes } = checkpoint;
+  if (typeof nodeResults !== "object" || nodeResults === null) {
+    throw typeError(`checkpoint.nodeResults must be an object, and is ${show(nodeResults)}`);
+  }
+  const nodes = Object.keys(nodeResults);
+  const classes = nodes.map((node) => String(nodeResults[node]?.effectClass));
+  const visited = strings(visitedNodes, "checkpoint.visitedNodes");
+  const skipped = skippedNodes === undefined ? [] : strings(skippedNodes, "checkpoint.skippedNodes");
+  return direct((binding) => binding.agentosResumePlan(nodes, classes, visited, skipped));
+};
+
+/** A checkpoint in bytes, made before `save` returns its promise. The argument is neither changed nor kept. */
+function snapshot(checkpoint: Checkpoint, { format }: Engine): { fields: SaveFields; state: Uint8Array; rest: Uint8Array } {
+  if (typeof checkpoint !== "object" || checkpoint === null) {
+    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+  }
+  // Every field is read once, whatever a getter may do.
+  const rest: Record<string, unknown> = { ...checkpoint };
+  const { state, timestamp } = rest;
+  if (typeof state !== "object" || state === null) {
+    throw typeError(`checkpoint.state must be an object, and is ${show(state)}`);
+  }
+  if (typeof timestamp !== "number") throw typeError(`checkpoint.timestamp must be a number, and is ${show(timestamp)}`);
+  if (!Number.isFinite(timestamp)) throw rangeError(`checkpoint.timestamp must be finite, and is ${timestamp}`);
+  const fields: SaveFields = {
+    id: own(rest["id"], "checkpoint.id"),
+    runId: own(rest["runId"], "checkpoint.runId"),
+    graphId: own(rest["graphId"], "checkpoint.graphId"),
+    nodeId: own(rest["nodeId"], "checkpoint.nodeId"),
+    timestamp,
+    hasMemorySnapshot: rest["memorySnapshot"] !== undefined,
+    parent: undefined,
+  };
+  // They keep their places, so that the keys come back in order, and are filled in from the record.
+  for (const key of ["id", "runId", "timestamp", "state"]) rest[key] = null;
+  return { fields, state: format.serialize(state, "state"), rest: format.serialize(rest, "checkpoint") };
+}
+
+/** A fresh checkpoint from a record. */
+function restore({ format }: Engine, found: Found): Checkpoint {
+  const { state, rest } = parts(found);
+  const { id, runId, timestamp } = found.metadata;
+  const what = `checkpoint ${JSON.stringify(id)}`;
+  const checkpoint = deserialize(format, rest.tag, rest.bytes, what) as Checkpoint;
+  return Object.assign(checkpoint, { id, runId, timestamp, state: deserialize(format, state.tag, state.bytes, what) });
+}
+
+function parts({ metadata, parts }: Found): { state: Found["parts"][number]; rest: Found["parts"][number] } {
+  const [state, rest] = parts;
+  if (state?.name !== "state" || rest?.name !== "rest") {
+    throw new ForkpointError("CORRUPT", `checkpoint ${JSON.stringify(metadata.id)} has other parts than a checkpoint`);
+  }
+  return { state, rest };
+}
+
+function put({ native }: Engine, fields: SaveFields, tag: string, state: Uint8Array, rest: Uint8Array): Promise<null> {
+  return call<null>(native, (ticket) => native.agentosSave(ticket, fields, tag, state, rest));
+}
+
+async function find({ native }: Engine, checkpointId: string): Promise<Found | null> {
+  const id = lookup(checkpointId, "checkpointId");
+  return id === null ? null : call<Found | null>(native, (ticket) => native.agentosGet(ticket, id));
+}
+
+/** Null for an id that no record can have. */
+async function list(
+  { native }: Engine,
+  graphId: string | null | undefined,
+  runId: string | null | undefined,
+  limit: number | undefined,
+): Promise<CheckpointMetadata[]> {
+  if (graphId === null || runId === null || limit === 0) return [];
+  return call<CheckpointMetadata[]>(native, (ticket) => native.agentosList(ticket, graphId, runId, limit));
+}
+
+/** The contract's listing options: whatever is no limit above 0 means all. */
+function listOptions(options: { limit?: number | null; runId?: string } | undefined): {
+  limit: number | undefined;
+  runId: string | null | undefined;
+} {
+  if (options === undefined || options === null) return { limit: undefined, runId: undefined };
+  if (typeof options !== "object") throw typeError(`options must be an object, and is ${show(options)}`);
+  const { limit, runId } = options;
+  if (limit !== undefined && limit !== null && typeof limit !== "number") {
+    throw typeError(`options.limit must be a number, and is ${show(limit)}`);
+  }
+  return {
+    limit: typeof limit === "number" && limit > 0 && limit < 0xffffffff ? Math.floor(limit) : undefined,
+    runId: runId === undefined || runId === null ? undefined : lookup(runId, "options.runId"),
+  };
+}
+
+const runsOptions = {
+  graphIdPrefix: (value: unknown) => {
+    if (typeof value !== "string") throw typeError(`option "graphIdPrefix" must be a string, and is ${show(value)}`);
+    if (!value.isWellFormed()) throw typeError('option "graphIdPrefix" holds half of a surrogate pair');
+    return value;
+  },
+  limit: whole(1, 100_000, "runs"),
+  cursor: (value: unknown) => {
+    if (value === null) return undefined;
+    if (typeof value === "string" && /^[1-9]\d{0,15}$/.test(value)) return Number(value);
+    throw typeError('option "cursor" must be the cursor of an earlier page');
+  },
+};
+
+/** The patch in bytes, made before `fork` returns its promise; undefined if it changes nothing. */
+function snapshotPatch(patch: unknown, { format }: Engine): Uint8Array | undefined {
+  if (patch === undefined || patch === null) return undefined;
+  if (typeof patch !== "object") throw typeError(`patchState must be an object, and is ${show(patch)}`);
+  const given = partitions
+    .map((partition) => [partition, (patch as Record<string, unknown>)[partition]] as const)
+    .filter(([, value]) => value !== undefined);
+  return given.length === 0 ? undefined : format.serialize(Object.fromEntries(given), "patchState");
+}
+
+/** The patch's partitions over those of the state: both are fresh, and free to be changed. */
+function merge(state: unknown, patch: unknown): unknown {
+  const merged = state as Record<string, unknown>;
+  for (const [partition, value] of Object.entries(patch as Record<string, unknown>)) {
+    const old = merged[partition];
+    // Spreading defines: a key "__proto__" of the patch stays a key.
+    merged[partition] = isRecord(old) && isRecord(value) ? { ...old, ...value } : value;
+  }
+  return merged;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+/** An id to write with. */
+function own(id: unknown, what: string): string {
+  if (typeof id !== "string") throw typeError(`${what} must be a string, and is ${show(id)}`);
+  if (!id.isWellFormed()) {
+    throw new ForkpointError("INVALID_ARGUMENT", `${what} holds half of a surrogate pair, which cannot be stored exactly`);
+  }
+  return id;
+}
+
+/** An id to look for; null for one that nothing can have been stored under. */
+function lookup(id: unknown, what: string): string | null {
+  if (typeof id !== "string") throw typeError(`${what} must be a string, and is ${show(id)}`);
+  return id.isWellFormed() ? id : null;
+}
+
+function strings(value: unknown, what: string): string[] {
+  if (!Array.isArray(value)) throw typeError(`${what} must be an array of strings, and is ${show(value)}`);
+  return value.map((item, index) => own(item, `${what}[${index}]`));
+}

@@ -1,0 +1,52 @@
+import type { ErrorCode, ForkpointError as Contract } from "../index.js";
+
+export class ForkpointError extends Error implements Contract {
+  declare readonly name: "ForkpointError";
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+  declare readonly outcome?: "unknown";
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { retryable?: boolean; outcome?: "unknown"; cause?: unknown } = {},
+  ) {
+    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    this.code = code;
+    this.retryable = options.retryable ?? (code === "BUSY" || code === "UNAVAILABLE");
+    if (options.outcome !== undefined) this.outcome = options.outcome;
+  }
+
+  static {
+    Object.defineProperty(ForkpointError.prototype, "name", { value: "ForkpointError", configurable: true });
+  }
+}
+
+/** A wrong type, where JavaScript users expect a TypeError. */
+export function typeError(message: string): TypeError {
+  return Object.assign(new TypeError(message), { code: "INVALID_ARGUMENT", retryable: false });
+}
+
+/** A number out of range, where JavaScript users expect a RangeError. */
+export function rangeError(message: string): RangeError {
+  return Object.assign(new RangeError(message), { code: "INVALID_ARGUMENT", retryable: false });
+}
+
+/** How messages show a value of a wrong type: never its content, which may be state. */
+export function show(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  switch (typeof value) {
+    case "undefined":
+      return "undefined";
+    case "number":
+    case "boolean":
+      return String(value);
+    case "string":
+      return value === "" ? "an empty string" : "a string";
+    case "object":
+      return "an object";
+    default:
+      return `a ${typeof value}`;
+  }
+}

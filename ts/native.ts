@@ -1,0 +1,170 @@
+/**
+ * The only importer of the addon. A call is given a ticket; what comes of it is fetched from the addon's mailbox and
+ * settles the call's promise.
+ */
+
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import type { CheckpointMetadata, ErrorCode, ResumePlan } from "../index.js";
+import { ForkpointError } from "./errors.js";
+
+/** A checkpoint as the engine has it. */
+export interface Found {
+  metadata: CheckpointMetadata;
+  parts: Array<{ name: string; tag: string; bytes: Uint8Array }>;
+}
+
+/** A run as the engine lists it. */
+export interface FoundRun {
+  cursor: string;
+  checkpoints: number;
+  newest: CheckpointMetadata;
+}
+
+/** The fields that a save gives beside its parts. */
+export interface SaveFields {
+  id: string;
+  runId: string;
+  graphId: string;
+  nodeId: string;
+  timestamp: number;
+  hasMemorySnapshot: boolean;
+  parent: string | undefined;
+}
+
+/** Null: the outcome comes by mail. */
+type Outcome = Settled | null;
+
+interface Settled {
+  ticket: number;
+  value?: unknown;
+  error?: { code: ErrorCode; message: string; retryable: boolean; outcomeUnknown: boolean };
+}
+
+/** A store's native handle. What each call resolves to stands behind it. */
+export interface NativeStore {
+  ready(ticket: number): Outcome; // string | null
+  close(ticket: number): Outcome; // null
+  agentosSave(ticket: number, fields: SaveFields, tag: string, state: Uint8Array, rest: Uint8Array): Outcome; // null
+  agentosDelete(ticket: number, checkpointId: string): Outcome; // null
+  agentosGet(ticket: number, checkpointId: string): Outcome; // Found | null
+  agentosLoad(ticket: number, runId: string, nodeId: string | undefined): Outcome; // Found | null
+  agentosList(ticket: number, graphId?: string, runId?: string, limit?: number): Outcome; // CheckpointMetadata[]
+  agentosRuns(ticket: number, graphIdPrefix: string, limit: number, before: number | undefined): Outcome; // FoundRun[]
+}
+
+interface Bridge {
+  take(): { done: number[]; others: Settled[] } | null;
+  drain(): void;
+}
+
+interface Binding {
+  Bridge: new (wake: () => void) => Bridge;
+  NativeStore: new (
+    bridge: Bridge,
+    target: string,
+    options: { durability: string; busyTimeout: number; maxPayloadBytes: number },
+  ) => NativeStore;
+  agentosResumePlan(nodes: string[], classes: string[], visited: string[], skipped: string[]): ResumePlan;
+}
+
+/** What the addon may be called for this platform; a Linux may have either C library. */
+function candidates(): string[] {
+  const { platform, arch } = process;
+  if (platform === "linux") return [`linux-${arch}-gnu`, `linux-${arch}-musl`];
+  if (platform === "win32") return [`win32-${arch}-msvc`];
+  return [`${platform}-${arch}`];
+}
+
+function load(): Binding {
+  const require = createRequire(import.meta.url);
+  const tried: string[] = [];
+  for (const platform of candidates()) {
+    // Built here, or installed from the registry.
+    for (const place of [fileURLToPath(new URL(`../forkpoint.${platform}.node`, import.meta.url)), `forkpoint-${platform}`]) {
+      try {
+        return require(place) as Binding;
+      } catch (error) {
+        tried.push(`  ${place}: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`);
+      }
+    }
+  }
+  throw new ForkpointError(
+    "UNSUPPORTED",
+    `forkpoint has no addon for ${process.platform}-${process.arch} here. Tried:\n${tried.join("\n")}\n` +
+      "Install again without --omit=optional and on this platform (not with a node_modules copied from another), " +
+      "or build it from the repository with `npm ci && npm run build` (needs Rust).",
+  );
+}
+
+const binding = load();
+
+/** Who waits for a ticket's outcome. `store` is held so that it is not collected while it works for somebody. */
+interface Pending {
+  store: NativeStore;
+  resolve: (value: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+const pending = new Map<number, Pending>();
+let lastTicket = 0;
+
+/** Holds the process while a promise is pending, and only then; its time never comes. */
+const hold = setInterval(() => {}, 0x7fffffff).unref();
+
+const bridge = new binding.Bridge(look);
+// The addon's own hook does not run on process.exit() and after an uncaught throw.
+process.on("exit", () => bridge.drain());
+
+/** Settles what has come, and looks again in the next turn: timers and I/O come in between. */
+function look(): void {
+  const batch = bridge.take();
+  if (batch === null) return;
+  for (const ticket of batch.done) settle({ ticket, value: null });
+  for (const settled of batch.others) settle(settled);
+  if (pending.size === 0) hold.unref();
+  setImmediate(look);
+}
+
+function settle({ ticket, value, error }: Settled): void {
+  const waiting = pending.get(ticket);
+  if (waiting === undefined) return;
+  pending.delete(ticket);
+  if (error === undefined) waiting.resolve(value);
+  else waiting.reject(failure(error));
+}
+
+function failure({ code, message, retryable, outcomeUnknown }: NonNullable<Settled["error"]>): ForkpointError {
+  return new ForkpointError(code, message, { retryable, ...(outcomeUnknown && { outcome: "unknown" as const }) });
+}
+
+/** Runs a call on the store and resolves to what comes of it; an error's stack shows the caller's. */
+export async function call<T>(store: NativeStore, submit: (ticket: number) => Outcome): Promise<T> {
+  do lastTicket = (lastTicket + 1) >>> 0;
+  while (pending.has(lastTicket));
+  const ticket = lastTicket;
+  const outcome = submit(ticket);
+  if (outcome !== null) {
+    if (outcome.error === undefined) return outcome.value as T;
+    throw failure(outcome.error);
+  }
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      if (pending.size === 0) hold.ref();
+      pending.set(ticket, { store, resolve: resolve as (value: unknown) => void, reject });
+    });
+  } catch (error) {
+    Error.captureStackTrace(error as Error, call);
+    throw error;
+  }
+}
+
+/** Runs what throws an error of the engine's from the call itself. */
+export function direct<T>(run: (binding: Binding, bridge: Bridge) => T): T {
+  try {
+    return run(binding, bridge);
+  } catch (error) {
+    const { code, message } = error as { code: ErrorCode; message: string };
+    throw new ForkpointError(code, message);
+  }
+}

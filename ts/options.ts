@@ -1,0 +1,112 @@
+import { fileURLToPath } from "node:url";
+import type { Serializer, StoreOptions } from "../index.js";
+import { rangeError, show, typeError } from "./errors.js";
+import { type Format, formatOf } from "./serializer.js";
+
+/** Options with every default filled in. */
+export interface Settings {
+  durability: "full" | "normal" | "off";
+  busyTimeout: number;
+  maxPayloadBytes: number;
+  format: Format;
+}
+
+const durabilities = ["full", "normal", "off"] as const;
+
+type Reader<T> = (value: unknown, name: string) => T;
+
+const readers: { [K in keyof Required<StoreOptions>]: Reader<unknown> } = {
+  durability: (value, name) => {
+    if (!durabilities.includes(value as "full")) {
+      throw typeError(`${name} must be "full", "normal" or "off", and is ${quote(value)}`);
+    }
+    return value;
+  },
+  serializer: (value) => formatOf(value as "v8" | "json" | Serializer),
+  busyTimeout: whole(0, 2 ** 31 - 1, "milliseconds"),
+  maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
+};
+
+/** Checks the options of `openStore` and fills in the defaults. */
+export function readOptions(options: unknown): Settings {
+  const given = readRecord(options, "options", readers);
+  return {
+    durability: (given["durability"] as Settings["durability"]) ?? "full",
+    busyTimeout: (given["busyTimeout"] as number) ?? 30_000,
+    maxPayloadBytes: (given["maxPayloadBytes"] as number) ?? 64 * 2 ** 20,
+    format: (given["serializer"] as Format) ?? formatOf("v8"),
+  };
+}
+
+/** Reads an options object of ours: every key must be known, `undefined` is as good as left out. */
+export function readRecord(
+  options: unknown,
+  what: string,
+  known: Record<string, Reader<unknown>>,
+): Record<string, unknown> {
+  if (options === undefined) return {};
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw typeError(`${what} must be an object, and is ${show(options)}`);
+  }
+  const read: Record<string, unknown> = { __proto__: null };
+  for (const [key, value] of Object.entries(options)) {
+    const reader = Object.hasOwn(known, key) ? known[key] : undefined;
+    if (reader === undefined) {
+      const names = Object.keys(known);
+      const near = names.find((name) => distance(name.toLowerCase(), key.toLowerCase()) <= 2);
+      throw typeError(
+        `Unknown option ${quote(key)}.${near === undefined ? "" : ` Did you mean "${near}"?`} Known options: ${names.join(", ")}`,
+      );
+    }
+    if (value !== undefined) read[key] = reader(value, `option "${key}"`);
+  }
+  return read;
+}
+
+/** A whole number in a range. */
+export function whole(least: number, most: number, unit: string): Reader<number> {
+  return (value, name) => {
+    if (typeof value !== "number") throw typeError(`${name} must be a number of ${unit}, and is ${show(value)}`);
+    if (!Number.isInteger(value) || value < least || value > most) {
+      throw rangeError(`${name} must be a whole number of ${unit} from ${least} to ${most}, and is ${value}`);
+    }
+    return value;
+  };
+}
+
+/** A target as the engine reads it. */
+export function readTarget(target: unknown): string {
+  if (target instanceof URL) {
+    if (target.protocol === "file:") return path(fileURLToPath(target));
+    return target.href;
+  }
+  if (typeof target !== "string") {
+    throw typeError(`target must be a path, a URL or an open store, and is ${show(target)}`);
+  }
+  if (target === "") throw typeError('target is empty: give a file path, "sqlite:<path>" or "memory:"');
+  if (!target.isWellFormed()) throw typeError("target holds half of a surrogate pair, which no path can");
+  return target;
+}
+
+/** Marked as a path, so that a colon in it is not taken for a scheme's. */
+function path(file: string): string {
+  return `sqlite:${file}`;
+}
+
+function quote(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : show(value);
+}
+
+/** Levenshtein's distance, for suggestions. */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2) return 3;
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}

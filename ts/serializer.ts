@@ -1,0 +1,161 @@
+/**
+ * How values become bytes: structured clone with JSON's manners, JSON, or the user's own. A record carries the name of its
+ * format; what a store cannot read is an error that names it.
+ */
+
+import { Deserializer, Serializer as V8Serializer } from "node:v8";
+import type { Serializer } from "../index.js";
+import { ForkpointError, show, typeError } from "./errors.js";
+import { isPlainData, plainCopy } from "./snapshot.js";
+
+/** A serializer as the stores use it: it is told what it serialises, for its messages. */
+export interface Format {
+  readonly name: string;
+  serialize(value: unknown, path: string): Uint8Array;
+  deserialize(bytes: Uint8Array): unknown;
+}
+
+const v8Format: Format = {
+  name: "v8",
+  serialize(value, path) {
+    // Plain data, which most states are, goes as it is; everything else is copied into what V8 can hold.
+    if (isPlainData(value)) {
+      try {
+        return write(value);
+      } catch {
+        // A proxy, or deeper than V8 can go: the copy knows, or says where.
+      }
+    }
+    const copy = plainCopy(value, path);
+    try {
+      return write(copy);
+    } catch (error) {
+      throw refused(path, error);
+    }
+  },
+  deserialize: (bytes) => {
+    const reader = new Reader(bytes);
+    reader.readHeader();
+    return reader.readValue();
+  },
+};
+
+const jsonFormat: Format = {
+  name: "json",
+  serialize(value, path) {
+    let text: string | undefined;
+    try {
+      text = JSON.stringify(value);
+    } catch (error) {
+      throw refused(path, error);
+    }
+    if (text === undefined) throw refused(path, new TypeError(`JSON has no ${typeof value}`));
+    return Buffer.from(text);
+  },
+  deserialize: (bytes) => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()),
+};
+
+const builtIn = new Map([v8Format, jsonFormat].map((format) => [format.name, format]));
+
+/** The format that the `serializer` option names or is. */
+export function formatOf(option: "v8" | "json" | Serializer): Format {
+  if (typeof option === "string") {
+    const format = builtIn.get(option);
+    if (format === undefined) throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${JSON.stringify(option)}`);
+    return format;
+  }
+  if (typeof option !== "object" || option === null) {
+    throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${show(option)}`);
+  }
+  const { name } = option;
+  if (typeof name !== "string" || name === "" || name.length > 64 || !name.isWellFormed()) {
+    throw typeError('option "serializer" must have a name of 1 to 64 characters');
+  }
+  if (builtIn.has(name)) throw typeError(`option "serializer" is named "${name}", which is taken: choose another name`);
+  for (const method of ["serialize", "deserialize"] as const) {
+    if (typeof option[method] !== "function") throw typeError(`option "serializer" must have a method ${method}()`);
+  }
+  return {
+    name,
+    serialize(value, path) {
+      const bytes = option.serialize(value);
+      if (!(bytes instanceof Uint8Array)) {
+        throw typeError(`serializer "${name}" must return a Uint8Array for ${path}, and returned ${show(bytes)}`);
+      }
+      return bytes;
+    },
+    deserialize: (bytes) => option.deserialize(bytes),
+  };
+}
+
+/** Reads what the format of that name wrote. */
+export function deserialize(own: Format, tag: string, bytes: Uint8Array, what: string): unknown {
+  const format = tag === own.name ? own : builtIn.get(tag);
+  if (format === undefined) {
+    throw new ForkpointError(
+      "UNSUPPORTED",
+      `${what} was written by the serializer "${tag}": open the store with that serializer to read it`,
+    );
+  }
+  return format.deserialize(bytes);
+}
+
+function refused(path: string, cause: unknown): ForkpointError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new ForkpointError("INVALID_ARGUMENT", `${path} cannot be stored: ${why}`, { cause });
+}
+
+// Views of memory are written by us and not by Node's own subclasses, whose numbers for them are nobody's promise, and
+// whose reader returns views of one shared buffer. The numbers are stored: add, never change.
+const views = [
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float32Array,
+  Float64Array,
+  BigInt64Array,
+  BigUint64Array,
+  DataView,
+] as const;
+const BUFFER = 64;
+
+const viewNumbers = new Map<string, number>(views.map((view, number) => [view.name, number]));
+
+class Writer extends V8Serializer {
+  _writeHostObject(object: object): void {
+    if (!ArrayBuffer.isView(object)) throw new TypeError(`${Object.prototype.toString.call(object)} cannot be stored`);
+    const name = Object.prototype.toString.call(object).slice(8, -1);
+    const number = Buffer.isBuffer(object) ? BUFFER : viewNumbers.get(name);
+    if (number === undefined) throw new TypeError(`a ${name} cannot be stored`);
+    this.writeUint32(number);
+    this.writeUint32(object.byteLength);
+    this.writeRawBytes(new Uint8Array(object.buffer, object.byteOffset, object.byteLength));
+  }
+}
+
+class Reader extends Deserializer {
+  _readHostObject(): unknown {
+    const number = this.readUint32();
+    // A buffer of its own, as it had when it was saved.
+    const { buffer } = new Uint8Array(this.readRawBytes(this.readUint32()));
+    if (number === BUFFER) return Buffer.from(buffer);
+    const View = views[number] as (new (buffer: ArrayBuffer) => ArrayBufferView) | undefined;
+    if (View === undefined) {
+      throw new ForkpointError("UNSUPPORTED", `a typed array of kind ${number} needs a later version of forkpoint`);
+    }
+    return new View(buffer);
+  }
+}
+
+function write(value: unknown): Uint8Array {
+  const writer = new Writer();
+  // Missing from Node's types: https://nodejs.org/api/v8.html#serializer_settreatarraybufferviewsashostobjectsflag
+  (writer as unknown as { _setTreatArrayBufferViewsAsHostObjects(on: boolean): void })._setTreatArrayBufferViewsAsHostObjects(true);
+  writer.writeHeader();
+  writer.writeValue(value);
+  return writer.releaseBuffer();
+}

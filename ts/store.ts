@@ -1,0 +1,73 @@
+import type { Store as Contract, StoreOptions, openStore as openStoreContract } from "../index.js";
+import { ForkpointError } from "./errors.js";
+import { type NativeStore, call, direct } from "./native.js";
+import { readOptions, readTarget } from "./options.js";
+import type { Format } from "./serializer.js";
+
+/** What the contracts' stores use of a store. */
+export interface Engine {
+  readonly native: NativeStore;
+  readonly format: Format;
+  /** Settles when the target is open. */
+  readonly ready: Promise<void>;
+}
+
+const PRIVATE = Symbol("openStore");
+
+let engines: (store: Store) => Engine;
+
+export class Store implements Contract {
+  readonly #engine: Engine;
+  #closing: Promise<void> | undefined;
+
+  constructor(key: symbol, target: string | URL, options: StoreOptions | undefined) {
+    if (key !== PRIVATE) throw new TypeError("Store has no public constructor: use openStore()");
+    const { format, ...settings } = readOptions(options);
+    const place = readTarget(target);
+    const native = direct((binding, bridge) => new binding.NativeStore(bridge, place, settings));
+    const ready = call<string | null>(native, (ticket) => native.ready(ticket)).then(say);
+    // Whoever does not wait for it hears of the trouble from the first call.
+    ready.catch(() => {});
+    this.#engine = { native, format, ready };
+  }
+
+  static {
+    engines = (store) => store.#engine;
+  }
+
+  close(): Promise<void> {
+    const { native } = this.#engine;
+    this.#closing ??= call<null>(native, (ticket) => native.close(ticket)).then(() => undefined);
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** A store that opens in the background. */
+export function openInBackground(target: string | URL, options?: StoreOptions): Store {
+  return new Store(PRIVATE, target, options);
+}
+
+/** The engine of an open store. */
+export function engineOf(store: Store): Engine {
+  return engines(store);
+}
+
+export const openStore: typeof openStoreContract = async (target, options) => {
+  const store = openInBackground(target, options);
+  try {
+    await engineOf(store).ready;
+  } catch (error) {
+    await store.close();
+    if (error instanceof ForkpointError) Error.captureStackTrace(error, openStore);
+    throw error;
+  }
+  return store as unknown as Contract;
+};
+
+function say(notice: string | null): void {
+  if (notice !== null) process.emitWarning(notice, { type: "ForkpointWarning", code: "FORKPOINT_NETWORK_FILE" });
+}
