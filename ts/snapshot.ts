@@ -209,8 +209,7 @@ function whyNot(value: object): string | undefined {
 function isDetached(buffer: ArrayBuffer): boolean {
   if (buffer.byteLength > 0) return false;
   try {
-    new Uint8Array(buffer);
-    return false;
+    return new Uint8Array(buffer).length > 0;
   } catch {
     return true;
   }
