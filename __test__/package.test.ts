@@ -1,0 +1,136 @@
+// What npm users get: the packed package, installed in an empty folder with scripts disabled, imported, required, type-checked
+// under strict, and used. Once as packed here (with the addon inside) and once as a release publishes it (addon apart).
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const windows = process.platform === "win32";
+const folders: string[] = [];
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "forkpoint-package-"));
+  folders.push(made);
+  return made;
+}
+
+function npm(args: string[], cwd: string): string {
+  return execFileSync("npm", args, { cwd, encoding: "utf8", shell: windows, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+function node(args: string[], cwd: string): string {
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd, encoding: "utf8" });
+  // Not even a warning: `require` of an ES module must not come with one.
+  expect({ stderr, status, failed: status === 0 ? "" : stdout }).toEqual({ stderr: "", status: 0, failed: "" });
+  return stdout;
+}
+
+function pack(from: string, to: string): string {
+  const [{ filename }] = JSON.parse(npm(["pack", "--json", "--ignore-scripts", "--pack-destination", to, from], root));
+  return join(to, filename);
+}
+
+const use = `
+  const checkpoint = {
+    id: "checkpoint-1", graphId: "graph-1", runId: "run-1", nodeId: "node-1", timestamp: 1,
+    state: { input: "hello", scratch: {}, artifacts: {}, diagnostics: {} },
+    nodeResults: {}, visitedNodes: [], pendingEdges: [],
+  };
+  const store = new CheckpointStore("agent.db");
+  await store.save(checkpoint);
+  await store.close();
+  const again = new CheckpointStore("agent.db");
+  const { state } = await again.latest("run-1");
+  console.log(state.input);
+`;
+
+const typed = `
+import { CheckpointStore, openStore, type Checkpoint, type ICheckpointStore, type Store } from "forkpoint";
+import { CheckpointStore as Same, resumePlan } from "forkpoint/agentos";
+
+const shared: Store = await openStore("typed.db", { durability: "normal" });
+const store: ICheckpointStore = new CheckpointStore(shared);
+const same: Same = new CheckpointStore("memory:");
+const found: Checkpoint | null = await store.get("x");
+if (found !== null) console.log(resumePlan(found).replay, same);
+// @ts-expect-error an option that is none
+await openStore("typed.db", { durabilty: "full" });
+`;
+
+function tryOut(tarballs: string[]): void {
+  const project = folder();
+  writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
+  // Offline: the package asks for nothing that is not in it.
+  npm(["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", ...tarballs], project);
+
+  writeFileSync(join(project, "import.mjs"), `import { CheckpointStore } from "forkpoint";${use}`);
+  expect(node(["import.mjs"], project)).toBe("hello\n");
+  const required = `const { CheckpointStore } = require("forkpoint"); const same = require("forkpoint/agentos");
+    if (same.CheckpointStore !== CheckpointStore) throw new Error("two copies");
+    (async () => {${use}})();`;
+  writeFileSync(join(project, "require.cjs"), required);
+  expect(node(["require.cjs"], project)).toBe("hello\n");
+
+  writeFileSync(join(project, "typed.mts"), typed);
+  const compiler = { module: "nodenext", target: "es2022", strict: true, noEmit: true, types: [], skipLibCheck: false, lib: ["es2022", "esnext.disposable", "dom"] };
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions: compiler, files: ["typed.mts"] }));
+  node([join(root, "node_modules/typescript/bin/tsc"), "-p", project], project);
+}
+
+let packed: string;
+
+beforeAll(() => {
+  packed = pack(root, folder());
+});
+
+afterAll(() => {
+  for (const made of folders) rmSync(made, { recursive: true, force: true });
+});
+
+describe("the package", () => {
+  it("holds what it needs and nothing else, and has no install script", () => {
+    const [{ files }] = JSON.parse(npm(["pack", "--json", "--dry-run", "--ignore-scripts", root], root));
+    const names = files.map((file: { path: string }) => file.path).filter((path: string) => !/^dist\/\w+\.js$/.test(path));
+    const addon = readdirSync(root).find((file) => file.endsWith(".node"));
+    expect(names.toSorted()).toEqual(
+      [addon, "CHANGELOG.md", "LICENSE", "README.md", "agentos.d.ts", "index.d.ts", "package.json"].toSorted(),
+    );
+    const { scripts, dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    expect(dependencies).toBeUndefined();
+    expect(Object.keys(scripts).filter((name) => /install|prepare|prepublish|postpack/.test(name))).toEqual([]);
+  });
+
+  it("works when installed in an empty folder with scripts disabled", { timeout: 120_000 }, () => {
+    tryOut([packed]);
+  });
+
+  it("works as a release lays it out: the addon in a package of its own", { timeout: 120_000 }, () => {
+    const output = folder();
+    execFileSync(process.execPath, [join(root, "scripts/release.mjs"), root, output], { stdio: "pipe" });
+    const tarballs = folder();
+    const laidOut = readdirSync(output);
+    expect(laidOut).toHaveLength(2);
+    const main = JSON.parse(readFileSync(join(output, "forkpoint/package.json"), "utf8"));
+    const [addon] = laidOut.filter((name) => name !== "forkpoint");
+    expect(main.optionalDependencies).toEqual({ [`forkpoint-${addon}`]: main.version });
+    expect([main.scripts, main.devDependencies]).toEqual([undefined, undefined]);
+    expect(existsSync(join(output, `forkpoint/forkpoint.${addon}.node`))).toBe(false);
+    tryOut(laidOut.map((name) => pack(join(output, name), tarballs)));
+  });
+
+  it("says what is missing and what to do where it has no addon", () => {
+    const project = folder();
+    mkdirSync(join(project, "dist"));
+    for (const file of readdirSync(join(root, "dist"))) {
+      writeFileSync(join(project, "dist", file), readFileSync(join(root, "dist", file)));
+    }
+    writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+    const script = `await import("./dist/index.js").catch((error) => console.log(error.code, error.message))`;
+    const said = node(["--input-type=module", "--eval", script], project);
+    expect(said).toContain(`UNSUPPORTED forkpoint has no addon for ${process.platform}-${process.arch} here. Tried:`);
+    expect(said).toContain("npm run build");
+  });
+});
