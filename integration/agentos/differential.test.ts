@@ -1,0 +1,94 @@
+// The framework's own store beside ours: where its answers are well defined, ours are the same.
+import type { Checkpoint } from "forkpoint";
+import { describe, expect, it } from "vitest";
+import { InMemoryCheckpointStore } from "./framework.js";
+import { backends, open } from "./harness.js";
+
+/** Numbers that look random and are the same every time (mulberry32). */
+function random(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) % below;
+  };
+}
+
+function checkpoint(below: (n: number) => number, timestamp: number): Checkpoint {
+  return {
+    id: `checkpoint-${below(40)}`,
+    graphId: `graph-${below(3)}`,
+    runId: `run-${below(5)}`,
+    nodeId: `node-${below(4)}`,
+    timestamp,
+    state: {
+      input: { question: below(10) },
+      scratch: { text: "x".repeat(below(2_000)), list: [below(5), { deep: below(5) }] },
+      artifacts: below(2) === 0 ? {} : { answer: below(10) },
+      diagnostics: {
+        totalTokensUsed: below(100),
+        totalDurationMs: 0,
+        nodeTimings: {},
+        discoveryResults: {},
+        guardrailResults: {},
+        checkpointsSaved: below(10),
+        memoryReads: 0,
+        memoryWrites: 0,
+      },
+    },
+    ...(below(3) === 0 && { memorySnapshot: { reads: [], pendingWrites: [] } }),
+    nodeResults: {},
+    visitedNodes: [],
+    skippedNodes: [],
+    pendingEdges: [],
+  };
+}
+
+describe.each(backends)("on %s", (_backend, target) => {
+  it.each([1, 2, 3])("answers like InMemoryCheckpointStore where no two timestamps are equal (seed %i)", async (seed) => {
+    const below = random(seed);
+    const theirs = new InMemoryCheckpointStore();
+    const ours = open(target());
+    let answered = 0;
+    for (let step = 0; step < 300; step++) {
+      const [run, node, graph, id] = [`run-${below(6)}`, `node-${below(5)}`, `graph-${below(4)}`, `checkpoint-${below(45)}`];
+      // A copy each: theirs keeps the object that it is given. The steps of the clock go back and forth.
+      const saved = checkpoint(below, 1_000 + ((step * 7_919) % 10_007));
+      await Promise.all([theirs.save(structuredClone(saved)), ours.save(saved)]);
+      if (below(4) === 0) await Promise.all([theirs.delete(id), ours.delete(id)]);
+
+      const limit = [undefined, 0, -1, 1, 3, 1_000][below(6)];
+      const options = { ...(limit !== undefined && { limit }), ...(below(2) === 0 && { runId: run }) };
+      const [theirList, ourList] = await Promise.all([theirs.list(graph, options), ours.list(graph, options)]);
+      // How many bytes a state has is each serializer's own business.
+      for (const metadata of theirList) metadata.stateSize = expect.any(Number);
+      expect(ourList).toEqual(theirList);
+      expect(ourList.every(({ stateSize }) => stateSize > 0)).toBe(true);
+      const answers = [await ours.get(id), await ours.latest(run), await ours.load(run, node)];
+      expect(answers).toEqual([await theirs.get(id), await theirs.latest(run), await theirs.load(run, node)]);
+      answered += answers.filter((answer) => answer !== null).length;
+    }
+    expect(answered).toBeGreaterThan(300);
+  });
+
+  it("forks as InMemoryCheckpointStore does, but for the new ids and the time", async () => {
+    const below = random(4);
+    const source = { ...checkpoint(below, 5), id: "source", runId: "first" };
+    const [theirs, ours] = [new InMemoryCheckpointStore(), open(target())];
+    await Promise.all([theirs.save(structuredClone(source)), ours.save(source)]);
+    const patches = [
+      undefined,
+      {},
+      { scratch: { text: "patched" } },
+      { input: { more: 1 }, artifacts: { answer: null } },
+      { scratch: { list: [] }, visitedNodes: ["ignored"], currentNodeId: "ignored" },
+    ];
+    for (const patch of patches) {
+      const [their, our] = [await theirs.fork("source", patch), await ours.fork("source", patch)];
+      const anew = { id: "new", runId: "new", timestamp: 0 };
+      expect({ ...(await ours.latest(our)), ...anew }).toEqual({ ...(await theirs.latest(their)), ...anew });
+    }
+    expect(await ours.get("source")).toEqual(source);
+  });
+});

@@ -1,0 +1,168 @@
+/** What the tests share: temporary stores, tools without a model behind them, and graphs made of such tools. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CheckpointStore, type EffectClass, type StoreOptions } from "forkpoint";
+import { onTestFinished } from "vitest";
+import {
+  AgentGraph,
+  END,
+  type GraphEvent,
+  type GraphNode,
+  type RuntimeDeps,
+  START,
+  routerNode,
+  toolNode,
+} from "./framework.js";
+
+/** A folder that is gone when the test is over. */
+export function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "forkpoint-agentos-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
+  return path;
+}
+
+/** A store that is closed when the test is over; before its folder goes, for that was asked for earlier. */
+export function open(target: string, options?: StoreOptions): CheckpointStore {
+  const store = new CheckpointStore(target, options);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** The backends that every graph runs on, each with a way to a fresh target. */
+export const backends: Array<[name: string, target: () => string]> = [
+  ["SQLite", () => join(folder(), "agent.db")],
+  ["memory", () => "memory:"],
+];
+
+/** What a tool returns; to throw makes its node fail. */
+export type Handler = (state: { input?: unknown; scratch?: Record<string, unknown> }) => unknown;
+
+/** The tools of a graph, by name, and who was called. A tool without a handler returns `<name>!`. */
+export class Tools {
+  /** Every call, in order. */
+  readonly calls: string[] = [];
+  readonly #handlers: Record<string, Handler>;
+
+  constructor(handlers: Record<string, Handler> = {}) {
+    this.#handlers = handlers;
+  }
+
+  count(name: string): number {
+    return this.calls.filter((call) => call === name).length;
+  }
+
+  readonly deps: RuntimeDeps = {
+    toolOrchestrator: { processToolCall: ({ toolCallRequest }) => this.#call(toolCallRequest.toolName, {}) },
+    extensionExecutor: (_extension, method, state) => this.#call(method, state as Parameters<Handler>[0]),
+  };
+
+  async #call(name: string, state: Parameters<Handler>[0]) {
+    this.calls.push(name);
+    try {
+      return { success: true, output: this.#handlers[name] ? await this.#handlers[name](state) : `${name}!` };
+    } catch (error) {
+      return { success: false, error: String(error) };
+    }
+  }
+}
+
+/** AgentOS lowers Zod schemas; one that it does not know lets everything pass. */
+export const schema = { input: {}, scratch: {}, artifacts: {} };
+
+export const everyNode = { checkpointPolicy: "every_node" } as const;
+
+export function tool(name: string, effectClass: EffectClass): GraphNode {
+  return toolNode(name, {}, { effectClass });
+}
+
+/** A node that sees the state and whose output becomes scratch, unlike a tool's. AgentGraph has no builder for it. */
+export function extension(method: string, effectClass: EffectClass): GraphNode {
+  return {
+    id: method,
+    type: "extension",
+    executorConfig: { type: "extension", extensionId: "test", method },
+    executionMode: "single_turn",
+    effectClass,
+    checkpoint: "none",
+  };
+}
+
+/** One node after the other. */
+export function chain(nodes: Record<string, GraphNode>, config: { checkpointPolicy?: "every_node" } = everyNode) {
+  const graph = new AgentGraph(schema, config);
+  let last: string = START;
+  for (const [id, node] of Object.entries(nodes)) {
+    graph.addNode(id, node).addEdge(last, id);
+    last = id;
+  }
+  return graph.addEdge(last, END);
+}
+
+/**
+ * A ticket: `load` (read), `score` (external), `file` (write), the router `route`, which takes `review` for a risk above a
+ * half and else `refund` (both external), and `report` (pure). One node an arm: AgentOS skips no more than that.
+ */
+export function ticket(): InstanceType<typeof AgentGraph> {
+  return new AgentGraph(schema, everyNode)
+    .addNode("load", tool("load", "read"))
+    .addNode("score", tool("score", "external"))
+    .addNode("file", tool("file", "write"))
+    .addNode("route", routerNode(({ artifacts }) => (artifacts.score.risk > 0.5 ? "review" : "refund")))
+    .addNode("review", tool("review", "external"))
+    .addNode("refund", tool("refund", "external"))
+    .addNode("report", tool("report", "pure"))
+    .addEdge(START, "load")
+    .addEdge("load", "score")
+    .addEdge("score", "file")
+    .addEdge("file", "route")
+    .addEdge("route", "review")
+    .addEdge("route", "refund")
+    .addEdge("review", "report")
+    .addEdge("refund", "report")
+    .addEdge("report", END);
+}
+
+/** The tools of a ticket; a risk of 0.9 unless said otherwise, so that `review` is the way it takes. */
+export function ticketTools(handlers: Record<string, Handler> = {}): Tools {
+  return new Tools({ score: () => ({ risk: 0.9 }), ...handlers });
+}
+
+/** A handler that fails so often before it returns its value. */
+export function failing(times: number, value: unknown): Handler {
+  let left = times;
+  return () => {
+    if (left-- > 0) throw new Error("out of reach");
+    return value;
+  };
+}
+
+export interface Watched {
+  runId: string;
+  events: GraphEvent[];
+  /** In the order of the `checkpoint_saved` events. */
+  saved: Array<{ checkpointId: string; nodeId: string }>;
+  output: unknown;
+  interrupted: string | undefined;
+}
+
+/** Runs a stream to its end. */
+export async function watch(stream: AsyncIterable<GraphEvent>): Promise<Watched> {
+  const watched: Watched = { runId: "", events: [], saved: [], output: undefined, interrupted: undefined };
+  for await (const event of stream) {
+    watched.events.push(event);
+    if (event.type === "run_start") watched.runId = event.runId;
+    if (event.type === "checkpoint_saved") watched.saved.push({ checkpointId: event.checkpointId, nodeId: event.nodeId });
+    if (event.type === "interrupt") watched.interrupted = event.nodeId;
+    if (event.type === "run_end") watched.output = event.finalOutput;
+  }
+  return watched;
+}
+
+/** The id of the checkpoint that the run has saved at the node. */
+export function savedAt(watched: Watched, nodeId: string): string {
+  const found = watched.saved.find((saved) => saved.nodeId === nodeId);
+  if (found === undefined) throw new Error(`no checkpoint at ${nodeId}: ${JSON.stringify(watched.saved)}`);
+  return found.checkpointId;
+}
