@@ -2,6 +2,7 @@
 //!
 //! A payload's parts become one byte string ([`frame`]), and that becomes what a row holds ([`envelope`]).
 
+pub mod delta;
 pub mod envelope;
 pub mod frame;
 mod varint;
