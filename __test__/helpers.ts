@@ -1,0 +1,161 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { type Checkpoint, CheckpointStore, ForkpointError, type StoreOptions } from "forkpoint";
+import { expect, onTestFinished } from "vitest";
+
+/** A folder of the running test's own, removed when it ends. */
+export function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "forkpoint-test-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Every kind of target that the same tests run over. */
+export const kinds = ["memory", "sqlite"] as const;
+
+/** A new place for a store. */
+export function place(kind: (typeof kinds)[number]): string {
+  return kind === "memory" ? "memory:" : join(folder(), "agent.db");
+}
+
+/** A store that is closed when the running test ends, before its folder is removed. */
+export function open(target: string | URL, options?: StoreOptions): CheckpointStore {
+  const store = new CheckpointStore(target, options);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+let made = 0;
+
+/** A checkpoint as AgentOS makes them, with an id of its own. Fields that the contract does not know are welcome. */
+export function checkpoint(fields: Partial<Checkpoint> & Record<string, unknown> = {}): Checkpoint {
+  made += 1;
+  return {
+    id: `checkpoint-${made}`,
+    graphId: "graph-a-1700000000000",
+    runId: "run-1",
+    nodeId: "node-1",
+    timestamp: 1_700_000_000_000,
+    state: {
+      input: { question: "why" },
+      scratch: { notes: ["a", "b"] },
+      artifacts: { answer: 42 },
+      diagnostics: {
+        totalTokensUsed: 7,
+        totalDurationMs: 1.5,
+        nodeTimings: {},
+        discoveryResults: {},
+        guardrailResults: {},
+        checkpointsSaved: 1,
+        memoryReads: 0,
+        memoryWrites: 0,
+      },
+    },
+    nodeResults: { "node-1": { effectClass: "write", output: { ok: true }, durationMs: 0.25 } },
+    visitedNodes: ["node-1"],
+    pendingEdges: ["node-1->node-2"],
+    ...fields,
+  };
+}
+
+/** A checkpoint with that value in its state. */
+export function holding(scratch: unknown): Checkpoint {
+  const whole = checkpoint();
+  return { ...whole, state: { ...whole.state, scratch } };
+}
+
+/** What comes of waiting for a promise that must be rejected. */
+export async function rejection(promise: Promise<unknown>): Promise<Error & { code?: unknown }> {
+  try {
+    await promise;
+  } catch (error) {
+    expect(error).toBeInstanceOf(Error);
+    return error as Error;
+  }
+  throw new Error("the promise was not rejected");
+}
+
+/** What a call throws. */
+export function thrown(call: () => unknown): Error & { code?: unknown } {
+  try {
+    call();
+  } catch (error) {
+    expect(error).toBeInstanceOf(Error);
+    return error as Error;
+  }
+  throw new Error("the call did not throw");
+}
+
+/** Expects a ForkpointError and gives it back. */
+export async function failure(promise: Promise<unknown>, code: ForkpointError["code"]): Promise<ForkpointError> {
+  const error = await rejection(promise);
+  expect(error).toBeInstanceOf(ForkpointError);
+  expect(error.code, error.message).toBe(code);
+  return error as ForkpointError;
+}
+
+/** Expects the TypeError of an argument of a wrong type. */
+export async function wrongType(promise: Promise<unknown>): Promise<void> {
+  const error = await rejection(promise);
+  expect(error, String(error)).toBeInstanceOf(TypeError);
+  expect(error.code).toBe("INVALID_ARGUMENT");
+}
+
+/** The ids of a listing, in its order. */
+export function ids(listed: ReadonlyArray<{ id: string }>): string[] {
+  return listed.map(({ id }) => id);
+}
+
+/** How a child process has ended. */
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  /** The lines of its standard output. */
+  lines: string[];
+  errors: string;
+}
+
+/** Far beyond what any child needs: it ends what hangs, and says nothing about speed. */
+const DEADLINE_MS = 30_000;
+
+/** Where a program in fixtures/ is. */
+export function fixture(name: string): string {
+  return fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
+}
+
+/** Runs a program of fixtures/ until it ends by itself; one that does not is an error. */
+export function run(
+  name: string,
+  args: string[],
+  onLine: (line: string, child: ChildProcess) => void = () => {},
+): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [fixture(name), ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      // What the test runner is started with is not for its children.
+      env: { ...process.env, NODE_OPTIONS: "" },
+    });
+    const lines: string[] = [];
+    let errors = "";
+    let late = false;
+    const deadline = setTimeout(() => {
+      late = true;
+      child.kill("SIGKILL");
+    }, DEADLINE_MS);
+    createInterface(child.stdout).on("line", (line) => {
+      lines.push(line);
+      onLine(line, child);
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      clearTimeout(deadline);
+      if (late) reject(new Error(`${name} ${args[0] ?? ""} did not end by itself. Its errors: ${errors}`));
+      else resolve({ code, signal, lines, errors });
+    });
+  });
+}

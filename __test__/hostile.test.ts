@@ -1,0 +1,1106 @@
+import { strict as assert } from "node:assert";
+import { readdirSync } from "node:fs";
+import { runInNewContext } from "node:vm";
+import { type Checkpoint, type CheckpointStore, ForkpointError, type Serializer, type StoreOptions } from "forkpoint";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { checkpoint, failure, folder, holding, ids, kinds, open, place, rejection, run, wrongType } from "./helpers.js";
+
+const graphId = "graph-a-1700000000000";
+
+/** What Object.prototype holds before a test, which no test's input may change. */
+let prototypeBefore: PropertyKey[] = [];
+
+beforeEach(() => {
+  prototypeBefore = Reflect.ownKeys(Object.prototype);
+});
+
+afterEach(() => {
+  expect(Reflect.ownKeys(Object.prototype)).toEqual(prototypeBefore);
+  expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+});
+
+/** What a store gives back for a value in the state. */
+async function back(store: CheckpointStore, value: unknown): Promise<unknown> {
+  const saved = holding(value);
+  await store.save(saved);
+  const read = (await store.get(saved.id))!;
+  // The latest of its run is read another way.
+  assert.deepStrictEqual(await store.latest(saved.runId), read);
+  return read.state.scratch;
+}
+
+/** Expects that the value is refused wherever it is, that nothing is written, and that the store still works. */
+async function refused(value: () => unknown, options?: StoreOptions, kind: (typeof kinds)[number] = "memory") {
+  const store = open(place(kind), options);
+  const errors = [
+    await rejection(store.save(holding(value()))),
+    await rejection(store.save(holding({ deep: [value()] }))),
+    await rejection(store.save(checkpoint({ extra: { deep: value() } }))),
+  ];
+  for (const error of errors) {
+    expect(error, error.stack).toBeInstanceOf(ForkpointError);
+    expect(error.code).toBe("INVALID_ARGUMENT");
+    expect(error.message).toContain("cannot be stored");
+  }
+  expect(await store.runs()).toEqual({ runs: [], cursor: null });
+  const good = checkpoint();
+  await store.save(good);
+  expect(await store.get(good.id)).toStrictEqual(good);
+  await failure(store.fork(good.id, { scratch: { bad: value() } }), "INVALID_ARGUMENT");
+  expect((await store.runs()).runs).toHaveLength(1);
+  return errors;
+}
+
+function nested(depth: number, wrap: (inner: unknown) => unknown): unknown {
+  let value: unknown = "bottom";
+  for (let i = 0; i < depth; i++) value = wrap(value);
+  return value;
+}
+
+/** How deep a nest is, without recursion. */
+function depthOf(value: unknown): number {
+  let depth = 0;
+  for (let inner = value; inner !== "bottom"; depth++) {
+    if (inner instanceof Map) [inner] = inner.values();
+    else if (inner instanceof Set) [inner] = inner;
+    else [inner] = Object.values(inner as object);
+  }
+  return depth;
+}
+
+function sparse(): unknown[] {
+  const array: unknown[] = [];
+  array[1] = "one";
+  array[5] = undefined;
+  array.length = 9;
+  return array;
+}
+
+function circular(): Record<string, unknown> {
+  const value: Record<string, unknown> = { list: [] };
+  value["self"] = value;
+  (value["list"] as unknown[]).push(value, value["list"]);
+  return value;
+}
+
+class Point {
+  #secret = 1;
+  constructor(
+    readonly x: number,
+    readonly y: number,
+  ) {}
+  get length() {
+    return this.x + this.#secret;
+  }
+}
+
+class MyMap extends Map<number, number> {}
+class MyDate extends Date {}
+class MyArray extends Array<number> {}
+
+/** As LangChain's messages are serialised: an envelope that a careless reader takes for an order to construct. */
+class Message {
+  constructor(readonly content: string) {}
+  toJSON() {
+    return { lc: 1, type: "constructor", id: ["langchain_core", "messages", "HumanMessage"], kwargs: { ...this } };
+  }
+}
+
+const loneHigh = "\ud83d";
+const loneLow = "\ude00";
+
+/** Values that come back as what they are, with the default serializer. */
+const kept: Record<string, () => unknown> = {
+  "own __proto__, constructor and prototype keys": () =>
+    JSON.parse('{"__proto__":{"polluted":1},"a":[{"__proto__":null,"constructor":{"prototype":{"polluted":1}}}]}'),
+  "keys that mean something elsewhere": () => {
+    const keys = ["", "length", "hasOwnProperty", "toString", "valueOf", "then", "name", "message", "size", "get"];
+    return Object.fromEntries(keys.map((key, i) => [key, i]));
+  },
+  "a frozen and a sealed object": () => ({ frozen: Object.freeze({ a: 1 }), sealed: Object.seal([1]) }),
+  "a circle": circular,
+  "a circle through Map and Set": () => {
+    const map = new Map<unknown, unknown>();
+    map.set("self", map).set(map, new Set([map]));
+    return map;
+  },
+  "sparse arrays": sparse,
+  "an array with extra properties": () => Object.assign([1, 2], { extra: "kept", "-1": "also", "01": "too" }),
+  "undefined in objects, arrays, Maps and Sets": () => ({
+    a: undefined,
+    b: [undefined, 1],
+    c: new Map([[undefined, undefined]]),
+    d: new Set([undefined]),
+  }),
+  undefined: () => undefined,
+  null: () => null,
+  "numbers that JSON has not": () => [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 0],
+  "numbers at the edges": () => [
+    2 ** 53 + 2,
+    Number.MAX_SAFE_INTEGER,
+    1e21,
+    5e-324,
+    Number.MAX_VALUE,
+    0.1 + 0.2,
+    2 ** 31,
+    -(2 ** 31) - 1,
+  ],
+  "big integers": () => [0n, -1n, 2n ** 64n, -(10n ** 10_000n)],
+  "Dates": () => [new Date(0), new Date(-1.5), new Date(8.64e15)],
+  "regular expressions": () => [/a(?<n>b)?/dgimsuy, new RegExp("/\n", "v"), /(?:)/],
+  "Map and Set, nested and ordered": () =>
+    new Map<unknown, unknown>([
+      [{ key: 1 }, new Set([new Map([[1, new Set(["x"])]])])],
+      [Number.NaN, -0],
+      ["z", 1],
+      ["a", 2],
+    ]),
+  "boxed primitives": () => [Object(1), Object("text"), Object(true), Object(10n)],
+  "a class instance's typed arrays and Buffers": () => ({
+    buffer: Buffer.from("text"),
+    empty: Buffer.alloc(0),
+    all: [
+      new Int8Array([-1]),
+      new Uint8Array([255]),
+      new Uint8ClampedArray([255]),
+      new Int16Array([-1]),
+      new Uint16Array([1]),
+      new Int32Array([-1]),
+      new Uint32Array([1]),
+      new Float32Array([0.5, Number.NaN, -0]),
+      new Float64Array([0.1, Number.NEGATIVE_INFINITY]),
+      new BigInt64Array([-1n]),
+      new BigUint64Array([2n ** 64n - 1n]),
+    ],
+    view: new DataView(new Uint8Array([1, 2, 3]).buffer, 1, 1),
+    memory: new Uint8Array([1, 2, 3]).buffer,
+    none: new ArrayBuffer(0),
+  }),
+  "odd strings": () => [
+    "\0",
+    "a\0b",
+    "\uFEFFbom",
+    "\u2028\u2029",
+    "\u00e9",
+    "e\u0301",
+    "\u{1f600}",
+    "\u202e",
+    "\r\n",
+    "\x7f",
+    "",
+  ],
+  "lone surrogates in values": () => [loneHigh, loneLow, `a${loneHigh}b`, `${loneLow}${loneHigh}`],
+  "lone surrogates in keys": () => ({ [loneHigh]: 1, [loneLow]: 2, [`a${loneLow}`]: new Map([[loneHigh, 3]]) }),
+  "keys that a normalisation would make one": () => ({ "\u00e9": 1, "e\u0301": 2, "\u212b": 3, "\u00c5": 4 }),
+  "keys that look like numbers": () => ({ b: 1, 2: 2, 1: 3, "-1": 4, "01": 5, 4294967295: 6, 4294967294: 7, 1.5: 8 }),
+  "100,000 keys": () => Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`key ${i}`, i])),
+  "100,000 elements": () => Array.from({ length: 100_000 }, (_, i) => ({ i })),
+  "data that looks like somebody's envelope": () => ({
+    a: { lc: 1, type: "constructor", id: ["langchain", "x"], kwargs: { polluted: 1 } },
+    b: { lc: 2, type: "undefined" },
+    c: { $type: "Date", value: 0, "@type": "x", __type: "Map", $ref: "#/a", json: 1, meta: 2 },
+    d: { type: "Buffer", data: [1, 2] },
+  }),
+  "shared references": () => {
+    const shared = { a: 1 };
+    return { one: shared, two: [shared, shared], map: new Map([[shared, shared]]) };
+  },
+  "an Error and its kin": () => [new Error("message"), new TypeError("wrong"), new RangeError("far"), new Error("")],
+};
+
+/** Values that come back as what they are documented to become. */
+const become: Record<string, [() => unknown, unknown]> = {
+  "an object without a prototype": [
+    () => Object.assign(Object.create(null), { a: Object.create(null) }) as unknown,
+    { a: {} },
+  ],
+  "a class instance": [() => [new Point(1, 2)], [{ x: 1, y: 2 }]],
+  "an instance of a subclass of a built-in": [
+    () => [new MyMap([[1, 2]]), new MyDate(5), MyArray.of(1, 2)],
+    [new Map([[1, 2]]), new Date(5), [1, 2]],
+  ],
+  "objects of another realm": [
+    () => runInNewContext("({ date: new Date(5), list: [new Map([[1, /x/g]])], n: null })") as unknown,
+    { date: new Date(5), list: [new Map([[1, /x/g]])], n: null },
+  ],
+  "a URL": [() => ({ url: new URL("https://example.org/ä?q") }), { url: "https://example.org/%C3%A4?q" }],
+  "a message with toJSON": [
+    () => [new Message("hi")],
+    [
+      {
+        lc: 1,
+        type: "constructor",
+        id: ["langchain_core", "messages", "HumanMessage"],
+        kwargs: { content: "hi" },
+      },
+    ],
+  ],
+  "toJSON that answers with other kinds of values": [
+    () => [
+      { toJSON: () => 1n },
+      { toJSON: () => new Map([[1, { toJSON: () => "inner" }]]) },
+      { toJSON: () => [new Date(5)] },
+      { toJSON: () => null },
+      { toJSON: () => undefined },
+    ],
+    [1n, new Map([[1, "inner"]]), [new Date(5)], null, undefined],
+  ],
+  "toJSON's own toJSON, which is not called again": [
+    () => ({ toJSON: () => ({ a: 1, toJSON: () => "never" }) }),
+    { a: 1 },
+  ],
+  "toJSON is told its key": [
+    () => ({ k: { toJSON: (key: string) => key }, l: [{ toJSON: String }] }),
+    { k: "k", l: ["0"] },
+  ],
+  "a toJSON that is no function": [() => ({ toJSON: "text", a: 1 }), { toJSON: "text", a: 1 }],
+  "functions and symbols, left out of objects": [
+    () => ({ f: () => 1, s: Symbol("s"), [Symbol("key")]: 1, kept: { m() {} }, a: 1 }),
+    { kept: {}, a: 1 },
+  ],
+  "functions and symbols in arrays, which keep their length": [() => [() => 1, Symbol("s"), 1], [null, null, 1]],
+  "functions and symbols in Maps and Sets": [
+    () => [new Map<unknown, unknown>([["f", () => 1], [Symbol("s"), 1], ["a", 1]]), new Set([() => 1, 1])],
+    [new Map([["a", 1]]), new Set([1])],
+  ],
+  "what is not enumerable": [() => Object.defineProperty({ a: 1 }, "hidden", { value: 1 }), { a: 1 }],
+  "inherited properties": [
+    () => Object.create({ inherited: 1 }, { own: { value: 1, enumerable: true } }) as unknown,
+    { own: 1 },
+  ],
+  "arguments": [
+    function () {
+      return [arguments];
+    } as () => unknown,
+    [{}],
+  ],
+  "a Proxy of data": [() => new Proxy({ a: [1], b: { c: 2 } }, {}), { a: [1], b: { c: 2 } }],
+  "a Proxy of an array": [() => [new Proxy(sparse(), {})], [sparse()]],
+  "a view of a part of memory": [() => new Uint8Array(100).fill(7).subarray(10, 12), new Uint8Array([7, 7])],
+};
+
+describe("values", () => {
+  test.each(Object.entries(kept))("%s: kept exactly", async (_, make) => {
+    assert.deepStrictEqual(await back(open("memory:"), make()), make());
+  });
+
+  test.each(Object.entries(become))("%s: stored as documented", async (_, [make, expected]) => {
+    assert.deepStrictEqual(await back(open("memory:"), make()), expected);
+  });
+
+  test("all of them in one checkpoint, in a file, outside of the state too", async () => {
+    const target = place("sqlite");
+    const values = Object.fromEntries(Object.entries(kept).map(([name, make]) => [name, make()]));
+    const saved = checkpoint({ values, state: { input: values } as Checkpoint["state"] });
+    const store = open(target);
+    await store.save(saved);
+    await store.close();
+    const read = (await open(target).get(saved.id))! as Checkpoint & { values: unknown };
+    assert.deepStrictEqual(read.values, values);
+    assert.deepStrictEqual(read.state.input, values);
+  });
+
+  test("an invalid Date", async () => {
+    const store = open("memory:");
+    const saved = holding(new Date(Number.NaN));
+    await store.save(saved);
+    const read = (await store.get(saved.id))!.state.scratch as Date;
+    expect(read).toBeInstanceOf(Date);
+    expect(read.getTime()).toBeNaN();
+  });
+
+  test("an array with its one element four thousand million places away", async () => {
+    const far: unknown[] = [];
+    far[4_000_000_000] = "far";
+    const read = (await back(open("memory:"), { far })) as { far: unknown[] };
+    expect([read.far.length, Object.keys(read.far), read.far[4_000_000_000]]).toEqual([
+      4_000_000_001,
+      ["4000000000"],
+      "far",
+    ]);
+  });
+
+  test("keys keep their order", async () => {
+    const value = kept["keys that look like numbers"]!() as object;
+    expect(Object.keys((await back(open("memory:"), value)) as object)).toEqual(Object.keys(value));
+  });
+
+  test("an Error keeps its name, message, stack and cause", async () => {
+    const cause = new TypeError("because", { cause: { code: 7, at: new Date(5) } });
+    const error = new RangeError("message", { cause });
+    const read = (await back(open("memory:"), error)) as RangeError & { cause: TypeError };
+    expect(read).toBeInstanceOf(RangeError);
+    expect([read.name, read.message, read.stack]).toEqual([error.name, error.message, error.stack]);
+    expect(read.cause).toBeInstanceOf(TypeError);
+    expect(read.cause.message).toBe("because");
+    expect(read.cause.cause).toEqual({ code: 7, at: new Date(5) });
+  });
+
+  test("shared references stay shared, and are nobody else's", async () => {
+    const shared = { a: 1 };
+    const read = (await back(open("memory:"), { one: shared, two: [shared], url: [new URL("x:y"), shared] })) as {
+      one: object;
+      two: object[];
+      url: object[];
+    };
+    expect(read.two[0]).toBe(read.one);
+    expect(read.url[1]).toBe(read.one);
+    expect(read.one).not.toBe(shared);
+  });
+
+  test("an object with toJSON that is met twice is asked once", async () => {
+    let calls = 0;
+    const asked = { toJSON: () => ({ call: ++calls }) };
+    const read = (await back(open("memory:"), [asked, asked])) as object[];
+    expect(read).toEqual([{ call: 1 }, { call: 1 }]);
+    expect(calls).toBe(1);
+  });
+
+  test("getters are called once", async () => {
+    const store = open("memory:");
+    const calls: Record<string, number> = {};
+    const counting = (name: string, value: unknown = name) => ({
+      enumerable: true,
+      get() {
+        calls[name] = (calls[name] ?? 0) + 1;
+        return value;
+      },
+    });
+    const whole = checkpoint();
+    const saved = Object.defineProperties({ ...whole } as Checkpoint, {
+      id: counting("id", whole.id),
+      runId: counting("runId", whole.runId),
+      graphId: counting("graphId", whole.graphId),
+      nodeId: counting("nodeId", whole.nodeId),
+      timestamp: counting("timestamp", 5),
+      state: counting("state", Object.defineProperties({}, { input: counting("input") })),
+      extra: counting("extra", { list: [Object.defineProperty({}, "deep", counting("deep"))] }),
+      memorySnapshot: counting("memorySnapshot", Object.defineProperty({}, "reads", counting("reads", []))),
+    });
+    await store.save(saved);
+    const names = ["id", "runId", "graphId", "nodeId", "timestamp", "state", "input", "extra", "deep"];
+    expect(calls).toEqual(Object.fromEntries([...names, "memorySnapshot", "reads"].map((name) => [name, 1])));
+    expect(await store.get(whole.id)).toEqual({
+      ...whole,
+      timestamp: 5,
+      state: { input: "input" },
+      extra: { list: [{ deep: "deep" }] },
+      memorySnapshot: { reads: [] },
+    });
+  });
+
+  test("typed arrays own their memory, and no more than they show", async () => {
+    const store = open("memory:");
+    const memory = new ArrayBuffer(1 << 20);
+    const value = [
+      new Uint8Array(memory, 16, 4),
+      Buffer.from(memory, 16, 4),
+      Buffer.from("from the pool"),
+      new Float64Array(memory, 8, 2),
+      new DataView(memory, 3, 5),
+    ];
+    const read = (await back(store, value)) as typeof value;
+    assert.deepStrictEqual(read, value);
+    for (const view of read) {
+      expect(view.byteOffset).toBe(0);
+      expect(view.buffer.byteLength).toBe(view.byteLength);
+    }
+    expect(new Set(read.map(({ buffer }) => buffer)).size).toBe(value.length);
+    const [listed] = await store.list(graphId);
+    expect(listed!.stateSize).toBeLessThan(2_000);
+
+    // Neither the saved memory nor a read one is the store's.
+    new Uint8Array(memory).fill(9);
+    (read[0] as Uint8Array).fill(9);
+    const [again] = (await store.get(listed!.id))!.state.scratch as typeof value;
+    expect(again).toEqual(new Uint8Array(4));
+  });
+
+  test("functions and symbols are left out with one warning of the process, which names the first", async () => {
+    const { code, lines, errors } = await run("warning.mjs", []);
+    expect({ code, errors }).toEqual({ code: 0, errors: "" });
+    expect(lines).toHaveLength(1);
+    const warning = JSON.parse(lines[0]!) as Record<string, string>;
+    expect(warning).toMatchObject({ name: "ForkpointWarning", code: "FORKPOINT_LEFT_OUT" });
+    expect(warning["message"]).toContain("state.scratch.tools[0].run is a function");
+    expect(warning["message"]).not.toContain("secret");
+  });
+});
+
+const detached = (make: (memory: ArrayBuffer) => unknown) => () => {
+  const memory = new ArrayBuffer(8);
+  const value = make(memory);
+  structuredClone(null, { transfer: [memory] });
+  return value;
+};
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+const bad = () => new WeakMap();
+
+const refusals: Record<string, [() => unknown, RegExp]> = {
+  "a Promise": [() => Promise.resolve(1), /a Promise is not data/],
+  "a WeakMap": [() => new WeakMap(), /a WeakMap is not data/],
+  "a WeakSet": [() => new WeakSet(), /a WeakSet is not data/],
+  "a WeakRef": [() => new WeakRef({}), /a WeakRef is not data/],
+  "a Blob": [() => new Blob(["text"]), /a Blob is not data/],
+  "Headers": [() => new Headers({ a: "b" }), /Headers is not data/],
+  "URLSearchParams": [() => new URLSearchParams("a=b"), /URLSearchParams is not data/],
+  "an AbortSignal": [() => new AbortController().signal, /AbortSignal is not data/],
+  "a generator": [
+    function* () {
+      yield 1;
+    },
+    /Generator is not data/,
+  ],
+  "an iterator": [() => [1].values(), /Iterator is not data/],
+  "a boxed symbol": [() => Object(Symbol("s")) as unknown, /symbol is not data/],
+  "shared memory": [() => new SharedArrayBuffer(4), /shared memory/],
+  "a view of shared memory": [() => new Int32Array(new SharedArrayBuffer(4)), /shared memory/],
+  "detached memory": [detached((memory) => memory), /transferred away/],
+  "a view of detached memory": [detached((memory) => new Uint8Array(memory)), /transferred away/],
+  "a Buffer of detached memory": [detached((memory) => Buffer.from(memory)), /transferred away/],
+  "a DataView of detached memory": [detached((memory) => new DataView(memory)), /transferred away/],
+  "a getter that throws": [
+    () => ({
+      get broken() {
+        throw new Error("from the getter");
+      },
+    }),
+    /broken cannot be stored: .*from the getter/,
+  ],
+  "a toJSON that throws": [
+    () => ({
+      toJSON() {
+        throw new Error("from toJSON");
+      },
+    }),
+    /from toJSON/,
+  ],
+  "something thrown that is no Error": [
+    () => ({
+      toJSON() {
+        // oxlint-disable-next-line no-throw-literal -- hostile code throws what it likes
+        throw "a string";
+      },
+    }),
+    /a string/,
+  ],
+  "a Proxy without an end": [
+    () => {
+      const endless: object = new Proxy(
+        {},
+        {
+          get: (_, key) => (key === "toJSON" ? undefined : endlessly()),
+          ownKeys: () => ["deeper"],
+          getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
+        },
+      );
+      // Another one at every level: that is no circle.
+      const endlessly = (): object => new Proxy(endless, {});
+      return endless;
+    },
+    /nested deeper/,
+  ],
+  "a toJSON that answers with itself, deeper": [
+    () => {
+      const value = { toJSON: () => ({ again: value }) };
+      return value;
+    },
+    // At whichever limit it meets first.
+    /nested deeper|call stack/,
+  ],
+};
+
+describe("values that cannot be stored", () => {
+  test.each(Object.entries(refusals))("%s is refused, nothing is written, the store works", async (_, refusal) => {
+    const [make, message] = refusal;
+    const [inState, deep, outside] = await refused(make);
+    expect(inState!.message).toMatch(message);
+    expect(inState!.message).toMatch(/^state(\.|$| )/);
+    expect(deep!.message).toMatch(message);
+    expect(outside!.message).toMatch(message);
+    expect(outside!.message).toMatch(/^checkpoint(\.|$| )/);
+  });
+
+  test("and so in a file", async () => {
+    const store = open(place("sqlite"));
+    for (const [make] of Object.values(refusals)) await failure(store.save(holding([make()])), "INVALID_ARGUMENT");
+    expect(await store.runs()).toEqual({ runs: [], cursor: null });
+    await refused(() => new WeakMap(), {}, "sqlite");
+  });
+
+  test("the message names the path and not the content", async () => {
+    const store = open("memory:");
+    const message = async (scratch: unknown) => (await rejection(store.save(holding(scratch)))).message;
+    expect(await message({ a: [{ "b c": new Map([["secret", bad()]]) }] })).toContain('state.scratch.a[0]["b c"][0] ');
+    expect(await message(new Set(["secret", bad()]))).toContain("state.scratch[1] ");
+    expect(await message({ "\n": { $: bad() } })).toContain('state.scratch["\\n"].$ ');
+    expect((await message({ ["k".repeat(5_000)]: bad() })).length).toBeLessThan(500);
+    expect(await message({ secret: 1, bad: bad() })).not.toContain("secret");
+  });
+
+  test("what was thrown is the cause", async () => {
+    const cause = new Error("from the getter");
+    const value = Object.defineProperty({}, "a", {
+      enumerable: true,
+      get() {
+        throw cause;
+      },
+    });
+    expect((await failure(open("memory:").save(holding(value)), "INVALID_ARGUMENT")).cause).toBe(cause);
+  });
+
+  test("a refused save leaves the checkpoint that has the id", async () => {
+    for (const kind of kinds) {
+      const store = open(place(kind));
+      const saved = checkpoint();
+      await store.save(saved);
+      const broken = { ...saved, state: { ...saved.state, scratch: Promise.resolve() } };
+      await failure(store.save(broken), "INVALID_ARGUMENT");
+      expect(await store.get(saved.id)).toStrictEqual(saved);
+      expect(await store.list(graphId)).toHaveLength(1);
+    }
+  });
+
+  test("saves beside a refused one are stored", async () => {
+    const store = open(place("sqlite"));
+    const saves = Array.from({ length: 20 }, (_, i) =>
+      store.save({ ...holding(i % 2 === 0 ? i : new WeakMap()), id: `c-${i}` }),
+    );
+    const outcomes = await Promise.allSettled(saves);
+    expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual(outcomes.map((_, i) => i % 2 === 0));
+    expect(await store.list(graphId)).toHaveLength(10);
+  });
+});
+
+const nests: Record<string, (inner: unknown) => unknown> = {
+  objects: (inner) => ({ inner }),
+  arrays: (inner) => [inner],
+  Maps: (inner) => new Map([["inner", inner]]),
+  Sets: (inner) => new Set([inner]),
+};
+
+describe("depth", () => {
+  test.each(Object.entries(nests))("%s nested up to 1,000 levels are kept", async (_, wrap) => {
+    const store = open("memory:");
+    for (const depth of [127, 128, 129, 199, 200, 201, 500, 1_000]) {
+      const saved = holding(nested(depth, wrap));
+      await store.save(saved);
+      expect(depthOf((await store.get(saved.id))!.state.scratch)).toBe(depth);
+    }
+  });
+
+  test.each(Object.entries(nests))("%s nested 10,000 and 100,000 levels are refused", async (_, wrap) => {
+    for (const depth of [10_000, 100_000]) {
+      const errors = await refused(() => nested(depth, wrap));
+      for (const error of errors) expect(error.message).toMatch(/nested deeper than \d+/);
+    }
+  });
+
+  test("whatever depth is accepted can be read", async () => {
+    const store = open("memory:");
+    for (const wrap of Object.values(nests)) {
+      let deepest = 0;
+      for (let depth = 1_000; depth <= 3_000; depth += 100) {
+        const saved = holding(nested(depth, wrap));
+        try {
+          await store.save(saved);
+        } catch (error) {
+          expect((error as ForkpointError).code).toBe("INVALID_ARGUMENT");
+          continue;
+        }
+        expect(depthOf((await store.get(saved.id))!.state.scratch)).toBe(depth);
+        deepest = depth;
+      }
+      expect(deepest).toBeGreaterThanOrEqual(1_000);
+    }
+  });
+
+  test("JSON: kept or refused, never half", async () => {
+    const store = open("memory:", { serializer: "json" });
+    for (const depth of [1_000, 3_000, 10_000, 100_000]) {
+      const saved = holding(nested(depth, nests["objects"]!));
+      const error = await store.save(saved).then(
+        () => undefined,
+        (reason: ForkpointError) => reason,
+      );
+      if (error === undefined) expect(depthOf((await store.get(saved.id))!.state.scratch)).toBe(depth);
+      else expect(error).toMatchObject({ code: "INVALID_ARGUMENT", name: "ForkpointError" });
+      if (depth === 1_000) expect(error).toBeUndefined();
+      expect((await store.get(saved.id)) === null).toBe(error !== undefined);
+    }
+  });
+});
+
+/** A checkpoint of so many bytes of JSON. */
+function sized(bytes: number): Checkpoint {
+  const saved = holding("");
+  // Both parts: the state, and the rest with these fields left out.
+  const rest = { ...saved, id: null, runId: null, timestamp: null, state: null };
+  const small = JSON.stringify(saved.state).length + JSON.stringify(rest).length;
+  saved.state.scratch = "x".repeat(bytes - small);
+  return saved;
+}
+
+describe("size", () => {
+  test.each(["v8", "json"] as const)("%s: a string of 20 MB", async (serializer) => {
+    const target = place("sqlite");
+    const text = "0123456789abcde\u00e9".repeat((20 << 20) / 16);
+    const wide = `${text.slice(0, 1 << 20)}\u{1f600}`;
+    const store = open(target, { serializer, durability: "off" });
+    const saved = holding({ text, wide });
+    await store.save(saved);
+    await store.close();
+    const read = (await open(target, { serializer }).get(saved.id))!.state.scratch as { text: string; wide: string };
+    // Not `toBe`: a failure would print 20 MB.
+    expect([read.text === text, read.wide === wide]).toEqual([true, true]);
+  });
+
+  test.each(kinds)("%s: a checkpoint beyond maxPayloadBytes is refused, one within is stored", async (kind) => {
+    const store = open(place(kind), { maxPayloadBytes: 10_000, serializer: "json" });
+    const [within, beyond] = [sized(10_000), sized(10_001)];
+    const error = await failure(store.save(beyond), "INVALID_ARGUMENT");
+    expect(error.message).toContain("10001 bytes");
+    expect(error.message).toContain("maxPayloadBytes (10000)");
+    expect(error.message).toContain(beyond.id);
+    expect(await store.runs()).toEqual({ runs: [], cursor: null });
+    await store.save(within);
+    expect(await store.get(within.id)).toEqual(within);
+    await failure(store.fork(within.id, { input: { more: "x".repeat(100) } }), "INVALID_ARGUMENT");
+    await store.save(checkpoint({ id: "beside" }));
+    expect(ids(await store.list(graphId))).toEqual(["beside", within.id]);
+    // What a store with a higher limit wrote is read.
+    expect(await store.list(graphId, { limit: 1 })).toHaveLength(1);
+  });
+
+  test("without the option the limit is 64 MiB", async () => {
+    const store = open("memory:");
+    const error = await failure(store.save(holding("x".repeat(64 << 20))), "INVALID_ARGUMENT");
+    expect(error.message).toContain(`maxPayloadBytes (${64 << 20})`);
+    expect((await store.runs()).runs).toEqual([]);
+  });
+
+  test("a record beyond the limit of the store that reads it is read", async () => {
+    const target = place("sqlite");
+    const large = holding("x".repeat(50_000));
+    const writer = open(target);
+    await writer.save(large);
+    await writer.close();
+    expect(await open(target, { maxPayloadBytes: 1_000 }).get(large.id)).toEqual(large);
+  });
+});
+
+/** JSON, made unreadable for whoever takes it for JSON. */
+const inverted = (value: unknown) => Buffer.from(JSON.stringify(value)).map((byte) => ~byte);
+
+/** A serializer of the user's own. */
+function custom(overrides: Record<string, unknown> = {}): Serializer {
+  return {
+    name: "inverted",
+    serialize: inverted,
+    deserialize: (bytes: Uint8Array) => JSON.parse(Buffer.from(bytes.map((byte) => ~byte)).toString()) as unknown,
+    ...overrides,
+  } as Serializer;
+}
+
+describe("serializers", () => {
+  const jsonWrites: Record<string, () => unknown> = {
+    "what JSON holds": () => ({ a: [1, "x", null, true, { b: -1.5 }], "": {}, "\u2028": "\0" }),
+    "what JSON changes": () => ({ n: Number.NaN, z: -0, d: new Date(5), u: undefined, m: new Map(), f: () => 1 }),
+    "holes and undefined": () => [sparse(), undefined],
+    "hostile keys": () => JSON.parse('{"__proto__":{"polluted":1},"constructor":1,"length":2}') as unknown,
+    "lone surrogates": () => ({ [loneHigh]: loneLow, text: `a${loneHigh}b` }),
+    "an envelope": () => ({ lc: 1, type: "constructor", id: ["x"], $type: "Date" }),
+    "toJSON": () => [new URL("https://example.org"), new Message("hi"), Buffer.from("x")],
+    "numbers": () => [2 ** 53 + 2, 1e21, 5e-324, 0.1 + 0.2],
+    "numeric keys": () => ({ b: 1, 2: 2, 1: 3 }),
+  };
+
+  test.each(Object.entries(jsonWrites))("json: %s, as JSON has it", async (_, make) => {
+    const read = await back(open("memory:", { serializer: "json" }), make());
+    const expected = JSON.parse(JSON.stringify({ made: make() })) as { made: unknown };
+    assert.deepStrictEqual(read, expected.made);
+  });
+
+  test.each([
+    ["BigInt", () => 1n],
+    ["a circle", circular],
+    ["a getter that throws", refusals["a getter that throws"]![0]],
+    ["a toJSON that throws", refusals["a toJSON that throws"]![0]],
+    ["a revoked Proxy", revoked],
+  ])("json: %s is refused", async (_, make) => {
+    await refused(make, { serializer: "json" });
+  });
+
+  test.each([
+    ["undefined", () => undefined],
+    ["a function", () => () => 1],
+    ["a symbol", () => Symbol("s")],
+  ])("json: a state that becomes %s is refused", async (_, toJSON) => {
+    const store = open("memory:", { serializer: "json" });
+    const state = { toJSON } as unknown as Checkpoint["state"];
+    await failure(store.save(checkpoint({ state })), "INVALID_ARGUMENT");
+    expect((await store.runs()).runs).toEqual([]);
+  });
+
+  test.each(kinds)("%s: a custom one is given what it wrote", async (kind) => {
+    const store = open(place(kind), { serializer: custom() });
+    const saved = checkpoint({ extra: 1 });
+    await store.save(saved);
+    expect(await store.get(saved.id)).toStrictEqual(saved);
+    const forked = (await store.latest(await store.fork(saved.id, { scratch: { b: 2 } })))!;
+    expect(forked.state.scratch).toEqual({ notes: ["a", "b"], b: 2 });
+    const [listed] = await store.listByRun(saved.runId);
+    expect(listed!.stateSize).toBe(JSON.stringify(saved.state).length);
+  });
+
+  test("a custom one that throws is heard, and nothing is written", async () => {
+    const thrown = new Error("cannot");
+    const store = open("memory:", {
+      serializer: custom({
+        serialize: (value: unknown) => {
+          if (JSON.stringify(value).includes("bad")) throw thrown;
+          return inverted(value);
+        },
+      }),
+    });
+    const error = await rejection(store.save(holding("bad")));
+    expect([error, error.cause]).toContain(thrown);
+    expect(await rejection(store.save(checkpoint({ extra: "bad" })))).toBeInstanceOf(Error);
+    expect((await store.runs()).runs).toEqual([]);
+    const good = checkpoint();
+    await store.save(good);
+    expect(await store.get(good.id)).toEqual(good);
+  });
+
+  test.each([
+    ["a string", "text"],
+    ["an array", [1, 2]],
+    ["undefined", undefined],
+    ["a Promise", Promise.resolve(new Uint8Array())],
+    ["an ArrayBuffer", new ArrayBuffer(1)],
+    ["a Uint16Array", new Uint16Array(1)],
+  ])("a custom one that makes %s is refused, and nothing is written", async (_, made) => {
+    const store = open("memory:", { serializer: custom({ serialize: () => made }) });
+    const error = await rejection(store.save(checkpoint()));
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.code).toBe("INVALID_ARGUMENT");
+    expect(error.message).toContain('"inverted"');
+    expect((await store.runs()).runs).toEqual([]);
+  });
+
+  test("a custom one that cannot read is heard, and the store works", async () => {
+    const store = open("memory:", {
+      serializer: custom({
+        deserialize: () => {
+          throw new Error("cannot read");
+        },
+      }),
+    });
+    await store.save(checkpoint({ id: "a" }));
+    expect((await rejection(store.get("a"))).message).toContain("cannot read");
+    expect((await rejection(store.fork("a", { input: 1 }))).message).toContain("cannot read");
+    expect(ids(await store.list(graphId))).toEqual(["a"]);
+    await store.delete("a");
+    expect(await store.get("a")).toBeNull();
+  });
+
+  test("every record knows its serializer", async () => {
+    const target = place("sqlite");
+    const options = [{}, { serializer: "json" as const }, { serializer: custom() }];
+    const saved = options.map((_, i) => checkpoint({ id: `by-${i}` }));
+    for (const [i, option] of options.entries()) {
+      const store = open(target, option);
+      await store.save(saved[i]!);
+      await store.close();
+    }
+    // Every store lists all of them, reads what the built-in ones wrote, and its own.
+    for (const [i, option] of options.entries()) {
+      const store = open(target, option);
+      expect(ids(await store.list(graphId))).toEqual(["by-2", "by-1", "by-0"]);
+      expect(await store.get("by-0")).toEqual(saved[0]);
+      expect(await store.get("by-1")).toEqual(saved[1]);
+      if (i === 2) expect(await store.get("by-2")).toEqual(saved[2]);
+      else {
+        for (const read of [store.get("by-2"), store.latest("run-1"), store.fork("by-2", { input: 1 })]) {
+          const error = await failure(read, "UNSUPPORTED");
+          expect(error.message).toContain('"inverted"');
+          expect(error.message).toContain('"by-2"');
+        }
+      }
+      await store.close();
+    }
+  });
+
+  test("a fork with a patch of a record of another serializer is written in the store's own", async () => {
+    const target = place("sqlite");
+    const source = checkpoint();
+    const writer = open(target, { serializer: "json" });
+    await writer.save(source);
+    await writer.close();
+    const store = open(target, { serializer: custom() });
+    const runs = [await store.fork(source.id), await store.fork(source.id, { input: { more: 1 } })] as const;
+    expect((await store.latest(runs[0]))!.state).toEqual(source.state);
+    expect((await store.latest(runs[1]))!.state).toEqual({ ...source.state, input: { question: "why", more: 1 } });
+    expect(await store.get(source.id)).toEqual(source);
+    const reader = open(target);
+    expect((await reader.latest(runs[0]))!.state).toEqual(source.state);
+    await failure(reader.latest(runs[1]), "UNSUPPORTED");
+  });
+
+  test("a fork without a patch needs no serializer", async () => {
+    const target = place("sqlite");
+    const source = checkpoint();
+    const writer = open(target, { serializer: custom() });
+    await writer.save(source);
+    const runId = await open(target).fork(source.id);
+    expect((await writer.latest(runId))!.state).toEqual(source.state);
+  });
+});
+
+/** Strings that other stores took for patterns, paths, operators or their own separators. */
+const hostile = [
+  "' OR '1'='1",
+  "x') OR '1'='1",
+  '"; DROP TABLE checkpoint; --',
+  "'; DELETE FROM lineage; --",
+  "%",
+  "_",
+  "%%",
+  "*",
+  "?",
+  "?1",
+  ":id",
+  "[a-z]*",
+  "}) | (@",
+  "$ne",
+  '{"$gt":""}',
+  "a.b",
+  'a"b',
+  "a[0]",
+  "$.x",
+  "\\",
+  "\\\\",
+  "\0",
+  "a\0b",
+  "a\0c",
+  "a",
+  "\n",
+  "\r\n",
+  " ",
+  "  ",
+  "\t",
+  " a",
+  "a ",
+  "A",
+  "../../x",
+  "..%2f",
+  "/etc/passwd",
+  "C:\\",
+  "CON",
+  "nul.txt",
+  "a.",
+  "file:///x",
+  "\u202eabc",
+  "\u{1f600}",
+  "\u00e9",
+  "e\u0301",
+  "\u212b",
+  "\u00c5",
+  "\uFEFF",
+  "\uFFFD",
+  "ﬀ",
+  "ß",
+  "SS",
+  "__proto__",
+  "constructor",
+  "prototype",
+  "toString",
+  "hasOwnProperty",
+  "null",
+  "undefined",
+  "true",
+  "0",
+  "00",
+  "1e3",
+  "NaN",
+  "run:step-1",
+  "thread-s1-t0-",
+  "thread-s1-t0-0",
+  "a:b",
+  "a::b",
+  "a/b",
+  "a|b",
+  "x".repeat(4_096),
+  `${"x".repeat(4_095)}y`,
+];
+
+/** What is no string, and no string that can be stored. */
+const noStrings: Array<[string, unknown]> = [
+  ["undefined", undefined],
+  ["null", null],
+  ["a number", 1],
+  ["NaN", Number.NaN],
+  ["a boolean", true],
+  ["a BigInt", 1n],
+  ["a symbol", Symbol("id")],
+  ["an object", { $gt: "" }],
+  ["an array", ["a"]],
+  ["a function", () => "a"],
+  ["a String object", Object("a")],
+  [
+    "an object that throws when it is made a string",
+    {
+      toString() {
+        throw new Error("never called");
+      },
+    },
+  ],
+  ["an object without a prototype", Object.create(null)],
+];
+
+const named = (text: string) => ({ id: text, runId: text, graphId: text, nodeId: text });
+
+describe.each(kinds)("ids in %s", (kind) => {
+  test("hostile strings that nobody saved find nothing and change nothing", async () => {
+    const store = open(place(kind));
+    for (const id of ["decoy-1", "decoy-2"]) {
+      await store.save(checkpoint({ id, runId: `run of ${id}`, graphId: "graph-decoy", nodeId: "node-decoy" }));
+    }
+    const before = await store.runs();
+    for (const text of hostile) {
+      expect(await store.get(text)).toBeNull();
+      expect(await store.latest(text)).toBeNull();
+      expect(await store.load(text, "node-decoy")).toBeNull();
+      expect(await store.load("run of decoy-1", text)).toBeNull();
+      expect(await store.list(text)).toEqual([]);
+      expect(await store.list("graph-decoy", { runId: text })).toEqual([]);
+      expect(await store.listByRun(text)).toEqual([]);
+      expect(await store.runs({ graphIdPrefix: text })).toEqual({ runs: [], cursor: null });
+      expect(await store.delete(text)).toBeUndefined();
+      await failure(store.fork(text), "NOT_FOUND");
+      expect(await store.runs()).toEqual(before);
+    }
+    expect(ids(await store.list("graph-decoy"))).toEqual(["decoy-2", "decoy-1"]);
+  });
+
+  test("hostile strings are ids like others", async () => {
+    const store = open(place(kind), { durability: "off" });
+      for (const text of hostile) await store.save(checkpoint({ ...named(text), mark: text }));
+    expect((await store.runs({ limit: 1_000 })).runs.map(({ runId }) => runId)).toEqual(hostile.toReversed());
+    for (const text of hostile) {
+      const found = expect.objectContaining({ ...named(text), mark: text }) as unknown;
+      expect(await store.get(text)).toEqual(found);
+      expect(await store.latest(text)).toEqual(found);
+      expect(await store.load(text, text)).toEqual(found);
+      expect(await store.list(text)).toMatchObject([named(text)]);
+      expect(await store.list(text, { runId: text })).toMatchObject([named(text)]);
+      expect(await store.listByRun(text)).toMatchObject([named(text)]);
+      const begun = (await store.runs({ graphIdPrefix: text, limit: 1_000 })).runs.map(({ runId }) => runId);
+      expect(begun).toEqual(hostile.filter((other) => other.startsWith(text)).toReversed());
+    }
+    let left = hostile.length;
+    for (const text of hostile) {
+      await store.delete(text);
+      left -= 1;
+      expect(await store.get(text)).toBeNull();
+      expect((await store.runs({ limit: 1_000 })).runs).toHaveLength(left);
+    }
+  });
+
+  test.each(noStrings)("%s is no id", async (_, value) => {
+    const store = open(place(kind));
+    const saved = checkpoint();
+    await store.save(saved);
+    const id = value as string;
+    const none = value === undefined || value === null;
+    for (const field of ["id", "runId", "graphId", "nodeId"]) await wrongType(store.save(checkpoint({ [field]: id })));
+    await wrongType(store.get(id));
+    await wrongType(store.latest(id));
+    await wrongType(store.load(id));
+    await wrongType(store.load(id, "node-1"));
+    if (!none) await wrongType(store.load("run-1", id));
+    await wrongType(store.list(id));
+    if (!none) await wrongType(store.list(graphId, { runId: id }));
+    await wrongType(store.listByRun(id));
+    await wrongType(store.delete(id));
+    await wrongType(store.fork(id));
+    if (value !== undefined) await wrongType(store.runs({ graphIdPrefix: id }));
+    if (!none) await wrongType(store.runs({ cursor: id }));
+    expect(ids(await store.list(graphId))).toEqual([saved.id]);
+  });
+
+  test("an empty id cannot be written", async () => {
+    const store = open(place(kind));
+    for (const field of ["id", "runId", "graphId", "nodeId"]) {
+      const error = await failure(store.save(checkpoint({ [field]: "" })), "INVALID_ARGUMENT");
+      expect(error.message).toContain(`checkpoint.${field} is empty`);
+    }
+    expect((await store.runs()).runs).toEqual([]);
+  });
+
+  test("half of a surrogate pair is refused on save and finds nothing", async () => {
+    const store = open(place(kind));
+    // What a careless conversion would make of it.
+    const saved = checkpoint({ id: "\uFFFD", runId: "\uFFFD", graphId: "\uFFFD", nodeId: "\uFFFD" });
+    await store.save(saved);
+    for (const half of [loneHigh, loneLow, `a${loneHigh}`, `${loneLow}a`]) {
+      for (const field of ["id", "runId", "graphId", "nodeId"]) {
+        const error = await failure(store.save(checkpoint({ [field]: half })), "INVALID_ARGUMENT");
+        expect(error.message).toContain(`checkpoint.${field}`);
+      }
+      expect(await store.get(half)).toBeNull();
+      expect(await store.latest(half)).toBeNull();
+      expect(await store.load("\uFFFD", half)).toBeNull();
+      expect(await store.list(half)).toEqual([]);
+      expect(await store.listByRun(half)).toEqual([]);
+      expect(await store.delete(half)).toBeUndefined();
+      await failure(store.fork(half), "NOT_FOUND");
+    }
+    expect(await store.get("\uFFFD")).toEqual(saved);
+    expect((await store.runs()).runs).toHaveLength(1);
+  });
+
+  test("an id of 4,096 bytes is stored, one more and 10 MB are refused on save and find nothing", async () => {
+    const store = open(place(kind));
+    const saved = checkpoint({ id: "é".repeat(2_048), runId: "r".repeat(4_096) });
+    await store.save(saved);
+    expect(await store.get(saved.id)).toEqual(saved);
+    for (const long of ["r".repeat(4_097), "é".repeat(2_049), "r".repeat(10_000_000)]) {
+      for (const field of ["id", "runId", "graphId", "nodeId"]) {
+        const error = await failure(store.save(checkpoint({ [field]: long })), "INVALID_ARGUMENT");
+        expect(error.message).toContain(`checkpoint.${field} has ${Buffer.byteLength(long)} bytes`);
+        expect(error.message.length).toBeLessThan(500);
+      }
+      expect(await store.get(long)).toBeNull();
+      expect(await store.latest(long)).toBeNull();
+      expect(await store.load(saved.runId, long)).toBeNull();
+      expect(await store.list(long)).toEqual([]);
+      expect(await store.list(graphId, { runId: long })).toEqual([]);
+      expect(await store.listByRun(long)).toEqual([]);
+      expect(await store.runs({ graphIdPrefix: long })).toEqual({ runs: [], cursor: null });
+      expect(await store.delete(long)).toBeUndefined();
+    }
+    expect((await store.runs()).runs).toHaveLength(1);
+  });
+
+  test.each(["0", "-1", "01", "1.5", "", " 1", "1 ", "1e3", "x", "99999999999999999", "' OR 1=1"])(
+    "%j is no cursor",
+    async (cursor) => {
+      await wrongType(open(place(kind)).runs({ cursor }));
+    },
+  );
+});
+
+test("hostile ids make no files", async () => {
+  const home = folder();
+  const store = open(`${home}/agent.db`);
+  for (const text of hostile) await store.save(checkpoint(named(text)));
+  await store.close();
+  expect(readdirSync(home)).toEqual(["agent.db"]);
+});
