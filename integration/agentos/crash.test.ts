@@ -94,7 +94,8 @@ it("the skipped branch stays skipped in the process that resumes", async () => {
 
 it("every checkpoint that was announced is there, wherever between two nodes the kill hits", async () => {
   const files = place();
-  const child = start([files.database, files.journal, "long", "300"]);
+  // It cannot end by itself before it is killed, however late that is.
+  const child = start([files.database, files.journal, "long", "300"], { STOP_AT: "node-250", STOP: "before" });
   const { runId } = await child.until(({ event }) => event === "run");
   for (let seen = 0; seen < 25; seen++) await child.until(({ event }) => event === "checkpoint");
   expect(await child.kill()).toBe("SIGKILL");
@@ -119,7 +120,7 @@ it("every checkpoint that was announced is there, wherever between two nodes the
   expect(ran.length).toBeLessThanOrEqual(301);
 });
 
-it("a second crash goes back to the first one's checkpoint: AgentOS saves none for the nodes of a resumed run", async () => {
+it("a second crash goes back to the first one's checkpoint, for AgentOS saves none in a resumed run", async () => {
   const files = place();
   const { runId } = await killedIn("file", "before", files);
   const store = open(files.database);

@@ -65,7 +65,7 @@ describe.each(backends)("on %s", (_backend, target) => {
       () => Object.defineProperty({}, "secret", { enumerable: true, get: () => expect.fail("locked") }),
       "state.scratch.job.handle.secret",
     ],
-  ])("%s in the scratch aborts the run, naming its path; nothing of that checkpoint is stored", async (_what, value, path) => {
+  ])("%s in the scratch aborts the run by its path; nothing of that checkpoint is stored", async (_, value, path) => {
     const store = new Watching(target());
     let mended = false;
     const tools = new Tools({ b: () => ({ job: { handle: mended ? "data" : value() } }) });

@@ -101,8 +101,8 @@ export function chain(nodes: Record<string, GraphNode>, config: { checkpointPoli
 }
 
 /**
- * A ticket: `load` (read), `score` (external), `file` (write), the router `route`, which takes `review` for a risk above a
- * half and else `refund` (both external), and `report` (pure). One node an arm: AgentOS skips no more than that.
+ * A ticket: `load` (read), `score` (external), `file` (write), the router `route`, which takes `review` for a risk
+ * above a half and else `refund` (both external), and `report` (pure). One node an arm: AgentOS skips no more.
  */
 export function ticket(): InstanceType<typeof AgentGraph> {
   return new AgentGraph(schema, everyNode)
@@ -153,7 +153,7 @@ export async function watch(stream: AsyncIterable<GraphEvent>): Promise<Watched>
   for await (const event of stream) {
     watched.events.push(event);
     if (event.type === "run_start") watched.runId = event.runId;
-    if (event.type === "checkpoint_saved") watched.saved.push({ checkpointId: event.checkpointId, nodeId: event.nodeId });
+    if (event.type === "checkpoint_saved") watched.saved.push(event);
     if (event.type === "interrupt") watched.interrupted = event.nodeId;
     if (event.type === "run_end") watched.output = event.finalOutput;
   }

@@ -1,5 +1,5 @@
-// After a restart nobody knows the old ids: the graph's is new at every compile, the run's was in the memory that is gone.
-import type { CheckpointStore } from "forkpoint";
+// After a restart nobody knows the old ids: a graph's is new at every compile, a run's was in the memory that is gone.
+import type { CheckpointStore, RunsPage } from "forkpoint";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { workflow, mission } from "./framework.js";
@@ -37,7 +37,7 @@ function clock(): void {
   vi.spyOn(Date, "now").mockImplementation(() => (time += 60_000));
 }
 
-it("`runs` finds the interrupted run by the graph's name, and resume(runId) goes on on the newly compiled graph", async () => {
+it("`runs` finds the interrupted run by its graph's name, and a newly compiled graph resumes it", async () => {
   clock();
   const path = join(folder(), "agent.db");
   const first = open(path);
@@ -109,7 +109,8 @@ it("an AgentGraph has no name of its own: its runs are those of `graph-agent-gra
   const found: string[] = [];
   let cursor: string | null = null;
   do {
-    const page: Awaited<ReturnType<typeof store.runs>> = await store.runs({ graphIdPrefix: "graph-agent-graph-", limit: 2, cursor });
+    const options = { graphIdPrefix: "graph-agent-graph-", limit: 2, cursor };
+    const page: RunsPage = await store.runs(options);
     found.push(...page.runs.map(({ runId }) => runId));
     cursor = page.cursor;
   } while (cursor !== null);
@@ -127,7 +128,7 @@ it("a forked run is found by its graph, too", async () => {
   expect(await invoice(store, tools).resume(forked)).toMatchObject({ draft: "another", send: "send!" });
 });
 
-it("a run that was resumed to its end looks interrupted still, for AgentOS saves nothing then; a last save settles it", async () => {
+it("a run that was resumed to its end looks interrupted still; a save of one's own settles it", async () => {
   clock();
   const store = open("memory:");
   const { runId } = await watch(invoice(store, new Tools({ check: failing(1, "") })).stream({}));
@@ -135,7 +136,7 @@ it("a run that was resumed to its end looks interrupted still, for AgentOS saves
   const graph = invoice(store, tools);
   await graph.resume(runId);
   await graph.resume(runId);
-  // Twice sent: the store cannot know that the first resume came to its end.
+  // Sent twice: AgentOS saves nothing in a resumed run, so that the store cannot know of its end.
   expect(tools.calls).toEqual(["check", "send", "check", "send"]);
 
   const artifacts = await graph.resume(runId);

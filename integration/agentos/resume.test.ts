@@ -192,8 +192,9 @@ describe("a human gate", () => {
     const graph = gated().compile({ checkpointStore, deps: tools.deps });
     const run = await watch(graph.stream({}));
     const waiting = savedAt(run, "gate");
-    const yes = await checkpointStore.fork(waiting, { scratch: { answer: "yes" }, artifacts: { gate: { approved: true } } });
-    const no = await checkpointStore.fork(waiting, { scratch: { answer: "no" }, artifacts: { gate: { approved: false } } });
+    const answer = (text: string, approved: boolean) =>
+      checkpointStore.fork(waiting, { scratch: { answer: text }, artifacts: { gate: { approved } } });
+    const [yes, no] = [await answer("yes", true), await answer("no", false)];
     expect(await graph.resume(yes)).toEqual({ draft: "draft!", gate: { approved: true }, send: { sent: "yes" } });
     expect(await graph.resume(no)).toEqual({ draft: "draft!", gate: { approved: false }, send: { sent: "no" } });
     expect(tools.calls).toEqual(["draft", "send", "send"]);
@@ -219,7 +220,8 @@ describe("a human gate", () => {
     }).compile({ checkpointStore, deps: tools.deps });
     const run = await watch(graph.stream({}));
     await graph.resume(run.runId);
-    expect(await checkpointStore.latest(run.runId)).toMatchObject({ nodeId: "second", visitedNodes: ["first", "work"] });
+    const latest = await checkpointStore.latest(run.runId);
+    expect(latest).toMatchObject({ nodeId: "second", visitedNodes: ["first", "work"] });
     expect(await graph.resume(run.runId)).toEqual({ work: "work!", done: "done!" });
     expect(tools.calls).toEqual(["work", "done"]);
   });

@@ -2,15 +2,28 @@
 import type { CheckpointStore } from "forkpoint";
 import { describe, expect, it } from "vitest";
 import { AgentGraph, END, START, gmiNode, humanNode, mission, toolNode, workflow } from "./framework.js";
-import { Tools, backends, chain, extension, open, savedAt, schema, ticket, ticketTools, tool, watch } from "./harness.js";
+import {
+  Tools,
+  backends,
+  chain,
+  extension,
+  open,
+  savedAt,
+  schema,
+  ticket,
+  ticketTools,
+  tool,
+  watch,
+} from "./harness.js";
 
 /** Each makes the same three steps: `gather` (read), `charge` (external), `answer` (pure). */
 const builders = {
   AgentGraph: (checkpointStore: CheckpointStore, { deps }: Tools) =>
-    chain({ gather: tool("gather", "read"), charge: tool("charge", "external"), answer: tool("answer", "pure") }).compile({
-      checkpointStore,
-      deps,
-    }),
+    chain({
+      gather: tool("gather", "read"),
+      charge: tool("charge", "external"),
+      answer: tool("answer", "pure"),
+    }).compile({ checkpointStore, deps }),
   "workflow()": (checkpointStore: CheckpointStore, { deps }: Tools) =>
     workflow("steps")
       .input({})

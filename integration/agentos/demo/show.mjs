@@ -1,0 +1,34 @@
+// What the demo prints: steps, tables, and claims that have been checked.
+
+export function say(text) {
+  console.log(text);
+}
+
+/** Prints groups of rows under one heading, aligned; numbers to the right. */
+export function table(heading, ...groups) {
+  const all = groups.flat();
+  const columns = heading.map((title, i) => ({
+    width: Math.max(title.length, ...all.map((row) => String(row[i]).length)),
+    pad: all.some((row) => typeof row[i] === "number") ? "padStart" : "padEnd",
+  }));
+  const print = (cells) => {
+    const aligned = columns.map(({ width, pad }, i) => String(cells[i])[pad](width));
+    say(`  ${aligned.join("  ").trimEnd()}`);
+  };
+  print(heading);
+  for (const rows of groups) {
+    print(columns.map(({ width }) => "─".repeat(width)));
+    rows.forEach(print);
+  }
+}
+
+/** The time of day to the millisecond. */
+export function clock(time) {
+  return new Date(time).toISOString().slice(11, 23);
+}
+
+/** Prints the claim with a tick if it is true; the process fails if it is not. */
+export function claim(text, holds) {
+  say(`  ${holds ? "✓" : "✗ NOT TRUE:"} ${text}`);
+  if (!holds) process.exitCode = 1;
+}
