@@ -1,0 +1,669 @@
+//! The contract of `Backend`, run over every implementation: what `src/backend/mod.rs` and the words that it uses
+//! (`op`, `query`, `record`) promise, one behaviour per function.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use common::{
+    HOSTILE, SPACE, apply, both, draft, get, group, headers, ids, lineage, lineages, names, newest, noise, part,
+    remove, save, sqlite,
+};
+use forkpoint::backend::Backend;
+use forkpoint::backend::memory::Memory;
+use forkpoint::backend::sqlite::{Durability, Journal};
+use forkpoint::op::Op;
+use forkpoint::query::Query;
+use forkpoint::record::{Checkpoint, Space};
+use tempfile::TempDir;
+
+/// A database of a kind. Further backends stand on the same one, where that is possible.
+struct Place {
+    open: Box<dyn Fn() -> Box<dyn Backend>>,
+    _folder: Option<TempDir>,
+}
+
+fn memory() -> Place {
+    Place { open: Box::new(|| Box::new(Memory::new())), _folder: None }
+}
+
+fn file(journal: Journal, durability: Durability) -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("contract.db");
+    Place { open: Box::new(move || Box::new(sqlite(&path, journal, durability).unwrap())), _folder: Some(folder) }
+}
+
+/// One test per kind of backend and behaviour.
+macro_rules! suite {
+    ($($kind:ident: $place:expr;)+) => {$(
+        mod $kind {
+            use super::*;
+            each! {
+                |behaviour: fn(&mut dyn Backend)| {
+                    let place = $place;
+                    behaviour(&mut *(place.open)());
+                }:
+                a_payload_comes_back_exactly,
+                large_parts_come_back,
+                a_growing_run_comes_back,
+                a_parent_is_no_more_than_a_name,
+                hostile_names_are_data_in_every_field,
+                names_of_four_kilobytes,
+                what_is_not_there_is_no_error,
+                a_put_replaces_every_field,
+                a_put_of_the_same_id_moves_it_to_the_other_lineage,
+                a_lineage_that_keeps_others_goes_on,
+                replacing_makes_it_the_last_saved,
+                newest_is_by_rank_then_by_save_order,
+                newest_by_label,
+                an_empty_label_or_group_is_none,
+                lists_by_lineage_group_and_both,
+                limits,
+                ranks_order_as_numbers,
+                removing,
+                the_place_of_a_removed_last_is_not_given_out_again,
+                lineages_are_listed_last_begun_first,
+                a_listing_of_lineages_goes_on_from_a_position,
+                the_first_group_decides,
+                a_prefix_is_literal,
+                a_lineage_that_begins_anew_is_the_last,
+                spaces_keep_the_same_ids_apart,
+                the_ops_of_a_unit_happen_in_order,
+                the_units_of_a_batch_happen_in_order,
+                nothing_to_do_is_fine,
+            }
+        }
+    )+};
+}
+
+macro_rules! each {
+    (|$behaviour:ident: $type:ty| $run:block: $($name:ident,)+) => {$(
+        #[test]
+        fn $name() {
+            let $behaviour: $type = super::$name;
+            $run
+        }
+    )+};
+}
+
+suite! {
+    memory: memory();
+    wal: file(Journal::Wal, Durability::Full);
+    wal_normal: file(Journal::Wal, Durability::Normal);
+    wal_off: file(Journal::Wal, Durability::Off);
+    rollback: file(Journal::Rollback, Durability::Full);
+    rollback_normal: file(Journal::Rollback, Durability::Normal);
+    rollback_off: file(Journal::Rollback, Durability::Off);
+}
+
+/// What holds between backends that stand on one database.
+macro_rules! shared_suite {
+    ($($kind:ident: $place:expr;)+) => {$(
+        mod $kind {
+            use super::*;
+            each! {
+                |behaviour: fn(&Place)| { behaviour(&$place) }:
+                everything_is_there_after_opening_again,
+                another_backend_sees_what_was_answered_ok,
+                one_save_order_across_backends,
+                a_removed_last_place_is_not_given_out_by_another_backend,
+                one_sequence_of_lineages_across_backends,
+            }
+        }
+    )+};
+}
+
+shared_suite! {
+    shared_wal: file(Journal::Wal, Durability::Full);
+    shared_rollback: file(Journal::Rollback, Durability::Full);
+}
+
+fn a_payload_comes_back_exactly(backend: &mut dyn Backend) {
+    let kinds = [
+        draft("run", "no parts").parts(Vec::new()),
+        draft("run", "an empty part").parts(vec![part("", "", "")]),
+        draft("run", "empty parts").parts(vec![part("a", "t", ""), part("b", "t", ""), part("a", "t", "")]),
+        draft("run", "equal names").parts(vec![part("a", "1", "first"), part("a", "2", "second")]),
+        draft("run", "every byte").parts(vec![part("b", "raw", (0..=255).collect::<Vec<u8>>())]),
+        draft("run", "many parts").parts((0..1000).map(|n| part(&format!("p{n}"), "t", noise(n, 30))).collect()),
+        draft("run", "compressible").parts(vec![part("b", "t", "all work and no play ".repeat(5000))]),
+        draft("run", "not compressible").parts(vec![part("b", "t", noise(1, 5000))]),
+        draft("run", "no meta").meta(b""),
+        draft("run", "any meta").meta(&(0..=255).collect::<Vec<u8>>()),
+        draft("run", "all fields").parent("no parts").group("g").label("l").rank(-1.5),
+    ];
+    save(backend, kinds.clone());
+    for kind in kinds {
+        assert_eq!(get(backend, &kind.0.header.id), Some(kind.0.clone()));
+    }
+}
+
+fn large_parts_come_back(backend: &mut dyn Backend) {
+    let parts = vec![
+        part("noise", "t", noise(7, (1 << 20) + 1)),
+        part("text", "t", "so much text ".repeat(200_000)),
+        part("end", "t", "."),
+    ];
+    let large = draft("run", "large").parts(parts);
+    save(backend, [draft("run", "before"), large.clone(), draft("run", "after")]);
+    assert_eq!(get(backend, "large"), Some(large.0.clone()));
+    // And what replaces it has nothing of it left.
+    save(backend, [draft("run", "large")]);
+    assert_eq!(get(backend, "large"), Some(draft("run", "large").0));
+}
+
+fn a_growing_run_comes_back(backend: &mut dyn Backend) {
+    // As an agent's state does: every step keeps what was there and adds to it, here at the end and there in the middle.
+    let mut state = noise(1, 4000);
+    let mut steps = Vec::new();
+    for n in 0..60_usize {
+        let at = if n % 2 == 0 { state.len() } else { n * 50 };
+        state.splice(at..at, noise(n as u64 + 2, 100));
+        let mut step = draft("run", &n.to_string()).parts(vec![part("state", "t", state.clone()), part("n", "t", [7])]);
+        if n > 0 {
+            step = step.parent(&(n - 1).to_string());
+        }
+        save(backend, [step.clone()]);
+        steps.push(step.0);
+    }
+    let whole = |backend: &mut dyn Backend, steps: &[Checkpoint], when: &str| {
+        for step in steps {
+            assert!(get(backend, &step.header.id).as_ref() == Some(step), "{:?} {when}", step.header.id);
+        }
+    };
+    whole(backend, &steps, "as saved");
+    // A run that forks in the middle, into another lineage.
+    let fork = draft("fork", "fork").parent("30").parts(steps[30].payload.parts.clone());
+    save(backend, [fork.clone()]);
+    steps.push(fork.0);
+    // What others were made from goes, is replaced or moves.
+    for n in [0, 30, 31, 59] {
+        apply(backend, vec![remove(&n.to_string())]).unwrap();
+    }
+    save(backend, [draft("run", "10"), draft("elsewhere", "20").parts(vec![part("state", "t", "other")])]);
+    steps.retain(|step| !["0", "10", "20", "30", "31", "59"].contains(&step.header.id.as_str()));
+    whole(backend, &steps, "when its parents are gone");
+    assert_eq!(get(backend, "10"), Some(draft("run", "10").0));
+}
+
+fn a_parent_is_no_more_than_a_name(backend: &mut dyn Backend) {
+    let made = |id: &str, parent: &str, seed| {
+        let parts = vec![part("state", "t", [noise(1, 3000), noise(seed, 10)].concat())];
+        draft("run", id).parent(parent).parts(parts)
+    };
+    // Unknown, empty, of another space, itself, and a circle.
+    let elsewhere = draft("run", "elsewhere").space(Space(2)).put();
+    apply(backend, vec![elsewhere]).unwrap();
+    let cases = [
+        made("a", "unknown", 2),
+        made("b", "", 3),
+        made("c", "elsewhere", 4),
+        made("d", "d", 5),
+        made("e", "f", 6),
+        made("f", "e", 7),
+    ];
+    for round in 0..3 {
+        save(backend, cases.clone());
+        for case in &cases {
+            assert!(get(backend, &case.0.header.id).as_ref() == Some(&case.0), "{round}: {:?}", case.0.header.id);
+        }
+    }
+    // In one unit with what it names: put behind it, and removed again.
+    apply(backend, vec![made("g", "h", 8).put(), made("h", "g", 9).put(), remove("g")]).unwrap();
+    assert_eq!(get(backend, "h"), Some(made("h", "g", 9).0));
+}
+
+fn hostile_names_are_data_in_every_field(backend: &mut dyn Backend) {
+    let made = |name: &str| {
+        draft(name, name).group(name).label(name).parent(name).meta(name.as_bytes()).parts(vec![part(name, name, name)])
+    };
+    for name in HOSTILE {
+        save(backend, [made(name)]);
+    }
+    for name in HOSTILE {
+        assert_eq!(get(backend, name), Some(made(name).0), "{name:?}");
+        assert_eq!(newest(backend, name, None).as_deref(), Some(name));
+        assert_eq!(newest(backend, name, Some(name)).as_deref(), Some(name));
+        assert_eq!(ids(backend, lineage(name)), [name]);
+        assert_eq!(ids(backend, group(name)), [name]);
+        assert_eq!(ids(backend, both(name, name)), [name]);
+    }
+    let mut begun = HOSTILE.to_vec();
+    begun.reverse();
+    assert_eq!(names(backend, ""), begun);
+    for (at, name) in HOSTILE.into_iter().enumerate() {
+        apply(backend, vec![remove(name)]).unwrap();
+        assert_eq!(names(backend, "").len(), HOSTILE.len() - 1 - at, "{name:?} takes nothing else along");
+    }
+}
+
+fn names_of_four_kilobytes(backend: &mut dyn Backend) {
+    // They differ in their last byte only.
+    let name = |last: char| "x".repeat(4095) + &last.to_string();
+    let made = |last| draft(&name(last), &name(last)).group(&name(last)).label(&name(last)).parent(&name(last));
+    save(backend, [made('a'), made('b')]);
+    for last in ['a', 'b'] {
+        let name = name(last);
+        assert_eq!(get(backend, &name), Some(made(last).0));
+        assert_eq!(newest(backend, &name, Some(&name)), Some(name.clone()));
+        assert_eq!(ids(backend, group(&name)), [name.as_str()]);
+        assert_eq!(names(backend, &name), [name.as_str()]);
+    }
+    assert_eq!(names(backend, &"x".repeat(4095)), [name('b'), name('a')]);
+    assert_eq!(get(backend, &"x".repeat(4095)), None);
+}
+
+fn what_is_not_there_is_no_error(backend: &mut dyn Backend) {
+    for filled in [false, true] {
+        if filled {
+            save(backend, [draft("run", "id").group("g").label("l")]);
+        }
+        for name in HOSTILE.into_iter().chain(["", "ID", "i", "id "]) {
+            assert_eq!(get(backend, name), None);
+            assert_eq!(newest(backend, name, None), None);
+            assert_eq!(newest(backend, "run", Some(name)), None);
+            assert!(ids(backend, lineage(name)).is_empty());
+            assert!(ids(backend, group(name)).is_empty());
+            assert!(ids(backend, both("run", name)).is_empty());
+            assert!(ids(backend, both(name, "g")).is_empty());
+        }
+        assert!(names(backend, "no such prefix").is_empty());
+        assert!(lineages(backend, "", Some(i64::MIN), 10).is_empty());
+    }
+}
+
+fn a_put_replaces_every_field(backend: &mut dyn Backend) {
+    let old = draft("run", "id").parent("p").group("g").label("l").rank(1.0).meta(b"old");
+    let new = draft("run", "id").group("g2").label("l2").rank(2.0).meta(b"new").parts(vec![part("b", "u", "new")]);
+    save(backend, [old, draft("run", "other").group("g").label("l").rank(1.5), new.clone()]);
+    assert_eq!(get(backend, "id"), Some(new.0.clone()));
+    assert_eq!(headers(backend, lineage("run"), Some(1)), [new.0.header]);
+    assert_eq!(newest(backend, "run", Some("l")).as_deref(), Some("other"));
+    assert_eq!(newest(backend, "run", Some("l2")).as_deref(), Some("id"));
+    assert_eq!(ids(backend, group("g")), ["other"]);
+    assert_eq!(ids(backend, group("g2")), ["id"]);
+    assert_eq!(ids(backend, both("run", "g")), ["other"]);
+    assert_eq!(ids(backend, lineage("run")), ["id", "other"]);
+    // To nothing at all.
+    let bare = draft("run", "id").rank(1.0).meta(b"").parts(Vec::new());
+    save(backend, [bare.clone()]);
+    assert_eq!(get(backend, "id"), Some(bare.0));
+    assert_eq!(newest(backend, "run", Some("l2")), None);
+    assert!(ids(backend, group("g2")).is_empty());
+}
+
+fn a_put_of_the_same_id_moves_it_to_the_other_lineage(backend: &mut dyn Backend) {
+    save(backend, [draft("old", "id").group("g").label("l"), draft("new", "first").group("g").rank(-1.0)]);
+    save(backend, [draft("new", "id").group("g").label("l")]);
+    assert_eq!(get(backend, "id").unwrap().header.lineage, "new");
+    assert_eq!(ids(backend, lineage("new")), ["id", "first"]);
+    assert!(ids(backend, lineage("old")).is_empty());
+    assert_eq!(newest(backend, "old", None), None);
+    assert_eq!(newest(backend, "old", Some("l")), None);
+    assert!(ids(backend, both("old", "g")).is_empty());
+    assert_eq!(ids(backend, group("g")), ["id", "first"]);
+    // It was the only one of its lineage, so that has ended.
+    assert_eq!(names(backend, ""), ["new"]);
+    assert_eq!(lineages(backend, "", None, 10)[0].checkpoints, 2);
+}
+
+fn a_lineage_that_keeps_others_goes_on(backend: &mut dyn Backend) {
+    save(backend, [draft("old", "stays"), draft("old", "goes").rank(1.0), draft("new", "goes")]);
+    assert_eq!(names(backend, ""), ["new", "old"]);
+    assert_eq!(ids(backend, lineage("old")), ["stays"]);
+    assert_eq!(ids(backend, lineage("new")), ["goes"]);
+    let old = &lineages(backend, "", None, 10)[1];
+    assert_eq!((old.checkpoints, old.newest.id.as_str()), (1, "stays"));
+}
+
+fn replacing_makes_it_the_last_saved(backend: &mut dyn Backend) {
+    save(backend, [draft("run", "a"), draft("run", "b"), draft("run", "a")]);
+    assert_eq!(ids(backend, lineage("run")), ["a", "b"]);
+    assert_eq!(lineages(backend, "", None, 10)[0].checkpoints, 2, "replaced and not added");
+    // Replacing the only checkpoint of a lineage does not end it: its place among the lineages stays.
+    save(backend, [draft("other", "c"), draft("later", "d"), draft("other", "c")]);
+    assert_eq!(names(backend, ""), ["later", "other", "run"]);
+}
+
+fn newest_is_by_rank_then_by_save_order(backend: &mut dyn Backend) {
+    save(backend, [draft("run", "high").rank(2.0), draft("run", "low").rank(1.0)]);
+    assert_eq!(newest(backend, "run", None).as_deref(), Some("high"), "the rank, whatever was saved last");
+    save(backend, [draft("run", "tie").rank(2.0), draft("elsewhere", "higher").rank(9.0)]);
+    assert_eq!(newest(backend, "run", None).as_deref(), Some("tie"), "among equals the last saved");
+    assert_eq!(ids(backend, lineage("run")), ["tie", "high", "low"]);
+    save(backend, [draft("run", "high").rank(2.0)]);
+    assert_eq!(ids(backend, lineage("run")), ["high", "tie", "low"]);
+    assert_eq!(newest(backend, "run", None).as_deref(), Some("high"));
+    let whole = backend.answer(&common::newest_query("run", None)).unwrap().into_checkpoint().unwrap();
+    assert_eq!(*whole.unwrap(), draft("run", "high").rank(2.0).0, "the whole of it");
+}
+
+fn newest_by_label(backend: &mut dyn Backend) {
+    save(
+        backend,
+        [
+            draft("run", "a1").label("a").rank(1.0),
+            draft("run", "a2").label("a").rank(2.0),
+            draft("run", "a2 again").label("a").rank(2.0),
+            draft("run", "b3").label("b").rank(3.0),
+            draft("run", "none").rank(4.0),
+            draft("other", "a5").label("a").rank(5.0),
+        ],
+    );
+    assert_eq!(newest(backend, "run", Some("a")).as_deref(), Some("a2 again"));
+    assert_eq!(newest(backend, "run", Some("b")).as_deref(), Some("b3"));
+    assert_eq!(newest(backend, "other", Some("b")), None);
+    assert_eq!(newest(backend, "run", Some("A")), None, "byte by byte");
+    apply(backend, vec![remove("a2 again")]).unwrap();
+    assert_eq!(newest(backend, "run", Some("a")).as_deref(), Some("a2"));
+}
+
+fn an_empty_label_or_group_is_none(backend: &mut dyn Backend) {
+    save(backend, [draft("run", "bare"), draft("run", "dressed").group("g").label("l")]);
+    assert_eq!(newest(backend, "run", Some("")), None);
+    assert!(ids(backend, group("")).is_empty());
+    assert_eq!(ids(backend, lineage("run")), ["dressed", "bare"], "without a question for it, it is there");
+}
+
+fn lists_by_lineage_group_and_both(backend: &mut dyn Backend) {
+    save(
+        backend,
+        [
+            draft("r1", "1").group("g1").rank(3.0),
+            draft("r2", "2").group("g1").rank(1.0),
+            draft("r1", "3").group("g2").rank(2.0),
+            draft("r1", "4").group("g1").rank(1.0),
+            draft("r2", "5").rank(7.0),
+        ],
+    );
+    assert_eq!(ids(backend, lineage("r1")), ["1", "3", "4"]);
+    assert_eq!(ids(backend, lineage("r2")), ["5", "2"]);
+    assert_eq!(ids(backend, group("g1")), ["1", "4", "2"], "across lineages; equal ranks by save order");
+    assert_eq!(ids(backend, group("g2")), ["3"]);
+    assert_eq!(ids(backend, both("r1", "g1")), ["1", "4"]);
+    assert_eq!(ids(backend, both("r2", "g1")), ["2"]);
+    assert!(ids(backend, both("r2", "g2")).is_empty());
+    let expected = draft("r1", "3").group("g2").rank(2.0).0.header;
+    assert_eq!(headers(backend, both("r1", "g2"), None), [expected], "the whole header");
+}
+
+fn limits(backend: &mut dyn Backend) {
+    for n in 0..5_i32 {
+        let made = draft("run", &n.to_string()).group("g").rank(f64::from(n));
+        save(backend, [made, draft(&format!("run {n}"), &format!("other {n}"))]);
+    }
+    for of in [lineage("run"), group("g"), both("run", "g")] {
+        let all = headers(backend, of.clone(), None);
+        assert_eq!(all.iter().map(|header| header.id.as_str()).collect::<Vec<_>>(), ["4", "3", "2", "1", "0"]);
+        for limit in [0, 1, 3, 5, 6, usize::MAX] {
+            assert_eq!(headers(backend, of.clone(), Some(limit)), all[..limit.min(5)], "{of:?} {limit}");
+        }
+    }
+    let all = lineages(backend, "", None, usize::MAX);
+    assert_eq!(all.len(), 6);
+    for limit in [0, 1, 3, 6, 7] {
+        assert_eq!(lineages(backend, "", None, limit), all[..limit.min(6)]);
+    }
+}
+
+fn ranks_order_as_numbers(backend: &mut dyn Backend) {
+    let ordered = [f64::MIN, -1e21, -2.0, -1.5, -5e-324, 0.0, 5e-324, 0.5, 1.0, 1.5, 1_700_000_000_000.25, f64::MAX];
+    // Saved in another order: every fifth, around.
+    for n in 0..ordered.len() {
+        let at = n * 5 % ordered.len();
+        save(backend, [draft("run", &at.to_string()).group("g").label("l").rank(ordered[at])]);
+    }
+    let expected: Vec<String> = (0..ordered.len()).rev().map(|at| at.to_string()).collect();
+    assert_eq!(ids(backend, lineage("run")), expected);
+    assert_eq!(ids(backend, group("g")), expected);
+    assert_eq!(newest(backend, "run", Some("l")).as_ref(), expected.first());
+    // -0 and 0 are one rank, so the save order decides.
+    save(backend, [draft("zero", "+").rank(0.0), draft("zero", "-").rank(-0.0), draft("zero", "+ again").rank(0.0)]);
+    assert_eq!(ids(backend, lineage("zero")), ["+ again", "-", "+"]);
+}
+
+fn removing(backend: &mut dyn Backend) {
+    apply(backend, vec![remove("unknown")]).unwrap();
+    save(backend, [draft("run", "a").group("g").label("l"), draft("run", "b"), draft("other", "c")]);
+    apply(backend, vec![remove("a"), remove("a"), remove("unknown")]).unwrap();
+    assert_eq!(get(backend, "a"), None);
+    assert_eq!(newest(backend, "run", Some("l")), None);
+    assert!(ids(backend, group("g")).is_empty());
+    assert_eq!(ids(backend, lineage("run")), ["b"]);
+    assert_eq!(lineages(backend, "", None, 10)[1].checkpoints, 1);
+    apply(backend, vec![remove("b")]).unwrap();
+    assert_eq!(names(backend, ""), ["other"], "the last of a lineage ends it");
+    // The id is free again, with nothing of what it was.
+    save(backend, [draft("run", "a")]);
+    assert_eq!(get(backend, "a"), Some(draft("run", "a").0));
+    assert!(ids(backend, group("g")).is_empty());
+}
+
+fn the_place_of_a_removed_last_is_not_given_out_again(backend: &mut dyn Backend) {
+    save(backend, [draft("run", "a"), draft("run", "b")]);
+    apply(backend, vec![remove("b")]).unwrap();
+    save(backend, [draft("run", "c")]);
+    assert_eq!(ids(backend, lineage("run")), ["c", "a"]);
+    // Everything goes, also within one unit, and the order still goes on.
+    apply(backend, vec![remove("a"), draft("run", "d").put(), remove("c"), remove("d")]).unwrap();
+    save(backend, [draft("run", "e"), draft("run", "f")]);
+    assert_eq!(ids(backend, lineage("run")), ["f", "e"]);
+    apply(backend, vec![remove("e")]).unwrap();
+    save(backend, [draft("run", "e")]);
+    assert_eq!(ids(backend, lineage("run")), ["e", "f"]);
+}
+
+fn lineages_are_listed_last_begun_first(backend: &mut dyn Backend) {
+    save(
+        backend,
+        [
+            draft("first", "1").group("g").label("l").parent("p").rank(9.0),
+            draft("second", "2").rank(1.0),
+            draft("first", "3").rank(3.0),
+            draft("third", "4"),
+            draft("second", "5").rank(2.0),
+        ],
+    );
+    let found = lineages(backend, "", None, 10);
+    assert_eq!(found.iter().map(|line| line.newest.lineage.as_str()).collect::<Vec<_>>(), ["third", "second", "first"]);
+    assert_eq!(found.iter().map(|line| line.checkpoints).collect::<Vec<_>>(), [1, 2, 2]);
+    assert_eq!(found[1].newest, draft("second", "5").rank(2.0).0.header);
+    assert_eq!(found[2].newest, draft("first", "1").group("g").label("l").parent("p").rank(9.0).0.header);
+    assert!(found.windows(2).all(|pair| pair[0].position > pair[1].position), "greater began later");
+}
+
+fn a_listing_of_lineages_goes_on_from_a_position(backend: &mut dyn Backend) {
+    for n in 0..7_u8 {
+        save(backend, [draft(&n.to_string(), &n.to_string()).group(if n % 2 == 0 { "even" } else { "odd" })]);
+    }
+    for (prefix, expected) in [("", "6543210"), ("even", "6420"), ("odd", "531"), ("o", "531")] {
+        for limit in 1..8 {
+            let (mut seen, mut before) = (String::new(), None);
+            loop {
+                let page = lineages(backend, prefix, before, limit);
+                assert!(page.len() <= limit);
+                let Some(last) = page.last() else { break };
+                before = Some(last.position);
+                seen.extend(page.iter().map(|line| line.newest.lineage.as_str()));
+            }
+            assert_eq!(seen, expected, "{prefix:?} by {limit}");
+        }
+    }
+    // What begins or ends between two pages moves nothing else.
+    let page = lineages(backend, "", None, 3);
+    save(backend, [draft("late", "late")]);
+    apply(backend, vec![remove("4"), remove("3")]).unwrap();
+    let rest = lineages(backend, "", Some(page[2].position), 10);
+    assert_eq!(rest.iter().map(|line| line.newest.id.as_str()).collect::<Vec<_>>(), ["2", "1", "0"]);
+}
+
+fn the_first_group_decides(backend: &mut dyn Backend) {
+    save(
+        backend,
+        [
+            draft("run", "1").group("first"),
+            draft("run", "2").group("second"),
+            draft("bare", "3"),
+            draft("bare", "4").group("second"),
+        ],
+    );
+    assert_eq!(names(backend, "first"), ["run"]);
+    assert!(names(backend, "second").is_empty());
+    assert_eq!(names(backend, ""), ["bare", "run"]);
+}
+
+fn a_prefix_is_literal(backend: &mut dyn Backend) {
+    for name in HOSTILE {
+        save(backend, [draft(name, name).group(&format!("{name}/rest"))]);
+    }
+    for prefix in HOSTILE.into_iter().chain(["", "a", "A", "/", "e", "a\0b/rest", "a\0b/restless", "\u{301}"]) {
+        let expected: Vec<&str> =
+            HOSTILE.into_iter().rev().filter(|name| format!("{name}/rest").starts_with(prefix)).collect();
+        assert_eq!(names(backend, prefix), expected, "{prefix:?}");
+    }
+}
+
+fn a_lineage_that_begins_anew_is_the_last(backend: &mut dyn Backend) {
+    save(backend, [draft("a", "a").group("old"), draft("b", "b")]);
+    let before = lineages(backend, "", None, 1)[0].position;
+    apply(backend, vec![remove("a")]).unwrap();
+    apply(backend, vec![remove("b")]).unwrap();
+    save(backend, [draft("b", "b"), draft("a", "a").group("new")]);
+    assert_eq!(names(backend, ""), ["a", "b"]);
+    assert!(names(backend, "old").is_empty(), "its first checkpoint is another one now");
+    assert_eq!(names(backend, "new"), ["a"]);
+    assert!(lineages(backend, "", None, 10).iter().all(|line| line.position > before), "no position is used twice");
+}
+
+fn spaces_keep_the_same_ids_apart(backend: &mut dyn Backend) {
+    let spaces = [Space(0), Space(1), Space(2), Space(255)];
+    let made = |space: Space| {
+        let parts = vec![part("b", "t", vec![space.0])];
+        draft("run", "id").space(space).group("g").label("l").parts(parts)
+    };
+    for space in spaces {
+        save(backend, [made(space)]);
+    }
+    let removed = Op::Remove { space: Space(2), id: "id".to_owned() };
+    apply(backend, vec![removed, Op::Remove { space: Space(7), id: "id".to_owned() }]).unwrap();
+    for space in spaces {
+        let expected = (space != Space(2)).then(|| made(space).0);
+        let list = |of| Query::List { space, of, limit: None };
+        let get = Query::Get { space, id: "id".to_owned() };
+        assert_eq!(backend.answer(&get).unwrap().into_checkpoint().unwrap().map(|found| *found), expected);
+        for label in [None, Some("l".to_owned())] {
+            let newest = Query::Newest { space, lineage: "run".to_owned(), label };
+            assert_eq!(backend.answer(&newest).unwrap().into_checkpoint().unwrap().map(|found| *found), expected);
+        }
+        let header: Vec<_> = expected.into_iter().map(|found| found.header).collect();
+        for of in [lineage("run"), group("g"), both("run", "g")] {
+            assert_eq!(backend.answer(&list(of)).unwrap().into_headers().unwrap(), header);
+        }
+        let all = Query::Lineages { space, group_prefix: "g".to_owned(), before: None, limit: 10 };
+        let found = backend.answer(&all).unwrap().into_lineages().unwrap();
+        assert_eq!(found.into_iter().map(|line| line.newest).collect::<Vec<_>>(), header);
+    }
+    assert_eq!(SPACE, Space(1));
+}
+
+fn the_ops_of_a_unit_happen_in_order(backend: &mut dyn Backend) {
+    let unit = vec![
+        draft("run", "a").put(),
+        draft("run", "b").put(),
+        remove("a"),
+        draft("run", "c").put(),
+        draft("other", "c").put(),
+        remove("not yet"),
+        draft("run", "not yet").put(),
+        draft("run", "a").label("again").put(),
+    ];
+    apply(backend, unit).unwrap();
+    assert_eq!(ids(backend, lineage("run")), ["a", "not yet", "b"]);
+    assert_eq!(ids(backend, lineage("other")), ["c"]);
+    assert_eq!(get(backend, "a"), Some(draft("run", "a").label("again").0));
+    assert_eq!(names(backend, ""), ["other", "run"]);
+    apply(backend, vec![draft("brief", "x").put(), remove("x")]).unwrap();
+    assert_eq!(names(backend, ""), ["other", "run"]);
+}
+
+fn the_units_of_a_batch_happen_in_order(backend: &mut dyn Backend) {
+    let batch = [
+        vec![draft("run", "a").put()],
+        vec![remove("a"), draft("run", "b").put()],
+        Vec::new(),
+        vec![remove("unknown")],
+        vec![draft("run", "a").put(), draft("run", "c").put()],
+        vec![draft("run", "b").parts(Vec::new()).put()],
+    ];
+    assert_eq!(backend.apply(&batch), vec![Ok(()); 6], "one result per unit");
+    assert_eq!(ids(backend, lineage("run")), ["b", "c", "a"]);
+    assert_eq!(get(backend, "b"), Some(draft("run", "b").parts(Vec::new()).0));
+}
+
+fn nothing_to_do_is_fine(backend: &mut dyn Backend) {
+    assert!(backend.apply(&[]).is_empty());
+    apply(backend, Vec::new()).unwrap();
+    assert_eq!(backend.notice(), None, "nothing is wrong with a local disk");
+    assert!(names(backend, "").is_empty());
+}
+
+fn everything_is_there_after_opening_again(place: &Place) {
+    let made = draft("run", "a").group("g").label("l").rank(-1.5).parent("p");
+    let mut backend = (place.open)();
+    save(&mut *backend, [made.clone(), draft("run", "b").rank(-1.5), draft("other", "c")]);
+    apply(&mut *backend, vec![remove("c")]).unwrap();
+    drop(backend);
+    let mut backend = (place.open)();
+    assert_eq!(get(&mut *backend, "a"), Some(made.0));
+    assert_eq!(ids(&mut *backend, lineage("run")), ["b", "a"]);
+    assert_eq!(names(&mut *backend, ""), ["run"]);
+    // c was the last: neither its place in the save order nor that of its lineage may come back.
+    save(&mut *backend, [draft("run", "d").rank(-1.5)]);
+    assert_eq!(ids(&mut *backend, lineage("run")), ["d", "b", "a"]);
+}
+
+fn another_backend_sees_what_was_answered_ok(place: &Place) {
+    let (mut one, mut two) = ((place.open)(), (place.open)());
+    for n in 0..20_u8 {
+        let id = n.to_string();
+        apply(&mut *one, vec![draft("run", &id).put(), draft("run", &format!("{id} too")).put()]).unwrap();
+        assert_eq!(get(&mut *two, &id), Some(draft("run", &id).0));
+        assert_eq!(newest(&mut *two, "run", None), Some(format!("{id} too")));
+        std::mem::swap(&mut one, &mut two);
+    }
+    apply(&mut *one, vec![remove("3")]).unwrap();
+    assert_eq!(get(&mut *two, "3"), None);
+}
+
+fn one_save_order_across_backends(place: &Place) {
+    let mut backends = [(place.open)(), (place.open)(), (place.open)()];
+    for n in 0..12_usize {
+        save(&mut *backends[n % 3], [draft("run", &n.to_string()).group("g")]);
+    }
+    // Replaced by another backend than the one that saved it.
+    save(&mut *backends[1], [draft("run", "0").group("g")]);
+    let expected = ["0", "11", "10", "9", "8", "7", "6", "5", "4", "3", "2", "1"];
+    for backend in &mut backends {
+        assert_eq!(ids(&mut **backend, lineage("run")), expected);
+        assert_eq!(ids(&mut **backend, group("g")), expected);
+    }
+}
+
+fn a_removed_last_place_is_not_given_out_by_another_backend(place: &Place) {
+    let (mut one, mut two) = ((place.open)(), (place.open)());
+    save(&mut *one, [draft("run", "a"), draft("run", "b"), draft("run", "c")]);
+    apply(&mut *one, vec![remove("c"), remove("b")]).unwrap();
+    save(&mut *two, [draft("run", "d")]);
+    save(&mut *one, [draft("run", "e")]);
+    assert_eq!(ids(&mut *two, lineage("run")), ["e", "d", "a"]);
+}
+
+fn one_sequence_of_lineages_across_backends(place: &Place) {
+    let (mut one, mut two) = ((place.open)(), (place.open)());
+    save(&mut *one, [draft("a", "1")]);
+    save(&mut *two, [draft("b", "2")]);
+    save(&mut *one, [draft("b", "3").rank(1.0), draft("c", "4")]);
+    apply(&mut *two, vec![remove("1")]).unwrap();
+    save(&mut *one, [draft("a", "1")]);
+    assert_eq!(names(&mut *two, ""), ["a", "c", "b"]);
+    assert_eq!(lineages(&mut *one, "", None, 10), lineages(&mut *two, "", None, 10));
+}

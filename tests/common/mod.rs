@@ -1,0 +1,321 @@
+//! What several test files need; each of them uses some of it.
+#![allow(dead_code, reason = "every test file compiles all of this and uses its part")]
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+use forkpoint::Reply;
+use forkpoint::backend::Backend;
+use forkpoint::backend::sqlite::{Durability, Journal, Options, Sqlite};
+use forkpoint::error::Result;
+use forkpoint::op::{Op, Unit};
+use forkpoint::query::{Answer, Of, Query};
+use forkpoint::record::{Checkpoint, Header, Lineage, Part, Payload, Rank, Space};
+use forkpoint::store::Store;
+
+/// The space that a test uses unless it is about spaces.
+pub(crate) const SPACE: Space = Space(1);
+
+/// What an attacker or an unlucky user names things. Every one of them must be taken literally.
+pub(crate) const HOSTILE: [&str; 30] = [
+    "' OR '1'='1",
+    "x') OR '1'='1",
+    "\"; DROP TABLE checkpoint; --",
+    "%",
+    "_",
+    "a%",
+    "a_b",
+    "*",
+    "?",
+    "[a-z]*",
+    "}) | (@",
+    "$ne",
+    "$.x",
+    "a.b",
+    "a\"b",
+    "\\",
+    "\0",
+    "a\0b",
+    "a\0",
+    "a\nb",
+    " ",
+    "../../x",
+    "C:\\CON",
+    "\u{202e}rtl",
+    "🜁 née ﷽",
+    "e\u{301}",
+    "é",
+    "\u{feff}",
+    "__proto__",
+    ":step-1",
+];
+
+/// A checkpoint in the making: what a test does not say is plain, and its payload tells it from any other.
+#[derive(Clone)]
+pub(crate) struct Draft(pub(crate) Checkpoint);
+
+/// A checkpoint with that id in that lineage, of rank 0, without group or label.
+pub(crate) fn draft(lineage: &str, id: &str) -> Draft {
+    Draft(Checkpoint {
+        header: Header {
+            space: SPACE,
+            lineage: lineage.to_owned(),
+            id: id.to_owned(),
+            parent: None,
+            group: String::new(),
+            label: String::new(),
+            rank: Rank::from_f64(0.0),
+            meta: format!("meta of {id} in {lineage}").into_bytes(),
+        },
+        payload: Payload { parts: vec![part("state", "test", format!("state of {id} in {lineage}"))] },
+    })
+}
+
+impl Draft {
+    pub(crate) fn space(mut self, space: Space) -> Self {
+        self.0.header.space = space;
+        self
+    }
+
+    pub(crate) fn parent(mut self, parent: &str) -> Self {
+        self.0.header.parent = Some(parent.to_owned());
+        self
+    }
+
+    pub(crate) fn group(mut self, group: &str) -> Self {
+        group.clone_into(&mut self.0.header.group);
+        self
+    }
+
+    pub(crate) fn label(mut self, label: &str) -> Self {
+        label.clone_into(&mut self.0.header.label);
+        self
+    }
+
+    pub(crate) fn rank(mut self, rank: f64) -> Self {
+        self.0.header.rank = Rank::from_f64(rank);
+        self
+    }
+
+    pub(crate) fn meta(mut self, meta: &[u8]) -> Self {
+        self.0.header.meta = meta.to_vec();
+        self
+    }
+
+    pub(crate) fn parts(mut self, parts: Vec<Part>) -> Self {
+        self.0.payload.parts = parts;
+        self
+    }
+
+    pub(crate) fn put(self) -> Op {
+        Op::Put(Box::new(self.0))
+    }
+}
+
+pub(crate) fn part(name: &str, tag: &str, bytes: impl Into<Vec<u8>>) -> Part {
+    Part { name: name.to_owned(), tag: tag.to_owned(), bytes: bytes.into().into() }
+}
+
+/// Bytes that do not compress and differ with the seed.
+pub(crate) fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    };
+    let mut bytes: Vec<u8> = (0..length.div_ceil(8)).flat_map(|_| next()).collect();
+    bytes.truncate(length);
+    bytes
+}
+
+pub(crate) fn remove(id: &str) -> Op {
+    Op::Remove { space: SPACE, id: id.to_owned() }
+}
+
+/// Applies one unit.
+pub(crate) fn apply(backend: &mut dyn Backend, unit: Unit) -> Result<()> {
+    let mut outcomes = backend.apply(&[unit]);
+    assert_eq!(outcomes.len(), 1, "one result per unit");
+    outcomes.remove(0)
+}
+
+/// Saves checkpoints, each in a unit of its own.
+pub(crate) fn save<const N: usize>(backend: &mut dyn Backend, drafts: [Draft; N]) {
+    for draft in drafts {
+        apply(backend, vec![draft.put()]).unwrap();
+    }
+}
+
+pub(crate) fn get_query(id: &str) -> Query {
+    Query::Get { space: SPACE, id: id.to_owned() }
+}
+
+pub(crate) fn get(backend: &mut dyn Backend, id: &str) -> Option<Checkpoint> {
+    try_get(backend, id).unwrap()
+}
+
+pub(crate) fn try_get(backend: &mut dyn Backend, id: &str) -> Result<Option<Checkpoint>> {
+    Ok(backend.answer(&get_query(id))?.into_checkpoint()?.map(|found| *found))
+}
+
+pub(crate) fn newest_query(lineage: &str, label: Option<&str>) -> Query {
+    Query::Newest { space: SPACE, lineage: lineage.to_owned(), label: label.map(str::to_owned) }
+}
+
+/// The id of the newest.
+pub(crate) fn newest(backend: &mut dyn Backend, lineage: &str, label: Option<&str>) -> Option<String> {
+    let answer = backend.answer(&newest_query(lineage, label)).unwrap();
+    answer.into_checkpoint().unwrap().map(|found| found.header.id)
+}
+
+pub(crate) fn lineage(name: &str) -> Of {
+    Of::Lineage(name.to_owned())
+}
+
+pub(crate) fn group(name: &str) -> Of {
+    Of::Group(name.to_owned())
+}
+
+pub(crate) fn both(lineage: &str, group: &str) -> Of {
+    Of::LineageInGroup { lineage: lineage.to_owned(), group: group.to_owned() }
+}
+
+pub(crate) fn list_query(of: Of, limit: Option<usize>) -> Query {
+    Query::List { space: SPACE, of, limit }
+}
+
+pub(crate) fn headers(backend: &mut dyn Backend, of: Of, limit: Option<usize>) -> Vec<Header> {
+    backend.answer(&list_query(of, limit)).unwrap().into_headers().unwrap()
+}
+
+/// The ids of a whole listing, in its order.
+pub(crate) fn ids(backend: &mut dyn Backend, of: Of) -> Vec<String> {
+    headers(backend, of, None).into_iter().map(|header| header.id).collect()
+}
+
+pub(crate) fn lineages(
+    backend: &mut dyn Backend,
+    group_prefix: &str,
+    before: Option<i64>,
+    limit: usize,
+) -> Vec<Lineage> {
+    let query = Query::Lineages { space: SPACE, group_prefix: group_prefix.to_owned(), before, limit };
+    backend.answer(&query).unwrap().into_lineages().unwrap()
+}
+
+/// The names of all lineages with that prefix, in the listing's order.
+pub(crate) fn names(backend: &mut dyn Backend, group_prefix: &str) -> Vec<String> {
+    lineages(backend, group_prefix, None, usize::MAX).into_iter().map(|lineage| lineage.newest.lineage).collect()
+}
+
+/// Hands something in and does not wait; the outcome comes through the channel.
+pub(crate) fn pending<T: Send + 'static>(hand_in: impl FnOnce(Reply<T>)) -> Receiver<Result<T>> {
+    let (sent, outcome) = channel();
+    // A test that has heard enough has dropped its end.
+    hand_in(Reply::new(move |outcome| drop(sent.send(outcome))));
+    outcome
+}
+
+/// Hands something in and waits for its outcome.
+pub(crate) fn call<T: Send + 'static>(hand_in: impl FnOnce(Reply<T>)) -> Result<T> {
+    pending(hand_in).recv().unwrap()
+}
+
+pub(crate) fn store_get(store: &Store, id: &str) -> Result<Option<Checkpoint>> {
+    let answer: Answer = call(|reply| store.ask(get_query(id), reply))?;
+    Ok(answer.into_checkpoint()?.map(|found| *found))
+}
+
+pub(crate) fn store_ids(store: &Store, of: Of) -> Result<Vec<String>> {
+    let answer: Answer = call(|reply| store.ask(list_query(of, None), reply))?;
+    Ok(answer.into_headers()?.into_iter().map(|header| header.id).collect())
+}
+
+/// A backend on that file.
+pub(crate) fn sqlite(path: &Path, journal: Journal, durability: Durability) -> Result<Sqlite> {
+    Sqlite::open(&Options { journal: Some(journal), durability, ..Options::new(path) })
+}
+
+/// What `PRAGMA integrity_check` says of a file, through a connection that owes nothing to the engine.
+pub(crate) fn integrity(path: &Path) -> String {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap()
+}
+
+const ROLE: &str = "FORKPOINT_TEST_ROLE";
+
+/// A process of this test binary that runs one test only, which finds its argument by [`role`]. Its standard error is a
+/// pipe for lines to the parent: unlike standard output, the test harness writes nothing there.
+pub(crate) struct Process {
+    child: Child,
+    lines: BufReader<ChildStderr>,
+}
+
+impl Process {
+    pub(crate) fn start(test: &str, role: impl AsRef<OsStr>) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test])
+            .env(ROLE, role)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap());
+        Self { child, lines }
+    }
+
+    /// The next whole line; `None` when there is none left. What a killed process wrote half of is no line.
+    pub(crate) fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        line.strip_suffix('\n').map(str::to_owned)
+    }
+
+    /// Wakes a child that waits in [`told`].
+    pub(crate) fn tell(&mut self) {
+        self.child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
+    }
+
+    /// On unix: SIGKILL. The lines that were written before can still be read.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits for a good end. What the child said last is told if it was none.
+    pub(crate) fn finish(mut self) {
+        let rest: Vec<String> = std::iter::from_fn(|| self.line()).collect();
+        assert!(self.child.wait().unwrap().success(), "the child failed: {rest:#?}");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A test that failed half-way leaves nothing running behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// In a child: its argument. In the parent's run of the same test: `None`.
+pub(crate) fn role() -> Option<std::ffi::OsString> {
+    std::env::var_os(ROLE)
+}
+
+/// In a child: a line to the parent, in one write so that no kill tears it unnoticed.
+pub(crate) fn say(line: &str) {
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
+/// In a child: waits for the parent.
+pub(crate) fn told() {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    assert_eq!(line, "go\n");
+}

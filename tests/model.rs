@@ -1,0 +1,296 @@
+//! Every backend against a model that a reader can check at a glance: random sequences of everything that can be asked
+//! of a backend, with few names so that they meet often, must be answered as the model answers them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use common::{draft, noise, part, sqlite};
+use forkpoint::backend::Backend;
+use forkpoint::backend::memory::Memory;
+use forkpoint::backend::sqlite::{Durability, Journal};
+use forkpoint::op::{Op, Unit};
+use forkpoint::query::{Answer, Of, Query};
+use forkpoint::record::{Checkpoint, Header, Lineage, Part, Space};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+/// The contract, read aloud: a list in save order, walked from end to end for every answer.
+#[derive(Default)]
+struct Model {
+    /// In save order, the last saved at the end.
+    saved: Vec<Checkpoint>,
+    /// In the order in which they began: space, name, the group of the first checkpoint, position.
+    begun: Vec<(Space, String, String, i64)>,
+    positions: i64,
+}
+
+impl Model {
+    fn apply(&mut self, unit: &Unit) {
+        for op in unit {
+            match op {
+                Op::Put(checkpoint) => {
+                    let header = &checkpoint.header;
+                    if !self.begun.iter().any(|(space, name, ..)| (*space, name) == (header.space, &header.lineage)) {
+                        self.positions += 1;
+                        let first = (header.space, header.lineage.clone(), header.group.clone(), self.positions);
+                        self.begun.push(first);
+                    }
+                    self.saved.retain(|old| (old.header.space, &old.header.id) != (header.space, &header.id));
+                    self.saved.push((**checkpoint).clone());
+                }
+                Op::Remove { space, id } => {
+                    self.saved.retain(|old| (old.header.space, &old.header.id) != (*space, id));
+                }
+            }
+            let saved = &self.saved;
+            self.begun.retain(|(space, name, ..)| {
+                saved.iter().any(|row| (row.header.space, &row.header.lineage) == (*space, name))
+            });
+        }
+    }
+
+    /// Those that pass, newest first: sorting is stable, so among equal ranks the save order stays.
+    fn newest_first(&self, space: Space, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
+        let mut found: Vec<&Checkpoint> =
+            self.saved.iter().filter(|row| row.header.space == space && keep(&row.header)).collect();
+        found.sort_by(|a, b| a.header.rank.cmp(&b.header.rank));
+        found.reverse();
+        found
+    }
+
+    fn answer(&self, query: &Query) -> Answer {
+        let one = |found: Option<&&Checkpoint>| Answer::Checkpoint(found.map(|row| Box::new((*row).clone())));
+        match query {
+            Query::Get { space, id } => one(self.newest_first(*space, |header| header.id == *id).first()),
+            Query::Newest { space, lineage, label: None } => {
+                one(self.newest_first(*space, |header| header.lineage == *lineage).first())
+            }
+            Query::Newest { space, lineage, label: Some(label) } => {
+                let keep = |header: &Header| header.lineage == *lineage && header.label == *label && !label.is_empty();
+                one(self.newest_first(*space, keep).first())
+            }
+            Query::List { space, of, limit } => {
+                let found = self.newest_first(*space, |header| match of {
+                    Of::Lineage(lineage) => header.lineage == *lineage,
+                    Of::Group(group) => header.group == *group && !group.is_empty(),
+                    Of::LineageInGroup { lineage, group } => {
+                        header.lineage == *lineage && header.group == *group && !group.is_empty()
+                    }
+                });
+                let found = found.into_iter().map(|row| row.header.clone());
+                Answer::Headers(found.take(limit.unwrap_or(usize::MAX)).collect())
+            }
+            Query::Lineages { space, group_prefix, before, limit } => {
+                let found = self.begun.iter().rev().filter(|(of, _, group, position)| {
+                    of == space && group.starts_with(group_prefix) && before.is_none_or(|before| *position < before)
+                });
+                let shown = found.map(|(_, name, _, position)| {
+                    let rows = self.newest_first(*space, |header| header.lineage == *name);
+                    let newest = rows[0].header.clone();
+                    Lineage { position: *position, checkpoints: rows.len() as u64, newest }
+                });
+                Answer::Lineages(shown.take(*limit).collect())
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Apply(Vec<Unit>),
+    Ask(Query),
+    /// Asks for lineages, from where the last such page ended if there was one.
+    Page {
+        space: Space,
+        group_prefix: String,
+        limit: usize,
+    },
+    /// Closes the backend and opens another on the same database, where there is one.
+    Reopen,
+}
+
+fn space() -> impl Strategy<Value = Space> {
+    prop_oneof![4 => Just(Space(1)), 1 => Just(Space(2))]
+}
+
+fn name(names: &'static [&'static str]) -> impl Strategy<Value = String> {
+    prop::sample::select(names).prop_map(str::to_owned)
+}
+
+fn id() -> impl Strategy<Value = String> {
+    name(&["a", "b", "c", "d", "e", "%", "a\0"])
+}
+
+fn run() -> impl Strategy<Value = String> {
+    name(&["r1", "r2", "r3", "_"])
+}
+
+/// Empty is what has none, and what a question for it must not find.
+fn word() -> impl Strategy<Value = String> {
+    name(&["", "x", "xy", "x\0", "%"])
+}
+
+/// Payloads of several sizes. Many have most bytes in common, as those of a run do: what a backend makes of that, and of
+/// a parent that is gone, is another payload now or is the checkpoint itself, must not be seen.
+fn parts(version: u32) -> Vec<Part> {
+    let small = part("v", "t", version.to_le_bytes());
+    let at = usize::try_from(version).unwrap() % 3000;
+    let common = noise(1, 3000);
+    match version % 5 {
+        0 => Vec::new(),
+        1 => vec![small],
+        2 => vec![part("v", "t", version.to_string().repeat(300)), part("", "", "")],
+        3 => vec![part("common", "t", common), small],
+        _ => vec![part("common", "t", [&common[..at], &version.to_le_bytes(), &common[at..]].concat())],
+    }
+}
+
+fn put() -> impl Strategy<Value = Op> {
+    let rank = prop::sample::select(&[-1.5, -0.0, 0.0, 1.0, 1.25][..]);
+    let parent = prop::option::of(id());
+    // The last number tells one put of an id from the next.
+    (space(), run(), id(), parent, word(), word(), rank, any::<u32>()).prop_map(
+        |(space, run, id, parent, group, label, rank, version)| {
+            let mut made = draft(&run, &id).space(space).group(&group).label(&label).rank(rank).parts(parts(version));
+            made.0.header.parent = parent;
+            made.meta(&version.to_le_bytes()).put()
+        },
+    )
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![5 => put(), 2 => (space(), id()).prop_map(|(space, id)| Op::Remove { space, id })]
+}
+
+fn query() -> impl Strategy<Value = Query> {
+    let limit = || prop_oneof![Just(None), (0..4_usize).prop_map(Some), Just(Some(usize::MAX))];
+    let of = prop_oneof![
+        run().prop_map(Of::Lineage),
+        word().prop_map(Of::Group),
+        // Not the empty group: what a lineage answers to it is not settled.
+        (run(), name(&["x", "xy", "x\0", "%"])).prop_map(|(lineage, group)| Of::LineageInGroup { lineage, group }),
+    ];
+    prop_oneof![
+        (space(), id()).prop_map(|(space, id)| Query::Get { space, id }),
+        (space(), run(), prop::option::of(word())).prop_map(|(space, lineage, label)| Query::Newest {
+            space,
+            lineage,
+            label
+        }),
+        (space(), of, limit()).prop_map(|(space, of, limit)| Query::List { space, of, limit }),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let unit = || prop::collection::vec(op(), 0..4);
+    prop_oneof![
+        6 => unit().prop_map(|unit| Step::Apply(vec![unit])),
+        2 => prop::collection::vec(unit(), 0..5).prop_map(Step::Apply),
+        6 => query().prop_map(Step::Ask),
+        4 => (space(), word(), 0..4_usize)
+            .prop_map(|(space, group_prefix, limit)| Step::Page { space, group_prefix, limit }),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+/// Where one side's last page of lineages ended. Positions are each backend's own, so each side goes on from its own.
+type Cursor = Option<i64>;
+
+fn page(answer: Answer, cursor: &mut Cursor) -> Vec<(u64, Header)> {
+    let page = answer.into_lineages().unwrap();
+    *cursor = page.last().map(|last| last.position);
+    page.into_iter().map(|line| (line.checkpoints, line.newest)).collect()
+}
+
+/// Everything there is, asked in as many ways as there are.
+fn everything() -> Vec<Query> {
+    let mut all = Vec::new();
+    for space in [Space(1), Space(2)] {
+        for id in ["a", "b", "c", "d", "e", "%", "a\0"] {
+            all.push(Query::Get { space, id: id.to_owned() });
+        }
+        for run in ["r1", "r2", "r3", "_"] {
+            all.push(Query::List { space, of: Of::Lineage(run.to_owned()), limit: None });
+        }
+    }
+    all
+}
+
+fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> Result<(), TestCaseError> {
+    let mut backend = open().unwrap();
+    let mut model = Model::default();
+    let (mut ours, mut theirs): (Cursor, Cursor) = (None, None);
+    let asks = everything().into_iter().map(Step::Ask);
+    for step in steps.iter().cloned().chain([Step::Reopen]).chain(asks) {
+        match step {
+            Step::Apply(batch) => {
+                for unit in &batch {
+                    model.apply(unit);
+                }
+                prop_assert_eq!(backend.apply(&batch), vec![Ok(()); batch.len()]);
+            }
+            Step::Ask(query) => {
+                prop_assert_eq!(backend.answer(&query), Ok(model.answer(&query)), "{:?}", query);
+            }
+            Step::Page { space, group_prefix, limit } => {
+                let query = |before| Query::Lineages { space, group_prefix: group_prefix.clone(), before, limit };
+                let answer = backend.answer(&query(theirs)).unwrap();
+                let expected = page(model.answer(&query(ours)), &mut ours);
+                prop_assert_eq!(page(answer, &mut theirs), expected, "{:?} {:?} {}", space, group_prefix, limit);
+            }
+            Step::Reopen => {
+                if let Some(opened) = open() {
+                    backend = opened;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same sequences in every run, unless `PROPTEST_RNG_SEED` asks for others and `PROPTEST_CASES` for more.
+fn config(cases: u32) -> ProptestConfig {
+    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    if config.rng_seed == RngSeed::Random {
+        config.rng_seed = RngSeed::Fixed(0x0f0c_4b01);
+    }
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = cases;
+    }
+    config
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(), 1..80)
+}
+
+fn check_file(steps: &[Step], journal: Journal) -> Result<(), TestCaseError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.db");
+    // What is synced when is not the question here.
+    check(steps, || Some(Box::new(sqlite(&path, journal, Durability::Off).unwrap())))?;
+    prop_assert_eq!(common::integrity(&path), "ok");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(config(1000))]
+    #[test]
+    fn memory_answers_as_the_model(steps in steps()) {
+        let mut memory: Option<Box<dyn Backend>> = Some(Box::new(Memory::new()));
+        check(&steps, || memory.take())?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+    #[test]
+    fn sqlite_answers_as_the_model(steps in steps()) {
+        check_file(&steps, Journal::Wal)?;
+    }
+
+    #[test]
+    fn sqlite_with_a_rollback_journal_answers_as_the_model(steps in steps()) {
+        check_file(&steps, Journal::Rollback)?;
+    }
+}
