@@ -1,0 +1,125 @@
+//! A lock that another connection holds: waited for, then told as BUSY, with nothing written (D4, D8).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use std::path::Path;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use common::{apply, call, draft, get, ids, lineage, pending, save, sqlite, store_get, store_ids};
+use forkpoint::backend::sqlite::{self, Durability, Journal, Sqlite};
+use forkpoint::error::{Code, Error};
+use forkpoint::store::{Options, Store};
+use forkpoint::target::Target;
+use rusqlite::Connection;
+
+const SHORT: Duration = Duration::from_millis(30);
+
+fn store(path: &Path, busy_timeout: Duration) -> Store {
+    let store = Store::open(&Target::Sqlite(path.to_owned()), Options { busy_timeout, ..Options::default() }).unwrap();
+    call(|reply| store.apply(vec![draft("run", "before").put()], reply)).unwrap();
+    store
+}
+
+fn lock(path: &Path) -> Connection {
+    let connection = Connection::open(path).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    connection
+}
+
+fn assert_busy(error: &Error) {
+    assert_eq!((error.code(), error.retryable(), error.outcome_unknown()), (Code::Busy, true, false), "{error}");
+}
+
+#[test]
+fn a_lock_held_too_long_is_busy_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("busy.db");
+    let store = store(&path, SHORT);
+    let lock = lock(&path);
+    for _ in 0..2 {
+        let unit = vec![draft("run", "refused").put(), draft("run", "too").put()];
+        assert_busy(&call(|reply| store.apply(unit, reply)).unwrap_err());
+        // In WAL readers do not wait for writers.
+        assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["before"]);
+        assert_eq!(store_get(&store, "refused").unwrap(), None);
+    }
+    lock.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["before"], "a rejected save does not come later");
+    call(|reply| store.apply(vec![draft("run", "refused").put()], reply)).unwrap();
+    assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["refused", "before"]);
+    store.shutdown();
+}
+
+#[test]
+fn everyone_in_a_batch_hears_of_the_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("busy.db");
+    let mut backend = Sqlite::open(&sqlite::Options { busy_timeout: SHORT, ..sqlite::Options::new(&path) }).unwrap();
+    let lock = lock(&path);
+    let batch = [vec![draft("run", "a").put()], Vec::new(), vec![draft("run", "b").put()]];
+    let outcomes = forkpoint::backend::Backend::apply(&mut backend, &batch);
+    assert_eq!(outcomes.len(), 3);
+    for outcome in outcomes {
+        assert_busy(&outcome.unwrap_err());
+    }
+    drop(lock);
+    assert!(ids(&mut backend, lineage("run")).is_empty());
+    save(&mut backend, [draft("run", "a")]);
+}
+
+#[test]
+fn a_lock_held_for_less_than_the_timeout_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("busy.db");
+    let store = store(&path, Duration::from_secs(30));
+    let lock = lock(&path);
+    let saved = pending(|reply| store.apply(vec![draft("run", "patient").put()], reply));
+    // It cannot be answered while the lock is there, however long this machine takes.
+    assert_eq!(saved.recv_timeout(SHORT).unwrap_err(), RecvTimeoutError::Timeout);
+    lock.execute_batch("COMMIT").unwrap();
+    saved.recv().unwrap().unwrap();
+    assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["patient", "before"]);
+    store.shutdown();
+}
+
+#[test]
+fn a_locked_file_is_opened_once_the_lock_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("busy.db");
+    // A file that has no tables yet, so that opening has to write.
+    std::fs::write(&path, b"").unwrap();
+    let locked = Connection::open(&path).unwrap();
+    locked.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let error = Sqlite::open(&sqlite::Options { busy_timeout: SHORT, ..sqlite::Options::new(&path) }).unwrap_err();
+    assert_busy(&error);
+    let store = Store::open(&Target::Sqlite(path.clone()), Options::default()).unwrap();
+    let saved = pending(|reply| store.apply(vec![draft("run", "a").put()], reply));
+    assert_eq!(saved.recv_timeout(SHORT).unwrap_err(), RecvTimeoutError::Timeout);
+    locked.execute_batch("ROLLBACK").unwrap();
+    saved.recv().unwrap().unwrap();
+    store.shutdown();
+}
+
+#[test]
+fn with_a_rollback_journal_a_reader_makes_the_commit_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("busy.db");
+    let options =
+        sqlite::Options { journal: Some(Journal::Rollback), busy_timeout: SHORT, ..sqlite::Options::new(&path) };
+    let mut backend = Sqlite::open(&options).unwrap();
+    save(&mut backend, [draft("run", "before")]);
+    let reader = Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    let count = "SELECT count(*) FROM checkpoint";
+    assert_eq!(reader.query_row(count, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    assert_busy(&apply(&mut backend, vec![draft("run", "refused").put()]).unwrap_err());
+    reader.execute_batch("COMMIT").unwrap();
+    assert_eq!(get(&mut backend, "refused"), None);
+    save(&mut backend, [draft("run", "after")]);
+    assert_eq!(
+        ids(&mut sqlite(&path, Journal::Rollback, Durability::Full).unwrap(), lineage("run")),
+        ["after", "before"]
+    );
+}

@@ -1,0 +1,221 @@
+//! The file itself: who may read it, what is accepted as one, and that what is refused is left as it was.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use common::{draft, get, save};
+use forkpoint::backend::sqlite::{Options, Sqlite};
+use forkpoint::error::{Code, Error};
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+const APPLICATION_ID: i32 = 0x466b_7074;
+
+fn refusal(path: &Path) -> Error {
+    let error = Sqlite::open(&Options::new(path)).expect_err("it should have been refused");
+    assert!(error.message().contains(&path.display().to_string()), "it names the file: {error}");
+    error
+}
+
+/// Every file in the folder with its bytes. Shared memory is scratch space: its name counts, its bytes do not.
+fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let bytes = if name.ends_with("-shm") { Vec::new() } else { fs::read(entry.path()).unwrap() };
+        (name, bytes)
+    });
+    entries.collect()
+}
+
+fn refused_and_unchanged(path: &Path, code: Code) {
+    let folder = path.parent().unwrap();
+    let before = contents(folder);
+    assert_eq!(refusal(path).code(), code);
+    assert_eq!(refusal(path).code(), code, "and again");
+    let after = contents(folder);
+    assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    assert!(after == before, "the bytes changed");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_may_read_the_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("private.db");
+    let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
+    let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+    save(&mut backend, [draft("run", "a")]);
+    for name in ["private.db", "private.db-wal", "private.db-shm"] {
+        assert_eq!(mode(name), 0o600, "{name}");
+    }
+    drop(backend);
+    // What the owner decides afterwards stays.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+    save(&mut backend, [draft("run", "b")]);
+    assert_eq!(mode("private.db"), 0o640);
+}
+
+#[test]
+fn nothing_is_left_beside_a_closed_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("closed.db");
+    save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", "a")]);
+    assert_eq!(contents(folder.path()).into_keys().collect::<Vec<_>>(), ["closed.db"]);
+}
+
+#[test]
+fn odd_file_names_are_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut odd = vec!["a b%41#", "née 🜁.db", "-journal", "' OR '1'='1"];
+    if cfg!(unix) {
+        odd.extend(["file:x?mode=memory", ":memory:", "a\nb", "a\\b", "*"]);
+    }
+    for &name in &odd {
+        let path = folder.path().join(name);
+        save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", name)]);
+        let mut again = Sqlite::open(&Options::new(&path)).unwrap();
+        assert_eq!(get(&mut again, name), Some(draft("run", name).0));
+        assert!(fs::metadata(&path).unwrap().len() > 0);
+    }
+    assert_eq!(contents(folder.path()).len(), odd.len());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_symbolic_link_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("target.db");
+    save(&mut Sqlite::open(&Options::new(&target)).unwrap(), [draft("run", "a")]);
+    let link = folder.path().join("link.db");
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    refused_and_unchanged(&link, Code::InvalidArgument);
+    // Also one that leads nowhere: nothing is created where it points.
+    let dangling = folder.path().join("dangling.db");
+    let nowhere = folder.path().join("nowhere.db");
+    std::os::unix::fs::symlink(&nowhere, &dangling).unwrap();
+    assert_eq!(refusal(&dangling).code(), Code::InvalidArgument);
+    assert!(!nowhere.exists());
+    // A linked directory above it is the user's own affair.
+    let linked = folder.path().join("folder");
+    std::os::unix::fs::symlink(folder.path(), &linked).unwrap();
+    let mut backend = Sqlite::open(&Options::new(linked.join("target.db"))).unwrap();
+    assert!(get(&mut backend, "a").is_some());
+}
+
+#[test]
+fn what_is_not_a_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    assert_eq!(refusal(&folder.path().join("sub")).code(), Code::InvalidArgument);
+    assert_eq!(refusal(&folder.path().join("sub").join("..")).code(), Code::InvalidArgument);
+    #[cfg(unix)]
+    assert_eq!(refusal(Path::new("/dev/null")).code(), Code::InvalidArgument);
+}
+
+#[test]
+fn a_missing_directory_is_told_and_not_created() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("missing").join("agent.db");
+    let error = refusal(&path);
+    assert_eq!((error.code(), error.retryable()), (Code::Unavailable, true), "it may be mounted later");
+    assert!(contents(folder.path()).is_empty());
+    fs::create_dir(folder.path().join("missing")).unwrap();
+    save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", "a")]);
+}
+
+#[test]
+fn a_nul_in_the_path_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = Sqlite::open(&Options::new(folder.path().join("a\0b.db"))).unwrap_err();
+    assert!(matches!(error.code(), Code::InvalidArgument | Code::Unavailable), "{error}");
+    assert!(contents(folder.path()).is_empty(), "no file \"a\"");
+}
+
+#[test]
+fn an_empty_file_is_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("empty.db");
+    fs::write(&path, b"").unwrap();
+    let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+    save(&mut backend, [draft("run", "a")]);
+    drop(backend);
+    // So is a database without tables.
+    let path = folder.path().join("no tables.db");
+    Connection::open(&path).unwrap().execute_batch("PRAGMA journal_mode = WAL; VACUUM").unwrap();
+    assert!(fs::metadata(&path).unwrap().len() > 0);
+    let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+    save(&mut backend, [draft("run", "a")]);
+    assert_eq!(backend.pragma("application_id").unwrap(), APPLICATION_ID.to_string());
+}
+
+#[test]
+fn what_is_no_database_is_refused_and_unchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("letter.txt");
+    for text in ["Dear reader, ".to_owned(), "a long letter ".repeat(10_000)] {
+        fs::write(&path, text).unwrap();
+        refused_and_unchanged(&path, Code::Corrupt);
+    }
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_unchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("newer.db");
+    save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", "a")]);
+    let newer = Connection::open(&path).unwrap();
+    newer.pragma_update(None, "user_version", 2).unwrap();
+    drop(newer);
+    assert_eq!(contents(folder.path()).len(), 1, "it is in the file's header");
+    refused_and_unchanged(&path, Code::Unsupported);
+    assert!(refusal(&path).message().contains("upgrade forkpoint"), "it says what to do");
+}
+
+#[test]
+fn a_newer_schema_that_is_only_in_the_log_is_refused_and_unchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("newer.db");
+    save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", "a")]);
+    let newer = Connection::open(&path).unwrap();
+    newer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
+    newer.pragma_update(None, "user_version", 2).unwrap();
+    // While the newer program has it open, and after it was killed.
+    refused_and_unchanged(&path, Code::Unsupported);
+    drop(newer);
+    assert_eq!(contents(folder.path()).len(), 3, "the log is there");
+    refused_and_unchanged(&path, Code::Unsupported);
+}
+
+#[test]
+fn the_database_of_another_program_is_refused_and_unchanged() {
+    for (application_id, user_version) in [(0, 0), (0, 7), (0x1234_5678, 0), (0x1234_5678, 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("other.db");
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("CREATE TABLE precious (x); INSERT INTO precious VALUES (1)").unwrap();
+        other.pragma_update(None, "application_id", application_id).unwrap();
+        other.pragma_update(None, "user_version", user_version).unwrap();
+        drop(other);
+        refused_and_unchanged(&path, Code::Unsupported);
+    }
+}
+
+#[test]
+fn the_database_of_another_program_in_wal_mode_is_refused_and_unchanged() {
+    for user_version in [7, -1] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("other.db");
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE precious (x)").unwrap();
+        other.pragma_update(None, "user_version", user_version).unwrap();
+        drop(other);
+        refused_and_unchanged(&path, Code::Unsupported);
+    }
+}

@@ -1,0 +1,98 @@
+//! A unit that fails in the middle of a batch: nothing of it is there, and the others are (D4). The failure comes from a
+//! trigger that another connection put into the file.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use std::path::Path;
+
+use common::{apply, draft, get, ids, lineage, names, remove, save, sqlite};
+use forkpoint::backend::Backend;
+use forkpoint::backend::sqlite::{Durability, Journal, Sqlite};
+use forkpoint::op::Unit;
+
+/// The strengths with which a statement can fail: ROLLBACK ends the transaction under the engine's feet.
+const STRENGTHS: [&str; 3] = ["ABORT", "FAIL", "ROLLBACK"];
+
+fn open(path: &Path) -> Sqlite {
+    sqlite(path, Journal::Wal, Durability::Full).unwrap()
+}
+
+fn put(id: &str) -> Unit {
+    vec![draft("run", id).put()]
+}
+
+/// A file with a checkpoint in it, into which "bad" cannot be put and out of which "stuck" cannot be removed.
+fn trapped(path: &Path, strength: &str) -> Sqlite {
+    let mut backend = open(path);
+    save(&mut backend, [draft("run", "before"), draft("run", "stuck"), draft("other", "moved")]);
+    let hand = rusqlite::Connection::open(path).unwrap();
+    let traps = format!(
+        "CREATE TRIGGER put AFTER INSERT ON checkpoint WHEN new.id = 'bad'
+         BEGIN SELECT RAISE({strength}, 'as the test wants'); END;
+         CREATE TRIGGER removal BEFORE DELETE ON checkpoint WHEN old.id = 'stuck'
+         BEGIN SELECT RAISE({strength}, 'as the test wants'); END;"
+    );
+    hand.execute_batch(&traps).unwrap();
+    backend
+}
+
+#[test]
+fn a_unit_that_fails_leaves_nothing_and_takes_no_other_along() {
+    for strength in STRENGTHS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("units.db");
+        let mut backend = trapped(&path, strength);
+        let batch = [
+            put("a"),
+            // It had replaced, moved, removed and begun a lineage when it failed.
+            vec![
+                draft("new", "begun").put(),
+                draft("run", "before").label("replaced").put(),
+                draft("run", "moved").put(),
+                remove("a"),
+                draft("run", "bad").put(),
+                draft("run", "behind").put(),
+            ],
+            put("b"),
+            vec![draft("new", "begun too").put(), remove("stuck")],
+            Vec::new(),
+            put("c"),
+        ];
+        let outcomes = backend.apply(&batch);
+        let ok: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
+        assert_eq!(ok, [true, false, true, false, true, true], "{strength}: {outcomes:?}");
+        for (at, id) in [(1, "\"bad\""), (3, "\"stuck\"")] {
+            let error = outcomes[at].as_ref().unwrap_err();
+            assert!(error.message().contains(id), "it names the checkpoint: {error}");
+            assert!(!error.outcome_unknown(), "it is certainly absent");
+        }
+        // Seen by this connection and by another.
+        for backend in [&mut backend, &mut open(&path)] {
+            assert_eq!(ids(backend, lineage("run")), ["c", "b", "a", "stuck", "before"]);
+            assert_eq!(get(backend, "before"), Some(draft("run", "before").0));
+            assert_eq!(names(backend, ""), ["other", "run"], "no lineage was begun or ended");
+        }
+        // Everything goes on.
+        save(&mut backend, [draft("run", "after")]);
+        assert_eq!(ids(&mut backend, lineage("run"))[..2], ["after", "c"]);
+    }
+}
+
+#[test]
+fn a_unit_that_fails_alone_is_absent() {
+    for strength in STRENGTHS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("units.db");
+        let mut backend = trapped(&path, strength);
+        for _ in 0..2 {
+            let unit = vec![draft("run", "a").put(), remove("before"), draft("run", "bad").put()];
+            let error = apply(&mut backend, unit).unwrap_err();
+            assert!(error.message().contains("\"bad\""), "{error}");
+            assert!(!error.retryable() || error.code() == forkpoint::error::Code::Unavailable);
+            assert_eq!(ids(&mut backend, lineage("run")), ["stuck", "before"]);
+        }
+        apply(&mut backend, put("a")).unwrap();
+        assert_eq!(ids(&mut backend, lineage("run")), ["a", "stuck", "before"]);
+    }
+}
