@@ -2,16 +2,13 @@
 // in an empty folder.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type TypeScript from "typescript";
+import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-// The project's compiler: the framework brings one of its own along.
-const ts = createRequire(join(root, "package.json"))("typescript") as typeof TypeScript;
 // Here, so that both the framework and the package are found as a user's project finds them.
 const folder = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
 const elsewhere = mkdtempSync(join(tmpdir(), "forkpoint-docs-"));
@@ -26,7 +23,7 @@ function snippets(): Snippet[] {
   const documents = ["README.md", ...readdirSync(join(root, "docs")).map((file) => `docs/${file}`)];
   return documents.flatMap((document) => {
     const text = readFileSync(join(root, document), "utf8");
-    return [...text.matchAll(/^```ts\n([^]*?)^```/gm)].map(([, code], index) => {
+    return [...text.matchAll(/^( *)```ts\n([^]*?)^\1```/gm)].map(([, , code], index) => {
       const name = `${document} block ${index + 1}`;
       return { name, code: code!, file: `${name.replaceAll(/\W+/g, "-")}.mts` };
     });
@@ -56,7 +53,7 @@ describe("the documents' code", () => {
   });
 
   it("compiles under strict", { timeout: 120_000 }, () => {
-    const options: TypeScript.CompilerOptions = {
+    const options: ts.CompilerOptions = {
       strict: true,
       noEmit: true,
       module: ts.ModuleKind.NodeNext,
