@@ -1,0 +1,545 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { CheckpointStore, type ErrorCode, ForkpointError, Store, type StoreOptions, openStore } from "forkpoint";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { checkpoint, failure, folder, open, rejection, thrown, wrongType } from "./helpers.js";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** What both ways of opening say to the same arguments. */
+async function refusal(target: unknown, options?: unknown): Promise<Error & { code?: unknown }> {
+  const fromConstructor = thrown(() => new CheckpointStore(target as string, options as StoreOptions));
+  const fromOpenStore = await rejection(openStore(target as string, options as StoreOptions));
+  expect(fromOpenStore.message).toBe(fromConstructor.message);
+  expect(fromOpenStore.constructor).toBe(fromConstructor.constructor);
+  for (const error of [fromConstructor, fromOpenStore]) expect(error.code).toBe("INVALID_ARGUMENT");
+  return fromConstructor;
+}
+
+describe("options", () => {
+  const known = "Known options: durability, serializer, busyTimeout, maxPayloadBytes";
+
+  test.each([
+    ["durabilty", 'Unknown option "durabilty". Did you mean "durability"?'],
+    ["Durability", 'Unknown option "Durability". Did you mean "durability"?'],
+    ["serialiser", 'Unknown option "serialiser". Did you mean "serializer"?'],
+    ["busytimeout", 'Unknown option "busytimeout". Did you mean "busyTimeout"?'],
+    ["busyTimeOuts", 'Unknown option "busyTimeOuts". Did you mean "busyTimeout"?'],
+    ["maxPayloadByte", 'Unknown option "maxPayloadByte". Did you mean "maxPayloadBytes"?'],
+    ["timeout", 'Unknown option "timeout".'],
+    ["__proto__", 'Unknown option "__proto__".'],
+    ["constructor", 'Unknown option "constructor".'],
+    ["", 'Unknown option "".'],
+  ])("the unknown option %j", async (name, message) => {
+    const options = Object.defineProperty({}, name, { value: "full", enumerable: true });
+    const error = await refusal("memory:", options);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toBe(`${message} ${known}`);
+  });
+
+  test("an unknown option is refused even if it is undefined, a long one is not repeated in full", async () => {
+    expect((await refusal("memory:", { durable: undefined })).message).toContain('Unknown option "durable".');
+    expect((await refusal("memory:", { ["x".repeat(5_000)]: 1 })).message.length).toBeLessThan(300);
+  });
+
+  test.each([
+    ["durability", "fast", '"fast"'],
+    ["durability", "FULL", '"FULL"'],
+    ["durability", "", '""'],
+    ["durability", 1, "1"],
+    ["durability", null, "null"],
+    ["durability", true, "true"],
+    ["durability", ["full"], "an array"],
+    ["durability", Object("full"), "an object"],
+  ])("%s may not be %j", async (name, value, shown) => {
+    const error = await refusal("memory:", { [name]: value });
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toBe(`option "durability" must be "full", "normal" or "off", and is ${shown}`);
+  });
+
+  test.each([
+    ["busyTimeout", "milliseconds", "30", "a string"],
+    ["busyTimeout", "milliseconds", null, "null"],
+    ["busyTimeout", "milliseconds", 5n, "a bigint"],
+    ["busyTimeout", "milliseconds", {}, "an object"],
+    ["maxPayloadBytes", "bytes", "64", "a string"],
+    ["maxPayloadBytes", "bytes", true, "true"],
+    ["maxPayloadBytes", "bytes", [1], "an array"],
+    ["maxPayloadBytes", "bytes", () => 1, "a function"],
+  ])("%s in %s may not be of another type (%#)", async (name, unit, value, shown) => {
+    const error = await refusal("memory:", { [name]: value });
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toBe(`option "${name}" must be a number of ${unit}, and is ${shown}`);
+  });
+
+  test.each([
+    ["busyTimeout", "milliseconds from 0 to 2147483647", [-1, 0.5, 2 ** 31, Number.NaN, Number.POSITIVE_INFINITY]],
+    ["maxPayloadBytes", "bytes from 1 to 943718400", [0, -1, 1.5, 900 * 2 ** 20 + 1, Number.NaN]],
+  ])("%s is a whole number of %s", async (name, range, wrong) => {
+    for (const value of wrong) {
+      const error = await refusal("memory:", { [name]: value });
+      expect(error).toBeInstanceOf(RangeError);
+      expect(error.message).toBe(`option "${name}" must be a whole number of ${range}, and is ${value}`);
+    }
+  });
+
+  test.each([
+    ["xml", '"xml"'],
+    ["", '""'],
+    [1, "1"],
+    [null, "null"],
+    [() => "v8", "a function"],
+  ])("the serializer %j is none", async (value, shown) => {
+    const error = await refusal("memory:", { serializer: value });
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toBe(`option "serializer" must be "v8", "json" or an object, and is ${shown}`);
+  });
+
+  test("a serializer of one's own has a name and two methods", async () => {
+    const whole = { name: "own", serialize: () => new Uint8Array(), deserialize: () => ({}) };
+    const message = async (overrides: Record<string, unknown>) => {
+      const error = await refusal("memory:", { serializer: { ...whole, ...overrides } });
+      expect(error).toBeInstanceOf(TypeError);
+      return error.message;
+    };
+    for (const name of [undefined, null, 1, "", "x".repeat(65), "\ud800", Symbol("own")]) {
+      expect(await message({ name })).toBe('option "serializer" must have a name of 1 to 64 characters');
+    }
+    for (const name of ["v8", "json"]) {
+      const taken = `option "serializer" is named "${name}", which is taken: choose another name`;
+      expect(await message({ name })).toBe(taken);
+    }
+    for (const method of ["serialize", "deserialize"]) {
+      expect(await message({ [method]: "text" })).toBe(`option "serializer" must have a method ${method}()`);
+    }
+  });
+
+  test("a serializer may be an instance of a class", async () => {
+    class Own {
+      readonly name = "own";
+      readonly #prefix = "own:";
+      serialize(value: unknown) {
+        return Buffer.from(this.#prefix + JSON.stringify(value));
+      }
+      deserialize(bytes: Uint8Array) {
+        return JSON.parse(Buffer.from(bytes).toString().slice(this.#prefix.length)) as unknown;
+      }
+    }
+    const store = open("memory:", { serializer: new Own() });
+    const saved = checkpoint();
+    await store.save(saved);
+    expect(await store.get(saved.id)).toStrictEqual(saved);
+  });
+
+  test.each([
+    [null, "null"],
+    [1, "1"],
+    ["full", "a string"],
+    [[], "an array"],
+    [() => ({}), "a function"],
+  ])("options may not be %j", async (options, shown) => {
+    const error = await refusal("memory:", options);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toBe(`options must be an object, and is ${shown}`);
+  });
+
+  test("every accepted value opens a working store", async () => {
+    const accepted: Array<StoreOptions | undefined> = [
+      undefined,
+      {},
+      Object.freeze({}),
+      { durability: "full" },
+      { durability: "normal" },
+      { durability: "off" },
+      { serializer: "v8" },
+      { serializer: "json" },
+      { busyTimeout: 0 },
+      { busyTimeout: 2 ** 31 - 1 },
+      { maxPayloadBytes: 900 * 2 ** 20 },
+      { durability: undefined, serializer: undefined, busyTimeout: undefined } as unknown as StoreOptions,
+    ];
+    for (const [i, options] of accepted.entries()) {
+      const store = open(join(folder(), "agent.db"), options);
+      const saved = checkpoint({ number: i });
+      await store.save(saved);
+      expect(await store.get(saved.id)).toStrictEqual(saved);
+    }
+  });
+
+  test("are read when the store is opened, and neither changed nor kept", async () => {
+    const options: StoreOptions = { serializer: "json", maxPayloadBytes: 10_000 };
+    const store = open("memory:", options);
+    expect(options).toEqual({ serializer: "json", maxPayloadBytes: 10_000 });
+    options.serializer = "v8";
+    options.maxPayloadBytes = 1;
+    const saved = checkpoint({ date: new Date(0) });
+    await store.save(saved);
+    expect(await store.get(saved.id)).toMatchObject({ date: "1970-01-01T00:00:00.000Z" });
+  });
+
+  test("an open store has its own", async () => {
+    const store = await openStore("memory:");
+    onTestFinished(() => store.close());
+    for (const options of [{}, { durability: "full" }, null]) {
+      const error = thrown(() => new CheckpointStore(store, options as StoreOptions));
+      expect(error).toBeInstanceOf(TypeError);
+      expect(error.message).toBe("options belong to openStore() when the target is an open store");
+      expect(error.code).toBe("INVALID_ARGUMENT");
+    }
+    await new CheckpointStore(store, undefined).save(checkpoint());
+    expect((await new CheckpointStore(store).runs()).runs).toHaveLength(1);
+  });
+
+  test("Store has no public constructor", () => {
+    const Constructor = Store as unknown as new (...args: unknown[]) => Store;
+    for (const args of [[], ["memory:"], [Symbol("openStore"), "memory:"], [undefined, "memory:", {}]]) {
+      const error = thrown(() => new Constructor(...args));
+      expect(error).toBeInstanceOf(TypeError);
+      expect(error.message).toBe("Store has no public constructor: use openStore()");
+    }
+  });
+});
+
+describe("options of runs()", () => {
+  const known = "Known options: graphIdPrefix, limit, cursor";
+
+  test.each([
+    [{ graphIdprefix: "g" }, `Unknown option "graphIdprefix". Did you mean "graphIdPrefix"? ${known}`],
+    [{ limits: 1 }, `Unknown option "limits". Did you mean "limit"? ${known}`],
+    [{ runId: "r" }, `Unknown option "runId". ${known}`],
+    [{ graphIdPrefix: 1 }, 'option "graphIdPrefix" must be a string, and is 1'],
+    [{ graphIdPrefix: null }, 'option "graphIdPrefix" must be a string, and is null'],
+    [{ graphIdPrefix: "\ud800" }, 'option "graphIdPrefix" holds half of a surrogate pair'],
+    [{ limit: "1" }, 'option "limit" must be a number of runs, and is a string'],
+    [{ limit: null }, 'option "limit" must be a number of runs, and is null'],
+    [{ cursor: 1 }, 'option "cursor" must be the cursor of an earlier page'],
+    [{ cursor: "x" }, 'option "cursor" must be the cursor of an earlier page'],
+    [null, "options must be an object, and is null"],
+    ["graph-", "options must be an object, and is a string"],
+    [[], "options must be an object, and is an array"],
+  ])("%j is refused", async (options, message) => {
+    const store = open("memory:");
+    const error = await rejection(store.runs(options as {}));
+    expect(error.message).toBe(message);
+    await wrongType(store.runs(options as {}));
+  });
+
+  test.each([0, -1, 1.5, 100_001, Number.NaN, 1 / 0])("a limit of %d is out of range", async (limit) => {
+    const error = await rejection(open("memory:").runs({ limit }));
+    expect(error).toBeInstanceOf(RangeError);
+    expect(error.message).toBe(`option "limit" must be a whole number of runs from 1 to 100000, and is ${limit}`);
+    expect(error.code).toBe("INVALID_ARGUMENT");
+  });
+
+  test("everything may be left out", async () => {
+    const store = open("memory:");
+    await store.save(checkpoint());
+    const none = { graphIdPrefix: undefined, limit: undefined, cursor: undefined } as unknown as {};
+    for (const options of [undefined, {}, none, { cursor: null }, { limit: 100_000 }]) {
+      expect((await store.runs(options)).runs).toHaveLength(1);
+    }
+  });
+});
+
+/** Saves into the target and expects the file to be there. */
+async function stores(target: string | URL, file: string) {
+  const store = new CheckpointStore(target);
+  const saved = checkpoint();
+  await store.save(saved);
+  await store.close();
+  expect(existsSync(file), file).toBe(true);
+  const again = await openStore(target);
+  expect(await new CheckpointStore(again).get(saved.id)).toStrictEqual(saved);
+  await again.close();
+}
+
+describe("targets", () => {
+  test("a path, absolute or relative to the working directory", async () => {
+    const file = join(folder(), "agent.db");
+    await stores(file, file);
+    await stores(relative(process.cwd(), file), file);
+    const other = join(folder(), "agent.db");
+    await stores(`./${relative(process.cwd(), other)}`, other);
+  });
+
+  test("sqlite: and a path", async () => {
+    const home = folder();
+    await stores(`sqlite:${join(home, "a.db")}`, join(home, "a.db"));
+    await stores(`sqlite://${join(home, "b.db")}`, join(home, "b.db"));
+    await stores(`sqlite:${relative(process.cwd(), join(home, "c.db"))}`, join(home, "c.db"));
+    expect(readdirSync(home).toSorted()).toEqual(["a.db", "b.db", "c.db"]);
+  });
+
+  // Names that Windows has not are left to the systems that do.
+  const names = ["with space.db", "ünï\u{1f600}.db", "100%.db", "%20.db", "a#b.db", "a+b&c=d;e.db", "[x]{y}.db"];
+  if (process.platform !== "win32") names.push("a?mode=memory.db", "a:b.db", "back\\slash.db", '"q".db', "a\nb.db");
+
+  test.each(names)("a path and a URL of a file named %j", async (name) => {
+    const home = folder();
+    const [byPath, byUrl] = [join(home, "path", name), join(home, "url", name)];
+    mkdirSync(join(home, "path"));
+    mkdirSync(join(home, "url"));
+    await stores(byPath, byPath);
+    await stores(pathToFileURL(byUrl), byUrl);
+    expect(readdirSync(join(home, "path"))).toEqual([name]);
+    expect(readdirSync(join(home, "url"))).toEqual([name]);
+  });
+
+  test("a URL of memory:", async () => {
+    const store = open(new URL("memory:"));
+    const saved = checkpoint();
+    await store.save(saved);
+    expect(await store.get(saved.id)).toStrictEqual(saved);
+  });
+
+  test("a target that is kept may be changed afterwards", async () => {
+    const home = folder();
+    const url = pathToFileURL(join(home, "first.db"));
+    const store = open(url);
+    url.pathname = pathToFileURL(join(home, "second.db")).pathname;
+    await store.save(checkpoint());
+    expect(existsSync(join(home, "first.db"))).toBe(true);
+    expect(existsSync(join(home, "second.db"))).toBe(false);
+  });
+
+  test.each([
+    ["undefined", undefined, "undefined"],
+    ["null", null, "null"],
+    ["a number", 1, "1"],
+    ["an object", { href: "memory:" }, "an object"],
+    ["an array", ["memory:"], "an array"],
+    ["a String object", Object("memory:"), "an object"],
+    ["a Buffer", Buffer.from("memory:"), "an object"],
+    ["a checkpoint store", new CheckpointStore("memory:"), "an object"],
+  ])("%s is no target", async (_, target, shown) => {
+    const error = await refusal(target);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toBe(`target must be a path, a URL or an open store, and is ${shown}`);
+  });
+
+  test.each([
+    ["", /target is empty/],
+    ["\ud800", /half of a surrogate pair/],
+  ])("%j is no target", async (target, message) => {
+    const error = await refusal(target);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toMatch(message);
+  });
+
+  test.each([
+    ["sqlite:", /target is empty/],
+    ["sqlite://", /target is empty/],
+    ["a\0b.db", /NUL/],
+    ["\0", /NUL/],
+    ["memory:x", /"memory:" takes nothing behind the colon/],
+    [":memory:", /for a store in memory the target is "memory:"/],
+    ["sqlite::memory:", /for a store in memory the target is "memory:"/],
+    [new URL("file:///a%00b.db"), /NUL/],
+  ])("%s is refused", async (target, message) => {
+    expect((await refusal(target)).message).toMatch(message);
+  });
+
+  test.each(["postgres://localhost/x", "redis://localhost", "https://example.org/a.db", "jsonl:logs", "sqlite3:a.db"])(
+    "the scheme of %s is not supported",
+    async (target) => {
+      for (const given of [target, new URL(target)]) {
+        const scheme = target.slice(0, target.indexOf(":"));
+        const error = thrown(() => new CheckpointStore(given));
+        expect(error).toBeInstanceOf(ForkpointError);
+        expect(error.code).toBe("UNSUPPORTED");
+        expect(error.message).toContain(`no backend for "${scheme}:"`);
+        await failure(openStore(given), "UNSUPPORTED");
+      }
+    },
+  );
+
+  test("a refused target or option makes no file", async () => {
+    const home = folder();
+    const file = join(home, "agent.db");
+    expect(() => new CheckpointStore(file, { durability: "fast" as "full" })).toThrow(TypeError);
+    await rejection(openStore(file, { busyTimeout: -1 }));
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  test("a new file is its owner's alone", async () => {
+    const file = join(folder(), "agent.db");
+    await open(file).save(checkpoint());
+    const mode = statSync(file).mode & 0o777;
+    if (process.platform === "win32") expect(mode & 0o600).toBe(0o600);
+    else expect(mode.toString(8)).toBe("600");
+  });
+});
+
+describe("what is wrong with the place", () => {
+  test("rejects openStore()", async () => {
+    const file = join(folder(), "missing", "agent.db");
+    const error = await failure(openStore(file), "UNAVAILABLE");
+    expect(error.message).toContain(file);
+    expect(error.retryable).toBe(true);
+    mkdirSync(join(file, ".."));
+    await (await openStore(file)).close();
+    expect(existsSync(file)).toBe(true);
+  });
+
+  test("rejects the calls of a CheckpointStore until it has passed", async () => {
+    const file = join(folder(), "missing", "agent.db");
+    const store = open(file);
+    const saved = checkpoint();
+    const error = await failure(store.get(saved.id), "UNAVAILABLE");
+    expect(error.message).toContain(file);
+    expect(error.retryable).toBe(true);
+    await failure(store.save(saved), "UNAVAILABLE");
+    await failure(store.list(saved.graphId), "UNAVAILABLE");
+    await failure(store.runs(), "UNAVAILABLE");
+    await failure(store.fork(saved.id), "UNAVAILABLE");
+    mkdirSync(join(file, ".."));
+    await store.save(saved);
+    expect(await store.get(saved.id)).toStrictEqual(saved);
+    expect(await store.list(saved.graphId)).toHaveLength(1);
+  });
+
+  test("does not keep a store from being closed", async () => {
+    const store = new CheckpointStore(join(folder(), "missing", "agent.db"));
+    await failure(store.save(checkpoint()), "UNAVAILABLE");
+    expect(await store.close()).toBeUndefined();
+    await failure(store.get("a"), "CLOSED");
+    const unused = new CheckpointStore(join(folder(), "missing", "agent.db"));
+    expect(await unused.close()).toBeUndefined();
+  });
+
+  test("a folder is refused", async () => {
+    const error = await failure(openStore(folder()), "INVALID_ARGUMENT");
+    expect(error.message).toContain("not a file");
+  });
+
+  test("a symbolic link is refused and what it points to is left alone", async () => {
+    const home = folder();
+    const [link, file] = [join(home, "link.db"), join(home, "file.db")];
+    writeFileSync(file, "");
+    symlinkSync(file, link);
+    const error = await failure(openStore(link), "INVALID_ARGUMENT");
+    expect(error.message).toContain("symbolic link");
+    expect(readFileSync(file, "utf8")).toBe("");
+  });
+
+  test("a file that is no database is refused and left alone", async () => {
+    const file = join(folder(), "notes.txt");
+    const text = "These are my notes, and there are many of them.\n".repeat(100);
+    writeFileSync(file, text);
+    const error = await failure(openStore(file), "CORRUPT");
+    expect(error.message).toContain(file);
+    expect(readFileSync(file, "utf8")).toBe(text);
+    await failure(open(file).save(checkpoint()), "CORRUPT");
+    expect(readFileSync(file, "utf8")).toBe(text);
+  });
+
+  test("a database of another program is refused and left alone", async () => {
+    const home = folder();
+    const file = join(home, "other.db");
+    // The header of an empty SQLite database whose application id is somebody else's.
+    const bytes = Buffer.alloc(4_096);
+    bytes.write("SQLite format 3\0", "latin1");
+    bytes.writeUInt16BE(4_096, 16);
+    bytes.writeUInt32BE(0x0badcafe, 68);
+    writeFileSync(file, bytes);
+    const error = await failure(openStore(file), "UNSUPPORTED");
+    expect(error.message).toContain("another program");
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+    expect(readdirSync(home)).toEqual([basename(file)]);
+  });
+});
+
+/** The codes that a source text quotes. */
+const quoted = (text: string) => [...text.matchAll(/"([A-Z_]+)"/g)].map(([, code]) => code!);
+
+describe("errors", () => {
+  test("are ForkpointErrors with a code, and are nothing else", async () => {
+    const error = await failure(open("memory:").fork("nobody"), "NOT_FOUND");
+    expect(error).toBeInstanceOf(ForkpointError);
+    expect(error).toBeInstanceOf(Error);
+    expect(error.constructor).toBe(ForkpointError);
+    expect(error.name).toBe("ForkpointError");
+    expect(Object.prototype.toString.call(error)).toBe("[object Error]");
+    expect(String(error)).toBe(`ForkpointError: ${error.message}`);
+    expect(error.retryable).toBe(false);
+    expect("outcome" in error).toBe(false);
+    expect("cause" in error).toBe(false);
+    expect(Object.keys(error).toSorted()).toEqual(["code", "retryable"]);
+  });
+
+  test("an error of the engine's is like one of JavaScript's", async () => {
+    const error = await failure(openStore(join(folder(), "missing", "agent.db")), "UNAVAILABLE");
+    expect(error.constructor).toBe(ForkpointError);
+    expect(error.name).toBe("ForkpointError");
+    expect("outcome" in error).toBe(false);
+    expect(Object.keys(error).toSorted()).toEqual(["code", "retryable"]);
+  });
+
+  test("the class can be used by others", () => {
+    const cause = new Error("why");
+    const error = new ForkpointError("CONFLICT", "message", { retryable: true, outcome: "unknown", cause });
+    expect(error).toMatchObject({ name: "ForkpointError", code: "CONFLICT", message: "message", retryable: true });
+    expect([error.outcome, error.cause]).toEqual(["unknown", cause]);
+    expect(new ForkpointError("BUSY", "m").retryable).toBe(true);
+    expect(new ForkpointError("UNAVAILABLE", "m").retryable).toBe(true);
+    expect(new ForkpointError("UNAVAILABLE", "m", { retryable: false }).retryable).toBe(false);
+    const final = ["NOT_FOUND", "INVALID_ARGUMENT", "CLOSED", "CORRUPT", "CONFLICT", "FULL", "UNSUPPORTED"] as const;
+    for (const code of final) {
+      expect(new ForkpointError(code, "m").retryable).toBe(false);
+    }
+  });
+
+  test("stacks lead to the caller", async () => {
+    const here = basename(fileURLToPath(import.meta.url));
+    const missing = join(folder(), "missing", "agent.db");
+    const broken = open(missing);
+    const closed = new CheckpointStore("memory:");
+    await closed.close();
+    const id = "nobody";
+    // Each is awaited where it is called, as users do: V8 finds the callers of an async function by who awaits it.
+    const calls: Record<string, () => Promise<unknown>> = {
+      openStore: async () => await openStore(missing),
+      "openStore, options": async () => await openStore(missing, { durability: "fast" as "full" }),
+      save: async () => await broken.save(checkpoint()),
+      get: async () => await broken.get(id),
+      load: async () => await broken.load(id),
+      latest: async () => await broken.latest(id),
+      list: async () => await broken.list(id),
+      listByRun: async () => await broken.listByRun(id),
+      delete: async () => await broken.delete(id),
+      fork: async () => await broken.fork(id),
+      runs: async () => await broken.runs(),
+      "fork, not found": async () => await open("memory:").fork(id),
+      "save, wrong type": async () => await open("memory:").save(checkpoint({ id: 1 as unknown as string })),
+      closed: async () => await closed.get(id),
+    };
+    for (const [name, call] of Object.entries(calls)) {
+      const { stack, message } = await rejection(call());
+      expect(stack, name).toContain(message);
+      expect(stack, name).toContain(here);
+    }
+    expect(thrown(() => new CheckpointStore("ftp:agent.db")).stack).toContain(here);
+    expect(thrown(() => new CheckpointStore("memory:", { durability: 1 as never })).stack).toContain(here);
+  });
+
+  test("the codes are those of the engine", () => {
+    const engine = readFileSync(join(root, "src/error.rs"), "utf8");
+    const names = /fn name\(self\)[^{]*\{(.*?)\n    \}/s.exec(engine)![1]!;
+    const types = readFileSync(join(root, "index.d.ts"), "utf8");
+    const union = /export type ErrorCode =([^;]*);/.exec(types)![1]!;
+    const codes: Record<ErrorCode, true> = {
+      NOT_FOUND: true,
+      INVALID_ARGUMENT: true,
+      CLOSED: true,
+      CORRUPT: true,
+      CONFLICT: true,
+      BUSY: true,
+      FULL: true,
+      UNAVAILABLE: true,
+      UNSUPPORTED: true,
+    };
+    expect(quoted(names)).toEqual(Object.keys(codes));
+    expect(quoted(union)).toEqual(Object.keys(codes));
+  });
+});
