@@ -1,0 +1,122 @@
+import { join } from "node:path";
+import type { CheckpointStore } from "forkpoint";
+import { describe, expect, test } from "vitest";
+import { folder, ids, open, run } from "./helpers.js";
+
+const home = () => join(folder(), "agent.db");
+const all = Array.from({ length: 50 }, (_, i) => `c-${i}`);
+
+/** What a child has left in the file, in the order in which it was saved. */
+async function left(target: string): Promise<string[]> {
+  return ids(await open(target).list("graph")).toReversed();
+}
+
+describe("un-awaited saves are stored", () => {
+  test.each(["natural", "close", "close without waiting", "exit"])("%s", async (ending) => {
+    const target = home();
+    expect(await run("exit.mjs", [ending, target])).toMatchObject({ code: 0, signal: null, errors: "" });
+    expect(await left(target)).toEqual(all);
+  });
+
+  test("process.exit() with a code, in a later turn", async () => {
+    const target = home();
+    expect(await run("exit.mjs", ["exit in a later turn", target])).toMatchObject({ code: 7, errors: "" });
+    expect(await left(target)).toEqual(["first", ...all]);
+  });
+
+  test("close() and then process.exit()", async () => {
+    const target = home();
+    expect(await run("exit.mjs", ["close and exit", target])).toMatchObject({ code: 3, errors: "" });
+    expect(await left(target)).toEqual(all);
+  });
+
+  test.each(["throw", "rejection"])("%s that nobody catches", async (ending) => {
+    const target = home();
+    const { code, errors } = await run("exit.mjs", [ending, target]);
+    expect(code).toBe(1);
+    expect(errors).toContain("as the test wants");
+    expect(await left(target)).toEqual(all);
+  });
+
+  test("beside a save that is refused and that nobody catches", async () => {
+    const target = home();
+    const { code, errors } = await run("exit.mjs", ["refused save", target]);
+    expect(code).toBe(1);
+    expect(errors).toContain("checkpoint.bad cannot be stored");
+    expect(await left(target)).toEqual(all);
+  });
+
+  test("of several stores", async () => {
+    const target = home();
+    expect(await run("exit.mjs", ["several stores", target])).toMatchObject({ code: 0, errors: "" });
+    for (const part of ["", "-2", "-3"]) expect(await left(`${target}${part}`)).toEqual(all);
+  });
+
+  test("with reads and a delete that are still to be answered", async () => {
+    const target = home();
+    expect(await run("exit.mjs", ["pending reads", target])).toMatchObject({ code: 0, errors: "" });
+    expect(await left(target)).toEqual(all.slice(0, -1));
+  });
+
+  test("of stores that nothing else refers to", async () => {
+    const target = home();
+    expect(await run("exit.mjs", ["collected", target])).toMatchObject({ code: 0, errors: "" });
+    for (const part of [0, 1]) expect(await left(`${target}-${part}`)).toHaveLength(all.length);
+  });
+});
+
+describe("waiting holds the process, an open store does not", () => {
+  test("top-level await", async () => {
+    expect(await run("top-level.mjs", [home()])).toMatchObject({ code: 0, errors: "", lines: ["a", "1", "1"] });
+  });
+
+  test("a save that is called when the loop was already empty", async () => {
+    expect(await run("exit.mjs", ["beforeExit", home()])).toMatchObject({ code: 0, errors: "", lines: ["late"] });
+  });
+
+  test.each([
+    ["idle", []],
+    ["worked", ["a", "done"]],
+    ["failed", ["UNAVAILABLE"]],
+    ["memory", ["a"]],
+    ["close", ["closed"]],
+  ])("%s", async (ending, lines) => {
+    expect(await run("exit.mjs", [ending, home()])).toMatchObject({ code: 0, signal: null, errors: "", lines });
+  });
+});
+
+/** Every acknowledged save is there, whole, and the file is as good as new. */
+async function expectAcknowledged(store: CheckpointStore, acknowledged: string[]) {
+  expect(acknowledged.length).toBeGreaterThanOrEqual(20);
+  const listed = new Set(ids(await store.list("graph")));
+  expect(acknowledged.filter((id) => !listed.has(id))).toEqual([]);
+  for (const id of listed) expect((await store.get(id))!.state.scratch).toEqual({ text: "x".repeat(500) });
+  await store.delete(acknowledged[0]!);
+  expect(await store.get(acknowledged[0]!)).toBeNull();
+}
+
+describe("a killed process", () => {
+  test.each(["SIGTERM", "SIGKILL", "SIGINT"] as const)("%s takes nothing that was acknowledged", async (signal) => {
+    for (const after of [20, 41]) {
+      const target = home();
+      let heard = 0;
+      const ended = await run("exit.mjs", ["signal", target], (_, child) => {
+        if (++heard === after) child.kill(signal);
+      });
+      expect(ended).toMatchObject({ code: null, signal, errors: "" });
+      await expectAcknowledged(open(target), ended.lines);
+    }
+  });
+
+  test("a handler of SIGTERM may save and exit", async () => {
+    const target = home();
+    let heard = 0;
+    const ended = await run("exit.mjs", ["handled signal", target], (_, child) => {
+      if (++heard === 20) child.kill("SIGTERM");
+    });
+    expect(ended).toMatchObject({ code: 0, signal: null, errors: "" });
+    const store = open(target);
+    expect(await store.get("last words")).toMatchObject({ id: "last words" });
+    await expectAcknowledged(store, ended.lines);
+  });
+});
