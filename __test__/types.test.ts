@@ -1,0 +1,150 @@
+import { fileURLToPath } from "node:url";
+import * as main from "forkpoint";
+import type {
+  Checkpoint,
+  CheckpointMetadata,
+  EffectClass,
+  ErrorCode,
+  ICheckpointStore,
+  ResumePlan,
+  RunInfo,
+  RunsPage,
+  Serializer,
+  StatePartitions,
+  StoreOptions,
+} from "forkpoint";
+import * as agentos from "forkpoint/agentos";
+import type { Checkpoint as AgentosCheckpoint } from "forkpoint/agentos";
+import ts from "typescript";
+import { describe, expect, expectTypeOf, test } from "vitest";
+
+/** What a declaration file declares that exists at run time: names, and the members of its classes. */
+function declared(file: string) {
+  const path = fileURLToPath(new URL(`../${file}`, import.meta.url));
+  const program = ts.createProgram([path], {
+    module: ts.ModuleKind.NodeNext,
+    lib: ["lib.es2024.d.ts", "lib.esnext.disposable.d.ts"],
+    strict: true,
+  });
+  const checker = program.getTypeChecker();
+  const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(path)!)!);
+  const values = exported
+    .map((symbol) => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol))
+    .filter((symbol) => symbol.flags & ts.SymbolFlags.Value);
+  const methods = (name: string) => {
+    const declaration = values.find((symbol) => symbol.name === name)?.valueDeclaration;
+    if (declaration === undefined || !ts.isClassDeclaration(declaration)) throw new Error(`${name} is no class`);
+    return declaration.members.filter(ts.isMethodDeclaration).map((member) => member.name.getText());
+  };
+  return { names: values.map(({ name }) => name).toSorted(), methods };
+}
+
+/** The methods that a class has at run time, as a declaration file would write their names. */
+function methodsOf(constructor: { prototype: object }): string[] {
+  return Reflect.ownKeys(constructor.prototype)
+    .filter((key) => key !== "constructor")
+    .map((key) => (key === Symbol.asyncDispose ? "[Symbol.asyncDispose]" : String(key)));
+}
+
+describe("what is exported is what is declared", () => {
+  const index = declared("index.d.ts");
+  const contract = declared("agentos.d.ts");
+
+  test("forkpoint", () => {
+    expect(Object.keys(main).toSorted()).toEqual(index.names);
+    expect(index.names).toEqual(["CheckpointStore", "ForkpointError", "Store", "openStore", "resumePlan"]);
+  });
+
+  test("forkpoint/agentos", () => {
+    expect(Object.keys(agentos).toSorted()).toEqual(contract.names);
+    expect(agentos.CheckpointStore).toBe(main.CheckpointStore);
+    expect(agentos.resumePlan).toBe(main.resumePlan);
+  });
+
+  test("the members of the classes", () => {
+    expect(methodsOf(main.CheckpointStore).toSorted()).toEqual(contract.methods("CheckpointStore").toSorted());
+    expect(methodsOf(main.Store).toSorted()).toEqual(index.methods("Store").toSorted());
+    const error = new main.ForkpointError("BUSY", "message", { outcome: "unknown" });
+    for (const key of ["name", "code", "retryable", "outcome"] as const) expect(error[key]).toBeDefined();
+  });
+
+  test("nothing of a store is reachable from outside", () => {
+    const store = new main.CheckpointStore("memory:");
+    expect(Reflect.ownKeys(store)).toEqual([]);
+    expect(JSON.stringify(store)).toBe("{}");
+  });
+});
+
+// From here on the compiler is the test: `npx tsc -p __test__ --noEmit`. Nothing of it runs.
+describe("types", () => {
+  test("are the contract's", () => {
+    expectTypeOf<main.CheckpointStore>().toExtend<ICheckpointStore>();
+    expectTypeOf<main.CheckpointStore>().toExtend<AsyncDisposable>();
+    expectTypeOf<main.Store>().toExtend<AsyncDisposable>();
+    expectTypeOf<main.ForkpointError>().toExtend<Error>();
+    expectTypeOf<AgentosCheckpoint>().toEqualTypeOf<Checkpoint>();
+    expectTypeOf<RunInfo["latest"]>().toEqualTypeOf<CheckpointMetadata>();
+    expectTypeOf<RunsPage["runs"]>().toEqualTypeOf<RunInfo[]>();
+    expectTypeOf<RunsPage["cursor"]>().toEqualTypeOf<string | null>();
+    expectTypeOf(main.resumePlan).returns.toEqualTypeOf<ResumePlan>();
+    expectTypeOf(main.openStore).returns.toEqualTypeOf<Promise<main.Store>>();
+    expectTypeOf<main.ForkpointError["code"]>().toEqualTypeOf<ErrorCode>();
+    expectTypeOf<main.ForkpointError["name"]>().toEqualTypeOf<"ForkpointError">();
+    expectTypeOf<EffectClass>().toEqualTypeOf<"pure" | "read" | "write" | "external" | "human">();
+    expectTypeOf<StoreOptions["serializer"]>().toEqualTypeOf<"v8" | "json" | Serializer | undefined>();
+    // One assertion for the runner, which does not check types.
+    expect(typeof uses).toBe("function");
+  });
+});
+
+/** What must compile, and what must not. */
+async function uses(store: main.CheckpointStore, whole: Checkpoint, shared: main.Store): Promise<void> {
+  expectTypeOf(await store.save(whole)).toEqualTypeOf<void>();
+  expectTypeOf(await store.get("id")).toEqualTypeOf<Checkpoint | null>();
+  expectTypeOf(await store.load("run", "node")).toEqualTypeOf<Checkpoint | null>();
+  expectTypeOf(await store.latest("run")).toEqualTypeOf<Checkpoint | null>();
+  expectTypeOf(await store.list("graph", { limit: 1, runId: "run" })).toEqualTypeOf<CheckpointMetadata[]>();
+  expectTypeOf(await store.listByRun("run", { limit: 1 })).toEqualTypeOf<CheckpointMetadata[]>();
+  expectTypeOf(await store.fork("id", { scratch: { a: 1 } })).toEqualTypeOf<string>();
+  expectTypeOf(await store.runs({ graphIdPrefix: "g", limit: 1, cursor: null })).toEqualTypeOf<RunsPage>();
+  void [new main.CheckpointStore(shared), new main.CheckpointStore(new URL("file:///a.db"), { durability: "off" })];
+
+  // @ts-expect-error -- ids are strings
+  await store.get(1);
+  // @ts-expect-error -- a node is not null
+  await store.load("run", null);
+  // @ts-expect-error -- a checkpoint has all of its fields
+  await store.save({ id: "a", graphId: "g", runId: "r", nodeId: "n", timestamp: 1 });
+  // @ts-expect-error -- a timestamp is a number
+  await store.save({ ...whole, timestamp: new Date() });
+  // @ts-expect-error -- a limit is a number
+  await store.list("graph", { limit: "1" });
+  // @ts-expect-error -- a listing of a run has no runId
+  await store.listByRun("run", { runId: "run" });
+  // @ts-expect-error -- memory is no partition
+  await store.fork("id", { memory: {} });
+  // @ts-expect-error -- an unknown option
+  await store.runs({ runId: "run" });
+  // @ts-expect-error -- a misspelt option
+  void new main.CheckpointStore("a.db", { durabilty: "full" });
+  // @ts-expect-error -- a value that is none
+  void new main.CheckpointStore("a.db", { durability: "fast" });
+  // @ts-expect-error -- a serializer has a name
+  void new main.CheckpointStore("a.db", { serializer: { serialize: Buffer.from, deserialize: String } });
+  // @ts-expect-error -- a target is a string, a URL or a store
+  void new main.CheckpointStore(1);
+  // @ts-expect-error -- openStore() opens no open store
+  await main.openStore(shared);
+  // @ts-expect-error -- only openStore() makes them
+  void new main.Store();
+  // @ts-expect-error -- one of the codes
+  void new main.ForkpointError("WRONG", "message");
+  // @ts-expect-error -- what was read cannot be null
+  void (await store.get("id")).id;
+  // @ts-expect-error -- codes are not written to
+  new main.ForkpointError("BUSY", "message").code = "FULL";
+
+  const own: ICheckpointStore = store;
+  const partial: Partial<StatePartitions> = { input: 1 };
+  void [own, partial];
+}
