@@ -744,7 +744,9 @@ describe("serializers", () => {
   ])("json: a state that becomes %s is refused", async (_, toJSON) => {
     const store = open("memory:", { serializer: "json" });
     const state = { toJSON } as unknown as Checkpoint["state"];
-    await failure(store.save(checkpoint({ state })), "INVALID_ARGUMENT");
+    const error = await rejection(store.save(checkpoint({ state })));
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
     expect((await store.runs()).runs).toEqual([]);
   });
 

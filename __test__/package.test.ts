@@ -114,7 +114,7 @@ describe("the package", () => {
     const laidOut = readdirSync(output);
     expect(laidOut).toHaveLength(2);
     const main = JSON.parse(readFileSync(join(output, "forkpoint/package.json"), "utf8"));
-    const [addon] = laidOut.filter((name) => name !== "forkpoint");
+    const addon = laidOut.find((name) => name !== "forkpoint");
     expect(main.optionalDependencies).toEqual({ [`forkpoint-${addon}`]: main.version });
     expect([main.scripts, main.devDependencies]).toEqual([undefined, undefined]);
     expect(existsSync(join(output, `forkpoint/forkpoint.${addon}.node`))).toBe(false);

@@ -8,8 +8,8 @@ import type {
   StoreOptions,
   resumePlan as resumePlanContract,
 } from "../index.js";
-import { ForkpointError, rangeError, show, typeError } from "./errors.js";
-import { type Found, type FoundRun, type SaveFields, call, direct } from "./native.js";
+import { ForkpointError, quote, rangeError, show, typeError } from "./errors.js";
+import { type Found, type FoundRun, type NativeStore, type SaveFields, call, direct } from "./native.js";
 import { readRecord, whole } from "./options.js";
 import { deserialize } from "./serializer.js";
 import { type Engine, Store, engineOf, openInBackground } from "./store.js";
@@ -19,7 +19,10 @@ const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
 export class CheckpointStore implements Contract {
   readonly #store: Store;
   readonly #owned: boolean;
-  #closed = false;
+  #closing: Promise<void> | undefined;
+  /** Operations under way, and who waits for the last of them. */
+  #active = 0;
+  #idle: (() => void) | undefined;
 
   constructor(target: string | URL | Contract | object, options?: StoreOptions) {
     if (target instanceof Store) {
@@ -32,112 +35,140 @@ export class CheckpointStore implements Contract {
     }
   }
 
-  async save(checkpoint: Checkpoint): Promise<void> {
-    const engine = this.#engine();
-    const { fields, state, rest } = snapshot(checkpoint, engine);
-    await put(engine, fields, engine.format.name, state, rest);
+  save(checkpoint: Checkpoint): Promise<void> {
+    return this.#during(async (engine) => {
+      const { fields, state, rest } = snapshot(checkpoint, engine);
+      await put(engine, fields, engine.format.name, state, rest);
+    });
   }
 
-  async get(checkpointId: string): Promise<Checkpoint | null> {
-    const engine = this.#engine();
-    const found = await find(engine, checkpointId);
-    return found && restore(engine, found);
+  get(checkpointId: string): Promise<Checkpoint | null> {
+    return this.#during(async (engine) => {
+      const found = await find(engine, checkpointId);
+      return found && restore(engine, found);
+    });
   }
 
-  async load(runId: string, nodeId?: string): Promise<Checkpoint | null> {
-    const engine = this.#engine();
-    const run = lookup(runId, "runId");
-    const node = nodeId === undefined || nodeId === null ? undefined : lookup(nodeId, "nodeId");
-    if (run === null || node === null) return null;
-    const found = await call<Found | null>(engine.native, (ticket) => engine.native.agentosLoad(ticket, run, node));
-    return found && restore(engine, found);
+  load(runId: string, nodeId?: string): Promise<Checkpoint | null> {
+    return this.#during(async (engine) => {
+      const run = lookup(runId, "runId");
+      const node = nodeId === undefined || nodeId === null ? undefined : lookup(nodeId, "nodeId");
+      if (run === null || node === null) return null;
+      const found = await call<Found | null>(engine.native, (ticket) => engine.native.agentosLoad(ticket, run, node));
+      return found && restore(engine, found);
+    });
   }
 
-  async latest(runId: string): Promise<Checkpoint | null> {
+  latest(runId: string): Promise<Checkpoint | null> {
     return this.load(runId);
   }
 
-  async list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]> {
-    const { limit, runId } = listOptions(options);
-    return list(this.#engine(), lookup(graphId, "graphId"), runId ?? undefined, limit);
+  list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]> {
+    return this.#during(async (engine) => {
+      const { limit, runId } = listOptions(options);
+      return list(engine, lookup(graphId, "graphId"), runId, limit);
+    });
   }
 
-  async listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]> {
-    return list(this.#engine(), undefined, lookup(runId, "runId"), listOptions(options).limit);
+  listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]> {
+    return this.#during(async (engine) => list(engine, undefined, lookup(runId, "runId"), listOptions(options).limit));
   }
 
-  async delete(checkpointId: string): Promise<void> {
-    const { native } = this.#engine();
-    const id = lookup(checkpointId, "checkpointId");
-    if (id !== null) await call<null>(native, (ticket) => native.agentosDelete(ticket, id));
+  delete(checkpointId: string): Promise<void> {
+    return this.#during(async ({ native }) => {
+      const id = lookup(checkpointId, "checkpointId");
+      if (id !== null) await call<null>(native, (ticket) => native.agentosDelete(ticket, id));
+    });
   }
 
-  async fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string> {
-    const engine = this.#engine();
-    // Now: the caller may change it while the source is read.
-    const patch = snapshotPatch(patchState, engine);
-    const found = await find(engine, checkpointId);
-    if (found === null) {
-      throw new ForkpointError("NOT_FOUND", `checkpoint ${JSON.stringify(checkpointId)} not found: nothing to fork from`);
-    }
-    const { state, rest } = parts(found);
-    const runId = randomUUID();
-    const { id: parent, graphId, nodeId, hasMemorySnapshot } = found.metadata;
-    const fields = { id: randomUUID(), runId, graphId, nodeId, timestamp: Date.now(), hasMemorySnapshot, parent };
-    if (patch === undefined) {
-      await put(engine, fields, state.tag, state.bytes, rest.bytes);
-      return runId;
-    }
-    const what = `checkpoint ${JSON.stringify(parent)}`;
-    const patched = merge(
-      deserialize(engine.format, state.tag, state.bytes, what),
-      deserialize(engine.format, engine.format.name, patch, "the patch"),
-    );
-    const bytes = engine.format.serialize(patched, "state");
-    // The rest must be in the serializer of the state: a record has one.
-    const other =
-      rest.tag === engine.format.name
-        ? rest.bytes
-        : engine.format.serialize(deserialize(engine.format, rest.tag, rest.bytes, what), "checkpoint");
-    await put(engine, fields, engine.format.name, bytes, other);
-    return runId;
+  fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string> {
+    return this.#during((engine) => fork(engine, checkpointId, patchState));
   }
 
-  async runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage> {
-    const { native } = this.#engine();
-    const read = readRecord(options, "options", runsOptions);
-    const prefix = (read["graphIdPrefix"] as string | null | undefined) ?? "";
-    const limit = (read["limit"] as number | undefined) ?? 100;
-    const before = read["cursor"] as number | undefined;
-    // One more than the page: whether there is a next page is then known.
-    const found = await call<FoundRun[]>(native, (ticket) => native.agentosRuns(ticket, prefix, limit + 1, before));
-    const page = found.slice(0, limit);
-    return {
-      runs: page.map(({ checkpoints, newest }) => ({
-        runId: newest.runId,
-        graphId: newest.graphId,
-        checkpoints,
-        latest: newest,
-      })),
-      cursor: found.length > limit ? page[limit - 1]!.cursor : null,
-    };
+  runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage> {
+    return this.#during(({ native }) => runs(native, options));
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    if (this.#owned) await this.#store.close();
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  #engine(): Engine {
-    if (this.#closed) {
+  async #close(): Promise<void> {
+    // A fork is two calls, and a shared store stays open: both must be waited for here.
+    if (this.#active > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+    if (this.#owned) await this.#store.close();
+  }
+
+  /** Runs an operation; its synchronous part runs now. An error's stack leads to whoever called the method. */
+  async #during<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) {
       throw new ForkpointError("CLOSED", "the checkpoint store is closed: open a new one to go on");
     }
-    return engineOf(this.#store);
+    this.#active += 1;
+    try {
+      return await work(engineOf(this.#store));
+    } catch (error) {
+      if (error instanceof ForkpointError) Error.captureStackTrace(error, this.#during);
+      throw error;
+    } finally {
+      this.#active -= 1;
+      if (this.#active === 0) this.#idle?.();
+    }
   }
+}
+
+async function fork(engine: Engine, checkpointId: string, patchState: unknown): Promise<string> {
+  // Now: the caller may change it while the source is read.
+  const patch = snapshotPatch(patchState, engine);
+  const found = await find(engine, checkpointId);
+  if (found === null) {
+    throw new ForkpointError("NOT_FOUND", `checkpoint ${quote(checkpointId)} not found: nothing to fork from`);
+  }
+  const { format } = engine;
+  const { state, rest } = parts(found);
+  const runId = randomUUID();
+  const { id: parent, graphId, nodeId, hasMemorySnapshot } = found.metadata;
+  const fields = { id: randomUUID(), runId, graphId, nodeId, timestamp: Date.now(), hasMemorySnapshot, parent };
+  if (patch === undefined) {
+    await put(engine, fields, state.tag, state.bytes, rest.bytes);
+    return runId;
+  }
+  const what = `checkpoint ${quote(parent)}`;
+  const patched = merge(
+    deserialize(format, state.tag, state.bytes, what),
+    deserialize(format, format.name, patch, "the patch"),
+  );
+  // A record has one serializer: what another one wrote is written anew.
+  const other =
+    rest.tag === format.name
+      ? rest.bytes
+      : format.serialize(deserialize(format, rest.tag, rest.bytes, what), "checkpoint");
+  await put(engine, fields, format.name, format.serialize(patched, "state"), other);
+  return runId;
+}
+
+async function runs(native: NativeStore, options: unknown): Promise<RunsPage> {
+  const read = readRecord(options, "options", runsOptions);
+  const prefix = (read["graphIdPrefix"] as string | undefined) ?? "";
+  const limit = (read["limit"] as number | undefined) ?? 100;
+  const before = read["cursor"] as number | undefined;
+  // One more than the page: whether there is a next page is then known.
+  const found = await call<FoundRun[]>(native, (ticket) => native.agentosRuns(ticket, prefix, limit + 1, before));
+  const page = found.slice(0, limit);
+  return {
+    runs: page.map(({ checkpoints, newest }) => ({
+      runId: newest.runId,
+      graphId: newest.graphId,
+      checkpoints,
+      latest: newest,
+    })),
+    cursor: found.length > limit ? page[limit - 1]!.cursor : null,
+  };
 }
 
 export const resumePlan: typeof resumePlanContract = (checkpoint) => {
@@ -149,7 +180,10 @@ export const resumePlan: typeof resumePlanContract = (checkpoint) => {
     throw typeError(`checkpoint.nodeResults must be an object, and is ${show(nodeResults)}`);
   }
   const nodes = Object.keys(nodeResults);
-  const classes = nodes.map((node) => String(nodeResults[node]?.effectClass));
+  const classes = nodes.map((node) => {
+    own(node, "a key of checkpoint.nodeResults");
+    return own(nodeResults[node]?.effectClass, `checkpoint.nodeResults[${quote(node)}].effectClass`);
+  });
   const visited = strings(visitedNodes, "checkpoint.visitedNodes");
   const skipped = skippedNodes === undefined ? [] : strings(skippedNodes, "checkpoint.skippedNodes");
   return direct((binding) => binding.agentosResumePlan(nodes, classes, visited, skipped));
@@ -162,7 +196,8 @@ function snapshot(checkpoint: Checkpoint, { format }: Engine): { fields: SaveFie
   }
   // Every field is read once, whatever a getter may do.
   const rest: Record<string, unknown> = { ...checkpoint };
-  const { state, timestamp } = rest;
+  const { timestamp } = rest;
+  const state = plainState(rest["state"]);
   if (typeof state !== "object" || state === null) {
     throw typeError(`checkpoint.state must be an object, and is ${show(state)}`);
   }
@@ -182,11 +217,17 @@ function snapshot(checkpoint: Checkpoint, { format }: Engine): { fields: SaveFie
   return { fields, state: format.serialize(state, "state"), rest: format.serialize(rest, "checkpoint") };
 }
 
+/** The state that toJSON stands for, as in JSON; here, so that what is stored can be forked: an object. */
+function plainState(state: unknown): unknown {
+  const { toJSON } = (state ?? {}) as { toJSON?: unknown };
+  return typeof toJSON === "function" ? Reflect.apply(toJSON, state, ["state"]) : state;
+}
+
 /** A fresh checkpoint from a record. */
 function restore({ format }: Engine, found: Found): Checkpoint {
   const { state, rest } = parts(found);
   const { id, runId, timestamp } = found.metadata;
-  const what = `checkpoint ${JSON.stringify(id)}`;
+  const what = `checkpoint ${quote(id)}`;
   const checkpoint = deserialize(format, rest.tag, rest.bytes, what) as Checkpoint;
   return Object.assign(checkpoint, { id, runId, timestamp, state: deserialize(format, state.tag, state.bytes, what) });
 }
@@ -194,7 +235,7 @@ function restore({ format }: Engine, found: Found): Checkpoint {
 function parts({ metadata, parts }: Found): { state: Found["parts"][number]; rest: Found["parts"][number] } {
   const [state, rest] = parts;
   if (state?.name !== "state" || rest?.name !== "rest") {
-    throw new ForkpointError("CORRUPT", `checkpoint ${JSON.stringify(metadata.id)} has other parts than a checkpoint`);
+    throw new ForkpointError("CORRUPT", `checkpoint ${quote(metadata.id)} has other parts than a checkpoint`);
   }
   return { state, rest };
 }

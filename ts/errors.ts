@@ -32,6 +32,11 @@ export function rangeError(message: string): RangeError {
   return Object.assign(new RangeError(message), { code: "INVALID_ARGUMENT", retryable: false });
 }
 
+/** How messages show an id: not at any length. */
+export function quote(id: string): string {
+  return JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}...` : id);
+}
+
 /** How messages show a value of a wrong type: never its content, which may be state. */
 export function show(value: unknown): string {
   if (value === null) return "null";

@@ -138,25 +138,19 @@ function failure({ code, message, retryable, outcomeUnknown }: NonNullable<Settl
   return new ForkpointError(code, message, { retryable, ...(outcomeUnknown && { outcome: "unknown" as const }) });
 }
 
-/** Runs a call on the store and resolves to what comes of it; an error's stack shows the caller's. */
-export async function call<T>(store: NativeStore, submit: (ticket: number) => Outcome): Promise<T> {
+/** Runs a call on the store; the promise settles with what comes of it. */
+export function call<T>(store: NativeStore, submit: (ticket: number) => Outcome): Promise<T> {
   do lastTicket = (lastTicket + 1) >>> 0;
   while (pending.has(lastTicket));
   const ticket = lastTicket;
   const outcome = submit(ticket);
   if (outcome !== null) {
-    if (outcome.error === undefined) return outcome.value as T;
-    throw failure(outcome.error);
+    return outcome.error === undefined ? Promise.resolve(outcome.value as T) : Promise.reject(failure(outcome.error));
   }
-  try {
-    return await new Promise<T>((resolve, reject) => {
-      if (pending.size === 0) hold.ref();
-      pending.set(ticket, { store, resolve: resolve as (value: unknown) => void, reject });
-    });
-  } catch (error) {
-    Error.captureStackTrace(error as Error, call);
-    throw error;
-  }
+  return new Promise<T>((resolve, reject) => {
+    if (pending.size === 0) hold.ref();
+    pending.set(ticket, { store, resolve: resolve as (value: unknown) => void, reject });
+  });
 }
 
 /** Runs what throws an error of the engine's from the call itself. */

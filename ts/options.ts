@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Serializer, StoreOptions } from "../index.js";
-import { rangeError, show, typeError } from "./errors.js";
+import { quote, rangeError, show, typeError } from "./errors.js";
 import { type Format, formatOf } from "./serializer.js";
 
 /** Options with every default filled in. */
@@ -18,7 +18,7 @@ type Reader<T> = (value: unknown, name: string) => T;
 const readers: { [K in keyof Required<StoreOptions>]: Reader<unknown> } = {
   durability: (value, name) => {
     if (!durabilities.includes(value as "full")) {
-      throw typeError(`${name} must be "full", "normal" or "off", and is ${quote(value)}`);
+      throw typeError(`${name} must be "full", "normal" or "off", and is ${typeof value === "string" ? quote(value) : show(value)}`);
     }
     return value;
   },
@@ -76,25 +76,23 @@ export function whole(least: number, most: number, unit: string): Reader<number>
 
 /** A target as the engine reads it. */
 export function readTarget(target: unknown): string {
-  if (target instanceof URL) {
-    if (target.protocol === "file:") return path(fileURLToPath(target));
-    return target.href;
-  }
+  if (target instanceof URL) return target.protocol === "file:" ? fileTarget(target) : target.href;
   if (typeof target !== "string") {
     throw typeError(`target must be a path, a URL or an open store, and is ${show(target)}`);
   }
+  if (/^file:/i.test(target)) return fileTarget(target);
   if (target === "") throw typeError('target is empty: give a file path, "sqlite:<path>" or "memory:"');
   if (!target.isWellFormed()) throw typeError("target holds half of a surrogate pair, which no path can");
   return target;
 }
 
-/** Marked as a path, so that a colon in it is not taken for a scheme's. */
-function path(file: string): string {
-  return `sqlite:${file}`;
-}
-
-function quote(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : show(value);
+/** Marked as a path, so that nothing in it is taken for a scheme. */
+function fileTarget(url: string | URL): string {
+  try {
+    return `sqlite://${fileURLToPath(url)}`;
+  } catch (error) {
+    throw typeError(`target is not the URL of a file here: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** Levenshtein's distance, for suggestions. */

@@ -19,12 +19,10 @@ const v8Format: Format = {
   name: "v8",
   serialize(value, path) {
     // Plain data, which most states are, goes as it is; everything else is copied into what V8 can hold.
-    if (isPlainData(value)) {
-      try {
-        return write(value);
-      } catch {
-        // A proxy, or deeper than V8 can go: the copy knows, or says where.
-      }
+    try {
+      if (isPlainData(value)) return write(value);
+    } catch {
+      // A proxy, or deeper than V8 can go: the copy knows, or says where.
     }
     const copy = plainCopy(value, path);
     try {
@@ -82,14 +80,15 @@ export function formatOf(option: "v8" | "json" | Serializer): Format {
       if (!(bytes instanceof Uint8Array)) {
         throw typeError(`serializer "${name}" must return a Uint8Array for ${path}, and returned ${show(bytes)}`);
       }
-      return bytes;
+      // Its buffer is its own: it may use it again for the next part.
+      return Uint8Array.prototype.slice.call(bytes);
     },
     deserialize: (bytes) => option.deserialize(bytes),
   };
 }
 
 /** Reads what the format of that name wrote. */
-export function deserialize(own: Format, tag: string, bytes: Uint8Array, what: string): unknown {
+export function deserialize(own: Format, tag: string, bytes: Uint8Array, what: string): object {
   const format = tag === own.name ? own : builtIn.get(tag);
   if (format === undefined) {
     throw new ForkpointError(
@@ -97,7 +96,15 @@ export function deserialize(own: Format, tag: string, bytes: Uint8Array, what: s
       `${what} was written by the serializer "${tag}": open the store with that serializer to read it`,
     );
   }
-  return format.deserialize(bytes);
+  const value = format.deserialize(bytes);
+  // Whatever is stored is an object: only a serializer of the user's can have lost that.
+  if (typeof value !== "object" || value === null) {
+    throw new ForkpointError(
+      "INVALID_ARGUMENT",
+      `serializer "${tag}" made ${show(value)} of ${what}: deserialize() must return what serialize() was given`,
+    );
+  }
+  return value;
 }
 
 function refused(path: string, cause: unknown): ForkpointError {

@@ -51,9 +51,12 @@ function isDataObject(value: object, depth: number): boolean {
       if (property === undefined || property.get !== undefined || property.set !== undefined) return false;
       if (!isData(property.value, depth)) return false;
     }
-    return true;
+    return typeof (value as { toJSON?: unknown }).toJSON !== "function";
   }
-  return prototype === Date.prototype || prototype === Uint8Array.prototype || prototype === Buffer.prototype;
+  if (prototype === Uint8Array.prototype || prototype === Buffer.prototype) {
+    return !types.isSharedArrayBuffer((value as Uint8Array).buffer);
+  }
+  return prototype === Date.prototype;
 }
 
 /** A copy that structured clone stores as documented; shared and circular references stay what they are. */
@@ -64,6 +67,7 @@ export function plainCopy(value: unknown, path: string): unknown {
 }
 
 const LEFT_OUT = Symbol("left out");
+const TOO_DEEP = `it is nested deeper than ${MAX_DEPTH} levels`;
 
 class Copy {
   readonly #root: string;
@@ -75,7 +79,8 @@ class Copy {
     this.#root = root;
   }
 
-  value(value: unknown, key: string): unknown {
+  /** `asked`: the value is what a toJSON answered, so its own is not called, as in JSON. */
+  value(value: unknown, key: string, asked = false): unknown {
     if (typeof value === "function" || typeof value === "symbol") {
       if (this.#keys.length > 0) warnLeftOut(this.#path(), typeof value);
       return LEFT_OUT;
@@ -83,19 +88,18 @@ class Copy {
     if (typeof value !== "object" || value === null) return value;
     const known = this.#copies.get(value);
     if (known !== undefined) return known;
-    if (this.#keys.length > MAX_DEPTH) {
-      throw refusal(this.#root, `it is nested deeper than ${MAX_DEPTH} levels`);
-    }
+    if (this.#keys.length > MAX_DEPTH) throw refusal(this.#root, TOO_DEEP);
     try {
-      return this.#object(value, key);
+      return this.#object(value, key, asked);
     } catch (error) {
       if (error instanceof ForkpointError) throw error;
+      if (error instanceof RangeError && this.#keys.length > CHECK_DEPTH) throw refusal(this.#root, TOO_DEEP, error);
       // A getter, a toJSON or a proxy's trap threw.
       throw refusal(this.#path(), `reading it threw ${String(error)}`, error);
     }
   }
 
-  #object(value: object, key: string): unknown {
+  #object(value: object, key: string, asked: boolean): unknown {
     if (Array.isArray(value)) return this.#properties(value, this.#keep(value, emptyArray(value.length)));
     if (!types.isProxy(value)) {
       if (types.isMap(value)) return this.#map(value);
@@ -103,28 +107,34 @@ class Copy {
       if (isNative(value)) {
         const why = whyNot(value);
         if (why !== undefined) throw refusal(this.#path(), why);
-        return value;
+        return types.isNativeError(value) ? this.#error(value) : value;
       }
     }
-    const toJSON: unknown = (value as { toJSON?: unknown }).toJSON;
-    if (typeof toJSON === "function") return this.#json(value, toJSON, key);
+    const toJSON: unknown = asked ? undefined : (value as { toJSON?: unknown }).toJSON;
+    if (typeof toJSON === "function") {
+      const copy = this.value(Reflect.apply(toJSON, value, [key]), key, true);
+      return copy === LEFT_OUT ? copy : this.#keep(value, copy);
+    }
     if (!isOpaque(value)) return this.#properties(value, this.#keep(value, {}));
     throw refusal(this.#path(), `a ${brand(value)} is not data`);
   }
 
-  /** As in JSON, the result's own toJSON is not called again. */
-  #json(value: object, toJSON: Function, key: string): unknown {
-    const result: unknown = Reflect.apply(toJSON, value, [key]);
-    let copy: unknown;
-    if (typeof result !== "object" || result === null) copy = this.value(result, key);
-    else if (Array.isArray(result)) copy = this.#properties(result, emptyArray(result.length));
-    else if (isNative(result) || types.isMap(result) || types.isSet(result)) copy = this.value(result, key);
-    else copy = this.#properties(result, {});
-    if (copy !== LEFT_OUT) this.#copies.set(value, copy);
+  /** Its cause is a value like any other; the rest is what structured clone holds of an Error. */
+  #error(value: Error): Error {
+    const copy = this.#keep(value, new Error(value.message));
+    Object.defineProperty(copy, "name", { value: value.name });
+    if (value.stack !== undefined) copy.stack = value.stack;
+    if (!Object.hasOwn(value, "message")) delete (copy as Partial<Error>).message;
+    if (Object.hasOwn(value, "cause")) {
+      this.#keys.push("cause");
+      const cause = this.value(value.cause, "cause");
+      this.#keys.pop();
+      if (cause !== LEFT_OUT) copy.cause = cause;
+    }
     return copy;
   }
 
-  #keep<T extends object>(value: object, copy: T): T {
+  #keep<T>(value: object, copy: T): T {
     this.#copies.set(value, copy);
     return copy;
   }
@@ -170,11 +180,12 @@ class Copy {
   }
 
   #path(): string {
-    return this.#keys.reduce<string>((path, key) => {
+    const path = this.#keys.reduce<string>((path, key) => {
       if (typeof key === "string" && /^[A-Za-z_$][\w$]{0,99}$/.test(key)) return path === "" ? key : `${path}.${key}`;
       const text = typeof key === "string" && !/^\d{1,15}$/.test(key) ? JSON.stringify(key.slice(0, 100)) : String(key);
       return `${path}[${text}]`;
     }, this.#root);
+    return path.length > 400 ? `${path.slice(0, 200)} ... ${path.slice(-200)}` : path;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Store as Contract, StoreOptions, openStore as openStoreContract } from "../index.js";
-import { ForkpointError } from "./errors.js";
+import { ForkpointError, typeError } from "./errors.js";
 import { type NativeStore, call, direct } from "./native.js";
 import { readOptions, readTarget } from "./options.js";
 import type { Format } from "./serializer.js";
@@ -21,7 +21,7 @@ export class Store implements Contract {
   #closing: Promise<void> | undefined;
 
   constructor(key: symbol, target: string | URL, options: StoreOptions | undefined) {
-    if (key !== PRIVATE) throw new TypeError("Store has no public constructor: use openStore()");
+    if (key !== PRIVATE) throw typeError("Store has no public constructor: use openStore()");
     const { format, ...settings } = readOptions(options);
     const place = readTarget(target);
     const native = direct((binding, bridge) => new binding.NativeStore(bridge, place, settings));
