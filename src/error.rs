@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The engine's result.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What the caller should do about an [`Error`]. The names are public API: `ForkpointError.code` in JavaScript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

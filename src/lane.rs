@@ -121,7 +121,7 @@ impl<T: Send + 'static> Lane<T> {
 
     /// Queues a task. While the queue is full the caller waits, so that memory does not grow: a disk that is slower than
     /// its callers slows them down. An ended lane gives the task back.
-    pub(crate) fn push(&self, task: T, weight: usize) -> std::result::Result<(), (T, Error)> {
+    pub(crate) fn push(&self, task: T, weight: usize) -> Result<(), (T, Error)> {
         let mut state = self.shared.state();
         while state.ended.is_none() && !state.tasks.is_empty() && state.weight + weight > self.capacity {
             state = Shared::wait(&self.shared.moved, state);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::backend::Backend;
 use crate::backend::memory::Memory;
 use crate::backend::sqlite::{self, Durability, Sqlite};
+use crate::codec::heads::SharedHeads;
 use crate::error::{Error, Result};
 use crate::lane::Reply;
 use crate::op::{Op, Unit};
@@ -69,7 +70,8 @@ impl Store {
                     busy_timeout: options.busy_timeout,
                     ..sqlite::Options::new(path)
                 };
-                Self::threads(move || Ok(Box::new(Sqlite::open(&sqlite)?)))?
+                let heads = SharedHeads::new(sqlite.head_bytes);
+                Self::threads(move || Ok(Box::new(Sqlite::open_with(&sqlite, heads.clone())?)))?
             }
         };
         Ok(Self { engine, options })

@@ -1,11 +1,12 @@
 //! A payload as the difference to another: what was copied from where, and what is new.
 //!
 //! ```text
-//! count  { literal length, copy distance (zigzag), copy length } * count  { literal bytes }      (numbers: LEB128)
+//! count  { literal length, skip, copy length } * count  { literal bytes }      (numbers: LEB128)
 //! ```
 //!
-//! Each step appends its literal bytes and then copies from the base; the distance is from where the last copy ended, so
-//! that an edit costs a few bytes wherever it is.
+//! Each step appends its literal bytes, skips bytes of the base, and copies what follows there. Copies only go forward, so an
+//! edit costs a few bytes wherever it is, and whatever a damaged delta says, its result is no longer than its base and its
+//! literals together.
 //!
 //! The matcher walks both payloads side by side. While they agree it compares, at memory speed; where they do not, it looks
 //! for the place at which they agree again, in windows that widen. All its looking is paid from a budget, so that the
@@ -37,7 +38,7 @@ pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let suffix = common_suffix(base, target);
     let (head, tail) = (&base[..base.len() - suffix], &target[..target.len() - suffix]);
     let mut matcher = Matcher::new(head, tail, target.len());
-    matcher.run()?;
+    matcher.run().ok()?;
     let Matcher { mut steps, literals, .. } = matcher;
     if suffix > 0 {
         push_copy(&mut steps, head.len(), suffix);
@@ -47,9 +48,10 @@ pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let mut expected = 0usize;
     for step in &steps {
         varint::write(&mut out, step.literal as u64);
-        varint::write(&mut out, zigzag(expected, step.from));
+        let from = if step.copy == 0 { expected } else { step.from };
+        varint::write(&mut out, (from - expected) as u64);
         varint::write(&mut out, step.copy as u64);
-        expected = step.from + step.copy;
+        expected = from + step.copy;
     }
     out.extend_from_slice(&literals);
     Some(out)
@@ -63,6 +65,10 @@ fn push_copy(steps: &mut Vec<Step>, from: usize, copy: usize) {
         _ => steps.push(Step { literal: 0, from, copy }),
     }
 }
+
+/// Why there is no delta: too much is new, or the budget is spent.
+#[derive(Debug)]
+struct NotWorthIt;
 
 struct Matcher<'a> {
     base: &'a [u8],
@@ -92,7 +98,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn run(&mut self) -> Option<()> {
+    fn run(&mut self) -> Result<(), NotWorthIt> {
         let (mut b, mut t) = (0, 0);
         loop {
             let same = common_prefix(&self.base[b..], &self.target[t..]);
@@ -102,7 +108,7 @@ impl<'a> Matcher<'a> {
                 t += same;
             }
             if t == self.target.len() {
-                return Some(());
+                return Ok(());
             }
             let Some((skip, new)) = self.resync(b, t)? else {
                 return self.push_literal(t, self.target.len());
@@ -113,38 +119,48 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn push_literal(&mut self, from: usize, to: usize) -> Option<()> {
+    fn push_literal(&mut self, from: usize, to: usize) -> Result<(), NotWorthIt> {
         let literal = &self.target[from..to];
         if self.literals.len() + literal.len() > self.most_literals {
-            return None;
+            return Err(NotWorthIt);
         }
         if !literal.is_empty() {
             self.literals.extend_from_slice(literal);
             self.steps.push(Step { literal: literal.len(), from: 0, copy: 0 });
         }
-        Some(())
+        Ok(())
     }
 
-    /// How far to go in the base and in the target until they are in step again; `Some(None)`: never; `None`: the budget
-    /// is spent.
-    fn resync(&mut self, b: usize, t: usize) -> Option<Option<(usize, usize)>> {
+    fn spend(&mut self, bytes: usize) -> Result<(), NotWorthIt> {
+        self.budget = self.budget.checked_sub(bytes).ok_or(NotWorthIt)?;
+        Ok(())
+    }
+
+    /// How far to go in the base and in the target until they are in step again; `None`: they never are.
+    fn resync(&mut self, b: usize, t: usize) -> Result<Option<(usize, usize)>, NotWorthIt> {
         let (base, target) = (&self.base[b..], &self.target[t..]);
         let mut window = FIRST_WINDOW;
         loop {
             let (in_base, in_target) = (window.min(base.len()), window.min(target.len()));
-            self.budget = self.budget.checked_sub(in_base + in_target)?;
+            self.spend(in_base + in_target)?;
             if let Some(found) = self.look(base, in_base, target, in_target)? {
-                return Some(Some(found));
+                return Ok(Some(found));
             }
             if in_base == base.len() && in_target == target.len() {
-                return Some(None);
+                return Ok(None);
             }
             window *= 4;
         }
     }
 
     /// Looks for the first gram of the target's window that is in the base's, and for a longer match soon behind it.
-    fn look(&mut self, base: &[u8], in_base: usize, target: &[u8], in_target: usize) -> Option<Option<(usize, usize)>> {
+    fn look(
+        &mut self,
+        base: &[u8],
+        in_base: usize,
+        target: &[u8],
+        in_target: usize,
+    ) -> Result<Option<(usize, usize)>, NotWorthIt> {
         let bits = (in_base.max(FIRST_WINDOW) * 2).next_power_of_two().trailing_zeros();
         if self.table.len() < 1 << bits {
             self.table.resize(1 << bits, (0, 0));
@@ -159,7 +175,7 @@ impl<'a> Matcher<'a> {
             let slot = &mut self.table[hash(gram(base, at), bits)];
             if slot.0 != self.round {
                 // A window never reaches beyond what a row can hold, which is below 2^32.
-                *slot = (self.round, u32::try_from(at).ok()?);
+                *slot = (self.round, u32::try_from(at).map_err(|_| NotWorthIt)?);
             }
         }
         let mut best: Option<(usize, usize)> = None;
@@ -171,7 +187,7 @@ impl<'a> Matcher<'a> {
             if round == self.round {
                 let there = there as usize;
                 let same = common_prefix(&base[there..], &target[at..]);
-                self.budget = self.budget.checked_sub(same.min(GOOD))?;
+                self.spend(same.min(GOOD))?;
                 if same >= GRAM && same > length {
                     if best.is_none() {
                         end = end.min(at + LOOK_AHEAD);
@@ -184,7 +200,7 @@ impl<'a> Matcher<'a> {
             }
             at += 1;
         }
-        Some(best)
+        Ok(best)
     }
 }
 
@@ -220,29 +236,18 @@ fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     same + a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
 }
 
-/// A signed distance as an unsigned number, small for small distances either way.
-fn zigzag(from: usize, to: usize) -> u64 {
-    let distance = (to as u64).wrapping_sub(from as u64).cast_signed();
-    ((distance << 1) ^ (distance >> 63)).cast_unsigned()
-}
-
-fn unzigzag(from: usize, coded: u64) -> Option<usize> {
-    let distance = (coded >> 1).cast_signed() ^ -((coded & 1).cast_signed());
-    from.checked_add_signed(isize::try_from(distance).ok()?)
-}
-
 /// A difference, taken apart: what [`encode`] made, checked as far as it can be without its base.
 #[derive(Debug)]
 struct Steps<'a> {
     /// Each with the place in the result at which it begins.
-    steps: Vec<(usize, Step)>,
+    placed: Vec<(usize, Step)>,
     literals: &'a [u8],
     /// The length of the result.
     length: usize,
 }
 
 impl<'a> Steps<'a> {
-    fn parse(delta: &'a [u8], most: usize) -> Option<Self> {
+    fn parse(delta: &'a [u8]) -> Option<Self> {
         let mut rest = delta;
         let count = usize::try_from(varint::read(&mut rest)?).ok()?;
         // A step takes three bytes at least, so a count beyond that is no reason to reserve memory.
@@ -250,17 +255,14 @@ impl<'a> Steps<'a> {
         let (mut at, mut expected, mut literal_length) = (0usize, 0usize, 0usize);
         for _ in 0..count {
             let literal = usize::try_from(varint::read(&mut rest)?).ok()?;
-            let from = unzigzag(expected, varint::read(&mut rest)?)?;
+            let from = expected.checked_add(usize::try_from(varint::read(&mut rest)?).ok()?)?;
             let copy = usize::try_from(varint::read(&mut rest)?).ok()?;
             expected = from.checked_add(copy)?;
             steps.push((at, Step { literal, from, copy }));
             literal_length = literal_length.checked_add(literal)?;
             at = at.checked_add(literal)?.checked_add(copy)?;
-            if at > most {
-                return None;
-            }
         }
-        (rest.len() == literal_length).then_some(Self { steps, literals: rest, length: at })
+        (rest.len() == literal_length).then_some(Self { placed: steps, literals: rest, length: at })
     }
 }
 
@@ -280,20 +282,24 @@ enum Source {
 }
 
 /// Rebuilds a payload from its keyframe and the differences that lead to it, oldest first. The differences are composed
-/// first, so that every byte is copied once. `most` is the most bytes that it may have.
-pub fn restore(keyframe: &[u8], deltas: &[&[u8]], most: usize) -> Result<Vec<u8>> {
-    compose(keyframe, deltas, most).ok_or_else(|| Error::new(Code::Corrupt, "a delta does not fit its base"))
+/// first, so that every byte is copied once. `length` is how many bytes it must have.
+pub fn restore(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Result<Vec<u8>> {
+    compose(keyframe, deltas, length).ok_or_else(|| Error::new(Code::Corrupt, "a delta does not fit its base"))
 }
 
-fn compose(keyframe: &[u8], deltas: &[&[u8]], most: usize) -> Option<Vec<u8>> {
-    let chain = deltas.iter().map(|delta| Steps::parse(delta, most)).collect::<Option<Vec<_>>>()?;
+fn compose(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Option<Vec<u8>> {
+    let chain = deltas.iter().map(|delta| Steps::parse(delta)).collect::<Option<Vec<_>>>()?;
     let Some(newest) = chain.last() else { return Some(keyframe.to_vec()) };
-    let length = newest.length;
+    // Copies only go forward, so there can be no more than this; a length beyond it must not reserve memory.
+    let most = chain.iter().fold(keyframe.len(), |most, steps| most.saturating_add(steps.literals.len()));
+    if newest.length != length || length > most {
+        return None;
+    }
     let mut pieces = vec![Piece { source: Source::Below, from: 0, length }];
     // From the newest down: what comes from below is looked up in the delta there.
     for (place, steps) in chain.iter().enumerate().rev() {
-        let mut next = Vec::with_capacity(pieces.len() + steps.steps.len());
-        let literal_starts = literal_starts(&steps.steps);
+        let mut next = Vec::with_capacity(pieces.len() + steps.placed.len());
+        let literal_starts = literal_starts(&steps.placed);
         for piece in pieces {
             match piece.source {
                 Source::Below => resolve(steps, &literal_starts, place, piece, &mut next)?,
@@ -336,18 +342,18 @@ fn resolve(
         return None;
     }
     // The last step that begins at or before the range.
-    let mut index = steps.steps.partition_point(|(start, _)| *start <= at).saturating_sub(1);
+    let mut index = steps.placed.partition_point(|(start, _)| *start <= at).saturating_sub(1);
     while at < end {
-        let (start, step) = *steps.steps.get(index)?;
+        let (start, step) = *steps.placed.get(index)?;
         let copied = start + step.literal;
         if at < copied {
             let length = end.min(copied) - at;
             out.push(Piece { source: Source::Literals(place), from: literal_starts[index] + (at - start), length });
             at += length;
         }
-        let stop = copied + step.copy;
-        if at < end && at < stop {
-            let length = end.min(stop) - at;
+        let below = copied + step.copy;
+        if at < end && at < below {
+            let length = end.min(below) - at;
             out.push(Piece { source: Source::Below, from: step.from + (at - copied), length });
             at += length;
         }
@@ -362,8 +368,6 @@ mod tests {
 
     use super::*;
 
-    const MOST: usize = 64 << 20;
-
     fn noise(length: usize, seed: u64) -> Vec<u8> {
         let words =
             (0..=length / 8).map(|n| (n as u64 ^ seed << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
@@ -372,7 +376,7 @@ mod tests {
 
     fn round_trip(base: &[u8], target: &[u8]) -> Option<usize> {
         let delta = encode(base, target)?;
-        assert_eq!(restore(base, &[&delta], MOST).unwrap(), target);
+        assert_eq!(restore(base, &[&delta], target.len()).unwrap(), target);
         Some(delta.len())
     }
 
@@ -419,7 +423,7 @@ mod tests {
             let allowed = matcher.budget;
             let done = matcher.run();
             assert!(allowed - matcher.budget <= allowed);
-            if done.is_some() {
+            if done.is_ok() {
                 round_trip(&old, &target);
             }
         }
@@ -429,10 +433,10 @@ mod tests {
     fn a_long_chain_is_rebuilt_in_one_pass() {
         let mut payloads = vec![noise(5000, 10)];
         let mut deltas = Vec::new();
-        for step in 0..128u64 {
+        for step in 0..128usize {
             let mut next = payloads.last().unwrap().clone();
-            let at = (step as usize * 37) % next.len();
-            next.splice(at..at, noise(20, 100 + step));
+            let at = (step * 37) % next.len();
+            next.splice(at..at, noise(20, 100 + step as u64));
             if step % 5 == 0 {
                 next.drain(100..110);
             }
@@ -441,7 +445,7 @@ mod tests {
         }
         for length in 0..=deltas.len() {
             let chain: Vec<&[u8]> = deltas[..length].iter().map(Vec::as_slice).collect();
-            assert_eq!(restore(&payloads[0], &chain, MOST).unwrap(), payloads[length]);
+            assert_eq!(restore(&payloads[0], &chain, payloads[length].len()).unwrap(), payloads[length]);
         }
     }
 
@@ -451,10 +455,10 @@ mod tests {
         for number in [1, 0, 0, u64::MAX >> 1] {
             varint::write(&mut delta, number);
         }
-        assert_eq!(restore(b"base", &[&delta], MOST).unwrap_err().code(), Code::Corrupt);
+        assert_eq!(restore(b"base", &[&delta], usize::MAX >> 1).unwrap_err().code(), Code::Corrupt);
         let mut many = Vec::new();
         varint::write(&mut many, u64::MAX);
-        assert_eq!(restore(b"base", &[&many], MOST).unwrap_err().code(), Code::Corrupt);
+        assert_eq!(restore(b"base", &[&many], 4).unwrap_err().code(), Code::Corrupt);
     }
 
     fn edits() -> impl Strategy<Value = Vec<(prop::sample::Index, usize, Vec<u8>)>> {
@@ -488,13 +492,16 @@ mod tests {
                 payload = next;
             }
             let chain: Vec<&[u8]> = deltas.iter().map(Vec::as_slice).collect();
-            prop_assert_eq!(restore(&base, &chain, MOST).unwrap(), payload);
+            prop_assert_eq!(restore(&base, &chain, payload.len()).unwrap(), payload);
         }
 
         #[test]
         fn any_bytes_are_an_error_or_bounded(base in prop::collection::vec(any::<u8>(), 0..100), delta in prop::collection::vec(any::<u8>(), 0..100)) {
-            if let Ok(payload) = restore(&base, &[&delta], 1000) {
-                prop_assert!(payload.len() <= 1000);
+            for length in 0..250 {
+                if let Ok(payload) = restore(&base, &[&delta, &delta], length) {
+                    prop_assert_eq!(payload.len(), length);
+                    prop_assert!(length <= base.len() + 2 * delta.len());
+                }
             }
         }
     }

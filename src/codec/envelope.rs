@@ -1,20 +1,28 @@
 //! What a row of a database holds of a payload:
 //!
 //! ```text
-//! format (1 byte)  checksum of the raw bytes (XXH3-64, 8 bytes, little endian)  raw length (LEB128)  body
+//! format (1 byte)  checksum of the raw bytes (XXH3-64, 8 bytes, little endian)  raw length (LEB128)
+//! content length (LEB128; formats 3 and 4 only)  body
 //! ```
 //!
-//! Format 1: the body is the raw bytes. Format 2: the body is a zstd frame of them. `docs/format.md` is the public text.
+//! Formats 1 and 2 are keyframes: the content is the raw bytes. Formats 3 and 4 are deltas: the content is what
+//! [`delta::encode`] made against the base that the row names. In 1 and 3 the body is the content, in 2 and 4 a zstd frame of
+//! it. `docs/format.md` is the public text.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::io::Read;
 
 use xxhash_rust::xxh3::xxh3_64;
+use zstd::bulk::Compressor;
 
-use super::varint;
+use super::{delta, varint};
 use crate::error::{Code, Error, Result};
 
 const PLAIN: u8 = 1;
 const ZSTD: u8 = 2;
+const DELTA: u8 = 3;
+const DELTA_ZSTD: u8 = 4;
 
 /// Below this many bytes compression saves less than the row around them takes.
 const WORTH_COMPRESSING: usize = 512;
@@ -22,67 +30,140 @@ const WORTH_COMPRESSING: usize = 512;
 const LEVEL: i32 = 1;
 
 /// More than a row can hold (`SQLite`: a gigabyte), so a length beyond it is damage and not a reason to decompress.
-const MAX_RAW: u64 = 1 << 30;
+const MAX_RAW: usize = 1 << 30;
 
-/// Seals raw bytes for storing.
-pub fn seal(raw: &[u8]) -> Vec<u8> {
-    if raw.len() >= WORTH_COMPRESSING
-        && let Ok(body) = zstd::bulk::compress(raw, LEVEL)
-        && body.len() < raw.len() / 10 * 9
-    {
-        return assemble(ZSTD, raw, &body);
-    }
-    assemble(PLAIN, raw, raw)
+thread_local! {
+    /// Setting a compressor up costs more than a small payload does.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
 }
 
-fn assemble(format: u8, raw: &[u8], body: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(19 + body.len());
+/// Seals raw bytes as a keyframe.
+pub fn seal(raw: &[u8]) -> Vec<u8> {
+    match compress(raw) {
+        Some(body) => assemble(ZSTD, raw, None, &body),
+        None => assemble(PLAIN, raw, None, raw),
+    }
+}
+
+/// Seals raw bytes as the delta that makes them of their base.
+pub fn seal_delta(raw: &[u8], delta: &[u8]) -> Vec<u8> {
+    match compress(delta) {
+        Some(body) => assemble(DELTA_ZSTD, raw, Some(delta.len()), &body),
+        None => assemble(DELTA, raw, Some(delta.len()), delta),
+    }
+}
+
+/// `None`: not worth it.
+fn compress(content: &[u8]) -> Option<Vec<u8>> {
+    if content.len() < WORTH_COMPRESSING {
+        return None;
+    }
+    let body = COMPRESSOR.with_borrow_mut(|compressor| {
+        let compressor = match compressor {
+            Some(compressor) => compressor,
+            empty => empty.insert(Compressor::new(LEVEL).ok()?),
+        };
+        compressor.compress(content).ok()
+    })?;
+    (body.len() < content.len() / 10 * 9).then_some(body)
+}
+
+fn assemble(format: u8, raw: &[u8], content: Option<usize>, body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(29 + body.len());
     out.push(format);
     out.extend_from_slice(&xxh3_64(raw).to_le_bytes());
     varint::write(&mut out, raw.len() as u64);
+    if let Some(length) = content {
+        varint::write(&mut out, length as u64);
+    }
     out.extend_from_slice(body);
     out
 }
 
-/// The raw bytes that [`seal`] was given, or `CORRUPT`; `UNSUPPORTED` for a format of a later version.
-pub fn open(sealed: &[u8]) -> Result<Vec<u8>> {
-    let mut rest = sealed;
-    let (Some(&[format]), Some(checksum), Some(length)) = (
-        varint::take(&mut rest, 1),
-        varint::take(&mut rest, 8).and_then(|bytes| <[u8; 8]>::try_from(bytes).ok()),
-        varint::read(&mut rest),
-    ) else {
-        return Err(corrupt("it is cut off"));
-    };
-    if length > MAX_RAW {
-        return Err(corrupt("its length is impossible"));
-    }
-    let raw = match format {
-        PLAIN => rest.to_vec(),
-        ZSTD => inflate(rest, length)?,
-        other => {
-            let message =
-                format!("the payload has format {other}, which this version does not know: upgrade forkpoint");
-            return Err(Error::new(Code::Unsupported, message));
+/// Opens what [`seal`] and [`seal_delta`] made: the payload's own envelope first, then its base's, and so on to the
+/// keyframe. The payload's checksum is verified: the raw bytes, or `CORRUPT`; `UNSUPPORTED` for a format of a later version.
+pub fn open(chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
+    let Some((newest, below)) = chain.split_first() else { return Err(corrupt("nothing is stored of it")) };
+    let newest = Envelope::parse(newest.as_ref())?;
+    let raw = if below.is_empty() {
+        newest.keyframe()?
+    } else {
+        let below = below.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
+        let (keyframe, between) = below.split_last().ok_or_else(|| corrupt("its base is missing"))?;
+        let keyframe = keyframe.keyframe()?;
+        let mut deltas = vec![newest.delta()?];
+        for envelope in between {
+            deltas.push(envelope.delta()?);
         }
+        let oldest_first: Vec<&[u8]> = deltas.iter().rev().map(AsRef::as_ref).collect();
+        delta::restore(&keyframe, &oldest_first, newest.length)?
     };
-    if raw.len() as u64 != length || xxh3_64(&raw) != u64::from_le_bytes(checksum) {
+    if raw.len() != newest.length || xxh3_64(&raw) != newest.checksum {
         return Err(corrupt("its checksum does not match"));
     }
     Ok(raw)
 }
 
+struct Envelope<'a> {
+    format: u8,
+    checksum: u64,
+    /// Of the raw bytes.
+    length: usize,
+    /// Of the content.
+    content: usize,
+    body: &'a [u8],
+}
+
+impl<'a> Envelope<'a> {
+    fn parse(sealed: &'a [u8]) -> Result<Self> {
+        let mut rest = sealed;
+        let cut_off = || corrupt("it is cut off");
+        let format = *varint::take(&mut rest, 1).and_then(<[u8]>::first).ok_or_else(cut_off)?;
+        if !(PLAIN..=DELTA_ZSTD).contains(&format) {
+            let message =
+                format!("the payload has format {format}, which this version does not know: upgrade forkpoint");
+            return Err(Error::new(Code::Unsupported, message));
+        }
+        let checksum = varint::take(&mut rest, 8).and_then(|bytes| bytes.try_into().ok()).ok_or_else(cut_off)?;
+        let mut length = || {
+            let length = varint::read(&mut rest).ok_or_else(cut_off)?;
+            usize::try_from(length)
+                .ok()
+                .filter(|length| *length <= MAX_RAW)
+                .ok_or_else(|| corrupt("its length is impossible"))
+        };
+        let raw = length()?;
+        let content = if format >= DELTA { length()? } else { raw };
+        Ok(Self { format, checksum: u64::from_le_bytes(checksum), length: raw, content, body: rest })
+    }
+
+    fn keyframe(&self) -> Result<Vec<u8>> {
+        match self.format {
+            PLAIN => Ok(self.body.to_vec()),
+            ZSTD => inflate(self.body, self.content),
+            _ => Err(corrupt("its base is missing")),
+        }
+    }
+
+    fn delta(&self) -> Result<Cow<'a, [u8]>> {
+        match self.format {
+            DELTA => Ok(Cow::Borrowed(self.body)),
+            DELTA_ZSTD => inflate(self.body, self.content).map(Cow::Owned),
+            _ => Err(corrupt("it is whole and has a base")),
+        }
+    }
+}
+
 /// Decompresses, but never beyond one byte more than was promised: a damaged length or frame costs no memory.
-fn inflate(body: &[u8], length: u64) -> Result<Vec<u8>> {
+fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>> {
     // What a hostile length can reserve is bounded by what the frame could honestly hold.
-    let plausible = length.min((body.len() as u64).saturating_mul(256));
-    let mut raw = Vec::with_capacity(usize::try_from(plausible).unwrap_or(0));
+    let mut content = Vec::with_capacity(length.min(body.len().saturating_mul(256)));
     let decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(|error| corrupt(&error.to_string()))?;
     decoder
-        .take(length.saturating_add(1))
-        .read_to_end(&mut raw)
+        .take(length as u64 + 1)
+        .read_to_end(&mut content)
         .map_err(|error| corrupt(&format!("it does not decompress ({error})")))?;
-    Ok(raw)
+    Ok(content)
 }
 
 fn corrupt(why: &str) -> Error {
@@ -99,23 +180,61 @@ mod tests {
         #[test]
         fn bytes_come_back(raw in prop::collection::vec(any::<u8>(), 0..2000), times in 1usize..20) {
             let raw = raw.repeat(times);
-            prop_assert_eq!(open(&seal(&raw)).unwrap(), raw);
+            prop_assert_eq!(open(&[seal(&raw)]).unwrap(), raw);
         }
 
         #[test]
-        fn any_bytes_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_an_error(chain in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..4)) {
             // Random bytes that carry their own checksum do not occur.
-            prop_assert!(open(&bytes).is_err());
+            prop_assert!(open(&chain).is_err());
         }
 
         #[test]
-        fn a_flipped_bit_is_noticed(raw in prop::collection::vec(0u8..4, 1..3000), at in any::<prop::sample::Index>(), bit in 0u8..8) {
-            let mut sealed = seal(&raw);
-            let at = at.index(sealed.len());
-            sealed[at] ^= 1 << bit;
-            if let Ok(opened) = open(&sealed) {
+        fn a_flipped_bit_is_noticed(
+            raw in prop::collection::vec(0u8..4, 1..3000),
+            place in 0usize..3,
+            at in any::<prop::sample::Index>(),
+            bit in 0u8..8,
+        ) {
+            let (raw, mut chain) = a_chain(&raw);
+            let link = &mut chain[place];
+            let at = at.index(link.len());
+            link[at] ^= 1 << bit;
+            if let Ok(opened) = open(&chain) {
                 prop_assert_eq!(opened, raw, "a bit that changes nothing may pass");
             }
+        }
+    }
+
+    /// A payload and its chain: two deltas over a keyframe.
+    fn a_chain(first: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
+        let second = [first, b"second"].concat();
+        let third = [b"third", second.as_slice(), first].concat();
+        let chain = vec![
+            seal_delta(&third, &delta::encode(&[second.clone(), third.clone()].concat(), &third).unwrap()),
+            seal_delta(&[second.clone(), third.clone()].concat(), &prefix_delta(&second, &third)),
+            seal(&second),
+        ];
+        assert_eq!(open(&chain).unwrap(), third);
+        (third, chain)
+    }
+
+    /// A delta that copies the whole base and appends to it, whatever the encoder would think of it.
+    fn prefix_delta(base: &[u8], more: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let numbers = [2, 0, 0, base.len() as u64, more.len() as u64, 0, 0];
+        for number in numbers {
+            varint::write(&mut out, number);
+        }
+        out.extend_from_slice(more);
+        out
+    }
+
+    #[test]
+    fn a_chain_without_its_end_is_corrupt() {
+        let (_, chain) = a_chain(&[1; 100]);
+        for wrong in [&chain[..2], &chain[..1], &chain[..0], &[chain[2].clone(), chain[2].clone()]] {
+            assert_eq!(open(wrong).unwrap_err().code(), Code::Corrupt);
         }
     }
 
@@ -136,7 +255,7 @@ mod tests {
             sealed.extend_from_slice(&xxh3_64(&bomb).to_le_bytes());
             varint::write(&mut sealed, claimed);
             sealed.extend_from_slice(&body);
-            assert_eq!(open(&sealed).unwrap_err().code(), Code::Corrupt);
+            assert_eq!(open(&[sealed]).unwrap_err().code(), Code::Corrupt);
         }
     }
 
@@ -144,6 +263,6 @@ mod tests {
     fn a_later_format_is_unsupported_not_corrupt() {
         let mut sealed = seal(b"x");
         sealed[0] = 77;
-        assert_eq!(open(&sealed).unwrap_err().code(), Code::Unsupported);
+        assert_eq!(open(&[sealed]).unwrap_err().code(), Code::Unsupported);
     }
 }

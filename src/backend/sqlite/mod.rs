@@ -2,6 +2,7 @@
 
 mod error;
 mod file;
+mod payloads;
 mod read;
 mod schema;
 mod write;
@@ -14,6 +15,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use self::error::from_sqlite;
 use super::Backend;
+use crate::codec::heads::SharedHeads;
 use crate::error::{Code, Error, Result};
 use crate::op::Unit;
 use crate::query::{Answer, Query};
@@ -53,12 +55,20 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// The journal; `None` asks the file system.
     pub journal: Option<Journal>,
+    /// How many bytes of recent payloads are kept in memory.
+    pub head_bytes: usize,
 }
 
 impl Options {
     /// The defaults for a file: everything acknowledged survives power loss, and locks are waited for 30 s.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), durability: Durability::Full, busy_timeout: Duration::from_secs(30), journal: None }
+        Self {
+            path: path.into(),
+            durability: Durability::Full,
+            busy_timeout: Duration::from_secs(30),
+            journal: None,
+            head_bytes: 64 << 20,
+        }
     }
 }
 
@@ -68,15 +78,22 @@ pub struct Sqlite {
     connection: Connection,
     journal: Journal,
     notice: Option<String>,
+    heads: SharedHeads,
 }
 
 impl Sqlite {
     /// Opens the file, creating it if need be.
     pub fn open(options: &Options) -> Result<Self> {
-        Self::open_file(options).map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
+        Self::open_with(options, SharedHeads::new(options.head_bytes))
     }
 
-    fn open_file(options: &Options) -> Result<Self> {
+    /// The same, with recent payloads shared with other connections to the same file.
+    pub fn open_with(options: &Options, heads: SharedHeads) -> Result<Self> {
+        Self::open_file(options, heads)
+            .map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
+    }
+
+    fn open_file(options: &Options, heads: SharedHeads) -> Result<Self> {
         if rusqlite::version_number() < OLDEST_SQLITE {
             let message = format!(
                 "SQLite {} can lose commits when two connections checkpoint at once: build with 3.51.3 or later",
@@ -116,7 +133,7 @@ impl Sqlite {
                 path.display()
             )
         });
-        Ok(Self { connection, journal, notice })
+        Ok(Self { connection, journal, notice, heads })
     }
 
     /// The journal in use.
@@ -186,12 +203,15 @@ fn set_journal(connection: &Connection, journal: Journal, busy_timeout: Duration
 
 impl Backend for Sqlite {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<()>> {
-        match write::transaction(&mut self.connection, batch) {
+        match write::transaction(&mut self.connection, &self.heads, batch) {
             Ok(()) => batch.iter().map(|_| Ok(())).collect(),
             // One bad unit must not take the others along: each by itself, then.
             Err(write::Failure::Unit(_)) if batch.len() > 1 => batch
                 .iter()
-                .map(|unit| write::transaction(&mut self.connection, std::slice::from_ref(unit)).map_err(Error::from))
+                .map(|unit| {
+                    write::transaction(&mut self.connection, &self.heads, std::slice::from_ref(unit))
+                        .map_err(Error::from)
+                })
                 .collect(),
             Err(failure) => {
                 let error = Error::from(failure);
@@ -201,7 +221,7 @@ impl Backend for Sqlite {
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
-        read::answer(&self.connection, query)
+        read::answer(&self.connection, &self.heads, query)
     }
 
     fn notice(&self) -> Option<&str> {

@@ -3,23 +3,25 @@
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::error::from_sqlite;
-use crate::codec::{envelope, frame};
+use super::payloads;
+use crate::codec::frame;
+use crate::codec::heads::SharedHeads;
 use crate::error::Result;
 use crate::query::{Answer, Of, Query};
-use crate::record::{Checkpoint, Header, Lineage, Rank, Space};
+use crate::record::{Checkpoint, Header, Lineage, Rank, Seq, Space};
 
-/// What [`header`] reads, in its order; a query may select more behind it.
+/// What [`header`] reads, in its order; a query may select more behind it, from the ninth column on.
 macro_rules! header_columns {
     () => {
         "space, name, id, parent, checkpoint.grp, label, rank, meta"
     };
 }
 
-pub(super) fn answer(connection: &Connection, query: &Query) -> Result<Answer> {
+pub(super) fn answer(connection: &Connection, heads: &SharedHeads, query: &Query) -> Result<Answer> {
     match query {
-        Query::Get { space, id } => get(connection, *space, id).map(Answer::Checkpoint),
+        Query::Get { space, id } => get(connection, heads, *space, id).map(Answer::Checkpoint),
         Query::Newest { space, lineage, label } => {
-            newest(connection, *space, lineage, label.as_deref()).map(Answer::Checkpoint)
+            newest(connection, heads, *space, lineage, label.as_deref()).map(Answer::Checkpoint)
         }
         Query::List { space, of, limit } => {
             list(connection, *space, of, *limit).map(Answer::Headers).map_err(from_sqlite)
@@ -32,55 +34,58 @@ pub(super) fn answer(connection: &Connection, query: &Query) -> Result<Answer> {
 
 // CROSS JOIN keeps the order of the tables: SQLite must not begin with the lineages.
 
-fn get(connection: &Connection, space: Space, id: &str) -> Result<Option<Box<Checkpoint>>> {
+fn get(connection: &Connection, heads: &SharedHeads, space: Space, id: &str) -> Result<Option<Box<Checkpoint>>> {
     let sql = concat!(
         "SELECT ",
         header_columns!(),
-        ", body FROM checkpoint CROSS JOIN lineage USING (lin) CROSS JOIN payload USING (seq)
-         WHERE id = ? AND space = ?"
+        ", seq FROM checkpoint CROSS JOIN lineage USING (lin) WHERE id = ? AND space = ?"
     );
-    one(connection, sql, params![id, space.0])
+    one(connection, heads, sql, params![id, space.0])
 }
 
 fn newest(
     connection: &Connection,
+    heads: &SharedHeads,
     space: Space,
     lineage: &str,
     label: Option<&str>,
 ) -> Result<Option<Box<Checkpoint>>> {
-    match label {
-        None => {
-            let sql = concat!(
-                "SELECT ",
-                header_columns!(),
-                ", body FROM lineage CROSS JOIN checkpoint USING (lin) CROSS JOIN payload USING (seq)
-                 WHERE space = ? AND name = ? ORDER BY rank DESC, seq DESC LIMIT 1"
-            );
-            one(connection, sql, params![space.0, lineage])
-        }
-        Some(label) => {
-            // Not empty: the index leaves out what has no label, and so must the question.
-            let sql = concat!(
-                "SELECT ",
-                header_columns!(),
-                ", body FROM lineage CROSS JOIN checkpoint USING (lin) CROSS JOIN payload USING (seq)
-                 WHERE space = ? AND name = ? AND label = ? AND label <> '' ORDER BY rank DESC, seq DESC LIMIT 1"
-            );
-            one(connection, sql, params![space.0, lineage, label])
-        }
-    }
+    let Some(label) = label else {
+        let sql = concat!(
+            "SELECT ",
+            header_columns!(),
+            ", seq FROM lineage CROSS JOIN checkpoint USING (lin)
+             WHERE space = ? AND name = ? ORDER BY rank DESC, seq DESC LIMIT 1"
+        );
+        return one(connection, heads, sql, params![space.0, lineage]);
+    };
+    // Not empty: the index leaves out what has no label, and so must the question.
+    let sql = concat!(
+        "SELECT ",
+        header_columns!(),
+        ", seq FROM lineage CROSS JOIN checkpoint USING (lin)
+         WHERE space = ? AND name = ? AND label = ? AND label <> '' ORDER BY rank DESC, seq DESC LIMIT 1"
+    );
+    one(connection, heads, sql, params![space.0, lineage, label])
 }
 
-fn one(connection: &Connection, sql: &str, params: impl Params) -> Result<Option<Box<Checkpoint>>> {
-    let found = connection
+fn one(
+    connection: &Connection,
+    heads: &SharedHeads,
+    sql: &str,
+    params: impl Params,
+) -> Result<Option<Box<Checkpoint>>> {
+    // One snapshot for the row and its payload's chain.
+    let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
+    let found = snapshot
         .prepare_cached(sql)
         .and_then(|mut statement| {
-            statement.query_row(params, |row| Ok((header(row)?, row.get::<_, Vec<u8>>(8)?))).optional()
+            statement.query_row(params, |row| Ok((header(row)?, row.get::<_, Seq>(8)?))).optional()
         })
         .map_err(from_sqlite)?;
-    let Some((header, body)) = found else { return Ok(None) };
-    let payload = envelope::open(&body)
-        .and_then(|raw| frame::split(&raw.into()))
+    let Some((header, seq)) = found else { return Ok(None) };
+    let payload = payloads::load(&snapshot, heads, seq)
+        .and_then(|raw| frame::split(&raw))
         .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
     Ok(Some(Box::new(Checkpoint { header, payload })))
 }

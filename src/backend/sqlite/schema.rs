@@ -31,8 +31,7 @@ CREATE TABLE checkpoint (
   grp    TEXT NOT NULL,
   label  TEXT NOT NULL,
   rank   BLOB NOT NULL,
-  meta   BLOB NOT NULL,
-  base   INTEGER                            -- the seq whose payload this one's is a delta against; NULL: none
+  meta   BLOB NOT NULL
 ) STRICT;
 CREATE INDEX checkpoint_id      ON checkpoint (id);
 CREATE INDEX checkpoint_lineage ON checkpoint (lin, rank);
@@ -40,9 +39,14 @@ CREATE INDEX checkpoint_label   ON checkpoint (lin, label, rank) WHERE label <> 
 CREATE INDEX checkpoint_group   ON checkpoint (grp, rank) WHERE grp <> '';
 
 CREATE TABLE payload (
-  seq  INTEGER PRIMARY KEY,
-  body BLOB NOT NULL                        -- the codec's envelope
+  seq   INTEGER PRIMARY KEY,
+  base  INTEGER,                            -- the seq whose payload this one is a delta against; NULL: a keyframe
+  depth INTEGER NOT NULL,                   -- how many deltas a reader applies, at most
+  room  INTEGER NOT NULL,                   -- how many bytes deltas may still take before the next keyframe
+  size  INTEGER NOT NULL,                   -- of the raw payload, in bytes
+  body  BLOB NOT NULL                       -- the codec's envelope
 ) STRICT;
+CREATE INDEX payload_base ON payload (base) WHERE base IS NOT NULL;
 
 CREATE TABLE setting (
   name  TEXT PRIMARY KEY,

@@ -1,9 +1,11 @@
 //! A batch as one transaction.
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use super::error::{from_commit, from_sqlite};
-use crate::codec::{envelope, frame};
+use super::payloads::{self, Payloads};
+use crate::codec::frame;
+use crate::codec::heads::SharedHeads;
 use crate::error::{Error, Result};
 use crate::op::{Op, Unit};
 use crate::record::{Checkpoint, Seq, Space};
@@ -26,24 +28,29 @@ impl From<Failure> for Error {
 }
 
 /// Applies the units in one transaction: all of them are committed, or none.
-pub(super) fn transaction(connection: &mut Connection, batch: &[Unit]) -> std::result::Result<(), Failure> {
+pub(super) fn transaction(connection: &mut Connection, heads: &SharedHeads, batch: &[Unit]) -> Result<(), Failure> {
     let whole = |error| Failure::Whole(from_sqlite(error));
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(whole)?;
-    let mut writing = Writing::begin(&transaction).map_err(Failure::Whole)?;
+    let mut writing = Writing::begin(&transaction, heads).map_err(Failure::Whole)?;
     for op in batch.iter().flatten() {
         writing.op(op).map_err(Failure::Unit)?;
     }
-    transaction.commit().map_err(|error| Failure::Whole(from_commit(error)))
+    let written = writing.payloads.finish();
+    transaction.commit().map_err(|error| Failure::Whole(from_commit(error)))?;
+    // Only now: a number that was rolled back is given out again.
+    heads.keep_all(written);
+    Ok(())
 }
 
 /// A transaction under way.
 struct Writing<'a> {
     transaction: &'a Transaction<'a>,
+    payloads: Payloads<'a>,
     last_seq: Seq,
 }
 
 impl<'a> Writing<'a> {
-    fn begin(transaction: &'a Transaction<'a>) -> Result<Self> {
+    fn begin(transaction: &'a Transaction<'a>, heads: &'a SharedHeads) -> Result<Self> {
         // The floor stands in for rows that were the last when they were removed: no seq is given out twice.
         let last_seq = transaction
             .prepare_cached(
@@ -52,22 +59,22 @@ impl<'a> Writing<'a> {
             )
             .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
             .map_err(from_sqlite)?;
-        Ok(Self { transaction, last_seq })
+        Ok(Self { transaction, payloads: Payloads::new(transaction, heads), last_seq })
     }
 
     fn op(&mut self, op: &Op) -> Result<()> {
         match op {
             Op::Put(checkpoint) => {
                 let id = &checkpoint.header.id;
-                self.put(checkpoint).map_err(|error| from_sqlite(error).context(&format!("checkpoint {id:?}")))
+                self.put(checkpoint).map_err(|error| error.context(&format!("checkpoint {id:?}")))
             }
             Op::Remove { space, id } => {
-                self.remove(*space, id).map_err(|error| from_sqlite(error).context(&format!("checkpoint {id:?}")))
+                self.remove(*space, id).map_err(|error| error.context(&format!("checkpoint {id:?}")))
             }
         }
     }
 
-    fn put(&mut self, checkpoint: &Checkpoint) -> rusqlite::Result<()> {
+    fn put(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let header = &checkpoint.header;
         // The lineage first: replacing its only checkpoint must not end it and begin it anew.
         let lin = self.lineage(header.space, &header.lineage, &header.group)?;
@@ -75,6 +82,11 @@ impl<'a> Writing<'a> {
         if let Some((seq, _)) = replaced {
             self.delete(seq)?;
         }
+        let newest = self.newest(lin)?;
+        let base = match (newest, &header.parent) {
+            (None, Some(parent)) => self.find(header.space, parent)?.map(|(seq, _)| seq),
+            (newest, _) => newest,
+        };
         self.last_seq += 1;
         self.execute(
             "INSERT INTO checkpoint (seq, lin, id, parent, grp, label, rank, meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -89,15 +101,15 @@ impl<'a> Writing<'a> {
                 header.meta
             ],
         )?;
-        let body = envelope::seal(&frame::join(&checkpoint.payload));
-        self.execute("INSERT INTO payload (seq, body) VALUES (?, ?)", params![self.last_seq, body])?;
+        let raw = frame::join(&checkpoint.payload).into();
+        self.payloads.store(payloads::New { seq: self.last_seq, raw, base, supersedes: newest })?;
         match replaced {
             Some((_, old)) if old != lin => self.end_lineage_if_empty(old),
             _ => Ok(()),
         }
     }
 
-    fn remove(&mut self, space: Space, id: &str) -> rusqlite::Result<()> {
+    fn remove(&mut self, space: Space, id: &str) -> Result<()> {
         let Some((seq, lin)) = self.find(space, id)? else { return Ok(()) };
         self.delete(seq)?;
         if seq == self.last_seq {
@@ -106,16 +118,29 @@ impl<'a> Writing<'a> {
         self.end_lineage_if_empty(lin)
     }
 
-    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> rusqlite::Result<()> {
-        self.transaction.prepare_cached(sql)?.execute(params).map(drop)
+    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<()> {
+        self.transaction
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute(params))
+            .map(drop)
+            .map_err(from_sqlite)
     }
 
-    fn lineage(&self, space: Space, name: &str, group: &str) -> rusqlite::Result<i64> {
-        let known = self
-            .transaction
-            .prepare_cached("SELECT lin FROM lineage WHERE space = ? AND name = ?")?
-            .query_row(params![space.0, name], |row| row.get(0))
-            .optional()?;
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
+        self.transaction
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row(params, read).optional())
+            .map_err(from_sqlite)
+    }
+
+    fn lineage(&self, space: Space, name: &str, group: &str) -> Result<i64> {
+        let sql = "SELECT lin FROM lineage WHERE space = ? AND name = ?";
+        let known = self.one(sql, params![space.0, name], |row| row.get(0))?;
         if let Some(lin) = known {
             return Ok(lin);
         }
@@ -123,22 +148,22 @@ impl<'a> Writing<'a> {
         Ok(self.transaction.last_insert_rowid())
     }
 
-    fn find(&self, space: Space, id: &str) -> rusqlite::Result<Option<(Seq, i64)>> {
-        self.transaction
-            .prepare_cached(
-                "SELECT seq, lin FROM checkpoint CROSS JOIN lineage USING (lin)
-                 WHERE id = ? AND space = ?",
-            )?
-            .query_row(params![id, space.0], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()
+    fn find(&self, space: Space, id: &str) -> Result<Option<(Seq, i64)>> {
+        let sql = "SELECT seq, lin FROM checkpoint CROSS JOIN lineage USING (lin) WHERE id = ? AND space = ?";
+        self.one(sql, params![id, space.0], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    fn delete(&self, seq: Seq) -> rusqlite::Result<()> {
+    fn newest(&self, lin: i64) -> Result<Option<Seq>> {
+        let sql = "SELECT seq FROM checkpoint WHERE lin = ? ORDER BY rank DESC, seq DESC LIMIT 1";
+        self.one(sql, params![lin], |row| row.get(0))
+    }
+
+    fn delete(&mut self, seq: Seq) -> Result<()> {
         self.execute("DELETE FROM checkpoint WHERE seq = ?", params![seq])?;
-        self.execute("DELETE FROM payload WHERE seq = ?", params![seq])
+        self.payloads.remove(seq)
     }
 
-    fn end_lineage_if_empty(&self, lin: i64) -> rusqlite::Result<()> {
+    fn end_lineage_if_empty(&self, lin: i64) -> Result<()> {
         self.execute(
             "DELETE FROM lineage WHERE lin = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoint WHERE lin = ?1)",
             params![lin],

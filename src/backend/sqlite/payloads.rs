@@ -1,0 +1,170 @@
+//! Payloads in rows: whole, or as the difference to the payload of another row.
+//!
+//! A delta names its base by save number. What was saved under a number never changes (a rewrite as a keyframe holds the same
+//! bytes), so a base that exists is the base that the delta was made against, whichever process did what in between. A
+//! base that is removed leaves its direct dependants as keyframes, in the same transaction.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::error::from_sqlite;
+use crate::codec::heads::SharedHeads;
+use crate::codec::{delta, envelope};
+use crate::error::{Code, Error, Result};
+use crate::record::Seq;
+
+/// Below this many bytes a delta saves less than it costs.
+const WORTH_A_DELTA: usize = 1024;
+/// A reader applies no more deltas than this.
+const MAX_DEPTH: i64 = 128;
+
+/// A payload to store.
+pub(super) struct New {
+    pub(super) seq: Seq,
+    pub(super) raw: Bytes,
+    /// The payload that it is likely to resemble; it must exist.
+    pub(super) base: Option<Seq>,
+    /// The payload that is less likely to be asked for, now that there is this one.
+    pub(super) supersedes: Option<Seq>,
+}
+
+/// The payloads of a transaction under way.
+pub(super) struct Payloads<'a> {
+    connection: &'a Connection,
+    heads: &'a SharedHeads,
+    /// What this transaction has written: nobody else may see it yet.
+    written: BTreeMap<Seq, (Bytes, Option<Seq>)>,
+}
+
+impl<'a> Payloads<'a> {
+    pub(super) fn new(connection: &'a Connection, heads: &'a SharedHeads) -> Self {
+        Self { connection, heads, written: BTreeMap::new() }
+    }
+
+    pub(super) fn store(&mut self, new: New) -> Result<()> {
+        let New { seq, raw, base, supersedes } = new;
+        let delta = match base {
+            Some(base) if raw.len() >= WORTH_A_DELTA => self.delta(&raw, base)?,
+            _ => None,
+        };
+        let row = delta.unwrap_or_else(|| Row::keyframe(&raw));
+        self.execute(
+            "INSERT INTO payload (seq, base, depth, room, size, body) VALUES (?, ?, ?, ?, ?, ?)",
+            params![seq, row.base, row.depth, row.room, number(raw.len()), row.body],
+        )?;
+        self.written.insert(seq, (raw, supersedes));
+        Ok(())
+    }
+
+    /// The row of a delta against that base, if one is worth it.
+    fn delta(&self, raw: &[u8], base: Seq) -> Result<Option<Row>> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT depth, room FROM payload WHERE seq = ?")
+            .and_then(|mut statement| {
+                statement.query_row([base], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).optional()
+            })
+            .map_err(from_sqlite)?;
+        let Some((depth, room)) = found.filter(|(depth, room)| *depth < MAX_DEPTH && *room > 0) else {
+            return Ok(None);
+        };
+        // A base that is damaged must not keep new checkpoints from being saved.
+        let base_raw = match self.load(base) {
+            Ok(base_raw) => base_raw,
+            Err(error) if error.code() == Code::Corrupt => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Some(delta) = delta::encode(&base_raw, raw) else { return Ok(None) };
+        let body = envelope::seal_delta(raw, &delta);
+        let room = room - number(body.len());
+        Ok((room >= 0).then_some(Row { base: Some(base), depth: depth + 1, room, body }))
+    }
+
+    pub(super) fn remove(&mut self, seq: Seq) -> Result<()> {
+        let dependants: Vec<Seq> = self
+            .connection
+            .prepare_cached("SELECT seq FROM payload WHERE base = ?")
+            .and_then(|mut statement| statement.query_map([seq], |row| row.get(0))?.collect())
+            .map_err(from_sqlite)?;
+        for dependant in dependants {
+            let row = match self.load(dependant) {
+                Ok(raw) => Row::keyframe(&raw),
+                // Damaged, and it stays so: the removal of another must not fail for it.
+                Err(error) if error.code() == Code::Corrupt => continue,
+                Err(error) => return Err(error),
+            };
+            self.execute(
+                "UPDATE payload SET base = NULL, depth = 0, room = ?, body = ? WHERE seq = ?",
+                params![row.room, row.body, dependant],
+            )?;
+        }
+        self.written.remove(&seq);
+        self.execute("DELETE FROM payload WHERE seq = ?", params![seq])
+    }
+
+    fn load(&self, seq: Seq) -> Result<Bytes> {
+        match self.written.get(&seq) {
+            Some((raw, _)) => Ok(raw.clone()),
+            None => load(self.connection, self.heads, seq),
+        }
+    }
+
+    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<()> {
+        self.connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute(params))
+            .map(drop)
+            .map_err(from_sqlite)
+    }
+
+    /// What was written, for [`SharedHeads::keep_all`] once it is committed.
+    pub(super) fn finish(self) -> Vec<(Seq, Bytes, Option<Seq>)> {
+        self.written.into_iter().map(|(seq, (raw, supersedes))| (seq, raw, supersedes)).collect()
+    }
+}
+
+struct Row {
+    base: Option<Seq>,
+    depth: i64,
+    room: i64,
+    body: Vec<u8>,
+}
+
+impl Row {
+    /// Deltas may then take half as much again, so that a reader reads at most that much more than a whole payload.
+    fn keyframe(raw: &[u8]) -> Self {
+        let body = envelope::seal(raw);
+        Self { base: None, depth: 0, room: number(body.len() / 2), body }
+    }
+}
+
+fn number(bytes: usize) -> i64 {
+    // No payload has 2^63 bytes.
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// The raw payload saved under that number, from memory or from its chain of rows. Within one snapshot.
+pub(super) fn load(connection: &Connection, heads: &SharedHeads, seq: Seq) -> Result<Bytes> {
+    if let Some(raw) = heads.get(seq) {
+        return Ok(raw);
+    }
+    let mut statement =
+        connection.prepare_cached("SELECT base, body FROM payload WHERE seq = ?").map_err(from_sqlite)?;
+    let mut chain: Vec<Vec<u8>> = Vec::new();
+    let mut next = Some(seq);
+    while let Some(link) = next {
+        // Bases are older than what is built on them, so this ends; a damaged file must not change that.
+        if chain.len() > 2 * usize::try_from(MAX_DEPTH).unwrap_or(0) {
+            return Err(Error::new(Code::Corrupt, "the payload's chain of bases does not end: restore a backup"));
+        }
+        let row = statement.query_row([link], |row| Ok((row.get(0)?, row.get(1)?))).optional().map_err(from_sqlite)?;
+        let Some((base, body)) = row else { break };
+        chain.push(body);
+        next = base;
+    }
+    let raw = Bytes::from(envelope::open(&chain)?);
+    heads.keep(seq, raw.clone());
+    Ok(raw)
+}
