@@ -13,7 +13,7 @@ use forkpoint::backend::Backend;
 use forkpoint::backend::sqlite::{Durability, Journal};
 use forkpoint::store::{Options, Store};
 
-const CYCLES: usize = 10;
+const CYCLES: usize = 9;
 
 /// A checkpoint that its id tells everything about, and large enough that the log is checkpointed within a cycle.
 fn made(id: &str) -> Draft {
@@ -85,7 +85,8 @@ fn killed_again_and_again(journal: &str) {
         for id in &acknowledged {
             assert!(whole.contains(&id.as_str()), "{id} was acknowledged and is gone after cycle {cycle}");
         }
-        for id in &saved {
+        // The earlier ones are read once more at the end.
+        for id in saved.iter().filter(|id| id.starts_with(&name) || cycle + 1 == CYCLES) {
             let found = get(&mut *backend, id);
             assert!(found == Some(made(id).0), "{id} is not as it was saved");
         }

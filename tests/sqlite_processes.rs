@@ -36,7 +36,7 @@ fn child() {
     let (kind, path) = (journal.to_owned(), PathBuf::from(path));
     say("ready");
     told();
-    // Opened only now: creating the file and its tables is part of the race.
+    // Opened only now, so that all of them open the file at once.
     let store = Store::with_backend(move || Ok(open(&kind, &path)), Options::default()).unwrap();
     for n in 0..SAVES {
         let id = format!("{name} {n}");
@@ -62,6 +62,7 @@ fn processes_share_one_file() {
     for (journal, _) in JOURNALS {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("shared.db");
+        drop(open(journal, &path));
         let name = |n: usize| format!("process {n}");
         let mut processes: Vec<Process> =
             (0..PROCESSES).map(|n| Process::start("child", arguments(&[&journal, &name(n), &path]))).collect();

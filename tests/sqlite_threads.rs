@@ -5,7 +5,8 @@ mod common;
 
 use std::sync::Barrier;
 
-use common::{call, draft, group, list_query, pending, store_ids};
+use common::{call, draft, group, list_query, pending, sqlite, store_ids};
+use forkpoint::backend::sqlite::{Durability, Journal};
 use forkpoint::store::{Options, Store};
 use forkpoint::target::Target;
 
@@ -16,7 +17,9 @@ const SAVES: usize = 40;
 #[test]
 fn stores_and_threads_share_one_file() {
     let folder = tempfile::tempdir().unwrap();
-    let target = Target::Sqlite(folder.path().join("shared.db"));
+    let path = folder.path().join("shared.db");
+    let target = Target::Sqlite(path.clone());
+    drop(sqlite(&path, Journal::Wal, Durability::Full).unwrap());
     let start = Barrier::new(STORES * THREADS);
     std::thread::scope(|scope| {
         for store_number in 0..STORES {
@@ -57,11 +60,11 @@ fn save_and_look(store: &Store, name: &str) {
         // Asked without waiting for the save: it was handed in before, so it must be seen.
         let answer = call(|reply| store.ask(list_query(group("all"), None), reply)).unwrap();
         let ids: Vec<String> = answer.into_headers().unwrap().into_iter().map(|header| header.id).collect();
+        saved.recv().unwrap().unwrap();
         assert!(ids.contains(&format!("{name} {n} b")));
         for pair in ids.chunks(2) {
             let [b, a] = pair else { panic!("half of a unit: {pair:?}") };
             assert_eq!(b.strip_suffix(" b"), a.strip_suffix(" a"), "a unit is seen whole, and in one place");
         }
-        saved.recv().unwrap().unwrap();
     }
 }

@@ -250,7 +250,7 @@ pub(crate) fn integrity(path: &Path) -> String {
 const ROLE: &str = "FORKPOINT_TEST_ROLE";
 
 /// A process of this test binary that runs one test only, which finds its argument by [`role`]. Its standard error is a
-/// pipe for lines to the parent: unlike standard output, the test harness writes nothing there.
+/// pipe for lines to the parent: the test harness writes to standard output, and a panic shows here.
 pub(crate) struct Process {
     child: Child,
     lines: BufReader<ChildStderr>,
@@ -259,7 +259,7 @@ pub(crate) struct Process {
 impl Process {
     pub(crate) fn start(test: &str, role: impl AsRef<OsStr>) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", test])
+            .args(["--exact", test, "--nocapture"])
             .env(ROLE, role)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -1,0 +1,48 @@
+//! The numbers behind the save order, read from the file itself: none is given out twice, whatever is removed and whoever
+//! saves next. Deltas and listings refer to checkpoints and lineages by them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use std::collections::HashSet;
+
+use common::{apply, draft, remove, save, sqlite};
+use forkpoint::backend::sqlite::{Durability, Journal};
+
+#[test]
+fn no_number_is_given_out_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sequence.db");
+    let open = || sqlite(&path, Journal::Wal, Durability::Off).unwrap();
+    let (mut one, mut two) = (open(), open());
+    let hand = rusqlite::Connection::open(&path).unwrap();
+    let numbers = || {
+        let sql = "SELECT seq, lin FROM checkpoint WHERE id = 'last'";
+        hand.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).unwrap()
+    };
+    let (mut places, mut lineages) = (HashSet::new(), HashSet::new());
+    let mut greatest = 0;
+    for round in 0..8 {
+        save(&mut one, [draft(&format!("run {round}"), "last")]);
+        let (place, lineage) = numbers();
+        assert!(place > greatest, "round {round}: {place} after {greatest}");
+        assert!(places.insert(place) && lineages.insert(lineage), "round {round}");
+        greatest = place;
+        match round % 4 {
+            // The last goes: alone, in the unit that put something behind it, or with all the others.
+            0 => apply(&mut one, vec![remove("last")]).unwrap(),
+            1 => {
+                let unit = vec![draft("brief", "brief").put(), remove("last"), remove("brief")];
+                apply(&mut two, unit).unwrap();
+                greatest += 1;
+            }
+            2 => save(&mut two, [draft("other", "last")]),
+            _ => {
+                one = open();
+                apply(&mut one, vec![remove("last")]).unwrap();
+                one = open();
+            }
+        }
+        std::mem::swap(&mut one, &mut two);
+    }
+}
