@@ -16,7 +16,7 @@ function work(
   task: string,
   target: string,
   name: string,
-  onMessage: (message: string, worker: Worker) => void = () => {},
+  onFirst: (worker: Worker) => void = () => {},
 ): Promise<Ended> {
   return new Promise((resolve) => {
     const worker = new Worker(fixture("worker.mjs"), { workerData: { task, target, name } });
@@ -25,7 +25,8 @@ function work(
     let error: Error | undefined;
     worker.on("message", (message: string) => {
       messages.push(message);
-      onMessage(message, worker);
+      // Once: messages that were already under way still come.
+      if (messages.length === 1) onFirst(worker);
     });
     worker.on("error", (reason: Error) => (error = reason));
     worker.on("exit", (code) => resolve({ code, messages, error }));
@@ -60,7 +61,7 @@ test("a terminated worker loses nothing that was acknowledged, ten times over", 
   const store = open(target);
   for (let round = 0; round < 10; round++) {
     const before = checkpoint({ id: `main-${round}`, graphId: "graph" });
-    const { messages, error } = await work("saveForEver", target, `w${round}`, (_, worker) => void worker.terminate());
+    const { messages, error } = await work("saveForEver", target, `w${round}`, (worker) => void worker.terminate());
     expect(error).toBeUndefined();
     expect(messages.length).toBeGreaterThan(0);
     // The main thread goes on with its own store.
@@ -74,7 +75,7 @@ test("a terminated worker loses nothing that was acknowledged, ten times over", 
 test("workers that are terminated at once leave each other alone", async () => {
   const target = home();
   const ended = await Promise.all(
-    ["a", "b", "c", "d"].map((name) => work("saveForEver", target, name, (_, worker) => void worker.terminate())),
+    ["a", "b", "c", "d"].map((name) => work("saveForEver", target, name, (worker) => void worker.terminate())),
   );
   const store = open(target);
   const listed = new Set(ids(await store.list("graph")));
