@@ -211,3 +211,13 @@ fn a_file_that_was_cut_is_noticed() {
         .and_then(|mut backend| try_get(&mut backend, VICTIM));
     assert_eq!(read.expect_err("half of the file is gone").code(), Code::Corrupt);
 }
+
+#[test]
+fn a_payload_that_is_gone_is_corrupt_and_not_absent() {
+    let mut damage = damage(small());
+    let sql = "DELETE FROM payload WHERE seq = (SELECT seq FROM checkpoint WHERE id = ?)";
+    assert_eq!(damage.hand.execute(sql, [VICTIM]).unwrap(), 1);
+    // As the newest too: an older checkpoint in its place would be a wrong answer.
+    assert_eq!(damage.told().code(), Code::Corrupt);
+    assert_eq!(ids(&mut damage.backend, lineage("run")), [VICTIM, "after", "before"]);
+}
