@@ -1,6 +1,6 @@
 //! The thread that writes: the whole queue becomes one transaction, and a caller hears of its save when it is durable.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backend::Backend;
 use crate::error::Result;
@@ -45,13 +45,40 @@ enum Task {
     /// A question that must see everything queued before it.
     Ask(Question),
     /// The last task: ends the reader, closes the backend.
-    Close(Reply<()>),
+    Close(Close),
 }
 
 /// The writing side of a store.
 pub(crate) struct Writer {
     lane: Lane<Task>,
     reader: Arc<Reader>,
+    closing: Arc<Mutex<Closing>>,
+}
+
+/// Whether the store is closed, and who waits for that.
+#[derive(Default)]
+struct Closing {
+    closed: bool,
+    waiting: Vec<Reply<()>>,
+}
+
+/// The closing of a store, as a task: tells everyone who waits when it is dropped, be it done or lost in a panic.
+struct Close(Arc<Mutex<Closing>>);
+
+impl Drop for Close {
+    fn drop(&mut self) {
+        let mut closing = lock(&self.0);
+        closing.closed = true;
+        let waiting = std::mem::take(&mut closing.waiting);
+        drop(closing);
+        for reply in waiting {
+            reply.send(Ok(()));
+        }
+    }
+}
+
+fn lock(closing: &Mutex<Closing>) -> MutexGuard<'_, Closing> {
+    closing.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Writer {
@@ -59,7 +86,7 @@ impl Writer {
         let mut backend = Lazy::new(open);
         let asked = Arc::clone(&reader);
         let lane = Lane::start("forkpoint-writer", QUEUE_BYTES, move |batch| work(&mut backend, &asked, batch))?;
-        Ok(Self { lane, reader })
+        Ok(Self { lane, reader, closing: Arc::default() })
     }
 
     /// Opens the backend now rather than with the first task.
@@ -87,14 +114,20 @@ impl Writer {
         }
     }
 
-    /// Accepts nothing more; replies when all is done and the backend is closed.
+    /// Accepts nothing more; replies when all is done and the backend is closed. May be called again.
     pub(crate) fn close(&self, reply: Reply<()>) {
-        let pushed = self.lane.push(Task::Close(reply), 0);
-        self.lane.close();
-        if let Err((Task::Close(reply), _)) = pushed {
-            // Closed before, or poisoned: there is nothing left to close.
-            self.reader.join();
-            reply.send(Ok(()));
+        let mut closing = lock(&self.closing);
+        if closing.closed {
+            drop(closing);
+            return reply.send(Ok(()));
+        }
+        closing.waiting.push(reply);
+        let first = closing.waiting.len() == 1;
+        drop(closing);
+        if first {
+            // A lane that has ended gives the task back, and dropping that is all there is to close.
+            let _ = self.lane.push(Task::Close(Close(Arc::clone(&self.closing))), 0);
+            self.lane.close();
         }
     }
 
@@ -138,10 +171,10 @@ fn work(backend: &mut Lazy, reader: &Reader, batch: Vec<Task>) {
             Task::Open(reply) => reply.send(backend.get().map(|backend| backend.notice().map(str::to_owned))),
             // They see a little more than what came before them, which nobody can tell from having asked a little later.
             Task::Ask(question) => reader.ask(question),
-            Task::Close(reply) => {
+            Task::Close(closing) => {
                 reader.join();
                 backend.close();
-                reply.send(Ok(()));
+                drop(closing);
             }
             Task::Apply(..) => {}
         }

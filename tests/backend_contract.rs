@@ -361,6 +361,7 @@ fn an_empty_label_or_group_is_none(backend: &mut dyn Backend) {
     save(backend, [draft("run", "bare"), draft("run", "dressed").group("g").label("l")]);
     assert_eq!(newest(backend, "run", Some("")), None);
     assert!(ids(backend, group("")).is_empty());
+    assert!(ids(backend, both("run", "")).is_empty());
     assert_eq!(ids(backend, lineage("run")), ["dressed", "bare"], "without a question for it, it is there");
 }
 

@@ -62,7 +62,6 @@ fn processes_share_one_file() {
     for (journal, _) in JOURNALS {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("shared.db");
-        drop(open(journal, &path));
         let name = |n: usize| format!("process {n}");
         let mut processes: Vec<Process> =
             (0..PROCESSES).map(|n| Process::start("child", arguments(&[&journal, &name(n), &path]))).collect();

@@ -5,8 +5,7 @@ mod common;
 
 use std::sync::Barrier;
 
-use common::{call, draft, group, list_query, pending, sqlite, store_ids};
-use forkpoint::backend::sqlite::{Durability, Journal};
+use common::{call, draft, group, list_query, pending, store_ids};
 use forkpoint::store::{Options, Store};
 use forkpoint::target::Target;
 
@@ -19,7 +18,6 @@ fn stores_and_threads_share_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("shared.db");
     let target = Target::Sqlite(path.clone());
-    drop(sqlite(&path, Journal::Wal, Durability::Full).unwrap());
     let start = Barrier::new(STORES * THREADS);
     std::thread::scope(|scope| {
         for store_number in 0..STORES {

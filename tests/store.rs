@@ -493,3 +493,34 @@ fn a_reader_that_panics_answers_everyone_and_saves_nothing_wrong() {
     assert_eq!(store_get(&store, "a").unwrap_err().code(), Code::Unavailable);
     store.shutdown();
 }
+
+#[test]
+fn closing_twice_at_once_takes_nothing_from_what_was_handed_in() {
+    let (store, log, go) = doubles(Options::default());
+    let saved = pending(|reply| store.apply(put("a"), reply));
+    assert_eq!(log.recv().unwrap(), batch(["a"]));
+    let asked = pending(|reply| store.ask(get_query("a"), reply));
+    let first = pending(|reply| store.close(reply));
+    let second = pending(|reply| store.close(reply));
+    let early = second.try_recv();
+    drop(go);
+    saved.recv().unwrap().unwrap();
+    let asked = asked.recv().unwrap();
+    first.recv().unwrap().unwrap();
+    assert!(early.is_err(), "the second close was answered while a save was still under way: {early:?}");
+    asked.expect("handed in before any close");
+}
+#[test]
+fn shutdown_after_close_takes_nothing_from_what_was_handed_in() {
+    let (store, log, go) = doubles(Options::default());
+    let _saved = pending(|reply| store.apply(put("a"), reply));
+    assert_eq!(log.recv().unwrap(), batch(["a"]));
+    let asked = pending(|reply| store.ask(get_query("a"), reply));
+    let closed = pending(|reply| store.close(reply));
+    // The save is still held when the shutdown begins, or has just been let go: either way nothing may be lost.
+    let release = std::thread::spawn(move || drop(go));
+    store.shutdown();
+    release.join().unwrap();
+    closed.recv().unwrap().unwrap();
+    asked.recv().unwrap().expect("handed in before any close");
+}

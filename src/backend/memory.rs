@@ -137,7 +137,7 @@ impl Memory {
             Of::Group(group) => self.headers(self.groups.get(&(space, group.clone())), limit, |_| true),
             Of::LineageInGroup { lineage, group } => {
                 let order = self.line(space, lineage).map(|line| &line.order);
-                self.headers(order, limit, |header| header.group == *group)
+                self.headers(order, limit, |header| header.group == *group && !group.is_empty())
             }
         }
     }

@@ -1,8 +1,10 @@
 //! The file under a database: where it may be, who may read it, and what kind of file system it is on.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read};
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Code, Error, Result};
 
@@ -47,7 +49,7 @@ fn create(path: &Path) -> io::Result<()> {
 
 #[cfg(unix)]
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
+    fs::File::open(folder)?.sync_all()
 }
 
 #[cfg(not(unix))]
@@ -56,18 +58,32 @@ fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The application id and the schema version that the file's own header shows, read without `SQLite` so that nothing
-/// appears beside the file. What is only in the WAL yet is not seen. `None`: there is no header.
-pub(super) fn header(path: &Path) -> io::Result<Option<(i32, i32)>> {
-    let mut head = [0u8; 72];
-    match File::open(path)?.read_exact(&mut head) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
-        Err(error) => return Err(error),
+/// A connection to what is in the file itself, for a look at a database that may not be ours: it takes no lock and leaves
+/// nothing beside the file, but does not see what is only in a WAL yet.
+///
+/// Through `SQLite`, and not by reading the file: whoever closes a descriptor of it drops all locks that this process has on
+/// it (<https://www.sqlite.org/howtocorrupt.html>, section 2.2), and `SQLite` knows when it may.
+#[cfg(unix)]
+pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+    let mut uri = b"file:".to_vec();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'%' | b'?' | b'#' => uri.extend_from_slice(format!("%{byte:02x}").as_bytes()),
+            other => uri.push(*other),
+        }
     }
-    // https://www.sqlite.org/fileformat2.html#the_database_header: user version at 60, application id at 68.
-    let number = |at: usize| i32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-    Ok(head.starts_with(b"SQLite format 3\0").then(|| (number(68), number(60))))
+    uri.extend_from_slice(b"?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(OsString::from_vec(uri), flags)
+}
+
+/// See the Unix version. Elsewhere locks belong to handles, and a path does not fit a URI as it is.
+#[cfg(not(unix))]
+pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
 /// The name of the network file system that the path is on, if it is on one. A WAL there is corrupted within minutes: its

@@ -8,6 +8,7 @@ mod schema;
 mod write;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -101,13 +102,7 @@ impl Sqlite {
             );
             return Err(Error::new(Code::Unsupported, message));
         }
-        let path = file::prepare(&options.path)?;
-        let unreadable = |error| Error::new(Code::Unavailable, format!("the file cannot be read: {error}"));
-        if let Some((application, version)) = file::header(&path).map_err(unreadable)? {
-            // Before any SQLite: a file that is refused must not find a WAL beside it afterwards.
-            schema::classify(application, version, || Ok(true))?;
-        }
-        let mut connection = connect(&path, options.busy_timeout)?;
+        let (path, mut connection) = Self::connect(options)?;
         let state = schema::inspect(&connection)?;
 
         let network = file::network(&path);
@@ -134,6 +129,23 @@ impl Sqlite {
             )
         });
         Ok(Self { connection, journal, notice, heads })
+    }
+
+    /// A connection to a file that, as far as can be seen without touching it, is ours to use.
+    fn connect(options: &Options) -> Result<(PathBuf, Connection)> {
+        // One at a time: a file that is being created is closed once before SQLite opens it, and that would drop the
+        // locks of another connection of this process.
+        static OPENING: Mutex<()> = Mutex::new(());
+        let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = file::prepare(&options.path)?;
+        // A file that is refused must not find a WAL beside it afterwards. What else may be wrong, the real connection says.
+        if let Ok(Err(error)) = file::peek(&path).map(|connection| schema::inspect(&connection))
+            && error.code() == Code::Unsupported
+        {
+            return Err(error);
+        }
+        let connection = connect(&path, options.busy_timeout)?;
+        Ok((path, connection))
     }
 
     /// The journal in use.

@@ -118,7 +118,7 @@ fn list(connection: &Connection, space: Space, of: &Of, limit: Option<usize>) ->
                 "SELECT ",
                 header_columns!(),
                 " FROM lineage CROSS JOIN checkpoint USING (lin)
-                 WHERE space = ? AND name = ? AND checkpoint.grp = ? ORDER BY rank DESC, seq DESC LIMIT ?"
+                 WHERE space = ? AND name = ? AND checkpoint.grp = ? AND checkpoint.grp <> '' ORDER BY rank DESC, seq DESC LIMIT ?"
             );
             headers(connection, sql, params![space.0, lineage, group, limit])
         }

@@ -63,17 +63,13 @@ pub(super) enum State {
     Ready,
 }
 
-/// Looks, and changes nothing. A file of a newer version or of another program is refused.
+/// Looks, and changes nothing. A file of a newer version or of another program is refused. In one snapshot: another
+/// process may be creating the tables.
 pub(super) fn inspect(connection: &Connection) -> Result<State> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0)).map_err(from_sqlite);
-    classify(number("PRAGMA application_id")?, number("PRAGMA user_version")?, || {
-        Ok(number("SELECT count(*) FROM sqlite_schema")? == 0)
-    })
-}
-
-/// The rule behind [`inspect`], for those who have the two numbers from elsewhere.
-pub(super) fn classify(application: i32, version: i32, empty: impl FnOnce() -> Result<bool>) -> Result<State> {
-    match (application, version) {
+    let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose();
+    let _snapshot = snapshot.map_err(from_sqlite)?;
+    match (number("PRAGMA application_id")?, number("PRAGMA user_version")?) {
         (APPLICATION_ID, SCHEMA_VERSION) => Ok(State::Ready),
         (APPLICATION_ID, newer) => Err(Error::new(
             Code::Unsupported,
@@ -82,7 +78,7 @@ pub(super) fn classify(application: i32, version: i32, empty: impl FnOnce() -> R
                  {SCHEMA_VERSION}: upgrade forkpoint; the file was not changed"
             ),
         )),
-        (0, 0) if empty()? => Ok(State::Empty),
+        (0, 0) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(State::Empty),
         _ => Err(Error::new(
             Code::Unsupported,
             "the file is a database of another program: give forkpoint a file of its own; the file was not changed",

@@ -1,0 +1,54 @@
+//! The locks of one connection are not lost by what another one in the same process does: POSIX drops all of a process's
+//! locks on a file when any descriptor of it is closed (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use std::path::Path;
+use std::time::Duration;
+
+use common::{Process, apply, draft, role, save, say, sqlite};
+use forkpoint::backend::sqlite::{Durability, Journal, Options, Sqlite};
+use forkpoint::error::Code;
+
+/// Another process that tries to save.
+#[test]
+fn child() {
+    let Some(path) = role() else { return };
+    let options = Options {
+        journal: Some(Journal::Rollback),
+        busy_timeout: Duration::from_millis(20),
+        ..Options::new(Path::new(&path))
+    };
+    let mut backend = Sqlite::open(&options).unwrap();
+    match apply(&mut backend, vec![draft("run", "intruder").put()]) {
+        Ok(()) => say("saved"),
+        Err(error) if error.code() == Code::Busy => say("busy"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_transaction_keeps_its_lock_while_the_same_process_opens_the_file_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("locked.db");
+    save(&mut sqlite(&path, Journal::Rollback, Durability::Full).unwrap(), [draft("run", "first")]);
+    // The engine's own SQLite, as one of its connections would be in the middle of a batch.
+    let writing = rusqlite::Connection::open(&path).unwrap();
+    writing.execute_batch("BEGIN IMMEDIATE; INSERT INTO setting VALUES ('test', 1)").unwrap();
+    let another_try = || {
+        let mut process = Process::start("child", &path);
+        let line = process.line();
+        process.finish();
+        line
+    };
+    assert_eq!(another_try().as_deref(), Some("busy"));
+    let opened = sqlite(&path, Journal::Rollback, Durability::Full).unwrap();
+    assert_eq!(another_try().as_deref(), Some("busy"), "the lock was lost when the file was opened again");
+    drop(opened);
+    assert_eq!(another_try().as_deref(), Some("busy"), "the lock was lost when the other connection was closed");
+    writing.execute_batch("COMMIT").unwrap();
+    assert_eq!(another_try().as_deref(), Some("saved"));
+    drop(writing);
+    assert_eq!(common::integrity(&path), "ok");
+}
