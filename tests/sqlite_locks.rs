@@ -1,5 +1,5 @@
 //! The locks of one connection are not lost by what another one in the same process does: POSIX drops all of a process's
-//! locks on a file when any descriptor of it is closed (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+//! locks on a file when any descriptor of it is closed (<https://www.sqlite.org/howtocorrupt.html>, section 2.2).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
