@@ -9,10 +9,15 @@ import type {
   resumePlan as resumePlanContract,
 } from "../index.js";
 import { ForkpointError, quote, rangeError, show, typeError } from "./errors.js";
-import { type Found, type FoundRun, type NativeStore, type SaveFields, call, direct } from "./native.js";
+import { type Found, type FoundRun, type NativeStore, type Metadata, call, direct } from "./native.js";
 import { readRecord, whole } from "./options.js";
 import { deserialize } from "./serializer.js";
 import { type Engine, Store, engineOf, openInBackground } from "./store.js";
+
+/** What a record says of a checkpoint beside its parts. */
+interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
+  parent: string | undefined;
+}
 
 const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
 
@@ -130,10 +135,10 @@ async function fork(engine: Engine, checkpointId: string, patchState: unknown): 
     throw new ForkpointError("NOT_FOUND", `checkpoint ${quote(checkpointId)} not found: nothing to fork from`);
   }
   const { format } = engine;
-  const { state, rest } = parts(found);
+  const [state, rest] = parts(found);
   const runId = randomUUID();
-  const { id: parent, graphId, nodeId, hasMemorySnapshot } = found.metadata;
-  const fields = { id: randomUUID(), runId, graphId, nodeId, timestamp: Date.now(), hasMemorySnapshot, parent };
+  const { id: parent, graphId, nodeId, hasMemorySnapshot } = metadata(found[0]);
+  const fields: Fields = { id: randomUUID(), runId, graphId, nodeId, timestamp: Date.now(), hasMemorySnapshot, parent };
   if (patch === undefined) {
     await put(engine, fields, state.tag, state.bytes, rest.bytes);
     return runId;
@@ -161,13 +166,11 @@ async function runs(native: NativeStore, options: unknown): Promise<RunsPage> {
   const found = await call<FoundRun[]>(native, (ticket) => native.agentosRuns(ticket, prefix, limit + 1, before));
   const page = found.slice(0, limit);
   return {
-    runs: page.map(({ checkpoints, newest }) => ({
-      runId: newest.runId,
-      graphId: newest.graphId,
-      checkpoints,
-      latest: newest,
-    })),
-    cursor: found.length > limit ? page[limit - 1]!.cursor : null,
+    runs: page.map(([, checkpoints, newest]) => {
+      const latest = metadata(newest);
+      return { runId: latest.runId, graphId: latest.graphId, checkpoints, latest };
+    }),
+    cursor: found.length > limit ? page[limit - 1]![0] : null,
   };
 }
 
@@ -190,7 +193,7 @@ export const resumePlan: typeof resumePlanContract = (checkpoint) => {
 };
 
 /** A checkpoint in bytes, made before `save` returns its promise. The argument is neither changed nor kept. */
-function snapshot(checkpoint: Checkpoint, { format }: Engine): { fields: SaveFields; state: Uint8Array; rest: Uint8Array } {
+function snapshot(checkpoint: Checkpoint, { format }: Engine): { fields: Fields; state: Uint8Array; rest: Uint8Array } {
   if (typeof checkpoint !== "object" || checkpoint === null) {
     throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
   }
@@ -203,7 +206,7 @@ function snapshot(checkpoint: Checkpoint, { format }: Engine): { fields: SaveFie
   }
   if (typeof timestamp !== "number") throw typeError(`checkpoint.timestamp must be a number, and is ${show(timestamp)}`);
   if (!Number.isFinite(timestamp)) throw rangeError(`checkpoint.timestamp must be finite, and is ${timestamp}`);
-  const fields: SaveFields = {
+  const fields: Fields = {
     id: own(rest["id"], "checkpoint.id"),
     runId: own(rest["runId"], "checkpoint.runId"),
     graphId: own(rest["graphId"], "checkpoint.graphId"),
@@ -225,23 +228,52 @@ function plainState(state: unknown): unknown {
 
 /** A fresh checkpoint from a record. */
 function restore({ format }: Engine, found: Found): Checkpoint {
-  const { state, rest } = parts(found);
-  const { id, runId, timestamp } = found.metadata;
+  const [state, rest] = parts(found);
+  const { id, runId, timestamp } = metadata(found[0]);
   const what = `checkpoint ${quote(id)}`;
   const checkpoint = deserialize(format, rest.tag, rest.bytes, what) as Checkpoint;
   return Object.assign(checkpoint, { id, runId, timestamp, state: deserialize(format, state.tag, state.bytes, what) });
 }
 
-function parts({ metadata, parts }: Found): { state: Found["parts"][number]; rest: Found["parts"][number] } {
-  const [state, rest] = parts;
-  if (state?.name !== "state" || rest?.name !== "rest") {
-    throw new ForkpointError("CORRUPT", `checkpoint ${quote(metadata.id)} has other parts than a checkpoint`);
-  }
-  return { state, rest };
+interface StoredPart {
+  tag: string;
+  bytes: Uint8Array;
 }
 
-function put({ native }: Engine, fields: SaveFields, tag: string, state: Uint8Array, rest: Uint8Array): Promise<null> {
-  return call<null>(native, (ticket) => native.agentosSave(ticket, fields, tag, state, rest));
+/** The state and the rest. */
+function parts([[id], stored]: Found): [StoredPart, StoredPart] {
+  const [state, rest] = stored;
+  if (state?.[0] !== "state" || rest?.[0] !== "rest") {
+    throw new ForkpointError("CORRUPT", `checkpoint ${quote(id)} has other parts than a checkpoint`);
+  }
+  return [
+    { tag: state[1], bytes: state[2] },
+    { tag: rest[1], bytes: rest[2] },
+  ];
+}
+
+function metadata(fields: Metadata): CheckpointMetadata {
+  const [id, runId, graphId, nodeId, timestamp, stateSize, hasMemorySnapshot] = fields;
+  return { id, runId, graphId, nodeId, timestamp, stateSize, hasMemorySnapshot };
+}
+
+function put({ native }: Engine, fields: Fields, tag: string, state: Uint8Array, rest: Uint8Array): Promise<null> {
+  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, parent } = fields;
+  return call<null>(native, (ticket) =>
+    native.agentosSave(
+      ticket,
+      id,
+      runId,
+      graphId,
+      nodeId,
+      timestamp,
+      hasMemorySnapshot,
+      parent,
+      tag,
+      state,
+      rest,
+    ),
+  );
 }
 
 async function find({ native }: Engine, checkpointId: string): Promise<Found | null> {
@@ -257,7 +289,8 @@ async function list(
   limit: number | undefined,
 ): Promise<CheckpointMetadata[]> {
   if (graphId === null || runId === null || limit === 0) return [];
-  return call<CheckpointMetadata[]>(native, (ticket) => native.agentosList(ticket, graphId, runId, limit));
+  const listed = await call<Metadata[]>(native, (ticket) => native.agentosList(ticket, graphId, runId, limit));
+  return listed.map(metadata);
 }
 
 /** The contract's listing options: whatever is no limit above 0 means all. */

@@ -5,51 +5,62 @@
 
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import type { CheckpointMetadata, ErrorCode, ResumePlan } from "../index.js";
+import type { ErrorCode, ResumePlan } from "../index.js";
 import { ForkpointError } from "./errors.js";
 
+/** A part of a checkpoint: its name, the serializer that wrote it, and what that wrote. */
+export type Part = [name: string, tag: string, bytes: Uint8Array];
+
+/** `CheckpointMetadata`, its fields in order. */
+export type Metadata = [
+  id: string,
+  runId: string,
+  graphId: string,
+  nodeId: string,
+  timestamp: number,
+  stateSize: number,
+  hasMemorySnapshot: boolean,
+];
+
 /** A checkpoint as the engine has it. */
-export interface Found {
-  metadata: CheckpointMetadata;
-  parts: Array<{ name: string; tag: string; bytes: Uint8Array }>;
-}
+export type Found = [metadata: Metadata, parts: Part[]];
 
 /** A run as the engine lists it. */
-export interface FoundRun {
-  cursor: string;
-  checkpoints: number;
-  newest: CheckpointMetadata;
+export type FoundRun = [cursor: string, checkpoints: number, newest: Metadata];
+
+interface Failure {
+  code: ErrorCode;
+  message: string;
+  retryable: boolean;
+  outcomeUnknown: boolean;
 }
 
-/** The fields that a save gives beside its parts. */
-export interface SaveFields {
-  id: string;
-  runId: string;
-  graphId: string;
-  nodeId: string;
-  timestamp: number;
-  hasMemorySnapshot: boolean;
-  parent: string | undefined;
-}
+type Settled = [ticket: number, value: unknown, error: Failure | null | undefined];
 
 /** Null: the outcome comes by mail. */
 type Outcome = Settled | null;
-
-interface Settled {
-  ticket: number;
-  value?: unknown;
-  error?: { code: ErrorCode; message: string; retryable: boolean; outcomeUnknown: boolean };
-}
 
 /** A store's native handle. What each call resolves to stands behind it. */
 export interface NativeStore {
   ready(ticket: number): Outcome; // string | null
   close(ticket: number): Outcome; // null
-  agentosSave(ticket: number, fields: SaveFields, tag: string, state: Uint8Array, rest: Uint8Array): Outcome; // null
+  agentosSave(
+    ticket: number,
+    id: string,
+    runId: string,
+    graphId: string,
+    nodeId: string,
+    timestamp: number,
+    hasMemorySnapshot: boolean,
+    parent: string | undefined,
+    tag: string,
+    state: Uint8Array,
+    rest: Uint8Array,
+  ): Outcome; // null
   agentosDelete(ticket: number, checkpointId: string): Outcome; // null
   agentosGet(ticket: number, checkpointId: string): Outcome; // Found | null
   agentosLoad(ticket: number, runId: string, nodeId: string | undefined): Outcome; // Found | null
-  agentosList(ticket: number, graphId?: string, runId?: string, limit?: number): Outcome; // CheckpointMetadata[]
+  agentosList(ticket: number, graphId?: string, runId?: string, limit?: number): Outcome; // Metadata[]
   agentosRuns(ticket: number, graphIdPrefix: string, limit: number, before: number | undefined): Outcome; // FoundRun[]
 }
 
@@ -120,21 +131,21 @@ process.on("exit", () => bridge.drain());
 function look(): void {
   const batch = bridge.take();
   if (batch === null) return;
-  for (const ticket of batch.done) settle({ ticket, value: null });
-  for (const settled of batch.others) settle(settled);
+  for (const ticket of batch.done) settle(ticket, null, null);
+  for (const [ticket, value, error] of batch.others) settle(ticket, value, error);
   if (pending.size === 0) hold.unref();
   setImmediate(look);
 }
 
-function settle({ ticket, value, error }: Settled): void {
+function settle(ticket: number, value: unknown, error: Failure | null | undefined): void {
   const waiting = pending.get(ticket);
   if (waiting === undefined) return;
   pending.delete(ticket);
-  if (error === undefined) waiting.resolve(value);
-  else waiting.reject(failure(error));
+  if (error) waiting.reject(failure(error));
+  else waiting.resolve(value);
 }
 
-function failure({ code, message, retryable, outcomeUnknown }: NonNullable<Settled["error"]>): ForkpointError {
+function failure({ code, message, retryable, outcomeUnknown }: Failure): ForkpointError {
   return new ForkpointError(code, message, { retryable, ...(outcomeUnknown && { outcome: "unknown" as const }) });
 }
 
@@ -145,7 +156,8 @@ export function call<T>(store: NativeStore, submit: (ticket: number) => Outcome)
   const ticket = lastTicket;
   const outcome = submit(ticket);
   if (outcome !== null) {
-    return outcome.error === undefined ? Promise.resolve(outcome.value as T) : Promise.reject(failure(outcome.error));
+    const [, value, error] = outcome;
+    return error ? Promise.reject(failure(error)) : Promise.resolve(value as T);
   }
   return new Promise<T>((resolve, reject) => {
     if (pending.size === 0) hold.ref();

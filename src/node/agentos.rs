@@ -11,25 +11,22 @@ use crate::error::Result;
 use crate::query::{Answer, Of, Query};
 use crate::record::Part;
 
-/// The fields of a checkpoint that the store keeps by themselves.
-#[napi(object, object_to_js = false)]
-pub struct SaveFields {
-    pub id: String,
-    pub run_id: String,
-    pub graph_id: String,
-    pub node_id: String,
-    pub timestamp: f64,
-    pub has_memory_snapshot: bool,
-    pub parent: Option<String>,
-}
-
 #[napi]
 impl NativeStore {
+    /// The fields that the store keeps by themselves, then the parts and their tag. Not an object: its properties cost
+    /// several times more to read.
     #[napi]
+    #[allow(clippy::too_many_arguments, reason = "see above; the macro keeps an expectation from being seen")]
     pub fn agentos_save(
         &self,
         ticket: u32,
-        fields: SaveFields,
+        id: String,
+        run_id: String,
+        graph_id: String,
+        node_id: String,
+        timestamp: f64,
+        has_memory_snapshot: bool,
+        parent: Option<String>,
         tag: String,
         state: &[u8],
         rest: &[u8],
@@ -37,16 +34,8 @@ impl NativeStore {
         let part =
             |name: &str, bytes| Part { name: name.to_owned(), tag: tag.clone(), bytes: Bytes::copy_from_slice(bytes) };
         let unit = agentos::save(Save {
-            metadata: Metadata {
-                id: fields.id,
-                run_id: fields.run_id,
-                graph_id: fields.graph_id,
-                node_id: fields.node_id,
-                timestamp: fields.timestamp,
-                state_size: 0,
-                has_memory_snapshot: fields.has_memory_snapshot,
-            },
-            parent: fields.parent,
+            metadata: Metadata { id, run_id, graph_id, node_id, timestamp, state_size: 0, has_memory_snapshot },
+            parent,
             state: part(STATE, state),
             rest: part(REST, rest),
         });

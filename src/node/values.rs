@@ -1,6 +1,7 @@
 //! The shapes that cross the border. `ts/native.ts` declares the same ones.
 
-use napi::bindgen_prelude::{Buffer, Either5, Null};
+use napi::bindgen_prelude::{Buffer, BufferSlice, Either5, Env, Null, ToNapiValue, TypeName};
+use napi::{ValueType, sys};
 use napi_derive::napi;
 
 use crate::contract::agentos;
@@ -33,90 +34,93 @@ impl From<Error> for Failure {
     }
 }
 
-/// The outcome of one call.
-#[napi(object, object_from_js = false)]
-pub struct Settled {
-    pub ticket: u32,
-    pub value: Option<Value>,
-    pub error: Option<Failure>,
-}
+// Outcomes cross as arrays: setting an element costs Node-API a fraction of setting a named property.
+
+/// The outcome of one call: the ticket, then the value or the error.
+#[napi(array, object_from_js = false)]
+pub struct Settled(pub u32, pub Option<Value>, pub Option<Failure>);
 
 impl Settled {
     pub fn new(ticket: u32, outcome: Result<Value>) -> Self {
         match outcome {
-            Ok(value) => Self { ticket, value: Some(value), error: None },
-            Err(error) => Self { ticket, value: None, error: Some(error.into()) },
+            Ok(value) => Self(ticket, Some(value), None),
+            Err(error) => Self(ticket, None, Some(error.into())),
         }
     }
 }
 
 /// A checkpoint as it is stored.
-#[napi(object, object_from_js = false)]
-pub struct Found {
-    pub metadata: Metadata,
-    pub parts: Vec<FoundPart>,
-}
+#[napi(array, object_from_js = false)]
+pub struct Found(pub Metadata, pub Vec<FoundPart>);
 
-#[napi(object, object_from_js = false)]
-pub struct FoundPart {
-    pub name: String,
-    pub tag: String,
-    pub bytes: Buffer,
-}
+/// A part: name, tag, bytes.
+#[napi(array, object_from_js = false)]
+pub struct FoundPart(pub String, pub String, pub Blob);
 
-/// `AgentOS`' `CheckpointMetadata`.
-#[napi(object, object_from_js = false)]
-pub struct Metadata {
-    pub id: String,
-    pub run_id: String,
-    pub graph_id: String,
-    pub node_id: String,
-    pub timestamp: f64,
-    pub state_size: f64,
-    pub has_memory_snapshot: bool,
-}
+/// `AgentOS`' `CheckpointMetadata`: id, run id, graph id, node id, timestamp, state size, has a memory snapshot.
+#[napi(array, object_from_js = false)]
+pub struct Metadata(pub String, pub String, pub String, pub String, pub f64, pub f64, pub bool);
 
 impl From<agentos::Metadata> for Metadata {
     fn from(metadata: agentos::Metadata) -> Self {
-        Self {
-            id: metadata.id,
-            run_id: metadata.run_id,
-            graph_id: metadata.graph_id,
-            node_id: metadata.node_id,
-            timestamp: metadata.timestamp,
-            #[expect(clippy::cast_precision_loss, reason = "no state has 2^53 bytes")]
-            state_size: metadata.state_size as f64,
-            has_memory_snapshot: metadata.has_memory_snapshot,
-        }
+        #[expect(clippy::cast_precision_loss, reason = "no state has 2^53 bytes")]
+        let state_size = metadata.state_size as f64;
+        Self(
+            metadata.id,
+            metadata.run_id,
+            metadata.graph_id,
+            metadata.node_id,
+            metadata.timestamp,
+            state_size,
+            metadata.has_memory_snapshot,
+        )
     }
 }
 
-/// A run in a listing.
-#[napi(object, object_from_js = false)]
-pub struct Run {
-    /// Where a listing goes on behind it.
-    pub cursor: String,
-    pub checkpoints: f64,
-    pub newest: Metadata,
+/// A run in a listing: where a listing goes on behind it, how many checkpoints it has, the newest of them.
+#[napi(array, object_from_js = false)]
+pub struct Run(pub String, pub f64, pub Metadata);
+
+/// Bytes for JavaScript: small ones are copied into its heap, large ones are handed over.
+pub struct Blob(Vec<u8>);
+
+/// Up to here a copy costs less than what the collector does for memory that is not its own.
+const COPIED: usize = 32 << 10;
+
+impl TypeName for Blob {
+    fn type_name() -> &'static str {
+        "Buffer"
+    }
+
+    fn value_type() -> ValueType {
+        ValueType::Object
+    }
+}
+
+impl ToNapiValue for Blob {
+    #[expect(
+        unsafe_code,
+        reason = "the trait's own signature: env is the one of the call under way, which napi passes on"
+    )]
+    unsafe fn to_napi_value(env: sys::napi_env, Self(bytes): Self) -> napi::Result<sys::napi_value> {
+        if bytes.len() > COPIED {
+            return unsafe { Buffer::to_napi_value(env, bytes.into()) };
+        }
+        let copy = BufferSlice::copy_from(&Env::from_raw(env), bytes)?;
+        unsafe { <&BufferSlice>::to_napi_value(env, &copy) }
+    }
 }
 
 /// Runs on the thread that has the bytes: only pointers are left for JavaScript's.
 pub fn found(checkpoint: Option<Box<Checkpoint>>) -> Result<Value> {
     let Some(checkpoint) = checkpoint else { return Ok(NOTHING) };
     let Checkpoint { header, payload } = *checkpoint;
-    let parts = payload
-        .parts
-        .into_iter()
-        .map(|part| FoundPart { name: part.name, tag: part.tag, bytes: part.bytes.to_vec().into() })
-        .collect();
-    Ok(Either5::C(Found { metadata: agentos::metadata(header)?.into(), parts }))
+    let parts = payload.parts.into_iter().map(|part| FoundPart(part.name, part.tag, Blob(part.bytes.into()))).collect();
+    Ok(Either5::C(Found(agentos::metadata(header)?.into(), parts)))
 }
 
 pub fn run(lineage: Lineage) -> Result<Run> {
-    Ok(Run {
-        cursor: lineage.position.to_string(),
-        #[expect(clippy::cast_precision_loss, reason = "no run has 2^53 checkpoints")]
-        checkpoints: lineage.checkpoints as f64,
-        newest: agentos::metadata(lineage.newest)?.into(),
-    })
+    #[expect(clippy::cast_precision_loss, reason = "no run has 2^53 checkpoints")]
+    let checkpoints = lineage.checkpoints as f64;
+    Ok(Run(lineage.position.to_string(), checkpoints, agentos::metadata(lineage.newest)?.into()))
 }
