@@ -173,3 +173,55 @@ test("a toJSON that is not enumerable is honoured", async () => {
   const value = Object.defineProperty({ a: 1 }, "toJSON", { value: () => "asked" });
   expect(await scratch({ value })).toEqual({ value: "asked" });
 });
+
+test("what cannot be read on the outermost level is refused like everything else", async () => {
+  const store = open("memory:");
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const thrower = {
+    get input(): never {
+      throw new Error("from the getter");
+    },
+  };
+  const source = checkpoint();
+  await store.save(source);
+  for (const attempt of [
+    () => store.save(proxy as Checkpoint),
+    () => store.save(checkpoint({ state: proxy as Checkpoint["state"] })),
+    () => store.save({ ...checkpoint(), state: { toJSON: () => thrower.input } as unknown as Checkpoint["state"] }),
+    () => store.save(Object.defineProperty(checkpoint(), "x", { get: () => thrower.input, enumerable: true })),
+    () => store.fork(source.id, thrower),
+    () => store.fork(source.id, proxy),
+  ]) {
+    await failure(attempt(), "INVALID_ARGUMENT");
+  }
+});
+
+test("a shared store's close() waits for a fork that a view has begun", async () => {
+  const shared = await openStore(place("sqlite"));
+  const view = new CheckpointStore(shared);
+  const source = checkpoint();
+  await view.save(source);
+  const fork = view.fork(source.id, { scratch: { patched: true } });
+  const closed = shared.close();
+  await failure(view.get(source.id), "CLOSED");
+  await closed;
+  expect(await fork).toEqual(expect.any(String));
+});
+
+test("toJSON is asked once, and what it answers is asked where it stands by itself", async () => {
+  let calls = 0;
+  const state = {
+    ...checkpoint().state,
+    toJSON() {
+      calls += 1;
+      return this;
+    },
+  };
+  const store = open("memory:");
+  await store.save(checkpoint({ id: "asked", state }));
+  expect(calls).toBe(1);
+  expect((await store.get("asked"))!.state).toEqual(checkpoint().state);
+  const inner = { toJSON: () => "x" };
+  expect(await scratch([{ toJSON: () => inner }, inner])).toEqual([{}, "x"]);
+});

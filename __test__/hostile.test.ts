@@ -512,7 +512,7 @@ const refusals: Record<string, [() => unknown, RegExp]> = {
       return value;
     },
     // At whichever limit it meets first.
-    /nested deeper|call stack/,
+    /nested (deeper|too deeply)/,
   ],
 };
 

@@ -437,11 +437,17 @@ describe("what is wrong with the place", () => {
   test("a database of another program is refused and left alone", async () => {
     const home = folder();
     const file = join(home, "other.db");
-    // The header of an empty SQLite database whose application id is somebody else's.
+    // An empty SQLite database whose application id is somebody else's: https://www.sqlite.org/fileformat2.html
     const bytes = Buffer.alloc(4_096);
     bytes.write("SQLite format 3\0", "latin1");
     bytes.writeUInt16BE(4_096, 16);
+    bytes.set([1, 1, 0, 64, 32, 32], 18);
+    bytes.writeUInt32BE(1, 28);
+    bytes.writeUInt32BE(4, 44);
+    bytes.writeUInt32BE(1, 56);
     bytes.writeUInt32BE(0x0badcafe, 68);
+    bytes[100] = 0x0d;
+    bytes.writeUInt16BE(4_096, 105);
     writeFileSync(file, bytes);
     const error = await failure(openStore(file), "UNSUPPORTED");
     expect(error.message).toContain("another program");

@@ -8,7 +8,8 @@ import type {
   StoreOptions,
   resumePlan as resumePlanContract,
 } from "../index.js";
-import { ForkpointError, quote, rangeError, show, typeError } from "./errors.js";
+import { Activity } from "./activity.js";
+import { ForkpointError, quote, rangeError, reading, show, typeError } from "./errors.js";
 import { type Found, type FoundRun, type NativeStore, type Metadata, call, direct } from "./native.js";
 import { readRecord, whole } from "./options.js";
 import { deserialize } from "./serializer.js";
@@ -25,9 +26,7 @@ export class CheckpointStore implements Contract {
   readonly #store: Store;
   readonly #owned: boolean;
   #closing: Promise<void> | undefined;
-  /** Operations under way, and who waits for the last of them. */
-  #active = 0;
-  #idle: (() => void) | undefined;
+  readonly #activity = new Activity();
 
   constructor(target: string | URL | Contract | object, options?: StoreOptions) {
     if (target instanceof Store) {
@@ -104,8 +103,7 @@ export class CheckpointStore implements Contract {
   }
 
   async #close(): Promise<void> {
-    // A fork is two calls, and a shared store stays open: both must be waited for here.
-    if (this.#active > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+    await this.#activity.idle();
     if (this.#owned) await this.#store.close();
   }
 
@@ -114,15 +112,17 @@ export class CheckpointStore implements Contract {
     if (this.#closing !== undefined) {
       throw new ForkpointError("CLOSED", "the checkpoint store is closed: open a new one to go on");
     }
-    this.#active += 1;
+    const engine = engineOf(this.#store);
+    engine.activity.begin();
+    this.#activity.begin();
     try {
-      return await work(engineOf(this.#store));
+      return await work(engine);
     } catch (error) {
       if (error instanceof ForkpointError) Error.captureStackTrace(error, this.#during);
       throw error;
     } finally {
-      this.#active -= 1;
-      if (this.#active === 0) this.#idle?.();
+      this.#activity.end();
+      engine.activity.end();
     }
   }
 }
@@ -198,9 +198,9 @@ function snapshot(checkpoint: Checkpoint, { format }: Engine): { fields: Fields;
     throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
   }
   // Every field is read once, whatever a getter may do.
-  const rest: Record<string, unknown> = { ...checkpoint };
+  const rest: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
   const { timestamp } = rest;
-  const state = plainState(rest["state"]);
+  const [state, asked] = reading("state", () => plainState(rest["state"]));
   if (typeof state !== "object" || state === null) {
     throw typeError(`checkpoint.state must be an object, and is ${show(state)}`);
   }
@@ -217,13 +217,13 @@ function snapshot(checkpoint: Checkpoint, { format }: Engine): { fields: Fields;
   };
   // They keep their places, so that the keys come back in order, and are filled in from the record.
   for (const key of ["id", "runId", "timestamp", "state"]) rest[key] = null;
-  return { fields, state: format.serialize(state, "state"), rest: format.serialize(rest, "checkpoint") };
+  return { fields, state: format.serialize(state, "state", asked), rest: format.serialize(rest, "checkpoint") };
 }
 
-/** The state that toJSON stands for, as in JSON; here, so that what is stored can be forked: an object. */
-function plainState(state: unknown): unknown {
+/** The state, or what its toJSON answers; here, so that what is stored is sure to be an object. */
+function plainState(state: unknown): [state: unknown, asked: boolean] {
   const { toJSON } = (state ?? {}) as { toJSON?: unknown };
-  return typeof toJSON === "function" ? Reflect.apply(toJSON, state, ["state"]) : state;
+  return typeof toJSON === "function" ? [Reflect.apply(toJSON, state, ["state"]), true] : [state, false];
 }
 
 /** A fresh checkpoint from a record. */
@@ -328,9 +328,9 @@ const runsOptions = {
 function snapshotPatch(patch: unknown, { format }: Engine): Uint8Array | undefined {
   if (patch === undefined || patch === null) return undefined;
   if (typeof patch !== "object") throw typeError(`patchState must be an object, and is ${show(patch)}`);
-  const given = partitions
-    .map((partition) => [partition, (patch as Record<string, unknown>)[partition]] as const)
-    .filter(([, value]) => value !== undefined);
+  const given = reading("patchState", () =>
+    partitions.map((partition) => [partition, (patch as Record<string, unknown>)[partition]] as const),
+  ).filter(([, value]) => value !== undefined);
   return given.length === 0 ? undefined : format.serialize(Object.fromEntries(given), "patchState");
 }
 

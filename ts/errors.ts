@@ -32,6 +32,21 @@ export function rangeError(message: string): RangeError {
   return Object.assign(new RangeError(message), { code: "INVALID_ARGUMENT", retryable: false });
 }
 
+/** A value that cannot be stored, named by its path. Nothing is written. */
+export function refusal(path: string, why: string, cause?: unknown): ForkpointError {
+  const message = `${path} cannot be stored: ${why}. Leave it out of the checkpoint or replace it by data`;
+  return new ForkpointError("INVALID_ARGUMENT", message, cause === undefined ? {} : { cause });
+}
+
+/** Reads what is the user's: a getter, a toJSON or a proxy's trap may throw. */
+export function reading<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw refusal(path, `reading it threw ${String(error)}`, error);
+  }
+}
+
 /** How messages show an id: not at any length. */
 export function quote(id: string): string {
   return JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}...` : id);

@@ -5,30 +5,31 @@
 
 import { Deserializer, Serializer as V8Serializer } from "node:v8";
 import type { Serializer } from "../index.js";
-import { ForkpointError, show, typeError } from "./errors.js";
+import { ForkpointError, refusal, show, typeError } from "./errors.js";
 import { isPlainData, plainCopy } from "./snapshot.js";
 
 /** A serializer as the stores use it: it is told what it serialises, for its messages. */
 export interface Format {
   readonly name: string;
-  serialize(value: unknown, path: string): Uint8Array;
+  /** `asked`: the value is what a toJSON answered, whose own is not called. */
+  serialize(value: unknown, path: string, asked?: boolean): Uint8Array;
   deserialize(bytes: Uint8Array): unknown;
 }
 
 const v8Format: Format = {
   name: "v8",
-  serialize(value, path) {
+  serialize(value, path, asked) {
     // Plain data, which most states are, goes as it is; everything else is copied into what V8 can hold.
     try {
       if (isPlainData(value)) return write(value);
     } catch {
       // A proxy, or deeper than V8 can go: the copy knows, or says where.
     }
-    const copy = plainCopy(value, path);
+    const copy = plainCopy(value, path, asked);
     try {
       return write(copy);
     } catch (error) {
-      throw refused(path, error);
+      throw refusal(path, messageOf(error), error);
     }
   },
   deserialize: (bytes) => {
@@ -45,9 +46,9 @@ const jsonFormat: Format = {
     try {
       text = JSON.stringify(value);
     } catch (error) {
-      throw refused(path, error);
+      throw refusal(path, messageOf(error), error);
     }
-    if (text === undefined) throw refused(path, new TypeError(`JSON has no ${typeof value}`));
+    if (text === undefined) throw refusal(path, `JSON has no ${typeof value}`);
     return Buffer.from(text);
   },
   deserialize: (bytes) => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()),
@@ -107,9 +108,8 @@ export function deserialize(own: Format, tag: string, bytes: Uint8Array, what: s
   return value;
 }
 
-function refused(path: string, cause: unknown): ForkpointError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new ForkpointError("INVALID_ARGUMENT", `${path} cannot be stored: ${why}`, { cause });
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 // Views of memory are written by us and not by Node's own subclasses, whose numbers for them are nobody's promise, and

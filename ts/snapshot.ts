@@ -4,7 +4,7 @@
  */
 
 import { types } from "node:util";
-import { ForkpointError } from "./errors.js";
+import { ForkpointError, refusal } from "./errors.js";
 
 /**
  * Levels of nesting that are stored. V8 reads back fewer levels than it writes: 1,900 with its default stack (measured
@@ -60,13 +60,18 @@ function isDataObject(value: object, depth: number): boolean {
 }
 
 /** A copy that structured clone stores as documented; shared and circular references stay what they are. */
-export function plainCopy(value: unknown, path: string): unknown {
-  const copy = new Copy(path).value(value, "");
+export function plainCopy(value: unknown, path: string, asked = false): unknown {
+  const copy = new Copy(path).value(value, "", asked);
   if (copy === LEFT_OUT) throw refusal(path, `a ${typeof value} is not data`);
   return copy;
 }
 
 const LEFT_OUT = Symbol("left out");
+// Compiled now: a path may have to be told where little stack is left.
+const NAME = /^[A-Za-z_$][\w$]{0,99}$/;
+const INDEX = /^\d{1,15}$/;
+NAME.test("name");
+INDEX.test("0");
 const TOO_DEEP = `it is nested deeper than ${MAX_DEPTH} levels`;
 
 class Copy {
@@ -93,14 +98,16 @@ class Copy {
       return this.#object(value, key, asked);
     } catch (error) {
       if (error instanceof ForkpointError) throw error;
-      if (error instanceof RangeError && this.#keys.length > CHECK_DEPTH) throw refusal(this.#root, TOO_DEEP, error);
+      if (error instanceof RangeError) throw refusal(this.#root, "it is nested too deeply for the stack that is left", error);
       // A getter, a toJSON or a proxy's trap threw.
       throw refusal(this.#path(), `reading it threw ${String(error)}`, error);
     }
   }
 
   #object(value: object, key: string, asked: boolean): unknown {
-    if (Array.isArray(value)) return this.#properties(value, this.#keep(value, emptyArray(value.length)));
+    // What a toJSON answered is not kept under its own name: met elsewhere, its toJSON is asked.
+    const keep = <T extends object>(copy: T): T => (asked ? copy : this.#keep(value, copy));
+    if (Array.isArray(value)) return this.#properties(value, keep(emptyArray(value.length)));
     if (!types.isProxy(value)) {
       if (types.isMap(value)) return this.#map(value);
       if (types.isSet(value)) return this.#set(value);
@@ -115,7 +122,7 @@ class Copy {
       const copy = this.value(Reflect.apply(toJSON, value, [key]), key, true);
       return copy === LEFT_OUT ? copy : this.#keep(value, copy);
     }
-    if (!isOpaque(value)) return this.#properties(value, this.#keep(value, {}));
+    if (!isOpaque(value)) return this.#properties(value, keep({}));
     throw refusal(this.#path(), `a ${brand(value)} is not data`);
   }
 
@@ -181,8 +188,8 @@ class Copy {
 
   #path(): string {
     const path = this.#keys.reduce<string>((path, key) => {
-      if (typeof key === "string" && /^[A-Za-z_$][\w$]{0,99}$/.test(key)) return path === "" ? key : `${path}.${key}`;
-      const text = typeof key === "string" && !/^\d{1,15}$/.test(key) ? JSON.stringify(key.slice(0, 100)) : String(key);
+      if (typeof key === "string" && NAME.test(key)) return path === "" ? key : `${path}.${key}`;
+      const text = typeof key === "string" && !INDEX.test(key) ? JSON.stringify(key.slice(0, 100)) : String(key);
       return `${path}[${text}]`;
     }, this.#root);
     return path.length > 400 ? `${path.slice(0, 200)} ... ${path.slice(-200)}` : path;
@@ -240,14 +247,6 @@ function isOpaque(value: object): boolean {
 
 function brand(value: object): string {
   return Object.prototype.toString.call(value).slice(8, -1);
-}
-
-function refusal(path: string, why: string, cause?: unknown): ForkpointError {
-  return new ForkpointError(
-    "INVALID_ARGUMENT",
-    `${path} cannot be stored: ${why}. Leave it out of the checkpoint or replace it by data`,
-    cause === undefined ? {} : { cause },
-  );
 }
 
 let warned = false;

@@ -1,4 +1,5 @@
 import type { Store as Contract, StoreOptions, openStore as openStoreContract } from "../index.js";
+import { Activity } from "./activity.js";
 import { ForkpointError, typeError } from "./errors.js";
 import { type NativeStore, call, direct } from "./native.js";
 import { readOptions, readTarget } from "./options.js";
@@ -10,6 +11,8 @@ export interface Engine {
   readonly format: Format;
   /** Settles when the target is open. */
   readonly ready: Promise<void>;
+  /** What the store's closing waits for. */
+  readonly activity: Activity;
 }
 
 const PRIVATE = Symbol("openStore");
@@ -28,17 +31,25 @@ export class Store implements Contract {
     const ready = call<string | null>(native, (ticket) => native.ready(ticket)).then(say);
     // Whoever does not wait for it hears of the trouble from the first call.
     ready.catch(() => {});
-    this.#engine = { native, format, ready };
+    this.#engine = { native, format, ready, activity: new Activity() };
   }
 
   static {
-    engines = (store) => store.#engine;
+    engines = (store) => {
+      if (store.#closing !== undefined) throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
+      return store.#engine;
+    };
   }
 
   close(): Promise<void> {
-    const { native } = this.#engine;
-    this.#closing ??= call<null>(native, (ticket) => native.close(ticket)).then(() => undefined);
+    this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const { native, activity } = this.#engine;
+    await activity.idle();
+    await call<null>(native, (ticket) => native.close(ticket));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -51,7 +62,7 @@ export function openInBackground(target: string | URL, options?: StoreOptions): 
   return new Store(PRIVATE, target, options);
 }
 
-/** The engine of an open store. */
+/** The engine of an open store; throws `CLOSED` if it is not. */
 export function engineOf(store: Store): Engine {
   return engines(store);
 }

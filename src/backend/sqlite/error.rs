@@ -19,7 +19,7 @@ pub(super) fn from_sqlite(error: rusqlite::Error) -> Error {
     let remedy = match code {
         Code::Busy => "; another process held the database for longer than the busy timeout: try again",
         Code::Full => "; make room on the device and save again",
-        Code::Corrupt => "; restore the file from a backup",
+        Code::Corrupt => "; if this is a forkpoint database, restore it from a backup",
         _ => "",
     };
     Error::new(code, format!("SQLite: {error}{remedy}"))
