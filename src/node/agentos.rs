@@ -1,7 +1,6 @@
 //! The `AgentOS` contract's calls.
 
-use bytes::Bytes;
-use napi::bindgen_prelude::Either5;
+use napi::bindgen_prelude::{Either5, Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::store::{NativeStore, nothing, thrown};
@@ -19,6 +18,7 @@ impl NativeStore {
     #[allow(clippy::too_many_arguments, reason = "see above; the macro keeps an expectation from being seen")]
     pub fn agentos_save(
         &self,
+        env: &Env,
         ticket: u32,
         id: String,
         run_id: String,
@@ -28,21 +28,22 @@ impl NativeStore {
         has_memory_snapshot: bool,
         parent: Option<String>,
         tag: String,
-        state: &[u8],
-        rest: &[u8],
-    ) -> Option<Settled> {
-        let part =
-            |name: &str, bytes| Part { name: name.to_owned(), tag: tag.clone(), bytes: Bytes::copy_from_slice(bytes) };
+        state: Uint8ArraySlice,
+        rest: Uint8ArraySlice,
+    ) -> napi::Result<Option<Settled>> {
+        let part = |name: &str, bytes| {
+            Ok::<_, napi::Error>(Part { name: name.to_owned(), tag: tag.clone(), bytes: self.take(env, bytes)? })
+        };
         let unit = agentos::save(Save {
             metadata: Metadata { id, run_id, graph_id, node_id, timestamp, state_size: 0, has_memory_snapshot },
             parent,
-            state: part(STATE, state),
-            rest: part(REST, rest),
+            state: part(STATE, state)?,
+            rest: part(REST, rest)?,
         });
-        self.submit(ticket, nothing, |store, reply| match unit {
+        Ok(self.submit(ticket, nothing, |store, reply| match unit {
             Ok(unit) => store.apply(unit, reply),
             Err(error) => reply.send(Err(error)),
-        })
+        }))
     }
 
     #[napi]

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use napi::bindgen_prelude::Either5;
+use bytes::Bytes;
+use napi::bindgen_prelude::{Either5, Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::mailbox::{Bridge, Mailbox};
@@ -13,6 +14,9 @@ use crate::error::{Error, Result};
 use crate::lane::Reply;
 use crate::store::{Options, Store};
 use crate::target::Target;
+
+/// From here on a reference costs less than a copy.
+const REFERENCED: usize = 64 << 10;
 
 /// An error that is thrown from the call itself; JavaScript sees its code as `error.code`.
 pub fn thrown(error: Error) -> napi::Error<&'static str> {
@@ -75,6 +79,15 @@ impl NativeStore {
     #[napi]
     pub fn close(&self, ticket: u32) -> Option<Settled> {
         self.submit(ticket, nothing, Store::close)
+    }
+
+    /// Bytes that a serializer has made, and that nobody but the store knows: `ts/serializer.ts` sees to that. Large ones
+    /// are used where they are and let go on JavaScript's thread; small ones, and those that stay in memory, are copied.
+    pub(super) fn take(&self, env: &Env, bytes: Uint8ArraySlice<'_>) -> napi::Result<Bytes> {
+        if bytes.len() < REFERENCED || self.store.is_inline() {
+            return Ok(Bytes::copy_from_slice(&bytes));
+        }
+        Ok(Bytes::from_owner(bytes.into_typed_array(env)?))
     }
 
     /// Runs a call whose outcome goes to the ticket: by mail, or at once if the store answers at once.
