@@ -1,0 +1,222 @@
+//! The matcher: what a payload has in common with its base.
+//!
+//! The matcher walks both payloads side by side. While they agree it compares, at memory speed; where they do not, it looks
+//! for the place at which they agree again, in windows that widen. All its looking is paid from a budget, so that the
+//! worst input costs a small multiple of the best one: when the budget is spent, the payload is better stored whole.
+
+use super::Step;
+use crate::codec::varint;
+use crate::error::Result;
+
+/// Bytes that must agree before the two payloads count as in step again.
+const GRAM: usize = 8;
+/// A match of so many bytes is taken without looking for a better one.
+const GOOD: usize = 64;
+/// How far behind the first match a longer one is looked for.
+const LOOK_AHEAD: usize = 2048;
+/// The first window in which a mismatch is resolved.
+const FIRST_WINDOW: usize = 64;
+
+/// The difference that makes `target` of `base`; `None` if it is not worth storing: too much is new, or finding out what is
+/// would take too long.
+pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
+    let suffix = common_suffix(base, target);
+    let (head, tail) = (&base[..base.len() - suffix], &target[..target.len() - suffix]);
+    let mut matcher = Matcher::new(head, tail, target.len());
+    matcher.run().ok()?;
+    let Matcher { mut steps, literals, .. } = matcher;
+    if suffix > 0 {
+        push_copy(&mut steps, head.len(), suffix);
+    }
+    let mut out = Vec::with_capacity(16 + steps.len() * 6 + literals.len());
+    varint::write(&mut out, steps.len() as u64);
+    let mut expected = 0usize;
+    for step in &steps {
+        varint::write(&mut out, step.literal as u64);
+        let from = if step.copy == 0 { expected } else { step.from };
+        varint::write(&mut out, (from - expected) as u64);
+        varint::write(&mut out, step.copy as u64);
+        expected = from + step.copy;
+    }
+    out.extend_from_slice(&literals);
+    Some(out)
+}
+
+fn push_copy(steps: &mut Vec<Step>, from: usize, copy: usize) {
+    match steps.last_mut() {
+        // Goes on where the last one ended.
+        Some(last) if last.copy > 0 && last.from + last.copy == from => last.copy += copy,
+        Some(last) if last.copy == 0 => (last.from, last.copy) = (from, copy),
+        _ => steps.push(Step { literal: 0, from, copy }),
+    }
+}
+
+/// Why there is no delta: too much is new, or the budget is spent.
+#[derive(Debug)]
+struct NotWorthIt;
+
+struct Matcher<'a> {
+    base: &'a [u8],
+    target: &'a [u8],
+    steps: Vec<Step>,
+    literals: Vec<u8>,
+    /// Literal bytes beyond this make the difference worthless.
+    most_literals: usize,
+    /// Bytes that may still be looked at beyond the comparing.
+    budget: usize,
+    /// Where in the window of the base a gram begins: (round, offset), so that a round need not clear what another left.
+    table: Vec<(u32, u32)>,
+    round: u32,
+}
+
+impl<'a> Matcher<'a> {
+    fn new(base: &'a [u8], target: &'a [u8], whole: usize) -> Self {
+        Self {
+            base,
+            target,
+            steps: Vec::new(),
+            literals: Vec::new(),
+            most_literals: whole / 2,
+            budget: 2 * whole + 4096,
+            table: Vec::new(),
+            round: 0,
+        }
+    }
+
+    fn run(&mut self) -> Result<(), NotWorthIt> {
+        let (mut b, mut t) = (0, 0);
+        loop {
+            let same = common_prefix(&self.base[b..], &self.target[t..]);
+            if same > 0 {
+                push_copy(&mut self.steps, b, same);
+                b += same;
+                t += same;
+            }
+            if t == self.target.len() {
+                return Ok(());
+            }
+            let Some((skip, new)) = self.resync(b, t)? else {
+                return self.push_literal(t, self.target.len());
+            };
+            self.push_literal(t, t + new)?;
+            b += skip;
+            t += new;
+        }
+    }
+
+    fn push_literal(&mut self, from: usize, to: usize) -> Result<(), NotWorthIt> {
+        let literal = &self.target[from..to];
+        if self.literals.len() + literal.len() > self.most_literals {
+            return Err(NotWorthIt);
+        }
+        if !literal.is_empty() {
+            self.literals.extend_from_slice(literal);
+            self.steps.push(Step { literal: literal.len(), from: 0, copy: 0 });
+        }
+        Ok(())
+    }
+
+    fn spend(&mut self, bytes: usize) -> Result<(), NotWorthIt> {
+        self.budget = self.budget.checked_sub(bytes).ok_or(NotWorthIt)?;
+        Ok(())
+    }
+
+    /// How far to go in the base and in the target until they are in step again; `None`: they never are.
+    fn resync(&mut self, b: usize, t: usize) -> Result<Option<(usize, usize)>, NotWorthIt> {
+        let (base, target) = (&self.base[b..], &self.target[t..]);
+        let mut window = FIRST_WINDOW;
+        loop {
+            let (in_base, in_target) = (window.min(base.len()), window.min(target.len()));
+            self.spend(in_base + in_target)?;
+            if let Some(found) = self.look(base, in_base, target, in_target)? {
+                return Ok(Some(found));
+            }
+            if in_base == base.len() && in_target == target.len() {
+                return Ok(None);
+            }
+            window *= 4;
+        }
+    }
+
+    /// Looks for the first gram of the target's window that is in the base's, and for a longer match soon behind it.
+    fn look(
+        &mut self,
+        base: &[u8],
+        in_base: usize,
+        target: &[u8],
+        in_target: usize,
+    ) -> Result<Option<(usize, usize)>, NotWorthIt> {
+        let bits = (in_base.max(FIRST_WINDOW) * 2).next_power_of_two().trailing_zeros();
+        if self.table.len() < 1 << bits {
+            self.table.resize(1 << bits, (0, 0));
+        }
+        self.round = self.round.wrapping_add(1);
+        if self.round == 0 {
+            self.table.fill((0, 0));
+            self.round = 1;
+        }
+        // Later grams do not replace earlier ones: the nearest is the likeliest.
+        for at in 0..in_base.saturating_sub(GRAM - 1) {
+            let slot = &mut self.table[hash(gram(base, at), bits)];
+            if slot.0 != self.round {
+                // A window never reaches beyond what a row can hold, which is below 2^32.
+                *slot = (self.round, u32::try_from(at).map_err(|_| NotWorthIt)?);
+            }
+        }
+        let mut best: Option<(usize, usize)> = None;
+        let mut length = 0;
+        let mut end = in_target.saturating_sub(GRAM - 1);
+        let mut at = 0;
+        while at < end {
+            let (round, there) = self.table[hash(gram(target, at), bits)];
+            if round == self.round {
+                let there = there as usize;
+                let same = common_prefix(&base[there..], &target[at..]);
+                self.spend(same.min(GOOD))?;
+                if same >= GRAM && same > length {
+                    if best.is_none() {
+                        end = end.min(at + LOOK_AHEAD);
+                    }
+                    (best, length) = (Some((there, at)), same);
+                    if same >= GOOD {
+                        break;
+                    }
+                }
+            }
+            at += 1;
+        }
+        Ok(best)
+    }
+}
+
+fn gram(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..].first_chunk().map_or(0, |chunk: &[u8; GRAM]| u64::from_le_bytes(*chunk))
+}
+
+fn hash(gram: u64, bits: u32) -> usize {
+    // Fibonacci hashing: the high bits of the product depend on all of the gram. They fit: bits is below 32.
+    usize::try_from(gram.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)).unwrap_or(0)
+}
+
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let mut same = 0;
+    for (x, y) in a.chunks_exact(32).zip(b.chunks_exact(32)) {
+        if x != y {
+            break;
+        }
+        same += 32;
+    }
+    same + a[same..].iter().zip(&b[same..]).take_while(|(x, y)| x == y).count()
+}
+
+fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+    let mut same = 0;
+    for (x, y) in a.rchunks_exact(32).zip(b.rchunks_exact(32)) {
+        if x != y {
+            break;
+        }
+        same += 32;
+    }
+    let (a, b) = (&a[..a.len() - same], &b[..b.len() - same]);
+    same + a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
+}

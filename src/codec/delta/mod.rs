@@ -1,0 +1,173 @@
+//! A payload as the difference to another: what was copied from where, and what is new.
+//!
+//! ```text
+//! count  { literal length, skip, copy length } * count  { literal bytes }      (numbers: LEB128)
+//! ```
+//!
+//! Each step appends its literal bytes, skips bytes of the base, and copies what follows there. Copies only go forward, so an
+//! edit costs a few bytes wherever it is, and whatever a damaged delta says, its result is no longer than its base and its
+//! literals together.
+
+mod encode;
+mod restore;
+
+pub use encode::encode;
+pub use restore::restore;
+
+/// One step: literal bytes, then a copy of the base. Either may be empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Step {
+    literal: usize,
+    from: usize,
+    copy: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::codec::varint;
+    use crate::error::Code;
+
+    fn noise(length: usize, seed: u64) -> Vec<u8> {
+        let words =
+            (0..=length / 8).map(|n| (n as u64 ^ seed << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
+        words.flat_map(|word| word.wrapping_mul(0xff51_afd7_ed55_8ccd).to_le_bytes()).take(length).collect()
+    }
+
+    fn round_trip(base: &[u8], target: &[u8]) -> Option<usize> {
+        let delta = encode(base, target)?;
+        assert_eq!(restore(base, &[&delta], target.len()).unwrap(), target);
+        Some(delta.len())
+    }
+
+    #[test]
+    fn an_append_before_a_tail_costs_what_is_new() {
+        let old = [noise(100_000, 1), b"tail of the state".to_vec()].concat();
+        let new = [noise(100_000, 1), noise(700, 2), b"tail of the state".to_vec()].concat();
+        assert!(round_trip(&old, &new).unwrap() < 720);
+    }
+
+    #[test]
+    fn scattered_edits_cost_a_little_each() {
+        let old = noise(200_000, 3);
+        let mut new = old.clone();
+        for at in (500..200_000).step_by(2000) {
+            new[at] ^= 1;
+        }
+        assert!(round_trip(&old, &new).unwrap() < 100 * 8);
+        let moved = [noise(5, 4), old[..70_000].to_vec(), noise(30, 5), old[90_000..].to_vec()].concat();
+        assert!(round_trip(&old, &moved).unwrap() < 100);
+    }
+
+    #[test]
+    fn nothing_and_everything() {
+        let old = noise(10_000, 6);
+        assert!(round_trip(&old, &old).unwrap() < 10);
+        assert_eq!(round_trip(&old, b""), Some(1));
+        assert_eq!(encode(&old, &noise(10_000, 7)), None, "unrelated");
+        assert_eq!(encode(b"", &old), None);
+        assert_eq!(round_trip(b"", b""), Some(1));
+    }
+
+    /// What makes a matcher look longest is given up, or paid for by what it finds.
+    #[test]
+    fn the_worst_inputs_are_given_up_or_worth_it() {
+        const LENGTH: usize = 256 << 10;
+        let old = noise(LENGTH, 8);
+        let every = |distance: usize| {
+            let mut edited = old.clone();
+            edited.iter_mut().step_by(distance).for_each(|byte| *byte ^= 1);
+            edited
+        };
+        let swapped = [&old[LENGTH / 2..], &old[..LENGTH / 2]].concat();
+        for (target, worth_it) in [
+            (every(500), true),
+            (every(12), false),
+            (swapped, false),
+            (noise(LENGTH, 9), false),
+            (vec![0; LENGTH], false),
+            (b"ab".repeat(LENGTH / 2), false),
+        ] {
+            assert_eq!(round_trip(&old, &target).is_some(), worth_it);
+        }
+    }
+
+    #[test]
+    fn a_long_chain_is_rebuilt_in_one_pass() {
+        let mut payloads = vec![noise(5000, 10)];
+        let mut deltas = Vec::new();
+        for step in 0..128usize {
+            let mut next = payloads.last().unwrap().clone();
+            let at = (step * 37) % next.len();
+            next.splice(at..at, noise(20, 100 + step as u64));
+            if step % 5 == 0 {
+                next.drain(100..110);
+            }
+            deltas.push(encode(payloads.last().unwrap(), &next).unwrap());
+            payloads.push(next);
+        }
+        for length in 0..=deltas.len() {
+            let chain: Vec<&[u8]> = deltas[..length].iter().map(Vec::as_slice).collect();
+            assert_eq!(restore(&payloads[0], &chain, payloads[length].len()).unwrap(), payloads[length]);
+        }
+    }
+
+    #[test]
+    fn a_delta_that_promises_too_much_is_refused() {
+        let mut delta = Vec::new();
+        for number in [1, 0, 0, u64::MAX >> 1] {
+            varint::write(&mut delta, number);
+        }
+        assert_eq!(restore(b"base", &[&delta], usize::MAX >> 1).unwrap_err().code(), Code::Corrupt);
+        let mut many = Vec::new();
+        varint::write(&mut many, u64::MAX);
+        assert_eq!(restore(b"base", &[&many], 4).unwrap_err().code(), Code::Corrupt);
+    }
+
+    fn edits() -> impl Strategy<Value = Vec<(prop::sample::Index, usize, Vec<u8>)>> {
+        let edit = (any::<prop::sample::Index>(), 0..40usize, prop::collection::vec(0u8..4, 0..60));
+        prop::collection::vec(edit, 0..8)
+    }
+
+    fn edit(mut bytes: Vec<u8>, edits: &[(prop::sample::Index, usize, Vec<u8>)]) -> Vec<u8> {
+        for (at, removed, inserted) in edits {
+            let at = at.index(bytes.len() + 1);
+            let end = (at + removed).min(bytes.len());
+            bytes.splice(at..end, inserted.iter().copied());
+        }
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn any_pair_comes_back(base in prop::collection::vec(0u8..3, 0..400), target in prop::collection::vec(0u8..3, 0..400)) {
+            round_trip(&base, &target);
+        }
+
+        #[test]
+        fn any_chain_comes_back(base in prop::collection::vec(0u8..4, 200..600), steps in prop::collection::vec(edits(), 1..12)) {
+            let mut payload = base.clone();
+            let mut deltas = Vec::new();
+            for step in &steps {
+                let next = edit(payload.clone(), step);
+                let Some(delta) = encode(&payload, &next) else { break };
+                deltas.push(delta);
+                payload = next;
+            }
+            let chain: Vec<&[u8]> = deltas.iter().map(Vec::as_slice).collect();
+            prop_assert_eq!(restore(&base, &chain, payload.len()).unwrap(), payload);
+        }
+
+        #[test]
+        fn any_bytes_are_an_error_or_bounded(base in prop::collection::vec(any::<u8>(), 0..100), delta in prop::collection::vec(any::<u8>(), 0..100)) {
+            for length in 0..250 {
+                if let Ok(payload) = restore(&base, &[&delta, &delta], length) {
+                    prop_assert_eq!(payload.len(), length);
+                    prop_assert!(length <= base.len() + 2 * delta.len());
+                }
+            }
+        }
+    }
+}
