@@ -1,0 +1,578 @@
+//! One database lives through fifty kills of processes that save payloads which grow and are edited, fork them, replace
+//! them and remove them from the middle of their chains (D1, D5, D9).
+//!
+//! Each thread of a child writes ids of its own, announces each unit before it hands it in, and hands in up to three
+//! before the first is done. Call order is save order, so after a kill what a thread has done is exactly: every unit
+//! that was acknowledged, and the first so many of those that were only announced.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{LazyLock, Mutex};
+
+use common::{Process, call, draft, group, headers, lineages, list_query, noise, part, remove, role, say, try_get};
+use forkpoint::Reply;
+use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
+use forkpoint::codec::heads::SharedHeads;
+use forkpoint::op::Unit;
+use forkpoint::record::{Checkpoint, Header, Rank};
+use forkpoint::store::{self, Store};
+use rusqlite::Connection;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// `FORKPOINT_TEST_SEED` chooses another history; a failure names its own.
+static SEED: LazyLock<u64> =
+    LazyLock::new(|| std::env::var("FORKPOINT_TEST_SEED").map_or(1, |seed| seed.parse().expect("a number")));
+const THREADS: usize = 3;
+/// Units that a thread hands in before the first of them is done.
+const PIPELINE: usize = 3;
+/// Beyond this a thread removes more than it saves.
+const MOST_CHECKPOINTS: usize = 20;
+/// Runs that begin by themselves; forks come on top.
+const MOST_LINEAGES: usize = 5;
+const MOST_FORKS: usize = 15;
+const MOST_BYTES: usize = 1 << 20;
+
+/// The same numbers for the same words.
+fn hash(words: [u64; 3]) -> u64 {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    xxh3_64_with_seed(&bytes, *SEED)
+}
+
+struct Random {
+    seed: u64,
+    drawn: u64,
+}
+
+impl Random {
+    fn new(cycle: usize, who: usize) -> Self {
+        Self { seed: hash([cycle as u64, who as u64, 0]), drawn: 0 }
+    }
+
+    /// A number below that one.
+    fn below(&mut self, limit: usize) -> usize {
+        self.drawn += 1;
+        usize::try_from(hash([self.seed, self.drawn, 1]) % limit as u64).unwrap()
+    }
+}
+
+/// What makes a state: a seed, and how many edits were made of it. A fork goes on with edits of its own seed: each pair
+/// is a seed and the version up to which it makes the edits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Recipe(Vec<(u64, u64)>);
+
+impl Recipe {
+    fn version(&self) -> u64 {
+        self.0.last().unwrap().1
+    }
+
+    fn at(&self, version: u64) -> Self {
+        let mut recipe = self.clone();
+        recipe.0.last_mut().unwrap().1 = version;
+        recipe
+    }
+
+    fn write(&self) -> String {
+        self.0.iter().map(|(seed, version)| format!("{seed}:{version}")).collect::<Vec<_>>().join("/")
+    }
+
+    fn read(text: &str) -> Self {
+        let pair = |pair: &str| {
+            let (seed, version) = pair.split_once(':').unwrap();
+            (seed.parse().unwrap(), version.parse().unwrap())
+        };
+        Self(text.split('/').map(pair).collect())
+    }
+
+    /// How many blocks there are at first and how many come with each version: a fifth of the states is large.
+    fn size(&self) -> (u64, u64) {
+        match self.0[0].0 % 10 {
+            0..3 => (4, 1),
+            3..8 => (150, 3),
+            _ => (2800, 60),
+        }
+    }
+
+    /// The state: blocks of a few hundred bytes, of which every version edits some and adds some.
+    fn state(&self) -> Vec<u8> {
+        // Half noise and half text, so that both kinds of envelopes come about.
+        static POOL: LazyLock<Vec<u8>> = LazyLock::new(|| {
+            let text = (0..20_000u64).map(|n| format!("{{\"role\":\"tool\",\"step\":{n},\"content\":\"ok\"}},"));
+            [noise(7, 1 << 19), text.collect::<String>().into_bytes()].concat()
+        });
+        let (blocks, growth) = self.size();
+        let version = self.version();
+        let mut state = format!("{{\"recipe\":\"{}\",\"blocks\":[", self.write()).into_bytes();
+        for block in 0..blocks + growth * version {
+            let begun = block.saturating_sub(blocks).div_ceil(growth);
+            // The last edit of this block; edits that are long past count no more, which is an edit as well.
+            let edit = (begun..=version).rev().take(12).find_map(|version| {
+                let (seed, _) = self.0.iter().find(|(_, until)| version <= *until).unwrap();
+                let edit = hash([*seed, block, version]);
+                edit.is_multiple_of(150).then_some(edit)
+            });
+            let content = hash([self.0[0].0, block, edit.unwrap_or(0)]);
+            let length = 100 + usize::try_from(content % 400).unwrap();
+            let from = usize::try_from((content >> 16) % (POOL.len() - length) as u64).unwrap();
+            state.extend_from_slice(&POOL[from..from + length]);
+        }
+        state.truncate(MOST_BYTES);
+        state.extend_from_slice(b"]}");
+        state
+    }
+
+    fn is_large(&self) -> bool {
+        self.size().0 > 1000
+    }
+
+    fn is_full(&self) -> bool {
+        let (blocks, growth) = self.size();
+        (blocks + growth * self.version()) * 300 > MOST_BYTES as u64
+    }
+}
+
+/// What is told of a checkpoint: enough to make it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Spec {
+    id: String,
+    lineage: String,
+    parent: Option<String>,
+    recipe: Recipe,
+}
+
+impl Spec {
+    fn write(&self) -> String {
+        let Spec { id, lineage, parent, recipe } = self;
+        format!("put {id} {lineage} {} {}", parent.as_deref().unwrap_or("-"), recipe.write())
+    }
+
+    fn header(&self) -> Header {
+        let made = draft(&self.lineage, &self.id).group("all").label("node").meta(self.recipe.write().as_bytes());
+        #[expect(clippy::cast_precision_loss, reason = "a few versions")]
+        let rank = Rank::from_f64(self.recipe.version() as f64);
+        Header { parent: self.parent.clone(), rank, ..made.0.header }
+    }
+
+    fn of(header: &Header) -> Self {
+        Self {
+            id: header.id.clone(),
+            lineage: header.lineage.clone(),
+            parent: header.parent.clone(),
+            recipe: Recipe::read(std::str::from_utf8(&header.meta).unwrap()),
+        }
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        let mut made = draft("", "").parts(vec![part("state", "test", self.recipe.state())]).0;
+        made.header = self.header();
+        made
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Change {
+    Put(Spec),
+    Remove(String),
+}
+
+impl Change {
+    fn write(&self) -> String {
+        match self {
+            Change::Put(spec) => spec.write(),
+            Change::Remove(id) => format!("remove {id}"),
+        }
+    }
+
+    fn read(text: &str) -> Self {
+        match text.split(' ').collect::<Vec<_>>()[..] {
+            ["put", id, lineage, parent, recipe] => Change::Put(Spec {
+                id: id.to_owned(),
+                lineage: lineage.to_owned(),
+                parent: (parent != "-").then(|| parent.to_owned()),
+                recipe: Recipe::read(recipe),
+            }),
+            ["remove", id] => Change::Remove(id.to_owned()),
+            _ => panic!("{text}"),
+        }
+    }
+}
+
+// The child.
+
+/// What the threads of a child know of each other.
+#[derive(Default)]
+struct World {
+    /// The newest state of each lineage that was ever made here.
+    lineages: BTreeMap<String, Recipe>,
+    /// By thread, then by id: what is saved, or will be once the queue is through.
+    saved: Vec<BTreeMap<String, Spec>>,
+    names: usize,
+}
+
+impl World {
+    fn name(&mut self, kind: &str, cycle: usize) -> String {
+        self.names += 1;
+        format!("{kind}.{cycle}.{}", self.names)
+    }
+
+    /// Two lineages of large states are enough: every payload is read after every cycle.
+    fn has_large(&self) -> bool {
+        self.lineages.values().filter(|recipe| recipe.is_large()).count() > 1
+    }
+
+    /// The next version of some lineage, or the first of a new one.
+    fn grown(&mut self, random: &mut Random, cycle: usize) -> (String, Recipe) {
+        self.lineages.retain(|name, _| self.saved.iter().flat_map(BTreeMap::values).any(|spec| spec.lineage == *name));
+        if self.lineages.len() < MOST_LINEAGES && random.below(4) == 0 || self.lineages.is_empty() {
+            let mut recipe = Recipe(vec![(random.below(1 << 30) as u64, 0)]);
+            while recipe.is_large() && self.has_large() {
+                recipe.0[0].0 += 1;
+            }
+            let name = self.name("run", cycle);
+            self.lineages.insert(name.clone(), recipe.clone());
+            return (name, recipe);
+        }
+        let chosen = random.below(self.lineages.len());
+        let (name, newest) = self.lineages.iter_mut().nth(chosen).unwrap();
+        // A state that is as large as it may be stays so, and is edited on.
+        let step = u64::from(!newest.is_full());
+        *newest = newest.at(newest.version() + step);
+        (name.clone(), newest.clone())
+    }
+
+    /// What a thread does next. It saves and removes its own ids only, in anybody's lineages.
+    fn plan(&mut self, random: &mut Random, cycle: usize, thread: usize) -> Vec<Change> {
+        let own: Vec<String> = self.saved[thread].keys().cloned().collect();
+        let full = own.len() > MOST_CHECKPOINTS;
+        let any = |random: &mut Random| own[random.below(own.len())].clone();
+        let kind = format!("t{thread}");
+        let mut changes = Vec::new();
+        match random.below(100) {
+            // Replaces one, which may be what others are built on.
+            0..15 if !own.is_empty() => {
+                let (lineage, recipe) = self.grown(random, cycle);
+                changes.push(Change::Put(Spec { id: any(random), lineage, parent: None, recipe }));
+            }
+            // Forks one, of whatever thread: it may be gone before the fork is saved.
+            15..30 if self.lineages.len() < MOST_LINEAGES + MOST_FORKS && !own.is_empty() => {
+                let mut sources: Vec<&Spec> = self.saved.iter().flat_map(BTreeMap::values).collect();
+                if self.has_large() && sources.iter().any(|spec| !spec.recipe.is_large()) {
+                    sources.retain(|spec| !spec.recipe.is_large());
+                }
+                let source = sources[random.below(sources.len())].clone();
+                let mut recipe = source.recipe;
+                if recipe.0.len() < 4 {
+                    recipe.0.push((random.below(1 << 30) as u64, recipe.version() + 1));
+                }
+                let lineage = self.name("fork", cycle);
+                self.lineages.insert(lineage.clone(), recipe.clone());
+                let id = self.name(&kind, cycle);
+                changes.push(Change::Put(Spec { id, lineage, parent: Some(source.id), recipe }));
+            }
+            30..40 if !own.is_empty() => changes.push(Change::Remove(any(random))),
+            _ if full => changes.push(Change::Remove(any(random))),
+            _ => {
+                let (lineage, recipe) = self.grown(random, cycle);
+                let id = self.name(&kind, cycle);
+                changes.push(Change::Put(Spec { id, lineage, parent: None, recipe }));
+            }
+        }
+        // In one unit with another: both happen or neither.
+        if full || own.len() > 3 && random.below(8) == 0 {
+            changes.push(Change::Remove(any(random)));
+        }
+        for change in &changes {
+            match change {
+                Change::Put(spec) => drop(self.saved[thread].insert(spec.id.clone(), spec.clone())),
+                Change::Remove(id) => drop(self.saved[thread].remove(id)),
+            }
+        }
+        changes
+    }
+}
+
+fn open(path: &Path, journal: Journal, heads: SharedHeads) -> forkpoint::error::Result<Sqlite> {
+    Sqlite::open_with(&Options { journal: Some(journal), ..Options::new(path) }, heads)
+}
+
+/// Works until it is killed.
+#[test]
+fn child() {
+    let Some(role) = role() else { return };
+    let role = role.into_string().unwrap();
+    let [cycle, journal, path] = role.splitn(3, '|').collect::<Vec<_>>().try_into().unwrap();
+    let (cycle, path) = (cycle.parse().unwrap(), PathBuf::from(path));
+    let journal = if journal == "wal" { Journal::Wal } else { Journal::Rollback };
+    let heads = SharedHeads::new(Options::new(&path).head_bytes);
+    let open = move || open(&path, journal, heads.clone()).map(|backend| Box::new(backend) as _);
+    let store = Store::with_backend(open, store::Options::default()).unwrap();
+
+    let mut world = World { saved: vec![BTreeMap::new(); THREADS], ..World::default() };
+    let known = call(|reply| store.ask(list_query(group("all"), None), reply)).unwrap().into_headers().unwrap();
+    for spec in known.iter().map(Spec::of) {
+        let newest = world.lineages.entry(spec.lineage.clone()).or_insert_with(|| spec.recipe.clone());
+        if newest.version() < spec.recipe.version() {
+            *newest = spec.recipe.clone();
+        }
+        world.saved[owner(&spec.id)].insert(spec.id.clone(), spec);
+    }
+    let world = Mutex::new(world);
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (store, world) = (&store, &world);
+            scope.spawn(move || work(store, world, cycle, thread));
+        }
+    });
+}
+
+fn work(store: &Store, world: &Mutex<World>, cycle: usize, thread: usize) {
+    let mut random = Random::new(cycle, thread);
+    let mut pending: VecDeque<Receiver<()>> = VecDeque::new();
+    for n in 0.. {
+        if pending.len() == PIPELINE {
+            pending.pop_front().unwrap().recv().unwrap();
+        }
+        let changes = world.lock().unwrap().plan(&mut random, cycle, thread);
+        let unit: Unit = changes.iter().map(made).collect();
+        let mut announced = format!("try {thread} {n} ");
+        for (at, change) in changes.iter().enumerate() {
+            write!(announced, "{}{}", if at > 0 { ", " } else { "" }, change.write()).unwrap();
+        }
+        say(&announced);
+        let (told, done) = channel();
+        // Acknowledged from where the store acknowledges, with nothing in between.
+        let acknowledge = Reply::new(move |outcome: forkpoint::error::Result<()>| {
+            outcome.unwrap();
+            say(&format!("ok {thread} {n}"));
+            told.send(()).unwrap();
+        });
+        store.apply(unit, acknowledge);
+        pending.push_back(done);
+    }
+}
+
+fn made(change: &Change) -> forkpoint::op::Op {
+    match change {
+        Change::Put(spec) => common::Draft(spec.checkpoint()).put(),
+        Change::Remove(id) => remove(id),
+    }
+}
+
+fn owner(id: &str) -> usize {
+    id[1..2].parse().unwrap()
+}
+
+// The parent.
+
+/// What was heard of a thread.
+#[derive(Clone, Debug, Default)]
+struct Heard {
+    announced: Vec<Vec<Change>>,
+    acknowledged: usize,
+}
+
+type Saved = BTreeMap<String, Spec>;
+
+fn hear(heard: &mut [Heard], line: &str) -> bool {
+    let [what, thread, rest] = line.splitn(3, ' ').collect::<Vec<_>>().try_into().unwrap_or_else(|_| panic!("{line}"));
+    let Some(heard) = thread.parse().ok().and_then(|thread: usize| heard.get_mut(thread)) else { panic!("{line}") };
+    match what {
+        "try" => {
+            let (n, changes) = rest.split_once(' ').unwrap();
+            assert_eq!(n.parse(), Ok(heard.announced.len()));
+            heard.announced.push(changes.split(", ").map(Change::read).collect());
+            false
+        }
+        "ok" => {
+            assert_eq!(rest.parse(), Ok(heard.acknowledged), "a thread's units are done in the order of the calls");
+            heard.acknowledged += 1;
+            assert!(heard.acknowledged <= heard.announced.len());
+            true
+        }
+        _ => panic!("{line}"),
+    }
+}
+
+fn apply(saved: &mut Saved, changes: &[Change]) {
+    for change in changes {
+        match change {
+            Change::Put(spec) => drop(saved.insert(spec.id.clone(), spec.clone())),
+            Change::Remove(id) => drop(saved.remove(id)),
+        }
+    }
+}
+
+/// Which of the states that a thread's part may have after the kill is the one that was found.
+fn outcome(before: &Saved, heard: &Heard, found: &Saved) -> Result<usize, String> {
+    let mut expected = before.clone();
+    heard.announced[..heard.acknowledged].iter().for_each(|changes| apply(&mut expected, changes));
+    let certain = expected.clone();
+    for done in 0.. {
+        if expected == *found {
+            return Ok(done);
+        }
+        let Some(changes) = heard.announced.get(heard.acknowledged + done) else { break };
+        apply(&mut expected, changes);
+    }
+    let differs: BTreeSet<&String> =
+        certain.keys().chain(found.keys()).filter(|id| certain.get(*id) != found.get(*id)).collect();
+    let differs: Vec<_> = differs.iter().map(|id| (certain.get(*id), found.get(*id))).collect();
+    let open = &heard.announced[heard.acknowledged..];
+    Err(format!("acknowledged and found differ: {differs:#?}\nin flight: {open:#?}"))
+}
+
+/// What the rows were seen to be, over all cycles.
+#[derive(Debug, Default)]
+struct Seen {
+    deltas: i64,
+    deepest: i64,
+    across: i64,
+    formats: BTreeSet<i64>,
+    acknowledged: usize,
+    replaced: usize,
+    removed_bases: usize,
+    in_flight: usize,
+    of_them_done: usize,
+}
+
+/// What must be true of the tables whatever happened, through a connection that owes nothing to the engine.
+fn check_rows(path: &Path, seen: &mut Seen) -> BTreeSet<String> {
+    let connection = Connection::open(path).unwrap();
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    for (what, sql) in [
+        ("a checkpoint has a payload", "SELECT count(*) FROM checkpoint WHERE seq NOT IN (SELECT seq FROM payload)"),
+        ("a payload has a checkpoint", "SELECT count(*) FROM payload WHERE seq NOT IN (SELECT seq FROM checkpoint)"),
+        ("a checkpoint has a lineage", "SELECT count(*) FROM checkpoint WHERE lin NOT IN (SELECT lin FROM lineage)"),
+        ("a lineage has a checkpoint", "SELECT count(*) FROM lineage WHERE lin NOT IN (SELECT lin FROM checkpoint)"),
+        (
+            "a base exists",
+            "SELECT count(*) FROM payload WHERE base IS NOT NULL AND base NOT IN (SELECT seq FROM payload)",
+        ),
+        (
+            "a base is older, and a depth is no less than the chain is long",
+            "SELECT count(*) FROM payload JOIN payload AS below ON below.seq = payload.base
+             WHERE below.seq >= payload.seq OR below.depth >= payload.depth OR payload.depth > 128",
+        ),
+        (
+            "who has a base is a delta, and who has none is whole",
+            "SELECT count(*) FROM payload
+             WHERE (base IS NULL) <> (substr(body, 1, 1) IN (x'01', x'02')) OR substr(body, 1, 1) > x'04'",
+        ),
+        ("an id is there once", "SELECT count(*) - count(DISTINCT id) FROM checkpoint"),
+    ] {
+        assert_eq!(number(sql), 0, "{what}");
+    }
+    let integrity: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(integrity, "ok");
+    seen.deltas += number("SELECT count(*) FROM payload WHERE base IS NOT NULL");
+    seen.deepest = seen.deepest.max(number(
+        "WITH RECURSIVE chain (seq, length) AS (
+           SELECT seq, 0 FROM payload WHERE base IS NULL
+           UNION ALL SELECT payload.seq, length + 1 FROM payload JOIN chain ON payload.base = chain.seq)
+         SELECT coalesce(max(length), 0) FROM chain",
+    ));
+    seen.across += number(
+        "SELECT count(*) FROM payload JOIN checkpoint USING (seq) JOIN checkpoint AS below ON below.seq = payload.base
+         WHERE below.lin <> checkpoint.lin",
+    );
+    let mut column = connection.prepare("SELECT DISTINCT unicode(substr(body, 1, 1)) FROM payload").unwrap();
+    seen.formats.extend(column.query_map([], |row| row.get::<_, i64>(0)).unwrap().map(Result::unwrap));
+    let mut bases = connection
+        .prepare("SELECT id FROM checkpoint WHERE seq IN (SELECT base FROM payload WHERE base IS NOT NULL)")
+        .unwrap();
+    bases.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+fn run(cycles: usize, journal: Journal) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chains.db");
+    let mut saved = Saved::new();
+    let mut bases = BTreeSet::new();
+    let mut seen = Seen::default();
+    for cycle in 0..cycles {
+        let told = format!("seed {}, cycle {cycle}, {journal:?}", *SEED);
+        let journal_name = if journal == Journal::Wal { "wal" } else { "rollback" };
+        let mut process = Process::start("child", format!("{cycle}|{journal_name}|{}", path.display()));
+        let mut random = Random::new(cycle, THREADS);
+        // The first is killed while it opens its file, some before they have done anything.
+        let acknowledgements = if cycle == 0 { 0 } else { random.below(60) };
+        let mut heard = vec![Heard::default(); THREADS];
+        let mut left = acknowledgements;
+        while left > 0 {
+            let line = process.line().unwrap_or_else(|| panic!("{told}: the child ended by itself"));
+            left -= usize::from(hear(&mut heard, &line));
+        }
+        // An acknowledgement is also when a batch is done: a few lines on is a moment like any other.
+        for _ in 0..random.below(6) {
+            if let Some(line) = process.line() {
+                hear(&mut heard, &line);
+            }
+        }
+        process.kill();
+        // Said before it died, so it counts as much as the rest.
+        while let Some(line) = process.line() {
+            hear(&mut heard, &line);
+        }
+
+        let options = Options { head_bytes: 0, journal: Some(journal), ..Options::new(&path) };
+        let mut rows = Sqlite::open(&options).unwrap_or_else(|error| panic!("{told}: {error}"));
+        let found: Vec<Header> = headers(&mut rows, group("all"), None);
+        let mut parts = vec![Saved::new(); THREADS];
+        for header in &found {
+            let spec = Spec::of(header);
+            assert_eq!(spec.header(), *header, "{told}: a header is as it was saved");
+            assert_eq!(parts[owner(&spec.id)].insert(spec.id.clone(), spec), None, "{told}: an id is there once");
+        }
+        for (thread, (heard, found)) in heard.iter().zip(&parts).enumerate() {
+            let own = |(id, _): &(&String, &Spec)| owner(id) == thread;
+            let before: Saved = saved.iter().filter(own).map(|(id, spec)| (id.clone(), spec.clone())).collect();
+            let done =
+                outcome(&before, heard, found).unwrap_or_else(|error| panic!("{told}, thread {thread}: {error}"));
+            seen.acknowledged += heard.acknowledged;
+            seen.in_flight += heard.announced.len() - heard.acknowledged;
+            seen.of_them_done += done;
+            for change in heard.announced[..heard.acknowledged + done].iter().flatten() {
+                let (id, replaces) = match change {
+                    Change::Put(spec) => (&spec.id, before.contains_key(&spec.id)),
+                    Change::Remove(id) => (id, false),
+                };
+                seen.replaced += usize::from(replaces);
+                seen.removed_bases += usize::from(bases.remove(id));
+            }
+        }
+        saved = parts.into_iter().flatten().collect();
+        for spec in saved.values() {
+            let read = try_get(&mut rows, &spec.id).unwrap_or_else(|error| panic!("{told}: {error}"));
+            assert!(read == Some(spec.checkpoint()), "{told}: {} is not as it was saved", spec.id);
+        }
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        for spec in saved.values() {
+            *counts.entry(spec.lineage.clone()).or_default() += 1;
+        }
+        let listed = lineages(&mut rows, "", None, usize::MAX);
+        let listed = listed.into_iter().map(|lineage| (lineage.newest.lineage, lineage.checkpoints));
+        assert_eq!(listed.collect::<BTreeMap<_, _>>(), counts, "{told}");
+        drop(rows);
+        bases = check_rows(&path, &mut seen);
+    }
+    println!("{journal:?}, {} checkpoints in the end: {seen:?}", saved.len());
+    assert!(
+        seen.deltas > 0 && seen.deepest >= 3 && seen.across > 0,
+        "chains and forks are what this is about: {seen:?}"
+    );
+    assert!(seen.replaced > 0 && seen.removed_bases > 0, "and what is done to them: {seen:?}");
+}
+
+#[test]
+fn chains_survive_fifty_kills() {
+    run(50, Journal::Wal);
+}
+
+#[test]
+fn chains_survive_kills_with_a_rollback_journal() {
+    run(10, Journal::Rollback);
+}
