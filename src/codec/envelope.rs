@@ -89,6 +89,11 @@ pub fn open(chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
         newest.keyframe()?
     } else {
         let below = below.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
+        // Each claims no more than a row can hold; neither may all of them together.
+        let claimed = below.iter().fold(newest.content, |total, envelope| total.saturating_add(envelope.content));
+        if claimed > 2 * MAX_RAW {
+            return Err(corrupt("its deltas are impossibly large"));
+        }
         let (keyframe, between) = below.split_last().ok_or_else(|| corrupt("its base is missing"))?;
         let keyframe = keyframe.keyframe()?;
         let mut deltas = vec![newest.delta()?];
@@ -134,6 +139,9 @@ impl<'a> Envelope<'a> {
         };
         let raw = length()?;
         let content = if format >= DELTA { length()? } else { raw };
+        if format >= DELTA && content > raw.max(delta::SMALLEST) {
+            return Err(corrupt("its delta is larger than what it makes"));
+        }
         Ok(Self { format, checksum: u64::from_le_bytes(checksum), length: raw, content, body: rest })
     }
 
@@ -256,6 +264,27 @@ mod tests {
             varint::write(&mut sealed, claimed);
             sealed.extend_from_slice(&body);
             assert_eq!(open(&[sealed]).unwrap_err().code(), Code::Corrupt);
+        }
+    }
+
+    #[test]
+    fn deltas_that_claim_too_much_are_refused() {
+        let keyframe = seal(b"0123456789");
+        let claiming = |raw: usize, content: usize| {
+            let mut sealed = vec![DELTA_ZSTD];
+            sealed.extend_from_slice(&xxh3_64(b"").to_le_bytes());
+            varint::write(&mut sealed, raw as u64);
+            varint::write(&mut sealed, content as u64);
+            sealed.extend_from_slice(&zstd::bulk::compress(&[0; 4096], 1).unwrap());
+            sealed
+        };
+        for chain in [
+            vec![claiming(10, 64 << 20), keyframe.clone()],
+            vec![claiming(MAX_RAW, MAX_RAW), claiming(MAX_RAW, MAX_RAW), claiming(MAX_RAW, MAX_RAW), keyframe],
+        ] {
+            let error = open(&chain).unwrap_err();
+            assert_eq!(error.code(), Code::Corrupt);
+            assert!(error.message().contains("large"), "{error}");
         }
     }
 

@@ -8,6 +8,9 @@ use super::Step;
 use crate::codec::varint;
 use crate::error::Result;
 
+/// A delta may have so many bytes, however little it makes.
+pub(in crate::codec) const SMALLEST: usize = 64;
+
 /// Bytes that must agree before the two payloads count as in step again.
 const GRAM: usize = 8;
 /// A match of so many bytes is taken without looking for a better one.
@@ -39,7 +42,8 @@ pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
         expected = from + step.copy;
     }
     out.extend_from_slice(&literals);
-    Some(out)
+    // So that a reader may refuse what claims to be more.
+    (out.len() <= target.len().max(SMALLEST)).then_some(out)
 }
 
 fn push_copy(steps: &mut Vec<Step>, from: usize, copy: usize) {

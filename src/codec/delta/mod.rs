@@ -11,6 +11,7 @@
 mod encode;
 mod restore;
 
+pub(super) use encode::SMALLEST;
 pub use encode::encode;
 pub use restore::restore;
 

@@ -57,7 +57,7 @@ pub fn restore(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Result<Vec<u
 
 fn compose(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Option<Vec<u8>> {
     let chain = deltas.iter().map(|delta| Steps::parse(delta)).collect::<Option<Vec<_>>>()?;
-    let Some(newest) = chain.last() else { return Some(keyframe.to_vec()) };
+    let Some(newest) = chain.last() else { return (keyframe.len() == length).then(|| keyframe.to_vec()) };
     // Copies only go forward, so there can be no more than this; a length beyond it must not reserve memory.
     let most = chain.iter().fold(keyframe.len(), |most, steps| most.saturating_add(steps.literals.len()));
     if newest.length != length || length > most {
