@@ -1,90 +1,71 @@
 // How a benchmark measures: both sides in one run, in turns, so that a machine whose speed drifts is fair to both.
-import { cpus, totalmem } from "node:os";
 import { performance } from "node:perf_hooks";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
-/** One round of one side: microseconds of wall time and of event-loop time for each operation. */
-async function round(operation, count, concurrency) {
+setFlagsFromString("--expose-gc");
+const gc = runInNewContext("gc");
+
+/** `npm run bench -- performance --quick`: fewer rounds and smaller sizes, to try a change. Its figures mean little. */
+export const quick = process.argv.includes("--quick");
+
+/** `full`, or `small` in a quick run. */
+export const sized = (full, small) => (quick ? small : full);
+
+/** Microseconds of wall time and of event-loop time that the work takes for each of its `count` operations. */
+export async function clock(count, work) {
+  // So that no side pays for the garbage of the other.
+  gc();
   const before = performance.eventLoopUtilization();
   const start = performance.now();
-  if (concurrency === 1) {
-    for (let i = 0; i < count; i++) await operation(i);
-  } else {
-    let next = 0;
-    const caller = async () => {
-      while (next < count) await operation(next++);
-    };
-    await Promise.all(Array.from({ length: concurrency }, caller));
-  }
+  await work();
   const wall = performance.now() - start;
   const loop = performance.eventLoopUtilization(before).active;
   return { wall: (wall * 1000) / count, loop: (loop * 1000) / count };
 }
 
-/** Runs the sides in turns; the first round of each is not counted. `sides` maps a name to `operation(i)`. */
-export async function compare(sides, { count, rounds = 5, concurrency = 1 }) {
-  const names = Object.keys(sides);
-  const samples = Object.fromEntries(names.map((name) => [name, { wall: [], loop: [] }]));
-  for (let turn = 0; turn <= rounds; turn++) {
+/** One round of one side: `operation(i)` so many times, by so many callers who each wait for their own. */
+function round(operation, count, concurrency) {
+  return clock(count, async () => {
+    if (concurrency === 1) {
+      for (let i = 0; i < count; i++) await operation(i);
+    } else {
+      let next = 0;
+      const caller = async () => {
+        while (next < count) await operation(next++);
+      };
+      await Promise.all(Array.from({ length: concurrency }, caller));
+    }
+  });
+}
+
+/**
+ * Runs the sides in turns; the first round of each is not counted. `sides` maps a name to `operation(i)`; `count` is
+ * how many a round has, for all sides or by name: a side that is a hundred times slower need not take as much longer.
+ */
+export function compare(sides, { count, rounds = sized(5, 2), concurrency = 1 }) {
+  const turn = (name) => round(sides[name], typeof count === "number" ? count : count[name], concurrency);
+  return inTurns(Object.keys(sides), turn, { rounds });
+}
+
+/** The same for turns that are more than repetitions: `turn(name)` resolves to figures, `{ wall, loop }` and others. */
+export async function inTurns(names, turn, { rounds, warm = true }) {
+  const samples = Object.fromEntries(names.map((name) => [name, []]));
+  for (let number = warm ? 0 : 1; number <= rounds; number++) {
     for (const name of names) {
-      const { wall, loop } = await round(sides[name], count, concurrency);
-      if (turn === 0) continue;
-      samples[name].wall.push(wall);
-      samples[name].loop.push(loop);
+      const sample = await turn(name);
+      if (number > 0) samples[name].push(sample);
     }
   }
   return Object.fromEntries(
-    names.map((name) => [name, { wall: summary(samples[name].wall), loop: summary(samples[name].loop) }]),
+    names.map((name) => {
+      const figures = Object.keys(samples[name][0]);
+      return [name, Object.fromEntries(figures.map((each) => [each, summary(samples[name].map((one) => one[each]))]))];
+    }),
   );
 }
 
 function summary(values) {
   const sorted = values.toSorted((a, b) => a - b);
   return { median: sorted[sorted.length >> 1], least: sorted[0], most: sorted.at(-1) };
-}
-
-/** Microseconds, with three figures. */
-export function us({ median, least, most }) {
-  return `${figure(median)} (${figure(least)} to ${figure(most)})`;
-}
-
-/** How many times smaller the first is, by medians. */
-export function times(ours, theirs) {
-  return `x${figure(theirs.median / ours.median)}`;
-}
-
-export function figure(value) {
-  return value >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
-}
-
-export function bytes(count) {
-  return count >= 1e6 ? `${figure(count / 1e6)} MB` : `${figure(count / 1e3)} KB`;
-}
-
-/** Prints rows as a Markdown table with aligned columns: what a terminal shows is what the documents hold. */
-export function table(head, rows) {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => String(row[column]).length)));
-  const line = (cells) => `| ${cells.map((cell, column) => String(cell).padEnd(widths[column])).join(" | ")} |`;
-  console.log([line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n"));
-}
-
-export function machine() {
-  const [cpu] = cpus();
-  console.log(
-    `Node ${process.version} on ${process.platform}-${process.arch}, ${cpus().length} x ${cpu?.model.trim()}, ` +
-      `${Math.round(totalmem() / 2 ** 30)} GiB. Medians, least and most in brackets; both sides take turns in one run.\n`,
-  );
-}
-
-/** Text that compresses about as conversation does: words of a fixed vocabulary, in an order that does not repeat. */
-export function prose(length, seed) {
-  const words = "the agent reads a page and then writes what it found into its notes before it asks for the next tool call with these arguments because the user wanted an answer about storage costs in three regions".split(" ");
-  let state = seed >>> 0 || 1;
-  let text = "";
-  while (text.length < length) {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    text += `${words[(state >>> 0) % words.length]}${state % 11 === 0 ? `-${state >>> 16}` : ""} `;
-  }
-  return text.slice(0, length);
 }
