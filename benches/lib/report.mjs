@@ -38,7 +38,7 @@ export function write(name) {
   if (quick) throw new Error("a quick run's figures are not for the document: run it without --quick");
   const file = new URL("../../docs/performance.md", import.meta.url);
   const text = readFileSync(file, "utf8");
-  const [begin, end] = [`<!-- ${name}: written by npm run bench -- ${name} --write -->\n`, `<!-- /${name} -->`];
+  const [begin, end] = [`<!-- begin ${name} -->\n`, `<!-- end ${name} -->`];
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`docs/performance.md has no marks for ${name}`);
   writeFileSync(file, `${text.slice(0, from + begin.length)}\n${printed.join("\n").trim()}\n\n${text.slice(to)}`);
