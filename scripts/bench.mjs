@@ -1,15 +1,18 @@
-// Benchmarks: `npm run bench -- agentos`. Without a name: all of them, one after the other.
+// Benchmarks: `npm run bench -- performance`. Without a name: all of them, one after the other. What follows goes to the
+// benchmark: `npm run bench -- performance savers --quick`.
 import { readdirSync } from "node:fs";
-import { root, run, setup } from "./setup.mjs";
+import { peers, root, run, setup } from "./setup.mjs";
 
 const known = readdirSync(`${root}benches`)
-  .filter((file) => file.endsWith(".mjs") && file !== "measure.mjs")
+  .filter((file) => file.endsWith(".mjs"))
   .map((file) => file.slice(0, -4));
-const chosen = process.argv.slice(2);
-const unknown = chosen.find((name) => !known.includes(name));
-if (unknown !== undefined) {
-  console.error(`No benchmark "${unknown}": there are ${known.join(", ")}`);
+const [first, ...others] = process.argv.slice(2);
+const chosen = first === undefined || first.startsWith("--") ? known : [first];
+if (!known.includes(chosen[0])) {
+  console.error(`No benchmark "${first}": there are ${known.join(", ")}`);
   process.exit(1);
 }
+const passed = chosen === known ? process.argv.slice(2) : others;
 setup();
-for (const name of chosen.length > 0 ? chosen : known) run(process.execPath, [`${root}benches/${name}.mjs`]);
+if (chosen.some((name) => name !== "agentos")) peers();
+for (const name of chosen) run(process.execPath, [`${root}benches/${name}.mjs`, ...passed]);

@@ -31,9 +31,21 @@ export function install(folder) {
   run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder });
 }
 
+/** Whom the benchmarks measure beside. No test needs them, and one of them is compiled. */
+const peersFolder = `${root}integration/peers/`;
+
 /** The folders of frameworks, each with a lockfile of its own. */
 export function integrations() {
-  return readdirSync(`${root}integration`).map((name) => `${root}integration/${name}/`);
+  return readdirSync(`${root}integration`)
+    .map((name) => `${root}integration/${name}/`)
+    .filter((folder) => folder !== peersFolder);
+}
+
+/** What the benchmarks need beyond that. */
+export function peers() {
+  install(peersFolder);
+  const compiled = `${peersFolder}node_modules/better-sqlite3/build/Release/better_sqlite3.node`;
+  if (!existsSync(compiled)) run("npm", ["rebuild", "better-sqlite3"], { cwd: peersFolder });
 }
 
 /** Everything that a command needs: `frameworks` as well, unless told otherwise. */

@@ -1,0 +1,70 @@
+// What a step of a growing run costs as the run gets longer: `npm run bench -- growth`. 2 KB a step up to 2 MB, then a
+// note of 200 bytes is replaced at every step.
+import { CheckpointStore } from "../dist/index.js";
+import { clock, quick } from "./lib/measure.mjs";
+import { inFolder, onDisk, settle, sqliteSaver } from "./lib/peers.mjs";
+import { bytes, machine, print, progress, table, time, write } from "./lib/report.mjs";
+import { growingRun } from "./lib/states.mjs";
+
+const STAGES = quick ? [20, 100, 300] : [100, 1_000, 10_000];
+/** Beyond that SqliteSaver, which stores every state whole, takes 2 MB a step: 19 GB in the end. */
+const THEIR_LAST = quick ? 100 : 1_000;
+
+async function ours(file) {
+  const store = new CheckpointStore(file);
+  return { save: (checkpoint) => store.save(checkpoint), close: () => store.close(), mode: "WAL, FULL" };
+}
+
+async function theirs(file) {
+  const saver = await sqliteSaver(file);
+  await saver.put({ input: null, scratch: { step: 0 }, artifacts: null, diagnostics: null });
+  return { save: ({ state }) => saver.put(state), close: () => saver.close(), mode: saver.mode() };
+}
+
+machine();
+const rows = [];
+const sides = [
+  ["forkpoint", ours],
+  ["SqliteSaver", theirs],
+];
+for (const last of STAGES) {
+  for (const [name, open] of sides) {
+    if (name === "SqliteSaver" && last > THEIR_LAST) {
+      // The sum of all states.
+      const states = Array.from({ length: last }, (_, step) => Math.min((step + 1) * 2e3, 2e6));
+      const estimate = `about ${bytes(states.reduce((sum, size) => sum + size))}`;
+      rows.push([last.toLocaleString("en"), name, "not run", estimate, "", "", ""]);
+      continue;
+    }
+    progress(`${last.toLocaleString("en")} steps, ${name}`);
+    rows.push(
+      await inFolder(async (path) => {
+        const file = path("growth.db");
+        const store = await open(file);
+        const run = growingRun();
+        const steps = async (count) => {
+          for (let step = 0; step < count; step++) await store.save(run.step());
+        };
+        // The cost of a step is that of the last tenth: what the run has come to.
+        const first = await clock(last * 0.9, () => steps(last * 0.9));
+        const end = await clock(last * 0.1, () => steps(last * 0.1));
+        await store.close();
+        settle(file);
+        const size = onDisk(file);
+        const whole = (first.wall * 0.9 + end.wall * 0.1) * last;
+        return [
+          last.toLocaleString("en"),
+          `${name}: ${store.mode}`,
+          time(whole),
+          bytes(size),
+          bytes(size / last),
+          time(end.wall),
+          time(end.loop),
+        ];
+      }),
+    );
+  }
+}
+table(["steps", "", "all steps", "on disk", "a step", "one of the last steps", "its event loop"], rows);
+print("\nOne run each. SqliteSaver stores the whole state at every step and does not sync.");
+write("growth");

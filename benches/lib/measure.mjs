@@ -1,0 +1,71 @@
+// How a benchmark measures: both sides in one run, in turns, so that a machine whose speed drifts is fair to both.
+import { performance } from "node:perf_hooks";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+setFlagsFromString("--expose-gc");
+const gc = runInNewContext("gc");
+
+/** `npm run bench -- performance --quick`: fewer rounds and smaller sizes, to try a change. Its figures mean little. */
+export const quick = process.argv.includes("--quick");
+
+/** `full`, or `small` in a quick run. */
+export const sized = (full, small) => (quick ? small : full);
+
+/** Microseconds of wall time and of event-loop time that the work takes for each of its `count` operations. */
+export async function clock(count, work) {
+  // So that no side pays for the garbage of the other.
+  gc();
+  const before = performance.eventLoopUtilization();
+  const start = performance.now();
+  await work();
+  const wall = performance.now() - start;
+  const loop = performance.eventLoopUtilization(before).active;
+  return { wall: (wall * 1000) / count, loop: (loop * 1000) / count };
+}
+
+/** One round of one side: `operation(i)` so many times, by so many callers who each wait for their own. */
+function round(operation, count, concurrency) {
+  return clock(count, async () => {
+    if (concurrency === 1) {
+      for (let i = 0; i < count; i++) await operation(i);
+    } else {
+      let next = 0;
+      const caller = async () => {
+        while (next < count) await operation(next++);
+      };
+      await Promise.all(Array.from({ length: concurrency }, caller));
+    }
+  });
+}
+
+/**
+ * Runs the sides in turns; the first round of each is not counted. `sides` maps a name to `operation(i)`; `count` is
+ * how many a round has, for all sides or by name: a side that is a hundred times slower need not take as much longer.
+ */
+export function compare(sides, { count, rounds = sized(5, 2), concurrency = 1 }) {
+  const turn = (name) => round(sides[name], typeof count === "number" ? count : count[name], concurrency);
+  return inTurns(Object.keys(sides), turn, { rounds });
+}
+
+/** The same for turns that are more than repetitions: `turn(name)` resolves to figures, `{ wall, loop }` and others. */
+export async function inTurns(names, turn, { rounds, warm = true }) {
+  const samples = Object.fromEntries(names.map((name) => [name, []]));
+  for (let number = warm ? 0 : 1; number <= rounds; number++) {
+    for (const name of names) {
+      const sample = await turn(name);
+      if (number > 0) samples[name].push(sample);
+    }
+  }
+  return Object.fromEntries(
+    names.map((name) => {
+      const figures = Object.keys(samples[name][0]);
+      return [name, Object.fromEntries(figures.map((each) => [each, summary(samples[name].map((one) => one[each]))]))];
+    }),
+  );
+}
+
+function summary(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  return { median: sorted[sorted.length >> 1], least: sorted[0], most: sorted.at(-1) };
+}

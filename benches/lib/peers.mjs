@@ -1,0 +1,79 @@
+// Who Forkpoint is measured beside. Each is loaded from the folder that has its lockfile.
+import { fsyncSync, existsSync, mkdtempSync, openSync, closeSync, rmSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const from = (folder) => createRequire(new URL(`../../integration/${folder}/package.json`, import.meta.url));
+const load = (folder, name) => import(pathToFileURL(from(folder).resolve(name)).href);
+
+/** AgentOS' own store: a map. It copies nothing and survives nothing. */
+export async function agentosMemory() {
+  const { InMemoryCheckpointStore } = await load("agentos", "@framers/agentos/orchestration/checkpoint");
+  return new InMemoryCheckpointStore();
+}
+
+/** A database of better-sqlite3 in WAL, in the mode that is asked for, with one table. */
+export async function betterSqlite(file, { synchronous = "FULL", schema }) {
+  const { default: Database } = await load("peers", "better-sqlite3");
+  const db = new Database(file);
+  db.pragma("journal_mode = WAL");
+  db.pragma(`synchronous = ${synchronous}`);
+  db.exec(schema);
+  return db;
+}
+
+/** A database's mode, as it says itself: what the tables name must be what ran. */
+export function mode(db) {
+  const synchronous = ["OFF", "NORMAL", "FULL", "EXTRA"][db.pragma("synchronous", { simple: true })];
+  return `${db.pragma("journal_mode", { simple: true }).toUpperCase()}, ${synchronous}`;
+}
+
+/**
+ * LangGraph's SqliteSaver, given a growing run's states through its own `put` as LangGraph gives them: all channel
+ * values at every step, the step before as the parent.
+ */
+export async function sqliteSaver(file) {
+  const { SqliteSaver } = await load("peers", "@langchain/langgraph-checkpoint-sqlite");
+  const { uuid6 } = await load("peers", "@langchain/langgraph-checkpoint");
+  const saver = SqliteSaver.fromConnString(file);
+  let config = { configurable: { thread_id: "run-growing", checkpoint_ns: "" } };
+  return {
+    async put({ input, scratch, artifacts, diagnostics }) {
+      const { step } = scratch;
+      const channel_values = { input, ...scratch, artifacts, diagnostics };
+      const channel_versions = Object.fromEntries(Object.keys(channel_values).map((channel) => [channel, step]));
+      const versions_seen = { __input__: {}, agent: channel_versions };
+      const ts = new Date(1_700_000_000_000 + step).toISOString();
+      const checkpoint = { v: 4, id: uuid6(step), ts, channel_values, channel_versions, versions_seen };
+      config = await saver.put(config, checkpoint, { source: "loop", step, parents: {} }, channel_versions);
+    },
+    mode: () => mode(saver.db),
+    close: () => saver.db.close(),
+  };
+}
+
+/** Calls `work` with a new folder, and removes it afterwards. */
+export async function inFolder(work) {
+  const folder = mkdtempSync(join(tmpdir(), "forkpoint-bench-"));
+  try {
+    return await work((name) => join(folder, name));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What a database takes on the disk. */
+export function onDisk(file) {
+  return [file, `${file}-wal`].filter((each) => existsSync(each)).reduce((sum, each) => sum + statSync(each).size, 0);
+}
+
+/** Waits until a file is on the disk: what one side leaves to the page cache must not slow the other's syncs. */
+export function settle(file) {
+  for (const each of [file, `${file}-wal`].filter((each) => existsSync(each))) {
+    const descriptor = openSync(each, "r+");
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,83 @@
+// What a benchmark prints: Markdown, which a terminal shows as well as a document does. With `--write` the same text
+// takes the place of the last run's in docs/performance.md.
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
+import { quick } from "./measure.mjs";
+
+const printed = [];
+
+export function print(text = "") {
+  printed.push(text);
+  console.log(text);
+}
+
+/** What somebody who waits wants to know, and no document. */
+export function progress(text) {
+  process.stderr.write(`${text} ...\n`);
+}
+
+export function machine() {
+  const [cpu] = cpus();
+  print(
+    `Node ${process.version} on ${process.platform}-${process.arch}, ${cpus().length} x ${cpu?.model.trim()}, ` +
+      `${Math.round(totalmem() / 2 ** 30)} GiB. Medians, least and most in brackets; the sides take turns in one run.` +
+      `${quick ? " A quick run: its figures mean little." : ""}\n`,
+  );
+}
+
+/** Prints rows as a Markdown table with aligned columns. */
+export function table(head, rows) {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => String(row[column]).length)));
+  const line = (cells) => `| ${cells.map((cell, column) => String(cell).padEnd(widths[column])).join(" | ")} |`;
+  print([line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n"));
+}
+
+/** Puts what was printed into docs/performance.md, between the marks of that name. */
+export function write(name) {
+  if (!process.argv.includes("--write")) return;
+  if (quick) throw new Error("a quick run's figures are not for the document: run it without --quick");
+  const file = new URL("../../docs/performance.md", import.meta.url);
+  const text = readFileSync(file, "utf8");
+  const [begin, end] = [`<!-- begin ${name} -->\n`, `<!-- end ${name} -->`];
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`docs/performance.md has no marks for ${name}`);
+  writeFileSync(file, `${text.slice(0, from + begin.length)}\n${printed.join("\n").trim()}\n\n${text.slice(to)}`);
+  progress("docs/performance.md is up to date");
+}
+
+export function figure(value) {
+  return value >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
+}
+
+export function bytes(count) {
+  if (count >= 1e9) return `${figure(count / 1e9)} GB`;
+  return count >= 1e6 ? `${figure(count / 1e6)} MB` : `${figure(count / 1e3)} KB`;
+}
+
+/** A median with its spread; `unit` turns one number into text. */
+export function spread({ median, least, most }, unit = figure) {
+  // The least time is the highest rate.
+  const [low, high] = unit === rate ? [most, least] : [least, most];
+  return low === high ? unit(median) : `${unit(median)} (${unit(low)} to ${unit(high)})`;
+}
+
+/** Microseconds, with three figures and the unit that suits. */
+export function time(us) {
+  if (us >= 1e6) return `${figure(us / 1e6)} s`;
+  return us >= 1000 ? `${figure(us / 1000)} ms` : `${figure(us)} us`;
+}
+
+/** Microseconds for each as how many a second. */
+export function rate(us) {
+  return `${figure(1e6 / us)}/s`;
+}
+
+/** How many times smaller the first is, by medians. */
+export function ratio(ours, theirs) {
+  return theirs.median / ours.median;
+}
+
+/** The same as a table shows it. */
+export function times(ours, theirs) {
+  return `x${figure(ratio(ours, theirs))}`;
+}

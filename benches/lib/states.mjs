@@ -1,0 +1,81 @@
+// What the benchmarks store: states that resemble an agent's.
+
+const words =
+  "the agent reads a page and then writes what it found into its notes before it asks for the next tool call with " +
+  "these arguments because the user wanted an answer about storage costs in three regions";
+const vocabulary = words.split(" ");
+
+/** Text that compresses about as conversation does: words of a fixed vocabulary, in an order that does not repeat. */
+export function prose(length, seed) {
+  let state = seed >>> 0 || 1;
+  let text = "";
+  while (text.length < length) {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    text += `${vocabulary[(state >>> 0) % vocabulary.length]}${state % 11 === 0 ? `-${state >>> 16}` : ""} `;
+  }
+  return text.slice(0, length);
+}
+
+function message(length, seed) {
+  return { role: seed % 2 === 0 ? "user" : "assistant", content: prose(length - 60, seed + 1) };
+}
+
+/**
+ * The `index`-th checkpoint of `runs` runs that take turns, each of which goes round the same nodes. Nothing of its 10
+ * messages stood in an earlier one, so there is nothing that a delta could save.
+ */
+export function checkpoint(index, { size = 10_000, runs = 20, nodes = 25 } = {}) {
+  const messages = Array.from({ length: 10 }, (_, i) => message(size / 10, index * 10 + i));
+  return {
+    id: `checkpoint-${index}`,
+    graphId: "graph-bench-1",
+    runId: `run-${index % runs}`,
+    nodeId: `node-${Math.floor(index / runs) % nodes}`,
+    timestamp: 1_700_000_000_000 + index,
+    state: { input: { topic: "storage" }, scratch: { messages, step: index }, artifacts: {}, diagnostics: {} },
+    nodeResults: {},
+    visitedNodes: [],
+    pendingEdges: [],
+  };
+}
+
+/**
+ * A run whose state grows: every step appends a message, and counters before and after the messages change. Beyond
+ * `most` bytes of messages a step replaces a note of 200 bytes instead. The state is the same object at every step, as
+ * a framework's is.
+ */
+export function growingRun({ runId = "run-growing", grow = 2_000, most = 2_000_000 } = {}) {
+  const messages = [];
+  const scratch = { step: 0, phase: "search", note: "", messages, lastTool: "web_search", retries: 0 };
+  const diagnostics = { totalTokensUsed: 0, totalDurationMs: 0, nodeTimings: {}, checkpointsSaved: 0 };
+  const state = { input: { topic: "storage" }, scratch, artifacts: {}, diagnostics };
+  return {
+    state,
+    /** Goes one step on and returns the checkpoint of it. */
+    step() {
+      const step = ++scratch.step;
+      if (messages.length * grow < most) messages.push(message(grow, step));
+      else scratch.note = prose(200, step);
+      scratch.phase = ["search", "read", "write"][step % 3];
+      scratch.retries = step % 7;
+      diagnostics.totalTokensUsed += 500 + (step % 100);
+      diagnostics.totalDurationMs += 1200 + (step % 300);
+      diagnostics.checkpointsSaved = step;
+      const startMs = step * 1300;
+      diagnostics.nodeTimings[`node-${step % 25}`] = { startMs, endMs: startMs + 1200, tokensUsed: 500 };
+      return {
+        id: `${runId}-${step}`,
+        graphId: "graph-bench-1",
+        runId,
+        nodeId: `node-${step % 25}`,
+        timestamp: 1_700_000_000_000 + step,
+        state,
+        nodeResults: {},
+        visitedNodes: [],
+        pendingEdges: [],
+      };
+    },
+  };
+}
