@@ -4,7 +4,7 @@
 //!
 //! One direction; each floor uses only floors below it. `node` (behind the feature of that name) is the only one that knows
 //! Node.js; `contract` puts a framework's semantics into ops and queries; `store` is the engine's front door; `writer` and
-//! `reader` are its two threads, both a `lane`; a `backend` applies batches and answers queries; `codec` turns payloads into
+//! `reader` are its two threads, both a `lane`; `sweeper` removes in the background what `retention` plans; a `backend` applies batches and answers queries; `codec` turns payloads into
 //! bytes; `op`, `query`, `record` and `error` are the words that all of them speak.
 
 pub mod backend;
@@ -20,7 +20,9 @@ pub mod op;
 pub mod query;
 mod reader;
 pub mod record;
+pub mod retention;
 pub mod store;
+mod sweeper;
 pub mod target;
 mod writer;
 

@@ -18,6 +18,7 @@ use forkpoint::backend::sqlite::{Durability, Journal};
 use forkpoint::error::{Code, Error, Result};
 use forkpoint::op::{Op, Unit};
 use forkpoint::query::{Answer, Query};
+use forkpoint::retention::{Policy, Prune, Pruned, Rule};
 use forkpoint::store::{Options, Store};
 use forkpoint::target::Target;
 use tempfile::TempDir;
@@ -48,6 +49,7 @@ enum Seen {
     /// The ids of each unit of a batch.
     Batch(Vec<Vec<String>>),
     Question,
+    Prune(Rule),
     /// A backend was dropped.
     Dropped,
 }
@@ -63,7 +65,7 @@ impl Backend for Double {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<()>> {
         let id = |op: &Op| match op {
             Op::Put(checkpoint) => checkpoint.header.id.clone(),
-            Op::Remove { id, .. } => id.clone(),
+            Op::Remove { id, .. } | Op::KeepLast { pinned: id, .. } => id.clone(),
         };
         let ids: Vec<Vec<String>> = batch.iter().map(|unit| unit.iter().map(id).collect()).collect();
         let (panics, fails): (HashSet<_>, HashSet<_>) =
@@ -86,6 +88,15 @@ impl Backend for Double {
         let _ = self.seen.send(Seen::Question);
         assert!(*query != get_query("panic"), "as the test wants");
         self.memory.lock().unwrap().answer(query)
+    }
+
+    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
+        let _ = self.seen.send(Seen::Prune(prune.rule));
+        self.memory.lock().unwrap().prune(prune)
+    }
+
+    fn vacuum(&mut self) -> Result<()> {
+        Ok(())
     }
 
     fn notice(&self) -> Option<&str> {

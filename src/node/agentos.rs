@@ -1,7 +1,7 @@
 //! The `AgentOS` contract's calls.
 
 use bytes::Bytes;
-use napi::bindgen_prelude::Either5;
+use napi::bindgen_prelude::Either7;
 use napi_derive::napi;
 
 use super::store::{NativeStore, nothing, thrown};
@@ -10,6 +10,10 @@ use crate::contract::agentos::{self, Metadata, REST, STATE, Save};
 use crate::error::Result;
 use crate::query::{Answer, Of, Query};
 use crate::record::Part;
+
+/// The space of this contract's checkpoints.
+#[napi]
+pub const AGENTOS_SPACE: u8 = agentos::SPACE.0;
 
 /// The fields of a checkpoint that the store keeps by themselves.
 #[napi(object, object_to_js = false)]
@@ -21,6 +25,7 @@ pub struct SaveFields {
     pub timestamp: f64,
     pub has_memory_snapshot: bool,
     pub parent: Option<String>,
+    pub saved_at: i64,
 }
 
 #[napi]
@@ -49,6 +54,7 @@ impl NativeStore {
             parent: fields.parent,
             state: part(STATE, state),
             rest: part(REST, rest),
+            saved_at: fields.saved_at,
         });
         self.submit(ticket, nothing, |store, reply| match unit {
             Ok(unit) => store.apply(unit, reply),
@@ -90,7 +96,7 @@ impl NativeStore {
             let headers = answer.into_headers()?;
             let listed: Result<Vec<_>> =
                 headers.into_iter().map(|header| Ok(agentos::metadata(header)?.into())).collect();
-            listed.map(Either5::D)
+            listed.map(Either7::D)
         };
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }
@@ -107,7 +113,7 @@ impl NativeStore {
         let query = agentos::runs(graph_id_prefix, before, limit as usize);
         let convert = |answer: Answer| {
             let listed: Result<Vec<_>> = answer.into_lineages()?.into_iter().map(values::run).collect();
-            listed.map(Either5::E)
+            listed.map(Either7::E)
         };
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }

@@ -1,0 +1,333 @@
+//! What is removed to make room: rules as data, and the planning of what they remove, bounded batch by bounded batch. A
+//! backend says what it holds (a [`Catalog`]) and removes what was planned; nothing here writes.
+//!
+//! Order is the rank, then the save order, and never a clock; only what a rule calls old goes by the time of saving.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::error::Result;
+use crate::record::{Seq, Space};
+
+/// How many checkpoints a batch removes where nobody says otherwise.
+pub const BATCH: usize = 500;
+/// A batch looks at so many checkpoints for each that it may remove.
+const LOOK: usize = 4;
+/// No chain of bases is longer, unless the file is damaged.
+const LONGEST_CHAIN: usize = 1000;
+
+/// What a store keeps by itself. Each limit holds by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// A lineage keeps so many checkpoints: every save removes the others in its own transaction.
+    pub keep_last: Option<u64>,
+    /// A checkpoint is kept so long after it was saved, in ms: what is older is removed in the background.
+    pub ttl: Option<i64>,
+    /// All payloads together take so many stored bytes: the oldest are removed in the background.
+    pub max_bytes: Option<u64>,
+}
+
+/// One reason to remove checkpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Removes what was saved before that time, in ms since the epoch: the newest of a lineage too.
+    SavedBefore(i64),
+    /// Keeps the newest so many of each lineage, by rank, then by save order.
+    KeepLast(u64),
+    /// Removes in save order until the payloads take no more than so many stored bytes; never the newest of a lineage.
+    MaxBytes(u64),
+}
+
+/// Where the next batch goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// What has been dealt with: save numbers, or positions of lineages.
+    pub after: i64,
+    /// The stored bytes that are left, once that was counted.
+    pub total: Option<u64>,
+}
+
+/// One batch of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prune {
+    /// Only checkpoints of this space.
+    pub space: Option<Space>,
+    /// Which of them.
+    pub rule: Rule,
+    /// Where the batch before ended.
+    pub cursor: Cursor,
+    /// It removes at most so many.
+    pub most: usize,
+}
+
+/// What was removed, or would be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Checkpoints.
+    pub checkpoints: u64,
+    /// By how much the stored bytes of all payloads shrink. Negative where payloads that stay must be stored whole now.
+    pub bytes: i64,
+    /// Lineages that have ended: nothing is left of them.
+    pub lineages: u64,
+    /// Where the next batch goes on; `None`: the rule holds.
+    pub next: Option<Cursor>,
+}
+
+/// A checkpoint as planning sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its save number.
+    pub seq: Seq,
+    /// The position of its lineage.
+    pub lineage: i64,
+    /// When it was saved.
+    pub saved_at: i64,
+}
+
+/// How a payload is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The payload that it is a delta against.
+    pub base: Option<Seq>,
+    /// What it takes.
+    pub bytes: u64,
+}
+
+/// What a backend holds, as planning asks for it. All answers are of one snapshot.
+pub trait Catalog {
+    /// In save order, from behind that number.
+    fn saved_after(&self, space: Option<Space>, after: Seq, most: usize) -> Result<Vec<Entry>>;
+    /// Positions of lineages, ascending, from behind that one.
+    fn lineages_after(&self, space: Option<Space>, after: i64, most: usize) -> Result<Vec<i64>>;
+    /// How many checkpoints a lineage has.
+    fn count(&self, lineage: i64) -> Result<usize>;
+    /// A lineage's checkpoints by rank, then by save order.
+    fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
+    /// The same from the other end.
+    fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
+    /// A payload. `None`: it is gone, which only damage does.
+    fn stored(&self, seq: Seq) -> Result<Option<Stored>>;
+    /// The payloads that are deltas against that one, and what they take.
+    fn dependants(&self, seq: Seq) -> Result<Vec<(Seq, u64)>>;
+    /// The stored bytes of all payloads. `None`: certainly not more than `limit`, and not counted.
+    fn total(&self, space: Option<Space>, limit: u64) -> Result<Option<u64>>;
+}
+
+/// What is planned so far to be removed, and what that does to the bytes: a delta whose base goes is stored whole, which
+/// takes about what its chain takes.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    gone: HashSet<Seq>,
+    by_lineage: HashMap<i64, usize>,
+    whole: HashMap<Seq, u64>,
+    freed: i64,
+}
+
+impl Ledger {
+    fn remove(&mut self, catalog: &dyn Catalog, entry: Entry) -> Result<()> {
+        if !self.gone.insert(entry.seq) {
+            return Ok(());
+        }
+        *self.by_lineage.entry(entry.lineage).or_default() += 1;
+        let Some(stored) = self.stored(catalog, entry.seq)? else { return Ok(()) };
+        self.freed += signed(stored.bytes);
+        let staying = catalog.dependants(entry.seq)?.into_iter().filter(|(seq, _)| !self.gone.contains(seq));
+        let staying: Vec<_> = staying.collect();
+        if !staying.is_empty() {
+            let whole = self.chain(catalog, stored)?;
+            for (seq, bytes) in staying {
+                self.whole.insert(seq, whole + bytes);
+                self.freed -= signed(whole);
+            }
+        }
+        self.whole.remove(&entry.seq);
+        Ok(())
+    }
+
+    fn stored(&self, catalog: &dyn Catalog, seq: Seq) -> Result<Option<Stored>> {
+        match self.whole.get(&seq) {
+            Some(bytes) => Ok(Some(Stored { base: None, bytes: *bytes })),
+            None => catalog.stored(seq),
+        }
+    }
+
+    /// The bytes of a payload and of all that it is built on.
+    fn chain(&self, catalog: &dyn Catalog, mut link: Stored) -> Result<u64> {
+        let mut bytes = link.bytes;
+        for _ in 0..LONGEST_CHAIN {
+            let Some(base) = link.base else { break };
+            let Some(next) = self.stored(catalog, base)? else { break };
+            bytes += next.bytes;
+            link = next;
+        }
+        Ok(bytes)
+    }
+
+    fn gone_of(&self, lineage: i64) -> usize {
+        self.by_lineage.get(&lineage).copied().unwrap_or(0)
+    }
+
+    /// The newest of a lineage that stays.
+    fn newest(&self, catalog: &dyn Catalog, lineage: i64) -> Result<Option<Seq>> {
+        let found = catalog.newest(lineage, self.gone_of(lineage) + 1)?;
+        Ok(found.into_iter().map(|entry| entry.seq).find(|seq| !self.gone.contains(seq)))
+    }
+
+    /// What a lineage has beyond so many checkpoints, the oldest first, but at most `most` and never `pinned`.
+    pub fn beyond(
+        &self,
+        catalog: &dyn Catalog,
+        lineage: i64,
+        keep: u64,
+        pinned: Option<Seq>,
+        most: usize,
+    ) -> Result<Vec<Entry>> {
+        let gone = self.gone_of(lineage);
+        let keep = usize::try_from(keep).unwrap_or(usize::MAX);
+        let excess = catalog.count(lineage)?.saturating_sub(gone).saturating_sub(keep).min(most);
+        if excess == 0 {
+            return Ok(Vec::new());
+        }
+        let found = catalog.oldest(lineage, excess + gone + usize::from(pinned.is_some()))?;
+        let stays = |entry: &Entry| Some(entry.seq) == pinned || self.gone.contains(&entry.seq);
+        Ok(found.into_iter().filter(|entry| !stays(entry)).take(excess).collect())
+    }
+}
+
+/// What a rule that goes in save order says of a checkpoint.
+enum Verdict {
+    Goes,
+    Stays,
+    /// The rule holds now.
+    Enough,
+}
+
+fn signed(bytes: u64) -> i64 {
+    // No store has 2^63 bytes.
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// What a batch removes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Which checkpoints.
+    pub victims: Vec<Seq>,
+    /// Where the next batch goes on, as if nothing of this one had been removed yet.
+    pub next: Option<Cursor>,
+}
+
+impl Plan {
+    /// What came of it: so many bytes fewer, so many lineages ended.
+    pub fn done(self, bytes: i64, lineages: u64) -> Pruned {
+        let left = |total: u64| u64::try_from(signed(total) - bytes).unwrap_or(0);
+        let next = self.next.map(|next| Cursor { total: next.total.map(left), ..next });
+        Pruned { checkpoints: self.victims.len() as u64, bytes, lineages, next }
+    }
+}
+
+/// Plans a batch on top of what is planned already.
+pub fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) -> Result<Plan> {
+    match prune.rule {
+        Rule::SavedBefore(time) => in_save_order(catalog, prune, ledger, |_, entry| {
+            Ok(if entry.saved_at < time { Verdict::Goes } else { Verdict::Stays })
+        }),
+        Rule::MaxBytes(limit) => {
+            let counted = match prune.cursor.total {
+                Some(total) => Some(total),
+                None => catalog.total(prune.space, limit)?,
+            };
+            let Some(total) = counted else { return Ok(Plan::default()) };
+            let fits = |ledger: &Ledger| signed(total) - ledger.freed <= signed(limit);
+            if fits(ledger) {
+                return Ok(Plan::default());
+            }
+            let mut kept: HashMap<i64, Option<Seq>> = HashMap::new();
+            let mut plan = in_save_order(catalog, prune, ledger, |ledger, entry| {
+                if fits(ledger) {
+                    return Ok(Verdict::Enough);
+                }
+                let newest = match kept.get(&entry.lineage) {
+                    Some(newest) => *newest,
+                    // It stays the newest: this rule does not remove it.
+                    None => *kept.entry(entry.lineage).or_insert(ledger.newest(catalog, entry.lineage)?),
+                };
+                Ok(if newest == Some(entry.seq) { Verdict::Stays } else { Verdict::Goes })
+            })?;
+            if let Some(next) = &mut plan.next {
+                next.total = Some(total);
+            }
+            Ok(plan)
+        }
+        Rule::KeepLast(keep) => by_lineage(catalog, prune, ledger, keep),
+    }
+}
+
+fn in_save_order(
+    catalog: &dyn Catalog,
+    prune: &Prune,
+    ledger: &mut Ledger,
+    mut goes: impl FnMut(&Ledger, Entry) -> Result<Verdict>,
+) -> Result<Plan> {
+    let look = prune.most.saturating_mul(LOOK);
+    let entries = catalog.saved_after(prune.space, prune.cursor.after, look)?;
+    let mut plan = Plan::default();
+    if entries.len() == look {
+        plan.next = entries.last().map(|last| Cursor { after: last.seq, total: None });
+    }
+    for entry in entries {
+        if ledger.gone.contains(&entry.seq) {
+            continue;
+        }
+        match goes(ledger, entry)? {
+            Verdict::Goes => ledger.remove(catalog, entry)?,
+            Verdict::Stays => continue,
+            Verdict::Enough => {
+                // By the estimate: the next batch looks again, from here.
+                plan.next = Some(Cursor { after: entry.seq - 1, total: None });
+                break;
+            }
+        }
+        plan.victims.push(entry.seq);
+        if plan.victims.len() == prune.most {
+            plan.next = Some(Cursor { after: entry.seq, total: None });
+            break;
+        }
+    }
+    Ok(plan)
+}
+
+fn by_lineage(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger, keep: u64) -> Result<Plan> {
+    let look = prune.most.saturating_mul(LOOK);
+    let lineages = catalog.lineages_after(prune.space, prune.cursor.after, look)?;
+    let mut plan = Plan::default();
+    if lineages.len() == look {
+        plan.next = lineages.last().map(|last| Cursor { after: *last, total: None });
+    }
+    for lineage in lineages {
+        for entry in ledger.beyond(catalog, lineage, keep, None, prune.most - plan.victims.len())? {
+            ledger.remove(catalog, entry)?;
+            plan.victims.push(entry.seq);
+        }
+        if plan.victims.len() == prune.most {
+            // It may have more.
+            plan.next = Some(Cursor { after: lineage - 1, total: None });
+            break;
+        }
+    }
+    Ok(plan)
+}
+
+/// What these rules would remove, one after the other. The bytes are an estimate where payloads must be stored whole.
+pub fn preview(catalog: &dyn Catalog, space: Option<Space>, rules: &[Rule]) -> Result<Pruned> {
+    let mut ledger = Ledger::default();
+    for rule in rules {
+        let mut next = Some(Cursor::default());
+        while let Some(cursor) = next {
+            next = plan(catalog, &Prune { space, rule: *rule, cursor, most: BATCH }, &mut ledger)?.next;
+        }
+    }
+    let mut lineages = 0;
+    for (lineage, gone) in &ledger.by_lineage {
+        lineages += u64::from(catalog.count(*lineage)? == *gone);
+    }
+    Ok(Pruned { checkpoints: ledger.gone.len() as u64, bytes: ledger.freed, lineages, next: None })
+}
