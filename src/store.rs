@@ -116,7 +116,7 @@ impl Store {
     pub fn ready(&self, reply: Reply<Option<String>>) {
         match &self.engine {
             Engine::Inline(backend) => {
-                reply.send(with(backend, |inline| Ok(inline.backend.notice().map(str::to_owned))))
+                reply.send(with(backend, |inline| Ok(inline.backend.notice().map(str::to_owned))));
             }
             Engine::Threads(writer) => writer.open(reply),
         }

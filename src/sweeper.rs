@@ -66,3 +66,80 @@ impl Sweeper {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::memory::Memory;
+    use crate::op::Op;
+    use crate::query::Query;
+    use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+
+    const TTL: i64 = 1000;
+
+    fn save(backend: &mut Memory, id: usize, saved_at: i64) {
+        let header = Header {
+            space: Space(1),
+            lineage: "run".to_owned(),
+            id: id.to_string(),
+            parent: None,
+            group: String::new(),
+            label: String::new(),
+            rank: Rank::default(),
+            saved_at,
+            meta: Vec::new(),
+        };
+        let part = Part { name: String::new(), tag: String::new(), bytes: vec![0; 100].into() };
+        let whole = Checkpoint { header, payload: Payload { parts: vec![part] } };
+        backend.apply(&[vec![Op::Put(Box::new(whole))]]).remove(0).unwrap();
+    }
+
+    fn left(backend: &mut Memory) -> u64 {
+        backend.answer(&Query::Stats { space: None, largest: 0 }).unwrap().into_stats().unwrap().checkpoints
+    }
+
+    #[test]
+    fn what_has_expired_goes_batch_by_batch() {
+        let (mut backend, begun) = (Memory::new(), Instant::now());
+        (0..2 * BATCH + 10).for_each(|id| save(&mut backend, id, 0));
+        (0..5).for_each(|id| save(&mut backend, 10_000 + id, 1));
+        let mut sweeper = Sweeper::new(Policy { ttl: Some(TTL), ..Policy::default() });
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            assert!(sweeper.step(&mut backend, TTL + 1, begun));
+            seen.push(left(&mut backend));
+            if sweeper.left.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(seen[..3], [BATCH as u64 + 15, 15, 5], "older than the ttl, not as old");
+        assert!(sweeper.left.is_empty(), "it ends where nothing has expired");
+    }
+
+    #[test]
+    fn a_sweep_waits_for_its_time() {
+        let (mut backend, begun) = (Memory::new(), Instant::now());
+        save(&mut backend, 1, 0);
+        let mut sweeper = Sweeper::new(Policy { ttl: Some(TTL), ..Policy::default() });
+        sweeper.due = Some(begun + PAUSE);
+        assert!(!sweeper.step(&mut backend, TTL + 1, begun));
+        assert_eq!(left(&mut backend), 1);
+        assert!(sweeper.step(&mut backend, TTL + 1, begun + PAUSE));
+        assert_eq!(left(&mut backend), 0);
+    }
+
+    #[test]
+    fn bytes_beyond_the_limit_go_until_it_holds() {
+        let (mut backend, begun) = (Memory::new(), Instant::now());
+        (0..BATCH + 100).for_each(|id| save(&mut backend, id, 0));
+        let mut sweeper = Sweeper::new(Policy { max_bytes: Some(1030), ..Policy::default() });
+        while sweeper.step(&mut backend, 0, begun) && !sweeper.left.is_empty() {}
+        assert_eq!(left(&mut backend), 9, "104 bytes each");
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_asked() {
+        let mut sweeper = Sweeper::new(Policy { keep_last: Some(1), ..Policy::default() });
+        assert!(!sweeper.step(&mut Memory::new(), 0, Instant::now()));
+    }
+}

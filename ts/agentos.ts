@@ -2,7 +2,10 @@ import { randomUUID } from "node:crypto";
 import type {
   Checkpoint,
   CheckpointMetadata,
+  CheckpointStats,
   CheckpointStore as Contract,
+  PruneOptions,
+  PruneResult,
   RunsPage,
   StatePartitions,
   StoreOptions,
@@ -11,8 +14,12 @@ import type {
 import { ForkpointError, quote, rangeError, show, typeError } from "./errors.js";
 import { type Found, type FoundRun, type NativeStore, type SaveFields, call, direct } from "./native.js";
 import { readRecord, whole } from "./options.js";
+import { prune, stats, vacuum } from "./retention.js";
 import { deserialize } from "./serializer.js";
 import { type Engine, Store, engineOf, openInBackground } from "./store.js";
+
+/** Whose checkpoints these are, among those of all contracts. */
+const space = direct((binding) => binding.AGENTOS_SPACE);
 
 const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
 
@@ -87,6 +94,24 @@ export class CheckpointStore implements Contract {
 
   runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage> {
     return this.#during(({ native }) => runs(native, options));
+  }
+
+  prune(options?: PruneOptions): Promise<PruneResult> {
+    return this.#during((engine) => prune(engine, space, options, () => this.#closing !== undefined));
+  }
+
+  stats(): Promise<CheckpointStats> {
+    return this.#during(async (engine) => {
+      const { largest, lineages: runs, ...rest } = await stats(engine, space);
+      const named = largest.map(({ lineage: runId, checkpoints, logicalBytes, storedBytes }) => {
+        return { runId, checkpoints, logicalBytes, storedBytes };
+      });
+      return { ...rest, runs, largest: named };
+    });
+  }
+
+  vacuum(): Promise<void> {
+    return this.#during(vacuum);
   }
 
   close(): Promise<void> {
@@ -190,7 +215,7 @@ export const resumePlan: typeof resumePlanContract = (checkpoint) => {
 };
 
 /** A checkpoint in bytes, made before `save` returns its promise. The argument is neither changed nor kept. */
-function snapshot(checkpoint: Checkpoint, { format }: Engine): { fields: SaveFields; state: Uint8Array; rest: Uint8Array } {
+function snapshot(checkpoint: Checkpoint, { format }: Engine): { fields: Omit<SaveFields, "savedAt">; state: Uint8Array; rest: Uint8Array } {
   if (typeof checkpoint !== "object" || checkpoint === null) {
     throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
   }
@@ -203,7 +228,7 @@ function snapshot(checkpoint: Checkpoint, { format }: Engine): { fields: SaveFie
   }
   if (typeof timestamp !== "number") throw typeError(`checkpoint.timestamp must be a number, and is ${show(timestamp)}`);
   if (!Number.isFinite(timestamp)) throw rangeError(`checkpoint.timestamp must be finite, and is ${timestamp}`);
-  const fields: SaveFields = {
+  const fields: Omit<SaveFields, "savedAt"> = {
     id: own(rest["id"], "checkpoint.id"),
     runId: own(rest["runId"], "checkpoint.runId"),
     graphId: own(rest["graphId"], "checkpoint.graphId"),
@@ -240,7 +265,14 @@ function parts({ metadata, parts }: Found): { state: Found["parts"][number]; res
   return { state, rest };
 }
 
-function put({ native }: Engine, fields: SaveFields, tag: string, state: Uint8Array, rest: Uint8Array): Promise<null> {
+function put(
+  { native }: Engine,
+  given: Omit<SaveFields, "savedAt">,
+  tag: string,
+  state: Uint8Array,
+  rest: Uint8Array,
+): Promise<null> {
+  const fields = { ...given, savedAt: Date.now() };
   return call<null>(native, (ticket) => native.agentosSave(ticket, fields, tag, state, rest));
 }
 

@@ -28,7 +28,7 @@ pub struct NativeOptions {
     pub durability: String,
     pub busy_timeout: f64,
     pub max_payload_bytes: f64,
-    /// This and the next two: null is no limit.
+    /// This and the next two: undefined is no limit.
     pub keep_last_n: Option<i64>,
     pub ttl: Option<i64>,
     pub max_bytes: Option<i64>,

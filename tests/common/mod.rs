@@ -101,6 +101,11 @@ impl Draft {
         self
     }
 
+    pub(crate) fn saved_at(mut self, saved_at: i64) -> Self {
+        self.0.header.saved_at = saved_at;
+        self
+    }
+
     pub(crate) fn meta(mut self, meta: &[u8]) -> Self {
         self.0.header.meta = meta.to_vec();
         self
