@@ -331,3 +331,86 @@ pub fn preview(catalog: &dyn Catalog, space: Option<Space>, rules: &[Rule]) -> R
     }
     Ok(Pruned { checkpoints: ledger.gone.len() as u64, bytes: ledger.freed, lineages, next: None })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Payloads of one lineage by save number from 1 on, as base and bytes; all were saved at 0.
+    struct Shelf(Vec<(Option<Seq>, u64)>);
+
+    impl Shelf {
+        fn entries(&self) -> impl DoubleEndedIterator<Item = Entry> {
+            (1..).zip(&self.0).map(|(seq, _)| Entry { seq, lineage: 1, saved_at: 0 }).collect::<Vec<_>>().into_iter()
+        }
+    }
+
+    impl Catalog for Shelf {
+        fn saved_after(&self, _: Option<Space>, after: Seq, most: usize) -> Result<Vec<Entry>> {
+            Ok(self.entries().filter(|entry| entry.seq > after).take(most).collect())
+        }
+        fn lineages_after(&self, _: Option<Space>, after: i64, _: usize) -> Result<Vec<i64>> {
+            Ok(if after < 1 { vec![1] } else { Vec::new() })
+        }
+        fn count(&self, _: i64) -> Result<usize> {
+            Ok(self.0.len())
+        }
+        fn oldest(&self, _: i64, most: usize) -> Result<Vec<Entry>> {
+            Ok(self.entries().take(most).collect())
+        }
+        fn newest(&self, _: i64, most: usize) -> Result<Vec<Entry>> {
+            Ok(self.entries().rev().take(most).collect())
+        }
+        fn stored(&self, seq: Seq) -> Result<Option<Stored>> {
+            let row = usize::try_from(seq - 1).ok().and_then(|at| self.0.get(at));
+            Ok(row.map(|(base, bytes)| Stored { base: *base, bytes: *bytes }))
+        }
+        fn dependants(&self, seq: Seq) -> Result<Vec<(Seq, u64)>> {
+            Ok((1..).zip(&self.0).filter(|(_, row)| row.0 == Some(seq)).map(|(at, row)| (at, row.1)).collect())
+        }
+        fn total(&self, _: Option<Space>, _: u64) -> Result<Option<u64>> {
+            Ok(Some(self.0.iter().map(|row| row.1).sum()))
+        }
+    }
+
+    fn chain() -> Shelf {
+        // 1 <- 2 <- 3, a new keyframe 4 <- 5, and 6 that was made from 2.
+        Shelf(vec![(None, 100), (Some(1), 10), (Some(2), 10), (None, 100), (Some(4), 10), (Some(2), 10)])
+    }
+
+    fn bytes(rule: Rule) -> (u64, i64) {
+        let pruned = preview(&chain(), None, &[rule]).unwrap();
+        (pruned.checkpoints, pruned.bytes)
+    }
+
+    #[test]
+    fn what_must_be_stored_whole_takes_what_its_chain_took() {
+        assert_eq!(bytes(Rule::KeepLast(5)), (1, 0), "2 takes 110 where 1 and 2 took 110");
+        assert_eq!(bytes(Rule::KeepLast(4)), (2, -110), "3 and 6 take 120 each");
+        assert_eq!(bytes(Rule::KeepLast(3)), (3, 10), "6 alone");
+        assert_eq!(bytes(Rule::KeepLast(1)), (5, 120));
+        assert_eq!(bytes(Rule::KeepLast(0)), (6, 240));
+    }
+
+    #[test]
+    fn bytes_are_freed_until_they_are_enough() {
+        assert_eq!(bytes(Rule::MaxBytes(240)), (0, 0));
+        assert_eq!(bytes(Rule::MaxBytes(239)), (3, 10), "the first two free nothing");
+        assert_eq!(bytes(Rule::MaxBytes(0)), (5, 120), "the newest stays");
+    }
+
+    #[test]
+    fn a_batch_goes_on_where_the_last_one_ended() {
+        let prune = |rule, cursor| Prune { space: None, rule, cursor, most: 2 };
+        let mut ledger = Ledger::default();
+        let first = plan(&chain(), &prune(Rule::SavedBefore(1), Cursor::default()), &mut ledger).unwrap();
+        assert_eq!(first, Plan { victims: vec![1, 2], next: Some(Cursor { after: 2, total: None }) });
+        let done = first.done(7, 0);
+        assert_eq!((done.checkpoints, done.bytes), (2, 7));
+        let second = plan(&chain(), &prune(Rule::SavedBefore(1), done.next.unwrap()), &mut ledger).unwrap();
+        assert_eq!(second.victims, [3, 4]);
+        let bytes = plan(&chain(), &prune(Rule::MaxBytes(0), Cursor::default()), &mut Ledger::default()).unwrap();
+        assert_eq!(bytes.next, Some(Cursor { after: 2, total: Some(240) }));
+        assert_eq!(bytes.done(-110, 0).next.unwrap().total, Some(350), "what is left, as it was measured");
+    }
+}

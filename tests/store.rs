@@ -181,7 +181,9 @@ fn pruning_comes_after_what_was_handed_in_before_it() {
         let saves: Vec<_> = (0..50).map(|n| pending(|reply| store.apply(put(&n.to_string()), reply))).collect();
         let pruned = call(|reply| store.prune(prune(Rule::KeepLast(1)), reply)).unwrap();
         assert_eq!(pruned, Pruned { checkpoints: 49, bytes: pruned.bytes, lineages: 0, next: None });
-        saves.into_iter().for_each(|save| save.recv().unwrap().unwrap());
+        for save in saves {
+            save.recv().unwrap().unwrap();
+        }
         call(|reply| store.vacuum(reply)).unwrap();
         assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["49"]);
         close(&store).unwrap();

@@ -10,8 +10,8 @@ const BATCH = 500;
 const LARGEST = 10;
 
 /**
- * Removes what the options name, batch by batch; `space` is the contract whose checkpoints they are. Who closes does not
- * wait for more than a batch.
+ * Removes what the options name, batch by batch; `space` is the contract whose checkpoints they are. Closing waits for one
+ * batch at most.
  */
 export async function prune(
   { native, retention }: Engine,
