@@ -9,7 +9,7 @@ pub(super) fn write(out: &mut Vec<u8>, mut value: u64) {
     out.push(value.to_le_bytes()[0]);
 }
 
-/// How many bytes [`write`] appends.
+/// How many bytes [`write()`] appends.
 pub(super) fn length(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }
