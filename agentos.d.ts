@@ -5,7 +5,7 @@
  * that this package needs no AgentOS to be typed against, and the store is assignable to AgentOS' own interface.
  */
 
-import type { Store, StoreOptions } from "./index.js";
+import type { LineageStats, PruneOptions, PruneResult, Store, StoreOptions, StoreStats } from "./index.js";
 
 /** What a node does to the world; decides what a resume does with its recorded result. See {@link resumePlan}. */
 export type EffectClass = "pure" | "read" | "write" | "external" | "human";
@@ -100,6 +100,13 @@ export interface RunInfo {
   latest: CheckpointMetadata;
 }
 
+/** What the checkpoints of AgentOS hold and take. */
+export interface CheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
+  runs: number;
+  /** The runs that take most, the largest first; at most 10. */
+  largest: Array<{ runId: string } & Omit<LineageStats, "lineage">>;
+}
+
 /** A page of runs. */
 export interface RunsPage {
   /** The last to begin first. */
@@ -181,6 +188,18 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
    * A page has `limit` runs (100 unless said otherwise); `cursor` is the one of the page before.
    */
   runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage>;
+
+  /**
+   * Removes checkpoints of AgentOS in transactions of at most 500, so that saves go on in between. Without options it applies
+   * what the store was opened with. Closing the store stops it, with `CLOSED`.
+   */
+  prune(options?: PruneOptions): Promise<PruneResult>;
+
+  /** What the checkpoints of AgentOS hold and take. Reads a little of every checkpoint. */
+  stats(): Promise<CheckpointStats>;
+
+  /** `Store.vacuum()`: gives back what removed checkpoints took, of all contracts, while saves wait. */
+  vacuum(): Promise<void>;
 
   /** Waits for what was called before, then closes. May be called again. A store given to the constructor stays open. */
   close(): Promise<void>;

@@ -22,6 +22,86 @@ export interface StoreOptions {
   busyTimeout?: number;
   /** A checkpoint of more serialised bytes is refused. 64 MiB unless said; 900 MiB at most. */
   maxPayloadBytes?: number;
+  /**
+   * A run keeps so many checkpoints, the newest: each save removes the others in its own transaction, but never the one just
+   * saved. Unless said, and with null, 0 or Infinity: all of them.
+   */
+  keepLastN?: number | null;
+  /**
+   * A checkpoint is kept so long after it was saved, in ms, the newest of a run too. What is older is removed in the
+   * background after later saves, so it may be seen for a while; `prune()` removes it now. No limit unless said, and with
+   * null, 0 or Infinity.
+   */
+  ttl?: number | null;
+  /**
+   * The checkpoints together take so many bytes as they are stored. Beyond that those saved first are removed in the
+   * background after later saves, but never the newest of a run. No limit unless said, and with null, 0 or Infinity.
+   */
+  maxBytes?: number | null;
+}
+
+/** What to remove: each rule holds by itself. What is left out is as the store was opened; null is no limit. */
+export interface PruneOptions {
+  /**
+   * Removes what was saved before then (a Date, or ms since the epoch), the newest checkpoint of a run too. It goes by when
+   * the store was given a checkpoint, not by its `timestamp`. Left out: by the store's `ttl`.
+   */
+  olderThan?: Date | number | null;
+  /** Keeps the newest so many of each run. 0 and Infinity are no limit. */
+  keepLastN?: number | null;
+  /**
+   * Removes those saved first until the others take no more than so many stored bytes, but never the newest of a run. 0 and
+   * Infinity are no limit.
+   */
+  maxBytes?: number | null;
+  /** Removes nothing, and resolves to what would be removed. */
+  dryRun?: boolean;
+  /** Stops between two batches; the promise then rejects with the signal's reason, and what was removed stays removed. */
+  signal?: AbortSignal;
+  /** Called after each batch with what was removed so far. If it throws, pruning stops with that error. */
+  onProgress?: (progress: PruneProgress) => void;
+}
+
+/** What was removed so far. */
+export interface PruneProgress {
+  /** Checkpoints. */
+  removed: number;
+  /**
+   * By how many bytes `storedBytes` has shrunk. What was stored as the difference to a removed checkpoint is stored whole,
+   * so this can be less than the removed ones took, even below 0; a `dryRun` estimates that.
+   */
+  bytes: number;
+  /** Runs of which nothing is left. */
+  lineages: number;
+}
+
+/** What was removed or, with `dryRun`, would be. */
+export type PruneResult = PruneProgress;
+
+/** What a store holds and takes. */
+export interface StoreStats {
+  checkpoints: number;
+  /** Runs, threads, sessions: whatever has checkpoints of its own. */
+  lineages: number;
+  /** The size of the checkpoints as they were serialised. */
+  logicalBytes: number;
+  /** What they take in the store: compressed, and as differences to each other. */
+  storedBytes: number;
+  /** `logicalBytes / storedBytes`; 1 for an empty store. */
+  ratio: number;
+  /** The size of the whole database, indexes and empty pages included, where there is one. */
+  fileBytes?: number;
+  /** The lineages that take most, the largest first; at most 10. */
+  largest: LineageStats[];
+}
+
+/** What a lineage holds and takes. */
+export interface LineageStats {
+  /** Its name: for AgentOS, the run id. */
+  lineage: string;
+  checkpoints: number;
+  logicalBytes: number;
+  storedBytes: number;
 }
 
 /** Turns values into bytes and back, synchronously. */
@@ -37,6 +117,18 @@ export interface Serializer {
 /** An open store, to be shared by several contract objects. Get one from {@link openStore}. */
 export class Store implements AsyncDisposable {
   private constructor();
+  /**
+   * Removes checkpoints, of all contracts, in transactions of at most 500, so that saves go on in between. Without options
+   * it applies what the store was opened with. Closing the store stops it, with `CLOSED`.
+   */
+  prune(options?: PruneOptions): Promise<PruneResult>;
+  /** What the store holds and takes. Reads a little of every checkpoint. */
+  stats(): Promise<StoreStats>;
+  /**
+   * Gives back to the file system what removed checkpoints took: writes the whole database anew, for which its size must be
+   * free on the disk, while saves wait.
+   */
+  vacuum(): Promise<void>;
   /** Waits for what was called before, then closes. May be called again. */
   close(): Promise<void>;
   /** `close()`, for `await using`. */

@@ -18,7 +18,7 @@ async function refusal(target: unknown, options?: unknown): Promise<Error & { co
 }
 
 describe("options", () => {
-  const known = "Known options: durability, serializer, busyTimeout, maxPayloadBytes";
+  const known = "Known options: durability, serializer, busyTimeout, maxPayloadBytes, keepLastN, ttl, maxBytes";
 
   test.each([
     ["durabilty", 'Unknown option "durabilty". Did you mean "durability"?'],

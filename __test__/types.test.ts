@@ -8,10 +8,12 @@ import type {
   ICheckpointStore,
   ResumePlan,
   RunInfo,
+  PruneResult,
   RunsPage,
   Serializer,
   StatePartitions,
   StoreOptions,
+  StoreStats,
 } from "forkpoint";
 import * as agentos from "forkpoint/agentos";
 import type { Checkpoint as AgentosCheckpoint } from "forkpoint/agentos";
@@ -107,6 +109,13 @@ async function uses(store: main.CheckpointStore, whole: Checkpoint, shared: main
   expectTypeOf(await store.listByRun("run", { limit: 1 })).toEqualTypeOf<CheckpointMetadata[]>();
   expectTypeOf(await store.fork("id", { scratch: { a: 1 } })).toEqualTypeOf<string>();
   expectTypeOf(await store.runs({ graphIdPrefix: "g", limit: 1, cursor: null })).toEqualTypeOf<RunsPage>();
+  expectTypeOf(await store.prune({ olderThan: new Date(), keepLastN: null, dryRun: true })).toEqualTypeOf<PruneResult>();
+  expectTypeOf(await shared.prune({ signal: AbortSignal.abort(), onProgress: () => {} })).toEqualTypeOf<PruneResult>();
+  expectTypeOf((await store.stats()).largest[0]!.runId).toEqualTypeOf<string>();
+  expectTypeOf(await shared.stats()).toEqualTypeOf<StoreStats>();
+  expectTypeOf(await shared.vacuum()).toEqualTypeOf<void>();
+  // @ts-expect-error -- ttl is of the store, olderThan of a prune
+  await store.prune({ ttl: 1 });
   void [new main.CheckpointStore(shared), new main.CheckpointStore(new URL("file:///a.db"), { durability: "off" })];
 
   // @ts-expect-error -- ids are strings

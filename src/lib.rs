@@ -4,8 +4,9 @@
 //!
 //! One direction; each floor uses only floors below it. `node` (behind the feature of that name) is the only one that knows
 //! Node.js; `contract` puts a framework's semantics into ops and queries; `store` is the engine's front door; `writer` and
-//! `reader` are its two threads, both a `lane`; a `backend` applies batches and answers queries; `codec` turns payloads into
-//! bytes; `op`, `query`, `record` and `error` are the words that all of them speak.
+//! `reader` are its two threads, both a `lane`; `sweeper` has removed in the background what limits ask for; a `backend`
+//! applies batches, prunes and answers queries; `retention` plans what a backend prunes; `codec` turns payloads into bytes;
+//! `op`, `query`, `record` and `error` are the words that all of them speak.
 
 pub mod backend;
 pub mod codec;
@@ -20,7 +21,9 @@ pub mod op;
 pub mod query;
 mod reader;
 pub mod record;
+pub mod retention;
 pub mod store;
+mod sweeper;
 pub mod target;
 mod writer;
 

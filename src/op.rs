@@ -14,6 +14,17 @@ pub enum Op {
         /// The id.
         id: String,
     },
+    /// Removes what a lineage has beyond its newest checkpoints, by rank, then by save order.
+    KeepLast {
+        /// Whose lineage it is.
+        space: Space,
+        /// The lineage; there need not be one.
+        lineage: String,
+        /// So many stay.
+        keep: u64,
+        /// The id of one that stays whatever its rank, and counts among those that do.
+        pinned: String,
+    },
 }
 
 impl Op {
@@ -21,7 +32,7 @@ impl Op {
     pub fn weight(&self) -> usize {
         match self {
             Op::Put(checkpoint) => 512 + checkpoint.payload.len(),
-            Op::Remove { .. } => 128,
+            Op::Remove { .. } | Op::KeepLast { .. } => 128,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Questions as values, and their answers.
 
 use crate::error::{Code, Error, Result};
-use crate::record::{Checkpoint, Header, Lineage, Space};
+use crate::record::{Checkpoint, Header, Lineage, Space, Stats};
+use crate::retention::{Pruned, Rule};
 
 /// A question to a backend. Newest means: of the greatest rank, and among equal ranks the last saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,20 @@ pub enum Query {
         /// At most so many.
         limit: usize,
     },
+    /// What the store holds and takes. Answers [`Answer::Stats`].
+    Stats {
+        /// Only checkpoints of this space.
+        space: Option<Space>,
+        /// So many of the largest lineages are named.
+        largest: usize,
+    },
+    /// What the rules would remove, one after the other, if they were applied now. Answers [`Answer::Pruned`].
+    Prunable {
+        /// Only checkpoints of this space.
+        space: Option<Space>,
+        /// The rules.
+        rules: Vec<Rule>,
+    },
 }
 
 /// Which checkpoints a listing is about.
@@ -69,6 +84,10 @@ pub enum Answer {
     Headers(Vec<Header>),
     /// Lineages.
     Lineages(Vec<Lineage>),
+    /// What there is.
+    Stats(Stats),
+    /// What would be removed.
+    Pruned(Pruned),
 }
 
 impl Answer {
@@ -96,11 +115,29 @@ impl Answer {
         }
     }
 
+    /// What there is, if that was the question.
+    pub fn into_stats(self) -> Result<Stats> {
+        match self {
+            Answer::Stats(stats) => Ok(stats),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// What would be removed, if that was the question.
+    pub fn into_pruned(self) -> Result<Pruned> {
+        match self {
+            Answer::Pruned(pruned) => Ok(pruned),
+            other => Err(other.unexpected()),
+        }
+    }
+
     fn unexpected(&self) -> Error {
         let kind = match self {
             Answer::Checkpoint(_) => "a checkpoint",
             Answer::Headers(_) => "headers",
             Answer::Lineages(_) => "lineages",
+            Answer::Stats(_) => "statistics",
+            Answer::Pruned(_) => "what would be removed",
         };
         Error::new(Code::Unavailable, format!("the backend answered another question, with {kind}: please report this"))
     }

@@ -1,5 +1,7 @@
 //! What is stored: a checkpoint belongs to a lineage, has searchable fields, and carries a payload of named parts.
 
+use std::cmp::Reverse;
+
 use bytes::Bytes;
 
 /// A position in the store's one save order: greater was saved later, whatever any clock says (D6).
@@ -40,6 +42,8 @@ pub struct Header {
     pub label: String,
     /// Its place among the checkpoints of its lineage and group.
     pub rank: Rank,
+    /// When the store was given it, in ms since the epoch. Retention goes by it, order never does (D6).
+    pub saved_at: i64,
     /// What a listing shows beside the ids, in a form that only the contract reads. Small: listings carry it.
     pub meta: Vec<u8>,
 }
@@ -97,6 +101,57 @@ pub struct Lineage {
     pub checkpoints: u64,
     /// Its newest checkpoint; the lineage's name is in it.
     pub newest: Header,
+}
+
+/// What a store, or one space of it, holds and takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// How many checkpoints there are.
+    pub checkpoints: u64,
+    /// How many lineages they belong to.
+    pub lineages: u64,
+    /// What their payloads are, framed, in bytes.
+    pub logical_bytes: u64,
+    /// What their payloads take, compressed and as differences, in bytes.
+    pub stored_bytes: u64,
+    /// What the database takes in all, in bytes, where there is one.
+    pub file_bytes: Option<u64>,
+    /// The lineages that take most, the largest first; equal ones by name.
+    pub largest: Vec<LineageStats>,
+}
+
+/// What a lineage holds and takes: see [`Stats`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineageStats {
+    /// Whose lineage it is.
+    pub space: Space,
+    /// Its name.
+    pub lineage: String,
+    /// How many checkpoints it has.
+    pub checkpoints: u64,
+    /// What their payloads are.
+    pub logical_bytes: u64,
+    /// What their payloads take.
+    pub stored_bytes: u64,
+}
+
+impl Stats {
+    /// Counts a lineage in; of the largest, at most so many are kept.
+    pub fn count(&mut self, lineage: LineageStats, largest: usize) {
+        self.checkpoints += lineage.checkpoints;
+        self.lineages += 1;
+        self.logical_bytes += lineage.logical_bytes;
+        self.stored_bytes += lineage.stored_bytes;
+        let before = |other: &LineageStats| {
+            (Reverse(other.stored_bytes), other.space, &other.lineage)
+                < (Reverse(lineage.stored_bytes), lineage.space, &lineage.lineage)
+        };
+        let at = self.largest.partition_point(before);
+        if at < largest {
+            self.largest.insert(at, lineage);
+            self.largest.truncate(largest);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use crate::lane::Reply;
 use crate::op::{Op, Unit};
 use crate::query::{Answer, Query};
 use crate::reader::Reader;
+use crate::record::Header;
+use crate::retention::{Policy, Prune, Pruned};
+use crate::sweeper::Sweeper;
 use crate::target::Target;
 use crate::writer::Writer;
 
@@ -24,6 +27,8 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// A checkpoint with a payload of more bytes is refused.
     pub max_payload_bytes: usize,
+    /// What the store removes by itself.
+    pub retention: Policy,
 }
 
 impl Default for Options {
@@ -32,6 +37,7 @@ impl Default for Options {
             durability: Durability::Full,
             busy_timeout: Duration::from_secs(30),
             max_payload_bytes: Self::MAX_PAYLOAD_BYTES,
+            retention: Policy::default(),
         }
     }
 }
@@ -55,15 +61,23 @@ pub struct Store {
 
 enum Engine {
     /// Answers on the calling thread. `None` once closed.
-    Inline(Mutex<Option<Box<dyn Backend>>>),
+    Inline(Mutex<Option<Inline>>),
     Threads(Writer),
+}
+
+struct Inline {
+    backend: Box<dyn Backend>,
+    sweeper: Sweeper,
 }
 
 impl Store {
     /// Opens a target. A file is opened in the background: what is wrong with it is told to whoever asks first.
     pub fn open(target: &Target, options: Options) -> Result<Self> {
         let engine = match target {
-            Target::Memory => Engine::Inline(Mutex::new(Some(Box::new(Memory::new())))),
+            Target::Memory => {
+                let sweeper = Sweeper::new(options.retention);
+                Engine::Inline(Mutex::new(Some(Inline { backend: Box::new(Memory::new()), sweeper })))
+            }
             Target::Sqlite(path) => {
                 let sqlite = sqlite::Options {
                     durability: options.durability,
@@ -71,7 +85,7 @@ impl Store {
                     ..sqlite::Options::new(path)
                 };
                 let heads = SharedHeads::new(sqlite.head_bytes);
-                Self::threads(move || Ok(Box::new(Sqlite::open_with(&sqlite, heads.clone())?)))?
+                Self::threads(move || Ok(Box::new(Sqlite::open_with(&sqlite, heads.clone())?)), options.retention)?
             }
         };
         Ok(Self { engine, options })
@@ -82,12 +96,15 @@ impl Store {
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         options: Options,
     ) -> Result<Self> {
-        Ok(Self { engine: Self::threads(open)?, options })
+        Ok(Self { engine: Self::threads(open, options.retention)?, options })
     }
 
-    fn threads(open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static) -> Result<Engine> {
+    fn threads(
+        open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
+        retention: Policy,
+    ) -> Result<Engine> {
         let reader = Reader::start(Box::new(open.clone()))?;
-        Ok(Engine::Threads(Writer::start(Box::new(open), Arc::new(reader))?))
+        Ok(Engine::Threads(Writer::start(Box::new(open), Arc::new(reader), retention)?))
     }
 
     /// Whether replies come before the call returns.
@@ -98,27 +115,55 @@ impl Store {
     /// Replies when the target is open, with what the user should hear about it.
     pub fn ready(&self, reply: Reply<Option<String>>) {
         match &self.engine {
-            Engine::Inline(backend) => reply.send(with(backend, |backend| Ok(backend.notice().map(str::to_owned)))),
+            Engine::Inline(backend) => {
+                reply.send(with(backend, |inline| Ok(inline.backend.notice().map(str::to_owned))));
+            }
             Engine::Threads(writer) => writer.open(reply),
         }
     }
 
-    /// Hands in a unit. A payload that is too large is refused before anything is queued.
+    /// Hands in a unit, and with each put in it what the store's [`Policy::keep_last`] asks for. A payload that is too large
+    /// is refused before anything is queued.
     pub fn apply(&self, unit: Unit, reply: Reply<()>) {
         if let Err(error) = unit.iter().try_for_each(|op| self.check(op)) {
             return reply.send(Err(error));
         }
+        let unit = self.capped(unit);
         match &self.engine {
-            Engine::Inline(backend) => reply
-                .send(with(backend, |backend| backend.apply(&[unit]).pop().unwrap_or_else(|| Err(Error::poisoned())))),
+            Engine::Inline(backend) => reply.send(with(backend, |Inline { backend, sweeper }| {
+                let outcome = backend.apply(&[unit]).pop().unwrap_or_else(|| Err(Error::poisoned()));
+                sweeper.after_commit(&mut **backend);
+                outcome
+            })),
             Engine::Threads(writer) => writer.apply(unit, reply),
+        }
+    }
+
+    /// Removes one batch of what a rule names. Comes after every unit that was handed in before it.
+    pub fn prune(&self, prune: Prune, reply: Reply<Pruned>) {
+        self.alone(move |backend| backend.prune(&prune), reply);
+    }
+
+    /// Gives back what removed checkpoints took. Saves wait for it.
+    pub fn vacuum(&self, reply: Reply<()>) {
+        self.alone(|backend| backend.vacuum(), reply);
+    }
+
+    fn alone<T: 'static>(
+        &self,
+        work: impl FnOnce(&mut Box<dyn Backend>) -> Result<T> + Send + 'static,
+        reply: Reply<T>,
+    ) {
+        match &self.engine {
+            Engine::Inline(backend) => reply.send(with(backend, |inline| work(&mut inline.backend))),
+            Engine::Threads(writer) => writer.work(Box::new(move |backend| reply.send(backend.and_then(work)))),
         }
     }
 
     /// Asks a question.
     pub fn ask(&self, query: Query, reply: Reply<Answer>) {
         match &self.engine {
-            Engine::Inline(backend) => reply.send(with(backend, |backend| backend.answer(&query))),
+            Engine::Inline(backend) => reply.send(with(backend, |inline| inline.backend.answer(&query))),
             Engine::Threads(writer) => writer.ask(query, reply),
         }
     }
@@ -151,6 +196,24 @@ impl Store {
         }
     }
 
+    /// Save and prune are one transaction.
+    fn capped(&self, unit: Unit) -> Unit {
+        let Some(keep) = self.options.retention.keep_last else { return unit };
+        let mut capped = Vec::with_capacity(2 * unit.len());
+        for op in unit {
+            let prune = match &op {
+                Op::Put(checkpoint) => {
+                    let Header { space, lineage, id, .. } = &checkpoint.header;
+                    Some(Op::KeepLast { space: *space, lineage: lineage.clone(), keep, pinned: id.clone() })
+                }
+                _ => None,
+            };
+            capped.push(op);
+            capped.extend(prune);
+        }
+        capped
+    }
+
     fn check(&self, op: &Op) -> Result<()> {
         match op {
             Op::Put(checkpoint) if checkpoint.payload.len() > self.options.max_payload_bytes => {
@@ -167,10 +230,7 @@ impl Store {
     }
 }
 
-fn with<T>(
-    backend: &Mutex<Option<Box<dyn Backend>>>,
-    work: impl FnOnce(&mut Box<dyn Backend>) -> Result<T>,
-) -> Result<T> {
+fn with<T>(backend: &Mutex<Option<Inline>>, work: impl FnOnce(&mut Inline) -> Result<T>) -> Result<T> {
     match backend.lock() {
         Ok(mut backend) => work(backend.as_mut().ok_or_else(Error::closed)?),
         Err(_) => Err(Error::poisoned()),

@@ -8,12 +8,17 @@ use crate::lane::{Lane, Reply};
 use crate::op::{Op, Unit};
 use crate::query::Query;
 use crate::reader::{Question, Reader};
+use crate::retention::Policy;
+use crate::sweeper::Sweeper;
 
 /// A queue heavier than this makes callers wait: bytes of payload that are not on disk yet.
 const QUEUE_BYTES: usize = 256 << 20;
 
 /// Opens the backend, on the thread that will use it. Called again if it failed: what was wrong may have passed.
 pub(crate) type Open = Box<dyn FnMut() -> Result<Box<dyn Backend>> + Send>;
+
+/// Work with the backend, or with the reason why there is none.
+pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
 
 /// A backend that is opened when it is first needed.
 pub(crate) struct Lazy {
@@ -42,6 +47,8 @@ enum Task {
     /// Opens the backend and says what the user should hear about it.
     Open(Reply<Option<String>>),
     Apply(Unit, Reply<()>),
+    /// Work that needs the backend to itself.
+    Work(Work),
     /// A question that must see everything queued before it.
     Ask(Question),
     /// The last task: ends the reader, closes the backend.
@@ -82,10 +89,12 @@ fn lock(closing: &Mutex<Closing>) -> MutexGuard<'_, Closing> {
 }
 
 impl Writer {
-    pub(crate) fn start(open: Open, reader: Arc<Reader>) -> Result<Self> {
+    pub(crate) fn start(open: Open, reader: Arc<Reader>, policy: Policy) -> Result<Self> {
         let mut backend = Lazy::new(open);
+        let mut sweeper = Sweeper::new(policy);
         let asked = Arc::clone(&reader);
-        let lane = Lane::start("forkpoint-writer", QUEUE_BYTES, move |batch| work(&mut backend, &asked, batch))?;
+        let work = move |batch| work(&mut backend, &mut sweeper, &asked, batch);
+        let lane = Lane::start("forkpoint-writer", QUEUE_BYTES, work)?;
         Ok(Self { lane, reader, closing: Arc::default() })
     }
 
@@ -101,6 +110,13 @@ impl Writer {
         let weight = unit.iter().map(Op::weight).sum();
         if let Err((Task::Apply(_, reply), error)) = self.lane.push(Task::Apply(unit, reply), weight) {
             reply.send(Err(error));
+        }
+    }
+
+    /// Queues work: it comes after every unit queued before it.
+    pub(crate) fn work(&self, work: Work) {
+        if let Err((Task::Work(work), error)) = self.lane.push(Task::Work(work), 0) {
+            work(Err(error));
         }
     }
 
@@ -144,7 +160,7 @@ impl Writer {
     }
 }
 
-fn work(backend: &mut Lazy, reader: &Reader, batch: Vec<Task>) {
+fn work(backend: &mut Lazy, sweeper: &mut Sweeper, reader: &Reader, batch: Vec<Task>) {
     let (mut units, mut replies) = (Vec::new(), Vec::new());
     let mut after = Vec::new();
     for task in batch {
@@ -165,12 +181,17 @@ fn work(backend: &mut Lazy, reader: &Reader, batch: Vec<Task>) {
         for (reply, outcome) in replies.into_iter().zip(outcomes) {
             reply.send(outcome);
         }
+        // Everybody has been answered.
+        if let Ok(backend) = backend.get() {
+            sweeper.after_commit(&mut **backend);
+        }
     }
     for task in after {
         match task {
             Task::Open(reply) => reply.send(backend.get().map(|backend| backend.notice().map(str::to_owned))),
             // They see a little more than what came before them, which nobody can tell from having asked a little later.
             Task::Ask(question) => reader.ask(question),
+            Task::Work(work) => work(backend.get()),
             Task::Close(closing) => {
                 reader.join();
                 backend.close();

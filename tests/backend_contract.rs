@@ -13,7 +13,8 @@ use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::{Durability, Journal};
 use forkpoint::op::Op;
 use forkpoint::query::Query;
-use forkpoint::record::{Checkpoint, Space};
+use forkpoint::record::{Checkpoint, Space, Stats};
+use forkpoint::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
 /// A database of a kind. Further backends stand on the same one, where that is possible.
@@ -70,6 +71,17 @@ macro_rules! suite {
                 the_ops_of_a_unit_happen_in_order,
                 the_units_of_a_batch_happen_in_order,
                 nothing_to_do_is_fine,
+                a_lineage_keeps_its_newest,
+                the_one_just_saved_is_never_removed_for_its_rank,
+                pruning_by_age_goes_by_the_time_of_saving,
+                pruning_by_number_is_by_lineage,
+                pruning_by_bytes_takes_the_first_saved,
+                a_batch_of_pruning_is_bounded,
+                pruning_stays_within_its_space,
+                what_would_be_removed_is_what_is_removed,
+                the_place_of_a_pruned_last_is_not_given_out_again,
+                statistics_add_up,
+                vacuum_changes_nothing_that_can_be_asked,
             }
         }
     )+};
@@ -605,6 +617,190 @@ fn nothing_to_do_is_fine(backend: &mut dyn Backend) {
     apply(backend, Vec::new()).unwrap();
     assert_eq!(backend.notice(), None, "nothing is wrong with a local disk");
     assert!(names(backend, "").is_empty());
+}
+
+fn keep_last(lineage: &str, keep: u64, pinned: &str) -> Op {
+    Op::KeepLast { space: SPACE, lineage: lineage.to_owned(), keep, pinned: pinned.to_owned() }
+}
+
+/// Prunes to the end, and tells what all batches have removed.
+fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> (u64, u64, i64) {
+    let (mut sum, mut next) = ((0, 0, 0), Some(Cursor::default()));
+    while let Some(cursor) = next {
+        let done = backend.prune(&Prune { space: Some(SPACE), rule, cursor, most }).unwrap();
+        assert!(done.checkpoints <= most as u64);
+        sum = (sum.0 + done.checkpoints, sum.1 + done.lineages, sum.2 + done.bytes);
+        next = done.next;
+    }
+    sum
+}
+
+fn stats(backend: &mut dyn Backend, space: Option<Space>, largest: usize) -> Stats {
+    backend.answer(&Query::Stats { space, largest }).unwrap().into_stats().unwrap()
+}
+
+/// So many bytes that no backend makes fewer.
+fn heavy(lineage: &str, id: &str, seed: u64) -> common::Draft {
+    draft(lineage, id).parts(vec![part("b", "t", noise(seed, 10_000))])
+}
+
+fn a_lineage_keeps_its_newest(backend: &mut dyn Backend) {
+    for n in 0..6_u8 {
+        let id = n.to_string();
+        apply(backend, vec![draft("run", &id).put(), keep_last("run", 3, &id), draft("other", &format!("o{n}")).put()])
+            .unwrap();
+    }
+    assert_eq!(ids(backend, lineage("run")), ["5", "4", "3"]);
+    assert_eq!(ids(backend, lineage("other")).len(), 6, "others are left alone");
+    apply(backend, vec![keep_last("unknown", 1, "5"), keep_last("run", u64::MAX, "unknown")]).unwrap();
+    assert_eq!(ids(backend, lineage("run")), ["5", "4", "3"]);
+    apply(backend, vec![keep_last("run", 1, "unknown")]).unwrap();
+    assert_eq!(ids(backend, lineage("run")), ["5"]);
+    assert_eq!(get(backend, "4"), None);
+}
+
+fn the_one_just_saved_is_never_removed_for_its_rank(backend: &mut dyn Backend) {
+    save(backend, [draft("run", "a").rank(2.0), draft("run", "b").rank(3.0)]);
+    apply(backend, vec![draft("run", "low").rank(1.0).put(), keep_last("run", 2, "low")]).unwrap();
+    assert_eq!(ids(backend, lineage("run")), ["b", "low"], "it counts among those that stay");
+    apply(backend, vec![draft("run", "c").rank(2.5).put(), keep_last("run", 2, "c")]).unwrap();
+    assert_eq!(ids(backend, lineage("run")), ["b", "c"], "and has no privilege later");
+    apply(backend, vec![draft("run", "lowest").rank(0.0).put(), keep_last("run", 1, "lowest")]).unwrap();
+    assert_eq!(ids(backend, lineage("run")), ["lowest"]);
+}
+
+fn pruning_by_age_goes_by_the_time_of_saving(backend: &mut dyn Backend) {
+    // Clocks go back: neither rank nor save order say how old something is.
+    for (id, rank, at) in [("a", 1.0, 50), ("b", 9.0, 10), ("c", 2.0, 30), ("d", 0.0, 29)] {
+        save(backend, [draft("run", id).rank(rank).saved_at(at)]);
+    }
+    save(backend, [draft("old", "e").saved_at(-5)]);
+    assert_eq!(prune(backend, Rule::SavedBefore(30), 10).0, 3);
+    assert_eq!(ids(backend, lineage("run")), ["c", "a"]);
+    assert_eq!(names(backend, ""), ["run"], "the newest of a lineage goes too");
+    assert_eq!(prune(backend, Rule::SavedBefore(30), 10), (0, 0, 0));
+    assert_eq!(get(backend, "c").unwrap().header.saved_at, 30);
+}
+
+fn pruning_by_number_is_by_lineage(backend: &mut dyn Backend) {
+    for n in 0..10_u8 {
+        save(backend, [draft("a", &format!("a{n}")).rank(f64::from(10 - n)), draft("b", &format!("b{n}"))]);
+    }
+    save(backend, [draft("c", "c0")]);
+    let removed = prune(backend, Rule::KeepLast(2), 3);
+    assert_eq!((removed.0, removed.1), (16, 0));
+    assert_eq!(ids(backend, lineage("a")), ["a0", "a1"], "by rank");
+    assert_eq!(ids(backend, lineage("b")), ["b9", "b8"], "then by save order");
+    assert_eq!(ids(backend, lineage("c")), ["c0"]);
+    let removed = prune(backend, Rule::KeepLast(0), 3);
+    assert_eq!((removed.0, removed.1), (5, 3));
+    assert!(names(backend, "").is_empty());
+}
+
+fn pruning_by_bytes_takes_the_first_saved(backend: &mut dyn Backend) {
+    for n in 0..20_u64 {
+        save(backend, [heavy(if n % 2 == 0 { "a" } else { "b" }, &n.to_string(), n)]);
+    }
+    save(backend, [heavy("late", "late", 99)]);
+    let before = stats(backend, None, 0).stored_bytes;
+    assert!((210_000..215_000).contains(&before), "{before}");
+    let removed = prune(backend, Rule::MaxBytes(100_500), 3);
+    assert_eq!((removed.0, removed.1), (11, 0));
+    let after = stats(backend, None, 0).stored_bytes;
+    assert!(after <= 100_500, "{after}");
+    assert_eq!(i64::try_from(before - after).unwrap(), removed.2, "the bytes are those that are gone");
+    assert_eq!(ids(backend, lineage("a")), ["18", "16", "14", "12"]);
+    assert_eq!(ids(backend, lineage("b")), ["19", "17", "15", "13", "11"]);
+    assert_eq!(prune(backend, Rule::MaxBytes(100_500), 3), (0, 0, 0));
+    // Whatever the limit, each lineage keeps its newest.
+    prune(backend, Rule::MaxBytes(1), 3);
+    assert_eq!(["a", "b", "late"].map(|name| ids(backend, lineage(name))), [["18"], ["19"], ["late"]]);
+}
+
+fn a_batch_of_pruning_is_bounded(backend: &mut dyn Backend) {
+    for n in 0..30_u8 {
+        save(backend, [draft(&format!("run {}", n % 3), &n.to_string())]);
+    }
+    for (rule, expected) in [(Rule::SavedBefore(1), [4, 4, 4]), (Rule::KeepLast(1), [4, 4, 4])] {
+        let mut cursor = Cursor::default();
+        let step = |cursor| Prune { space: None, rule, cursor, most: 4 };
+        for expected in expected {
+            let done = backend.prune(&step(cursor)).unwrap();
+            assert_eq!(done.checkpoints, expected, "{rule:?}");
+            cursor = done.next.unwrap();
+        }
+    }
+    assert_eq!(stats(backend, None, 0).checkpoints, 6);
+}
+
+fn pruning_stays_within_its_space(backend: &mut dyn Backend) {
+    let other = |id: &str| heavy("run", id, 1).space(Space(2));
+    save(backend, [heavy("run", "a", 2), heavy("run", "b", 3), other("a"), other("b")]);
+    for rule in [Rule::MaxBytes(15_000), Rule::KeepLast(1), Rule::SavedBefore(1)] {
+        prune(backend, rule, 10);
+    }
+    assert_eq!((stats(backend, Some(SPACE), 9).checkpoints, stats(backend, Some(Space(2)), 9).checkpoints), (0, 2));
+    let all = Prune { space: None, rule: Rule::SavedBefore(1), cursor: Cursor::default(), most: 10 };
+    assert_eq!(backend.prune(&all).unwrap().checkpoints, 2);
+}
+
+fn what_would_be_removed_is_what_is_removed(backend: &mut dyn Backend) {
+    for n in 0..40_u8 {
+        let made = heavy(&format!("run {}", n % 4), &n.to_string(), u64::from(n));
+        save(backend, [made.saved_at(i64::from(n))]);
+    }
+    let rules = [Rule::SavedBefore(8), Rule::KeepLast(5), Rule::MaxBytes(120_000)];
+    let asked = Query::Prunable { space: Some(SPACE), rules: rules.to_vec() };
+    let planned = backend.answer(&asked).unwrap().into_pruned().unwrap();
+    assert_eq!(stats(backend, None, 0).checkpoints, 40, "asking removes nothing");
+    let done = rules.map(|rule| prune(backend, rule, 7));
+    assert_eq!(done.map(|done| done.0), [8, 12, 9]);
+    assert_eq!(planned.checkpoints, 29);
+    assert_eq!(planned.bytes, done.iter().map(|done| done.2).sum::<i64>());
+    assert_eq!(planned.next, None);
+}
+
+fn the_place_of_a_pruned_last_is_not_given_out_again(backend: &mut dyn Backend) {
+    save(backend, [draft("run", "a").saved_at(5), draft("run", "b"), draft("run", "c")]);
+    assert_eq!(prune(backend, Rule::SavedBefore(1), 10).0, 2);
+    save(backend, [draft("run", "d").saved_at(5)]);
+    assert_eq!(ids(backend, lineage("run")), ["d", "a"]);
+    assert_eq!(prune(backend, Rule::SavedBefore(9), 10).1, 1);
+    save(backend, [draft("run", "e"), draft("run", "f")]);
+    assert_eq!(ids(backend, lineage("run")), ["f", "e"]);
+}
+
+fn statistics_add_up(backend: &mut dyn Backend) {
+    let empty = stats(backend, None, 5);
+    assert_eq!(Stats { file_bytes: None, ..empty }, Stats::default());
+    for n in 0..12_u64 {
+        save(backend, [heavy(&format!("run {}", n % 5), &n.to_string(), n), draft("small", &format!("s{n}"))]);
+    }
+    save(backend, [draft("run 0", "elsewhere").space(Space(2))]);
+    let all = stats(backend, None, 3);
+    assert_eq!((all.checkpoints, all.lineages), (25, 7));
+    assert!(all.logical_bytes > 120_000 && all.stored_bytes > 120_000, "{all:?}");
+    let shown: Vec<_> = all.largest.iter().map(|of| (of.lineage.as_str(), of.checkpoints)).collect();
+    assert_eq!(shown, [("run 0", 3), ("run 1", 3), ("run 2", 2)], "the largest first");
+    let [one, two] = [SPACE, Space(2)].map(|space| stats(backend, Some(space), 10));
+    assert_eq!(one.checkpoints + two.checkpoints, all.checkpoints);
+    assert_eq!(one.stored_bytes + two.stored_bytes, all.stored_bytes);
+    assert_eq!(one.logical_bytes + two.logical_bytes, all.logical_bytes);
+    assert_eq!(one.largest.iter().map(|of| of.stored_bytes).sum::<u64>(), one.stored_bytes);
+    assert_eq!(two.largest.len(), 1);
+    assert!(stats(backend, Some(Space(9)), 10).largest.is_empty());
+}
+
+fn vacuum_changes_nothing_that_can_be_asked(backend: &mut dyn Backend) {
+    save(backend, [heavy("run", "a", 1), heavy("run", "b", 2), heavy("run", "c", 3)]);
+    apply(backend, vec![remove("c")]).unwrap();
+    let before = stats(backend, None, 9);
+    backend.vacuum().unwrap();
+    let after = stats(backend, None, 9);
+    assert_eq!(Stats { file_bytes: before.file_bytes, ..after }, before);
+    assert_eq!(get(backend, "b"), Some(heavy("run", "b", 2).0));
+    save(backend, [draft("run", "d")]);
+    assert_eq!(ids(backend, lineage("run")), ["d", "b", "a"]);
 }
 
 fn everything_is_there_after_opening_again(place: &Place) {

@@ -47,7 +47,14 @@ fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state
         state_size: 0,
         has_memory_snapshot: rest.tag == "v8",
     };
-    let unit = agentos::save(agentos::Save { metadata, parent: parent.map(str::to_owned), state, rest }).unwrap();
+    let unit = agentos::save(agentos::Save {
+        metadata,
+        parent: parent.map(str::to_owned),
+        state,
+        rest,
+        saved_at: 1_700_000_000_123,
+    })
+    .unwrap();
     let [forkpoint::op::Op::Put(checkpoint)] = <[_; 1]>::try_from(unit).unwrap() else { panic!("a put") };
     Draft(*checkpoint)
 }
@@ -178,6 +185,7 @@ fn describe(path: &Path, checkpoints: &[Checkpoint]) -> String {
             ("label", quoted(&header.label)),
             ("rank", quoted(&to_hex(&header.rank.0))),
             ("meta", quoted(&to_hex(&header.meta))),
+            ("savedAt", header.saved_at.to_string()),
             ("format", row.body[0].to_string()),
             ("base", base),
         ];
@@ -222,6 +230,7 @@ fn read_description(json: &str) -> Vec<Expected> {
             label: row.get("label")?,
             rank: Rank(row.get("rank")?),
             meta: row.get("meta")?,
+            saved_at: row.get("saved_at")?,
         };
         let timestamp: Option<f64> = row.get("timestamp")?;
         let expected = Expected {
@@ -236,7 +245,8 @@ fn read_description(json: &str) -> Vec<Expected> {
         .prepare(
             "SELECT value ->> 'space' AS space, value ->> 'lineage' AS lineage, value ->> 'id' AS id,
                     value ->> 'parent' AS parent, value ->> 'group' AS \"group\", value ->> 'label' AS label,
-                    unhex(value ->> 'rank') AS rank, unhex(value ->> 'meta') AS meta, value ->> 'format' AS format,
+                    unhex(value ->> 'rank') AS rank, unhex(value ->> 'meta') AS meta, value ->> 'savedAt' AS saved_at,
+                    value ->> 'format' AS format,
                     value ->> 'base' AS base, value ->> 'timestamp' AS timestamp,
                     value ->> 'hasMemorySnapshot' AS snapshot, value -> 'parts' AS parts
              FROM json_each(?, '$.checkpoints') ORDER BY key",

@@ -8,9 +8,11 @@ use common::{draft, noise, part, sqlite};
 use forkpoint::backend::Backend;
 use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::{Durability, Journal};
+use forkpoint::codec::frame;
 use forkpoint::op::{Op, Unit};
 use forkpoint::query::{Answer, Of, Query};
-use forkpoint::record::{Checkpoint, Header, Lineage, Part, Space};
+use forkpoint::record::{Checkpoint, Header, Lineage, LineageStats, Part, Space, Stats};
+use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -41,12 +43,59 @@ impl Model {
                 Op::Remove { space, id } => {
                     self.saved.retain(|old| (old.header.space, &old.header.id) != (*space, id));
                 }
+                Op::KeepLast { space, lineage, keep, pinned } => {
+                    let others = self.newest_first(*space, |header| header.lineage == *lineage && header.id != *pinned);
+                    let pinned = self.newest_first(*space, |header| header.lineage == *lineage && header.id == *pinned);
+                    let keep = usize::try_from(*keep).unwrap() - pinned.len();
+                    let gone: Vec<String> = others.into_iter().skip(keep).map(|row| row.header.id.clone()).collect();
+                    self.saved.retain(|row| row.header.space != *space || !gone.contains(&row.header.id));
+                }
             }
-            let saved = &self.saved;
-            self.begun.retain(|(space, name, ..)| {
-                saved.iter().any(|row| (row.header.space, &row.header.lineage) == (*space, name))
-            });
+            self.end_lineages();
         }
+    }
+
+    fn end_lineages(&mut self) {
+        let saved = &self.saved;
+        self.begun.retain(|(space, name, ..)| {
+            saved.iter().any(|row| (row.header.space, &row.header.lineage) == (*space, name))
+        });
+    }
+
+    /// Applies a rule, and tells how many checkpoints and lineages went.
+    fn prune(&mut self, space: Option<Space>, rule: Rule) -> (usize, usize) {
+        let before = (self.saved.len(), self.begun.len());
+        let of = |row: &Checkpoint| space.is_none_or(|space| row.header.space == space);
+        match rule {
+            Rule::SavedBefore(time) => self.saved.retain(|row| !of(row) || row.header.saved_at >= time),
+            Rule::KeepLast(keep) => {
+                for (space, lineage, ..) in self.begun.clone() {
+                    let rows = self.newest_first(space, |header| header.lineage == lineage).into_iter();
+                    let gone: Vec<_> = rows.skip(usize::try_from(keep).unwrap()).cloned().collect();
+                    self.saved.retain(|row| !of(row) || !gone.contains(row));
+                }
+            }
+            Rule::MaxBytes(_) => unreachable!("what payloads take is each backend's own: tests/retention.rs"),
+        }
+        self.end_lineages();
+        (before.0 - self.saved.len(), before.1 - self.begun.len())
+    }
+
+    /// Without what each backend has of its own.
+    fn stats(&self, space: Option<Space>) -> Stats {
+        let mut stats = Stats::default();
+        for (of, name, ..) in self.begun.iter().filter(|(of, ..)| space.is_none_or(|space| space == *of)) {
+            let rows = self.newest_first(*of, |header| header.lineage == *name);
+            let lineage = LineageStats {
+                space: *of,
+                lineage: name.clone(),
+                checkpoints: rows.len() as u64,
+                logical_bytes: rows.iter().map(|row| frame::length(&row.payload) as u64).sum(),
+                stored_bytes: 0,
+            };
+            stats.count(lineage, usize::MAX);
+        }
+        stats
     }
 
     /// Those that pass, newest first: sorting is stable, so among equal ranks the save order stays.
@@ -91,6 +140,7 @@ impl Model {
                 });
                 Answer::Lineages(shown.take(*limit).collect())
             }
+            Query::Stats { .. } | Query::Prunable { .. } => unreachable!("steps of their own"),
         }
     }
 }
@@ -105,6 +155,13 @@ enum Step {
         group_prefix: String,
         limit: usize,
     },
+    /// Asks what a rule would remove, then has it removed in batches of at most so many.
+    Prune {
+        space: Option<Space>,
+        rule: Rule,
+        most: usize,
+    },
+    Stats(Option<Space>),
     /// Closes the backend and opens another on the same database, where there is one.
     Reopen,
 }
@@ -149,17 +206,29 @@ fn put() -> impl Strategy<Value = Op> {
     let rank = prop::sample::select(&[-1.5, -0.0, 0.0, 1.0, 1.25][..]);
     let parent = prop::option::of(id());
     // The last number tells one put of an id from the next.
-    (space(), run(), id(), parent, word(), word(), rank, any::<u32>()).prop_map(
-        |(space, run, id, parent, group, label, rank, version)| {
+    (space(), run(), id(), parent, word(), word(), rank, 0..5_i64, any::<u32>()).prop_map(
+        |(space, run, id, parent, group, label, rank, saved_at, version)| {
             let mut made = draft(&run, &id).space(space).group(&group).label(&label).rank(rank).parts(parts(version));
             made.0.header.parent = parent;
+            made.0.header.saved_at = saved_at;
             made.meta(&version.to_le_bytes()).put()
         },
     )
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    prop_oneof![5 => put(), 2 => (space(), id()).prop_map(|(space, id)| Op::Remove { space, id })]
+    let keep_last = (space(), run(), 1..4_u64, id()).prop_map(|(space, lineage, keep, pinned)| Op::KeepLast {
+        space,
+        lineage,
+        keep,
+        pinned,
+    });
+    prop_oneof![5 => put(), 2 => (space(), id()).prop_map(|(space, id)| Op::Remove { space, id }), 1 => keep_last]
+}
+
+fn prune() -> impl Strategy<Value = Step> {
+    let rule = prop_oneof![(0..6_i64).prop_map(Rule::SavedBefore), (0..4_u64).prop_map(Rule::KeepLast)];
+    (prop::option::of(space()), rule, 1..4_usize).prop_map(|(space, rule, most)| Step::Prune { space, rule, most })
 }
 
 fn query() -> impl Strategy<Value = Query> {
@@ -188,14 +257,16 @@ fn step() -> impl Strategy<Value = Step> {
         6 => query().prop_map(Step::Ask),
         4 => (space(), word(), 0..4_usize)
             .prop_map(|(space, group_prefix, limit)| Step::Page { space, group_prefix, limit }),
+        1 => prune(),
+        1 => prop::option::of(space()).prop_map(Step::Stats),
         1 => Just(Step::Reopen),
     ]
 }
 
 /// Where one side's last page of lineages ended. Positions are each backend's own, so each side goes on from its own.
-type Cursor = Option<i64>;
+type Place = Option<i64>;
 
-fn page(answer: Answer, cursor: &mut Cursor) -> Vec<(u64, Header)> {
+fn page(answer: Answer, cursor: &mut Place) -> Vec<(u64, Header)> {
     let page = answer.into_lineages().unwrap();
     *cursor = page.last().map(|last| last.position);
     page.into_iter().map(|line| (line.checkpoints, line.newest)).collect()
@@ -218,7 +289,7 @@ fn everything() -> Vec<Query> {
 fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> Result<(), TestCaseError> {
     let mut backend = open().unwrap();
     let mut model = Model::default();
-    let (mut ours, mut theirs): (Cursor, Cursor) = (None, None);
+    let (mut ours, mut theirs): (Place, Place) = (None, None);
     let asks = everything().into_iter().map(Step::Ask);
     for step in steps.iter().cloned().chain([Step::Reopen]).chain(asks) {
         match step {
@@ -236,6 +307,32 @@ fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> 
                 let answer = backend.answer(&query(theirs)).unwrap();
                 let expected = page(model.answer(&query(ours)), &mut ours);
                 prop_assert_eq!(page(answer, &mut theirs), expected, "{:?} {:?} {}", space, group_prefix, limit);
+            }
+            Step::Prune { space, rule, most } => {
+                let asked = Query::Prunable { space, rules: vec![rule] };
+                let planned = backend.answer(&asked).unwrap().into_pruned().unwrap();
+                let (mut checkpoints, mut lineages) = (0, 0);
+                let mut next = Some(Cursor::default());
+                while let Some(cursor) = next {
+                    let done = backend.prune(&Prune { space, rule, cursor, most }).unwrap();
+                    prop_assert!(done.checkpoints <= most as u64);
+                    checkpoints += done.checkpoints;
+                    lineages += done.lineages;
+                    next = done.next;
+                }
+                prop_assert_eq!((planned.checkpoints, planned.lineages), (checkpoints, lineages), "as planned");
+                let expected = model.prune(space, rule);
+                prop_assert_eq!((checkpoints, lineages), (expected.0 as u64, expected.1 as u64), "{:?}", rule);
+            }
+            Step::Stats(space) => {
+                let asked = Query::Stats { space, largest: usize::MAX };
+                let mut stats = backend.answer(&asked).unwrap().into_stats().unwrap();
+                let parts: u64 = stats.largest.iter().map(|lineage| lineage.stored_bytes).sum();
+                prop_assert_eq!(parts, stats.stored_bytes, "the whole is the sum of its parts");
+                (stats.stored_bytes, stats.file_bytes) = (0, None);
+                stats.largest.iter_mut().for_each(|lineage| lineage.stored_bytes = 0);
+                stats.largest.sort_by(|a, b| (a.space, &a.lineage).cmp(&(b.space, &b.lineage)));
+                prop_assert_eq!(stats, model.stats(space));
             }
             Step::Reopen => {
                 if let Some(opened) = open() {

@@ -147,6 +147,7 @@ fn damaged_meta_is_told_by_the_contract_that_reads_it() {
             state_size: 0,
             has_memory_snapshot: true,
         },
+        saved_at: 0,
         parent: None,
         state: part("state", "json", "{}"),
         rest: part("rest", "json", "{}"),

@@ -24,6 +24,7 @@ fn checkpoint(id: &str, lineage: &str, parent: Option<&str>, at: u32, bytes: &[u
             group: "graph".to_owned(),
             label: "node".to_owned(),
             rank: Rank::from_f64(f64::from(at)),
+            saved_at: i64::from(at),
             meta: Vec::new(),
         },
         payload: Payload {

@@ -18,6 +18,7 @@ use forkpoint::backend::sqlite::{Durability, Journal};
 use forkpoint::error::{Code, Error, Result};
 use forkpoint::op::{Op, Unit};
 use forkpoint::query::{Answer, Query};
+use forkpoint::retention::{Cursor, Policy, Prune, Pruned, Rule};
 use forkpoint::store::{Options, Store};
 use forkpoint::target::Target;
 use tempfile::TempDir;
@@ -48,6 +49,7 @@ enum Seen {
     /// The ids of each unit of a batch.
     Batch(Vec<Vec<String>>),
     Question,
+    Prune(Rule),
     /// A backend was dropped.
     Dropped,
 }
@@ -63,7 +65,7 @@ impl Backend for Double {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<()>> {
         let id = |op: &Op| match op {
             Op::Put(checkpoint) => checkpoint.header.id.clone(),
-            Op::Remove { id, .. } => id.clone(),
+            Op::Remove { id, .. } | Op::KeepLast { pinned: id, .. } => id.clone(),
         };
         let ids: Vec<Vec<String>> = batch.iter().map(|unit| unit.iter().map(id).collect()).collect();
         let (panics, fails): (HashSet<_>, HashSet<_>) =
@@ -86,6 +88,15 @@ impl Backend for Double {
         let _ = self.seen.send(Seen::Question);
         assert!(*query != get_query("panic"), "as the test wants");
         self.memory.lock().unwrap().answer(query)
+    }
+
+    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
+        let _ = self.seen.send(Seen::Prune(prune.rule));
+        self.memory.lock().unwrap().prune(prune)
+    }
+
+    fn vacuum(&mut self) -> Result<()> {
+        Ok(())
     }
 
     fn notice(&self) -> Option<&str> {
@@ -113,6 +124,72 @@ fn doubles(options: Options) -> (Store, Receiver<Seen>, Sender<()>) {
 
 fn batch<const N: usize>(ids: [&str; N]) -> Seen {
     Seen::Batch(ids.iter().map(|id| vec![(*id).to_owned()]).collect())
+}
+
+fn keeping(retention: Policy) -> Options {
+    Options { retention, ..Options::default() }
+}
+
+#[test]
+fn save_and_prune_are_one_unit() {
+    let (store, log, go) = doubles(keeping(Policy { keep_last: Some(1), ..Policy::default() }));
+    drop(go);
+    save(&store, "a").unwrap();
+    // What pins the one just saved is in the same unit; removals ask for nothing.
+    assert_eq!(log.recv().unwrap(), Seen::Batch(vec![vec!["a".to_owned(), "a".to_owned()]]));
+    save(&store, "b").unwrap();
+    assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["b"]);
+    call(|reply| store.apply(vec![remove("b"), draft("other", "c").put()], reply)).unwrap();
+    let unit = ["b", "c", "c"].map(str::to_owned).to_vec();
+    assert!(log.try_iter().any(|seen| seen == Seen::Batch(vec![unit.clone()])));
+    close(&store).unwrap();
+}
+
+#[test]
+fn a_sweep_follows_a_commit() {
+    let (store, log, go) = doubles(keeping(Policy { ttl: Some(1), ..Policy::default() }));
+    drop(go);
+    save(&store, "a").unwrap();
+    assert_eq!(log.recv().unwrap(), batch(["a"]));
+    let Seen::Prune(Rule::SavedBefore(time)) = log.recv().unwrap() else { panic!("by its age") };
+    assert!(time > 1_600_000_000_000, "by the clock");
+    close(&store).unwrap();
+    assert_eq!(store_get(&store, "a").unwrap_err().code(), Code::Closed);
+    // Without limits nobody sweeps.
+    let (store, log, go) = doubles(Options::default());
+    drop(go);
+    save(&store, "a").unwrap();
+    close(&store).unwrap();
+    assert!(!log.try_iter().any(|seen| matches!(seen, Seen::Prune(_))));
+}
+
+#[test]
+fn what_has_expired_is_gone_when_the_next_question_is_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    for target in [Target::Memory, Target::Sqlite(folder.path().join("store.db"))] {
+        let store = Store::open(&target, keeping(Policy { ttl: Some(60_000), ..Policy::default() })).unwrap();
+        save(&store, "from 1970").unwrap();
+        assert_eq!(store_get(&store, "from 1970").unwrap(), None);
+        close(&store).unwrap();
+    }
+}
+
+#[test]
+fn pruning_comes_after_what_was_handed_in_before_it() {
+    let prune = |rule| Prune { space: None, rule, cursor: Cursor::default(), most: 100 };
+    for (store, _folder) in stores() {
+        let saves: Vec<_> = (0..50).map(|n| pending(|reply| store.apply(put(&n.to_string()), reply))).collect();
+        let pruned = call(|reply| store.prune(prune(Rule::KeepLast(1)), reply)).unwrap();
+        assert_eq!(pruned, Pruned { checkpoints: 49, bytes: pruned.bytes, lineages: 0, next: None });
+        for save in saves {
+            save.recv().unwrap().unwrap();
+        }
+        call(|reply| store.vacuum(reply)).unwrap();
+        assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["49"]);
+        close(&store).unwrap();
+        assert_eq!(call(|reply| store.prune(prune(Rule::KeepLast(1)), reply)).unwrap_err().code(), Code::Closed);
+        assert_eq!(call(|reply| store.vacuum(reply)).unwrap_err().code(), Code::Closed);
+    }
 }
 
 #[test]

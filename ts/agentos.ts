@@ -2,7 +2,10 @@ import { randomUUID } from "node:crypto";
 import type {
   Checkpoint,
   CheckpointMetadata,
+  CheckpointStats,
   CheckpointStore as Contract,
+  PruneOptions,
+  PruneResult,
   RunsPage,
   StatePartitions,
   StoreOptions,
@@ -12,6 +15,7 @@ import { Activity } from "./activity.js";
 import { ForkpointError, quote, rangeError, reading, show, typeError } from "./errors.js";
 import { type Found, type FoundRun, type NativeStore, type Metadata, call, direct } from "./native.js";
 import { readRecord, whole } from "./options.js";
+import { prune, stats, vacuum } from "./retention.js";
 import { deserialize } from "./serializer.js";
 import { type Engine, Store, engineOf, openInBackground } from "./store.js";
 
@@ -19,6 +23,9 @@ import { type Engine, Store, engineOf, openInBackground } from "./store.js";
 interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
   parent: string | undefined;
 }
+
+/** Whose checkpoints these are, among those of all contracts. */
+const space = direct((binding) => binding.AGENTOS_SPACE);
 
 const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
 
@@ -91,6 +98,24 @@ export class CheckpointStore implements Contract {
 
   runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage> {
     return this.#during(({ native }) => runs(native, options));
+  }
+
+  prune(options?: PruneOptions): Promise<PruneResult> {
+    return this.#during((engine) => prune(engine, space, options, () => this.#closing !== undefined));
+  }
+
+  stats(): Promise<CheckpointStats> {
+    return this.#during(async (engine) => {
+      const { largest, lineages: runs, ...rest } = await stats(engine, space);
+      const named = largest.map(({ lineage: runId, checkpoints, logicalBytes, storedBytes }) => {
+        return { runId, checkpoints, logicalBytes, storedBytes };
+      });
+      return { ...rest, runs, largest: named };
+    });
+  }
+
+  vacuum(): Promise<void> {
+    return this.#during(vacuum);
   }
 
   close(): Promise<void> {
@@ -269,6 +294,7 @@ function put({ native }: Engine, fields: Fields, tag: string, state: Uint8Array,
       timestamp,
       hasMemorySnapshot,
       parent,
+      Date.now(),
       tag,
       state,
       rest,

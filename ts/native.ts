@@ -37,6 +37,33 @@ interface Failure {
 
 type Settled = [ticket: number, value: unknown, error: Failure | null | undefined];
 
+/** A rule of retention: exactly one of these. Times in ms since the epoch. */
+export type Rule = { savedBefore: number } | { keepLast: number } | { maxBytes: number };
+
+/** Where a batch of pruning goes on: the engine's own. */
+export interface Cursor {
+  after: number;
+  total?: number | null;
+}
+
+/** What a batch has removed; without a `next` the rule holds. */
+export interface Pruned {
+  removed: number;
+  bytes: number;
+  lineages: number;
+  next?: Cursor | null;
+}
+
+/** What a store holds. */
+export interface FoundStats {
+  checkpoints: number;
+  lineages: number;
+  logicalBytes: number;
+  storedBytes: number;
+  fileBytes?: number | null;
+  largest: Array<{ lineage: string; checkpoints: number; logicalBytes: number; storedBytes: number }>;
+}
+
 /** Null: the outcome comes by mail. */
 type Outcome = Settled | null;
 
@@ -53,10 +80,16 @@ export interface NativeStore {
     timestamp: number,
     hasMemorySnapshot: boolean,
     parent: string | undefined,
+    savedAt: number,
     tag: string,
     state: Uint8Array,
     rest: Uint8Array,
   ): Outcome; // null
+  /** Without a space, all of them. */
+  prune(ticket: number, space: number | undefined, rule: Rule, cursor: Cursor | undefined, most: number): Outcome; // Pruned
+  prunable(ticket: number, space: number | undefined, rules: Rule[]): Outcome; // Pruned
+  stats(ticket: number, space: number | undefined, largest: number): Outcome; // FoundStats
+  vacuum(ticket: number): Outcome; // null
   agentosDelete(ticket: number, checkpointId: string): Outcome; // null
   agentosGet(ticket: number, checkpointId: string): Outcome; // Found | null
   agentosLoad(ticket: number, runId: string, nodeId: string | undefined): Outcome; // Found | null
@@ -74,8 +107,16 @@ interface Binding {
   NativeStore: new (
     bridge: Bridge,
     target: string,
-    options: { durability: string; busyTimeout: number; maxPayloadBytes: number },
+    options: {
+      durability: string;
+      busyTimeout: number;
+      maxPayloadBytes: number;
+      keepLastN: number | undefined;
+      ttl: number | undefined;
+      maxBytes: number | undefined;
+    },
   ) => NativeStore;
+  AGENTOS_SPACE: number;
   agentosResumePlan(nodes: string[], classes: string[], visited: string[], skipped: string[]): ResumePlan;
 }
 

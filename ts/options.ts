@@ -3,8 +3,16 @@ import type { Serializer, StoreOptions } from "../index.js";
 import { quote, rangeError, show, typeError } from "./errors.js";
 import { type Format, formatOf } from "./serializer.js";
 
+/** What a store keeps by itself; null: no limit. */
+export interface Retention {
+  keepLastN: number | null;
+  /** In ms. */
+  ttl: number | null;
+  maxBytes: number | null;
+}
+
 /** Options with every default filled in. */
-export interface Settings {
+export interface Settings extends Retention {
   durability: "full" | "normal" | "off";
   busyTimeout: number;
   maxPayloadBytes: number;
@@ -13,7 +21,7 @@ export interface Settings {
 
 const durabilities = ["full", "normal", "off"] as const;
 
-type Reader<T> = (value: unknown, name: string) => T;
+export type Reader<T> = (value: unknown, name: string) => T;
 
 const readers: { [K in keyof Required<StoreOptions>]: Reader<unknown> } = {
   durability: (value, name) => {
@@ -25,6 +33,9 @@ const readers: { [K in keyof Required<StoreOptions>]: Reader<unknown> } = {
   serializer: (value) => formatOf(value as "v8" | "json" | Serializer),
   busyTimeout: whole(0, 2 ** 31 - 1, "milliseconds"),
   maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
+  keepLastN: atMost("checkpoints"),
+  ttl: atMost("milliseconds"),
+  maxBytes: atMost("bytes"),
 };
 
 /** Checks the options of `openStore` and fills in the defaults. */
@@ -34,6 +45,9 @@ export function readOptions(options: unknown): Settings {
     durability: (given["durability"] as Settings["durability"]) ?? "full",
     busyTimeout: (given["busyTimeout"] as number) ?? 30_000,
     maxPayloadBytes: (given["maxPayloadBytes"] as number) ?? 64 * 2 ** 20,
+    keepLastN: (given["keepLastN"] as number | null) ?? null,
+    ttl: (given["ttl"] as number | null) ?? null,
+    maxBytes: (given["maxBytes"] as number | null) ?? null,
     format: (given["serializer"] as Format) ?? formatOf("v8"),
   };
 }
@@ -69,6 +83,20 @@ export function whole(least: number, most: number, unit: string): Reader<number>
     if (typeof value !== "number") throw typeError(`${name} must be a number of ${unit}, and is ${show(value)}`);
     if (!Number.isInteger(value) || value < least || value > most) {
       throw rangeError(`${name} must be a whole number of ${unit} from ${least} to ${most}, and is ${value}`);
+    }
+    return value;
+  };
+}
+
+/** A limit: a whole number above 0. Null, 0 and Infinity are none, and are read as null. */
+export function atMost(unit: string): Reader<number | null> {
+  return (value, name) => {
+    if (value === null || value === 0 || value === Number.POSITIVE_INFINITY) return null;
+    if (typeof value !== "number") {
+      throw typeError(`${name} must be a number of ${unit}, or null for no limit, and is ${show(value)}`);
+    }
+    if (!Number.isSafeInteger(value) || value < 0) {
+      throw rangeError(`${name} must be a positive whole number of ${unit}, and is ${value}`);
     }
     return value;
   };

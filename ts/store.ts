@@ -1,14 +1,23 @@
-import type { Store as Contract, StoreOptions, openStore as openStoreContract } from "../index.js";
+import type {
+  PruneOptions,
+  PruneResult,
+  Store as Contract,
+  StoreOptions,
+  StoreStats,
+  openStore as openStoreContract,
+} from "../index.js";
 import { Activity } from "./activity.js";
 import { ForkpointError, typeError } from "./errors.js";
 import { type NativeStore, call, direct } from "./native.js";
-import { readOptions, readTarget } from "./options.js";
+import { type Retention, readOptions, readTarget } from "./options.js";
+import { prune, stats, vacuum } from "./retention.js";
 import type { Format } from "./serializer.js";
 
 /** What the contracts' stores use of a store. */
 export interface Engine {
   readonly native: NativeStore;
   readonly format: Format;
+  readonly retention: Retention;
   /** Settles when the target is open. */
   readonly ready: Promise<void>;
   /** What the store's closing waits for. */
@@ -27,11 +36,14 @@ export class Store implements Contract {
     if (key !== PRIVATE) throw typeError("Store has no public constructor: use openStore()");
     const { format, ...settings } = readOptions(options);
     const place = readTarget(target);
-    const native = direct((binding, bridge) => new binding.NativeStore(bridge, place, settings));
+    const { keepLastN, ttl, maxBytes } = settings;
+    // The addon knows a missing value as undefined only.
+    const limits = { keepLastN: keepLastN ?? undefined, ttl: ttl ?? undefined, maxBytes: maxBytes ?? undefined };
+    const native = direct((binding, bridge) => new binding.NativeStore(bridge, place, { ...settings, ...limits }));
     const ready = call<string | null>(native, (ticket) => native.ready(ticket)).then(say);
     // Whoever does not wait for it hears of the trouble from the first call.
     ready.catch(() => {});
-    this.#engine = { native, format, ready, activity: new Activity() };
+    this.#engine = { native, format, retention: settings, ready, activity: new Activity() };
   }
 
   static {
@@ -39,6 +51,18 @@ export class Store implements Contract {
       if (store.#closing !== undefined) throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
       return store.#engine;
     };
+  }
+
+  prune(options?: PruneOptions): Promise<PruneResult> {
+    return this.#run((engine) => prune(engine, undefined, options, () => this.#closing !== undefined));
+  }
+
+  stats(): Promise<StoreStats> {
+    return this.#run((engine) => stats(engine, undefined));
+  }
+
+  vacuum(): Promise<void> {
+    return this.#run(vacuum);
   }
 
   close(): Promise<void> {
@@ -54,6 +78,16 @@ export class Store implements Contract {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** Runs an operation of the store's own. An error's stack leads to whoever called the method. */
+  async #run<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.#engine);
+    } catch (error) {
+      if (error instanceof ForkpointError) Error.captureStackTrace(error, this.#run);
+      throw error;
+    }
   }
 }
 

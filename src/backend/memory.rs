@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::Backend;
+use crate::codec::frame;
 use crate::error::Result;
 use crate::op::{Op, Unit};
 use crate::query::{Answer, Of, Query};
-use crate::record::{Checkpoint, Header, Lineage, Rank, Seq, Space};
+use crate::record::{Checkpoint, Header, Lineage, LineageStats, Rank, Seq, Space, Stats};
+use crate::retention::{self, Catalog, Entry, Ledger, Prune, Pruned, Stored};
 
 /// Keeps everything in memory, in the order in which queries ask for it.
 #[derive(Debug, Default)]
 pub struct Memory {
-    rows: BTreeMap<Seq, Arc<Checkpoint>>,
+    rows: BTreeMap<Seq, Row>,
     ids: HashMap<(Space, String), Seq>,
     positions: HashMap<(Space, String), i64>,
     lineages: BTreeMap<i64, Line>,
@@ -25,6 +27,15 @@ pub struct Memory {
 type Ordered = BTreeSet<(Rank, Seq)>;
 
 #[derive(Debug)]
+struct Row {
+    checkpoint: Arc<Checkpoint>,
+    /// The position of its lineage.
+    lineage: i64,
+    /// What the payload takes, framed as everywhere.
+    bytes: u64,
+}
+
+#[derive(Debug)]
 struct Line {
     space: Space,
     first_group: String,
@@ -32,10 +43,25 @@ struct Line {
     labels: HashMap<String, Ordered>,
 }
 
+impl Row {
+    fn entry(&self, seq: Seq) -> Entry {
+        Entry { seq, lineage: self.lineage, saved_at: self.checkpoint.header.saved_at }
+    }
+}
+
 impl Memory {
     /// An empty store.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    fn op(&mut self, op: &Op) -> Result<()> {
+        match op {
+            Op::Put(checkpoint) => self.put(checkpoint),
+            Op::Remove { space, id } => self.remove(*space, id),
+            Op::KeepLast { space, lineage, keep, pinned } => self.keep_last(*space, lineage, *keep, pinned)?,
+        }
+        Ok(())
     }
 
     fn put(&mut self, checkpoint: &Checkpoint) {
@@ -54,7 +80,8 @@ impl Memory {
             self.groups.entry((header.space, header.group.clone())).or_default().insert(place);
         }
         let replaced = self.ids.insert((header.space, header.id.clone()), seq);
-        self.rows.insert(seq, Arc::new(checkpoint.clone()));
+        let bytes = frame::length(&checkpoint.payload) as u64;
+        self.rows.insert(seq, Row { checkpoint: Arc::new(checkpoint.clone()), lineage: position, bytes });
         if let Some(old) = replaced {
             self.forget(old);
         }
@@ -79,8 +106,8 @@ impl Memory {
 
     /// Drops the row and its places, but not its id.
     fn forget(&mut self, seq: Seq) {
-        let Some(row) = self.rows.remove(&seq) else { return };
-        let header = &row.header;
+        let Some(Row { checkpoint, lineage: position, .. }) = self.rows.remove(&seq) else { return };
+        let header = &checkpoint.header;
         let place = (header.rank.clone(), seq);
         let group = (header.space, header.group.clone());
         if let Some(order) = self.groups.get_mut(&group) {
@@ -89,8 +116,6 @@ impl Memory {
                 self.groups.remove(&group);
             }
         }
-        let key = (header.space, header.lineage.clone());
-        let Some(position) = self.positions.get(&key).copied() else { return };
         let Some(line) = self.lineages.get_mut(&position) else { return };
         line.order.remove(&place);
         if let Some(order) = line.labels.get_mut(&header.label) {
@@ -101,7 +126,7 @@ impl Memory {
         }
         if line.order.is_empty() {
             self.lineages.remove(&position);
-            self.positions.remove(&key);
+            self.positions.remove(&(header.space, header.lineage.clone()));
         }
     }
 
@@ -111,20 +136,63 @@ impl Memory {
         }
     }
 
+    /// Removes what was planned, and tells the bytes and the lineages that went with it.
+    fn remove_all(&mut self, victims: &[Seq]) -> (i64, u64) {
+        let (mut bytes, lineages) = (0, self.lineages.len());
+        for seq in victims {
+            let Some(row) = self.rows.get(seq) else { continue };
+            let header = &row.checkpoint.header;
+            bytes += i64::try_from(row.bytes).unwrap_or(i64::MAX);
+            self.ids.remove(&(header.space, header.id.clone()));
+            self.forget(*seq);
+        }
+        (bytes, (lineages - self.lineages.len()) as u64)
+    }
+
+    fn keep_last(&mut self, space: Space, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
+        let Some(position) = self.positions.get(&(space, lineage.to_owned())) else { return Ok(()) };
+        let pinned = self.ids.get(&(space, pinned.to_owned())).copied();
+        let victims = Ledger::default().beyond(self, *position, keep, pinned, usize::MAX)?;
+        self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>());
+        Ok(())
+    }
+
+    fn stats(&self, space: Option<Space>, largest: usize) -> Stats {
+        let mut stats = Stats::default();
+        for line in self.lineages.values().filter(|line| space.is_none_or(|space| line.space == space)) {
+            let rows = || line.order.iter().filter_map(|(_, seq)| self.rows.get(seq));
+            let Some(first) = rows().next() else { continue };
+            let bytes = rows().map(|row| row.bytes).sum();
+            let lineage = LineageStats {
+                space: line.space,
+                lineage: first.checkpoint.header.lineage.clone(),
+                checkpoints: line.order.len() as u64,
+                logical_bytes: bytes,
+                stored_bytes: bytes,
+            };
+            stats.count(lineage, largest);
+        }
+        stats
+    }
+
     fn line(&self, space: Space, name: &str) -> Option<&Line> {
         let position = self.positions.get(&(space, name.to_owned()))?;
         self.lineages.get(position)
     }
 
+    fn checkpoint(&self, seq: Seq) -> Option<&Arc<Checkpoint>> {
+        self.rows.get(&seq).map(|row| &row.checkpoint)
+    }
+
     fn newest(&self, order: Option<&Ordered>) -> Option<&Arc<Checkpoint>> {
-        order?.last().and_then(|(_, seq)| self.rows.get(seq))
+        order?.last().and_then(|(_, seq)| self.checkpoint(*seq))
     }
 
     fn headers(&self, order: Option<&Ordered>, limit: Option<usize>, keep: impl Fn(&Header) -> bool) -> Vec<Header> {
         order
             .into_iter()
             .flat_map(|order| order.iter().rev())
-            .filter_map(|(_, seq)| self.rows.get(seq))
+            .filter_map(|(_, seq)| self.checkpoint(*seq))
             .filter(|row| keep(&row.header))
             .take(limit.unwrap_or(usize::MAX))
             .map(|row| row.header.clone())
@@ -160,21 +228,70 @@ impl Memory {
     }
 }
 
+/// Payloads are whole, so none depends on another.
+impl Catalog for Memory {
+    fn saved_after(&self, space: Option<Space>, after: Seq, most: usize) -> Result<Vec<Entry>> {
+        let of = |row: &Row| space.is_none_or(|space| row.checkpoint.header.space == space);
+        let rows = self.rows.range(after.saturating_add(1)..).filter(|(_, row)| of(row)).take(most);
+        Ok(rows.map(|(seq, row)| row.entry(*seq)).collect())
+    }
+
+    fn lineages_after(&self, space: Option<Space>, after: i64, most: usize) -> Result<Vec<i64>> {
+        let lines = self.lineages.range(after.saturating_add(1)..);
+        let of = lines.filter(|(_, line)| space.is_none_or(|space| line.space == space));
+        Ok(of.map(|(position, _)| *position).take(most).collect())
+    }
+
+    fn count(&self, lineage: i64) -> Result<usize> {
+        Ok(self.lineages.get(&lineage).map_or(0, |line| line.order.len()))
+    }
+
+    fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
+        let places = self.lineages.get(&lineage).into_iter().flat_map(|line| &line.order);
+        Ok(places.take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
+    }
+
+    fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
+        let places = self.lineages.get(&lineage).into_iter().flat_map(|line| line.order.iter().rev());
+        Ok(places.take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
+    }
+
+    fn stored(&self, seq: Seq) -> Result<Option<Stored>> {
+        Ok(self.rows.get(&seq).map(|row| Stored { base: None, bytes: row.bytes }))
+    }
+
+    fn dependants(&self, _: Seq) -> Result<Vec<(Seq, u64)>> {
+        Ok(Vec::new())
+    }
+
+    fn total(&self, space: Option<Space>, _: u64) -> Result<Option<u64>> {
+        let of = |row: &&Row| space.is_none_or(|space| row.checkpoint.header.space == space);
+        Ok(Some(self.rows.values().filter(of).map(|row| row.bytes).sum()))
+    }
+}
+
 impl Backend for Memory {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<()>> {
-        for op in batch.iter().flatten() {
-            match op {
-                Op::Put(checkpoint) => self.put(checkpoint),
-                Op::Remove { space, id } => self.remove(*space, id),
-            }
-        }
-        batch.iter().map(|_| Ok(())).collect()
+        let one = |unit: &Unit| unit.iter().try_for_each(|op| self.op(op));
+        batch.iter().map(one).collect()
+    }
+
+    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
+        let plan = retention::plan(self, prune, &mut Ledger::default())?;
+        let (bytes, lineages) = self.remove_all(&plan.victims);
+        Ok(plan.done(bytes, lineages))
+    }
+
+    fn vacuum(&mut self) -> Result<()> {
+        Ok(())
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
         let whole = |row: Option<&Arc<Checkpoint>>| Answer::Checkpoint(row.map(|row| Box::new((**row).clone())));
         Ok(match query {
-            Query::Get { space, id } => whole(self.ids.get(&(*space, id.clone())).and_then(|seq| self.rows.get(seq))),
+            Query::Get { space, id } => {
+                whole(self.ids.get(&(*space, id.clone())).and_then(|seq| self.checkpoint(*seq)))
+            }
             Query::Newest { space, lineage, label } => {
                 let line = self.line(*space, lineage);
                 let order = line.and_then(|line| match label {
@@ -187,6 +304,8 @@ impl Backend for Memory {
             Query::Lineages { space, group_prefix, before, limit } => {
                 Answer::Lineages(self.lineages(*space, group_prefix, *before, *limit))
             }
+            Query::Stats { space, largest } => Answer::Stats(self.stats(*space, *largest)),
+            Query::Prunable { space, rules } => Answer::Pruned(retention::preview(self, *space, rules)?),
         })
     }
 }

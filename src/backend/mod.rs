@@ -6,6 +6,7 @@ pub mod sqlite;
 use crate::error::Result;
 use crate::op::Unit;
 use crate::query::{Answer, Query};
+use crate::retention::{Prune, Pruned};
 
 /// A place to keep checkpoints. `tests/backend_contract.rs` is this contract, run over every implementation.
 ///
@@ -28,6 +29,16 @@ pub trait Backend: Send {
     /// - Something that is not there is `None` or empty, never an error.
     /// - A lookup by an empty label or group finds nothing: empty means that there is none.
     fn answer(&mut self, query: &Query) -> Result<Answer>;
+
+    /// Removes one batch of what a rule names, whole or not at all.
+    ///
+    /// - Every checkpoint that stays reads back exactly as before (D9).
+    /// - It removes at most as many as it was told to, and looks at a bounded number of others.
+    /// - Going on from [`Pruned::next`] until there is none leaves what [`Query::Prunable`] says, if nothing else happens.
+    fn prune(&mut self, prune: &Prune) -> Result<Pruned>;
+
+    /// Gives back what removed checkpoints took. May take long, and needs the database for itself.
+    fn vacuum(&mut self) -> Result<()>;
 
     /// What the user should hear about this place once it is open, if anything.
     fn notice(&self) -> Option<&str> {

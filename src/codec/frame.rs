@@ -28,6 +28,14 @@ pub fn join(payload: &Payload) -> Vec<u8> {
     out
 }
 
+/// How many bytes [`join`] makes of the parts.
+pub fn length(payload: &Payload) -> usize {
+    let text = |text: &str| varint::length(text.len() as u64) + text.len();
+    let part = |part: &Part| text(&part.name) + text(&part.tag) + varint::length(part.bytes.len() as u64);
+    let heads: usize = payload.parts.iter().map(part).sum();
+    varint::length(payload.parts.len() as u64) + heads + payload.len()
+}
+
 /// The parts that [`join`] made one of; their bytes are slices of `frame`, not copies.
 pub fn split(frame: &Bytes) -> Result<Payload> {
     parse(frame).ok_or_else(|| Error::new(Code::Corrupt, "the payload's parts cannot be told apart"))

@@ -9,6 +9,11 @@ pub(super) fn write(out: &mut Vec<u8>, mut value: u64) {
     out.push(value.to_le_bytes()[0]);
 }
 
+/// How many bytes [`write()`] appends.
+pub(super) fn length(value: u64) -> usize {
+    (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
+}
+
 /// Takes a number off the front; `None` if it is cut off or does not fit 64 bits.
 pub(super) fn read(input: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;

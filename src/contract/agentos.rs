@@ -47,11 +47,13 @@ pub struct Save {
     pub state: Part,
     /// The rest, serialised.
     pub rest: Part,
+    /// When the store was given it, in ms since the epoch.
+    pub saved_at: i64,
 }
 
 /// `save`: stores the checkpoint, replacing the one with its id.
 pub fn save(save: Save) -> Result<Unit> {
-    let Save { metadata, parent, state, rest } = save;
+    let Save { metadata, parent, state, rest, saved_at } = save;
     for (what, id) in [
         ("checkpoint.id", &metadata.id),
         ("checkpoint.runId", &metadata.run_id),
@@ -72,6 +74,7 @@ pub fn save(save: Save) -> Result<Unit> {
         group: metadata.graph_id,
         label: metadata.node_id,
         rank: Rank::from_f64(metadata.timestamp),
+        saved_at,
         meta: meta::encode(metadata.timestamp, state_size, metadata.has_memory_snapshot),
     };
     let payload = Payload { parts: vec![state, rest] };

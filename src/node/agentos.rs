@@ -1,6 +1,6 @@
 //! The `AgentOS` contract's calls.
 
-use napi::bindgen_prelude::{Either5, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either7, Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::store::{NativeStore, nothing, thrown};
@@ -9,6 +9,10 @@ use crate::contract::agentos::{self, Metadata, REST, STATE, Save};
 use crate::error::Result;
 use crate::query::{Answer, Of, Query};
 use crate::record::Part;
+
+/// The space of this contract's checkpoints.
+#[napi]
+pub const AGENTOS_SPACE: u8 = agentos::SPACE.0;
 
 #[napi]
 impl NativeStore {
@@ -27,6 +31,7 @@ impl NativeStore {
         timestamp: f64,
         has_memory_snapshot: bool,
         parent: Option<String>,
+        saved_at: i64,
         tag: String,
         state: Uint8ArraySlice,
         rest: Uint8ArraySlice,
@@ -39,6 +44,7 @@ impl NativeStore {
             parent,
             state: part(STATE, state)?,
             rest: part(REST, rest)?,
+            saved_at,
         });
         Ok(self.submit(ticket, nothing, |store, reply| match unit {
             Ok(unit) => store.apply(unit, reply),
@@ -80,7 +86,7 @@ impl NativeStore {
             let headers = answer.into_headers()?;
             let listed: Result<Vec<_>> =
                 headers.into_iter().map(|header| Ok(agentos::metadata(header)?.into())).collect();
-            listed.map(Either5::D)
+            listed.map(Either7::D)
         };
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }
@@ -97,7 +103,7 @@ impl NativeStore {
         let query = agentos::runs(graph_id_prefix, before, limit as usize);
         let convert = |answer: Answer| {
             let listed: Result<Vec<_>> = answer.into_lineages()?.into_iter().map(values::run).collect();
-            listed.map(Either5::E)
+            listed.map(Either7::E)
         };
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }

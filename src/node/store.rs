@@ -4,14 +4,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use napi::bindgen_prelude::{Either5, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either7, Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::mailbox::{Bridge, Mailbox};
-use super::values::{NOTHING, Settled, Value};
+use super::values::{self, Cursor, NOTHING, Settled, Value};
 use crate::backend::sqlite::Durability;
 use crate::error::{Error, Result};
 use crate::lane::Reply;
+use crate::query::{Answer, Query};
+use crate::record::Space;
+use crate::retention::{self, Policy, Prune, Rule};
 use crate::store::{Options, Store};
 use crate::target::Target;
 
@@ -29,6 +32,10 @@ pub struct NativeOptions {
     pub durability: String,
     pub busy_timeout: f64,
     pub max_payload_bytes: f64,
+    /// This and the next two: undefined is no limit.
+    pub keep_last_n: Option<i64>,
+    pub ttl: Option<i64>,
+    pub max_bytes: Option<i64>,
 }
 
 impl NativeOptions {
@@ -47,7 +54,31 @@ impl NativeOptions {
             durability,
             busy_timeout,
             max_payload_bytes: max_payload_bytes.min(Options::LARGEST_PAYLOAD_BYTES),
+            retention: Policy {
+                keep_last: self.keep_last_n.map(i64::unsigned_abs),
+                ttl: self.ttl,
+                max_bytes: self.max_bytes.map(i64::unsigned_abs),
+            },
         })
+    }
+}
+
+/// A rule of retention: exactly one of them is there.
+#[napi(object, object_to_js = false)]
+pub struct NativeRule {
+    pub saved_before: Option<i64>,
+    pub keep_last: Option<i64>,
+    pub max_bytes: Option<i64>,
+}
+
+impl NativeRule {
+    fn read(&self) -> Result<Rule> {
+        match (self.saved_before, self.keep_last, self.max_bytes) {
+            (Some(time), None, None) => Ok(Rule::SavedBefore(time)),
+            (None, Some(keep), None) => Ok(Rule::KeepLast(keep.unsigned_abs())),
+            (None, None, Some(bytes)) => Ok(Rule::MaxBytes(bytes.unsigned_abs())),
+            _ => Err(Error::invalid("a rule of retention is one rule")),
+        }
     }
 }
 
@@ -72,7 +103,7 @@ impl NativeStore {
     /// Resolves when the target is open, to what the user should hear about it or null.
     #[napi]
     pub fn ready(&self, ticket: u32) -> Option<Settled> {
-        self.submit(ticket, |notice: Option<String>| Ok(notice.map_or(NOTHING, Either5::B)), Store::ready)
+        self.submit(ticket, |notice: Option<String>| Ok(notice.map_or(NOTHING, Either7::B)), Store::ready)
     }
 
     /// Resolves when everything handed in before is done and the target is closed.
@@ -88,6 +119,51 @@ impl NativeStore {
             return Ok(Bytes::copy_from_slice(&bytes));
         }
         Ok(Bytes::from_owner(bytes.into_typed_array(env)?))
+    }
+
+    /// Removes one batch of what the rule names, from where the batch before ended.
+    #[napi]
+    pub fn prune(
+        &self,
+        ticket: u32,
+        space: Option<u8>,
+        rule: NativeRule,
+        cursor: Option<Cursor>,
+        most: u32,
+    ) -> Option<Settled> {
+        let cursor = cursor.map_or_else(retention::Cursor::default, |cursor| retention::Cursor {
+            after: cursor.after,
+            total: cursor.total.map(i64::unsigned_abs),
+        });
+        let prune = rule.read().map(|rule| Prune { space: space.map(Space), rule, cursor, most: most as usize });
+        self.submit(ticket, values::pruned, |store, reply| match prune {
+            Ok(prune) => store.prune(prune, reply),
+            Err(error) => reply.send(Err(error)),
+        })
+    }
+
+    /// What all rules together would remove.
+    #[napi]
+    pub fn prunable(&self, ticket: u32, space: Option<u8>, rules: Vec<NativeRule>) -> Option<Settled> {
+        let rules: Result<Vec<_>> = rules.iter().map(NativeRule::read).collect();
+        let convert = |answer: Answer| values::pruned(answer.into_pruned()?);
+        self.submit(ticket, convert, |store, reply| match rules {
+            Ok(rules) => store.ask(Query::Prunable { space: space.map(Space), rules }, reply),
+            Err(error) => reply.send(Err(error)),
+        })
+    }
+
+    /// What there is, and so many of the largest lineages.
+    #[napi]
+    pub fn stats(&self, ticket: u32, space: Option<u8>, largest: u32) -> Option<Settled> {
+        let query = Query::Stats { space: space.map(Space), largest: largest as usize };
+        self.submit(ticket, values::stats, |store, reply| store.ask(query, reply))
+    }
+
+    /// Gives back what removed checkpoints took.
+    #[napi]
+    pub fn vacuum(&self, ticket: u32) -> Option<Settled> {
+        self.submit(ticket, nothing, Store::vacuum)
     }
 
     /// Runs a call whose outcome goes to the ticket: by mail, or at once if the store answers at once.

@@ -1,18 +1,20 @@
 //! The shapes that cross the border. `ts/native.ts` declares the same ones.
 
-use napi::bindgen_prelude::{Buffer, BufferSlice, Either5, Env, Null, ToNapiValue, TypeName};
+use napi::bindgen_prelude::{Buffer, BufferSlice, Either7, Env, Null, ToNapiValue, TypeName};
 use napi::{ValueType, sys};
 use napi_derive::napi;
 
 use crate::contract::agentos;
 use crate::error::{Error, Result};
-use crate::record::{Checkpoint, Lineage};
+use crate::query::Answer;
+use crate::record::{self, Checkpoint, Lineage};
+use crate::retention;
 
 /// What a call resolves to.
-pub type Value = Either5<Null, String, Found, Vec<Metadata>, Vec<Run>>;
+pub type Value = Either7<Null, String, Found, Vec<Metadata>, Vec<Run>, Pruned, Stats>;
 
 /// `undefined`, and "there is none".
-pub const NOTHING: Value = Either5::A(Null);
+pub const NOTHING: Value = Either7::A(Null);
 
 /// What a call rejects with: `ts/errors.ts` makes a `ForkpointError` of it.
 #[napi(object, object_from_js = false)]
@@ -116,11 +118,82 @@ pub fn found(checkpoint: Option<Box<Checkpoint>>) -> Result<Value> {
     let Some(checkpoint) = checkpoint else { return Ok(NOTHING) };
     let Checkpoint { header, payload } = *checkpoint;
     let parts = payload.parts.into_iter().map(|part| FoundPart(part.name, part.tag, Blob(part.bytes.into()))).collect();
-    Ok(Either5::C(Found(agentos::metadata(header)?.into(), parts)))
+    Ok(Either7::C(Found(agentos::metadata(header)?.into(), parts)))
 }
 
 pub fn run(lineage: Lineage) -> Result<Run> {
     #[expect(clippy::cast_precision_loss, reason = "no run has 2^53 checkpoints")]
     let checkpoints = lineage.checkpoints as f64;
     Ok(Run(lineage.position.to_string(), checkpoints, agentos::metadata(lineage.newest)?.into()))
+}
+
+/// What a prune has removed, or would.
+#[napi(object, object_from_js = false)]
+pub struct Pruned {
+    pub removed: f64,
+    pub bytes: f64,
+    pub lineages: f64,
+    /// Where the next batch goes on; null: the rule holds.
+    pub next: Option<Cursor>,
+}
+
+/// Where a batch goes on.
+#[napi(object)]
+pub struct Cursor {
+    pub after: i64,
+    pub total: Option<i64>,
+}
+
+/// What a store holds and takes.
+#[napi(object, object_from_js = false)]
+pub struct Stats {
+    pub checkpoints: f64,
+    pub lineages: f64,
+    pub logical_bytes: f64,
+    pub stored_bytes: f64,
+    pub file_bytes: Option<f64>,
+    pub largest: Vec<LineageStats>,
+}
+
+/// What a lineage holds and takes.
+#[napi(object, object_from_js = false)]
+pub struct LineageStats {
+    pub lineage: String,
+    pub checkpoints: f64,
+    pub logical_bytes: f64,
+    pub stored_bytes: f64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no store has 2^53 bytes or checkpoints")]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape of a conversion")]
+pub fn pruned(pruned: retention::Pruned) -> Result<Value> {
+    let next = pruned.next.map(|next| Cursor {
+        after: next.after,
+        total: next.total.map(|total| i64::try_from(total).unwrap_or(i64::MAX)),
+    });
+    #[expect(clippy::cast_precision_loss, reason = "no store has 2^53 bytes")]
+    let bytes = pruned.bytes as f64;
+    Ok(Either7::F(Pruned { removed: float(pruned.checkpoints), bytes, lineages: float(pruned.lineages), next }))
+}
+
+pub fn stats(answer: Answer) -> Result<Value> {
+    let stats = answer.into_stats()?;
+    let lineage = |of: record::LineageStats| LineageStats {
+        lineage: of.lineage,
+        checkpoints: float(of.checkpoints),
+        logical_bytes: float(of.logical_bytes),
+        stored_bytes: float(of.stored_bytes),
+    };
+    Ok(Either7::G(Stats {
+        checkpoints: float(stats.checkpoints),
+        lineages: float(stats.lineages),
+        logical_bytes: float(stats.logical_bytes),
+        stored_bytes: float(stats.stored_bytes),
+        file_bytes: stats.file_bytes.map(float),
+        largest: stats.largest.into_iter().map(lineage).collect(),
+    }))
 }

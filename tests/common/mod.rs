@@ -68,6 +68,7 @@ pub(crate) fn draft(lineage: &str, id: &str) -> Draft {
             group: String::new(),
             label: String::new(),
             rank: Rank::from_f64(0.0),
+            saved_at: 0,
             meta: format!("meta of {id} in {lineage}").into_bytes(),
         },
         payload: Payload { parts: vec![part("state", "test", format!("state of {id} in {lineage}"))] },
@@ -97,6 +98,11 @@ impl Draft {
 
     pub(crate) fn rank(mut self, rank: f64) -> Self {
         self.0.header.rank = Rank::from_f64(rank);
+        self
+    }
+
+    pub(crate) fn saved_at(mut self, saved_at: i64) -> Self {
+        self.0.header.saved_at = saved_at;
         self
     }
 

@@ -4,6 +4,7 @@ mod error;
 mod file;
 mod payloads;
 mod read;
+mod retention;
 mod schema;
 mod write;
 
@@ -20,6 +21,7 @@ use crate::codec::heads::SharedHeads;
 use crate::error::{Code, Error, Result};
 use crate::op::Unit;
 use crate::query::{Answer, Query};
+use crate::retention::{Prune, Pruned};
 
 /// The oldest `SQLite` without the WAL-reset bug, which loses commits when two connections checkpoint at once.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -234,6 +236,14 @@ impl Backend for Sqlite {
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
         read::answer(&self.connection, &self.heads, query)
+    }
+
+    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
+        write::prune(&mut self.connection, &self.heads, prune)
+    }
+
+    fn vacuum(&mut self) -> Result<()> {
+        retention::vacuum(&self.connection).map_err(from_sqlite)
     }
 
     fn notice(&self) -> Option<&str> {

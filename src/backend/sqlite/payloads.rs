@@ -4,16 +4,18 @@
 //! bytes), so a base that exists is the base that the delta was made against, whichever process did what in between. A
 //! base that is removed leaves its direct dependants as keyframes, in the same transaction.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::from_sqlite;
+use super::retention::Shelf;
 use crate::codec::heads::SharedHeads;
 use crate::codec::{delta, envelope};
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
+use crate::retention::Catalog;
 
 /// Below this many bytes a delta saves less than it costs.
 const WORTH_A_DELTA: usize = 1024;
@@ -52,7 +54,7 @@ impl<'a> Payloads<'a> {
         let row = delta.unwrap_or_else(|| Row::keyframe(&raw));
         self.execute(
             "INSERT INTO payload (seq, base, depth, room, size, body) VALUES (?, ?, ?, ?, ?, ?)",
-            params![seq, row.base, row.depth, row.room, number(raw.len()), row.body],
+            params![seq, row.base, row.depth, row.room, number(raw.len() as u64), row.body],
         )?;
         self.written.insert(seq, (raw, supersedes));
         Ok(())
@@ -78,17 +80,21 @@ impl<'a> Payloads<'a> {
         };
         let Some(delta) = delta::encode(&base_raw, raw) else { return Ok(None) };
         let body = envelope::seal_delta(raw, &delta);
-        let room = room - number(body.len());
+        let room = room - number(body.len() as u64);
         Ok((room >= 0).then_some(Row { base: Some(base), depth: depth + 1, room, body }))
     }
 
-    pub(super) fn remove(&mut self, seq: Seq) -> Result<()> {
-        let dependants: Vec<Seq> = self
-            .connection
-            .prepare_cached("SELECT seq FROM payload WHERE base = ?")
-            .and_then(|mut statement| statement.query_map([seq], |row| row.get(0))?.collect())
-            .map_err(from_sqlite)?;
-        for dependant in dependants {
+    /// Removes payloads, and tells by how many bytes the others and they take less. Only what stays is written anew: a base
+    /// and its dependant that go together cost no keyframe.
+    pub(super) fn remove(&mut self, victims: &[Seq]) -> Result<i64> {
+        let going: HashSet<Seq> = victims.iter().copied().collect();
+        let rows = Shelf(self.connection);
+        let mut freed = 0;
+        for (dependant, bytes) in victims.iter().map(|seq| rows.dependants(*seq)).collect::<Result<Vec<_>>>()?.concat()
+        {
+            if going.contains(&dependant) {
+                continue;
+            }
             let row = match self.load(dependant) {
                 Ok(raw) => Row::keyframe(&raw),
                 // Damaged, and it stays so: the removal of another must not fail for it.
@@ -99,9 +105,15 @@ impl<'a> Payloads<'a> {
                 "UPDATE payload SET base = NULL, depth = 0, room = ?, body = ? WHERE seq = ?",
                 params![row.room, row.body, dependant],
             )?;
+            freed += number(bytes) - number(row.body.len() as u64);
         }
-        self.written.remove(&seq);
-        self.execute("DELETE FROM payload WHERE seq = ?", params![seq])
+        // Only now: what was written anew has been read through them.
+        for seq in victims {
+            freed += rows.stored(*seq)?.map_or(0, |stored| number(stored.bytes));
+            self.written.remove(seq);
+            self.execute("DELETE FROM payload WHERE seq = ?", params![seq])?;
+        }
+        Ok(freed)
     }
 
     fn load(&self, seq: Seq) -> Result<Bytes> {
@@ -136,11 +148,11 @@ impl Row {
     /// Deltas may then take half as much again, so that a reader reads at most that much more than a whole payload.
     fn keyframe(raw: &[u8]) -> Self {
         let body = envelope::seal(raw);
-        Self { base: None, depth: 0, room: number(body.len() / 2), body }
+        Self { base: None, depth: 0, room: number(body.len() as u64 / 2), body }
     }
 }
 
-fn number(bytes: usize) -> i64 {
+fn number(bytes: u64) -> i64 {
     // No payload has 2^63 bytes.
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

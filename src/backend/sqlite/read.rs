@@ -4,16 +4,18 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::error::from_sqlite;
 use super::payloads;
+use super::retention::{self, Shelf};
 use crate::codec::frame;
 use crate::codec::heads::SharedHeads;
 use crate::error::Result;
 use crate::query::{Answer, Of, Query};
 use crate::record::{Checkpoint, Header, Lineage, Rank, Seq, Space};
+use crate::retention::preview;
 
-/// What [`header`] reads, in its order; a query may select more behind it, from the ninth column on.
+/// What [`header`] reads, in its order; a query may select more behind it, from the tenth column on.
 macro_rules! header_columns {
     () => {
-        "space, name, id, parent, checkpoint.grp, label, rank, meta"
+        "space, name, id, parent, checkpoint.grp, label, rank, meta, saved_at"
     };
 }
 
@@ -28,6 +30,13 @@ pub(super) fn answer(connection: &Connection, heads: &SharedHeads, query: &Query
         }
         Query::Lineages { space, group_prefix, before, limit } => {
             lineages(connection, *space, group_prefix, *before, *limit).map(Answer::Lineages).map_err(from_sqlite)
+        }
+        Query::Stats { space, largest } => {
+            retention::stats(connection, *space, *largest).map(Answer::Stats).map_err(from_sqlite)
+        }
+        Query::Prunable { space, rules } => {
+            let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
+            preview(&Shelf(&snapshot), *space, rules).map(Answer::Pruned)
         }
     }
 }
@@ -80,7 +89,7 @@ fn one(
     let found = snapshot
         .prepare_cached(sql)
         .and_then(|mut statement| {
-            statement.query_row(params, |row| Ok((header(row)?, row.get::<_, Seq>(8)?))).optional()
+            statement.query_row(params, |row| Ok((header(row)?, row.get::<_, Seq>(9)?))).optional()
         })
         .map_err(from_sqlite)?;
     let Some((header, seq)) = found else { return Ok(None) };
@@ -176,5 +185,6 @@ fn header(row: &Row<'_>) -> rusqlite::Result<Header> {
         label: row.get(5)?,
         rank: Rank(row.get(6)?),
         meta: row.get(7)?,
+        saved_at: row.get(8)?,
     })
 }

@@ -31,6 +31,7 @@ CREATE TABLE checkpoint (
   grp    TEXT NOT NULL,
   label  TEXT NOT NULL,
   rank   BLOB NOT NULL,
+  saved_at INTEGER NOT NULL,                -- ms since the epoch; only retention goes by it
   meta   BLOB NOT NULL
 ) STRICT;
 CREATE INDEX checkpoint_id      ON checkpoint (id);

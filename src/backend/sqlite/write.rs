@@ -1,14 +1,18 @@
 //! A batch as one transaction.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use super::error::{from_commit, from_sqlite};
 use super::payloads::{self, Payloads};
+use super::retention::Shelf;
 use crate::codec::frame;
 use crate::codec::heads::SharedHeads;
 use crate::error::{Error, Result};
 use crate::op::{Op, Unit};
 use crate::record::{Checkpoint, Seq, Space};
+use crate::retention::{Ledger, Prune, Pruned, plan};
 
 /// Where a transaction failed.
 #[derive(Debug)]
@@ -42,6 +46,17 @@ pub(super) fn transaction(connection: &mut Connection, heads: &SharedHeads, batc
     Ok(())
 }
 
+/// Removes one batch of what a rule names, in one transaction.
+pub(super) fn prune(connection: &mut Connection, heads: &SharedHeads, prune: &Prune) -> Result<Pruned> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
+    let mut writing = Writing::begin(&transaction, heads)?;
+    let plan = plan(&Shelf(&transaction), prune, &mut Ledger::default())?;
+    let (bytes, lineages) = writing.remove_all(&plan.victims)?;
+    drop(writing);
+    transaction.commit().map_err(from_commit)?;
+    Ok(plan.done(bytes, lineages))
+}
+
 /// A transaction under way.
 struct Writing<'a> {
     transaction: &'a Transaction<'a>,
@@ -71,6 +86,7 @@ impl<'a> Writing<'a> {
             Op::Remove { space, id } => {
                 self.remove(*space, id).map_err(|error| error.context(&format!("checkpoint {id:?}")))
             }
+            Op::KeepLast { space, lineage, keep, pinned } => self.keep_last(*space, lineage, *keep, pinned),
         }
     }
 
@@ -80,7 +96,7 @@ impl<'a> Writing<'a> {
         let lin = self.lineage(header.space, &header.lineage, &header.group)?;
         let replaced = self.find(header.space, &header.id)?;
         if let Some((seq, _)) = replaced {
-            self.delete(seq)?;
+            self.delete(&[seq])?;
         }
         let newest = self.newest(lin)?;
         let base = match (newest, &header.parent) {
@@ -89,7 +105,8 @@ impl<'a> Writing<'a> {
         };
         self.last_seq += 1;
         self.execute(
-            "INSERT INTO checkpoint (seq, lin, id, parent, grp, label, rank, meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO checkpoint (seq, lin, id, parent, grp, label, rank, meta, saved_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 self.last_seq,
                 lin,
@@ -98,32 +115,49 @@ impl<'a> Writing<'a> {
                 header.group,
                 header.label,
                 header.rank.0,
-                header.meta
+                header.meta,
+                header.saved_at
             ],
         )?;
         let raw = frame::join(&checkpoint.payload).into();
         self.payloads.store(payloads::New { seq: self.last_seq, raw, base, supersedes: newest })?;
         match replaced {
-            Some((_, old)) if old != lin => self.end_lineage_if_empty(old),
+            Some((_, old)) if old != lin => self.end_lineage_if_empty(old).map(drop),
             _ => Ok(()),
         }
     }
 
     fn remove(&mut self, space: Space, id: &str) -> Result<()> {
-        let Some((seq, lin)) = self.find(space, id)? else { return Ok(()) };
-        self.delete(seq)?;
-        if seq == self.last_seq {
-            self.execute("INSERT OR REPLACE INTO setting (name, value) VALUES ('seq_floor', ?)", params![seq])?;
+        match self.find(space, id)? {
+            Some((seq, _)) => self.remove_all(&[seq]).map(drop),
+            None => Ok(()),
         }
-        self.end_lineage_if_empty(lin)
     }
 
-    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<()> {
-        self.transaction
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.execute(params))
-            .map(drop)
-            .map_err(from_sqlite)
+    fn keep_last(&mut self, space: Space, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
+        let Some(lin) = self.known(space, lineage)? else { return Ok(()) };
+        let pinned = self.find(space, pinned)?.map(|(seq, _)| seq);
+        let victims = Ledger::default().beyond(&Shelf(self.transaction), lin, keep, pinned, usize::MAX)?;
+        self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>()).map(drop)
+    }
+
+    /// Removes what was planned, and tells the bytes and the lineages that went with it.
+    fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
+        let (bytes, lineages) = self.delete(victims)?;
+        if victims.contains(&self.last_seq) {
+            let sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('seq_floor', ?)";
+            self.execute(sql, params![self.last_seq])?;
+        }
+        let mut ended = 0;
+        for lin in lineages {
+            ended += u64::from(self.end_lineage_if_empty(lin)?);
+        }
+        Ok((bytes, ended))
+    }
+
+    /// How many rows it has changed.
+    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
+        self.transaction.prepare_cached(sql).and_then(|mut statement| statement.execute(params)).map_err(from_sqlite)
     }
 
     fn one<T>(
@@ -139,13 +173,16 @@ impl<'a> Writing<'a> {
     }
 
     fn lineage(&self, space: Space, name: &str, group: &str) -> Result<i64> {
-        let sql = "SELECT lin FROM lineage WHERE space = ? AND name = ?";
-        let known = self.one(sql, params![space.0, name], |row| row.get(0))?;
-        if let Some(lin) = known {
+        if let Some(lin) = self.known(space, name)? {
             return Ok(lin);
         }
         self.execute("INSERT INTO lineage (space, name, grp) VALUES (?, ?, ?)", params![space.0, name, group])?;
         Ok(self.transaction.last_insert_rowid())
+    }
+
+    fn known(&self, space: Space, name: &str) -> Result<Option<i64>> {
+        let sql = "SELECT lin FROM lineage WHERE space = ? AND name = ?";
+        self.one(sql, params![space.0, name], |row| row.get(0))
     }
 
     fn find(&self, space: Space, id: &str) -> Result<Option<(Seq, i64)>> {
@@ -158,15 +195,18 @@ impl<'a> Writing<'a> {
         self.one(sql, params![lin], |row| row.get(0))
     }
 
-    fn delete(&mut self, seq: Seq) -> Result<()> {
-        self.execute("DELETE FROM checkpoint WHERE seq = ?", params![seq])?;
-        self.payloads.remove(seq)
+    /// The rows and their payloads. Tells the bytes that they took, and the lineages that they were of.
+    fn delete(&mut self, victims: &[Seq]) -> Result<(i64, BTreeSet<i64>)> {
+        let mut lineages = BTreeSet::new();
+        for seq in victims {
+            let sql = "DELETE FROM checkpoint WHERE seq = ? RETURNING lin";
+            lineages.extend(self.one(sql, params![seq], |row| row.get::<_, i64>(0))?);
+        }
+        Ok((self.payloads.remove(victims)?, lineages))
     }
 
-    fn end_lineage_if_empty(&self, lin: i64) -> Result<()> {
-        self.execute(
-            "DELETE FROM lineage WHERE lin = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoint WHERE lin = ?1)",
-            params![lin],
-        )
+    fn end_lineage_if_empty(&self, lin: i64) -> Result<bool> {
+        let sql = "DELETE FROM lineage WHERE lin = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoint WHERE lin = ?1)";
+        Ok(self.execute(sql, params![lin])? > 0)
     }
 }

@@ -1,0 +1,354 @@
+// What is removed to make room: by each save, in the background, and by prune(); what is there, and giving room back.
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type Checkpoint,
+  CheckpointStore,
+  type PruneOptions,
+  type PruneProgress,
+  type Store,
+  type StoreOptions,
+  openStore,
+} from "forkpoint";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { checkpoint, failure, folder, ids, kinds, open, place, rejection, thrown } from "./helpers.js";
+
+const HOUR = 3_600_000;
+const LONG_AGO = Date.UTC(2001, 0, 1);
+
+/** So much text that does not repeat itself. */
+function text(length: number, seed: number): string {
+  let state = seed * 2_654_435_761 + 1;
+  const next = () => String.fromCharCode(33 + ((state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) % 90));
+  return Array.from({ length }, next).join("");
+}
+
+/** Saves at a time that is not now. */
+async function saveAt(store: CheckpointStore, time: number, fields: Partial<Checkpoint>): Promise<Checkpoint> {
+  vi.useFakeTimers({ toFake: ["Date"], now: time });
+  try {
+    const saved = checkpoint(fields);
+    const saving = store.save(saved);
+    vi.useRealTimers();
+    await saving;
+    return saved;
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+const run = async (store: CheckpointStore, runId: string) => ids(await store.listByRun(runId));
+
+async function shared(target: string, options?: StoreOptions): Promise<Store> {
+  const store = await openStore(target, options);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+describe("the options keepLastN, ttl and maxBytes", () => {
+  const units = [
+    ["keepLastN", "checkpoints"],
+    ["ttl", "milliseconds"],
+    ["maxBytes", "bytes"],
+  ] as const;
+
+  test.each(units)("%s is a positive whole number", async (name, unit) => {
+    for (const value of [-1, 0.5, 1.5, Number.NaN, Number.NEGATIVE_INFINITY, 2 ** 53]) {
+      const error = thrown(() => new CheckpointStore("memory:", { [name]: value }));
+      expect(error).toBeInstanceOf(RangeError);
+      expect(error.message).toBe(`option "${name}" must be a positive whole number of ${unit}, and is ${value}`);
+      expect((await rejection(openStore("memory:", { [name]: value }))).message).toBe(error.message);
+    }
+    for (const [value, shown] of [["5", "a string"], [true, "true"], [5n, "a bigint"], [{}, "an object"]] as const) {
+      const error = thrown(() => new CheckpointStore("memory:", { [name]: value as unknown as number }));
+      expect(error).toBeInstanceOf(TypeError);
+      expect(error.message).toBe(`option "${name}" must be a number of ${unit}, or null for no limit, and is ${shown}`);
+    }
+  });
+
+  test.each(units)("%s is no limit when it is undefined, null, 0 or Infinity", async (name) => {
+    for (const value of [undefined, null, 0, -0, Number.POSITIVE_INFINITY]) {
+      const store = open("memory:", { [name]: value } as StoreOptions);
+      for (let n = 0; n < 5; n++) await saveAt(store, LONG_AGO, {});
+      expect(await store.prune()).toEqual({ removed: 0, bytes: 0, lineages: 0 });
+      expect(await run(store, "run-1")).toHaveLength(5);
+    }
+  });
+});
+
+describe.each(kinds)("%s: keepLastN", (kind) => {
+  test("caps each run with each save", async () => {
+    const store = open(place(kind), { keepLastN: 3 });
+    for (let n = 0; n < 10; n++) {
+      await store.save(checkpoint({ id: `a${n}`, runId: "a", timestamp: n }));
+      await store.save(checkpoint({ id: `b${n}`, runId: "b", timestamp: 0 }));
+      expect(await run(store, "a")).toHaveLength(Math.min(n + 1, 3));
+    }
+    expect(await run(store, "a")).toEqual(["a9", "a8", "a7"]);
+    expect(await run(store, "b")).toEqual(["b9", "b8", "b7"]);
+    expect(await store.get("a6")).toBeNull();
+  });
+
+  test("never removes the one just saved, whatever its timestamp", async () => {
+    const store = open(place(kind), { keepLastN: 1 });
+    await store.save(checkpoint({ id: "late", timestamp: 9 }));
+    await store.save(checkpoint({ id: "early", timestamp: 1 }));
+    expect(await run(store, "run-1")).toEqual(["early"]);
+  });
+
+  test("holds among saves that are under way together, and for replacing", async () => {
+    const store = open(place(kind), { keepLastN: 4 });
+    const all = Array.from({ length: 200 }, (_, n) => checkpoint({ id: `c${n}`, runId: `run-${n % 5}`, timestamp: n }));
+    await Promise.all(all.map((made) => store.save(made)));
+    for (let n = 0; n < 5; n++) {
+      expect(await run(store, `run-${n}`)).toEqual([195, 190, 185, 180].map((last) => `c${last + n}`));
+    }
+    await store.save(all[195]!);
+    expect(await run(store, "run-0")).toHaveLength(4);
+    expect(await store.get("c195")).toStrictEqual(all[195]);
+  });
+
+  test("every one that is kept is whole, and a fork starts a run of its own", async () => {
+    const store = open(place(kind), { keepLastN: 2 });
+    const made: Checkpoint[] = [];
+    for (let n = 0; n < 20; n++) {
+      const state = { ...checkpoint().state, scratch: text(5_000, 1) + text(n * 10, 2) };
+      made.push(checkpoint({ timestamp: n, state }));
+      await store.save(made[n]!);
+    }
+    const forked = await store.fork(made[18]!.id);
+    await store.save(checkpoint({ timestamp: 99 }));
+    expect((await store.latest(forked))!.state).toStrictEqual(made[18]!.state);
+    expect(await store.get(made[19]!.id)).toStrictEqual(made[19]);
+    expect(await store.get(made[18]!.id)).toBeNull();
+  });
+});
+
+test("a reader in another handle never sees more than keepLastN", async () => {
+  const target = place("sqlite");
+  const [writer, reader] = [open(target, { keepLastN: 2 }), open(target)];
+  for (let n = 0; n < 100; n++) {
+    const saving = writer.save(checkpoint({ timestamp: n }));
+    for (let m = 0; m < 3; m++) expect((await run(reader, "run-1")).length).toBeLessThanOrEqual(2);
+    await saving;
+  }
+});
+
+describe.each(kinds)("%s: in the background", (kind) => {
+  test("what is older than ttl goes after a save, the newest of a run too", async () => {
+    const target = place(kind);
+    const store = open(target, { ttl: HOUR });
+    await saveAt(store, LONG_AGO, { id: "old", runId: "old", timestamp: Date.now() + HOUR });
+    // The read comes after the sweep that follows the save.
+    expect(await store.get("old")).toBeNull();
+    expect((await store.runs()).runs).toEqual([]);
+    await store.save(checkpoint({ id: "new", timestamp: 0 }));
+    expect(await store.get("new")).not.toBeNull();
+  });
+
+  test("what is beyond maxBytes goes, the first saved first", async () => {
+    const store = open(place(kind), { maxBytes: 1 });
+    const both = [checkpoint({ id: "a", timestamp: 9 }), checkpoint({ id: "b", timestamp: 10 })];
+    await Promise.all(both.map((made) => store.save(made)));
+    await store.prune();
+    expect(await run(store, "run-1")).toEqual(["b"]);
+  });
+});
+
+describe.each(kinds)("%s: prune()", (kind) => {
+  test("applies what the store was opened with", async () => {
+    const target = place(kind);
+    const store = open(target, { ttl: HOUR });
+    await store.save(checkpoint({ id: "new" }));
+    for (let n = 0; n < 5; n++) await saveAt(store, LONG_AGO, { runId: `old-${n % 2}` });
+    const { checkpoints } = await store.stats();
+    expect(checkpoints).toBeGreaterThanOrEqual(1);
+    expect(await store.prune()).toMatchObject({ removed: checkpoints - 1 });
+    expect(await store.stats()).toMatchObject({ checkpoints: 1, runs: 1 });
+    expect(await store.prune()).toEqual({ removed: 0, bytes: 0, lineages: 0 });
+  });
+
+  test("olderThan is a Date or milliseconds, and goes by the time of saving", async () => {
+    const store = open(place(kind));
+    for (let n = 0; n < 10; n++) await saveAt(store, LONG_AGO + n, { id: `c${n}`, timestamp: 10 - n });
+    expect((await store.prune({ olderThan: LONG_AGO + 2 })).removed).toBe(2);
+    expect((await store.prune({ olderThan: new Date(LONG_AGO + 4) })).removed).toBe(2);
+    expect((await store.prune({ olderThan: LONG_AGO + 4.5 })).removed).toBe(1);
+    expect(await run(store, "run-1")).toEqual(["c5", "c6", "c7", "c8", "c9"]);
+    expect(await store.prune({ olderThan: Date.now() + HOUR })).toMatchObject({ removed: 5, lineages: 1 });
+  });
+
+  test("each option stands for itself, and null switches off what the store was opened with", async () => {
+    const store = open(place(kind));
+    for (let n = 0; n < 12; n++) await saveAt(store, LONG_AGO, { id: `c${n}`, runId: `r${n % 2}`, timestamp: n });
+    expect((await store.prune({ keepLastN: 4 })).removed).toBe(4);
+    expect(await run(store, "r0")).toEqual(["c10", "c8", "c6", "c4"]);
+    const { storedBytes } = await store.stats();
+    const less = await store.prune({ maxBytes: storedBytes - 1 });
+    expect(less.removed).toBeGreaterThan(0);
+    expect((await store.stats()).storedBytes).toBeLessThan(storedBytes);
+    await store.prune({ maxBytes: 1 });
+    expect([await run(store, "r0"), await run(store, "r1")]).toEqual([["c10"], ["c11"]]);
+    const options: PruneOptions[] = [{}, { olderThan: null }, { keepLastN: 0 }, { maxBytes: Number.POSITIVE_INFINITY }];
+    for (const none of options) expect((await store.prune(none)).removed).toBe(0);
+    const kept = open(place(kind), { ttl: 365_000 * 24 * HOUR, keepLastN: 2 });
+    await saveAt(kept, LONG_AGO, {});
+    expect((await kept.prune({ olderThan: null })).removed).toBe(0);
+    expect((await kept.prune({ olderThan: Date.now() })).removed).toBe(1);
+  });
+
+  test("dryRun says what would go, and removes nothing", async () => {
+    const store = open(place(kind));
+    for (let n = 0; n < 30; n++) {
+      const scratch = text(3_000, n);
+      const state = { ...checkpoint().state, scratch };
+      await saveAt(store, LONG_AGO + n, { runId: `r${n % 3}`, timestamp: n, state });
+    }
+    const options = { olderThan: LONG_AGO + 6, keepLastN: 4, maxBytes: 30_000 };
+    const progress: PruneProgress[] = [];
+    const before = await store.stats();
+    const planned = await store.prune({ ...options, dryRun: true, onProgress: (now) => progress.push(now) });
+    expect(await store.stats()).toEqual(before);
+    expect(progress).toEqual([planned]);
+    const done = await store.prune({ ...options, dryRun: false });
+    expect({ ...planned, bytes: 0 }).toEqual({ ...done, bytes: 0 });
+    expect(Math.abs(planned.bytes - done.bytes)).toBeLessThan(before.storedBytes / 20);
+    const after = await store.stats();
+    expect(before.storedBytes - after.storedBytes).toBe(done.bytes);
+    expect(before.checkpoints - after.checkpoints).toBe(done.removed);
+    expect(after.storedBytes).toBeLessThanOrEqual(30_000);
+  });
+
+  test("tells its progress, batch by batch, and saves go on in between", async () => {
+    const store = open(place(kind));
+    const saves = Array.from({ length: 1_200 }, (_, n) => store.save(checkpoint({ timestamp: n })));
+    await Promise.all(saves);
+    const seen: number[] = [];
+    let during: Promise<void> | undefined;
+    const onProgress = ({ removed }: PruneProgress) => {
+      seen.push(removed);
+      during ??= store.save(checkpoint({ id: "meanwhile", runId: "other" }));
+    };
+    const done = await store.prune({ keepLastN: 1, onProgress });
+    await during;
+    expect(done.removed).toBe(1_199);
+    expect(seen.slice(0, 3)).toEqual([500, 1_000, 1_199]);
+    expect(seen.at(-1)).toBe(1_199);
+    expect(await store.get("meanwhile")).not.toBeNull();
+  });
+
+  test("stops at a signal between two batches, with its reason", async () => {
+    const store = open(place(kind));
+    await Promise.all(Array.from({ length: 1_200 }, (_, n) => store.save(checkpoint({ timestamp: n }))));
+    const reason = new Error("enough");
+    const controller = new AbortController();
+    const onProgress = () => controller.abort(reason);
+    expect(await rejection(store.prune({ keepLastN: 1, signal: controller.signal, onProgress }))).toBe(reason);
+    expect((await store.stats()).checkpoints).toBe(700);
+    // From a timer too: between two batches the loop turns.
+    const other = new AbortController();
+    setImmediate(() => other.abort(reason));
+    expect(await rejection(store.prune({ olderThan: Date.now() + HOUR, signal: other.signal }))).toBe(reason);
+    expect(await rejection(store.prune({ signal: AbortSignal.abort(reason) }))).toBe(reason);
+    const left = (await store.stats()).checkpoints;
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(700);
+    // What throws in onProgress stops it likewise.
+    const throwing = () => {
+      throw reason;
+    };
+    expect(await rejection(store.prune({ keepLastN: 1, onProgress: throwing }))).toBe(reason);
+  });
+
+  test("closing ends it", async () => {
+    const store = new CheckpointStore(place(kind));
+    await Promise.all(Array.from({ length: 1_200 }, (_, n) => store.save(checkpoint({ timestamp: n }))));
+    let closed: Promise<void> | undefined;
+    const onProgress = () => (closed ??= store.close());
+    await failure(store.prune({ keepLastN: 1, onProgress }), "CLOSED");
+    await closed;
+    for (const call of [() => store.prune(), () => store.stats(), () => store.vacuum()]) await failure(call(), "CLOSED");
+  });
+
+  test("prune() of an open store is for all contracts, that of a view for its own", async () => {
+    const store = await shared(place(kind));
+    const view = new CheckpointStore(store);
+    for (let n = 0; n < 3; n++) await view.save(checkpoint({ timestamp: n }));
+    expect((await view.prune({ keepLastN: 2 })).removed).toBe(1);
+    expect((await store.prune({ keepLastN: 1 })).removed).toBe(1);
+    expect((await store.stats()).checkpoints).toBe(1);
+    await store.close();
+    for (const call of [() => store.prune(), () => store.stats(), () => store.vacuum()]) await failure(call(), "CLOSED");
+  });
+});
+
+test.each([
+  [{ olderthan: 1 }, TypeError, 'Unknown option "olderthan". Did you mean "olderThan"?'],
+  [{ ttl: 1 }, TypeError, 'Unknown option "ttl".'],
+  [{ olderThan: "1d" }, TypeError, 'option "olderThan" must be a Date or a number of milliseconds since the epoch, and is a string'],
+  [{ olderThan: Number.NaN }, RangeError, 'option "olderThan" must be a valid time, and is NaN'],
+  [{ olderThan: Infinity }, RangeError, 'option "olderThan" must be a valid time, and is Infinity'],
+  [{ olderThan: new Date(Number.NaN) }, RangeError, 'option "olderThan" must be a valid time, and is an invalid Date'],
+  [{ keepLastN: 1.5 }, RangeError, 'option "keepLastN" must be a positive whole number of checkpoints, and is 1.5'],
+  [{ maxBytes: "1 MB" }, TypeError, 'option "maxBytes" must be a number of bytes, or null for no limit, and is a string'],
+  [{ dryRun: 1 }, TypeError, 'option "dryRun" must be true or false, and is 1'],
+  [{ signal: {} }, TypeError, 'option "signal" must be an AbortSignal, and is an object'],
+  [{ onProgress: true }, TypeError, 'option "onProgress" must be a function, and is true'],
+  [null, TypeError, "options must be an object, and is null"],
+])("prune(%j) is refused", async (options, kind, message) => {
+  const store = await shared("memory:");
+  for (const pruning of [store, new CheckpointStore(store)]) {
+    const error = await rejection(pruning.prune(options as PruneOptions));
+    expect(error).toBeInstanceOf(kind);
+    expect(error.message).toContain(message);
+    expect(error.code).toBe("INVALID_ARGUMENT");
+  }
+});
+
+describe.each(kinds)("%s: stats()", (kind) => {
+  test("of an empty store", async () => {
+    const store = open(place(kind));
+    const { fileBytes, ...rest } = await store.stats();
+    expect(rest).toEqual({ checkpoints: 0, runs: 0, logicalBytes: 0, storedBytes: 0, ratio: 1, largest: [] });
+    expect(typeof fileBytes).toBe(kind === "memory" ? "undefined" : "number");
+  });
+
+  test("adds up", async () => {
+    const store = await shared(place(kind));
+    const view = new CheckpointStore(store);
+    let size = 0;
+    for (let n = 0; n < 60; n++) {
+      const saved = checkpoint({ runId: `r${n % 12}`, timestamp: n, state: { ...checkpoint().state, scratch: text(2_000, n % 12) } });
+      await view.save(saved);
+      size += (await view.listByRun(saved.runId, { limit: 1 }))[0]!.stateSize;
+    }
+    const [mine, all] = [await view.stats(), await store.stats()];
+    expect(mine).toMatchObject({ checkpoints: 60, runs: 12, logicalBytes: all.logicalBytes, storedBytes: all.storedBytes });
+    expect(all).toMatchObject({ checkpoints: 60, lineages: 12 });
+    expect(mine.logicalBytes).toBeGreaterThan(size);
+    expect(mine.ratio).toBe(mine.logicalBytes / mine.storedBytes);
+    if (kind === "sqlite") expect(mine.ratio).toBeGreaterThan(2);
+    expect(all.largest).toHaveLength(10);
+    expect(mine.largest.map(({ runId: lineage, ...sizes }) => Object.assign(sizes, { lineage }))).toEqual(all.largest);
+    const sizes = all.largest.map(({ storedBytes }) => storedBytes);
+    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
+    for (const { checkpoints } of all.largest) expect(checkpoints).toBe(5);
+  });
+});
+
+test("vacuum() shrinks the file, and everything is still there", async () => {
+  const file = join(folder(), "agent.db");
+  const store = open(file);
+  const saves = Array.from({ length: 300 }, (_, n) => {
+    return store.save(checkpoint({ id: `c${n}`, runId: `r${n}`, state: { ...checkpoint().state, scratch: text(10_000, n) } }));
+  });
+  await Promise.all(saves);
+  await store.vacuum();
+  const before = statSync(file).size;
+  for (let n = 5; n < 300; n++) await store.delete(`c${n}`);
+  await store.vacuum();
+  expect(statSync(file).size).toBeLessThan(before / 10);
+  expect((await store.stats()).fileBytes).toBe(statSync(file).size);
+  expect((await store.get("c3"))!.state.scratch).toBe(text(10_000, 3));
+  expect(await open("memory:").vacuum()).toBeUndefined();
+});

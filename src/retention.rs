@@ -1,0 +1,110 @@
+//! What is removed to make room: rules as data, and the planning of what they remove, bounded batch by bounded batch. A
+//! backend says what it holds (a [`Catalog`]) and removes what was planned; nothing here writes.
+//!
+//! Order is the rank, then the save order, and never a clock; only what a rule calls old goes by the time of saving.
+
+mod plan;
+
+pub use self::plan::{Ledger, Plan, plan, preview};
+use crate::error::Result;
+use crate::record::{Seq, Space};
+
+/// How many checkpoints a batch removes where nobody says otherwise.
+pub const BATCH: usize = 500;
+
+/// What a store keeps by itself. Each limit holds by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// A lineage keeps so many checkpoints: every save removes the others in its own transaction.
+    pub keep_last: Option<u64>,
+    /// A checkpoint is kept so long after it was saved, in ms: what is older is removed in the background.
+    pub ttl: Option<i64>,
+    /// All payloads together take so many stored bytes: the oldest are removed in the background.
+    pub max_bytes: Option<u64>,
+}
+
+/// One reason to remove checkpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Removes what was saved before that time, in ms since the epoch: the newest of a lineage too.
+    SavedBefore(i64),
+    /// Keeps the newest so many of each lineage, by rank, then by save order.
+    KeepLast(u64),
+    /// Removes in save order until the payloads take no more than so many stored bytes; never the newest of a lineage.
+    MaxBytes(u64),
+}
+
+/// Where the next batch goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// What has been dealt with: save numbers, or positions of lineages.
+    pub after: i64,
+    /// The stored bytes that are left, once that was counted.
+    pub total: Option<u64>,
+}
+
+/// One batch of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prune {
+    /// Only checkpoints of this space.
+    pub space: Option<Space>,
+    /// Which of them.
+    pub rule: Rule,
+    /// Where the batch before ended.
+    pub cursor: Cursor,
+    /// It removes at most so many.
+    pub most: usize,
+}
+
+/// What was removed, or would be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Checkpoints.
+    pub checkpoints: u64,
+    /// By how much the stored bytes of all payloads shrink. Negative where payloads that stay must be stored whole now.
+    pub bytes: i64,
+    /// Lineages that have ended: nothing is left of them.
+    pub lineages: u64,
+    /// Where the next batch goes on; `None`: the rule holds.
+    pub next: Option<Cursor>,
+}
+
+/// A checkpoint as planning sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its save number.
+    pub seq: Seq,
+    /// The position of its lineage.
+    pub lineage: i64,
+    /// When it was saved.
+    pub saved_at: i64,
+}
+
+/// How a payload is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The payload that it is a delta against.
+    pub base: Option<Seq>,
+    /// What it takes.
+    pub bytes: u64,
+}
+
+/// What a backend holds, as planning asks for it. All answers are of one snapshot.
+pub trait Catalog {
+    /// In save order, from behind that number.
+    fn saved_after(&self, space: Option<Space>, after: Seq, most: usize) -> Result<Vec<Entry>>;
+    /// Positions of lineages, ascending, from behind that one.
+    fn lineages_after(&self, space: Option<Space>, after: i64, most: usize) -> Result<Vec<i64>>;
+    /// How many checkpoints a lineage has.
+    fn count(&self, lineage: i64) -> Result<usize>;
+    /// A lineage's checkpoints by rank, then by save order.
+    fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
+    /// The same from the other end.
+    fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
+    /// A payload. `None`: it is gone, which only damage does.
+    fn stored(&self, seq: Seq) -> Result<Option<Stored>>;
+    /// The payloads that are deltas against that one, and what they take.
+    fn dependants(&self, seq: Seq) -> Result<Vec<(Seq, u64)>>;
+    /// The stored bytes of all payloads. `None`: certainly not more than `limit`, and not counted.
+    fn total(&self, space: Option<Space>, limit: u64) -> Result<Option<u64>>;
+}

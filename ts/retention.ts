@@ -1,0 +1,109 @@
+import type { PruneOptions, PruneProgress, PruneResult, StoreStats } from "../index.js";
+import { ForkpointError, rangeError, show, typeError } from "./errors.js";
+import { type Cursor, type FoundStats, type Pruned, type Rule, call } from "./native.js";
+import { type Reader, type Retention, atMost, readRecord } from "./options.js";
+import type { Engine } from "./store.js";
+
+/** Checkpoints that one transaction removes: a save waits for one batch at most. */
+const BATCH = 500;
+/** Lineages that `stats()` names. */
+const LARGEST = 10;
+
+/**
+ * Removes what the options name, batch by batch; `space` is the contract whose checkpoints they are. Closing waits for one
+ * batch at most.
+ */
+export async function prune(
+  { native, retention }: Engine,
+  space: number | undefined,
+  options: unknown,
+  closing: () => boolean,
+): Promise<PruneResult> {
+  const { signal, onProgress, dryRun, rules } = readPruneOptions(options, retention);
+  const goOn = () => {
+    if (closing()) throw new ForkpointError("CLOSED", "the store was closed: what was not removed yet stays");
+    signal?.throwIfAborted();
+  };
+  goOn();
+  const done: PruneProgress = { removed: 0, bytes: 0, lineages: 0 };
+  const count = ({ removed, bytes, lineages }: Pruned) => {
+    done.removed += removed;
+    done.bytes += bytes;
+    done.lineages += lineages;
+    onProgress?.({ ...done });
+  };
+  if (dryRun) {
+    count(await call<Pruned>(native, (ticket) => native.prunable(ticket, space, rules)));
+    return done;
+  }
+  for (const rule of rules) {
+    let next: Cursor | undefined;
+    do {
+      const cursor = next;
+      const batch = await call<Pruned>(native, (ticket) => native.prune(ticket, space, rule, cursor, BATCH));
+      count(batch);
+      next = batch.next ?? undefined;
+      if (next !== undefined) {
+        // A store that answers at once leaves no turn to whoever wants to abort.
+        await new Promise((resolve) => setImmediate(resolve));
+        goOn();
+      }
+    } while (next !== undefined);
+  }
+  return done;
+}
+
+/** What there is. */
+export async function stats({ native }: Engine, space: number | undefined): Promise<StoreStats> {
+  const found = await call<FoundStats>(native, (ticket) => native.stats(ticket, space, LARGEST));
+  const { checkpoints, lineages, logicalBytes, storedBytes, fileBytes, largest } = found;
+  const ratio = storedBytes === 0 ? 1 : logicalBytes / storedBytes;
+  const file = typeof fileBytes === "number" ? { fileBytes } : {};
+  return { checkpoints, lineages, logicalBytes, storedBytes, ratio, ...file, largest };
+}
+
+/** Gives back what removed checkpoints took. */
+export async function vacuum({ native }: Engine): Promise<void> {
+  await call<null>(native, (ticket) => native.vacuum(ticket));
+}
+
+function readPruneOptions(options: unknown, policy: Retention) {
+  const read = readRecord(options, "options", pruneOptions) as PruneOptions & { olderThan?: number };
+  const { signal, onProgress, dryRun = false } = read;
+  const { olderThan = policy.ttl === null ? null : Date.now() - policy.ttl } = read;
+  const { keepLastN = policy.keepLastN, maxBytes = policy.maxBytes } = read;
+  // In this order: what has gone by its age counts no more, and what has gone by its number takes no bytes.
+  const rules: Rule[] = [];
+  if (olderThan !== null) rules.push({ savedBefore: Math.ceil(olderThan) });
+  if (keepLastN !== null) rules.push({ keepLast: keepLastN });
+  if (maxBytes !== null) rules.push({ maxBytes });
+  return { signal, onProgress, dryRun, rules };
+}
+
+const pruneOptions: { [K in keyof Required<PruneOptions>]: Reader<unknown> } = {
+  olderThan: (value, name) => {
+    if (value === null) return null;
+    const time = value instanceof Date ? value.getTime() : value;
+    if (typeof time !== "number") {
+      throw typeError(`${name} must be a Date or a number of milliseconds since the epoch, and is ${show(value)}`);
+    }
+    if (!Number.isFinite(time) || Math.abs(time) > Number.MAX_SAFE_INTEGER) {
+      throw rangeError(`${name} must be a valid time, and is ${value instanceof Date ? "an invalid Date" : time}`);
+    }
+    return time;
+  },
+  keepLastN: atMost("checkpoints"),
+  maxBytes: atMost("bytes"),
+  dryRun: (value, name) => {
+    if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
+    return value;
+  },
+  signal: (value, name) => {
+    if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
+    return value;
+  },
+  onProgress: (value, name) => {
+    if (typeof value !== "function") throw typeError(`${name} must be a function, and is ${show(value)}`);
+    return value;
+  },
+};
