@@ -4,6 +4,8 @@
 //! for the place at which they agree again, in windows that widen. All its looking is paid from a budget, so that the
 //! worst input costs a small multiple of the best one: when the budget is spent, the payload is better stored whole.
 
+use std::cell::RefCell;
+
 use super::Step;
 use crate::codec::varint;
 use crate::error::Result;
@@ -25,9 +27,11 @@ const FIRST_WINDOW: usize = 64;
 pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let suffix = common_suffix(base, target);
     let (head, tail) = (&base[..base.len() - suffix], &target[..target.len() - suffix]);
-    let mut matcher = Matcher::new(head, tail, target.len());
-    matcher.run().ok()?;
-    let Matcher { mut steps, literals, .. } = matcher;
+    let (mut steps, literals) = TABLE.with_borrow_mut(|table| {
+        let mut matcher = Matcher::new(head, tail, target.len(), table);
+        matcher.run().ok()?;
+        Some((matcher.steps, matcher.literals))
+    })?;
     if suffix > 0 {
         push_copy(&mut steps, head.len(), suffix);
     }
@@ -68,13 +72,58 @@ struct Matcher<'a> {
     most_literals: usize,
     /// Bytes that may still be looked at beyond the comparing.
     budget: usize,
-    /// Where in the window of the base a gram begins: (round, offset), so that a round need not clear what another left.
-    table: Vec<(u32, u32)>,
+    table: &'a mut Table,
+}
+
+/// Where in a window of the base a gram begins. An entry knows its round, so that none need be cleared for the next.
+#[derive(Default)]
+struct Table {
+    entries: Vec<(u32, u32)>,
     round: u32,
+    bits: u32,
+}
+
+/// 65,536 entries, half a megabyte: of a window with more grams than half of that, some are left out.
+const MOST_BITS: u32 = 16;
+
+thread_local! {
+    /// Setting a table up costs more than a small payload does.
+    static TABLE: RefCell<Table> = RefCell::default();
+}
+
+impl Table {
+    /// Takes up the grams of a window. Later ones do not replace earlier ones: the nearest is the likeliest.
+    fn fill(&mut self, window: &[u8]) {
+        self.bits = (window.len().max(FIRST_WINDOW) * 2).next_power_of_two().trailing_zeros().min(MOST_BITS);
+        if self.entries.len() < 1 << self.bits {
+            self.entries.resize(1 << self.bits, (0, 0));
+        }
+        self.round = self.round.wrapping_add(1);
+        if self.round == 0 {
+            self.entries.fill((0, 0));
+            self.round = 1;
+        }
+        let stride = (window.len() >> (MOST_BITS - 1)).max(1);
+        for at in (0..window.len().saturating_sub(GRAM - 1)).step_by(stride) {
+            let entry = &mut self.entries[hash(gram(window, at), self.bits)];
+            // A window is smaller than what a row can hold, which is below 2^32.
+            if entry.0 != self.round
+                && let Ok(at) = u32::try_from(at)
+            {
+                *entry = (self.round, at);
+            }
+        }
+    }
+
+    /// Where the gram may begin in the window.
+    fn find(&self, gram: u64) -> Option<usize> {
+        let (round, at) = self.entries[hash(gram, self.bits)];
+        (round == self.round).then_some(at as usize)
+    }
 }
 
 impl<'a> Matcher<'a> {
-    fn new(base: &'a [u8], target: &'a [u8], whole: usize) -> Self {
+    fn new(base: &'a [u8], target: &'a [u8], whole: usize, table: &'a mut Table) -> Self {
         Self {
             base,
             target,
@@ -82,8 +131,7 @@ impl<'a> Matcher<'a> {
             literals: Vec::new(),
             most_literals: whole / 2,
             budget: 2 * whole + 4096,
-            table: Vec::new(),
-            round: 0,
+            table,
         }
     }
 
@@ -138,6 +186,10 @@ impl<'a> Matcher<'a> {
             if in_base == base.len() && in_target == target.len() {
                 return Ok(None);
             }
+            // Whatever is found further on, all of this window would be new.
+            if self.literals.len() + in_target > self.most_literals {
+                return Err(NotWorthIt);
+            }
             window *= 4;
         }
     }
@@ -150,38 +202,22 @@ impl<'a> Matcher<'a> {
         target: &[u8],
         in_target: usize,
     ) -> Result<Option<(usize, usize)>, NotWorthIt> {
-        let bits = (in_base.max(FIRST_WINDOW) * 2).next_power_of_two().trailing_zeros();
-        if self.table.len() < 1 << bits {
-            self.table.resize(1 << bits, (0, 0));
-        }
-        self.round = self.round.wrapping_add(1);
-        if self.round == 0 {
-            self.table.fill((0, 0));
-            self.round = 1;
-        }
-        // Later grams do not replace earlier ones: the nearest is the likeliest.
-        for at in 0..in_base.saturating_sub(GRAM - 1) {
-            let slot = &mut self.table[hash(gram(base, at), bits)];
-            if slot.0 != self.round {
-                // A window never reaches beyond what a row can hold, which is below 2^32.
-                *slot = (self.round, u32::try_from(at).map_err(|_| NotWorthIt)?);
-            }
-        }
+        self.table.fill(&base[..in_base]);
         let mut best: Option<(usize, usize)> = None;
         let mut length = 0;
         let mut end = in_target.saturating_sub(GRAM - 1);
         let mut at = 0;
         while at < end {
-            let (round, there) = self.table[hash(gram(target, at), bits)];
-            if round == self.round {
-                let there = there as usize;
+            if let Some(there) = self.table.find(gram(target, at)) {
                 let same = common_prefix(&base[there..], &target[at..]);
                 self.spend(same.min(GOOD))?;
                 if same >= GRAM && same > length {
                     if best.is_none() {
                         end = end.min(at + LOOK_AHEAD);
                     }
-                    (best, length) = (Some((there, at)), same);
+                    // Where the table leaves grams out, the match began before the one that it has.
+                    let before = common_suffix(&base[..there], &target[..at]);
+                    (best, length) = (Some((there - before, at - before)), same);
                     if same >= GOOD {
                         break;
                     }
