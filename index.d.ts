@@ -23,6 +23,11 @@ export interface StoreOptions {
   /** A checkpoint of more serialised bytes is refused. 64 MiB unless said; 900 MiB at most. */
   maxPayloadBytes?: number;
   /**
+   * Payloads of this many bytes are kept in memory, the newest of each run first: a read of one needs no decompressing, a
+   * save against one no reading. 64 MiB unless said; 0 keeps none. `memory:` has no use for it.
+   */
+  cacheBytes?: number;
+  /**
    * A run keeps so many checkpoints, the newest: each save removes the others in its own transaction, but never the one just
    * saved. Unless said, and with null, 0 or Infinity: all of them.
    */

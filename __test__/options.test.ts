@@ -18,7 +18,7 @@ async function refusal(target: unknown, options?: unknown): Promise<Error & { co
 }
 
 describe("options", () => {
-  const known = "Known options: durability, serializer, busyTimeout, maxPayloadBytes, keepLastN, ttl, maxBytes";
+  const known = "Known options: durability, serializer, busyTimeout, maxPayloadBytes, cacheBytes, keepLastN, ttl, maxBytes";
 
   test.each([
     ["durabilty", 'Unknown option "durabilty". Did you mean "durability"?'],
@@ -67,6 +67,7 @@ describe("options", () => {
     ["maxPayloadBytes", "bytes", true, "true"],
     ["maxPayloadBytes", "bytes", [1], "an array"],
     ["maxPayloadBytes", "bytes", () => 1, "a function"],
+    ["cacheBytes", "bytes", "0", "a string"],
   ])("%s in %s may not be of another type (%#)", async (name, unit, value, shown) => {
     const error = await refusal("memory:", { [name]: value });
     expect(error).toBeInstanceOf(TypeError);
@@ -75,6 +76,7 @@ describe("options", () => {
 
   test.each([
     ["busyTimeout", "milliseconds from 0 to 2147483647", [-1, 0.5, 2 ** 31, Number.NaN, Number.POSITIVE_INFINITY]],
+    ["cacheBytes", "bytes from 0 to 1099511627776", [-1, 0.5, 2 ** 40 + 1, Number.NaN]],
     ["maxPayloadBytes", "bytes from 1 to 943718400", [0, -1, 1.5, 900 * 2 ** 20 + 1, Number.NaN]],
   ])("%s is a whole number of %s", async (name, range, wrong) => {
     for (const value of wrong) {
@@ -157,6 +159,7 @@ describe("options", () => {
       { busyTimeout: 0 },
       { busyTimeout: 2 ** 31 - 1 },
       { maxPayloadBytes: 900 * 2 ** 20 },
+      { cacheBytes: 0 },
       { durability: undefined, serializer: undefined, busyTimeout: undefined } as unknown as StoreOptions,
     ];
     for (const [i, options] of accepted.entries()) {

@@ -27,6 +27,8 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// A checkpoint with a payload of more bytes is refused.
     pub max_payload_bytes: usize,
+    /// How many bytes of recent payloads are kept in memory.
+    pub cache_bytes: usize,
     /// What the store removes by itself.
     pub retention: Policy,
 }
@@ -37,6 +39,7 @@ impl Default for Options {
             durability: Durability::Full,
             busy_timeout: Duration::from_secs(30),
             max_payload_bytes: Self::MAX_PAYLOAD_BYTES,
+            cache_bytes: Self::CACHE_BYTES,
             retention: Policy::default(),
         }
     }
@@ -45,6 +48,8 @@ impl Default for Options {
 impl Options {
     /// 64 MiB, unless said otherwise.
     pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
+    /// 64 MiB, unless said otherwise.
+    pub const CACHE_BYTES: usize = 64 << 20;
     /// The most that may be said: what every backend's row can hold, with room for the frame around it.
     pub const LARGEST_PAYLOAD_BYTES: usize = 900 << 20;
 }
@@ -82,6 +87,7 @@ impl Store {
                 let sqlite = sqlite::Options {
                     durability: options.durability,
                     busy_timeout: options.busy_timeout,
+                    head_bytes: options.cache_bytes,
                     ..sqlite::Options::new(path)
                 };
                 let heads = SharedHeads::new(sqlite.head_bytes);

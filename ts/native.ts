@@ -111,6 +111,7 @@ interface Binding {
       durability: string;
       busyTimeout: number;
       maxPayloadBytes: number;
+      cacheBytes: number;
       keepLastN: number | undefined;
       ttl: number | undefined;
       maxBytes: number | undefined;

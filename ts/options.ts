@@ -16,6 +16,7 @@ export interface Settings extends Retention {
   durability: "full" | "normal" | "off";
   busyTimeout: number;
   maxPayloadBytes: number;
+  cacheBytes: number;
   format: Format;
 }
 
@@ -33,6 +34,7 @@ const readers: { [K in keyof Required<StoreOptions>]: Reader<unknown> } = {
   serializer: (value) => formatOf(value as "v8" | "json" | Serializer),
   busyTimeout: whole(0, 2 ** 31 - 1, "milliseconds"),
   maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
+  cacheBytes: whole(0, 2 ** 40, "bytes"),
   keepLastN: atMost("checkpoints"),
   ttl: atMost("milliseconds"),
   maxBytes: atMost("bytes"),
@@ -45,6 +47,7 @@ export function readOptions(options: unknown): Settings {
     durability: (given["durability"] as Settings["durability"]) ?? "full",
     busyTimeout: (given["busyTimeout"] as number) ?? 30_000,
     maxPayloadBytes: (given["maxPayloadBytes"] as number) ?? 64 * 2 ** 20,
+    cacheBytes: (given["cacheBytes"] as number) ?? 64 * 2 ** 20,
     keepLastN: (given["keepLastN"] as number | null) ?? null,
     ttl: (given["ttl"] as number | null) ?? null,
     maxBytes: (given["maxBytes"] as number | null) ?? null,

@@ -32,6 +32,7 @@ pub struct NativeOptions {
     pub durability: String,
     pub busy_timeout: f64,
     pub max_payload_bytes: f64,
+    pub cache_bytes: f64,
     /// This and the next two: undefined is no limit.
     pub keep_last_n: Option<i64>,
     pub ttl: Option<i64>,
@@ -47,13 +48,14 @@ impl NativeOptions {
             other => return Err(Error::invalid(format!("durability is {other:?}"))),
         };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number in range, checked")]
-        let max_payload_bytes = self.max_payload_bytes as usize;
+        let whole = |number: f64| number as usize;
         let busy_timeout = Duration::try_from_secs_f64(self.busy_timeout / 1000.0)
             .map_err(|_| Error::invalid("busyTimeout is out of range"))?;
         Ok(Options {
             durability,
             busy_timeout,
-            max_payload_bytes: max_payload_bytes.min(Options::LARGEST_PAYLOAD_BYTES),
+            max_payload_bytes: whole(self.max_payload_bytes).min(Options::LARGEST_PAYLOAD_BYTES),
+            cache_bytes: whole(self.cache_bytes),
             retention: Policy {
                 keep_last: self.keep_last_n.map(i64::unsigned_abs),
                 ttl: self.ttl,
