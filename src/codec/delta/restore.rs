@@ -4,7 +4,7 @@ use super::Step;
 use crate::codec::varint;
 use crate::error::{Code, Error, Result};
 
-/// A difference, taken apart: what [`super::encode`] made, checked as far as it can be without its base.
+/// A difference, taken apart: what [`super::encode()`] made, checked as far as it can be without its base.
 #[derive(Debug)]
 struct Steps<'a> {
     /// Each with the place in the result at which it begins.
