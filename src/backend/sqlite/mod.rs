@@ -178,6 +178,8 @@ fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection> {
         (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        // A plan does not depend on what is bound, so that a statement is not planned anew for every value.
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
     ] {
         connection.set_db_config(config, on).map_err(from_sqlite)?;
     }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::from_sqlite;
 use super::retention::Shelf;
-use crate::codec::heads::SharedHeads;
+use crate::codec::heads::{Head, SharedHeads};
 use crate::codec::{delta, envelope};
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
@@ -37,7 +37,7 @@ pub(super) struct Payloads<'a> {
     connection: &'a Connection,
     heads: &'a SharedHeads,
     /// What this transaction has written: nobody else may see it yet.
-    written: BTreeMap<Seq, (Bytes, Option<Seq>)>,
+    written: BTreeMap<Seq, (Head, Option<Seq>)>,
 }
 
 impl<'a> Payloads<'a> {
@@ -47,21 +47,21 @@ impl<'a> Payloads<'a> {
 
     pub(super) fn store(&mut self, new: New) -> Result<()> {
         let New { seq, raw, base, supersedes } = new;
-        let delta = match base {
+        let (delta, fruitless) = match base {
             Some(base) if raw.len() >= WORTH_A_DELTA => self.delta(&raw, base)?,
-            _ => None,
+            _ => (None, 0),
         };
         let row = delta.unwrap_or_else(|| Row::keyframe(&raw));
         self.execute(
             "INSERT INTO payload (seq, base, depth, room, size, body) VALUES (?, ?, ?, ?, ?, ?)",
             params![seq, row.base, row.depth, row.room, number(raw.len() as u64), row.body],
         )?;
-        self.written.insert(seq, (raw, supersedes));
+        self.written.insert(seq, (Head { raw, fruitless }, supersedes));
         Ok(())
     }
 
-    /// The row of a delta against that base, if one is worth it.
-    fn delta(&self, raw: &[u8], base: Seq) -> Result<Option<Row>> {
+    /// The row of a delta against that base, if one is worth it, and how often in a row it has been in vain to look for one.
+    fn delta(&self, raw: &[u8], base: Seq) -> Result<(Option<Row>, u32)> {
         let found = self
             .connection
             .prepare_cached("SELECT depth, room FROM payload WHERE seq = ?")
@@ -70,18 +70,19 @@ impl<'a> Payloads<'a> {
             })
             .map_err(from_sqlite)?;
         let Some((depth, room)) = found.filter(|(depth, room)| *depth < MAX_DEPTH && *room > 0) else {
-            return Ok(None);
+            return Ok((None, 0));
         };
         // A base that is damaged must not keep new checkpoints from being saved.
-        let base_raw = match self.load(base) {
-            Ok(base_raw) => base_raw,
-            Err(error) if error.code() == Code::Corrupt => return Ok(None),
+        let base_head = match self.load(base) {
+            Ok(head) => head,
+            Err(error) if error.code() == Code::Corrupt => return Ok((None, 0)),
             Err(error) => return Err(error),
         };
-        let Some(delta) = delta::encode(&base_raw, raw) else { return Ok(None) };
+        let delta = base_head.promising().then(|| delta::encode(&base_head.raw, raw)).flatten();
+        let Some(delta) = delta else { return Ok((None, base_head.fruitless + 1)) };
         let body = envelope::seal_delta(raw, &delta);
         let room = room - number(body.len() as u64);
-        Ok((room >= 0).then_some(Row { base: Some(base), depth: depth + 1, room, body }))
+        Ok(((room >= 0).then_some(Row { base: Some(base), depth: depth + 1, room, body }), 0))
     }
 
     /// Removes payloads, and tells by how many bytes the others and they take less. Only what stays is written anew: a base
@@ -96,7 +97,7 @@ impl<'a> Payloads<'a> {
                 continue;
             }
             let row = match self.load(dependant) {
-                Ok(raw) => Row::keyframe(&raw),
+                Ok(head) => Row::keyframe(&head.raw),
                 // Damaged, and it stays so: the removal of another must not fail for it.
                 Err(error) if error.code() == Code::Corrupt => continue,
                 Err(error) => return Err(error),
@@ -116,9 +117,9 @@ impl<'a> Payloads<'a> {
         Ok(freed)
     }
 
-    fn load(&self, seq: Seq) -> Result<Bytes> {
+    fn load(&self, seq: Seq) -> Result<Head> {
         match self.written.get(&seq) {
-            Some((raw, _)) => Ok(raw.clone()),
+            Some((head, _)) => Ok(head.clone()),
             None => load(self.connection, self.heads, seq),
         }
     }
@@ -132,8 +133,8 @@ impl<'a> Payloads<'a> {
     }
 
     /// What was written, for [`SharedHeads::keep_all`] once it is committed.
-    pub(super) fn finish(self) -> Vec<(Seq, Bytes, Option<Seq>)> {
-        self.written.into_iter().map(|(seq, (raw, supersedes))| (seq, raw, supersedes)).collect()
+    pub(super) fn finish(self) -> Vec<(Seq, Head, Option<Seq>)> {
+        self.written.into_iter().map(|(seq, (head, supersedes))| (seq, head, supersedes)).collect()
     }
 }
 
@@ -158,9 +159,9 @@ fn number(bytes: u64) -> i64 {
 }
 
 /// The raw payload saved under that number, from memory or from its chain of rows. Within one snapshot.
-pub(super) fn load(connection: &Connection, heads: &SharedHeads, seq: Seq) -> Result<Bytes> {
-    if let Some(raw) = heads.get(seq) {
-        return Ok(raw);
+pub(super) fn load(connection: &Connection, heads: &SharedHeads, seq: Seq) -> Result<Head> {
+    if let Some(head) = heads.get(seq) {
+        return Ok(head);
     }
     let mut statement =
         connection.prepare_cached("SELECT base, body FROM payload WHERE seq = ?").map_err(from_sqlite)?;
@@ -176,7 +177,7 @@ pub(super) fn load(connection: &Connection, heads: &SharedHeads, seq: Seq) -> Re
         chain.push(body);
         next = base;
     }
-    let raw = Bytes::from(envelope::open(&chain)?);
-    heads.keep(seq, raw.clone());
-    Ok(raw)
+    let head = Head::from(Bytes::from(envelope::open(&chain)?));
+    heads.keep(seq, head.clone());
+    Ok(head)
 }

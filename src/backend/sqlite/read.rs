@@ -94,7 +94,7 @@ fn one(
         .map_err(from_sqlite)?;
     let Some((header, seq)) = found else { return Ok(None) };
     let payload = payloads::load(&snapshot, heads, seq)
-        .and_then(|raw| frame::split(&raw))
+        .and_then(|head| frame::split(&head.raw))
         .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
     Ok(Some(Box::new(Checkpoint { header, payload })))
 }
