@@ -14,6 +14,9 @@ use crate::sweeper::Sweeper;
 /// A queue heavier than this makes callers wait: bytes of payload that are not on disk yet.
 const QUEUE_BYTES: usize = 256 << 20;
 
+/// Encoding a unit of so many bytes takes longer than a commit: those before it are committed first.
+const LARGE: usize = 256 << 10;
+
 /// Opens the backend, on the thread that will use it. Called again if it failed: what was wrong may have passed.
 pub(crate) type Open = Box<dyn FnMut() -> Result<Box<dyn Backend>> + Send>;
 
@@ -107,7 +110,7 @@ impl Writer {
 
     /// Queues a unit. Call order is save order.
     pub(crate) fn apply(&self, unit: Unit, reply: Reply<()>) {
-        let weight = unit.iter().map(Op::weight).sum();
+        let weight = weight(&unit);
         if let Err((Task::Apply(_, reply), error)) = self.lane.push(Task::Apply(unit, reply), weight) {
             reply.send(Err(error));
         }
@@ -160,6 +163,21 @@ impl Writer {
     }
 }
 
+fn weight(unit: &Unit) -> usize {
+    unit.iter().map(Op::weight).sum()
+}
+
+/// The units in the order in which they came, in as many commits as there are large ones that others wait before.
+fn commits(units: &[Unit]) -> impl Iterator<Item = &[Unit]> {
+    let mut rest = units;
+    std::iter::from_fn(move || {
+        let end = rest.iter().skip(1).position(|unit| weight(unit) >= LARGE).map_or(rest.len(), |at| at + 1);
+        let (batch, behind) = rest.split_at(end);
+        rest = behind;
+        (!batch.is_empty()).then_some(batch)
+    })
+}
+
 fn work(backend: &mut Lazy, sweeper: &mut Sweeper, reader: &Reader, batch: Vec<Task>) {
     let (mut units, mut replies) = (Vec::new(), Vec::new());
     let mut after = Vec::new();
@@ -173,14 +191,17 @@ fn work(backend: &mut Lazy, sweeper: &mut Sweeper, reader: &Reader, batch: Vec<T
         }
     }
     if !units.is_empty() {
-        let outcomes = match backend.get() {
-            Ok(backend) => backend.apply(&units),
-            Err(error) => units.iter().map(|_| Err(error.clone())).collect(),
-        };
-        drop(units);
-        for (reply, outcome) in replies.into_iter().zip(outcomes) {
-            reply.send(outcome);
+        let mut replies = replies.into_iter();
+        for batch in commits(&units) {
+            let outcomes = match backend.get() {
+                Ok(backend) => backend.apply(batch),
+                Err(error) => batch.iter().map(|_| Err(error.clone())).collect(),
+            };
+            for (outcome, reply) in outcomes.into_iter().zip(&mut replies) {
+                reply.send(outcome);
+            }
         }
+        drop(units);
         // Everybody has been answered.
         if let Ok(backend) = backend.get() {
             sweeper.after_commit(&mut **backend);
@@ -199,5 +220,39 @@ fn work(backend: &mut Lazy, sweeper: &mut Sweeper, reader: &Reader, batch: Vec<T
             }
             Task::Apply(..) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+
+    #[test]
+    fn those_before_a_large_unit_are_committed_first() {
+        let unit = |length: usize| {
+            let header = Header {
+                space: Space(1),
+                lineage: "run".to_owned(),
+                id: length.to_string(),
+                parent: None,
+                group: String::new(),
+                label: String::new(),
+                rank: Rank(Vec::new()),
+                saved_at: 0,
+                meta: Vec::new(),
+            };
+            let part = Part { name: String::new(), tag: String::new(), bytes: vec![0; length].into() };
+            vec![Op::Put(Box::new(Checkpoint { header, payload: Payload { parts: vec![part] } }))]
+        };
+        let split = |lengths: &[usize]| {
+            let units: Vec<Unit> = lengths.iter().map(|length| unit(*length)).collect();
+            commits(&units).map(<[Unit]>::len).collect::<Vec<_>>()
+        };
+        assert_eq!(split(&[]), [0; 0]);
+        assert_eq!(split(&[1, 2, 3]), [3]);
+        assert_eq!(split(&[LARGE]), [1]);
+        assert_eq!(split(&[LARGE, 1, 2, LARGE, LARGE, 3]), [3, 1, 2]);
+        assert_eq!(split(&[1, LARGE]), [1, 1]);
     }
 }

@@ -1,5 +1,6 @@
 //! The default backend: one `SQLite` file, in WAL unless the file system forbids it. `docs/sqlite.md` is its public text.
 
+mod checkpoint;
 mod error;
 mod file;
 mod payloads;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use self::checkpoint::Checkpointer;
 use self::error::from_sqlite;
 use super::Backend;
 use crate::codec::heads::SharedHeads;
@@ -78,6 +80,8 @@ impl Options {
 /// One connection to one database file. Any number of them, in any number of processes, may stand on the same file.
 #[derive(Debug)]
 pub struct Sqlite {
+    /// Dropped first: the last connection to be closed clears the log away.
+    checkpointer: Option<Checkpointer>,
     connection: Connection,
     journal: Journal,
     notice: Option<String>,
@@ -130,7 +134,9 @@ impl Sqlite {
                 path.display()
             )
         });
-        Ok(Self { connection, journal, notice, heads })
+        let checkpointer =
+            (journal == Journal::Wal).then(|| Checkpointer::new(path.clone(), synchronous, options.busy_timeout));
+        Ok(Self { checkpointer, connection, journal, notice, heads })
     }
 
     /// A connection to a file that, as far as can be seen without touching it, is ours to use.
@@ -220,7 +226,12 @@ fn set_journal(connection: &Connection, journal: Journal, busy_timeout: Duration
 impl Backend for Sqlite {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<()>> {
         match write::transaction(&mut self.connection, &self.heads, batch) {
-            Ok(()) => batch.iter().map(|_| Ok(())).collect(),
+            Ok(()) => {
+                if let Some(checkpointer) = &mut self.checkpointer {
+                    checkpointer.after_commit(&self.connection, batch.len());
+                }
+                batch.iter().map(|_| Ok(())).collect()
+            }
             // One bad unit must not take the others along: each by itself, then.
             Err(write::Failure::Unit(_)) if batch.len() > 1 => batch
                 .iter()

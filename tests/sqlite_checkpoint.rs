@@ -1,0 +1,86 @@
+//! The write-ahead log goes to the file: in the background where many save at once, in the commit where few do. It stays
+//! bounded, and nothing is lost on the way.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use common::{SPACE, draft, noise, part};
+use forkpoint::backend::Backend;
+use forkpoint::backend::sqlite::{Options, Sqlite};
+use forkpoint::op::Unit;
+use forkpoint::query::Query;
+
+const MIB: u64 = 1 << 20;
+
+fn payload(number: u64) -> Vec<u8> {
+    noise(number, 20_000)
+}
+
+fn put(number: u64) -> Unit {
+    let id = number.to_string();
+    vec![draft(&format!("run-{}", number % 7), &id).parts(vec![part("state", "test", payload(number))]).put()]
+}
+
+/// Saves the numbers, so many in a commit; whoever waits for a save hears of every one.
+fn save(backend: &mut Sqlite, numbers: std::ops::Range<u64>, together: usize) {
+    let numbers: Vec<u64> = numbers.collect();
+    for batch in numbers.chunks(together) {
+        let units: Vec<Unit> = batch.iter().map(|number| put(*number)).collect();
+        for outcome in backend.apply(&units) {
+            outcome.unwrap();
+        }
+    }
+}
+
+fn length(path: &Path, suffix: &str) -> u64 {
+    fs::metadata(format!("{}{suffix}", path.display())).map_or(0, |file| file.len())
+}
+
+fn all_there(path: &Path, count: u64) {
+    let mut backend = Sqlite::open(&Options::new(path)).unwrap();
+    for number in 0..count {
+        let query = Query::Get { space: SPACE, id: number.to_string() };
+        let found = backend.answer(&query).unwrap().into_checkpoint().unwrap().unwrap();
+        assert_eq!(found.payload.parts[0].bytes, payload(number), "checkpoint {number}");
+    }
+}
+
+#[test]
+fn where_many_save_at_once_the_log_is_copied_in_the_background() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("many.db");
+    let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+    // 20 MiB: more than the thread waits for, less than a commit does.
+    save(&mut backend, 0..1024, 64);
+    let patience = Instant::now() + Duration::from_secs(60);
+    while length(&path, "") < 6 * MIB {
+        assert!(Instant::now() < patience, "nobody copied: the file has {} bytes", length(&path, ""));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Many and few in turns: whoever copies, the log does not grow with what was saved.
+    for round in 1..6 {
+        save(&mut backend, round * 1024..round * 1024 + 768, 64);
+        save(&mut backend, round * 1024 + 768..(round + 1) * 1024, 1);
+    }
+    let log = length(&path, "-wal");
+    assert!(log < 80 * MIB, "120 MiB were saved, and the log has {log} bytes");
+    drop(backend);
+    assert_eq!(length(&path, "-wal"), 0, "who closes last clears the log away");
+    all_there(&path, 6 * 1024);
+}
+
+#[test]
+fn where_few_save_the_log_starts_again_and_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("few.db");
+    let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+    save(&mut backend, 0..1500, 4);
+    let log = length(&path, "-wal");
+    assert!(log < 8 * MIB, "30 MiB were saved, and the log has {log} bytes");
+    drop(backend);
+    all_there(&path, 1500);
+}
