@@ -315,8 +315,8 @@ async function list(
   limit: number | undefined,
 ): Promise<CheckpointMetadata[]> {
   if (graphId === null || runId === null || limit === 0) return [];
-  const listed = await call<Metadata[]>(native, (ticket) => native.agentosList(ticket, graphId, runId, limit));
-  return listed.map(metadata);
+  const listed = await call<string>(native, (ticket) => native.agentosList(ticket, graphId, runId, limit));
+  return (JSON.parse(listed) as Metadata[]).map(metadata);
 }
 
 /** The contract's listing options: whatever is no limit above 0 means all. */

@@ -93,7 +93,7 @@ export interface NativeStore {
   agentosDelete(ticket: number, checkpointId: string): Outcome; // null
   agentosGet(ticket: number, checkpointId: string): Outcome; // Found | null
   agentosLoad(ticket: number, runId: string, nodeId: string | undefined): Outcome; // Found | null
-  agentosList(ticket: number, graphId?: string, runId?: string, limit?: number): Outcome; // Metadata[]
+  agentosList(ticket: number, graphId?: string, runId?: string, limit?: number): Outcome; // string: Metadata[] in JSON
   agentosRuns(ticket: number, graphIdPrefix: string, limit: number, before: number | undefined): Outcome; // FoundRun[]
 }
 

@@ -1,6 +1,6 @@
 //! The `AgentOS` contract's calls.
 
-use napi::bindgen_prelude::{Either7, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either6, Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::store::{NativeStore, nothing, thrown};
@@ -82,12 +82,7 @@ impl NativeStore {
             (None, run_id) => Of::Lineage(run_id.unwrap_or_default()),
         };
         let query = agentos::list(of, limit.map(|limit| limit as usize));
-        let convert = |answer: Answer| {
-            let headers = answer.into_headers()?;
-            let listed: Result<Vec<_>> =
-                headers.into_iter().map(|header| Ok(agentos::metadata(header)?.into())).collect();
-            listed.map(Either7::D)
-        };
+        let convert = |answer: Answer| values::listing(answer.into_headers()?);
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }
 
@@ -103,7 +98,7 @@ impl NativeStore {
         let query = agentos::runs(graph_id_prefix, before, limit as usize);
         let convert = |answer: Answer| {
             let listed: Result<Vec<_>> = answer.into_lineages()?.into_iter().map(values::run).collect();
-            listed.map(Either7::E)
+            listed.map(Either6::D)
         };
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }
