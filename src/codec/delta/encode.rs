@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 
-use super::Step;
+use super::{Step, anchors};
 use crate::codec::varint;
 use crate::error::Result;
 
@@ -14,11 +14,13 @@ use crate::error::Result;
 pub(in crate::codec) const SMALLEST: usize = 64;
 
 /// Bytes that must agree before the two payloads count as in step again.
-const GRAM: usize = 8;
+pub(super) const GRAM: usize = 8;
 /// A match of so many bytes is taken without looking for a better one.
 const GOOD: usize = 64;
 /// How far behind the first match a longer one is looked for.
 const LOOK_AHEAD: usize = 2048;
+/// A walk that leaves less than one in so many bytes new has not lost its way.
+const GOOD_WALK: usize = 8;
 /// The first window in which a mismatch is resolved.
 const FIRST_WINDOW: usize = 64;
 
@@ -27,11 +29,13 @@ const FIRST_WINDOW: usize = 64;
 pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let suffix = common_suffix(base, target);
     let (head, tail) = (&base[..base.len() - suffix], &target[..target.len() - suffix]);
-    let (mut steps, literals) = TABLE.with_borrow_mut(|table| {
+    let walked = TABLE.with_borrow_mut(|table| {
         let mut matcher = Matcher::new(head, tail, target.len(), table);
-        matcher.run().ok()?;
-        Some((matcher.steps, matcher.literals))
-    })?;
+        matcher.run().ok().map(|()| matcher.found)
+    });
+    let lost = walked.as_ref().is_none_or(|found| found.literals.len() > target.len() / GOOD_WALK);
+    let anchored = if lost { Found::anchored(head, tail, target.len() / 2).ok() } else { None };
+    let Found { mut steps, literals, .. } = walked.into_iter().chain(anchored).min_by_key(Found::cost)?;
     if suffix > 0 {
         push_copy(&mut steps, head.len(), suffix);
     }
@@ -63,13 +67,53 @@ fn push_copy(steps: &mut Vec<Step>, from: usize, copy: usize) {
 #[derive(Debug)]
 struct NotWorthIt;
 
-struct Matcher<'a> {
-    base: &'a [u8],
-    target: &'a [u8],
+/// What is found so far.
+struct Found {
     steps: Vec<Step>,
     literals: Vec<u8>,
     /// Literal bytes beyond this make the difference worthless.
     most_literals: usize,
+}
+
+impl Found {
+    fn new(most_literals: usize) -> Self {
+        Self { steps: Vec::new(), literals: Vec::new(), most_literals }
+    }
+
+    /// By what both hold somewhere.
+    fn anchored(base: &[u8], target: &[u8], most_literals: usize) -> Result<Self, NotWorthIt> {
+        let mut found = Self::new(most_literals);
+        let mut t = 0;
+        for stretch in anchors::common(base, target) {
+            found.push_literal(&target[t..stretch.target])?;
+            push_copy(&mut found.steps, stretch.base, stretch.length);
+            t = stretch.target + stretch.length;
+        }
+        found.push_literal(&target[t..])?;
+        Ok(found)
+    }
+
+    fn push_literal(&mut self, literal: &[u8]) -> Result<(), NotWorthIt> {
+        if self.literals.len() + literal.len() > self.most_literals {
+            return Err(NotWorthIt);
+        }
+        if !literal.is_empty() {
+            self.literals.extend_from_slice(literal);
+            self.steps.push(Step { literal: literal.len(), from: 0, copy: 0 });
+        }
+        Ok(())
+    }
+
+    /// About how many bytes the delta takes.
+    fn cost(&self) -> usize {
+        self.literals.len() + 4 * self.steps.len()
+    }
+}
+
+struct Matcher<'a> {
+    base: &'a [u8],
+    target: &'a [u8],
+    found: Found,
     /// Bytes that may still be looked at beyond the comparing.
     budget: usize,
     table: &'a mut Table,
@@ -124,15 +168,7 @@ impl Table {
 
 impl<'a> Matcher<'a> {
     fn new(base: &'a [u8], target: &'a [u8], whole: usize, table: &'a mut Table) -> Self {
-        Self {
-            base,
-            target,
-            steps: Vec::new(),
-            literals: Vec::new(),
-            most_literals: whole / 2,
-            budget: 2 * whole + 4096,
-            table,
-        }
+        Self { base, target, found: Found::new(whole / 2), budget: 2 * whole + 4096, table }
     }
 
     fn run(&mut self) -> Result<(), NotWorthIt> {
@@ -140,7 +176,7 @@ impl<'a> Matcher<'a> {
         loop {
             let same = common_prefix(&self.base[b..], &self.target[t..]);
             if same > 0 {
-                push_copy(&mut self.steps, b, same);
+                push_copy(&mut self.found.steps, b, same);
                 b += same;
                 t += same;
             }
@@ -148,24 +184,12 @@ impl<'a> Matcher<'a> {
                 return Ok(());
             }
             let Some((skip, new)) = self.resync(b, t)? else {
-                return self.push_literal(t, self.target.len());
+                return self.found.push_literal(&self.target[t..]);
             };
-            self.push_literal(t, t + new)?;
+            self.found.push_literal(&self.target[t..t + new])?;
             b += skip;
             t += new;
         }
-    }
-
-    fn push_literal(&mut self, from: usize, to: usize) -> Result<(), NotWorthIt> {
-        let literal = &self.target[from..to];
-        if self.literals.len() + literal.len() > self.most_literals {
-            return Err(NotWorthIt);
-        }
-        if !literal.is_empty() {
-            self.literals.extend_from_slice(literal);
-            self.steps.push(Step { literal: literal.len(), from: 0, copy: 0 });
-        }
-        Ok(())
     }
 
     fn spend(&mut self, bytes: usize) -> Result<(), NotWorthIt> {
@@ -187,7 +211,7 @@ impl<'a> Matcher<'a> {
                 return Ok(None);
             }
             // Whatever is found further on, all of this window would be new.
-            if self.literals.len() + in_target > self.most_literals {
+            if self.found.literals.len() + in_target > self.found.most_literals {
                 return Err(NotWorthIt);
             }
             window *= 4;
@@ -229,16 +253,16 @@ impl<'a> Matcher<'a> {
     }
 }
 
-fn gram(bytes: &[u8], at: usize) -> u64 {
+pub(super) fn gram(bytes: &[u8], at: usize) -> u64 {
     bytes[at..].first_chunk().map_or(0, |chunk: &[u8; GRAM]| u64::from_le_bytes(*chunk))
 }
 
-fn hash(gram: u64, bits: u32) -> usize {
+pub(super) fn hash(gram: u64, bits: u32) -> usize {
     // Fibonacci hashing: the high bits of the product depend on all of the gram. They fit: bits is below 32.
     usize::try_from(gram.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)).unwrap_or(0)
 }
 
-fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let mut same = 0;
     for (x, y) in a.chunks_exact(32).zip(b.chunks_exact(32)) {
         if x != y {
@@ -249,7 +273,7 @@ fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     same + a[same..].iter().zip(&b[same..]).take_while(|(x, y)| x == y).count()
 }
 
-fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+pub(super) fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     let mut same = 0;
     for (x, y) in a.rchunks_exact(32).zip(b.rchunks_exact(32)) {
         if x != y {

@@ -8,6 +8,7 @@
 //! edit costs a few bytes wherever it is, and whatever a damaged delta says, its result is no longer than its base and its
 //! literals together.
 
+mod anchors;
 mod encode;
 mod restore;
 
@@ -62,6 +63,36 @@ mod tests {
         assert!(round_trip(&old, &moved).unwrap() < 100);
     }
 
+    /// A history that is kept short: what it drops, what it adds, and nothing between them looks like nothing else.
+    #[test]
+    fn a_window_that_slides_costs_what_is_new() {
+        let words: Vec<&str> =
+            "the agent reads a page and writes what it found before it asks for the next tool call with \
+                                these arguments because the user wanted an answer about storage"
+                .split(' ')
+                .collect();
+        let message = |number: u64| {
+            let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let mut text = String::from("{\"role\":\"assistant\",\"content\":\"");
+            while text.len() < 1500 {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                text.push_str(words[usize::try_from(state % words.len() as u64).unwrap()]);
+                text.push(' ');
+            }
+            text + "\"},"
+        };
+        let window = |from: u64| -> Vec<u8> {
+            let messages: String = (from..from + 20).map(message).collect();
+            format!("{{\"step\":{from},\"messages\":[{messages}],\"tokens\":{}}}", from * 7).into_bytes()
+        };
+        for from in 0..20 {
+            let length = round_trip(&window(from), &window(from + 1)).unwrap();
+            assert!(length < 3 * message(0).len(), "step {from} takes {length} bytes");
+        }
+    }
+
     #[test]
     fn nothing_and_everything() {
         let old = noise(10_000, 6);
@@ -86,7 +117,8 @@ mod tests {
         for (target, worth_it) in [
             (every(500), true),
             (every(12), false),
-            (swapped, false),
+            // Copies go forward, so one of the halves is new.
+            (swapped, true),
             (noise(LENGTH, 9), false),
             (vec![0; LENGTH], false),
             (b"ab".repeat(LENGTH / 2), false),
