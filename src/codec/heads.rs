@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn what_was_in_vain_is_tried_less_and_less_but_never_given_up() {
-        let tried = |fruitless| Head { raw: Bytes::new(), fruitless }.promising();
-        let tries: Vec<u32> = (0..50).filter(|fruitless| tried(*fruitless)).collect();
+        let promising = |fruitless| Head { raw: Bytes::new(), fruitless }.promising();
+        let tries: Vec<u32> = (0..50).filter(|fruitless| promising(*fruitless)).collect();
         assert_eq!(tries, [0, 1, 2, 4, 8, 16, 32, 48]);
     }
 }
