@@ -58,7 +58,7 @@ export function savers() {
           map.set(i, structuredClone(value));
         },
       },
-      { count: { ours: sized(200, 50), theirs: sized(200, 50), disk: sized(200, 50), memory: 1000, map: 1000 } },
+      { count: sized(1000, 50) },
     );
     await memory.close();
 

@@ -60,6 +60,11 @@ impl Checkpointer {
         }
     }
 
+    /// Waits until the thread is gone: what has the log to itself must not find it at work.
+    pub(super) fn stop(&mut self) {
+        self.thread = None;
+    }
+
     fn copy(&mut self) {
         if self.thread.is_none() {
             self.thread = Copier::start(self.path.clone(), self.synchronous, self.busy_timeout).ok();

@@ -256,6 +256,9 @@ impl Backend for Sqlite {
     }
 
     fn vacuum(&mut self) -> Result<()> {
+        if let Some(checkpointer) = &mut self.checkpointer {
+            checkpointer.stop();
+        }
         retention::vacuum(&self.connection).map_err(from_sqlite)
     }
 
