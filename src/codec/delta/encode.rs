@@ -263,12 +263,16 @@ pub(super) fn hash(gram: u64, bits: u32) -> usize {
 }
 
 pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let mut same = 0;
-    for (x, y) in a.chunks_exact(32).zip(b.chunks_exact(32)) {
-        if x != y {
-            break;
-        }
-        same += 32;
+    /// How many bytes agree, in whole blocks of that length.
+    fn blocks(a: &[u8], b: &[u8], length: usize) -> usize {
+        length * a.chunks_exact(length).zip(b.chunks_exact(length)).take_while(|(x, y)| x == y).count()
+    }
+    // Most stretches are short. Of a long one most is compared at the speed of memory.
+    let near = 256.min(a.len()).min(b.len());
+    let mut same = blocks(&a[..near], &b[..near], 32);
+    if same == near {
+        same += blocks(&a[same..], &b[same..], 4096);
+        same += blocks(&a[same..], &b[same..], 32);
     }
     same + a[same..].iter().zip(&b[same..]).take_while(|(x, y)| x == y).count()
 }
