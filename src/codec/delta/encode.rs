@@ -13,14 +13,16 @@ use crate::error::Result;
 /// A delta may have so many bytes, however little it makes.
 pub(in crate::codec) const SMALLEST: usize = 64;
 
-/// Bytes that must agree before the two payloads count as in step again.
+/// Bytes by which places that may agree are found.
 pub(super) const GRAM: usize = 8;
+/// A shorter match is no sign that the two are in step again: words occur everywhere.
+const SHORTEST: usize = 16;
 /// A match of so many bytes is taken without looking for a better one.
 const GOOD: usize = 64;
 /// How far behind the first match a longer one is looked for.
 const LOOK_AHEAD: usize = 2048;
 /// A walk that leaves less than one in so many bytes new has not lost its way.
-const GOOD_WALK: usize = 8;
+const GOOD_WALK: usize = 5;
 /// The first window in which a mismatch is resolved.
 const FIRST_WINDOW: usize = 64;
 
@@ -235,7 +237,7 @@ impl<'a> Matcher<'a> {
             if let Some(there) = self.table.find(gram(target, at)) {
                 let same = common_prefix(&base[there..], &target[at..]);
                 self.spend(same.min(GOOD))?;
-                if same >= GRAM && same > length {
+                if same >= SHORTEST && same > length {
                     if best.is_none() {
                         end = end.min(at + LOOK_AHEAD);
                     }

