@@ -49,8 +49,9 @@ impl Checkpointer {
         let many = units >= MANY;
         if many != self.many {
             let pages = if many { MOST_PAGES } else { FEW_PAGES };
-            let set = connection.pragma_update_and_check(None, "wal_autocheckpoint", pages, |_| Ok(()));
-            self.many = many && set.is_ok();
+            if connection.pragma_update_and_check(None, "wal_autocheckpoint", pages, |_| Ok(())).is_ok() {
+                self.many = many;
+            }
         }
         if !self.many || self.thread.as_ref().is_some_and(|copier| copier.busy.load(Ordering::Acquire)) {
             return;
@@ -95,6 +96,9 @@ impl Copier {
         let busy = Arc::new(AtomicBool::new(false));
         let done = Arc::clone(&busy);
         let run = move || {
+            // The receiver goes first: whoever could still send to it is followed by the word that nobody is at work.
+            let idle = Idle(done);
+            let woken = woken;
             let Ok(connection) = super::connect(&path, busy_timeout) else { return };
             if connection.pragma_update(None, "synchronous", synchronous).is_err() {
                 return;
@@ -102,11 +106,20 @@ impl Copier {
             while woken.recv().is_ok() {
                 // Passive: it waits for nobody and nobody waits for it. What it leaves, the next one takes.
                 let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-                done.store(false, Ordering::Release);
+                idle.0.store(false, Ordering::Release);
             }
         };
         let thread = Builder::new().name("forkpoint-checkpoint".to_owned()).spawn(run)?;
         Ok(Self { wake: Some(wake), busy, thread: Some(thread) })
+    }
+}
+
+/// However the thread ends, it is not at work any more.
+struct Idle(Arc<AtomicBool>);
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }
 
@@ -117,5 +130,28 @@ impl Drop for Copier {
             // It has nothing to say.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_cannot_open_the_file_is_replaced() {
+        let missing = PathBuf::from("no such folder/no such file.db");
+        let mut checkpointer = Checkpointer::new(missing, "FULL", Duration::ZERO);
+        // The first wake-up may be sent while the thread is still trying; a later one finds it gone.
+        for _ in 0..10_000 {
+            checkpointer.copy();
+            let Some(copier) = &checkpointer.thread else { return };
+            while copier.busy.load(Ordering::Acquire)
+                && copier.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+            {
+                std::thread::yield_now();
+            }
+            assert!(!copier.busy.load(Ordering::Acquire), "nobody is at work, and nobody would ever be again");
+        }
+        unreachable!("the thread is never found gone");
     }
 }
