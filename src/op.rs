@@ -1,6 +1,6 @@
 //! Writes as values. A unit is what must happen together; a batch is the units that share a transaction.
 
-use crate::record::{Checkpoint, Space};
+use crate::record::{Checkpoint, Rank, Space};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,16 @@ pub enum Op {
         /// The id.
         id: String,
     },
-    /// Removes what a lineage has beyond its newest checkpoints, by rank, then by save order.
+    /// Removes the checkpoints of a lineage from that rank on.
+    RemoveFrom {
+        /// Whose lineage it is.
+        space: Space,
+        /// The lineage; there need not be one.
+        lineage: String,
+        /// Those of this rank go too. The empty rank is before all others: the whole lineage goes.
+        rank: Rank,
+    },
+    /// Removes what a lineage has beyond so many checkpoints: by age (see [`Space::age`]), then by rank, then by save order.
     KeepLast {
         /// Whose lineage it is.
         space: Space,
@@ -32,7 +41,7 @@ impl Op {
     pub fn weight(&self) -> usize {
         match self {
             Op::Put(checkpoint) => 512 + checkpoint.payload.len(),
-            Op::Remove { .. } | Op::KeepLast { .. } => 128,
+            Op::Remove { .. } | Op::RemoveFrom { .. } | Op::KeepLast { .. } => 128,
         }
     }
 }

@@ -32,6 +32,16 @@ pub enum Query {
         /// At most so many.
         limit: Option<usize>,
     },
+    /// Whole checkpoints, of one snapshot, those of the least rank first, and among equal ranks as they were saved. Answers
+    /// [`Answer::Checkpoints`].
+    Whole {
+        /// Whose checkpoints they are.
+        space: Space,
+        /// Of which lineage or group.
+        of: Of,
+        /// Only those whose rank begins with these bytes.
+        prefix: Vec<u8>,
+    },
     /// Lineages, the last to begin first. Answers [`Answer::Lineages`].
     Lineages {
         /// Whose lineages they are.
@@ -80,6 +90,8 @@ pub enum Of {
 pub enum Answer {
     /// One checkpoint, or none.
     Checkpoint(Option<Box<Checkpoint>>),
+    /// Checkpoints.
+    Checkpoints(Vec<Checkpoint>),
     /// Headers.
     Headers(Vec<Header>),
     /// Lineages.
@@ -95,6 +107,14 @@ impl Answer {
     pub fn into_checkpoint(self) -> Result<Option<Box<Checkpoint>>> {
         match self {
             Answer::Checkpoint(found) => Ok(found),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// The checkpoints, if they were the question.
+    pub fn into_checkpoints(self) -> Result<Vec<Checkpoint>> {
+        match self {
+            Answer::Checkpoints(found) => Ok(found),
             other => Err(other.unexpected()),
         }
     }
@@ -134,6 +154,7 @@ impl Answer {
     fn unexpected(&self) -> Error {
         let kind = match self {
             Answer::Checkpoint(_) => "a checkpoint",
+            Answer::Checkpoints(_) => "checkpoints",
             Answer::Headers(_) => "headers",
             Answer::Lineages(_) => "lineages",
             Answer::Stats(_) => "statistics",

@@ -11,6 +11,25 @@ pub type Seq = i64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Space(pub u8);
 
+impl Space {
+    /// `AgentOS`' graph checkpoints.
+    pub const AGENTOS: Self = Self(1);
+    /// Agentium's workflow checkpoints.
+    pub const AGENTIUM: Self = Self(2);
+    /// Agentium's storage: keys and values.
+    pub const STORAGE: Self = Self(3);
+
+    /// The byte of a rank at which the age begins, for a contract whose oldest is not the first of its order. What is
+    /// removed to keep a number is the oldest by age, then by rank, then by save order.
+    pub const fn age(self) -> usize {
+        match self {
+            // The step index comes before it.
+            Self::AGENTIUM => 8,
+            _ => 0,
+        }
+    }
+}
+
 /// The place of a checkpoint among those of its lineage, as bytes that compare in that order. Equal ranks are ordered by
 /// [`Seq`]. What a rank means is its contract's business: a timestamp, a step index, an id that sorts by time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,6 +41,26 @@ impl Rank {
         let bits = (value + 0.0).to_bits();
         let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
         Self(ordered.to_be_bytes().to_vec())
+    }
+
+    /// The number at the front of a rank, and what follows it.
+    pub fn split_f64(&self) -> Option<(f64, Self)> {
+        let (ordered, rest) = self.0.split_first_chunk()?;
+        let ordered = u64::from_be_bytes(*ordered);
+        let bits = if ordered >> 63 == 1 { ordered & !(1 << 63) } else { !ordered };
+        Some((f64::from_bits(bits), Self(rest.to_vec())))
+    }
+
+    /// This rank, and where it is equal the next.
+    #[must_use]
+    pub fn then(mut self, next: &Self) -> Self {
+        self.0.extend_from_slice(&next.0);
+        self
+    }
+
+    /// What the removal to keep a number goes by: see [`Space::age`].
+    pub fn age(&self, space: Space) -> &[u8] {
+        self.0.get(space.age()..).unwrap_or_default()
     }
 }
 
@@ -165,5 +204,10 @@ mod tests {
             assert!(Rank::from_f64(pair[0]) < Rank::from_f64(pair[1]), "{pair:?}");
         }
         assert_eq!(Rank::from_f64(-0.0), Rank::from_f64(0.0));
+        for number in numbers {
+            let rank = Rank::from_f64(number).then(&Rank(vec![7]));
+            assert_eq!(rank.split_f64(), Some((number, Rank(vec![7]))));
+        }
+        assert_eq!(Rank(vec![1; 7]).split_f64(), None);
     }
 }

@@ -1,7 +1,7 @@
 //! What is removed to make room: rules as data, and the planning of what they remove, bounded batch by bounded batch. A
 //! backend says what it holds (a [`Catalog`]) and removes what was planned; nothing here writes.
 //!
-//! Order is the rank, then the save order, and never a clock; only what a rule calls old goes by the time of saving.
+//! Order is the rank, then the save order, and never a clock of the store's; only what a rule calls old goes by the time of saving.
 
 mod plan;
 
@@ -28,7 +28,7 @@ pub struct Policy {
 pub enum Rule {
     /// Removes what was saved before that time, in ms since the epoch: the newest of a lineage too.
     SavedBefore(i64),
-    /// Keeps the newest so many of each lineage, by rank, then by save order.
+    /// Keeps so many of each lineage: the oldest go, by age (see [`Space::age`]), then by rank, then by save order.
     KeepLast(u64),
     /// Removes in save order until the payloads take no more than so many stored bytes; never the newest of a lineage.
     MaxBytes(u64),
@@ -97,9 +97,9 @@ pub trait Catalog {
     fn lineages_after(&self, space: Option<Space>, after: i64, most: usize) -> Result<Vec<i64>>;
     /// How many checkpoints a lineage has.
     fn count(&self, lineage: i64) -> Result<usize>;
-    /// A lineage's checkpoints by rank, then by save order.
+    /// A lineage's checkpoints by age, then by rank, then by save order: see [`Space::age`].
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
-    /// The same from the other end.
+    /// A lineage's checkpoints by rank, then by save order, the last first.
     fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
     /// A payload. `None`: it is gone, which only damage does.
     fn stored(&self, seq: Seq) -> Result<Option<Stored>>;

@@ -12,8 +12,8 @@ use forkpoint::backend::Backend;
 use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::{Durability, Journal};
 use forkpoint::op::Op;
-use forkpoint::query::Query;
-use forkpoint::record::{Checkpoint, Space, Stats};
+use forkpoint::query::{Of, Query};
+use forkpoint::record::{Checkpoint, Rank, Space, Stats};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
@@ -71,6 +71,10 @@ macro_rules! suite {
                 the_ops_of_a_unit_happen_in_order,
                 the_units_of_a_batch_happen_in_order,
                 nothing_to_do_is_fine,
+                whole_checkpoints_come_in_order,
+                whole_checkpoints_by_a_prefix_of_the_rank,
+                removing_from_a_rank_on,
+                the_oldest_by_age_go_where_the_rank_says_an_age,
                 a_lineage_keeps_its_newest,
                 the_one_just_saved_is_never_removed_for_its_rank,
                 pruning_by_age_goes_by_the_time_of_saving,
@@ -617,6 +621,86 @@ fn nothing_to_do_is_fine(backend: &mut dyn Backend) {
     apply(backend, Vec::new()).unwrap();
     assert_eq!(backend.notice(), None, "nothing is wrong with a local disk");
     assert!(names(backend, "").is_empty());
+}
+
+fn whole(backend: &mut dyn Backend, of: Of, prefix: &[u8]) -> Vec<Checkpoint> {
+    let query = Query::Whole { space: SPACE, of, prefix: prefix.to_vec() };
+    backend.answer(&query).unwrap().into_checkpoints().unwrap()
+}
+
+fn whole_checkpoints_come_in_order(backend: &mut dyn Backend) {
+    let large = |id: &str, seed| draft("run", id).parts(vec![part("state", "t", noise(seed, 5000))]);
+    let grown = |id: &str| draft("run", id).parts(vec![part("state", "t", [noise(1, 5000), noise(2, 50)].concat())]);
+    let all = [large("b", 1).rank(1.0), grown("c").rank(2.0), large("a", 3).rank(0.0), draft("run", "d").rank(2.0)];
+    save(backend, all.clone());
+    save(backend, [draft("other", "e"), draft("run", "f").space(Space(2))]);
+    let [b, c, a, d] = all.map(|draft| draft.0);
+    assert_eq!(whole(backend, lineage("run"), &[]), [a, b, c, d]);
+    assert_eq!(whole(backend, lineage("none"), &[]), []);
+}
+
+fn whole_checkpoints_by_a_prefix_of_the_rank(backend: &mut dyn Backend) {
+    let keyed = |lineage: &str, key: &[u8], group: &str| {
+        let mut draft = draft(lineage, &format!("{lineage} {key:?}")).group(group);
+        draft.0.header.rank = Rank(key.to_vec());
+        draft
+    };
+    save(backend, [keyed("1", b"a:2", "g"), keyed("2", b"a", "g"), keyed("3", b"b", "g"), keyed("3", b"a:1", "h")]);
+    save(backend, [keyed("1", b"a:1", "g"), keyed("1", b"\xff", "g"), keyed("1", b"\xff\xff", "g")]);
+    let mut found = |of: Of, prefix: &[u8]| -> Vec<Vec<u8>> {
+        whole(backend, of, prefix).into_iter().map(|found| found.header.rank.0).collect()
+    };
+    assert_eq!(found(group("g"), b"a:"), [b"a:1", b"a:2"]);
+    assert_eq!(found(group("g"), b"\xff"), [&b"\xff"[..], b"\xff\xff"]);
+    assert_eq!(found(group("g"), b"c"), [b""; 0]);
+    assert_eq!(found(group("g"), b"").len(), 6);
+    assert_eq!(found(group(""), b"").len(), 0, "empty is no group");
+    assert_eq!(found(lineage("3"), b""), [&b"a:1"[..], b"b"]);
+    assert_eq!(found(both("3", "h"), b"a"), [b"a:1"]);
+}
+
+fn removing_from_a_rank_on(backend: &mut dyn Backend) {
+    let from = |lineage: &str, rank| Op::RemoveFrom { space: SPACE, lineage: lineage.to_owned(), rank };
+    let heavy = |id: &str, rank: f64| heavy("run", id, 1).rank(rank);
+    save(backend, [heavy("a", 0.0), heavy("b", 1.0), heavy("c", 2.0), heavy("d", 3.0)]);
+    // Stored as the difference to what goes.
+    save(backend, [common::draft("fork", "e").parent("c").parts(heavy("e", 0.0).0.payload.parts)]);
+    apply(backend, vec![from("run", Rank::from_f64(2.0)), heavy("c", 2.0).put()]).unwrap();
+    assert_eq!(ids(backend, lineage("run")), ["c", "b", "a"]);
+    assert_eq!(get(backend, "c").unwrap(), heavy("c", 2.0).0);
+    assert_eq!(get(backend, "e").unwrap().payload, heavy("e", 0.0).0.payload);
+    apply(backend, vec![from("none", Rank::default()), from("run", Rank::default())]).unwrap();
+    assert_eq!(names(backend, ""), ["fork"]);
+    save(backend, [heavy("a", 0.0)]);
+    assert_eq!(ids(backend, lineage("run")), ["a"], "a run that was cleared begins anew");
+}
+
+fn the_oldest_by_age_go_where_the_rank_says_an_age(backend: &mut dyn Backend) {
+    let aged = |id: &str, step: f64, age: f64| {
+        let mut draft = draft("run", id).space(Space::AGENTIUM);
+        draft.0.header.rank = Rank::from_f64(step).then(&Rank::from_f64(age));
+        draft
+    };
+    let left = |backend: &mut dyn Backend| -> Vec<String> {
+        let query = Query::Whole { space: Space::AGENTIUM, of: lineage("run"), prefix: Vec::new() };
+        let found = backend.answer(&query).unwrap().into_checkpoints().unwrap();
+        found.into_iter().map(|found| found.header.id).collect()
+    };
+    save(backend, [aged("a", 0.0, 9.0), aged("b", 1.0, 1.0), aged("c", 2.0, 5.0), aged("d", 3.0, 1.0)]);
+    let keep_last = |keep, pinned: &str| Op::KeepLast {
+        space: Space::AGENTIUM,
+        lineage: "run".to_owned(),
+        keep,
+        pinned: pinned.to_owned(),
+    };
+    apply(backend, vec![keep_last(3, "b")]).unwrap();
+    assert_eq!(left(backend), ["a", "b", "c"], "of equal age the first step goes, but not the one just saved");
+    apply(backend, vec![keep_last(2, "a")]).unwrap();
+    assert_eq!(left(backend), ["a", "c"]);
+    let prune = Prune { space: None, rule: Rule::KeepLast(1), cursor: Cursor::default(), most: 10 };
+    backend.prune(&prune).unwrap();
+    assert_eq!(left(backend), ["a"]);
+    assert_eq!(newest(backend, "run", None), None, "another contract's run of that name");
 }
 
 fn keep_last(lineage: &str, keep: u64, pinned: &str) -> Op {

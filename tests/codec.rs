@@ -125,6 +125,10 @@ impl Chain {
         for (at, payload) in self.payloads.iter().enumerate() {
             assert!(envelope::open(&self.rows[at..]).unwrap() == *payload, "payload {at} of {}", self.rows.len());
         }
+        let Some((newest, older)) = self.payloads.split_first() else { return };
+        for (at, below) in older.iter().enumerate() {
+            assert!(envelope::open_on(Some(below), &self.rows[..=at]).unwrap() == *newest, "on the payload {at} below");
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use forkpoint::backend::sqlite::{Durability, Journal};
 use forkpoint::codec::frame;
 use forkpoint::op::{Op, Unit};
 use forkpoint::query::{Answer, Of, Query};
-use forkpoint::record::{Checkpoint, Header, Lineage, LineageStats, Part, Space, Stats};
+use forkpoint::record::{Checkpoint, Header, Lineage, LineageStats, Part, Rank, Space, Stats};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -43,8 +43,13 @@ impl Model {
                 Op::Remove { space, id } => {
                     self.saved.retain(|old| (old.header.space, &old.header.id) != (*space, id));
                 }
+                Op::RemoveFrom { space, lineage, rank } => self.saved.retain(|old| {
+                    let header = &old.header;
+                    (header.space, &header.lineage) != (*space, lineage) || header.rank < *rank
+                }),
                 Op::KeepLast { space, lineage, keep, pinned } => {
-                    let others = self.newest_first(*space, |header| header.lineage == *lineage && header.id != *pinned);
+                    let others =
+                        self.youngest_first(*space, |header| header.lineage == *lineage && header.id != *pinned);
                     let pinned = self.newest_first(*space, |header| header.lineage == *lineage && header.id == *pinned);
                     let keep = usize::try_from(*keep).unwrap() - pinned.len();
                     let gone: Vec<String> = others.into_iter().skip(keep).map(|row| row.header.id.clone()).collect();
@@ -70,7 +75,7 @@ impl Model {
             Rule::SavedBefore(time) => self.saved.retain(|row| !of(row) || row.header.saved_at >= time),
             Rule::KeepLast(keep) => {
                 for (space, lineage, ..) in self.begun.clone() {
-                    let rows = self.newest_first(space, |header| header.lineage == lineage).into_iter();
+                    let rows = self.youngest_first(space, |header| header.lineage == lineage).into_iter();
                     let gone: Vec<_> = rows.skip(usize::try_from(keep).unwrap()).cloned().collect();
                     self.saved.retain(|row| !of(row) || !gone.contains(row));
                 }
@@ -107,6 +112,13 @@ impl Model {
         found
     }
 
+    /// The same, but by age before the rank.
+    fn youngest_first(&self, space: Space, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
+        let mut found = self.newest_first(space, keep);
+        found.sort_by(|a, b| b.header.rank.age(space).cmp(a.header.rank.age(space)));
+        found
+    }
+
     fn answer(&self, query: &Query) -> Answer {
         let one = |found: Option<&&Checkpoint>| Answer::Checkpoint(found.map(|row| Box::new((*row).clone())));
         match query {
@@ -118,14 +130,13 @@ impl Model {
                 let keep = |header: &Header| header.lineage == *lineage && header.label == *label && !label.is_empty();
                 one(self.newest_first(*space, keep).first())
             }
+            Query::Whole { space, of, prefix } => {
+                let mut found = self.newest_first(*space, |header| is_of(header, of));
+                found.retain(|row| row.header.rank.0.starts_with(prefix));
+                Answer::Checkpoints(found.into_iter().rev().cloned().collect())
+            }
             Query::List { space, of, limit } => {
-                let found = self.newest_first(*space, |header| match of {
-                    Of::Lineage(lineage) => header.lineage == *lineage,
-                    Of::Group(group) => header.group == *group && !group.is_empty(),
-                    Of::LineageInGroup { lineage, group } => {
-                        header.lineage == *lineage && header.group == *group && !group.is_empty()
-                    }
-                });
+                let found = self.newest_first(*space, |header| is_of(header, of));
                 let found = found.into_iter().map(|row| row.header.clone());
                 Answer::Headers(found.take(limit.unwrap_or(usize::MAX)).collect())
             }
@@ -141,6 +152,16 @@ impl Model {
                 Answer::Lineages(shown.take(*limit).collect())
             }
             Query::Stats { .. } | Query::Prunable { .. } => unreachable!("steps of their own"),
+        }
+    }
+}
+
+fn is_of(header: &Header, of: &Of) -> bool {
+    match of {
+        Of::Lineage(lineage) => header.lineage == *lineage,
+        Of::Group(group) => header.group == *group && !group.is_empty(),
+        Of::LineageInGroup { lineage, group } => {
+            header.lineage == *lineage && header.group == *group && !group.is_empty()
         }
     }
 }
@@ -202,13 +223,20 @@ fn parts(version: u32) -> Vec<Part> {
     }
 }
 
+/// A number, and sometimes another behind it: in a space whose ranks end in an age, that.
+fn rank() -> impl Strategy<Value = Rank> {
+    let number = || prop::sample::select(&[-1.5, -0.0, 0.0, 1.0, 1.25][..]).prop_map(Rank::from_f64);
+    (number(), prop::option::of(number())).prop_map(|(rank, age)| age.iter().fold(rank, Rank::then))
+}
+
 fn put() -> impl Strategy<Value = Op> {
-    let rank = prop::sample::select(&[-1.5, -0.0, 0.0, 1.0, 1.25][..]);
+    let rank = rank();
     let parent = prop::option::of(id());
     // The last number tells one put of an id from the next.
     (space(), run(), id(), parent, word(), word(), rank, 0..5_i64, any::<u32>()).prop_map(
         |(space, run, id, parent, group, label, rank, saved_at, version)| {
-            let mut made = draft(&run, &id).space(space).group(&group).label(&label).rank(rank).parts(parts(version));
+            let mut made = draft(&run, &id).space(space).group(&group).label(&label).parts(parts(version));
+            made.0.header.rank = rank;
             made.0.header.parent = parent;
             made.0.header.saved_at = saved_at;
             made.meta(&version.to_le_bytes()).put()
@@ -223,7 +251,10 @@ fn op() -> impl Strategy<Value = Op> {
         keep,
         pinned,
     });
-    prop_oneof![5 => put(), 2 => (space(), id()).prop_map(|(space, id)| Op::Remove { space, id }), 1 => keep_last]
+    let from = prop_oneof![1 => Just(Rank::default()), 3 => rank()];
+    let remove_from = (space(), run(), from).prop_map(|(space, lineage, rank)| Op::RemoveFrom { space, lineage, rank });
+    let remove = (space(), id()).prop_map(|(space, id)| Op::Remove { space, id });
+    prop_oneof![10 => put(), 4 => remove, 2 => keep_last, 1 => remove_from]
 }
 
 fn prune() -> impl Strategy<Value = Step> {
@@ -238,7 +269,9 @@ fn query() -> impl Strategy<Value = Query> {
         word().prop_map(Of::Group),
         (run(), word()).prop_map(|(lineage, group)| Of::LineageInGroup { lineage, group }),
     ];
+    let prefix = (rank(), 0..9_usize).prop_map(|(rank, length)| rank.0[..length.min(rank.0.len())].to_vec());
     prop_oneof![
+        (space(), of.clone(), prefix).prop_map(|(space, of, prefix)| Query::Whole { space, of, prefix }),
         (space(), id()).prop_map(|(space, id)| Query::Get { space, id }),
         (space(), run(), prop::option::of(word())).prop_map(|(space, lineage, label)| Query::Newest {
             space,
@@ -281,6 +314,7 @@ fn everything() -> Vec<Query> {
         }
         for run in ["r1", "r2", "r3", "_"] {
             all.push(Query::List { space, of: Of::Lineage(run.to_owned()), limit: None });
+            all.push(Query::Whole { space, of: Of::Lineage(run.to_owned()), prefix: Vec::new() });
         }
     }
     all

@@ -59,6 +59,7 @@ impl Memory {
         match op {
             Op::Put(checkpoint) => self.put(checkpoint),
             Op::Remove { space, id } => self.remove(*space, id),
+            Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank),
             Op::KeepLast { space, lineage, keep, pinned } => self.keep_last(*space, lineage, *keep, pinned)?,
         }
         Ok(())
@@ -136,6 +137,12 @@ impl Memory {
         }
     }
 
+    fn remove_from(&mut self, space: Space, lineage: &str, rank: &Rank) {
+        let places = self.line(space, lineage).map(|line| line.order.range((rank.clone(), Seq::MIN)..));
+        let victims: Vec<Seq> = places.into_iter().flatten().map(|(_, seq)| *seq).collect();
+        self.remove_all(&victims);
+    }
+
     /// Removes what was planned, and tells the bytes and the lineages that went with it.
     fn remove_all(&mut self, victims: &[Seq]) -> (i64, u64) {
         let (mut bytes, lineages) = (0, self.lineages.len());
@@ -210,6 +217,22 @@ impl Memory {
         }
     }
 
+    fn whole(&self, space: Space, of: &Of, prefix: &[u8]) -> Vec<Checkpoint> {
+        let (order, group) = match of {
+            Of::Lineage(lineage) => (self.line(space, lineage).map(|line| &line.order), None),
+            Of::Group(group) => (self.groups.get(&(space, group.clone())), Some(group)),
+            Of::LineageInGroup { lineage, group } => (self.line(space, lineage).map(|line| &line.order), Some(group)),
+        };
+        let from = (Rank(prefix.to_vec()), Seq::MIN);
+        let places = order.into_iter().flat_map(|order| order.range(from.clone()..));
+        places
+            .take_while(|(rank, _)| rank.0.starts_with(prefix))
+            .filter_map(|(_, seq)| self.checkpoint(*seq))
+            .filter(|row| group.is_none_or(|group| row.header.group == *group && !group.is_empty()))
+            .map(|row| (**row).clone())
+            .collect()
+    }
+
     fn lineages(&self, space: Space, group_prefix: &str, before: Option<i64>, limit: usize) -> Vec<Lineage> {
         self.lineages
             .range(..before.unwrap_or(i64::MAX))
@@ -247,8 +270,11 @@ impl Catalog for Memory {
     }
 
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let places = self.lineages.get(&lineage).into_iter().flat_map(|line| &line.order);
-        Ok(places.take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
+        let Some(line) = self.lineages.get(&lineage) else { return Ok(Vec::new()) };
+        let mut places: Vec<_> = line.order.iter().collect();
+        // Stable: by rank and then as saved within an age.
+        places.sort_by_key(|(rank, _)| rank.age(line.space));
+        Ok(places.into_iter().take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
     }
 
     fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
@@ -301,6 +327,7 @@ impl Backend for Memory {
                 whole(self.newest(order))
             }
             Query::List { space, of, limit } => Answer::Headers(self.list(*space, of, *limit)),
+            Query::Whole { space, of, prefix } => Answer::Checkpoints(self.whole(*space, of, prefix)),
             Query::Lineages { space, group_prefix, before, limit } => {
                 Answer::Lineages(self.lineages(*space, group_prefix, *before, *limit))
             }

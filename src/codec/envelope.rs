@@ -83,25 +83,28 @@ fn assemble(format: u8, raw: &[u8], content: Option<usize>, body: &[u8]) -> Vec<
 /// Opens what [`seal`] and [`seal_delta`] made: the payload's own envelope first, then its base's, and so on to the
 /// keyframe. The payload's checksum is verified: the raw bytes, or `CORRUPT`; `UNSUPPORTED` for a format of a later version.
 pub fn open(chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
-    let Some((newest, below)) = chain.split_first() else { return Err(corrupt("nothing is stored of it")) };
-    let newest = Envelope::parse(newest.as_ref())?;
-    let raw = if below.is_empty() {
-        newest.keyframe()?
+    open_on(None, chain)
+}
+
+/// The same for a chain that ends above a payload whose raw bytes are at hand.
+pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
+    let chain = chain.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
+    let Some(newest) = chain.first() else { return Err(corrupt("nothing is stored of it")) };
+    // Each claims no more than a row can hold; neither may all of them together.
+    if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.content)) > 2 * MAX_RAW {
+        return Err(corrupt("its deltas are impossibly large"));
+    }
+    let (base, deltas) = match (below, chain.split_last()) {
+        (Some(below), _) => (Cow::Borrowed(below), &chain[..]),
+        (None, Some((keyframe, deltas))) => (Cow::Owned(keyframe.keyframe()?), deltas),
+        (None, None) => return Err(corrupt("its base is missing")),
+    };
+    let raw = if deltas.is_empty() {
+        base.into_owned()
     } else {
-        let below = below.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
-        // Each claims no more than a row can hold; neither may all of them together.
-        let claimed = below.iter().fold(newest.content, |total, envelope| total.saturating_add(envelope.content));
-        if claimed > 2 * MAX_RAW {
-            return Err(corrupt("its deltas are impossibly large"));
-        }
-        let (keyframe, between) = below.split_last().ok_or_else(|| corrupt("its base is missing"))?;
-        let keyframe = keyframe.keyframe()?;
-        let mut deltas = vec![newest.delta()?];
-        for envelope in between {
-            deltas.push(envelope.delta()?);
-        }
-        let oldest_first: Vec<&[u8]> = deltas.iter().rev().map(AsRef::as_ref).collect();
-        delta::restore(&keyframe, &oldest_first, newest.length)?
+        let oldest_first = deltas.iter().rev().map(Envelope::delta).collect::<Result<Vec<_>>>()?;
+        let oldest_first: Vec<&[u8]> = oldest_first.iter().map(AsRef::as_ref).collect();
+        delta::restore(&base, &oldest_first, newest.length)?
     };
     if raw.len() != newest.length || xxh3_64(&raw) != newest.checksum {
         return Err(corrupt("its checksum does not match"));

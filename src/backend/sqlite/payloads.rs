@@ -166,8 +166,13 @@ pub(super) fn load(connection: &Connection, heads: &SharedHeads, seq: Seq) -> Re
     let mut statement =
         connection.prepare_cached("SELECT base, body FROM payload WHERE seq = ?").map_err(from_sqlite)?;
     let mut chain: Vec<Vec<u8>> = Vec::new();
+    let mut below = None;
     let mut next = Some(seq);
     while let Some(link) = next {
+        if let Some(head) = heads.get(link) {
+            below = Some(head.raw);
+            break;
+        }
         // Bases are older than what is built on them, so this ends; a damaged file must not change that.
         if chain.len() > 2 * usize::try_from(MAX_DEPTH).unwrap_or(0) {
             return Err(Error::new(Code::Corrupt, "the payload's chain of bases does not end: restore a backup"));
@@ -177,7 +182,7 @@ pub(super) fn load(connection: &Connection, heads: &SharedHeads, seq: Seq) -> Re
         chain.push(body);
         next = base;
     }
-    let head = Head::from(Bytes::from(envelope::open(&chain)?));
+    let head = Head::from(Bytes::from(envelope::open_on(below.as_deref(), &chain)?));
     heads.keep(seq, head.clone());
     Ok(head)
 }

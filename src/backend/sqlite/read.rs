@@ -28,6 +28,7 @@ pub(super) fn answer(connection: &Connection, heads: &SharedHeads, query: &Query
         Query::List { space, of, limit } => {
             list(connection, *space, of, *limit).map(Answer::Headers).map_err(from_sqlite)
         }
+        Query::Whole { space, of, prefix } => whole(connection, *space, of, prefix).map(Answer::Checkpoints),
         Query::Lineages { space, group_prefix, before, limit } => {
             lineages(connection, *space, group_prefix, *before, *limit).map(Answer::Lineages).map_err(from_sqlite)
         }
@@ -93,10 +94,72 @@ fn one(
         })
         .map_err(from_sqlite)?;
     let Some((header, seq)) = found else { return Ok(None) };
-    let payload = payloads::load(&snapshot, heads, seq)
+    checkpoint(&snapshot, heads, header, seq).map(Box::new).map(Some)
+}
+
+/// With its payload. In the snapshot that the header is of.
+fn checkpoint(connection: &Connection, heads: &SharedHeads, header: Header, seq: Seq) -> Result<Checkpoint> {
+    let payload = payloads::load(connection, heads, seq)
         .and_then(|head| frame::split(&head.raw))
         .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
-    Ok(Some(Box::new(Checkpoint { header, payload })))
+    Ok(Checkpoint { header, payload })
+}
+
+fn whole(connection: &Connection, space: Space, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
+    let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
+    // A payload is most often the difference to the one before. They are in the answer, so keeping them takes no memory.
+    let heads = SharedHeads::new(usize::MAX);
+    let headers = whole_headers(&snapshot, space, of, prefix).map_err(from_sqlite)?;
+    headers.into_iter().map(|(header, seq)| checkpoint(&snapshot, &heads, header, seq)).collect()
+}
+
+fn whole_headers(snapshot: &Connection, space: Space, of: &Of, prefix: &[u8]) -> rusqlite::Result<Vec<(Header, Seq)>> {
+    let (sql, name, group) = match of {
+        Of::Lineage(lineage) => (
+            concat!(
+                "SELECT ",
+                header_columns!(),
+                ", seq FROM lineage CROSS JOIN checkpoint USING (lin)
+                 WHERE space = ?1 AND name = ?2 AND rank >= ?4 AND ?3 IS NULL ORDER BY rank, seq"
+            ),
+            Some(lineage),
+            None,
+        ),
+        Of::Group(group) => (
+            concat!(
+                "SELECT ",
+                header_columns!(),
+                ", seq FROM checkpoint CROSS JOIN lineage USING (lin)
+                 WHERE checkpoint.grp = ?3 AND checkpoint.grp <> '' AND rank >= ?4 AND space = ?1 AND ?2 IS NULL
+                 ORDER BY rank, seq"
+            ),
+            None,
+            Some(group),
+        ),
+        Of::LineageInGroup { lineage, group } => (
+            concat!(
+                "SELECT ",
+                header_columns!(),
+                ", seq FROM lineage CROSS JOIN checkpoint USING (lin)
+                 WHERE space = ?1 AND name = ?2 AND checkpoint.grp = ?3 AND checkpoint.grp <> '' AND rank >= ?4
+                 ORDER BY rank, seq"
+            ),
+            Some(lineage),
+            Some(group),
+        ),
+    };
+    let mut statement = snapshot.prepare_cached(sql)?;
+    let mut rows = statement.query(params![space.0, name, group, prefix])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let header = header(row)?;
+        // Ranks with a prefix stand together: behind the last of them there is no other.
+        if !header.rank.0.starts_with(prefix) {
+            break;
+        }
+        found.push((header, row.get(9)?));
+    }
+    Ok(found)
 }
 
 fn list(connection: &Connection, space: Space, of: &Of, limit: Option<usize>) -> rusqlite::Result<Vec<Header>> {

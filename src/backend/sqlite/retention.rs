@@ -57,6 +57,13 @@ impl Catalog for Shelf<'_> {
     }
 
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
+        let space = self.number("SELECT coalesce(max(space), 0) FROM lineage WHERE lin = ?", params![lineage])?;
+        let age = u8::try_from(space).map_or(0, |space| Space(space).age());
+        if age > 0 {
+            let sql =
+                "SELECT seq, lin, saved_at FROM checkpoint WHERE lin = ? ORDER BY substr(rank, ?), rank, seq LIMIT ?";
+            return self.all(sql, params![lineage, limit(age + 1), limit(most)], entry);
+        }
         let sql = "SELECT seq, lin, saved_at FROM checkpoint WHERE lin = ? ORDER BY rank, seq LIMIT ?";
         self.all(sql, params![lineage, limit(most)], entry)
     }

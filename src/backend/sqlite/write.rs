@@ -11,7 +11,7 @@ use crate::codec::frame;
 use crate::codec::heads::SharedHeads;
 use crate::error::{Error, Result};
 use crate::op::{Op, Unit};
-use crate::record::{Checkpoint, Seq, Space};
+use crate::record::{Checkpoint, Rank, Seq, Space};
 use crate::retention::{Ledger, Prune, Pruned, plan};
 
 /// Where a transaction failed.
@@ -86,6 +86,7 @@ impl<'a> Writing<'a> {
             Op::Remove { space, id } => {
                 self.remove(*space, id).map_err(|error| error.context(&format!("checkpoint {id:?}")))
             }
+            Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank),
             Op::KeepLast { space, lineage, keep, pinned } => self.keep_last(*space, lineage, *keep, pinned),
         }
     }
@@ -132,6 +133,16 @@ impl<'a> Writing<'a> {
             Some((seq, _)) => self.remove_all(&[seq]).map(drop),
             None => Ok(()),
         }
+    }
+
+    fn remove_from(&mut self, space: Space, lineage: &str, rank: &Rank) -> Result<()> {
+        let Some(lin) = self.known(space, lineage)? else { return Ok(()) };
+        let victims: Vec<Seq> = self
+            .transaction
+            .prepare_cached("SELECT seq FROM checkpoint WHERE lin = ? AND rank >= ?")
+            .and_then(|mut statement| statement.query_map(params![lin, rank.0], |row| row.get(0))?.collect())
+            .map_err(from_sqlite)?;
+        self.remove_all(&victims).map(drop)
     }
 
     fn keep_last(&mut self, space: Space, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
