@@ -3,10 +3,10 @@
 //! # Layout
 //!
 //! One direction; each floor uses only floors below it. `node` (behind the feature of that name) is the only one that knows
-//! Node.js; `contract` puts a framework's semantics into ops and queries; `store` is the engine's front door; `writer` and
-//! `reader` are its two threads, both a `lane`; `sweeper` has removed in the background what limits ask for; a `backend`
-//! applies batches, prunes and answers queries; `retention` plans what a backend prunes; `codec` turns payloads into bytes;
-//! `op`, `query`, `record` and `error` are the words that all of them speak.
+//! Node.js; `workflow` says what a workflow does next; `contract` puts a framework's semantics into ops and queries; `store` is
+//! the engine's front door; `writer` and `reader` are its two threads, both a `lane`; `sweeper` has removed in the background
+//! what limits ask for; a `backend` applies batches, prunes and answers queries; `retention` plans what a backend prunes;
+//! `codec` turns payloads into bytes; `op`, `query`, `record` and `error` are the words that all of them speak.
 
 pub mod backend;
 pub mod codec;
@@ -25,6 +25,7 @@ pub mod retention;
 pub mod store;
 mod sweeper;
 pub mod target;
+pub mod workflow;
 mod writer;
 
 pub use lane::Reply;

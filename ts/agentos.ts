@@ -11,13 +11,14 @@ import type {
   StoreOptions,
   resumePlan as resumePlanContract,
 } from "../index.js";
-import { Activity } from "./activity.js";
 import { ForkpointError, quote, rangeError, reading, show, typeError } from "./errors.js";
+import { lookup, own } from "./ids.js";
 import { type Found, type FoundRun, type NativeStore, type Metadata, call, direct } from "./native.js";
-import { readRecord, whole } from "./options.js";
-import { prune, stats, vacuum } from "./retention.js";
+import { pageOptions, readRecord } from "./options.js";
+import { putTogether, stateAndRest, takeApart } from "./record.js";
 import { deserialize } from "./serializer.js";
-import { type Engine, Store, engineOf, openInBackground } from "./store.js";
+import type { Engine } from "./store.js";
+import { View } from "./view.js";
 
 /** What a record says of a checkpoint beside its parts. */
 interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
@@ -30,38 +31,28 @@ const space = direct((binding) => binding.AGENTOS_SPACE);
 const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
 
 export class CheckpointStore implements Contract {
-  readonly #store: Store;
-  readonly #owned: boolean;
-  #closing: Promise<void> | undefined;
-  readonly #activity = new Activity();
+  readonly #view: View;
 
   constructor(target: string | URL | Contract | object, options?: StoreOptions) {
-    if (target instanceof Store) {
-      if (options !== undefined) throw typeError("options belong to openStore() when the target is an open store");
-      this.#store = target;
-      this.#owned = false;
-    } else {
-      this.#store = openInBackground(target as string | URL, options);
-      this.#owned = true;
-    }
+    this.#view = new View(target, options, space);
   }
 
   save(checkpoint: Checkpoint): Promise<void> {
-    return this.#during(async (engine) => {
+    return this.#view.run(async (engine) => {
       const { fields, state, rest } = snapshot(checkpoint, engine);
       await put(engine, fields, engine.format.name, state, rest);
     });
   }
 
   get(checkpointId: string): Promise<Checkpoint | null> {
-    return this.#during(async (engine) => {
+    return this.#view.run(async (engine) => {
       const found = await find(engine, checkpointId);
       return found && restore(engine, found);
     });
   }
 
   load(runId: string, nodeId?: string): Promise<Checkpoint | null> {
-    return this.#during(async (engine) => {
+    return this.#view.run(async (engine) => {
       const run = lookup(runId, "runId");
       const node = nodeId === undefined || nodeId === null ? undefined : lookup(nodeId, "nodeId");
       if (run === null || node === null) return null;
@@ -75,80 +66,49 @@ export class CheckpointStore implements Contract {
   }
 
   list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]> {
-    return this.#during(async (engine) => {
+    return this.#view.run(async (engine) => {
       const { limit, runId } = listOptions(options);
       return list(engine, lookup(graphId, "graphId"), runId, limit);
     });
   }
 
   listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]> {
-    return this.#during(async (engine) => list(engine, undefined, lookup(runId, "runId"), listOptions(options).limit));
+    return this.#view.run(async (engine) => list(engine, undefined, lookup(runId, "runId"), listOptions(options).limit));
   }
 
   delete(checkpointId: string): Promise<void> {
-    return this.#during(async ({ native }) => {
+    return this.#view.run(async ({ native }) => {
       const id = lookup(checkpointId, "checkpointId");
       if (id !== null) await call<null>(native, (ticket) => native.agentosDelete(ticket, id));
     });
   }
 
   fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string> {
-    return this.#during((engine) => fork(engine, checkpointId, patchState));
+    return this.#view.run((engine) => fork(engine, checkpointId, patchState));
   }
 
   runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage> {
-    return this.#during(({ native }) => runs(native, options));
+    return this.#view.run(({ native }) => runs(native, options));
   }
 
   prune(options?: PruneOptions): Promise<PruneResult> {
-    return this.#during((engine) => prune(engine, space, options, () => this.#closing !== undefined));
+    return this.#view.prune(options);
   }
 
   stats(): Promise<CheckpointStats> {
-    return this.#during(async (engine) => {
-      const { largest, lineages: runs, ...rest } = await stats(engine, space);
-      const named = largest.map(({ lineage: runId, checkpoints, logicalBytes, storedBytes }) => {
-        return { runId, checkpoints, logicalBytes, storedBytes };
-      });
-      return { ...rest, runs, largest: named };
-    });
+    return this.#view.stats();
   }
 
   vacuum(): Promise<void> {
-    return this.#during(vacuum);
+    return this.#view.vacuum();
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    return this.#view.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  async #close(): Promise<void> {
-    await this.#activity.idle();
-    if (this.#owned) await this.#store.close();
-  }
-
-  /** Runs an operation; its synchronous part runs now. An error's stack leads to whoever called the method. */
-  async #during<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) {
-      throw new ForkpointError("CLOSED", "the checkpoint store is closed: open a new one to go on");
-    }
-    const engine = engineOf(this.#store);
-    engine.activity.begin();
-    this.#activity.begin();
-    try {
-      return await work(engine);
-    } catch (error) {
-      if (error instanceof ForkpointError) Error.captureStackTrace(error, this.#during);
-      throw error;
-    } finally {
-      this.#activity.end();
-      engine.activity.end();
-    }
   }
 }
 
@@ -160,9 +120,9 @@ async function fork(engine: Engine, checkpointId: string, patchState: unknown): 
     throw new ForkpointError("NOT_FOUND", `checkpoint ${quote(checkpointId)} not found: nothing to fork from`);
   }
   const { format } = engine;
-  const [state, rest] = parts(found);
-  const runId = randomUUID();
   const { id: parent, graphId, nodeId, hasMemorySnapshot } = metadata(found[0]);
+  const [state, rest] = stateAndRest(found[1], parent);
+  const runId = randomUUID();
   const fields: Fields = { id: randomUUID(), runId, graphId, nodeId, timestamp: Date.now(), hasMemorySnapshot, parent };
   if (patch === undefined) {
     await put(engine, fields, state.tag, state.bytes, rest.bytes);
@@ -218,63 +178,27 @@ export const resumePlan: typeof resumePlanContract = (checkpoint) => {
 };
 
 /** A checkpoint in bytes, made before `save` returns its promise. The argument is neither changed nor kept. */
-function snapshot(checkpoint: Checkpoint, { format }: Engine): { fields: Fields; state: Uint8Array; rest: Uint8Array } {
-  if (typeof checkpoint !== "object" || checkpoint === null) {
-    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
-  }
-  // Every field is read once, whatever a getter may do.
-  const rest: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
-  const { timestamp } = rest;
-  const [state, asked] = reading("state", () => plainState(rest["state"]));
-  if (typeof state !== "object" || state === null) {
-    throw typeError(`checkpoint.state must be an object, and is ${show(state)}`);
-  }
-  if (typeof timestamp !== "number") throw typeError(`checkpoint.timestamp must be a number, and is ${show(timestamp)}`);
-  if (!Number.isFinite(timestamp)) throw rangeError(`checkpoint.timestamp must be finite, and is ${timestamp}`);
-  const fields: Fields = {
-    id: own(rest["id"], "checkpoint.id"),
-    runId: own(rest["runId"], "checkpoint.runId"),
-    graphId: own(rest["graphId"], "checkpoint.graphId"),
-    nodeId: own(rest["nodeId"], "checkpoint.nodeId"),
-    timestamp,
-    hasMemorySnapshot: rest["memorySnapshot"] !== undefined,
-    parent: undefined,
-  };
-  // They keep their places, so that the keys come back in order, and are filled in from the record.
-  for (const key of ["id", "runId", "timestamp", "state"]) rest[key] = null;
-  return { fields, state: format.serialize(state, "state", asked), rest: format.serialize(rest, "checkpoint") };
-}
-
-/** The state, or what its toJSON answers; here, so that what is stored is sure to be an object. */
-function plainState(state: unknown): [state: unknown, asked: boolean] {
-  const { toJSON } = (state ?? {}) as { toJSON?: unknown };
-  return typeof toJSON === "function" ? [Reflect.apply(toJSON, state, ["state"]), true] : [state, false];
+function snapshot(checkpoint: Checkpoint, { format }: Engine) {
+  return takeApart(checkpoint, format, ["id", "runId", "timestamp"], (given): Fields => {
+    const { timestamp } = given;
+    if (typeof timestamp !== "number") throw typeError(`checkpoint.timestamp must be a number, and is ${show(timestamp)}`);
+    if (!Number.isFinite(timestamp)) throw rangeError(`checkpoint.timestamp must be finite, and is ${timestamp}`);
+    return {
+      id: own(given["id"], "checkpoint.id"),
+      runId: own(given["runId"], "checkpoint.runId"),
+      graphId: own(given["graphId"], "checkpoint.graphId"),
+      nodeId: own(given["nodeId"], "checkpoint.nodeId"),
+      timestamp,
+      hasMemorySnapshot: given["memorySnapshot"] !== undefined,
+      parent: undefined,
+    };
+  });
 }
 
 /** A fresh checkpoint from a record. */
-function restore({ format }: Engine, found: Found): Checkpoint {
-  const [state, rest] = parts(found);
-  const { id, runId, timestamp } = metadata(found[0]);
-  const what = `checkpoint ${quote(id)}`;
-  const checkpoint = deserialize(format, rest.tag, rest.bytes, what) as Checkpoint;
-  return Object.assign(checkpoint, { id, runId, timestamp, state: deserialize(format, state.tag, state.bytes, what) });
-}
-
-interface StoredPart {
-  tag: string;
-  bytes: Uint8Array;
-}
-
-/** The state and the rest. */
-function parts([[id], stored]: Found): [StoredPart, StoredPart] {
-  const [state, rest] = stored;
-  if (state?.[0] !== "state" || rest?.[0] !== "rest") {
-    throw new ForkpointError("CORRUPT", `checkpoint ${quote(id)} has other parts than a checkpoint`);
-  }
-  return [
-    { tag: state[1], bytes: state[2] },
-    { tag: rest[1], bytes: rest[2] },
-  ];
+function restore({ format }: Engine, [fields, parts]: Found): Checkpoint {
+  const { id, runId, timestamp } = metadata(fields);
+  return putTogether<Checkpoint>(format, parts, { id, runId, timestamp });
 }
 
 function metadata(fields: Metadata): CheckpointMetadata {
@@ -342,12 +266,7 @@ const runsOptions = {
     if (!value.isWellFormed()) throw typeError('option "graphIdPrefix" holds half of a surrogate pair');
     return value;
   },
-  limit: whole(1, 100_000, "runs"),
-  cursor: (value: unknown) => {
-    if (value === null) return undefined;
-    if (typeof value === "string" && /^[1-9]\d{0,15}$/.test(value)) return Number(value);
-    throw typeError('option "cursor" must be the cursor of an earlier page');
-  },
+  ...pageOptions,
 };
 
 /** The patch in bytes, made before `fork` returns its promise; undefined if it changes nothing. */
@@ -373,21 +292,6 @@ function merge(state: unknown, patch: unknown): unknown {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
-}
-
-/** An id to write with. */
-function own(id: unknown, what: string): string {
-  if (typeof id !== "string") throw typeError(`${what} must be a string, and is ${show(id)}`);
-  if (!id.isWellFormed()) {
-    throw new ForkpointError("INVALID_ARGUMENT", `${what} holds half of a surrogate pair, which cannot be stored exactly`);
-  }
-  return id;
-}
-
-/** An id to look for; null for one that nothing can have been stored under. */
-function lookup(id: unknown, what: string): string | null {
-  if (typeof id !== "string") throw typeError(`${what} must be a string, and is ${show(id)}`);
-  return id.isWellFormed() ? id : null;
 }
 
 function strings(value: unknown, what: string): string[] {

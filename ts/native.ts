@@ -28,6 +28,9 @@ export type Found = [metadata: Metadata, parts: Part[]];
 /** A run as the engine lists it. */
 export type FoundRun = [cursor: string, checkpoints: number, newest: Metadata];
 
+/** A checkpoint, or a value, and the names that its contract asked for. */
+export type Named = [names: string[], parts: Part[]];
+
 interface Failure {
   code: ErrorCode;
   message: string;
@@ -65,7 +68,7 @@ export interface FoundStats {
 }
 
 /** Null: the outcome comes by mail. */
-type Outcome = Settled | null;
+export type Outcome = Settled | null;
 
 /** A store's native handle. What each call resolves to stands behind it. */
 export interface NativeStore {
@@ -95,6 +98,33 @@ export interface NativeStore {
   agentosLoad(ticket: number, runId: string, nodeId: string | undefined): Outcome; // Found | null
   agentosList(ticket: number, graphId?: string, runId?: string, limit?: number): Outcome; // string: Metadata[] in JSON
   agentosRuns(ticket: number, graphIdPrefix: string, limit: number, before: number | undefined): Outcome; // FoundRun[]
+  agentiumSave(
+    ticket: number,
+    id: string,
+    runId: string,
+    stepIndex: number,
+    stepName: string,
+    createdAt: number,
+    parent: string | undefined,
+    rewind: boolean,
+    savedAt: number,
+    tag: string,
+    state: Uint8Array,
+    rest: Uint8Array,
+  ): Outcome; // null
+  agentiumDelete(ticket: number, checkpointId: string): Outcome; // null
+  agentiumClear(ticket: number, runId: string): Outcome; // null
+  /** The names of a checkpoint: its id, its run's. */
+  agentiumLoad(ticket: number, checkpointId: string): Outcome; // Named | null
+  agentiumLatest(ticket: number, runId: string): Outcome; // Named | null
+  agentiumList(ticket: number, runId: string): Outcome; // Named[]
+  agentiumTimeline(ticket: number, runId: string): Outcome; // string: JSON
+  agentiumRuns(ticket: number, limit: number, before: number | undefined): Outcome; // string: JSON
+  storageSet(ticket: number, namespace: string, key: string, savedAt: number, tag: string, value: Uint8Array): Outcome; // null
+  storageDelete(ticket: number, namespace: string, key: string): Outcome; // null
+  /** The name of a value: its key. */
+  storageGet(ticket: number, namespace: string, key: string): Outcome; // Named | null
+  storageList(ticket: number, namespace: string, prefix: string): Outcome; // Named[]
 }
 
 interface Bridge {
@@ -118,6 +148,8 @@ interface Binding {
     },
   ) => NativeStore;
   AGENTOS_SPACE: number;
+  AGENTIUM_SPACE: number;
+  STORAGE_SPACE: number;
   agentosResumePlan(nodes: string[], classes: string[], visited: string[], skipped: string[]): ResumePlan;
 }
 

@@ -105,6 +105,16 @@ export function atMost(unit: string): Reader<number | null> {
   };
 }
 
+/** What lists runs page by page. */
+export const pageOptions = {
+  limit: whole(1, 100_000, "runs"),
+  cursor: (value: unknown, name: string) => {
+    if (value === null) return undefined;
+    if (typeof value === "string" && /^[1-9]\d{0,15}$/.test(value)) return Number(value);
+    throw typeError(`${name} must be the cursor of an earlier page`);
+  },
+};
+
 /** A target as the engine reads it. */
 export function readTarget(target: unknown): string {
   if (target instanceof URL) return target.protocol === "file:" ? fileTarget(target) : target.href;

@@ -108,6 +108,11 @@ export function deserialize(own: Format, tag: string, bytes: Uint8Array, what: s
   return value;
 }
 
+/** A copy as it would come back from a store. */
+export function copyOf<T>(value: T, path: string): T {
+  return v8Format.deserialize(v8Format.serialize(value, path)) as T;
+}
+
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

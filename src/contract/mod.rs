@@ -1,5 +1,6 @@
 //! Frameworks' semantics as ops and queries. Each file is one contract; its number is stored and never given out again.
 
+pub mod agentium;
 pub mod agentos;
 
 use crate::error::{Error, Result};

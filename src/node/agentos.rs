@@ -1,9 +1,9 @@
 //! The `AgentOS` contract's calls.
 
-use napi::bindgen_prelude::{Either6, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either8, Env, Uint8ArraySlice};
 use napi_derive::napi;
 
-use super::store::{NativeStore, nothing, thrown};
+use super::store::{NativeStore, thrown};
 use super::values::{self, Settled};
 use crate::contract::agentos::{self, Metadata, REST, STATE, Save};
 use crate::error::Result;
@@ -46,15 +46,12 @@ impl NativeStore {
             rest: part(REST, rest)?,
             saved_at,
         });
-        Ok(self.submit(ticket, nothing, |store, reply| match unit {
-            Ok(unit) => store.apply(unit, reply),
-            Err(error) => reply.send(Err(error)),
-        }))
+        Ok(self.apply(ticket, unit))
     }
 
     #[napi]
     pub fn agentos_delete(&self, ticket: u32, checkpoint_id: String) -> Option<Settled> {
-        self.submit(ticket, nothing, |store, reply| store.apply(agentos::delete(checkpoint_id), reply))
+        self.apply(ticket, Ok(agentos::delete(checkpoint_id)))
     }
 
     #[napi]
@@ -98,7 +95,7 @@ impl NativeStore {
         let query = agentos::runs(graph_id_prefix, before, limit as usize);
         let convert = |answer: Answer| {
             let listed: Result<Vec<_>> = answer.into_lineages()?.into_iter().map(values::run).collect();
-            listed.map(Either6::D)
+            listed.map(Either8::D)
         };
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }

@@ -6,6 +6,7 @@
 // napi's macros make items that no documentation or lint is meant for.
 #![allow(missing_docs, clippy::needless_pass_by_value, clippy::trivially_copy_pass_by_ref, unreachable_pub)]
 
+mod agentium;
 mod agentos;
 mod mailbox;
 mod store;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use napi::bindgen_prelude::{Either6, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either8, Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::mailbox::{Bridge, Mailbox};
@@ -12,6 +12,7 @@ use super::values::{self, Cursor, NOTHING, Settled, Value};
 use crate::backend::sqlite::Durability;
 use crate::error::{Error, Result};
 use crate::lane::Reply;
+use crate::op::Unit;
 use crate::query::{Answer, Query};
 use crate::record::Space;
 use crate::retention::{self, Policy, Prune, Rule};
@@ -105,7 +106,7 @@ impl NativeStore {
     /// Resolves when the target is open, to what the user should hear about it or null.
     #[napi]
     pub fn ready(&self, ticket: u32) -> Option<Settled> {
-        self.submit(ticket, |notice: Option<String>| Ok(notice.map_or(NOTHING, Either6::B)), Store::ready)
+        self.submit(ticket, |notice: Option<String>| Ok(notice.map_or(NOTHING, Either8::B)), Store::ready)
     }
 
     /// Resolves when everything handed in before is done and the target is closed.
@@ -168,6 +169,14 @@ impl NativeStore {
         self.submit(ticket, nothing, Store::vacuum)
     }
 
+    /// Applies a unit, unless making it has failed.
+    pub(super) fn apply(&self, ticket: u32, unit: Result<Unit>) -> Option<Settled> {
+        self.submit(ticket, nothing, |store, reply| match unit {
+            Ok(unit) => store.apply(unit, reply),
+            Err(error) => reply.send(Err(error)),
+        })
+    }
+
     /// Runs a call whose outcome goes to the ticket: by mail, or at once if the store answers at once.
     pub(super) fn submit<T: 'static>(
         &self,
@@ -195,6 +204,6 @@ impl NativeStore {
 
 /// Converts what resolves to undefined.
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a conversion")]
-pub fn nothing((): ()) -> Result<Value> {
+fn nothing((): ()) -> Result<Value> {
     Ok(NOTHING)
 }

@@ -1,20 +1,20 @@
 //! The shapes that cross the border. `ts/native.ts` declares the same ones.
 
-use napi::bindgen_prelude::{Buffer, BufferSlice, Either6, Env, Null, ToNapiValue, TypeName};
+use napi::bindgen_prelude::{Buffer, BufferSlice, Either8, Env, Null, ToNapiValue, TypeName};
 use napi::{ValueType, sys};
 use napi_derive::napi;
 
 use crate::contract::agentos;
 use crate::error::{Code, Error, Result};
 use crate::query::Answer;
-use crate::record::{self, Checkpoint, Header, Lineage};
+use crate::record::{self, Checkpoint, Header, Lineage, Payload};
 use crate::retention;
 
 /// What a call resolves to.
-pub type Value = Either6<Null, String, Found, Vec<Run>, Pruned, Stats>;
+pub type Value = Either8<Null, String, Found, Vec<Run>, Pruned, Stats, Named, Vec<Named>>;
 
 /// `undefined`, and "there is none".
-pub const NOTHING: Value = Either6::A(Null);
+pub const NOTHING: Value = Either8::A(Null);
 
 /// What a call rejects with: `ts/errors.ts` makes a `ForkpointError` of it.
 #[napi(object, object_from_js = false)]
@@ -59,6 +59,10 @@ pub struct Found(pub Metadata, pub Vec<FoundPart>);
 #[napi(array, object_from_js = false)]
 pub struct FoundPart(pub String, pub String, pub Blob);
 
+/// A checkpoint of which only some names matter, in an order of its contract's.
+#[napi(array, object_from_js = false)]
+pub struct Named(pub Vec<String>, pub Vec<FoundPart>);
+
 /// `AgentOS`' `CheckpointMetadata`: id, run id, graph id, node id, timestamp, state size, has a memory snapshot.
 #[napi(array, object_from_js = false)]
 pub struct Metadata(pub String, pub String, pub String, pub String, pub f64, pub f64, pub bool);
@@ -90,9 +94,12 @@ pub fn listing(headers: Vec<Header>) -> Result<Value> {
             Ok((id, run_id, graph_id, node_id, timestamp, state_size, has_memory_snapshot))
         })
         .collect::<Result<_>>()?;
-    let text = serde_json::to_string(&listed)
-        .map_err(|error| Error::new(Code::Corrupt, format!("the listing cannot be told: {error}")))?;
-    Ok(Either6::B(text))
+    json(serde_json::to_string(&listed))
+}
+
+/// What `serde_json` made of a listing.
+pub fn json(written: serde_json::Result<String>) -> Result<Value> {
+    written.map(Either8::B).map_err(|error| Error::new(Code::Corrupt, format!("the listing cannot be told: {error}")))
 }
 
 /// A run in a listing: where a listing goes on behind it, how many checkpoints it has, the newest of them.
@@ -133,8 +140,11 @@ impl ToNapiValue for Blob {
 pub fn found(checkpoint: Option<Box<Checkpoint>>) -> Result<Value> {
     let Some(checkpoint) = checkpoint else { return Ok(NOTHING) };
     let Checkpoint { header, payload } = *checkpoint;
-    let parts = payload.parts.into_iter().map(|part| FoundPart(part.name, part.tag, Blob(part.bytes.into()))).collect();
-    Ok(Either6::C(Found(agentos::metadata(header)?.into(), parts)))
+    Ok(Either8::C(Found(agentos::metadata(header)?.into(), parts(payload))))
+}
+
+pub fn parts(payload: Payload) -> Vec<FoundPart> {
+    payload.parts.into_iter().map(|part| FoundPart(part.name, part.tag, Blob(part.bytes.into()))).collect()
 }
 
 pub fn run(lineage: Lineage) -> Result<Run> {
@@ -193,7 +203,7 @@ pub fn pruned(pruned: retention::Pruned) -> Result<Value> {
     });
     #[expect(clippy::cast_precision_loss, reason = "no store has 2^53 bytes")]
     let bytes = pruned.bytes as f64;
-    Ok(Either6::E(Pruned { removed: float(pruned.checkpoints), bytes, lineages: float(pruned.lineages), next }))
+    Ok(Either8::E(Pruned { removed: float(pruned.checkpoints), bytes, lineages: float(pruned.lineages), next }))
 }
 
 pub fn stats(answer: Answer) -> Result<Value> {
@@ -204,7 +214,7 @@ pub fn stats(answer: Answer) -> Result<Value> {
         logical_bytes: float(of.logical_bytes),
         stored_bytes: float(of.stored_bytes),
     };
-    Ok(Either6::F(Stats {
+    Ok(Either8::F(Stats {
         checkpoints: float(stats.checkpoints),
         lineages: float(stats.lineages),
         logical_bytes: float(stats.logical_bytes),

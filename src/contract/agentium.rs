@@ -1,0 +1,199 @@
+//! Agentium's workflow checkpoints and its storage driver.
+//!
+//! A lineage is a run, and a checkpoint's place in its run is its step index, then its `createdAt`, then the save order. Ids
+//! are opaque: a run is what its checkpoints say, never the beginning of an id. The payload has two parts: [`STATE`] and
+//! [`REST`], the checkpoint with its ids and its state left out.
+
+use super::{MAX_ID_BYTES, check_id};
+use crate::error::{Code, Error, Result};
+use crate::op::{Op, Unit};
+use crate::query::{Of, Query};
+use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+
+/// Whose ids the checkpoints' are.
+pub const SPACE: Space = Space::AGENTIUM;
+/// The part that holds `checkpoint.state`.
+pub const STATE: &str = "state";
+/// The part that holds everything else.
+pub const REST: &str = "rest";
+
+/// What is known of a checkpoint without reading it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// `id`.
+    pub id: String,
+    /// `runId`.
+    pub run_id: String,
+    /// `stepIndex`: any finite number; -1 is before the first step.
+    pub step_index: f64,
+    /// `stepName`.
+    pub step_name: String,
+    /// `createdAt`, or else the framework's `timestamp`, in ms since the epoch. What `keepLastN` calls old goes by it.
+    pub created_at: f64,
+    /// The serialised size of `state` alone, in bytes.
+    pub state_size: u64,
+}
+
+/// A checkpoint to save.
+#[derive(Clone, Debug)]
+pub struct Save {
+    /// Where it belongs; `state_size` is ignored, the payload says it.
+    pub step: Step,
+    /// The checkpoint that its run was forked from.
+    pub parent: Option<String>,
+    /// The run ends here: what it has from this step on, this one aside, goes in the same transaction.
+    pub rewind: bool,
+    /// `state`, serialised.
+    pub state: Part,
+    /// The rest, serialised.
+    pub rest: Part,
+    /// When the store was given it, in ms since the epoch.
+    pub saved_at: i64,
+}
+
+/// `save` and `rewind`.
+pub fn save(save: Save) -> Result<Unit> {
+    let Save { step, parent, rewind, state, rest, saved_at } = save;
+    check_id("checkpoint.id", &step.id)?;
+    check_id("checkpoint.runId", &step.run_id)?;
+    if step.step_name.len() > MAX_ID_BYTES {
+        return Err(Error::invalid(format!(
+            "checkpoint.stepName has more than {MAX_ID_BYTES} bytes: give a shorter one"
+        )));
+    }
+    if !step.step_index.is_finite() || !step.created_at.is_finite() {
+        return Err(Error::invalid("checkpoint.stepIndex and checkpoint.createdAt must be finite"));
+    }
+    let place = Rank::from_f64(step.step_index);
+    let clear = rewind.then(|| Op::RemoveFrom { space: SPACE, lineage: step.run_id.clone(), rank: place.clone() });
+    let header = Header {
+        space: SPACE,
+        lineage: step.run_id,
+        id: step.id,
+        parent,
+        group: String::new(),
+        label: String::new(),
+        rank: place.then(&Rank::from_f64(step.created_at)),
+        saved_at,
+        meta: meta::encode(state.bytes.len() as u64, &step.step_name),
+    };
+    let payload = Payload { parts: vec![state, rest] };
+    Ok(clear.into_iter().chain([Op::Put(Box::new(Checkpoint { header, payload }))]).collect())
+}
+
+/// `delete`.
+pub fn delete(checkpoint_id: String) -> Unit {
+    vec![Op::Remove { space: SPACE, id: checkpoint_id }]
+}
+
+/// `clear`.
+pub fn clear(run_id: String) -> Unit {
+    vec![Op::RemoveFrom { space: SPACE, lineage: run_id, rank: Rank::default() }]
+}
+
+/// `load`.
+pub fn load(checkpoint_id: String) -> Query {
+    Query::Get { space: SPACE, id: checkpoint_id }
+}
+
+/// `latest`.
+pub fn latest(run_id: String) -> Query {
+    Query::Newest { space: SPACE, lineage: run_id, label: None }
+}
+
+/// `list`.
+pub fn list(run_id: String) -> Query {
+    Query::Whole { space: SPACE, of: Of::Lineage(run_id), prefix: Vec::new() }
+}
+
+/// `timeline`, the last step first.
+pub fn timeline(run_id: String) -> Query {
+    Query::List { space: SPACE, of: Of::Lineage(run_id), limit: None }
+}
+
+/// `runs`.
+pub fn runs(before: Option<i64>, limit: usize) -> Query {
+    Query::Lineages { space: SPACE, group_prefix: String::new(), before, limit }
+}
+
+/// What a header says of its checkpoint.
+pub fn step(header: Header) -> Result<Step> {
+    let place = header.rank.split_f64().and_then(|(step, rest)| Some((step, rest.split_f64()?.0)));
+    let (Some((step_index, created_at)), Some((state_size, step_name))) = (place, meta::decode(&header.meta)) else {
+        return Err(Error::new(Code::Corrupt, format!("checkpoint {:?}: its metadata is damaged", header.id)));
+    };
+    Ok(Step { id: header.id, run_id: header.lineage, step_index, step_name, created_at, state_size })
+}
+
+/// What [`Header::meta`] holds: the state's size (8 bytes, little endian), then the step's name.
+mod meta {
+    pub(super) fn encode(state_size: u64, step_name: &str) -> Vec<u8> {
+        [&state_size.to_le_bytes(), step_name.as_bytes()].concat()
+    }
+
+    pub(super) fn decode(meta: &[u8]) -> Option<(u64, String)> {
+        let (state_size, step_name) = meta.split_first_chunk()?;
+        Some((u64::from_le_bytes(*state_size), String::from_utf8(step_name.to_vec()).ok()?))
+    }
+}
+
+/// Agentium's `StorageDriver`: values by namespace and key. Each key is a lineage of its own, so that what is kept by number
+/// per run never takes a value away; a namespace is a group, in which keys stand in the order of their bytes.
+pub mod storage {
+    use super::{Checkpoint, Error, Header, Of, Op, Part, Payload, Query, Rank, Result, Space, Unit, check_id};
+    use crate::error::Code;
+
+    /// Whose keys these are.
+    pub const SPACE: Space = Space::STORAGE;
+    /// The part that holds the value.
+    pub const VALUE: &str = "value";
+
+    /// No two pairs have the same.
+    fn id(namespace: &str, key: &str) -> String {
+        format!("{}:{namespace}{key}", namespace.len())
+    }
+
+    /// An empty namespace is one too.
+    fn group(namespace: &str) -> String {
+        format!("/{namespace}")
+    }
+
+    /// `set`.
+    pub fn set(namespace: &str, key: String, value: Part, saved_at: i64) -> Result<Unit> {
+        let id = id(namespace, &key);
+        check_id("the namespace and the key together", &id)?;
+        let header = Header {
+            space: SPACE,
+            lineage: id.clone(),
+            id,
+            parent: None,
+            group: group(namespace),
+            label: String::new(),
+            rank: Rank(key.into_bytes()),
+            saved_at,
+            meta: Vec::new(),
+        };
+        Ok(vec![Op::Put(Box::new(Checkpoint { header, payload: Payload { parts: vec![value] } }))])
+    }
+
+    /// `get`.
+    pub fn get(namespace: &str, key: &str) -> Query {
+        Query::Get { space: SPACE, id: id(namespace, key) }
+    }
+
+    /// `delete`.
+    pub fn delete(namespace: &str, key: &str) -> Unit {
+        vec![Op::Remove { space: SPACE, id: id(namespace, key) }]
+    }
+
+    /// `list`: by the bytes of their keys.
+    pub fn list(namespace: &str, prefix: String) -> Query {
+        Query::Whole { space: SPACE, of: Of::Group(group(namespace)), prefix: prefix.into_bytes() }
+    }
+
+    /// The key of a value.
+    pub fn key(header: Header) -> Result<String> {
+        String::from_utf8(header.rank.0)
+            .map_err(|_| Error::new(Code::Corrupt, format!("the key of {:?} is damaged", header.id)))
+    }
+}

@@ -1,0 +1,61 @@
+import type { DrainController as Contract, RunDrainedError as ErrorContract } from "../../agentium.js";
+
+let subscribers: (drain: DrainController) => Set<() => void>;
+
+export class DrainController implements Contract {
+  #drained = false;
+  readonly #listeners = new Set<() => void>();
+  #waiting: { promise: Promise<void>; resolve: () => void } | undefined;
+
+  static {
+    subscribers = (drain) => drain.#listeners;
+  }
+
+  get drained(): boolean {
+    return this.#drained;
+  }
+
+  requestDrain(): void {
+    if (this.#drained) return;
+    this.#drained = true;
+    for (const listener of this.#listeners) listener();
+    this.#listeners.clear();
+    this.#waiting?.resolve();
+  }
+
+  waitForDrain(): Promise<void> {
+    if (this.#drained) return Promise.resolve();
+    // One for all who wait.
+    this.#waiting ??= withResolvers();
+    return this.#waiting.promise;
+  }
+}
+
+/** Calls back when a drain is requested, until the function that it returns is called. */
+export function onDrain(drain: DrainController, listener: () => void): () => void {
+  const listeners = subscribers(drain);
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve!: () => void;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+export class RunDrainedError extends Error implements ErrorContract {
+  declare readonly name: "RunDrainedError";
+  readonly runId: string;
+
+  constructor(runId: string) {
+    super(`Run drained: ${runId}. Its latest checkpoint is stored: resume it to go on`);
+    this.runId = runId;
+  }
+
+  static {
+    Object.defineProperty(RunDrainedError.prototype, "name", { value: "RunDrainedError", configurable: true });
+  }
+}

@@ -1,0 +1,98 @@
+import type { ForkpointStorage as DurableContract, InMemoryStorage as Contract } from "../../agentium.js";
+import type { StoreOptions } from "../../index.js";
+import { show, typeError } from "../errors.js";
+import { own } from "../ids.js";
+import { type Named, call, direct } from "../native.js";
+import { deserialize, formatOf } from "../serializer.js";
+import { View } from "../view.js";
+
+const space = direct((binding) => binding.STORAGE_SPACE);
+const v8 = formatOf("v8");
+
+export class InMemoryStorage implements Contract {
+  readonly #namespaces = new Map<string, Map<string, Uint8Array>>();
+
+  async get<T>(namespace: string, key: string): Promise<T | null> {
+    const bytes = this.#namespaces.get(name(namespace, "namespace"))?.get(name(key, "key"));
+    return bytes === undefined ? null : (v8.deserialize(bytes) as T);
+  }
+
+  async set<T>(namespace: string, key: string, value: T): Promise<void> {
+    const keys = this.#namespaces.get(name(namespace, "namespace")) ?? new Map<string, Uint8Array>();
+    keys.set(name(key, "key"), v8.serialize(value, "value"));
+    this.#namespaces.set(namespace, keys);
+  }
+
+  async delete(namespace: string, key: string): Promise<void> {
+    this.#namespaces.get(name(namespace, "namespace"))?.delete(name(key, "key"));
+  }
+
+  async list<T>(namespace: string, prefix = ""): Promise<Array<{ key: string; value: T }>> {
+    const begin = name(prefix, "prefix");
+    return [...(this.#namespaces.get(name(namespace, "namespace")) ?? [])]
+      .filter(([key]) => key.startsWith(begin))
+      .map(([key, bytes]) => ({ key, value: v8.deserialize(bytes) as T }));
+  }
+
+  async close(): Promise<void> {
+    this.#namespaces.clear();
+  }
+}
+
+export class ForkpointStorage implements DurableContract {
+  readonly #view: View;
+
+  constructor(target: string | URL | object, options?: StoreOptions) {
+    this.#view = new View(target, options, space);
+  }
+
+  get<T>(namespace: string, key: string): Promise<T | null> {
+    return this.#view.run(async ({ native, format }) => {
+      const [ns, id] = [own(namespace, "namespace"), own(key, "key")];
+      const found = await call<Named | null>(native, (ticket) => native.storageGet(ticket, ns, id));
+      return found && (valueOf(format, found) as T);
+    });
+  }
+
+  set<T>(namespace: string, key: string, value: T): Promise<void> {
+    return this.#view.run(async ({ native, format }) => {
+      const [ns, id] = [own(namespace, "namespace"), own(key, "key")];
+      const bytes = format.serialize({ value }, "value");
+      await call<null>(native, (ticket) => native.storageSet(ticket, ns, id, Date.now(), format.name, bytes));
+    });
+  }
+
+  delete(namespace: string, key: string): Promise<void> {
+    return this.#view.run(async ({ native }) => {
+      const [ns, id] = [own(namespace, "namespace"), own(key, "key")];
+      await call<null>(native, (ticket) => native.storageDelete(ticket, ns, id));
+    });
+  }
+
+  list<T>(namespace: string, prefix = ""): Promise<Array<{ key: string; value: T }>> {
+    return this.#view.run(async ({ native, format }) => {
+      const [ns, begin] = [own(namespace, "namespace"), own(prefix, "prefix")];
+      const found = await call<Named[]>(native, (ticket) => native.storageList(ticket, ns, begin));
+      return found.map((named) => ({ key: named[0][0]!, value: valueOf(format, named) as T }));
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#view.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** A value is wrapped, because what a store keeps is an object. */
+function valueOf(format: Parameters<typeof deserialize>[0], [[key], [part]]: Named): unknown {
+  const [, tag, bytes] = part!;
+  return (deserialize(format, tag, bytes, `the value of ${JSON.stringify(key)}`) as { value?: unknown }).value;
+}
+
+function name(value: unknown, what: string): string {
+  if (typeof value !== "string") throw typeError(`${what} must be a string, and is ${show(value)}`);
+  return value;
+}

@@ -1,0 +1,70 @@
+/**
+ * A checkpoint as a record: its state, and the rest of it with the ids left out, so that a fork shares every byte with its
+ * source. The contracts' stores have this in common.
+ */
+
+import { ForkpointError, quote, reading, show, typeError } from "./errors.js";
+import type { Part } from "./native.js";
+import { type Format, deserialize } from "./serializer.js";
+
+/** The bytes of a part, and the serializer that made them. */
+export interface StoredPart {
+  tag: string;
+  bytes: Uint8Array;
+}
+
+/**
+ * A checkpoint in bytes. Every field is read once, whatever a getter may do; `read` checks the fields. Those in `blanks` keep
+ * their places, so that the keys come back in order, and are filled in from the record.
+ */
+export function takeApart<T>(
+  checkpoint: unknown,
+  format: Format,
+  blanks: readonly string[],
+  read: (fields: Record<string, unknown>) => T,
+): { fields: T; state: Uint8Array; rest: Uint8Array } {
+  if (typeof checkpoint !== "object" || checkpoint === null) {
+    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+  }
+  const rest: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
+  const state = serializeState(rest["state"], format);
+  const fields = read(rest);
+  for (const key of blanks) rest[key] = null;
+  rest["state"] = null;
+  return { fields, state, rest: format.serialize(rest, "checkpoint") };
+}
+
+/** A state in bytes: sure to be an object, also where its toJSON answers in its place. */
+export function serializeState(state: unknown, format: Format): Uint8Array {
+  const [plain, asked] = reading("state", () => {
+    const { toJSON } = (state ?? {}) as { toJSON?: unknown };
+    return typeof toJSON === "function" ? [Reflect.apply(toJSON, state, ["state"]), true] : [state, false];
+  });
+  if (typeof plain !== "object" || plain === null) {
+    throw typeError(`checkpoint.state must be an object, and is ${show(plain)}`);
+  }
+  return format.serialize(plain, "state", asked);
+}
+
+/** A fresh checkpoint from a record; `fields` are those that were left out. */
+export function putTogether<T extends object>(
+  format: Format,
+  parts: Part[],
+  fields: Partial<T> & { id: string },
+): T {
+  const [state, rest] = stateAndRest(parts, fields.id);
+  const what = `checkpoint ${quote(fields.id)}`;
+  const checkpoint = deserialize(format, rest.tag, rest.bytes, what) as T;
+  return Object.assign(checkpoint, fields, { state: deserialize(format, state.tag, state.bytes, what) });
+}
+
+/** The two parts of a record. */
+export function stateAndRest([state, rest]: Part[], id: string): [state: StoredPart, rest: StoredPart] {
+  if (state?.[0] !== "state" || rest?.[0] !== "rest") {
+    throw new ForkpointError("CORRUPT", `checkpoint ${quote(id)} has other parts than a checkpoint`);
+  }
+  return [
+    { tag: state[1], bytes: state[2] },
+    { tag: rest[1], bytes: rest[2] },
+  ];
+}

@@ -1,0 +1,74 @@
+import type { PruneOptions, PruneResult, StoreOptions, StoreStats } from "../index.js";
+import { Activity } from "./activity.js";
+import { ForkpointError, typeError } from "./errors.js";
+import { prune, stats, vacuum } from "./retention.js";
+import { type Engine, Store, engineOf, openInBackground } from "./store.js";
+
+/** What a contract's object stands on: a store of its own, or one that it shares and that stays open. */
+export class View {
+  readonly #store: Store;
+  readonly #owned: boolean;
+  readonly #space: number;
+  readonly #activity = new Activity();
+  #closing: Promise<void> | undefined;
+
+  /** `space` is the contract's, of which `prune` and `stats` speak. */
+  constructor(target: unknown, options: StoreOptions | undefined, space: number) {
+    this.#space = space;
+    if (target instanceof Store) {
+      if (options !== undefined) throw typeError("options belong to openStore() when the target is an open store");
+      this.#store = target;
+      this.#owned = false;
+    } else {
+      this.#store = openInBackground(target as string | URL, options);
+      this.#owned = true;
+    }
+  }
+
+  /** Runs an operation; its synchronous part runs now. An error's stack leads to whoever called the method. */
+  async run<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) {
+      throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
+    }
+    const engine = engineOf(this.#store);
+    engine.activity.begin();
+    this.#activity.begin();
+    try {
+      return await work(engine);
+    } catch (error) {
+      if (error instanceof ForkpointError) Error.captureStackTrace(error, this.run);
+      throw error;
+    } finally {
+      this.#activity.end();
+      engine.activity.end();
+    }
+  }
+
+  prune(options: PruneOptions | undefined): Promise<PruneResult> {
+    return this.run((engine) => prune(engine, this.#space, options, () => this.#closing !== undefined));
+  }
+
+  /** In the contract's words: its lineages are runs. */
+  stats() {
+    return this.run(async (engine) => inRuns(await stats(engine, this.#space)));
+  }
+
+  vacuum(): Promise<void> {
+    return this.run(vacuum);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#activity.idle();
+    if (this.#owned) await this.#store.close();
+  }
+}
+
+function inRuns({ largest, lineages: runs, ...rest }: StoreStats) {
+  const named = largest.map(({ lineage: runId, ...line }) => ({ runId, ...line }));
+  return { ...rest, runs, largest: named };
+}
