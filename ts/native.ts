@@ -72,6 +72,8 @@ export type Outcome = Settled | null;
 
 /** A store's native handle. What each call resolves to stands behind it. */
 export interface NativeStore {
+  /** The absolute path of its file: two stores with the same one hold the same. Null for memory. */
+  readonly place: string | null;
   ready(ticket: number): Outcome; // string | null
   close(ticket: number): Outcome; // null
   agentosSave(
@@ -127,6 +129,20 @@ export interface NativeStore {
   storageList(ticket: number, namespace: string, prefix: string): Outcome; // Named[]
 }
 
+/** The steps of a workflow, for the engine. */
+export interface NativeWorkflow {
+  readonly opaque: unique symbol;
+}
+
+/** What a run is to do: see `ts/agentium/execution.ts`. */
+export type Command = [what: string, a: number, b: number, c: number, text?: string, more?: string, slots?: number[]];
+
+/** A run of a workflow, as the engine sees it. */
+export interface NativeRun {
+  on(event: string, step?: number, attempt?: number, yes?: boolean): Command[];
+  loaded(id: string, runId: string, stepIndex: number, stepName: string): Command[];
+}
+
 interface Bridge {
   take(): { done: number[]; others: Settled[] } | null;
   drain(): void;
@@ -147,6 +163,21 @@ interface Binding {
       maxBytes: number | undefined;
     },
   ) => NativeStore;
+  NativeWorkflow: new (
+    names: string[],
+    kinds: string[],
+    parents: number[],
+    maxRetries: number,
+    backoffMs: number,
+  ) => NativeWorkflow;
+  NativeRun: new (
+    workflow: NativeWorkflow,
+    runId: string,
+    mode: "plain" | "fresh" | "resume" | "replay" | "branch" | "mutate",
+    from: string | undefined,
+    force: boolean,
+    onError: "fail" | "continue" | "ask",
+  ) => NativeRun;
   AGENTOS_SPACE: number;
   AGENTIUM_SPACE: number;
   STORAGE_SPACE: number;

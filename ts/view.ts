@@ -2,6 +2,7 @@ import type { PruneOptions, PruneResult, StoreOptions, StoreStats } from "../ind
 import { Activity } from "./activity.js";
 import { ForkpointError, typeError } from "./errors.js";
 import { prune, stats, vacuum } from "./retention.js";
+import type { Format } from "./serializer.js";
 import { type Engine, Store, engineOf, openInBackground } from "./store.js";
 
 /** What a contract's object stands on: a store of its own, or one that it shares and that stays open. */
@@ -23,6 +24,16 @@ export class View {
       this.#store = openInBackground(target as string | URL, options);
       this.#owned = true;
     }
+  }
+
+  /** What the same checkpoints are behind: the path of a file, or a store in memory. */
+  get identity(): unknown {
+    return engineOf(this.#store).native.place ?? this.#store;
+  }
+
+  /** How values become bytes. */
+  get format(): Format {
+    return engineOf(this.#store).format;
   }
 
   /** Runs an operation; its synchronous part runs now. An error's stack leads to whoever called the method. */

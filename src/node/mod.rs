@@ -11,3 +11,4 @@ mod agentos;
 mod mailbox;
 mod store;
 mod values;
+mod workflow;

@@ -87,6 +87,8 @@ impl NativeRule {
 
 #[napi]
 pub struct NativeStore {
+    /// The file, where there is one.
+    place: Option<String>,
     store: Arc<Store>,
     mailbox: Arc<Mailbox>,
 }
@@ -95,12 +97,20 @@ pub struct NativeStore {
 impl NativeStore {
     #[napi(constructor)]
     pub fn new(bridge: &Bridge, target: String, options: NativeOptions) -> napi::Result<Self, &'static str> {
-        let store = Target::parse(&target)
-            .and_then(|target| Store::open(&target, options.read()?))
-            .map_err(thrown)
-            .map(Arc::new)?;
+        let target = Target::parse(&target).map_err(thrown)?;
+        let store = options.read().and_then(|options| Store::open(&target, options)).map_err(thrown).map(Arc::new)?;
         bridge.mailbox.look_after(&store);
-        Ok(Self { store, mailbox: Arc::clone(&bridge.mailbox) })
+        let place = match &target {
+            Target::Memory => None,
+            Target::Sqlite(path) => Some(path.to_string_lossy().into_owned()),
+        };
+        Ok(Self { place, store, mailbox: Arc::clone(&bridge.mailbox) })
+    }
+
+    /// The absolute path of its file: two stores with the same one hold the same. Null for memory.
+    #[napi(getter)]
+    pub fn place(&self) -> Option<String> {
+        self.place.clone()
     }
 
     /// Resolves when the target is open, to what the user should hear about it or null.

@@ -96,9 +96,9 @@ mod tests {
     #[test]
     fn waits_double_and_end() {
         let retry = Retry { max_retries: 100, backoff_ms: 10.0 };
-        assert_eq!([0, 1, 2, 3].map(|attempt| retry.wait_ms(attempt)), [10.0, 20.0, 40.0, 80.0]);
-        assert_eq!(retry.wait_ms(u32::MAX), Retry::LONGEST_MS);
-        assert_eq!(Retry::default().wait_ms(50), 0.0);
+        let waits = [0, 1, 2, 3, u32::MAX].map(|attempt| retry.wait_ms(attempt).to_bits());
+        assert_eq!(waits, [10.0, 20.0, 40.0, 80.0, Retry::LONGEST_MS].map(f64::to_bits));
+        assert_eq!(Retry::default().wait_ms(50).to_bits(), 0);
     }
 
     #[test]

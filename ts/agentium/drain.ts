@@ -32,9 +32,16 @@ export class DrainController implements Contract {
 }
 
 /** Calls back when a drain is requested, until the function that it returns is called. */
-export function onDrain(drain: DrainController, listener: () => void): () => void {
-  const listeners = subscribers(drain);
+export function onDrain(drain: Pick<Contract, "waitForDrain">, listener: () => void): () => void {
+  const listeners = drain instanceof DrainController ? subscribers(drain) : new Set<() => void>();
   listeners.add(listener);
+  if (!(drain instanceof DrainController)) {
+    // One that never drains must not keep what it would have called.
+    void drain.waitForDrain().then(
+      () => listeners.forEach((call) => call()),
+      () => {},
+    );
+  }
   return () => listeners.delete(listener);
 }
 

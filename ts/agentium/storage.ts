@@ -61,7 +61,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     if (run === null) return;
     await this.#inTurn(run, async () => {
       const entries = await this.#entries(run);
-      await this.#removeAll(entries.reverse());
+      await this.#removeAll(entries.toReversed());
     });
   }
 
@@ -95,7 +95,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
       if (rewind) {
         const from = ({ place: { stepIndex, id } }: Entry<TState>) => stepIndex >= place.stepIndex && id !== place.id;
         // From the end, and before the new one: what is there is the beginning of a run at every moment.
-        await this.#removeAll((await this.#entries(place.runId)).filter(from).reverse());
+        await this.#removeAll((await this.#entries(place.runId)).filter(from).toReversed());
       }
       if (isStray(place)) await this.#driver.set(STRAYS, strayKey(place), place.id);
       await this.#driver.set(NAMESPACE, place.id, given);
@@ -109,7 +109,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     const excess = entries.length - this.keepLastN;
     if (excess <= 0) return;
     const others = entries.filter((entry) => entry.place.id !== saved.id);
-    await this.#removeAll(others.sort((a, b) => oldestFirst(a.place, b.place)).slice(0, excess));
+    await this.#removeAll(others.toSorted((a, b) => oldestFirst(a.place, b.place)).slice(0, excess));
   }
 
   /** The run's checkpoints, in its order. */
@@ -127,7 +127,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     return [...listed.map(({ value }) => value), ...others]
       .filter((checkpoint) => checkpoint !== null && checkpoint !== undefined && checkpoint.runId === run)
       .map((checkpoint) => ({ checkpoint: checkpoint!, place: placeOf(checkpoint!) }))
-      .sort((a, b) => inOrder(a.place, b.place));
+      .toSorted((a, b) => inOrder(a.place, b.place));
   }
 
   async #removeAll(entries: Array<Entry<TState>>): Promise<void> {

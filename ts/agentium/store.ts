@@ -6,7 +6,6 @@ import type {
   WorkflowRunsPage,
 } from "../../agentium.js";
 import type { PruneOptions, PruneResult, StoreOptions } from "../../index.js";
-import { show, typeError } from "../errors.js";
 import { lookup } from "../ids.js";
 import { type Named, type NativeStore, type Outcome, call, direct } from "../native.js";
 import { pageOptions, readRecord } from "../options.js";
@@ -69,7 +68,7 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
   timeline(runId: string): Promise<CheckpointSummary[]> {
     return this.#view.run(async (engine) => {
       const found = await ask<string>(engine, runId, "runId", (native, ticket, id) => native.agentiumTimeline(ticket, id));
-      return found === null ? [] : (JSON.parse(found) as SummaryFields[]).map(summary).reverse();
+      return found === null ? [] : (JSON.parse(found) as SummaryFields[]).map(summary).toReversed();
     });
   }
 

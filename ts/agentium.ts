@@ -1,0 +1,5 @@
+export { DrainController, RunDrainedError } from "./agentium/drain.js";
+export { ForkpointStorage, InMemoryStorage } from "./agentium/drivers.js";
+export { StorageBackedCheckpointStore } from "./agentium/storage.js";
+export { WorkflowCheckpointStore } from "./agentium/store.js";
+export { Workflow } from "./agentium/workflow.js";

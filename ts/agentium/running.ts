@@ -1,0 +1,20 @@
+import { ForkpointError, quote } from "../errors.js";
+
+/** The runs that are under way in this process, by what their checkpoints are behind. */
+const running = new Map<unknown, Set<string>>();
+
+/** Takes a run, until the function that it returns is called. One that is under way is refused. */
+export function reserve(identity: unknown, runId: string): () => void {
+  const runs = running.get(identity) ?? new Set();
+  if (runs.has(runId)) {
+    throw new ForkpointError(
+      "CONFLICT",
+      `run ${quote(runId)} is under way in this process: wait for it to end, or give another runId`,
+    );
+  }
+  running.set(identity, runs.add(runId));
+  return () => {
+    runs.delete(runId);
+    if (runs.size === 0) running.delete(identity);
+  };
+}

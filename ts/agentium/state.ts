@@ -1,0 +1,100 @@
+import { isDeepStrictEqual } from "node:util";
+import { ForkpointError, show, typeError } from "../errors.js";
+import { type Format, deserialize } from "../serializer.js";
+import { serializeState } from "../record.js";
+
+/** A state between steps: in the form in which it is stored, so that every step sees what it would see after a resume. */
+export class Snapshot {
+  readonly format: Format;
+  readonly tag: string;
+  readonly bytes: Uint8Array;
+
+  constructor(format: Format, tag: string, bytes: Uint8Array) {
+    this.format = format;
+    this.tag = tag;
+    this.bytes = bytes;
+  }
+
+  static of(state: unknown, format: Format): Snapshot {
+    return new Snapshot(format, format.name, serializeState(state, format));
+  }
+
+  /** A copy that is its receiver's own. */
+  draft(): object {
+    return deserialize(this.format, this.tag, this.bytes, "the state");
+  }
+
+  /** In bytes of that format. */
+  in(format: Format): Uint8Array {
+    return this.tag === format.name ? this.bytes : serializeState(this.draft(), format);
+  }
+}
+
+/** The state after a step: what it returned, merged over its draft; or its draft, where it returned nothing. */
+export function applyResult(draft: object, result: unknown, step: string): object {
+  if (result === undefined || result === null || result === draft) return draft;
+  if (typeof result !== "object" || (Array.isArray(result) && !Array.isArray(draft))) {
+    throw typeError(`step "${step}" must return an object or nothing, and returned ${show(result)}`);
+  }
+  if (!isRecord(draft) || !isRecord(result)) return result;
+  // Spreading defines: a key "__proto__" stays a key.
+  return { ...draft, ...result };
+}
+
+/** Puts the branches' changes to a state together. */
+export function mergeBranches(base: Snapshot, branches: Array<{ name: string; state: Snapshot }>): object {
+  const from = base.draft();
+  let merged = base.draft() as unknown;
+  let before = "";
+  for (const { name, state } of branches) {
+    merged = mergeValue(from, merged, state.draft(), { path: "state", ours: before, theirs: name });
+    before = before === "" ? `"${name}"` : `${before} or "${name}"`;
+  }
+  return merged as object;
+}
+
+interface Where {
+  path: string;
+  ours: string;
+  theirs: string;
+}
+
+const ABSENT = Symbol("absent");
+
+/** A value as one side and then another have changed it. */
+function mergeValue(base: unknown, ours: unknown, theirs: unknown, where: Where): unknown {
+  if (isDeepStrictEqual(base, theirs) || isDeepStrictEqual(ours, theirs)) return ours;
+  if (isDeepStrictEqual(base, ours)) return theirs;
+  if (isRecord(base) && isRecord(ours) && isRecord(theirs)) return mergeRecord(base, ours, theirs, where);
+  if (Array.isArray(base) && Array.isArray(ours) && Array.isArray(theirs)) {
+    const begins = (list: unknown[]) => isDeepStrictEqual(list.slice(0, base.length), base);
+    if (begins(ours) && begins(theirs)) return [...ours, ...theirs.slice(base.length)];
+  }
+  throw new ForkpointError(
+    "CONFLICT",
+    `parallel branches ${where.ours} and "${where.theirs}" have both changed ${where.path}: ` +
+      "let each write a key of its own and put them together in a later step",
+  );
+}
+
+function mergeRecord(
+  base: Record<string, unknown>,
+  ours: Record<string, unknown>,
+  theirs: Record<string, unknown>,
+  where: Where,
+): Record<string, unknown> {
+  const merged: Array<[string, unknown]> = [];
+  for (const key of new Set([...Object.keys(ours), ...Object.keys(theirs)])) {
+    const value = mergeValue(of(base, key), of(ours, key), of(theirs, key), { ...where, path: `${where.path}.${key}` });
+    if (value !== ABSENT) merged.push([key, value]);
+  }
+  return Object.fromEntries(merged);
+}
+
+function of(record: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(record, key) ? record[key] : ABSENT;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}

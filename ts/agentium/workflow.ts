@@ -1,0 +1,195 @@
+import { randomBytes } from "node:crypto";
+import type {
+  ForkOptions,
+  ReplayOptions,
+  RunOptions,
+  RunWithCheckpointsOptions,
+  StartOptions,
+  Workflow as Contract,
+  WorkflowCheckpoint,
+  WorkflowConfig,
+  WorkflowEvent,
+  WorkflowRunOutput,
+} from "../../agentium.js";
+import { ForkpointError, show, typeError } from "../errors.js";
+import { type Reader, readRecord } from "../options.js";
+import { filled } from "./checkpoint.js";
+import { Events, Queue } from "./events.js";
+import { Execution, type Plan } from "./execution.js";
+import { type Recorder, readStore, recorderOf } from "./recorder.js";
+import { type Definition, readDefinition } from "./steps.js";
+
+type Output<TState> = Promise<WorkflowRunOutput<TState>>;
+type Tell = (event: WorkflowEvent<any>) => void;
+type Mutator<TState> = ((state: TState) => TState) | null;
+type StreamOptions<TState> = NonNullable<Parameters<Contract<any>["stream"]>[0]> & {
+  replay?: string;
+  fork?: string;
+  mutator?: Mutator<TState>;
+};
+
+export class Workflow<TState extends object> implements Contract<TState> {
+  readonly kind = "workflow";
+  readonly name: string;
+  readonly events = new Events();
+  readonly #definition: Definition;
+  readonly #initialState: TState;
+  readonly #store: ReturnType<typeof readStore>;
+
+  constructor(config: WorkflowConfig<TState>) {
+    if (typeof config !== "object" || config === null) throw typeError(`config must be an object, and is ${show(config)}`);
+    this.name = filled(config.name, "name");
+    this.#initialState = state(config.initialState, "initialState") as TState;
+    this.#store = readStore(config.checkpointStore);
+    this.#definition = readDefinition(config);
+  }
+
+  async run(options?: StartOptions<TState>): Output<TState> {
+    return this.#start(undefined, this.#plan(options, startOptions, { kind: "run", mode: "plain" }));
+  }
+
+  async runWithCheckpoints(options?: RunWithCheckpointsOptions<TState>): Output<TState> {
+    return this.#runWithCheckpoints(options);
+  }
+
+  async listCheckpoints(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
+    const store = this.#configured("checkpointStore not configured") as { listForRun?: unknown; list?: unknown };
+    return Reflect.apply((store.list ?? store.listForRun) as () => Promise<[]>, store, [runId]);
+  }
+
+  async replay(checkpointId: string, options?: ReplayOptions): Output<TState> {
+    return this.#replay(checkpointId, options);
+  }
+
+  async fork(checkpointId: string, mutator?: Mutator<TState>, options?: ForkOptions): Output<TState> {
+    return this.#fork(checkpointId, mutator, options);
+  }
+
+  async *stream(options?: StreamOptions<TState>): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void> {
+    const left = new AbortController();
+    const { replay, fork, mutator, signal, ...others } = options ?? {};
+    const given = { ...others, signal: signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]) };
+    const queue = new Queue<WorkflowEvent<TState>>();
+    const tell: Tell = (event) => queue.push(event);
+    const started = () => {
+      if (replay !== undefined) return this.#replay(replay, given as ReplayOptions, tell);
+      if (fork !== undefined) return this.#fork(fork, mutator, given as ForkOptions, tell);
+      if (this.#store !== undefined) return this.#runWithCheckpoints(given, tell);
+      return this.#start(undefined, this.#plan(given, startOptions, { kind: "run", mode: "plain" }), tell);
+    };
+    const output = (async () => started())();
+    // Heard of below, or by nobody who has left.
+    output.then(
+      () => queue.end(),
+      () => queue.end(),
+    );
+    try {
+      yield* queue;
+      return await output;
+    } finally {
+      left.abort(new DOMException("the stream of events was left", "AbortError"));
+      await output.catch(() => {});
+    }
+  }
+
+  async #runWithCheckpoints(options: RunWithCheckpointsOptions<TState> | undefined, tell?: Tell): Output<TState> {
+    const recorder = this.#recorder("Workflow.runWithCheckpoints requires checkpointStore to be configured");
+    const { resume, runId } = readRecord(options, "options", runOptions) as RunWithCheckpointsOptions<TState>;
+    if (resume && runId === undefined) throw typeError("a resume needs the runId of the run to go on with");
+    const begin = resume ? ({ kind: "resume", mode: "resume" } as const) : ({ kind: "run", mode: "fresh" } as const);
+    return this.#start(recorder, this.#plan(options, runOptions, begin), tell);
+  }
+
+  async #replay(checkpointId: string, options: ReplayOptions | undefined, tell?: Tell): Output<TState> {
+    const recorder = this.#recorder("checkpointStore not configured");
+    const from = text(checkpointId, "checkpointId");
+    const { newRun } = readRecord(options, "options", replayOptions) as ReplayOptions;
+    const mode = newRun ? "branch" : "replay";
+    return this.#start(recorder, this.#plan(options, replayOptions, { kind: "replay", mode, from }), tell);
+  }
+
+  async #fork(
+    checkpointId: string,
+    mutator: Mutator<TState> | undefined,
+    options: ForkOptions | undefined,
+    tell?: Tell,
+  ): Output<TState> {
+    const recorder = this.#recorder("checkpointStore not configured");
+    const from = text(checkpointId, "checkpointId");
+    if (mutator === undefined || mutator === null) {
+      return this.#start(recorder, this.#plan(options, forkOptions, { kind: "fork", mode: "branch", from }), tell);
+    }
+    if (typeof mutator !== "function") throw typeError(`mutator must be a function, and is ${show(mutator)}`);
+    const begin = { kind: "fork", mode: "mutate", from, mutator } as const;
+    return this.#start(recorder, this.#plan(options, forkOptions, begin), tell);
+  }
+
+  #start(recorder: Recorder | undefined, plan: Plan, tell?: Tell): Output<TState> {
+    const both: Tell = (event) => {
+      this.events.tell(event);
+      tell?.(event);
+    };
+    return new Execution(this.name, this.#definition, recorder, plan, both).start();
+  }
+
+  #plan(
+    options: RunOptions | undefined,
+    known: Record<string, Reader<unknown>>,
+    begin: Pick<Plan, "kind" | "mode" | "from" | "mutator">,
+  ): Plan {
+    const read = readRecord(options, "options", known) as Partial<Plan>;
+    return {
+      ...read,
+      ...begin,
+      runId: read.runId ?? `run-${Date.now()}-${randomBytes(6).toString("hex")}`,
+      force: read.force ?? false,
+      initialState: read.initialState ?? this.#initialState,
+    };
+  }
+
+  #configured(otherwise: string) {
+    if (this.#store === undefined) throw new ForkpointError("INVALID_ARGUMENT", otherwise);
+    return this.#store;
+  }
+
+  #recorder(otherwise: string): Recorder {
+    return recorderOf(this.#configured(otherwise));
+  }
+}
+
+function state(value: unknown, what: string): object {
+  if (typeof value !== "object" || value === null) throw typeError(`${what} must be an object, and is ${show(value)}`);
+  return value;
+}
+
+function text(value: unknown, what: string): string {
+  if (typeof value !== "string") throw typeError(`${what} must be a string, and is ${show(value)}`);
+  return value;
+}
+
+const flag: Reader<boolean> = (value, name) => {
+  if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
+  return value;
+};
+
+const common: Record<keyof RunOptions, Reader<unknown>> = {
+  signal: (value, name) => {
+    if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
+    return value;
+  },
+  drain: (value, name) => {
+    const { waitForDrain } = (value ?? {}) as { waitForDrain?: unknown };
+    if (typeof waitForDrain !== "function") throw typeError(`${name} must be a DrainController, and is ${show(value)}`);
+    return value;
+  },
+  onStepError: (value, name) => {
+    if (value === "fail" || value === "continue" || typeof value === "function") return value;
+    throw typeError(`${name} must be "fail", "continue" or a function, and is ${show(value)}`);
+  },
+  sessionId: text,
+  userId: text,
+};
+const startOptions = { ...common, initialState: state };
+const runOptions = { ...startOptions, runId: filled, resume: flag, force: flag };
+const replayOptions = { ...common, newRun: flag, force: flag };
+const forkOptions = { ...common, force: flag };
