@@ -306,9 +306,9 @@ export interface RunOptions {
   drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
   /**
    * What happens when a step has failed for good: the run rejects (`"fail"`, unless said), or goes on with the state from before
-   * that step (`"continue"`), or what the function says.
+   * that step (`"continue"`); a function says whether it goes on.
    */
-  onStepError?: "fail" | "continue" | ((error: unknown, step: FailedStep) => MaybePromise<"fail" | "continue">);
+  onStepError?: "fail" | "continue" | ((error: unknown, step: FailedStep) => MaybePromise<boolean>);
   /** For {@link StepContext}, and for agents. */
   sessionId?: string;
   /** For {@link StepContext}. */

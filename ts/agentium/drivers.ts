@@ -13,29 +13,33 @@ export class InMemoryStorage implements Contract {
   readonly #namespaces = new Map<string, Map<string, Uint8Array>>();
 
   async get<T>(namespace: string, key: string): Promise<T | null> {
-    const bytes = this.#namespaces.get(name(namespace, "namespace"))?.get(name(key, "key"));
+    const bytes = this.#keys(namespace).get(name(key, "key"));
     return bytes === undefined ? null : (v8.deserialize(bytes) as T);
   }
 
   async set<T>(namespace: string, key: string, value: T): Promise<void> {
-    const keys = this.#namespaces.get(name(namespace, "namespace")) ?? new Map<string, Uint8Array>();
+    const keys = this.#keys(namespace);
     keys.set(name(key, "key"), v8.serialize(value, "value"));
     this.#namespaces.set(namespace, keys);
   }
 
   async delete(namespace: string, key: string): Promise<void> {
-    this.#namespaces.get(name(namespace, "namespace"))?.delete(name(key, "key"));
+    this.#keys(namespace).delete(name(key, "key"));
   }
 
   async list<T>(namespace: string, prefix = ""): Promise<Array<{ key: string; value: T }>> {
     const begin = name(prefix, "prefix");
-    return [...(this.#namespaces.get(name(namespace, "namespace")) ?? [])]
+    return [...this.#keys(namespace)]
       .filter(([key]) => key.startsWith(begin))
       .map(([key, bytes]) => ({ key, value: v8.deserialize(bytes) as T }));
   }
 
   async close(): Promise<void> {
     this.#namespaces.clear();
+  }
+
+  #keys(namespace: string): Map<string, Uint8Array> {
+    return this.#namespaces.get(name(namespace, "namespace")) ?? new Map();
   }
 }
 

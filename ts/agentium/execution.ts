@@ -280,10 +280,8 @@ export class Execution {
     try {
       const ask = this.#plan.onStepError as (error: unknown, step: FailedStep) => unknown;
       const answer = await ask(this.#errors.get(id), step);
-      if (answer !== "fail" && answer !== "continue") {
-        throw typeError(`onStepError must return "fail" or "continue", and returned ${show(answer)}`);
-      }
-      goOn = answer === "continue";
+      if (typeof answer !== "boolean") throw typeError(`onStepError must return true or false, and returned ${show(answer)}`);
+      goOn = answer;
     } catch (error) {
       this.#errors.set(id, error);
     }

@@ -1,0 +1,113 @@
+import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { folder } from "../helpers.js";
+
+const examples = fileURLToPath(new URL("../../examples/agentium/", import.meta.url));
+
+/** What each example prints. */
+const expected: Record<string, string[]> = {
+  "ab.mjs": [
+    "gpt-4o-mini: 5",
+    "gpt-4o: 6",
+    "claude-sonnet-4: 7",
+    "loaded 1 time",
+    "fork: clean -> rate -> conclude",
+    "fork: clean -> rate -> conclude",
+    "the parent is as it was",
+  ],
+  "counter.mjs": [
+    "run: count 3",
+    '#-1: initial  state={"count":0,"log":[]}',
+    '#0: increment-once  state={"count":1,"log":["+1"]}',
+    '#1: increment-twice  state={"count":3,"log":["+1","+2"]}',
+    '#2: finalize  state={"count":3,"log":["+1","+2","total=3"]}',
+    "replay: count 3",
+    "fork: count 103",
+    "parent: 0 1 3 3",
+    "forked: 100 101 103 103",
+  ],
+  "flaky-agent.mjs": [
+    "review: attempt 1 failed (503 from the model), again in 5 ms",
+    "review: attempt 2 failed (503 from the model), again in 10 ms",
+    "failed at step 3, review: 503 from the model",
+    "stored: initial, research, draft",
+    "review: attempt 1 failed (503 from the model), again in 5 ms",
+    "replayed: publish(review(draft(research(tides))))",
+    'calls: {"research":1,"draft":1,"review":5,"publish":1}',
+  ],
+  "race.mjs": [
+    "first process: fetch transform upload drained",
+    "second process: upload verify finished",
+    "stored: initial fetch transform upload verify",
+  ],
+  "resumable.mjs": [
+    "process 1: step-1 step-2 step-3 step-4 step-5 step-6, drained",
+    "process 2: step-7 step-8 step-9 step-10, finished 10 steps",
+    "each step ran exactly once",
+  ],
+  "rollback.mjs": [
+    "spoiled: once more, to pay: NaN",
+    "last good: add, total 80",
+    "repaired: to pay: 68",
+    "invoice-42:initial: initial, total 0",
+    "invoice-42:step-1: load, total 0",
+    "invoice-42:step-2: add, total 80",
+    "invoice-42:step-3: discount, total 68",
+    "invoice-42:step-4: invoice, total 68",
+    "nothing stale is left",
+  ],
+  "timeline.mjs": [
+    "support ticket-7: run",
+    "  saved ticket-7:initial",
+    "  classify: start",
+    "  classify: done",
+    "  saved ticket-7:step-1",
+    "  look-up: start",
+    "  look-up: done",
+    "  saved ticket-7:step-2",
+    "  answer: start",
+    "  answer: done",
+    "  saved ticket-7:step-3",
+    "  close: start",
+    "  close: done",
+    "  saved ticket-7:step-4",
+    "complete: Hi: sent on Monday",
+    "#-1 initial",
+    "#0 classify",
+    "#1 look-up",
+    "#2 answer",
+    "#3 close",
+    'before answer: {"ticket":"Where is my parcel?","tone":"friendly","topic":"shipping","facts":["sent on Monday"]}',
+    "sandbox: Dear customer: sent on Monday",
+    "the run itself is as it was",
+  ],
+};
+
+/** Runs an example in a folder until it ends by itself. */
+function runExample(name: string, cwd: string): Promise<{ status: unknown; lines: string[]; errors: string }> {
+  // What the test runner is started with is not for its children. The deadline is for what hangs.
+  const options = { cwd, env: { ...process.env, NODE_OPTIONS: "" }, timeout: 25_000, killSignal: "SIGKILL" } as const;
+  return new Promise((resolve) => {
+    execFile(process.execPath, [`${examples}${name}`], options, (error, stdout, stderr) => {
+      const status = error === null ? 0 : (error.code ?? error.signal);
+      resolve({ status, lines: stdout.trimEnd().split("\n"), errors: stderr });
+    });
+  });
+}
+
+const programs = readdirSync(examples).toSorted();
+
+test("every example has an expectation, and every expectation an example", () => {
+  expect(programs).toEqual(Object.keys(expected).toSorted());
+});
+
+test.each(programs)("%s, and once more in the same folder", async (name) => {
+  const cwd = folder();
+  for (const time of ["first", "second"]) {
+    const ended = { status: 0, errors: "", lines: expected[name] };
+    expect(await runExample(name, cwd), `the ${time} time`).toEqual(ended);
+  }
+  expect(readdirSync(cwd)).toContain("workflow.db");
+});

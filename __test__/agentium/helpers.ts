@@ -1,0 +1,168 @@
+import { join } from "node:path";
+import {
+  type IWorkflowCheckpointStore,
+  InMemoryStorage,
+  StorageBackedCheckpointStore,
+  type StorageDriver,
+  Workflow,
+  type WorkflowCheckpoint,
+  WorkflowCheckpointStore,
+  type WorkflowConfig,
+} from "forkpoint/agentium";
+import { onTestFinished } from "vitest";
+import { folder } from "../helpers.js";
+
+/** A driver of the user's own: JSON in a map, as a database's would be. */
+export class JsonDriver implements StorageDriver {
+  readonly rows = new Map<string, string>();
+  initialized = 0;
+  closed = 0;
+
+  async initialize(): Promise<void> {
+    this.initialized += 1;
+  }
+
+  #key(namespace: string, key: string): string {
+    return JSON.stringify([namespace, key]);
+  }
+
+  async get<T>(namespace: string, key: string): Promise<T | null> {
+    await later();
+    const row = this.rows.get(this.#key(namespace, key));
+    return row === undefined ? null : (JSON.parse(row) as T);
+  }
+
+  async set<T>(namespace: string, key: string, value: T): Promise<void> {
+    await later();
+    this.rows.set(this.#key(namespace, key), JSON.stringify(value));
+  }
+
+  async delete(namespace: string, key: string): Promise<void> {
+    await later();
+    this.rows.delete(this.#key(namespace, key));
+  }
+
+  async list<T>(namespace: string, prefix = ""): Promise<Array<{ key: string; value: T }>> {
+    await later();
+    return [...this.rows]
+      .map(([row, value]) => ({ name: JSON.parse(row) as [string, string], value: JSON.parse(value) as T }))
+      .filter(({ name: [of, key] }) => of === namespace && key.startsWith(prefix))
+      .map(({ name: [, key], value }) => ({ key, value }));
+  }
+
+  async close(): Promise<void> {
+    this.closed += 1;
+  }
+}
+
+function later(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/**
+ * A store that somebody has written by hand, with the documented methods and no other. It keeps the very objects that it is
+ * given, and hands out the very objects that it keeps.
+ */
+export class ForeignStore<TState> implements IWorkflowCheckpointStore<TState> {
+  readonly checkpoints = new Map<string, WorkflowCheckpoint<TState>>();
+
+  async save(checkpoint: WorkflowCheckpoint<TState>): Promise<void> {
+    this.checkpoints.set(checkpoint.id, checkpoint);
+  }
+
+  async load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null> {
+    return this.checkpoints.get(checkpointId) ?? null;
+  }
+
+  async list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
+    return [...this.checkpoints.values()]
+      .filter((checkpoint) => checkpoint.runId === runId)
+      .toSorted((a, b) => a.stepIndex - b.stepIndex);
+  }
+
+  async latest(runId: string): Promise<WorkflowCheckpoint<TState> | null> {
+    return (await this.list(runId)).at(-1) ?? null;
+  }
+
+  async clear(runId: string): Promise<void> {
+    for (const { id } of await this.list(runId)) this.checkpoints.delete(id);
+  }
+}
+
+/** The stores that every promise about workflows is held against. */
+export const stores = {
+  memory: <TState>(): IWorkflowCheckpointStore<TState> => own("memory:"),
+  sqlite: <TState>(): IWorkflowCheckpointStore<TState> => own(join(folder(), "workflow.db")),
+  "a driver of the user's own": <TState>(): IWorkflowCheckpointStore<TState> =>
+    new StorageBackedCheckpointStore(new JsonDriver()),
+  "a foreign store": <TState>(): IWorkflowCheckpointStore<TState> => new ForeignStore(),
+};
+
+export const storeKinds = Object.keys(stores) as Array<keyof typeof stores>;
+
+/** A store of ours that is closed when the running test ends. */
+export function own<TState>(
+  target: string,
+  options?: ConstructorParameters<typeof WorkflowCheckpointStore>[1],
+): WorkflowCheckpointStore<TState> {
+  const store = new WorkflowCheckpointStore<TState>(target, options);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+export function inMemory<TState>(options?: { keepLastN?: number }): StorageBackedCheckpointStore<TState> {
+  return new StorageBackedCheckpointStore<TState>(new InMemoryStorage(), options);
+}
+
+/** A checkpoint by hand. */
+export function checkpoint<TState extends object>(
+  fields: Partial<WorkflowCheckpoint<TState>> & Record<string, unknown> = {},
+): WorkflowCheckpoint<TState> {
+  const { runId = "run", stepIndex = 0 } = fields;
+  return {
+    id: stepIndex < 0 ? `${runId}:initial` : `${runId}:step-${stepIndex + 1}`,
+    runId,
+    stepIndex,
+    stepName: stepIndex < 0 ? "initial" : `step-${stepIndex + 1}`,
+    state: { at: stepIndex } as unknown as TState,
+    createdAt: 1_700_000_000_000 + stepIndex,
+    ...fields,
+  };
+}
+
+export interface Counter {
+  count: number;
+  log: string[];
+}
+
+/** The document's own example. */
+export function counter(
+  checkpointStore: IWorkflowCheckpointStore<Counter> | undefined,
+  config: Partial<WorkflowConfig<Counter>> = {},
+): Workflow<Counter> {
+  return new Workflow<Counter>({
+    name: "counter",
+    initialState: { count: 0, log: [] },
+    ...(checkpointStore && { checkpointStore }),
+    steps: [
+      {
+        name: "increment-once",
+        run: async (state) => ({ ...state, count: state.count + 1, log: [...state.log, "+1"] }),
+      },
+      {
+        name: "increment-twice",
+        run: async (state) => ({ ...state, count: state.count + 2, log: [...state.log, "+2"] }),
+      },
+      {
+        name: "finalize",
+        run: async (state) => ({ ...state, log: [...state.log, `total=${state.count}`] }),
+      },
+    ],
+    ...config,
+  });
+}
+
+/** The chain of a run: step index and name. */
+export async function chain(store: IWorkflowCheckpointStore<any>, runId: string): Promise<Array<[number, string]>> {
+  return (await store.list(runId)).map(({ stepIndex, stepName }) => [stepIndex, stepName]);
+}

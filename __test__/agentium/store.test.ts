@@ -1,0 +1,407 @@
+// The contract of Agentium's checkpoint store, over every store of ours.
+import { join } from "node:path";
+import { CheckpointStore, openStore } from "forkpoint";
+import {
+  ForkpointStorage,
+  type IWorkflowCheckpointStore,
+  InMemoryStorage,
+  StorageBackedCheckpointStore,
+  WorkflowCheckpointStore,
+} from "forkpoint/agentium";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { failure, folder, ids, place, rejection, thrown, wrongType } from "../helpers.js";
+import { JsonDriver, checkpoint, own } from "./helpers.js";
+
+type AnyState = Record<string, unknown>;
+type Full = WorkflowCheckpointStore<AnyState> | StorageBackedCheckpointStore<AnyState>;
+
+const kinds = {
+  memory: (options?: { keepLastN?: number }): Full => own("memory:", options),
+  sqlite: (options?: { keepLastN?: number }): Full => own(join(folder(), "workflow.db"), options),
+  "storage in memory": (options?: { keepLastN?: number }): Full =>
+    new StorageBackedCheckpointStore(new InMemoryStorage(), options),
+  "storage in a database": (options?: { keepLastN?: number }): Full => {
+    const storage = new ForkpointStorage(join(folder(), "storage.db"));
+    onTestFinished(() => storage.close());
+    return new StorageBackedCheckpointStore(storage, options);
+  },
+  "a driver of the user's own": (options?: { keepLastN?: number }): Full =>
+    new StorageBackedCheckpointStore(new JsonDriver(), options),
+};
+
+const hostile = ["a", "a:b", "a:initial", "%", "_", "a%", "*", "'", "🜁 née", "a\nb", "__proto__", "A", "a ", "0:", "\u0000"];
+
+describe.each(Object.entries(kinds))("over %s", (_, make) => {
+  it("has the documented names and the framework's", async () => {
+    const store = make();
+    const saved = checkpoint<AnyState>();
+    expect(await store.save(saved)).toBeUndefined();
+    expect(await store.load(saved.id)).toEqual(saved);
+    expect(await store.list("run")).toEqual([saved]);
+    expect(await store.listForRun("run")).toEqual([saved]);
+    expect(await store.latest("run")).toEqual(saved);
+    expect(await store.delete(saved.id)).toBeUndefined();
+    expect(await store.load(saved.id)).toBeNull();
+    await store.save(saved);
+    expect(await store.clear("run")).toBeUndefined();
+    expect(await store.list("run")).toEqual([]);
+    expect(await store.close()).toBeUndefined();
+  });
+
+  it("of what is unknown there is nothing, and removing it succeeds", async () => {
+    const store = make();
+    expect([await store.load("x"), await store.latest("x"), await store.list("x")]).toEqual([null, null, []]);
+    await store.clear("x");
+    await store.delete("x");
+    expect([await store.load(""), await store.latest(""), await store.list("")]).toEqual([null, null, []]);
+  });
+
+  it("keeps the whole checkpoint: the framework's fields and unknown ones", async () => {
+    const store = make();
+    const saved = {
+      ...checkpoint<AnyState>({ state: { deep: { list: [1, null, { x: "y" }] }, empty: {}, text: "" } }),
+      workflowName: "w",
+      stepResults: [{ stepName: "s", status: "done", durationMs: 1.5 }],
+      timestamp: 1_700_000_000_001,
+      ours: { later: true },
+    };
+    await store.save(saved);
+    const found = await store.load(saved.id);
+    expect(found).toEqual(saved);
+    expect(Object.keys(found!)).toEqual(Object.keys(saved));
+  });
+
+  it("the framework's own checkpoints, without createdAt, are ordered by their timestamp", async () => {
+    const store = make({ keepLastN: 2 });
+    for (const [at, timestamp] of [[0, 30], [1, 10], [2, 20]] as const) {
+      const { createdAt: _, ...rest } = checkpoint<AnyState>({ stepIndex: at, id: `run:00000${at}` });
+      await store.save({ ...rest, workflowName: "w", timestamp, stepResults: [] } as never);
+    }
+    expect(ids(await store.list("run"))).toEqual(["run:000000", "run:000002"]);
+  });
+
+  it("lists ascending by step, ties by createdAt; the latest is the last", async () => {
+    const store = make();
+    const saved = [
+      checkpoint<AnyState>({ stepIndex: 10 }),
+      checkpoint<AnyState>({ stepIndex: 2 }),
+      checkpoint<AnyState>({ stepIndex: -1 }),
+      checkpoint<AnyState>({ stepIndex: 9, id: "later", createdAt: 7 }),
+      checkpoint<AnyState>({ stepIndex: 9, id: "earlier", createdAt: 6 }),
+      checkpoint<AnyState>({ stepIndex: 0 }),
+    ];
+    for (const each of saved) await store.save(each);
+    const order = [[-1], [0], [2], [9, "earlier"], [9, "later"], [10]];
+    const listed = await store.list("run");
+    expect(listed.map(({ stepIndex, id }) => (stepIndex === 9 ? [stepIndex, id] : [stepIndex]))).toEqual(order);
+    expect((await store.latest("run"))!.stepIndex).toBe(10);
+    await store.delete("run:step-11");
+    expect((await store.latest("run"))!.id).toBe("later");
+  });
+
+  it("replaces by id, in whatever run it was", async () => {
+    const store = make();
+    await store.save(checkpoint<AnyState>({ id: "x", runId: "one", stepIndex: 1 }));
+    await store.save(checkpoint<AnyState>({ id: "x", runId: "two", stepIndex: 5, state: { now: true } }));
+    expect(await store.list("one")).toEqual([]);
+    expect((await store.list("two")).map(({ state }) => state)).toEqual([{ now: true }]);
+    await store.clear("one");
+    expect((await store.load("x"))!.runId).toBe("two");
+  });
+
+  it("takes runs exactly, and ids as opaque", async () => {
+    const store = make({ keepLastN: 2 });
+    for (const runId of hostile) {
+      await store.save(checkpoint<AnyState>({ runId, stepIndex: 0, state: { of: runId } }));
+      await store.save(checkpoint<AnyState>({ runId, stepIndex: 1, id: `opaque ${runId}`, state: { of: runId } }));
+    }
+    for (const runId of hostile) {
+      expect((await store.list(runId)).map(({ state }) => state), runId).toEqual([{ of: runId }, { of: runId }]);
+      expect((await store.latest(runId))!.id).toBe(`opaque ${runId}`);
+      await store.save(checkpoint<AnyState>({ runId, stepIndex: 2, state: { of: runId } }));
+    }
+    await store.clear("a");
+    expect(await store.list("a")).toEqual([]);
+    for (const runId of hostile.slice(1)) {
+      expect(ids(await store.list(runId)), runId).toEqual([`opaque ${runId}`, `${runId}:step-3`]);
+    }
+  });
+
+  it("rewinds: saves one and drops what else its run has from there on", async () => {
+    const store = make();
+    for (const stepIndex of [-1, 0, 1, 2]) await store.save(checkpoint<AnyState>({ stepIndex }));
+    await store.save(checkpoint<AnyState>({ stepIndex: 1, id: "other" }));
+    await store.save(checkpoint<AnyState>({ stepIndex: 2, runId: "run:x" }));
+    expect(await store.rewind(checkpoint<AnyState>({ stepIndex: 1, state: { anew: true } }))).toBeUndefined();
+    const left = await store.list("run");
+    expect(ids(left)).toEqual(["run:initial", "run:step-1", "run:step-2"]);
+    expect(left[2]!.state).toEqual({ anew: true });
+    expect(await store.list("run:x")).toHaveLength(1);
+    await store.rewind(checkpoint<AnyState>({ stepIndex: -1 }));
+    expect(ids(await store.list("run"))).toEqual(["run:initial"]);
+  });
+
+  it("keeps the newest of each run by createdAt, and always the one just saved", async () => {
+    const store = make({ keepLastN: 3 });
+    const save = (runId: string, stepIndex: number, createdAt: number) =>
+      store.save(checkpoint<AnyState>({ runId, stepIndex, createdAt }));
+    for (const at of [-1, 0, 1, 2]) await save("run", at, 100 + at);
+    expect((await store.list("run")).map(({ stepIndex }) => stepIndex), "the initial one counts").toEqual([0, 1, 2]);
+    await save("run", 0, 200);
+    await save("run", 3, 103);
+    expect((await store.list("run")).map(({ stepIndex }) => stepIndex), "the oldest, not the first").toEqual([0, 2, 3]);
+    await save("run", 4, 1);
+    expect((await store.list("run")).map(({ stepIndex }) => stepIndex), "the one just saved stays").toEqual([0, 3, 4]);
+    for (const at of [5, 6]) await save("run", at, 50);
+    expect((await store.list("run")).map(({ stepIndex }) => stepIndex), "of equal age the first").toEqual([0, 3, 6]);
+    await save("other", 0, 0);
+    expect(await store.list("other")).toHaveLength(1);
+    expect(await store.list("run")).toHaveLength(3);
+  });
+
+  it("takes a snapshot when it is called", async () => {
+    const store = make();
+    const saved = checkpoint<AnyState>({ state: { list: [1] } });
+    const pending = store.save(saved);
+    (saved.state["list"] as number[]).push(2);
+    saved.stepIndex = 7;
+    await pending;
+    const found = (await store.load("run:step-1"))!;
+    expect(found).toMatchObject({ stepIndex: 0, state: { list: [1] } });
+    (found.state["list"] as number[]).push(3);
+    expect((await store.load("run:step-1"))!.state).toEqual({ list: [1] });
+  });
+
+  it("refuses what is no checkpoint, and writes nothing", async () => {
+    const store = make();
+    const whole = checkpoint<AnyState>();
+    for (const field of ["id", "runId"] as const) {
+      for (const value of [undefined, null, 7, {}, ""]) await wrongType(store.save({ ...whole, [field]: value } as never));
+      await failure(store.save({ ...whole, [field]: "\ud800" }), "INVALID_ARGUMENT");
+    }
+    for (const stepIndex of [undefined, "0", NaN, Infinity]) await wrongType(store.save({ ...whole, stepIndex } as never));
+    for (const stepName of [undefined, 7]) await wrongType(store.save({ ...whole, stepName } as never));
+    for (const state of [undefined, null, 7, "x"]) await wrongType(store.save({ ...whole, state } as never));
+    for (const createdAt of ["now", NaN, new Date(NaN)]) await wrongType(store.save({ ...whole, createdAt } as never));
+    for (const nothing of [undefined, null, 7, "x"]) await wrongType(store.save(nothing as never));
+    for (const id of [undefined, null, 7, {}]) {
+      for (const method of ["load", "list", "listForRun", "latest", "clear", "delete"] as const) {
+        await wrongType(store[method](id as never));
+      }
+    }
+    expect(await store.list("run")).toEqual([]);
+    await store.save({ ...whole, createdAt: new Date(5) as never });
+  });
+
+  it("survives many at once", async () => {
+    const store = make({ keepLastN: 5 });
+    const all = Array.from({ length: 20 }, (_, run) =>
+      Array.from({ length: 10 }, (_, stepIndex) => store.save(checkpoint<AnyState>({ runId: `run-${run}`, stepIndex }))),
+    );
+    await Promise.all(all.flat());
+    for (let run = 0; run < 20; run++) {
+      expect((await store.list(`run-${run}`)).map(({ stepIndex }) => stepIndex)).toEqual([5, 6, 7, 8, 9]);
+    }
+  });
+});
+
+describe("keepLastN", () => {
+  const makers = {
+    WorkflowCheckpointStore: (keepLastN: unknown) => own<AnyState>("memory:", { keepLastN } as never),
+    StorageBackedCheckpointStore: (keepLastN: unknown) =>
+      new StorageBackedCheckpointStore<AnyState>(new InMemoryStorage(), { keepLastN } as never),
+  };
+
+  it.each(Object.entries(makers))("of %s: whatever is no number above 0 keeps all, or is refused", async (_, make) => {
+    for (const all of [undefined, null, Infinity, 0]) {
+      const store: IWorkflowCheckpointStore<AnyState> = make(all);
+      for (let stepIndex = 0; stepIndex < 20; stepIndex++) await store.save(checkpoint<AnyState>({ stepIndex }));
+      expect(await store.list("run")).toHaveLength(20);
+    }
+    for (const wrong of [-1, 1.5, NaN, "3", {}, true, -Infinity]) {
+      const error = thrown(() => make(wrong));
+      expect(error instanceof TypeError || error instanceof RangeError, String(error)).toBe(true);
+    }
+    const one = make(1);
+    for (let stepIndex = 0; stepIndex < 3; stepIndex++) await one.save(checkpoint<AnyState>({ stepIndex }));
+    expect(await one.list("run")).toHaveLength(1);
+  });
+});
+
+describe("WorkflowCheckpointStore", () => {
+  it("keeps values as every store of ours does", async () => {
+    const store = own<AnyState>(place("sqlite"));
+    const state = { at: new Date(0), big: 7n, map: new Map([["a", new Set([1])]]), bytes: Buffer.from([1, 2]), not: NaN };
+    await store.save(checkpoint({ state }));
+    expect((await store.load("run:step-1"))!.state).toStrictEqual(state);
+    const error = await failure(store.save(checkpoint({ state: { x: { y: Promise.resolve() } } })), "INVALID_ARGUMENT");
+    expect(error.message).toContain("state.x.y");
+    const tagged = { toJSON: () => ({ told: true }) };
+    await store.save(checkpoint<AnyState>({ state: tagged as never }));
+    expect((await store.load("run:step-1"))!.state).toEqual({ told: true });
+  });
+
+  it("stores a fork as the difference to its parent", async () => {
+    const store = own<AnyState>(place("sqlite"));
+    const text = Array.from({ length: 20_000 }, () => Math.random().toString(36)).join("");
+    await store.save(checkpoint({ state: { text } }));
+    const { storedBytes } = await store.stats();
+    for (let fork = 0; fork < 5; fork++) {
+      await store.save(checkpoint({ runId: `fork-${fork}`, state: { text, fork } }), { parent: "run:step-1" });
+    }
+    expect((await store.stats()).storedBytes - storedBytes).toBeLessThan(storedBytes / 50);
+    expect((await store.load("fork-3:step-1"))!.state).toEqual({ text, fork: 3 });
+    await store.clear("run");
+    expect((await store.load("fork-4:step-1"))!.state).toEqual({ text, fork: 4 });
+    await wrongType(store.save(checkpoint({}), { parent: 7 as never }));
+    await wrongType(store.save(checkpoint({}), { perent: "x" } as never));
+  });
+
+  it("shows runs and timelines without reading states", async () => {
+    const store = own<AnyState>(place("sqlite"));
+    for (const runId of ["one", "two", "three"]) {
+      for (const stepIndex of [-1, 0]) await store.save(checkpoint({ runId, stepIndex, createdAt: 5.5 + stepIndex }));
+    }
+    const timeline = await store.timeline("two");
+    expect(timeline).toEqual([
+      { id: "two:initial", stepIndex: -1, stepName: "initial", createdAt: 4.5, stateSize: expect.any(Number) },
+      { id: "two:step-1", stepIndex: 0, stepName: "step-1", createdAt: 5.5, stateSize: expect.any(Number) },
+    ]);
+    expect(timeline[0]!.stateSize).toBeGreaterThan(5);
+    expect(await store.timeline("none")).toEqual([]);
+    const first = await store.runs({ limit: 2 });
+    expect(first.runs.map(({ runId, checkpoints }) => [runId, checkpoints])).toEqual([["three", 2], ["two", 2]]);
+    expect(first.runs[1]!.latest).toEqual(timeline[1]);
+    const second = await store.runs({ limit: 2, cursor: first.cursor });
+    expect(second).toMatchObject({ runs: [{ runId: "one" }], cursor: null });
+    await wrongType(store.runs({ cursor: "x" }));
+    await wrongType(store.runs({ limt: 2 } as never));
+    await wrongType(store.timeline(7 as never));
+  });
+
+  it("shares a database with other contracts, and minds its own", async () => {
+    const shared = await openStore(place("sqlite"));
+    onTestFinished(() => shared.close());
+    const [workflows, graphs, storage] = [
+      new WorkflowCheckpointStore<AnyState>(shared),
+      new CheckpointStore(shared),
+      new ForkpointStorage(shared),
+    ];
+    await workflows.save(checkpoint({ id: "x", runId: "r" }));
+    await storage.set("ns", "x", "value");
+    expect(await graphs.get("x")).toBeNull();
+    expect(await graphs.latest("r")).toBeNull();
+    expect((await graphs.stats()).checkpoints).toBe(0);
+    expect(await workflows.stats()).toMatchObject({ checkpoints: 1, runs: 1, largest: [{ runId: "r", checkpoints: 1 }] });
+    expect(await graphs.prune({ olderThan: Date.now() + 1000 })).toMatchObject({ removed: 0 });
+    expect(await workflows.prune({ olderThan: Date.now() + 1000 })).toMatchObject({ removed: 1 });
+    expect(await storage.get("ns", "x")).toBe("value");
+    expect(thrown(() => new WorkflowCheckpointStore(shared, {}))).toBeInstanceOf(TypeError);
+    await workflows.close();
+    await failure(workflows.latest("r"), "CLOSED");
+    expect(await storage.get("ns", "x")).toBe("value");
+  });
+
+  it("prunes by number as it keeps by number", async () => {
+    const store = own<AnyState>(place("sqlite"));
+    for (const [stepIndex, createdAt] of [[0, 9], [1, 1], [2, 5]] as const) await store.save(checkpoint({ stepIndex, createdAt }));
+    expect(await store.prune({ keepLastN: 1, dryRun: true })).toMatchObject({ removed: 2 });
+    await store.prune({ keepLastN: 2 });
+    expect((await store.list("run")).map(({ stepIndex }) => stepIndex)).toEqual([0, 2]);
+    await store.vacuum();
+  });
+
+  it("refuses ids and names that are too long, naming them", async () => {
+    const store = own<AnyState>("memory:");
+    const long = "x".repeat(5000);
+    expect((await failure(store.save(checkpoint({ id: long })), "INVALID_ARGUMENT")).message).toContain("checkpoint.id");
+    await failure(store.save(checkpoint({ runId: long })), "INVALID_ARGUMENT");
+    await failure(store.save(checkpoint({ stepName: long })), "INVALID_ARGUMENT");
+    expect(await store.load(long)).toBeNull();
+  });
+
+  it("reads what another serializer wrote, and replays it", async () => {
+    const path = place("sqlite");
+    const json = new WorkflowCheckpointStore<AnyState>(path, { serializer: "json" });
+    await json.save(checkpoint({ state: { a: 1 } }));
+    await json.close();
+    const store = own<AnyState>(path);
+    expect((await store.list("run"))[0]!.state).toEqual({ a: 1 });
+    await store.save(checkpoint({ stepIndex: 1 }));
+    expect(await store.list("run")).toHaveLength(2);
+  });
+
+  it("disposes of itself", async () => {
+    const store = new WorkflowCheckpointStore<AnyState>("memory:");
+    await store[Symbol.asyncDispose]();
+    await failure(store.save(checkpoint({})), "CLOSED");
+  });
+});
+
+describe("StorageBackedCheckpointStore", () => {
+  it("writes one value a save, under the checkpoint's id, where the framework's store looks", async () => {
+    const driver = new JsonDriver();
+    const store = new StorageBackedCheckpointStore<AnyState>(driver);
+    const saved = checkpoint<AnyState>();
+    await store.save(saved);
+    expect([...driver.rows.keys()]).toEqual(['["workflow:checkpoints","run:step-1"]']);
+    expect(await driver.get("workflow:checkpoints", "run:step-1")).toEqual(saved);
+    expect(driver.initialized).toBe(1);
+    await store.load("x");
+    await store.close();
+    expect([driver.initialized, driver.closed]).toEqual([1, 0]);
+  });
+
+  it("leaves nothing behind of an id that does not begin with its run", async () => {
+    const driver = new JsonDriver();
+    const store = new StorageBackedCheckpointStore<AnyState>(driver);
+    await store.save(checkpoint<AnyState>({ id: "opaque" }));
+    await store.save(checkpoint<AnyState>({ id: "opaque 2" }));
+    expect(ids(await store.list("run"))).toEqual(["opaque", "opaque 2"]);
+    await store.delete("opaque");
+    await store.clear("run");
+    expect(driver.rows.size).toBe(0);
+  });
+
+  it("tries again to open a driver that could not be opened", async () => {
+    const driver = new JsonDriver();
+    let tries = 0;
+    driver.initialize = async () => {
+      tries += 1;
+      if (tries === 1) throw new Error("no connection");
+    };
+    const store = new StorageBackedCheckpointStore<AnyState>(driver);
+    expect((await rejection(store.save(checkpoint()))).message).toBe("no connection");
+    await store.save(checkpoint());
+    expect(tries).toBe(2);
+  });
+
+  it("one that fails does not hold up the next of its run", async () => {
+    const driver = new JsonDriver();
+    const store = new StorageBackedCheckpointStore<AnyState>(driver);
+    const set = driver.set.bind(driver);
+    driver.set = () => Promise.reject(new Error("no"));
+    const failed = rejection(store.save(checkpoint()));
+    await failed;
+    driver.set = set;
+    await store.save(checkpoint());
+    expect(await store.list("run")).toHaveLength(1);
+  });
+
+  it("refuses what is no driver, and options that are none", () => {
+    for (const driver of [undefined, null, 7, {}, { get() {} }]) {
+      expect(thrown(() => new StorageBackedCheckpointStore(driver as never))).toBeInstanceOf(TypeError);
+    }
+    const options = { keepLast: 7 } as never;
+    expect(thrown(() => new StorageBackedCheckpointStore(new InMemoryStorage(), options)).message).toContain("keepLastN");
+  });
+
+  it("reads what a driver made of times", async () => {
+    const driver = new JsonDriver();
+    const store = new StorageBackedCheckpointStore<AnyState>(driver, { keepLastN: 1 });
+    const old = { ...checkpoint<AnyState>({ stepIndex: 5 }), createdAt: undefined, timestamp: "2020-01-01T00:00:00Z" };
+    await driver.set("workflow:checkpoints", old.id, old);
+    await store.save(checkpoint());
+    expect(ids(await store.list("run"))).toEqual(["run:step-1"]);
+  });
+});
