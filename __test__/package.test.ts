@@ -1,7 +1,7 @@
 // What npm users get: the packed package, installed in an empty folder with scripts disabled, imported, required, type-checked
 // under strict, and used. Once as packed here (with the addon inside) and once as a release publishes it (addon apart).
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -49,6 +49,7 @@ const use = `
 
 const typed = `
 import { CheckpointStore, openStore, type Checkpoint, type ICheckpointStore, type Store } from "forkpoint";
+import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { CheckpointStore as Same, resumePlan } from "forkpoint/agentos";
 
 const shared: Store = await openStore("typed.db", { durability: "normal" });
@@ -56,6 +57,14 @@ const store: ICheckpointStore = new CheckpointStore(shared);
 const same: Same = new CheckpointStore("memory:");
 const found: Checkpoint | null = await store.get("x");
 if (found !== null) console.log(resumePlan(found).replay, same);
+const workflow = new Workflow<{ n: number }>({
+  name: "w",
+  initialState: { n: 0 },
+  checkpointStore: new WorkflowCheckpointStore(shared),
+  steps: [{ name: "s", run: async ({ n }) => ({ n: n + 1 }) }],
+});
+const n: number = (await workflow.runWithCheckpoints()).state.n;
+console.log(n);
 // @ts-expect-error an option that is none
 await openStore("typed.db", { durabilty: "full" });
 `;
@@ -70,6 +79,7 @@ function tryOut(tarballs: string[]): void {
   expect(node(["import.mjs"], project)).toBe("hello\n");
   const required = `const { CheckpointStore } = require("forkpoint"); const same = require("forkpoint/agentos");
     if (same.CheckpointStore !== CheckpointStore) throw new Error("two copies");
+    if (require("forkpoint/agentium").Workflow.name !== "Workflow") throw new Error("no workflow");
     (async () => {${use}})();`;
   writeFileSync(join(project, "require.cjs"), required);
   expect(node(["require.cjs"], project)).toBe("hello\n");
@@ -93,10 +103,10 @@ afterAll(() => {
 describe("the package", () => {
   it("holds what it needs and nothing else, and has no install script", () => {
     const [{ files }] = JSON.parse(npm(["pack", "--json", "--dry-run", "--ignore-scripts", root], root));
-    const names = files.map((file: { path: string }) => file.path).filter((path: string) => !/^dist\/\w+\.js$/.test(path));
+    const names = files.map((file: { path: string }) => file.path).filter((path: string) => !/^dist\/(agentium\/)?\w+\.js$/.test(path));
     const addon = readdirSync(root).find((file) => file.endsWith(".node"));
     expect(names.toSorted()).toEqual(
-      [addon, "CHANGELOG.md", "LICENSE", "README.md", "agentos.d.ts", "index.d.ts", "package.json"].toSorted(),
+      [addon, "CHANGELOG.md", "LICENSE", "README.md", "agentium.d.ts", "agentos.d.ts", "index.d.ts", "package.json"].toSorted(),
     );
     const { scripts, dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     expect(dependencies).toBeUndefined();
@@ -124,9 +134,7 @@ describe("the package", () => {
   it("says what is missing and what to do where it has no addon", () => {
     const project = folder();
     mkdirSync(join(project, "dist"));
-    for (const file of readdirSync(join(root, "dist"))) {
-      writeFileSync(join(project, "dist", file), readFileSync(join(root, "dist", file)));
-    }
+    cpSync(join(root, "dist"), join(project, "dist"), { recursive: true });
     writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
     const script = `await import("./dist/index.js").catch((error) => console.log(error.code, error.message))`;
     const said = node(["--input-type=module", "--eval", script], project);

@@ -1,4 +1,3 @@
-import { fileURLToPath } from "node:url";
 import * as main from "forkpoint";
 import type {
   Checkpoint,
@@ -17,36 +16,8 @@ import type {
 } from "forkpoint";
 import * as agentos from "forkpoint/agentos";
 import type { Checkpoint as AgentosCheckpoint } from "forkpoint/agentos";
-import ts from "typescript";
 import { describe, expect, expectTypeOf, test } from "vitest";
-
-/** What a declaration file declares that exists at run time: names, and the members of its classes. */
-function declared(file: string) {
-  const path = fileURLToPath(new URL(`../${file}`, import.meta.url));
-  const program = ts.createProgram([path], {
-    module: ts.ModuleKind.NodeNext,
-    lib: ["lib.es2024.d.ts", "lib.esnext.disposable.d.ts"],
-    strict: true,
-  });
-  const checker = program.getTypeChecker();
-  const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(path)!)!);
-  const values = exported
-    .map((symbol) => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol))
-    .filter((symbol) => symbol.flags & ts.SymbolFlags.Value);
-  const methods = (name: string) => {
-    const declaration = values.find((symbol) => symbol.name === name)?.valueDeclaration;
-    if (declaration === undefined || !ts.isClassDeclaration(declaration)) throw new Error(`${name} is no class`);
-    return declaration.members.filter(ts.isMethodDeclaration).map((member) => member.name.getText());
-  };
-  return { names: values.map(({ name }) => name).toSorted(), methods };
-}
-
-/** The methods that a class has at run time, as a declaration file would write their names. */
-function methodsOf(constructor: { prototype: object }): string[] {
-  return Reflect.ownKeys(constructor.prototype)
-    .filter((key) => key !== "constructor")
-    .map((key) => (key === Symbol.asyncDispose ? "[Symbol.asyncDispose]" : String(key)));
-}
+import { declared, methodsOf } from "./declarations.js";
 
 describe("what is exported is what is declared", () => {
   const index = declared("index.d.ts");

@@ -1,7 +1,7 @@
 // Lays out what a release publishes: `node scripts/release.mjs <folder with the addons> <output folder>`.
 // One package for each platform whose addon is there, and `forkpoint` itself, which names them as optional dependencies.
 // With `--all`, an addon that is missing is an error.
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { platforms } from "./platforms.mjs";
 import { root } from "./setup.mjs";
@@ -50,5 +50,6 @@ for (const [platform, { os, cpu, libc }] of Object.entries(platforms)) {
   ]);
 }
 const { scripts: _, devDependencies: __, ...published } = manifest;
-const copies = ["dist", "index.d.ts", "agentos.d.ts", "README.md", "CHANGELOG.md", "LICENSE"];
+const types = readdirSync(root).filter((file) => file.endsWith(".d.ts"));
+const copies = ["dist", ...types, "README.md", "CHANGELOG.md", "LICENSE"];
 lay(join(output, name), { ...published, files: manifest.files.filter((file) => file !== "*.node"), optionalDependencies }, copies.map((file) => [root + file, file]));

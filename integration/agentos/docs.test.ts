@@ -43,7 +43,7 @@ afterAll(() => {
 describe("the documents' code", () => {
   it("is there", () => {
     expect(found.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(["README.md block 1", "docs/agentos.md block 1", "docs/agentos.md block 2"]),
+      expect.arrayContaining(["README.md block 1", "docs/agentos.md block 1", "docs/agentium.md block 1"]),
     );
   });
 

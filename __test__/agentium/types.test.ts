@@ -1,0 +1,145 @@
+// What is declared is what there is, and what must and must not compile: `npx tsc -p __test__ --noEmit`.
+import * as agentium from "forkpoint/agentium";
+import {
+  DrainController,
+  type IWorkflowCheckpointStore,
+  InMemoryStorage,
+  RunDrainedError,
+  StorageBackedCheckpointStore,
+  type StorageDriver,
+  Workflow,
+  type WorkflowCheckpoint,
+  WorkflowCheckpointStore,
+  type WorkflowRunOutput,
+} from "forkpoint/agentium";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { declared, methodsOf } from "../declarations.js";
+
+describe("what is exported is what is declared", () => {
+  const contract = declared("agentium.d.ts");
+
+  test("forkpoint/agentium", () => {
+    expect(Object.keys(agentium).toSorted()).toEqual(contract.names);
+    expect(contract.names).toEqual([
+      "DrainController",
+      "ForkpointStorage",
+      "InMemoryStorage",
+      "RunDrainedError",
+      "StorageBackedCheckpointStore",
+      "Workflow",
+      "WorkflowCheckpointStore",
+    ]);
+  });
+
+  test.each(["WorkflowCheckpointStore", "StorageBackedCheckpointStore", "InMemoryStorage", "ForkpointStorage", "Workflow"] as const)(
+    "the methods of %s",
+    (name) => {
+      expect(methodsOf(agentium[name]).toSorted()).toEqual(contract.methods(name).toSorted());
+    },
+  );
+
+  test("the members of the others", () => {
+    const drain = new DrainController();
+    expect(drain.drained).toBe(false);
+    expect(methodsOf(DrainController)).toEqual(["drained", "requestDrain", "waitForDrain"]);
+    const error = new RunDrainedError("r");
+    expect(error).toMatchObject({ name: "RunDrainedError", runId: "r" });
+    expect(error).toBeInstanceOf(Error);
+    const workflow = new Workflow({ name: "w", initialState: {}, steps: [] });
+    expect(workflow).toMatchObject({ kind: "workflow", name: "w" });
+    expect(Object.keys(workflow).toSorted()).toEqual(["events", "kind", "name"]);
+  });
+});
+
+interface State {
+  count: number;
+  phase: "begin" | "end";
+  note?: string;
+}
+
+/** The compiler is the test; nothing of it runs. */
+async function uses(foreign: IWorkflowCheckpointStore<State>, driver: StorageDriver): Promise<void> {
+  const initialState: State = { count: 0, phase: "begin" };
+  const workflow = new Workflow<State>({
+    name: "w",
+    initialState,
+    // Its type follows from where it is used.
+    checkpointStore: new WorkflowCheckpointStore("wf.db", { keepLastN: 50 }),
+    steps: [
+      {
+        name: "part",
+        run: async (state, context) => {
+          expectTypeOf(state).toEqualTypeOf<State>();
+          expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
+          return { phase: "end" };
+        },
+      },
+      { name: "whole", run: (state) => ({ ...state, count: 1 }) },
+      { name: "edit", run: (state) => void (state.count += 1) },
+      { name: "if", condition: (state) => state.count > 1, steps: [{ name: "x", run: async () => {} }] },
+      { name: "all", parallel: [{ name: "y", run: () => ({ note: "y" }) }] },
+      { name: "agent", agent: { run: async (input: string) => ({ text: input, tokens: 7 }) }, inputFrom: ({ phase }) => phase },
+    ],
+  });
+  const output = await workflow.runWithCheckpoints({ runId: "r", resume: true, drain: new DrainController() });
+  expectTypeOf(output).toEqualTypeOf<WorkflowRunOutput<State>>();
+  expectTypeOf(output.state).toEqualTypeOf<State>();
+  expectTypeOf(await workflow.listCheckpoints("r")).toEqualTypeOf<Array<WorkflowCheckpoint<State>>>();
+  await workflow.fork("x", (state) => ({ ...state, count: 100 }));
+  await workflow.replay("x", { newRun: true });
+  await workflow.run({ onStepError: async (error, { stepName }) => error instanceof Error && stepName === "x" });
+  for await (const event of workflow.stream({ fork: "x", mutator: (state) => state })) {
+    if (event.type === "run.complete") expectTypeOf(event.output.state).toEqualTypeOf<State>();
+    if (event.type === "checkpoint.saved") expectTypeOf(event.checkpointId).toEqualTypeOf<string>();
+  }
+  workflow.events.on("workflow.step", ({ status }) => expectTypeOf(status).toExtend<string>());
+
+  const stores: Array<IWorkflowCheckpointStore<State>> = [
+    foreign,
+    new WorkflowCheckpointStore<State>("memory:"),
+    new StorageBackedCheckpointStore<State>(driver, { keepLastN: 50 }),
+    new StorageBackedCheckpointStore(new InMemoryStorage()),
+  ];
+  const config = { name: "w", initialState, steps: [], checkpointStore: stores[0]! };
+  void new Workflow<State>(config);
+
+  const other = new WorkflowCheckpointStore<{ other: string }>("memory:");
+  // @ts-expect-error -- a store of another state
+  void new Workflow<State>({ ...config, checkpointStore: other });
+  // @ts-expect-error -- a store without load()
+  void new Workflow<State>({ ...config, checkpointStore: { save: async () => {} } });
+  // @ts-expect-error -- a fork has a state
+  await workflow.fork("x", () => ({ count: 1 }));
+  // @ts-expect-error -- a mutator is synchronous
+  await workflow.fork("x", async (state) => state);
+  // @ts-expect-error -- a mutator returns something
+  await workflow.fork("x", (state) => void (state.count = 1));
+  // @ts-expect-error -- a step returns a part of the state
+  void new Workflow<State>({ ...config, steps: [{ name: "s", run: () => ({ phase: "middle" }) }] });
+  // @ts-expect-error -- nor a number
+  void new Workflow<State>({ ...config, steps: [{ name: "s", run: () => 7 }] });
+  // @ts-expect-error -- a step has a kind
+  void new Workflow<State>({ ...config, steps: [{ name: "s" }] });
+  // @ts-expect-error -- an agent answers with a text
+  void new Workflow<State>({ ...config, steps: [{ name: "s", agent: { run: async () => 7 } }] });
+  // @ts-expect-error -- the initial state is a State
+  void new Workflow<State>({ ...config, initialState: { count: 0 } });
+  // @ts-expect-error -- a state is an object
+  void new Workflow<number>({ name: "w", initialState: 7, steps: [] });
+  // @ts-expect-error -- a misspelt option
+  await workflow.runWithCheckpoints({ runid: "r" });
+  // @ts-expect-error -- a replay has its checkpoint's run, or a new one
+  await workflow.replay("x", { runId: "r" });
+  // @ts-expect-error -- an event that is none
+  workflow.events.on("run.started", () => {});
+  // @ts-expect-error -- a driver lacks list()
+  void new StorageBackedCheckpointStore({ get: driver.get, set: driver.set, delete: driver.delete, close: driver.close });
+  // @ts-expect-error -- a checkpoint has all of its fields
+  await new WorkflowCheckpointStore<State>("memory:").save({ id: "x", runId: "r", stepIndex: 0, stepName: "s", state: initialState });
+  // @ts-expect-error -- what was read can be null
+  void (await foreign.latest("r")).id;
+}
+
+test("types are checked by the compiler", () => {
+  expect(typeof uses).toBe("function");
+});
