@@ -279,6 +279,28 @@ describe("events", () => {
     expect(short(events)).toEqual(["run.error"]);
   });
 
+  it("a listener may begin the run anew when it hears of its end", async () => {
+    let broken = true;
+    const workflow = counter(inMemory(), {
+      steps: [
+        {
+          name: "s",
+          run: () => {
+            if (broken) throw new Error("first");
+          },
+        },
+      ],
+    });
+    const again = new Promise((resolve, reject) => {
+      workflow.events.once("run.error", ({ runId }) => {
+        broken = false;
+        workflow.runWithCheckpoints({ runId, resume: true }).then(resolve, reject);
+      });
+    });
+    await rejection(workflow.runWithCheckpoints({ runId: "r" }));
+    expect(await again).toMatchObject({ runId: "r" });
+  });
+
   it("once and off", async () => {
     const workflow = counter(inMemory());
     let [once, off] = [0, 0];

@@ -95,11 +95,15 @@ export class Execution {
         this.#on("started");
       });
     } catch (error) {
+      this.#release();
       this.#tell({ type: "run.error", runId: this.#runId, error });
       throw error;
-    } finally {
-      for (const release of this.#releases) release();
     }
+  }
+
+  /** Before anybody hears of the end: who does may begin the run anew. */
+  #release(): void {
+    for (const release of this.#releases.splice(0)) release();
   }
 
   #reserve(): void {
@@ -321,6 +325,7 @@ export class Execution {
 
   #finish(slot: number): void {
     const output = { runId: this.#runId, state: this.#slots.get(slot)!.draft(), stepResults: this.#results };
+    this.#release();
     this.#tell({ type: "run.complete", runId: this.#runId, output });
     this.#settle.resolve(output);
   }
