@@ -1,0 +1,55 @@
+// The work that all sides do: an agent's state, and steps that change a little of it and cost nothing themselves.
+import { prose } from "../lib/states.mjs";
+
+/** Messages of a state of which a step replaces one. */
+const REPLACEABLE = 20;
+
+function message(length, seed) {
+  const role = seed % 2 === 0 ? "user" : "assistant";
+  // What the rest of the message takes as JSON.
+  return { role, content: prose(Math.max(Math.round(length) - 36, 1), seed + 1) };
+}
+
+/**
+ * Runs of so many steps, whose state comes to `size` bytes at the end: every step appends a message, of a fiftieth of
+ * that and 2 KB at most, and changes counters before and after the messages. With `replace`, the state has its size from
+ * the beginning, and a step replaces one message in twenty. No two runs have a message in common.
+ */
+export function workOf({ size, steps: count, runs, replace = false }) {
+  const each = replace ? size / REPLACEABLE : Math.min(size / 50, 2_000, size / count);
+  const before = replace ? REPLACEABLE : Math.max(Math.round(size / each) - count, 0);
+  // Made beforehand: what a step costs is to be the framework's.
+  const messages = Array.from({ length: runs }, (_, run) => {
+    return Array.from({ length: before + count }, (_, at) => message(each, run * 100_003 + at));
+  });
+  const run = (draft) => {
+    const { run, step } = draft;
+    const fresh = messages[run][before + step];
+    return {
+      step: step + 1,
+      phase: ["search", "read", "write"][step % 3],
+      messages: replace ? draft.messages.with((step * 7) % before, fresh) : [...draft.messages, fresh],
+      usage: { tokens: draft.usage.tokens + 500 + step, retries: step % 7 },
+    };
+  };
+  const steps = Array.from({ length: count }, (_, step) => ({ name: `step-${step}`, run }));
+  const cases = Array.from({ length: runs }, (_, run) => ({
+    runId: `run-${run}`,
+    initialState: {
+      run,
+      step: 0,
+      phase: "start",
+      messages: messages[run].slice(0, before),
+      lastTool: "web_search",
+      usage: { tokens: 0, retries: 0 },
+    },
+  }));
+  return { steps, cases };
+}
+
+/** What such a run must come to. */
+export function expected({ steps }, { initialState }) {
+  const state = { ...initialState };
+  for (const { run } of steps) Object.assign(state, run(state));
+  return state;
+}
