@@ -1,6 +1,6 @@
 //! Writes as values. A unit is what must happen together; a batch is the units that share a transaction.
 
-use crate::record::{Checkpoint, Rank, Space};
+use crate::record::{Checkpoint, Rank, Space, Write};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,40 @@ pub enum Op {
         /// Those of this rank go too. The empty rank is before all others: the whole lineage goes.
         rank: Rank,
     },
+    /// Removes the checkpoints of a group.
+    RemoveGroup {
+        /// Whose group it is.
+        space: Space,
+        /// The group, which is not empty; there need not be one.
+        group: String,
+    },
+    /// Adds writes to a checkpoint, which need not be there yet.
+    Write {
+        /// Whose checkpoint it is.
+        space: Space,
+        /// Its id.
+        id: String,
+        /// The writes; their owners are ignored, they have none yet.
+        writes: Vec<Write>,
+        /// Whether one in a place that is taken replaces the other; if not, the first one stays.
+        replace: bool,
+    },
+    /// Gives the writes of a checkpoint that nobody owns yet to another, which was made of them.
+    Claim {
+        /// Whose checkpoints they are.
+        space: Space,
+        /// The id of the one that was written to.
+        id: String,
+        /// The id of the one that was made.
+        owner: String,
+    },
+    /// Removes the writes to checkpoints whose id begins so, literally, byte by byte: also to those that are not there.
+    RemoveWrites {
+        /// Whose checkpoints they are.
+        space: Space,
+        /// The beginning of their ids.
+        prefix: String,
+    },
     /// Removes what a lineage has beyond so many checkpoints: by age (see [`Space::age`]), then by rank, then by save order.
     KeepLast {
         /// Whose lineage it is.
@@ -41,7 +75,8 @@ impl Op {
     pub fn weight(&self) -> usize {
         match self {
             Op::Put(checkpoint) => 512 + checkpoint.payload.len(),
-            Op::Remove { .. } | Op::RemoveFrom { .. } | Op::KeepLast { .. } => 128,
+            Op::Write { writes, .. } => 128 + writes.iter().map(|write| 64 + write.part.bytes.len()).sum::<usize>(),
+            _ => 128,
         }
     }
 }

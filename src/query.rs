@@ -1,7 +1,7 @@
 //! Questions as values, and their answers.
 
 use crate::error::{Code, Error, Result};
-use crate::record::{Checkpoint, Header, Lineage, Space, Stats};
+use crate::record::{Checkpoint, Header, Lineage, Rank, Space, Stats, Tuple};
 use crate::retention::{Pruned, Rule};
 
 /// A question to a backend. Newest means: of the greatest rank, and among equal ranks the last saved.
@@ -23,12 +23,21 @@ pub enum Query {
         /// Only checkpoints with this label.
         label: Option<String>,
     },
+    /// A checkpoint with what was written to it, of one snapshot. Answers [`Answer::Tuple`].
+    Tuple {
+        /// Whose it is.
+        space: Space,
+        /// Which one.
+        pick: Pick,
+    },
     /// Headers, newest first. Answers [`Answer::Headers`].
     List {
         /// Whose checkpoints they are.
         space: Space,
         /// Of which lineage or group.
         of: Of,
+        /// Only those of a lesser rank.
+        before: Option<Rank>,
         /// At most so many.
         limit: Option<usize>,
     },
@@ -69,9 +78,20 @@ pub enum Query {
     },
 }
 
+/// Which checkpoint is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// The one with that id.
+    Id(String),
+    /// The newest of that lineage.
+    Newest(String),
+}
+
 /// Which checkpoints a listing is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Of {
+    /// All of the space.
+    Space,
     /// Those of a lineage.
     Lineage(String),
     /// Those of a group.
@@ -90,6 +110,8 @@ pub enum Of {
 pub enum Answer {
     /// One checkpoint, or none.
     Checkpoint(Option<Box<Checkpoint>>),
+    /// One checkpoint with its writes, or none.
+    Tuple(Option<Box<Tuple>>),
     /// Checkpoints.
     Checkpoints(Vec<Checkpoint>),
     /// Headers.
@@ -107,6 +129,14 @@ impl Answer {
     pub fn into_checkpoint(self) -> Result<Option<Box<Checkpoint>>> {
         match self {
             Answer::Checkpoint(found) => Ok(found),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// The checkpoint with its writes, if that was the question.
+    pub fn into_tuple(self) -> Result<Option<Box<Tuple>>> {
+        match self {
+            Answer::Tuple(found) => Ok(found),
             other => Err(other.unexpected()),
         }
     }
@@ -154,6 +184,7 @@ impl Answer {
     fn unexpected(&self) -> Error {
         let kind = match self {
             Answer::Checkpoint(_) => "a checkpoint",
+            Answer::Tuple(_) => "a checkpoint and its writes",
             Answer::Checkpoints(_) => "checkpoints",
             Answer::Headers(_) => "headers",
             Answer::Lineages(_) => "lineages",

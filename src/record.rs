@@ -18,6 +18,8 @@ impl Space {
     pub const AGENTIUM: Self = Self(2);
     /// Agentium's storage: keys and values.
     pub const STORAGE: Self = Self(3);
+    /// `LangGraph`'s checkpoints.
+    pub const LANGGRAPH: Self = Self(4);
 
     /// The byte of a rank at which the age begins, for a contract whose oldest is not the first of its order. What is
     /// removed to keep a number is the oldest by age, then by rank, then by save order.
@@ -103,6 +105,9 @@ pub struct Part {
 pub struct Payload {
     /// The parts; names need not be unique.
     pub parts: Vec<Part>,
+    /// In a put: names of parts that are not given, because they are the parent's. Each is copied from there, or else from
+    /// the newest checkpoint of the lineage that has one of that name, or else left out. Nothing that is read has any.
+    pub inherit: Vec<String>,
 }
 
 impl Payload {
@@ -129,6 +134,28 @@ pub struct Checkpoint {
     pub header: Header,
     /// Its content.
     pub payload: Payload,
+}
+
+/// A small record that belongs to a checkpoint, which need not be there yet. It goes when its checkpoint goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Whose it is among those of the checkpoint: a task's.
+    pub task: String,
+    /// Its place among those of the task. What nobody owns yet has each place once.
+    pub index: i64,
+    /// The checkpoint that has taken it up: see [`crate::op::Op::Claim`].
+    pub owner: Option<String>,
+    /// Its name and content; the name need not be unique.
+    pub part: Part,
+}
+
+/// A checkpoint with what was written to it, in the order in which each place was first written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuple {
+    /// The checkpoint.
+    pub checkpoint: Checkpoint,
+    /// What was written to it.
+    pub writes: Vec<Write>,
 }
 
 /// A lineage as a listing shows it.

@@ -90,7 +90,7 @@ mod tests {
             meta: Vec::new(),
         };
         let part = Part { name: String::new(), tag: String::new(), bytes: vec![0; 100].into() };
-        let whole = Checkpoint { header, payload: Payload { parts: vec![part] } };
+        let whole = Checkpoint { header, payload: Payload { parts: vec![part], ..Payload::default() } };
         backend.apply(&[vec![Op::Put(Box::new(whole))]]).remove(0).unwrap();
     }
 

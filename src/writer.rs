@@ -243,7 +243,7 @@ mod tests {
                 meta: Vec::new(),
             };
             let part = Part { name: String::new(), tag: String::new(), bytes: vec![0; length].into() };
-            vec![Op::Put(Box::new(Checkpoint { header, payload: Payload { parts: vec![part] } }))]
+            vec![Op::Put(Box::new(Checkpoint { header, payload: Payload { parts: vec![part], ..Payload::default() } }))]
         };
         let split = |lengths: &[usize]| {
             let units: Vec<Unit> = lengths.iter().map(|length| unit(*length)).collect();

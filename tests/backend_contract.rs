@@ -12,8 +12,8 @@ use forkpoint::backend::Backend;
 use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::{Durability, Journal};
 use forkpoint::op::Op;
-use forkpoint::query::{Of, Query};
-use forkpoint::record::{Checkpoint, Rank, Space, Stats};
+use forkpoint::query::{Of, Pick, Query};
+use forkpoint::record::{Checkpoint, Rank, Space, Stats, Tuple, Write};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
@@ -74,6 +74,10 @@ macro_rules! suite {
                 whole_checkpoints_come_in_order,
                 whole_checkpoints_by_a_prefix_of_the_rank,
                 removing_from_a_rank_on,
+                the_first_write_to_a_place_stays_unless_it_is_replaced,
+                what_is_claimed_makes_room,
+                writes_may_come_before_their_checkpoint_and_go_with_it,
+                what_is_inherited_is_the_parents,
                 the_oldest_by_age_go_where_the_rank_says_an_age,
                 a_lineage_keeps_its_newest,
                 the_one_just_saved_is_never_removed_for_its_rank,
@@ -564,7 +568,7 @@ fn spaces_keep_the_same_ids_apart(backend: &mut dyn Backend) {
     apply(backend, vec![removed, Op::Remove { space: Space(7), id: "id".to_owned() }]).unwrap();
     for space in spaces {
         let expected = (space != Space(2)).then(|| made(space).0);
-        let list = |of| Query::List { space, of, limit: None };
+        let list = |of| Query::List { space, of, before: None, limit: None };
         let get = Query::Get { space, id: "id".to_owned() };
         assert_eq!(backend.answer(&get).unwrap().into_checkpoint().unwrap().map(|found| *found), expected);
         for label in [None, Some("l".to_owned())] {
@@ -657,6 +661,99 @@ fn whole_checkpoints_by_a_prefix_of_the_rank(backend: &mut dyn Backend) {
     assert_eq!(found(group(""), b"").len(), 0, "empty is no group");
     assert_eq!(found(lineage("3"), b""), [&b"a:1"[..], b"b"]);
     assert_eq!(found(both("3", "h"), b"a"), [b"a:1"]);
+}
+
+fn written(task: &str, index: i64, owner: Option<&str>, bytes: &str) -> Write {
+    Write { task: task.to_owned(), index, owner: owner.map(str::to_owned), part: part("channel", "t", bytes) }
+}
+
+fn write(id: &str, replace: bool, writes: &[Write]) -> Op {
+    Op::Write { space: SPACE, id: id.to_owned(), writes: writes.to_vec(), replace }
+}
+
+fn claim(id: &str, owner: &str) -> Op {
+    Op::Claim { space: SPACE, id: id.to_owned(), owner: owner.to_owned() }
+}
+
+fn tuple(backend: &mut dyn Backend, id: &str) -> Option<Box<Tuple>> {
+    let query = Query::Tuple { space: SPACE, pick: Pick::Id(id.to_owned()) };
+    backend.answer(&query).unwrap().into_tuple().unwrap()
+}
+
+fn writes_to(backend: &mut dyn Backend, id: &str) -> Vec<Write> {
+    tuple(backend, id).unwrap().writes
+}
+
+fn the_first_write_to_a_place_stays_unless_it_is_replaced(backend: &mut dyn Backend) {
+    save(backend, [draft("run", "a"), draft("run", "b").rank(1.0)]);
+    let first = [written("t2", 1, None, "x"), written("t1", 0, None, &"long ".repeat(500))];
+    let again = [written("t2", 1, None, "later"), written("t2", 0, None, "y")];
+    apply(backend, vec![write("a", false, &first), write("a", false, &again)]).unwrap();
+    let [x, long] = first;
+    assert_eq!(writes_to(backend, "a"), [x, long.clone(), again[1].clone()]);
+    apply(backend, vec![write("a", true, &again[..1])]).unwrap();
+    assert_eq!(writes_to(backend, "a"), [again[0].clone(), long, again[1].clone()]);
+    assert_eq!(writes_to(backend, "b"), []);
+    let newest = Query::Tuple { space: SPACE, pick: Pick::Newest("run".to_owned()) };
+    let found = backend.answer(&newest).unwrap().into_tuple().unwrap().unwrap();
+    assert_eq!(found.checkpoint.header.id, "b");
+}
+
+fn what_is_claimed_makes_room(backend: &mut dyn Backend) {
+    save(backend, [draft("run", "a")]);
+    let place = |owner, bytes| written("t", 0, owner, bytes);
+    apply(backend, vec![write("a", false, &[place(None, "first")]), claim("a", "b")]).unwrap();
+    apply(backend, vec![write("a", false, &[place(None, "second")]), claim("a", "c"), claim("none", "c")]).unwrap();
+    apply(backend, vec![write("a", true, &[place(None, "third")])]).unwrap();
+    let all = [place(Some("b"), "first"), place(Some("c"), "second"), place(None, "third")];
+    assert_eq!(writes_to(backend, "a"), all);
+}
+
+fn writes_may_come_before_their_checkpoint_and_go_with_it(backend: &mut dyn Backend) {
+    let one = [written("t", 0, None, "x")];
+    let all = ["a", "ab", "b", "%"];
+    let unit = all.map(|id| write(id, false, &one));
+    apply(backend, unit.to_vec()).unwrap();
+    assert_eq!(tuple(backend, "a"), None);
+    save(backend, all.map(|id| draft(&format!("run of {id}"), id).group("g")));
+    save(backend, [draft("run of a", "a").group("g").meta(b"anew")]);
+    for id in all {
+        assert_eq!(writes_to(backend, id), one, "a checkpoint that is replaced keeps what was written to it");
+    }
+    apply(backend, vec![Op::RemoveWrites { space: SPACE, prefix: "a".to_owned() }, remove("b")]).unwrap();
+    save(backend, [draft("run of b", "b")]);
+    assert_eq!(all.map(|id| writes_to(backend, id).len()), [0, 0, 0, 1]);
+    apply(backend, vec![Op::RemoveGroup { space: SPACE, group: "g".to_owned() }]).unwrap();
+    assert_eq!(names(backend, ""), ["run of b"]);
+    apply(backend, vec![Op::RemoveGroup { space: SPACE, group: String::new() }]).unwrap();
+    assert_eq!(names(backend, ""), ["run of b"], "empty is no group");
+    save(backend, [draft("run", "%")]);
+    assert_eq!(writes_to(backend, "%"), [], "a group takes along what was written to its checkpoints");
+}
+
+fn what_is_inherited_is_the_parents(backend: &mut dyn Backend) {
+    let parts = |names: &[&str], version: &str| {
+        names.iter().map(|name| part(name, "t", format!("{name} of {version}"))).collect::<Vec<_>>()
+    };
+    let inheriting = |id: &str, parent: &str, rank: f64, inherit: &[&str]| {
+        let mut draft = draft("run", id).parent(parent).rank(rank).parts(parts(&["m"], id));
+        draft.0.payload.inherit = inherit.iter().map(|name| (*name).to_owned()).collect();
+        draft
+    };
+    save(backend, [draft("run", "a").rank(0.0).parts(parts(&["x", "y"], "a"))]);
+    save(backend, [draft("run", "b").rank(1.0).parts(parts(&["x", "z"], "b"))]);
+    save(backend, [inheriting("c", "a", 2.0, &["x", "z", "none"]), inheriting("d", "gone", 3.0, &["x", "a"])]);
+    let found = |backend: &mut dyn Backend, id: &str| get(backend, id).unwrap().payload;
+    let of = |name: &str, version: &str| part(name, "t", format!("{name} of {version}"));
+    let c = found(backend, "c");
+    assert_eq!(c.parts, [of("m", "c"), of("x", "a"), of("z", "b")], "in the order of their names");
+    assert_eq!(c.inherit, [""; 0]);
+    assert_eq!(found(backend, "d").parts, [of("m", "d"), of("x", "a")], "the newest that has it is c");
+    save(backend, [inheriting("d", "a", 3.0, &["x"])]);
+    for id in ["a", "b", "c"] {
+        apply(backend, vec![remove(id)]).unwrap();
+    }
+    assert_eq!(found(backend, "d").parts, [of("m", "d"), of("x", "a")], "it has them for good");
 }
 
 fn removing_from_a_rank_on(backend: &mut dyn Backend) {

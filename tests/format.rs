@@ -16,8 +16,9 @@ use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint::codec::envelope;
 use forkpoint::contract::agentos;
 use forkpoint::error::Code;
-use forkpoint::query::{Of, Query};
-use forkpoint::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+use forkpoint::op::Op;
+use forkpoint::query::{Of, Pick, Query};
+use forkpoint::record::{Checkpoint, Header, Part, Payload, Rank, Space, Write};
 use rusqlite::{Connection, Row};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -57,6 +58,22 @@ fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state
     .unwrap();
     let [forkpoint::op::Op::Put(checkpoint)] = <[_; 1]>::try_from(unit).unwrap() else { panic!("a put") };
     Draft(*checkpoint)
+}
+
+/// The checkpoint that has [`writes`], in files of schema 2.
+const WRITTEN_TO: &str = "several parts";
+
+fn writes() -> [Write; 2] {
+    let write = |task: &str, index, owner: Option<&str>, bytes: Vec<u8>| Write {
+        task: task.to_owned(),
+        index,
+        owner: owner.map(str::to_owned),
+        part: part("канал", "json", bytes),
+    };
+    [
+        write("t1", -1, Some("no parts"), b"null".to_vec()),
+        write("t2", 3, None, "long and dull; ".repeat(99).into_bytes()),
+    ]
 }
 
 fn hex(text: &str) -> Vec<u8> {
@@ -139,6 +156,15 @@ fn generate(path: &Path) -> Vec<Checkpoint> {
         apply(&mut backend, vec![common::remove(id)]).unwrap();
     }
     chain.remove(4);
+    let [owned, unowned] = writes();
+    let space = OTHER;
+    let id = || WRITTEN_TO.to_owned();
+    for write in [Write { owner: None, ..owned.clone() }, unowned] {
+        let claim = Op::Claim { space, id: id(), owner: owned.owner.clone().unwrap() };
+        let claim = (write.task == owned.task).then_some(claim);
+        let write = Op::Write { space, id: id(), writes: vec![write], replace: false };
+        apply(&mut backend, [write].into_iter().chain(claim).collect()).unwrap();
+    }
     drop(backend);
 
     let connection = Connection::open(path).unwrap();
@@ -276,7 +302,7 @@ fn read_description(json: &str) -> Vec<Expected> {
 
 // The engine reads it.
 
-fn reads_back(path: &Path, expected: &[Expected]) {
+fn reads_back(path: &Path, expected: &[Expected], schema: u8) {
     // From the rows alone.
     let mut backend = Sqlite::open(&Options { head_bytes: 0, ..Options::new(path) }).unwrap();
     for space in [agentos::SPACE, OTHER] {
@@ -292,11 +318,14 @@ fn reads_back(path: &Path, expected: &[Expected]) {
             let mut order: Vec<&Header> = mine().map(|one| &one.header).filter(|one| one.lineage == run).collect();
             order.reverse();
             order.sort_by(|one, other| other.rank.cmp(&one.rank));
-            let query = Query::List { space, of: Of::Lineage(run.to_owned()), limit: None };
+            let query = Query::List { space, of: Of::Lineage(run.to_owned()), before: None, limit: None };
             let listed = backend.answer(&query).unwrap().into_headers().unwrap();
             assert_eq!(listed.iter().collect::<Vec<_>>(), order, "{run}");
         }
     }
+    let query = Query::Tuple { space: OTHER, pick: Pick::Id(WRITTEN_TO.to_owned()) };
+    let written = backend.answer(&query).unwrap().into_tuple().unwrap().unwrap().writes;
+    assert_eq!(written, if schema == 1 { Vec::new() } else { writes().to_vec() });
     let names: BTreeSet<&str> = expected
         .iter()
         .filter(|expected| expected.checkpoint.header.space == agentos::SPACE)
@@ -361,6 +390,13 @@ fn rows(path: &Path) -> BTreeMap<i64, PayloadRow> {
     statement.query_map([], row).unwrap().map(Result::unwrap).collect()
 }
 
+/// How long the raw bytes of an envelope are.
+fn length(body: &[u8]) -> u64 {
+    let mut envelope = Bytes(body);
+    envelope.take(9);
+    envelope.leb128()
+}
+
 /// The raw bytes of a payload. In the document's words: an envelope.
 fn raw(rows: &BTreeMap<i64, PayloadRow>, seq: i64) -> Vec<u8> {
     let row = &rows[&seq];
@@ -411,10 +447,25 @@ fn parts(raw: &[u8]) -> Vec<Part> {
     parts
 }
 
-fn is_as_documented(path: &Path, expected: &[Expected]) {
+fn is_as_documented(path: &Path, expected: &[Expected], schema: u8) {
     let header = fs::read(path).unwrap();
     assert_eq!(header[68..72], *b"Fkpt", "the application id");
-    assert_eq!(header[60..64], [0, 0, 0, 1], "the schema's version");
+    assert_eq!(header[60..64], [0, 0, 0, schema], "the schema's version");
+    if schema > 1 {
+        let connection = Connection::open(path).unwrap();
+        let sql = "SELECT space, id, task, idx, owner, name, tag, body FROM write ORDER BY num";
+        let written = |row: &Row<'_>| {
+            let body: Vec<u8> = row.get(7)?;
+            let size = i64::try_from(length(&body)).unwrap();
+            let rows = BTreeMap::from([(1, PayloadRow { id: String::new(), base: None, size, body })]);
+            let part = part(&row.get::<_, String>(5)?, &row.get::<_, String>(6)?, raw(&rows, 1));
+            let write = Write { task: row.get(2)?, index: row.get(3)?, owner: row.get(4)?, part };
+            Ok((row.get::<_, u8>(0)?, row.get::<_, String>(1)?, write))
+        };
+        let found: Vec<_> =
+            connection.prepare(sql).unwrap().query_map([], written).unwrap().map(Result::unwrap).collect();
+        assert_eq!(found, writes().map(|write| (OTHER.0, WRITTEN_TO.to_owned(), write)));
+    }
     let rows = rows(path);
     assert_eq!(rows.len(), expected.len());
     let mut formats = BTreeSet::new();
@@ -463,13 +514,14 @@ fn what_earlier_versions_wrote_is_read_back_exactly() {
         // A copy: reading may write beside the file, and into it.
         let copy = temporary.path().join(&name);
         fs::copy(&fixture, &copy).unwrap();
-        is_as_documented(&copy, &expected);
-        reads_back(&copy, &expected);
+        let schema = name[1..].parse().unwrap();
+        is_as_documented(&copy, &expected, schema);
+        reads_back(&copy, &expected, schema);
         assert_eq!(common::integrity(&copy), "ok");
         names.push(name);
     }
     names.sort();
-    assert_eq!(names, ["v1"], "a fixture is never removed; a new one is named here");
+    assert_eq!(names, ["v1", "v2"], "a fixture is never removed; a new one is named here");
 }
 
 /// Set to a name, `FORKPOINT_FIXTURE` makes a new fixture of what this writes.
@@ -485,8 +537,8 @@ fn what_this_version_writes_is_as_documented() {
         fs::write(fixture.with_extension("json"), &json).unwrap();
     }
     let expected = read_description(&json);
-    is_as_documented(&made, &expected);
-    reads_back(&made, &expected);
+    is_as_documented(&made, &expected, 2);
+    reads_back(&made, &expected, 2);
 }
 
 /// Bytes made with the document in one hand and a pencil in the other.

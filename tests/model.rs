@@ -10,8 +10,8 @@ use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::{Durability, Journal};
 use forkpoint::codec::frame;
 use forkpoint::op::{Op, Unit};
-use forkpoint::query::{Answer, Of, Query};
-use forkpoint::record::{Checkpoint, Header, Lineage, LineageStats, Part, Rank, Space, Stats};
+use forkpoint::query::{Answer, Of, Pick, Query};
+use forkpoint::record::{Checkpoint, Header, Lineage, LineageStats, Part, Rank, Space, Stats, Tuple, Write};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -24,6 +24,8 @@ struct Model {
     /// In the order in which they began: space, name, the group of the first checkpoint, position.
     begun: Vec<(Space, String, String, i64)>,
     positions: i64,
+    /// In the order in which each place was first written: the checkpoint, and what was written to it.
+    writes: Vec<(Space, String, Write)>,
 }
 
 impl Model {
@@ -37,26 +39,74 @@ impl Model {
                         let first = (header.space, header.lineage.clone(), header.group.clone(), self.positions);
                         self.begun.push(first);
                     }
+                    let whole = self.whole_of(checkpoint);
                     self.saved.retain(|old| (old.header.space, &old.header.id) != (header.space, &header.id));
-                    self.saved.push((**checkpoint).clone());
+                    self.saved.push(whole);
                 }
-                Op::Remove { space, id } => {
-                    self.saved.retain(|old| (old.header.space, &old.header.id) != (*space, id));
+                Op::Remove { space, id } => self.remove(|header| (header.space, &header.id) == (*space, id)),
+                Op::RemoveGroup { space, group } => {
+                    self.remove(|header| (header.space, &header.group) == (*space, group) && !group.is_empty());
                 }
-                Op::RemoveFrom { space, lineage, rank } => self.saved.retain(|old| {
-                    let header = &old.header;
-                    (header.space, &header.lineage) != (*space, lineage) || header.rank < *rank
-                }),
+                Op::Write { space, id, writes, replace } => {
+                    for write in writes {
+                        let taken = self.writes.iter_mut().find(|(of, to, held)| {
+                            (*of, to, &held.task, held.index) == (*space, id, &write.task, write.index)
+                                && held.owner.is_none()
+                        });
+                        match taken {
+                            Some((.., held)) if *replace => held.part = write.part.clone(),
+                            Some(_) => {}
+                            None => self.writes.push((*space, id.clone(), write.clone())),
+                        }
+                    }
+                }
+                Op::Claim { space, id, owner } => {
+                    for (of, to, write) in &mut self.writes {
+                        if (*of, &*to) == (*space, id) && write.owner.is_none() {
+                            write.owner = Some(owner.clone());
+                        }
+                    }
+                }
+                Op::RemoveWrites { space, prefix } => {
+                    self.writes.retain(|(of, id, _)| of != space || !id.starts_with(prefix));
+                }
+                Op::RemoveFrom { space, lineage, rank } => {
+                    self.remove(|header| (header.space, &header.lineage) == (*space, lineage) && header.rank >= *rank);
+                }
                 Op::KeepLast { space, lineage, keep, pinned } => {
                     let others =
                         self.youngest_first(*space, |header| header.lineage == *lineage && header.id != *pinned);
                     let pinned = self.newest_first(*space, |header| header.lineage == *lineage && header.id == *pinned);
                     let keep = usize::try_from(*keep).unwrap() - pinned.len();
                     let gone: Vec<String> = others.into_iter().skip(keep).map(|row| row.header.id.clone()).collect();
-                    self.saved.retain(|row| row.header.space != *space || !gone.contains(&row.header.id));
+                    self.remove(|header| header.space == *space && gone.contains(&header.id));
                 }
             }
             self.end_lineages();
+        }
+    }
+
+    /// With what it has from its parent, or from the newest of its lineage that has it.
+    fn whole_of(&self, given: &Checkpoint) -> Checkpoint {
+        let mut whole = given.clone();
+        let Header { space, lineage, parent, .. } = &given.header;
+        let parents = self.newest_first(*space, |header| Some(&header.id) == parent.as_ref());
+        let others = self.newest_first(*space, |header| header.lineage == *lineage);
+        let wanted = std::mem::take(&mut whole.payload.inherit);
+        for name in &wanted {
+            let found = parents.iter().chain(&others).find_map(|from| from.payload.part(name));
+            whole.payload.parts.extend(found.cloned());
+        }
+        if !wanted.is_empty() {
+            whole.payload.parts.sort_by(|a, b| a.name.cmp(&b.name));
+        }
+        whole
+    }
+
+    /// A checkpoint takes what was written to it along.
+    fn remove(&mut self, goes: impl Fn(&Header) -> bool) {
+        for gone in self.saved.extract_if(.., |row| goes(&row.header)) {
+            self.writes.retain(|(space, id, _)| (*space, id) != (gone.header.space, &gone.header.id));
         }
     }
 
@@ -70,14 +120,15 @@ impl Model {
     /// Applies a rule, and tells how many checkpoints and lineages went.
     fn prune(&mut self, space: Option<Space>, rule: Rule) -> (usize, usize) {
         let before = (self.saved.len(), self.begun.len());
-        let of = |row: &Checkpoint| space.is_none_or(|space| row.header.space == space);
+        let of = |header: &Header| space.is_none_or(|space| header.space == space);
         match rule {
-            Rule::SavedBefore(time) => self.saved.retain(|row| !of(row) || row.header.saved_at >= time),
+            Rule::SavedBefore(time) => self.remove(|header| of(header) && header.saved_at < time),
             Rule::KeepLast(keep) => {
                 for (space, lineage, ..) in self.begun.clone() {
                     let rows = self.youngest_first(space, |header| header.lineage == lineage).into_iter();
-                    let gone: Vec<_> = rows.skip(usize::try_from(keep).unwrap()).cloned().collect();
-                    self.saved.retain(|row| !of(row) || !gone.contains(row));
+                    let gone: Vec<_> =
+                        rows.skip(usize::try_from(keep).unwrap()).map(|row| row.header.id.clone()).collect();
+                    self.remove(|header| header.space == space && of(header) && gone.contains(&header.id));
                 }
             }
             Rule::MaxBytes(_) => unreachable!("what payloads take is each backend's own: tests/retention.rs"),
@@ -135,8 +186,21 @@ impl Model {
                 found.retain(|row| row.header.rank.0.starts_with(prefix));
                 Answer::Checkpoints(found.into_iter().rev().cloned().collect())
             }
-            Query::List { space, of, limit } => {
-                let found = self.newest_first(*space, |header| is_of(header, of));
+            Query::Tuple { space, pick } => {
+                let found = self.newest_first(*space, |header| match pick {
+                    Pick::Id(id) => header.id == *id,
+                    Pick::Newest(lineage) => header.lineage == *lineage,
+                });
+                Answer::Tuple(found.first().map(|found| {
+                    let to = (found.header.space, &found.header.id);
+                    let writes = self.writes.iter().filter(|(space, id, _)| (*space, id) == to);
+                    let writes = writes.map(|(.., write)| write.clone()).collect();
+                    Box::new(Tuple { checkpoint: (*found).clone(), writes })
+                }))
+            }
+            Query::List { space, of, before, limit } => {
+                let mut found = self.newest_first(*space, |header| is_of(header, of));
+                found.retain(|row| before.as_ref().is_none_or(|before| row.header.rank < *before));
                 let found = found.into_iter().map(|row| row.header.clone());
                 Answer::Headers(found.take(limit.unwrap_or(usize::MAX)).collect())
             }
@@ -158,6 +222,7 @@ impl Model {
 
 fn is_of(header: &Header, of: &Of) -> bool {
     match of {
+        Of::Space => true,
         Of::Lineage(lineage) => header.lineage == *lineage,
         Of::Group(group) => header.group == *group && !group.is_empty(),
         Of::LineageInGroup { lineage, group } => {
@@ -239,6 +304,12 @@ fn put() -> impl Strategy<Value = Op> {
             made.0.header.rank = rank;
             made.0.header.parent = parent;
             made.0.header.saved_at = saved_at;
+            // Names of parts that some payloads have; one has two of a name, and one that none has.
+            made.0.payload.inherit = match version % 7 {
+                0 => vec!["common".to_owned()],
+                1 => vec![String::new(), "v".to_owned(), "none".to_owned()],
+                _ => Vec::new(),
+            };
             made.meta(&version.to_le_bytes()).put()
         },
     )
@@ -254,7 +325,28 @@ fn op() -> impl Strategy<Value = Op> {
     let from = prop_oneof![1 => Just(Rank::default()), 3 => rank()];
     let remove_from = (space(), run(), from).prop_map(|(space, lineage, rank)| Op::RemoveFrom { space, lineage, rank });
     let remove = (space(), id()).prop_map(|(space, id)| Op::Remove { space, id });
-    prop_oneof![10 => put(), 4 => remove, 2 => keep_last, 1 => remove_from]
+    let remove_group = (space(), word()).prop_map(|(space, group)| Op::RemoveGroup { space, group });
+    let writes = prop::collection::vec((name(&["t1", "t2"]), -2..3_i64, any::<u16>()), 0..4);
+    let write = (space(), id(), writes, any::<bool>()).prop_map(|(space, id, writes, replace)| {
+        let made = writes.into_iter().map(|(task, index, version)| {
+            let bytes = noise(u64::from(version), usize::from(version) % 700);
+            Write { task, index, owner: None, part: part(&format!("channel {index}"), "t", bytes) }
+        });
+        Op::Write { space, id, writes: made.collect(), replace }
+    });
+    let claim = (space(), id(), id()).prop_map(|(space, id, owner)| Op::Claim { space, id, owner });
+    let remove_writes =
+        (space(), name(&["", "a", "a\0", "%", "b"])).prop_map(|(space, prefix)| Op::RemoveWrites { space, prefix });
+    prop_oneof![
+        20 => put(),
+        8 => remove,
+        4 => keep_last,
+        2 => remove_from,
+        1 => remove_group,
+        8 => write,
+        4 => claim,
+        1 => remove_writes,
+    ]
 }
 
 fn prune() -> impl Strategy<Value = Step> {
@@ -265,6 +357,7 @@ fn prune() -> impl Strategy<Value = Step> {
 fn query() -> impl Strategy<Value = Query> {
     let limit = || prop_oneof![Just(None), (0..4_usize).prop_map(Some), Just(Some(usize::MAX))];
     let of = prop_oneof![
+        Just(Of::Space),
         run().prop_map(Of::Lineage),
         word().prop_map(Of::Group),
         (run(), word()).prop_map(|(lineage, group)| Of::LineageInGroup { lineage, group }),
@@ -278,7 +371,14 @@ fn query() -> impl Strategy<Value = Query> {
             lineage,
             label
         }),
-        (space(), of, limit()).prop_map(|(space, of, limit)| Query::List { space, of, limit }),
+        (space(), prop_oneof![id().prop_map(Pick::Id), run().prop_map(Pick::Newest)])
+            .prop_map(|(space, pick)| Query::Tuple { space, pick }),
+        (space(), of, prop::option::of(rank()), limit()).prop_map(|(space, of, before, limit)| Query::List {
+            space,
+            of,
+            before,
+            limit
+        }),
     ]
 }
 
@@ -311,9 +411,10 @@ fn everything() -> Vec<Query> {
     for space in [Space(1), Space(2)] {
         for id in ["a", "b", "c", "d", "e", "%", "a\0"] {
             all.push(Query::Get { space, id: id.to_owned() });
+            all.push(Query::Tuple { space, pick: Pick::Id(id.to_owned()) });
         }
         for run in ["r1", "r2", "r3", "_"] {
-            all.push(Query::List { space, of: Of::Lineage(run.to_owned()), limit: None });
+            all.push(Query::List { space, of: Of::Lineage(run.to_owned()), before: None, limit: None });
             all.push(Query::Whole { space, of: Of::Lineage(run.to_owned()), prefix: Vec::new() });
         }
     }

@@ -29,6 +29,7 @@ fn checkpoint(id: &str, lineage: &str, parent: Option<&str>, at: u32, bytes: &[u
         },
         payload: Payload {
             parts: vec![Part { name: "state".to_owned(), tag: "v8".to_owned(), bytes: bytes.to_vec().into() }],
+            ..Payload::default()
         },
     }
 }

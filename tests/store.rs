@@ -65,7 +65,13 @@ impl Backend for Double {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<()>> {
         let id = |op: &Op| match op {
             Op::Put(checkpoint) => checkpoint.header.id.clone(),
-            Op::Remove { id, .. } | Op::RemoveFrom { lineage: id, .. } | Op::KeepLast { pinned: id, .. } => id.clone(),
+            Op::Remove { id, .. }
+            | Op::Write { id, .. }
+            | Op::Claim { id, .. }
+            | Op::RemoveFrom { lineage: id, .. }
+            | Op::RemoveGroup { group: id, .. }
+            | Op::RemoveWrites { prefix: id, .. }
+            | Op::KeepLast { pinned: id, .. } => id.clone(),
         };
         let ids: Vec<Vec<String>> = batch.iter().map(|unit| unit.iter().map(id).collect()).collect();
         let (panics, fails): (HashSet<_>, HashSet<_>) =

@@ -1,14 +1,17 @@
 //! Maps: for tests and for runs that need not outlive the process.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::Backend;
+use super::inherit::Inherited;
 use crate::codec::frame;
 use crate::error::Result;
 use crate::op::{Op, Unit};
-use crate::query::{Answer, Of, Query};
-use crate::record::{Checkpoint, Header, Lineage, LineageStats, Rank, Seq, Space, Stats};
+use crate::query::{Answer, Of, Pick, Query};
+use crate::record::{Checkpoint, Header, Lineage, LineageStats, Rank, Seq, Space, Stats, Tuple, Write};
 use crate::retention::{self, Catalog, Entry, Ledger, Prune, Pruned, Stored};
 
 /// Keeps everything in memory, in the order in which queries ask for it.
@@ -19,6 +22,7 @@ pub struct Memory {
     positions: HashMap<(Space, String), i64>,
     lineages: BTreeMap<i64, Line>,
     groups: HashMap<(Space, String), Ordered>,
+    writes: BTreeMap<(Space, String), Vec<Write>>,
     last_seq: Seq,
     last_position: i64,
 }
@@ -60,12 +64,19 @@ impl Memory {
             Op::Put(checkpoint) => self.put(checkpoint),
             Op::Remove { space, id } => self.remove(*space, id),
             Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank),
+            Op::RemoveGroup { space, group } => self.remove_group(*space, group),
+            Op::Write { space, id, writes, replace } => self.write(*space, id, writes, *replace),
+            Op::Claim { space, id, owner } => self.claim(*space, id, owner),
+            Op::RemoveWrites { space, prefix } => {
+                self.writes.retain(|(of, id), _| of != space || !id.starts_with(prefix));
+            }
             Op::KeepLast { space, lineage, keep, pinned } => self.keep_last(*space, lineage, *keep, pinned)?,
         }
         Ok(())
     }
 
-    fn put(&mut self, checkpoint: &Checkpoint) {
+    fn put(&mut self, given: &Checkpoint) {
+        let checkpoint = self.whole_of(given);
         let header = &checkpoint.header;
         // The lineage first: replacing its only checkpoint must not end it and begin it anew.
         let position = self.position(header);
@@ -82,10 +93,68 @@ impl Memory {
         }
         let replaced = self.ids.insert((header.space, header.id.clone()), seq);
         let bytes = frame::length(&checkpoint.payload) as u64;
-        self.rows.insert(seq, Row { checkpoint: Arc::new(checkpoint.clone()), lineage: position, bytes });
+        self.rows.insert(seq, Row { checkpoint: Arc::new(checkpoint), lineage: position, bytes });
         if let Some(old) = replaced {
             self.forget(old);
         }
+    }
+
+    /// With the parts that it has from others.
+    fn whole_of(&self, given: &Checkpoint) -> Checkpoint {
+        let mut checkpoint = given.clone();
+        let wanted = std::mem::take(&mut checkpoint.payload.inherit);
+        if wanted.is_empty() {
+            return checkpoint;
+        }
+        let Header { space, lineage, parent, .. } = &given.header;
+        let parent = parent.as_ref().and_then(|id| self.ids.get(&(*space, id.clone())));
+        let newest =
+            self.line(*space, lineage).into_iter().flat_map(|line| line.order.iter().rev().map(|(_, seq)| seq));
+        let mut found = Inherited::new(wanted);
+        for seq in parent.into_iter().chain(newest) {
+            if found.is_complete() {
+                break;
+            }
+            if let Some(row) = self.rows.get(seq) {
+                found.take(&row.checkpoint.payload);
+            }
+        }
+        found.into_payload(&mut checkpoint.payload);
+        checkpoint
+    }
+
+    fn write(&mut self, space: Space, id: &str, writes: &[Write], replace: bool) {
+        let held = self.writes.entry((space, id.to_owned())).or_default();
+        for write in writes {
+            let place =
+                |held: &&mut Write| held.owner.is_none() && (&held.task, held.index) == (&write.task, write.index);
+            match held.iter_mut().find(place) {
+                Some(held) if replace => held.part = write.part.clone(),
+                Some(_) => {}
+                None => held.push(Write { owner: None, ..write.clone() }),
+            }
+        }
+    }
+
+    fn claim(&mut self, space: Space, id: &str, owner: &str) {
+        for write in self.writes.get_mut(&(space, id.to_owned())).into_iter().flatten() {
+            write.owner.get_or_insert_with(|| owner.to_owned());
+        }
+    }
+
+    fn remove_group(&mut self, space: Space, group: &str) {
+        let places = self.groups.get(&(space, group.to_owned())).filter(|_| !group.is_empty());
+        let victims: Vec<Seq> = places.into_iter().flatten().map(|(_, seq)| *seq).collect();
+        self.remove_all(&victims);
+    }
+
+    fn tuple(&self, space: Space, pick: &Pick) -> Option<Box<Tuple>> {
+        let checkpoint = match pick {
+            Pick::Id(id) => self.ids.get(&(space, id.clone())).and_then(|seq| self.checkpoint(*seq)),
+            Pick::Newest(lineage) => self.newest(self.line(space, lineage).map(|line| &line.order)),
+        }?;
+        let writes = self.writes.get(&(space, checkpoint.header.id.clone())).cloned().unwrap_or_default();
+        Some(Box::new(Tuple { checkpoint: (**checkpoint).clone(), writes }))
     }
 
     fn position(&mut self, header: &Header) -> i64 {
@@ -132,8 +201,8 @@ impl Memory {
     }
 
     fn remove(&mut self, space: Space, id: &str) {
-        if let Some(seq) = self.ids.remove(&(space, id.to_owned())) {
-            self.forget(seq);
+        if let Some(seq) = self.ids.get(&(space, id.to_owned())) {
+            self.remove_all(&[*seq]);
         }
     }
 
@@ -150,7 +219,9 @@ impl Memory {
             let Some(row) = self.rows.get(seq) else { continue };
             let header = &row.checkpoint.header;
             bytes += i64::try_from(row.bytes).unwrap_or(i64::MAX);
-            self.ids.remove(&(header.space, header.id.clone()));
+            let id = (header.space, header.id.clone());
+            self.ids.remove(&id);
+            self.writes.remove(&id);
             self.forget(*seq);
         }
         (bytes, (lineages - self.lineages.len()) as u64)
@@ -195,37 +266,40 @@ impl Memory {
         order?.last().and_then(|(_, seq)| self.checkpoint(*seq))
     }
 
-    fn headers(&self, order: Option<&Ordered>, limit: Option<usize>, keep: impl Fn(&Header) -> bool) -> Vec<Header> {
+    /// What it is about, in order, and the group that each must be of as well.
+    fn order<'a>(&'a self, space: Space, of: &'a Of) -> (Cow<'a, Ordered>, Option<&'a String>) {
+        let of_line = |lineage| self.line(space, lineage).map_or_else(Cow::default, |line| Cow::Borrowed(&line.order));
+        match of {
+            Of::Space => {
+                let lines = self.lineages.values().filter(|line| line.space == space);
+                (Cow::Owned(lines.flat_map(|line| line.order.iter().cloned()).collect()), None)
+            }
+            Of::Lineage(lineage) => (of_line(lineage), None),
+            Of::Group(group) => {
+                let order = self.groups.get(&(space, group.clone()));
+                (order.map_or_else(Cow::default, Cow::Borrowed), Some(group))
+            }
+            Of::LineageInGroup { lineage, group } => (of_line(lineage), Some(group)),
+        }
+    }
+
+    fn list(&self, space: Space, of: &Of, before: Option<&Rank>, limit: Option<usize>) -> Vec<Header> {
+        let (order, group) = self.order(space, of);
+        let end = before.map_or(Bound::Unbounded, |rank| Bound::Excluded((rank.clone(), Seq::MIN)));
         order
-            .into_iter()
-            .flat_map(|order| order.iter().rev())
+            .range((Bound::Unbounded, end))
+            .rev()
             .filter_map(|(_, seq)| self.checkpoint(*seq))
-            .filter(|row| keep(&row.header))
+            .filter(|row| group.is_none_or(|group| row.header.group == *group && !group.is_empty()))
             .take(limit.unwrap_or(usize::MAX))
             .map(|row| row.header.clone())
             .collect()
     }
 
-    fn list(&self, space: Space, of: &Of, limit: Option<usize>) -> Vec<Header> {
-        match of {
-            Of::Lineage(lineage) => self.headers(self.line(space, lineage).map(|line| &line.order), limit, |_| true),
-            Of::Group(group) => self.headers(self.groups.get(&(space, group.clone())), limit, |_| true),
-            Of::LineageInGroup { lineage, group } => {
-                let order = self.line(space, lineage).map(|line| &line.order);
-                self.headers(order, limit, |header| header.group == *group && !group.is_empty())
-            }
-        }
-    }
-
     fn whole(&self, space: Space, of: &Of, prefix: &[u8]) -> Vec<Checkpoint> {
-        let (order, group) = match of {
-            Of::Lineage(lineage) => (self.line(space, lineage).map(|line| &line.order), None),
-            Of::Group(group) => (self.groups.get(&(space, group.clone())), Some(group)),
-            Of::LineageInGroup { lineage, group } => (self.line(space, lineage).map(|line| &line.order), Some(group)),
-        };
-        let from = (Rank(prefix.to_vec()), Seq::MIN);
-        let places = order.into_iter().flat_map(|order| order.range(from.clone()..));
-        places
+        let (order, group) = self.order(space, of);
+        order
+            .range((Rank(prefix.to_vec()), Seq::MIN)..)
             .take_while(|(rank, _)| rank.0.starts_with(prefix))
             .filter_map(|(_, seq)| self.checkpoint(*seq))
             .filter(|row| group.is_none_or(|group| row.header.group == *group && !group.is_empty()))
@@ -326,7 +400,8 @@ impl Backend for Memory {
                 });
                 whole(self.newest(order))
             }
-            Query::List { space, of, limit } => Answer::Headers(self.list(*space, of, *limit)),
+            Query::Tuple { space, pick } => Answer::Tuple(self.tuple(*space, pick)),
+            Query::List { space, of, before, limit } => Answer::Headers(self.list(*space, of, before.as_ref(), *limit)),
             Query::Whole { space, of, prefix } => Answer::Checkpoints(self.whole(*space, of, prefix)),
             Query::Lineages { space, group_prefix, before, limit } => {
                 Answer::Lineages(self.lineages(*space, group_prefix, *before, *limit))

@@ -55,7 +55,7 @@ fn parse(frame: &Bytes) -> Option<Payload> {
     for (name, tag, length) in heads {
         parts.push(Part { name, tag, bytes: frame.slice_ref(varint::take(&mut rest, length)?) });
     }
-    rest.is_empty().then_some(Payload { parts })
+    rest.is_empty().then_some(Payload { parts, ..Payload::default() })
 }
 
 fn text(input: &mut &[u8]) -> Option<String> {
@@ -73,7 +73,7 @@ mod tests {
     fn payloads() -> impl Strategy<Value = Payload> {
         let part = (".{0,8}", "[a-z]{0,4}", prop::collection::vec(any::<u8>(), 0..300))
             .prop_map(|(name, tag, bytes)| Part { name, tag, bytes: bytes.into() });
-        prop::collection::vec(part, 0..6).prop_map(|parts| Payload { parts })
+        prop::collection::vec(part, 0..6).prop_map(|parts| Payload { parts, ..Payload::default() })
     }
 
     proptest! {

@@ -77,7 +77,7 @@ pub fn save(save: Save) -> Result<Unit> {
         saved_at,
         meta: meta::encode(state.bytes.len() as u64, &step.step_name),
     };
-    let payload = Payload { parts: vec![state, rest] };
+    let payload = Payload { parts: vec![state, rest], ..Payload::default() };
     Ok(clear.into_iter().chain([Op::Put(Box::new(Checkpoint { header, payload }))]).collect())
 }
 
@@ -108,7 +108,7 @@ pub fn list(run_id: String) -> Query {
 
 /// `timeline`, the last step first.
 pub fn timeline(run_id: String) -> Query {
-    Query::List { space: SPACE, of: Of::Lineage(run_id), limit: None }
+    Query::List { space: SPACE, of: Of::Lineage(run_id), before: None, limit: None }
 }
 
 /// `runs`.
@@ -173,7 +173,10 @@ pub mod storage {
             saved_at,
             meta: Vec::new(),
         };
-        Ok(vec![Op::Put(Box::new(Checkpoint { header, payload: Payload { parts: vec![value] } }))])
+        Ok(vec![Op::Put(Box::new(Checkpoint {
+            header,
+            payload: Payload { parts: vec![value], ..Payload::default() },
+        }))])
     }
 
     /// `get`.

@@ -77,7 +77,7 @@ pub fn save(save: Save) -> Result<Unit> {
         saved_at,
         meta: meta::encode(metadata.timestamp, state_size, metadata.has_memory_snapshot),
     };
-    let payload = Payload { parts: vec![state, rest] };
+    let payload = Payload { parts: vec![state, rest], ..Payload::default() };
     Ok(vec![Op::Put(Box::new(Checkpoint { header, payload }))])
 }
 
@@ -98,7 +98,7 @@ pub fn load(run_id: String, node_id: Option<String>) -> Query {
 
 /// `list`, and `listByRun` without a graph.
 pub fn list(of: Of, limit: Option<usize>) -> Query {
-    Query::List { space: SPACE, of, limit }
+    Query::List { space: SPACE, of, before: None, limit }
 }
 
 /// `runs`.

@@ -71,7 +71,10 @@ pub(crate) fn draft(lineage: &str, id: &str) -> Draft {
             saved_at: 0,
             meta: format!("meta of {id} in {lineage}").into_bytes(),
         },
-        payload: Payload { parts: vec![part("state", "test", format!("state of {id} in {lineage}"))] },
+        payload: Payload {
+            parts: vec![part("state", "test", format!("state of {id} in {lineage}"))],
+            ..Payload::default()
+        },
     })
 }
 
@@ -192,7 +195,7 @@ pub(crate) fn both(lineage: &str, group: &str) -> Of {
 }
 
 pub(crate) fn list_query(of: Of, limit: Option<usize>) -> Query {
-    Query::List { space: SPACE, of, limit }
+    Query::List { space: SPACE, of, before: None, limit }
 }
 
 pub(crate) fn headers(backend: &mut dyn Backend, of: Of, limit: Option<usize>) -> Vec<Header> {

@@ -8,6 +8,7 @@ mod read;
 mod retention;
 mod schema;
 mod write;
+mod writes;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -122,7 +123,7 @@ impl Sqlite {
             (Durability::Off, _) => "OFF",
         };
         connection.pragma_update(None, "synchronous", synchronous).map_err(from_sqlite)?;
-        if state == schema::State::Empty {
+        if state != schema::State::Ready {
             schema::create(&mut connection)?;
         }
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(from_sqlite)?;

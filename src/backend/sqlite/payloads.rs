@@ -117,7 +117,7 @@ impl<'a> Payloads<'a> {
         Ok(freed)
     }
 
-    fn load(&self, seq: Seq) -> Result<Head> {
+    pub(super) fn load(&self, seq: Seq) -> Result<Head> {
         match self.written.get(&seq) {
             Some((head, _)) => Ok(head.clone()),
             None => load(self.connection, self.heads, seq),

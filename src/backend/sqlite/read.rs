@@ -5,11 +5,12 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use super::error::from_sqlite;
 use super::payloads;
 use super::retention::{self, Shelf};
+use super::writes;
 use crate::codec::frame;
 use crate::codec::heads::SharedHeads;
 use crate::error::Result;
-use crate::query::{Answer, Of, Query};
-use crate::record::{Checkpoint, Header, Lineage, Rank, Seq, Space};
+use crate::query::{Answer, Of, Pick, Query};
+use crate::record::{Checkpoint, Header, Lineage, Rank, Seq, Space, Tuple};
 use crate::retention::preview;
 
 /// What [`header`] reads, in its order; a query may select more behind it, from the tenth column on.
@@ -25,8 +26,9 @@ pub(super) fn answer(connection: &Connection, heads: &SharedHeads, query: &Query
         Query::Newest { space, lineage, label } => {
             newest(connection, heads, *space, lineage, label.as_deref()).map(Answer::Checkpoint)
         }
-        Query::List { space, of, limit } => {
-            list(connection, *space, of, *limit).map(Answer::Headers).map_err(from_sqlite)
+        Query::Tuple { space, pick } => tuple(connection, heads, *space, pick).map(Answer::Tuple),
+        Query::List { space, of, before, limit } => {
+            list(connection, *space, of, before.as_ref(), *limit).map(Answer::Headers).map_err(from_sqlite)
         }
         Query::Whole { space, of, prefix } => whole(connection, *space, of, prefix).map(Answer::Checkpoints),
         Query::Lineages { space, group_prefix, before, limit } => {
@@ -79,14 +81,27 @@ fn newest(
     one(connection, heads, sql, params![space.0, lineage, label])
 }
 
+fn tuple(connection: &Connection, heads: &SharedHeads, space: Space, pick: &Pick) -> Result<Option<Box<Tuple>>> {
+    let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
+    let checkpoint = match pick {
+        Pick::Id(id) => get(&snapshot, heads, space, id)?,
+        Pick::Newest(lineage) => newest(&snapshot, heads, space, lineage, None)?,
+    };
+    let Some(checkpoint) = checkpoint else { return Ok(None) };
+    let writes = writes::of(&snapshot, space, &checkpoint.header.id)?;
+    Ok(Some(Box::new(Tuple { checkpoint: *checkpoint, writes })))
+}
+
 fn one(
     connection: &Connection,
     heads: &SharedHeads,
     sql: &str,
     params: impl Params,
 ) -> Result<Option<Box<Checkpoint>>> {
-    // One snapshot for the row and its payload's chain.
-    let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
+    // One snapshot for the row and its payload's chain, unless the caller has one.
+    let own =
+        connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose().map_err(from_sqlite)?;
+    let snapshot = own.as_deref().unwrap_or(connection);
     let found = snapshot
         .prepare_cached(sql)
         .and_then(|mut statement| {
@@ -94,7 +109,7 @@ fn one(
         })
         .map_err(from_sqlite)?;
     let Some((header, seq)) = found else { return Ok(None) };
-    checkpoint(&snapshot, heads, header, seq).map(Box::new).map(Some)
+    checkpoint(snapshot, heads, header, seq).map(Box::new).map(Some)
 }
 
 /// With its payload. In the snapshot that the header is of.
@@ -113,43 +128,53 @@ fn whole(connection: &Connection, space: Space, of: &Of, prefix: &[u8]) -> Resul
     headers.into_iter().map(|(header, seq)| checkpoint(&snapshot, &heads, header, seq)).collect()
 }
 
-fn whole_headers(snapshot: &Connection, space: Space, of: &Of, prefix: &[u8]) -> rusqlite::Result<Vec<(Header, Seq)>> {
-    let (sql, name, group) = match of {
-        Of::Lineage(lineage) => (
-            concat!(
-                "SELECT ",
-                header_columns!(),
-                ", seq FROM lineage CROSS JOIN checkpoint USING (lin)
-                 WHERE space = ?1 AND name = ?2 AND rank >= ?4 AND ?3 IS NULL ORDER BY rank, seq"
-            ),
-            Some(lineage),
-            None,
-        ),
-        Of::Group(group) => (
-            concat!(
-                "SELECT ",
-                header_columns!(),
-                ", seq FROM checkpoint CROSS JOIN lineage USING (lin)
-                 WHERE checkpoint.grp = ?3 AND checkpoint.grp <> '' AND rank >= ?4 AND space = ?1 AND ?2 IS NULL
-                 ORDER BY rank, seq"
-            ),
-            None,
-            Some(group),
-        ),
-        Of::LineageInGroup { lineage, group } => (
-            concat!(
-                "SELECT ",
-                header_columns!(),
-                ", seq FROM lineage CROSS JOIN checkpoint USING (lin)
-                 WHERE space = ?1 AND name = ?2 AND checkpoint.grp = ?3 AND checkpoint.grp <> '' AND rank >= ?4
-                 ORDER BY rank, seq"
-            ),
-            Some(lineage),
-            Some(group),
-        ),
+/// The rows that a listing is about, each with its number, by one index. `?1` to `?3` are the space, the lineage and the group;
+/// what follows says `?4` and `?5`.
+fn rows_of(of: &Of, follows: &str) -> String {
+    let from = match of {
+        Of::Space => "checkpoint CROSS JOIN lineage USING (lin) WHERE space = ?1",
+        Of::Lineage(_) => "lineage CROSS JOIN checkpoint USING (lin) WHERE space = ?1 AND name = ?2",
+        Of::Group(_) => {
+            "checkpoint CROSS JOIN lineage USING (lin)
+             WHERE checkpoint.grp = ?3 AND checkpoint.grp <> '' AND space = ?1"
+        }
+        Of::LineageInGroup { .. } => {
+            "lineage CROSS JOIN checkpoint USING (lin)
+             WHERE space = ?1 AND name = ?2 AND checkpoint.grp = ?3 AND checkpoint.grp <> ''"
+        }
     };
-    let mut statement = snapshot.prepare_cached(sql)?;
-    let mut rows = statement.query(params![space.0, name, group, prefix])?;
+    format!("SELECT {}, seq FROM {from} AND {follows}", header_columns!())
+}
+
+fn names(of: &Of) -> (Option<&str>, Option<&str>) {
+    match of {
+        Of::Space => (None, None),
+        Of::Lineage(lineage) => (Some(lineage), None),
+        Of::Group(group) => (None, Some(group)),
+        Of::LineageInGroup { lineage, group } => (Some(lineage), Some(group)),
+    }
+}
+
+fn list(
+    connection: &Connection,
+    space: Space,
+    of: &Of,
+    before: Option<&Rank>,
+    limit: Option<usize>,
+) -> rusqlite::Result<Vec<Header>> {
+    let end = if before.is_some() { "rank < ?4" } else { "?4 IS NULL" };
+    let sql = rows_of(of, &format!("{end} ORDER BY rank DESC, seq DESC LIMIT ?5"));
+    // A negative LIMIT is none.
+    let limit = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    let (lineage, group) = names(of);
+    let params = params![space.0, lineage, group, before.map(|rank| &rank.0), limit];
+    connection.prepare_cached(&sql)?.query_map(params, header)?.collect()
+}
+
+fn whole_headers(snapshot: &Connection, space: Space, of: &Of, prefix: &[u8]) -> rusqlite::Result<Vec<(Header, Seq)>> {
+    let (lineage, group) = names(of);
+    let mut statement = snapshot.prepare_cached(&rows_of(of, "rank >= ?4 ORDER BY rank, seq"))?;
+    let mut rows = statement.query(params![space.0, lineage, group, prefix])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let header = header(row)?;
@@ -160,45 +185,6 @@ fn whole_headers(snapshot: &Connection, space: Space, of: &Of, prefix: &[u8]) ->
         found.push((header, row.get(9)?));
     }
     Ok(found)
-}
-
-fn list(connection: &Connection, space: Space, of: &Of, limit: Option<usize>) -> rusqlite::Result<Vec<Header>> {
-    // A negative LIMIT is none.
-    let limit = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
-    match of {
-        Of::Lineage(lineage) => {
-            let sql = concat!(
-                "SELECT ",
-                header_columns!(),
-                " FROM lineage CROSS JOIN checkpoint USING (lin)
-                 WHERE space = ? AND name = ? ORDER BY rank DESC, seq DESC LIMIT ?"
-            );
-            headers(connection, sql, params![space.0, lineage, limit])
-        }
-        Of::Group(group) => {
-            let sql = concat!(
-                "SELECT ",
-                header_columns!(),
-                " FROM checkpoint CROSS JOIN lineage USING (lin)
-                 WHERE checkpoint.grp = ? AND checkpoint.grp <> '' AND space = ?
-                 ORDER BY rank DESC, seq DESC LIMIT ?"
-            );
-            headers(connection, sql, params![group, space.0, limit])
-        }
-        Of::LineageInGroup { lineage, group } => {
-            let sql = concat!(
-                "SELECT ",
-                header_columns!(),
-                " FROM lineage CROSS JOIN checkpoint USING (lin)
-                 WHERE space = ? AND name = ? AND checkpoint.grp = ? AND checkpoint.grp <> '' ORDER BY rank DESC, seq DESC LIMIT ?"
-            );
-            headers(connection, sql, params![space.0, lineage, group, limit])
-        }
-    }
-}
-
-fn headers(connection: &Connection, sql: &str, params: impl Params) -> rusqlite::Result<Vec<Header>> {
-    connection.prepare_cached(sql)?.query_map(params, header)?.collect()
 }
 
 fn lineages(

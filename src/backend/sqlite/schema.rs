@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 /// "Fkpt": tells a Forkpoint database from any other (`PRAGMA application_id`).
 pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 /// The schema that this version writes (`PRAGMA user_version`).
-pub(super) const SCHEMA_VERSION: i32 = 1;
+pub(super) const SCHEMA_VERSION: i32 = 2;
 
 const VERSION_1: &str = "
 CREATE TABLE lineage (
@@ -55,12 +55,30 @@ CREATE TABLE setting (
 ) STRICT, WITHOUT ROWID;
 ";
 
+/// What a version adds to the one before it.
+const VERSION_2: &str = "
+CREATE TABLE write (
+  num   INTEGER PRIMARY KEY,                -- the order in which places were first written
+  space INTEGER NOT NULL,
+  id    TEXT NOT NULL,                      -- of the checkpoint, which need not be there yet
+  task  TEXT NOT NULL,
+  idx   INTEGER NOT NULL,
+  owner TEXT,                               -- the checkpoint that was made of it; NULL: none yet
+  name  TEXT NOT NULL,
+  tag   TEXT NOT NULL,
+  body  BLOB NOT NULL                       -- the codec's envelope
+) STRICT;
+CREATE INDEX write_id ON write (id, task, idx);
+";
+
 /// What a file turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Nothing is in it yet.
     Empty,
-    /// It has our tables, of a version that we know.
+    /// It has our tables, of a version before this one.
+    Older,
+    /// It has our tables.
     Ready,
 }
 
@@ -72,6 +90,7 @@ pub(super) fn inspect(connection: &Connection) -> Result<State> {
     let _snapshot = snapshot.map_err(from_sqlite)?;
     match (number("PRAGMA application_id")?, number("PRAGMA user_version")?) {
         (APPLICATION_ID, SCHEMA_VERSION) => Ok(State::Ready),
+        (APPLICATION_ID, 1) => Ok(State::Older),
         (APPLICATION_ID, newer) => Err(Error::new(
             Code::Unsupported,
             format!(
@@ -87,11 +106,18 @@ pub(super) fn inspect(connection: &Connection) -> Result<State> {
     }
 }
 
-/// Creates the tables unless another connection has done so in the meantime.
+/// Creates the tables that are missing, unless another connection has done so in the meantime.
 pub(super) fn create(connection: &mut Connection) -> Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
-    if inspect(&transaction)? == State::Empty {
-        transaction.execute_batch(VERSION_1).map_err(from_sqlite)?;
+    let missing: &[&str] = match inspect(&transaction)? {
+        State::Empty => &[VERSION_1, VERSION_2],
+        State::Older => &[VERSION_2],
+        State::Ready => &[],
+    };
+    for tables in missing {
+        transaction.execute_batch(tables).map_err(from_sqlite)?;
+    }
+    if !missing.is_empty() {
         transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(from_sqlite)?;
         transaction.pragma_update(None, "user_version", SCHEMA_VERSION).map_err(from_sqlite)?;
     }

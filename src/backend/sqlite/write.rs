@@ -7,11 +7,13 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 use super::error::{from_commit, from_sqlite};
 use super::payloads::{self, Payloads};
 use super::retention::Shelf;
+use super::writes;
+use crate::backend::inherit::Inherited;
 use crate::codec::frame;
 use crate::codec::heads::SharedHeads;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::op::{Op, Unit};
-use crate::record::{Checkpoint, Rank, Seq, Space};
+use crate::record::{Checkpoint, Payload, Rank, Seq, Space};
 use crate::retention::{Ledger, Prune, Pruned, plan};
 
 /// Where a transaction failed.
@@ -87,6 +89,10 @@ impl<'a> Writing<'a> {
                 self.remove(*space, id).map_err(|error| error.context(&format!("checkpoint {id:?}")))
             }
             Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank),
+            Op::RemoveGroup { space, group } => self.remove_group(*space, group),
+            Op::Write { space, id, writes, replace } => writes::add(self.transaction, *space, id, writes, *replace),
+            Op::Claim { space, id, owner } => writes::claim(self.transaction, *space, id, owner),
+            Op::RemoveWrites { space, prefix } => writes::remove_prefix(self.transaction, *space, prefix),
             Op::KeepLast { space, lineage, keep, pinned } => self.keep_last(*space, lineage, *keep, pinned),
         }
     }
@@ -95,6 +101,11 @@ impl<'a> Writing<'a> {
         let header = &checkpoint.header;
         // The lineage first: replacing its only checkpoint must not end it and begin it anew.
         let lin = self.lineage(header.space, &header.lineage, &header.group)?;
+        // While the one that is replaced is still there.
+        let raw = match checkpoint.payload.inherit[..] {
+            [] => frame::join(&checkpoint.payload),
+            _ => frame::join(&self.with_inherited(checkpoint, lin)?),
+        };
         let replaced = self.find(header.space, &header.id)?;
         if let Some((seq, _)) = replaced {
             self.delete(&[seq])?;
@@ -120,12 +131,45 @@ impl<'a> Writing<'a> {
                 header.saved_at
             ],
         )?;
-        let raw = frame::join(&checkpoint.payload).into();
-        self.payloads.store(payloads::New { seq: self.last_seq, raw, base, supersedes: newest })?;
+        self.payloads.store(payloads::New { seq: self.last_seq, raw: raw.into(), base, supersedes: newest })?;
         match replaced {
             Some((_, old)) if old != lin => self.end_lineage_if_empty(old).map(drop),
             _ => Ok(()),
         }
+    }
+
+    /// The payload with the parts that it has from its parent, or from the newest of its lineage that has them.
+    fn with_inherited(&self, checkpoint: &Checkpoint, lin: i64) -> Result<Payload> {
+        let header = &checkpoint.header;
+        let mut payload = checkpoint.payload.clone();
+        let mut found = Inherited::new(std::mem::take(&mut payload.inherit));
+        let parent = match &header.parent {
+            Some(parent) => self.find(header.space, parent)?.map(|(seq, _)| seq),
+            None => None,
+        };
+        let mut from = |seq| -> Result<bool> {
+            // One that is damaged must not keep new checkpoints from being saved: what it had is looked for elsewhere.
+            match self.payloads.load(seq).and_then(|head| frame::split(&head.raw)) {
+                Ok(payload) => found.take(&payload),
+                Err(error) if error.code() == Code::Corrupt => {}
+                Err(error) => return Err(error),
+            }
+            Ok(found.is_complete())
+        };
+        let complete = match parent {
+            Some(parent) => from(parent)?,
+            None => false,
+        };
+        if !complete {
+            let newest = "SELECT seq FROM checkpoint WHERE lin = ? ORDER BY rank DESC, seq DESC";
+            for seq in self.seqs(newest, params![lin])? {
+                if from(seq)? {
+                    break;
+                }
+            }
+        }
+        found.into_payload(&mut payload);
+        Ok(payload)
     }
 
     fn remove(&mut self, space: Space, id: &str) -> Result<()> {
@@ -137,12 +181,22 @@ impl<'a> Writing<'a> {
 
     fn remove_from(&mut self, space: Space, lineage: &str, rank: &Rank) -> Result<()> {
         let Some(lin) = self.known(space, lineage)? else { return Ok(()) };
-        let victims: Vec<Seq> = self
-            .transaction
-            .prepare_cached("SELECT seq FROM checkpoint WHERE lin = ? AND rank >= ?")
-            .and_then(|mut statement| statement.query_map(params![lin, rank.0], |row| row.get(0))?.collect())
-            .map_err(from_sqlite)?;
+        let victims = self.seqs("SELECT seq FROM checkpoint WHERE lin = ? AND rank >= ?", params![lin, rank.0])?;
         self.remove_all(&victims).map(drop)
+    }
+
+    fn remove_group(&mut self, space: Space, group: &str) -> Result<()> {
+        let sql = "SELECT seq FROM checkpoint CROSS JOIN lineage USING (lin)
+                   WHERE checkpoint.grp = ? AND checkpoint.grp <> '' AND space = ?";
+        let victims = self.seqs(sql, params![group, space.0])?;
+        self.remove_all(&victims).map(drop)
+    }
+
+    fn seqs(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Seq>> {
+        self.transaction
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_map(params, |row| row.get(0))?.collect())
+            .map_err(from_sqlite)
     }
 
     fn keep_last(&mut self, space: Space, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
@@ -154,6 +208,13 @@ impl<'a> Writing<'a> {
 
     /// Removes what was planned, and tells the bytes and the lineages that went with it.
     fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
+        for seq in victims {
+            let sql = "SELECT space, id FROM checkpoint CROSS JOIN lineage USING (lin) WHERE seq = ?";
+            let named = self.one(sql, params![seq], |row| Ok((Space(row.get(0)?), row.get::<_, String>(1)?)))?;
+            if let Some((space, id)) = named {
+                writes::remove(self.transaction, space, &id)?;
+            }
+        }
         let (bytes, lineages) = self.delete(victims)?;
         if victims.contains(&self.last_seq) {
             let sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('seq_floor', ?)";
