@@ -31,6 +31,25 @@ export type FoundRun = [cursor: string, checkpoints: number, newest: Metadata];
 /** A checkpoint, or a value, and the names that its contract asked for. */
 export type Named = [names: string[], parts: Part[]];
 
+/** What is known of a LangGraph checkpoint without its payload. */
+export type ListedTuple = [
+  threadId: string,
+  namespace: string,
+  id: string,
+  parent: string | null | undefined,
+  metadata: Part,
+  savedAt: number,
+];
+
+/** A write to a LangGraph checkpoint; its part is named by the channel. */
+export type FoundWrite = [task: string, index: number, owner: string | null | undefined, part: Part];
+
+/** A LangGraph checkpoint with what was written to it. */
+export type FoundTuple = [listed: ListedTuple, parts: Part[], writes: FoundWrite[]];
+
+/** A namespace of a thread as the engine lists it. */
+export type FoundThread = [cursor: string, checkpoints: number, latest: ListedTuple];
+
 interface Failure {
   code: ErrorCode;
   message: string;
@@ -124,6 +143,43 @@ export interface NativeStore {
   agentiumRuns(ticket: number, limit: number, before: number | undefined): Outcome; // string: JSON
   storageSet(ticket: number, namespace: string, key: string, savedAt: number, tag: string, value: Uint8Array): Outcome; // null
   storageDelete(ticket: number, namespace: string, key: string): Outcome; // null
+  langgraphPut(
+    ticket: number,
+    threadId: string,
+    namespace: string,
+    id: string,
+    parent: string | undefined,
+    names: string[],
+    tags: string[],
+    bytes: Uint8Array[],
+    inherit: string[],
+    metadataTag: string,
+    metadata: Uint8Array,
+    savedAt: number,
+  ): Outcome; // null
+  langgraphPutWrites(
+    ticket: number,
+    threadId: string,
+    namespace: string,
+    id: string,
+    task: string,
+    indexes: number[],
+    channels: string[],
+    tags: string[],
+    bytes: Uint8Array[],
+    replace: boolean,
+  ): Outcome; // null
+  langgraphGet(ticket: number, threadId: string, namespace: string, id?: string): Outcome; // FoundTuple | null
+  langgraphList(
+    ticket: number,
+    threadId: string | undefined,
+    namespace: string | undefined,
+    before: string | undefined,
+    limit: number,
+  ): Outcome; // ListedTuple[]
+  langgraphThreads(ticket: number, before: number | undefined, limit: number): Outcome; // FoundThread[]
+  langgraphDeleteThread(ticket: number, threadId: string): Outcome; // null
+  langgraphDelete(ticket: number, threadId: string, namespaces: string[], ids: string[]): Outcome; // null
   /** The name of a value: its key. */
   storageGet(ticket: number, namespace: string, key: string): Outcome; // Named | null
   storageList(ticket: number, namespace: string, prefix: string): Outcome; // Named[]
@@ -181,6 +237,7 @@ interface Binding {
   AGENTOS_SPACE: number;
   AGENTIUM_SPACE: number;
   STORAGE_SPACE: number;
+  LANGGRAPH_SPACE: number;
   agentosResumePlan(nodes: string[], classes: string[], visited: string[], skipped: string[]): ResumePlan;
 }
 

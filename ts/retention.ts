@@ -80,7 +80,7 @@ function readPruneOptions(options: unknown, policy: Retention) {
   return { signal, onProgress, dryRun, rules };
 }
 
-const pruneOptions: { [K in keyof Required<PruneOptions>]: Reader<unknown> } = {
+export const pruneOptions: { [K in keyof Required<PruneOptions>]: Reader<unknown> } = {
   olderThan: (value, name) => {
     if (value === null) return null;
     const time = value instanceof Date ? value.getTime() : value;

@@ -2,6 +2,7 @@
 
 pub mod agentium;
 pub mod agentos;
+pub mod langgraph;
 
 use crate::error::{Error, Result};
 

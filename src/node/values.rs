@@ -1,20 +1,33 @@
 //! The shapes that cross the border. `ts/native.ts` declares the same ones.
 
-use napi::bindgen_prelude::{Buffer, BufferSlice, Either8, Env, Null, ToNapiValue, TypeName};
+use napi::bindgen_prelude::{Buffer, BufferSlice, Either11, Env, Null, ToNapiValue, TypeName};
 use napi::{ValueType, sys};
 use napi_derive::napi;
 
+use super::langgraph::{FoundThread, FoundTuple, Listed};
 use crate::contract::agentos;
 use crate::error::{Code, Error, Result};
 use crate::query::Answer;
-use crate::record::{self, Checkpoint, Header, Lineage, Payload};
+use crate::record::{self, Checkpoint, Header, Lineage, Part, Payload};
 use crate::retention;
 
 /// What a call resolves to.
-pub type Value = Either8<Null, String, Found, Vec<Run>, Pruned, Stats, Named, Vec<Named>>;
+pub type Value = Either11<
+    Null,
+    String,
+    Found,
+    Vec<Run>,
+    Pruned,
+    Stats,
+    Named,
+    Vec<FoundThread>,
+    FoundTuple,
+    Vec<Listed>,
+    Vec<Named>,
+>;
 
 /// `undefined`, and "there is none".
-pub const NOTHING: Value = Either8::A(Null);
+pub const NOTHING: Value = Either11::A(Null);
 
 /// What a call rejects with: `ts/errors.ts` makes a `ForkpointError` of it.
 #[napi(object, object_from_js = false)]
@@ -99,7 +112,7 @@ pub fn listing(headers: Vec<Header>) -> Result<Value> {
 
 /// What `serde_json` made of a listing.
 pub fn json(written: serde_json::Result<String>) -> Result<Value> {
-    written.map(Either8::B).map_err(|error| Error::new(Code::Corrupt, format!("the listing cannot be told: {error}")))
+    written.map(Either11::B).map_err(|error| Error::new(Code::Corrupt, format!("the listing cannot be told: {error}")))
 }
 
 /// A run in a listing: where a listing goes on behind it, how many checkpoints it has, the newest of them.
@@ -107,7 +120,7 @@ pub fn json(written: serde_json::Result<String>) -> Result<Value> {
 pub struct Run(pub String, pub f64, pub Metadata);
 
 /// Bytes for JavaScript: small ones are copied into its heap, large ones are handed over.
-pub struct Blob(Vec<u8>);
+pub struct Blob(pub Vec<u8>);
 
 /// Up to here a copy costs less than what the collector does for memory that is not its own.
 const COPIED: usize = 32 << 10;
@@ -140,11 +153,15 @@ impl ToNapiValue for Blob {
 pub fn found(checkpoint: Option<Box<Checkpoint>>) -> Result<Value> {
     let Some(checkpoint) = checkpoint else { return Ok(NOTHING) };
     let Checkpoint { header, payload } = *checkpoint;
-    Ok(Either8::C(Found(agentos::metadata(header)?.into(), parts(payload))))
+    Ok(Either11::C(Found(agentos::metadata(header)?.into(), parts(payload))))
 }
 
 pub fn parts(payload: Payload) -> Vec<FoundPart> {
-    payload.parts.into_iter().map(|part| FoundPart(part.name, part.tag, Blob(part.bytes.into()))).collect()
+    payload.parts.into_iter().map(part).collect()
+}
+
+pub fn part(part: Part) -> FoundPart {
+    FoundPart(part.name, part.tag, Blob(part.bytes.into()))
 }
 
 pub fn run(lineage: Lineage) -> Result<Run> {
@@ -203,7 +220,7 @@ pub fn pruned(pruned: retention::Pruned) -> Result<Value> {
     });
     #[expect(clippy::cast_precision_loss, reason = "no store has 2^53 bytes")]
     let bytes = pruned.bytes as f64;
-    Ok(Either8::E(Pruned { removed: float(pruned.checkpoints), bytes, lineages: float(pruned.lineages), next }))
+    Ok(Either11::E(Pruned { removed: float(pruned.checkpoints), bytes, lineages: float(pruned.lineages), next }))
 }
 
 pub fn stats(answer: Answer) -> Result<Value> {
@@ -214,7 +231,7 @@ pub fn stats(answer: Answer) -> Result<Value> {
         logical_bytes: float(of.logical_bytes),
         stored_bytes: float(of.stored_bytes),
     };
-    Ok(Either8::F(Stats {
+    Ok(Either11::F(Stats {
         checkpoints: float(stats.checkpoints),
         lineages: float(stats.lineages),
         logical_bytes: float(stats.logical_bytes),

@@ -1,0 +1,192 @@
+//! `LangGraph`'s `BaseCheckpointSaver` (`@langchain/langgraph-checkpoint`).
+//!
+//! A lineage is a namespace of a thread, a group is a thread, and a checkpoint's place is its id, which sorts by time. The
+//! payload has a part for each channel, named by the channel and its version, and one without a name for the rest of the
+//! checkpoint. A channel whose version is its parent's is not serialised again: it is inherited by its name. The metadata
+//! is in the header, so that listings and filters read no payload.
+
+use super::{MAX_ID_BYTES, check_id};
+use crate::error::{Code, Error, Result};
+use crate::op::{Op, Unit};
+use crate::query::{Of, Pick, Query};
+use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space, Write};
+
+/// Whose ids these are.
+pub const SPACE: Space = Space::LANGGRAPH;
+
+/// Where a checkpoint is: `thread_id`, `checkpoint_ns`, `checkpoint_id`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The thread.
+    pub thread: String,
+    /// The namespace in it; empty: the graph itself.
+    pub namespace: String,
+    /// The id, unique in the namespace.
+    pub id: String,
+}
+
+impl Place {
+    /// No two threads have the same, and none is the beginning of another.
+    fn group(thread: &str) -> String {
+        format!("{}:{thread}", thread.len())
+    }
+
+    fn lineage(thread: &str, namespace: &str) -> String {
+        Self::group(thread) + namespace
+    }
+
+    fn key(&self, id: &str) -> String {
+        format!("{}{}:{}{id}", Self::group(&self.thread), self.namespace.len(), self.namespace)
+    }
+
+    /// Where a header says that its checkpoint is.
+    fn read(header: &Header) -> Option<Self> {
+        let thread = header.group.split_once(':')?.1.to_owned();
+        let namespace = header.lineage.strip_prefix(&header.group)?.to_owned();
+        let id = String::from_utf8(header.rank.0.clone()).ok()?;
+        Some(Self { thread, namespace, id })
+    }
+}
+
+/// A checkpoint to put.
+#[derive(Clone, Debug)]
+pub struct Put {
+    /// Where.
+    pub place: Place,
+    /// The id of the checkpoint that it was made from, in the same namespace.
+    pub parent: Option<String>,
+    /// The channels that changed, and the rest.
+    pub parts: Vec<Part>,
+    /// The names of the parts of the other channels.
+    pub inherit: Vec<String>,
+    /// The metadata: the serializer's tag and bytes.
+    pub metadata: (String, Vec<u8>),
+    /// When the store was given it, in ms since the epoch.
+    pub saved_at: i64,
+}
+
+/// `put`: stores the checkpoint, replacing the one with its id, and gives it what was written to its parent.
+pub fn put(put: Put) -> Result<Unit> {
+    let Put { place, parent, parts, inherit, metadata, saved_at } = put;
+    let key = check(&place)?;
+    let parent = parent.map(|id| place.key(&id));
+    let claim = parent.clone().map(|id| Op::Claim { space: SPACE, id, owner: key.clone() });
+    let header = Header {
+        space: SPACE,
+        lineage: Place::lineage(&place.thread, &place.namespace),
+        id: key,
+        parent,
+        group: Place::group(&place.thread),
+        label: String::new(),
+        rank: Rank(place.id.into_bytes()),
+        saved_at,
+        meta: [metadata.0.as_bytes(), &[0], &metadata.1].concat(),
+    };
+    let checkpoint = Checkpoint { header, payload: Payload { parts, inherit } };
+    Ok([Op::Put(Box::new(checkpoint))].into_iter().chain(claim).collect())
+}
+
+/// `putWrites`: each write is a task's place and a part. With `replace` one in a place that is taken replaces the other.
+pub fn put_writes(place: &Place, writes: Vec<Write>, replace: bool) -> Result<Unit> {
+    Ok(vec![Op::Write { space: SPACE, id: check(place)?, writes, replace }])
+}
+
+/// Its id in the store, if it can have one.
+fn check(place: &Place) -> Result<String> {
+    check_id("thread_id", &place.thread)?;
+    check_id("checkpoint_id", &place.id)?;
+    let key = place.key(&place.id);
+    if key.len() > MAX_ID_BYTES {
+        return Err(Error::invalid(format!(
+            "thread_id, checkpoint_ns and checkpoint_id have {} bytes together, and may have at most {MAX_ID_BYTES}",
+            key.len()
+        )));
+    }
+    Ok(key)
+}
+
+/// `getTuple`; without an id the latest of the namespace.
+pub fn get_tuple(thread: String, namespace: String, id: Option<String>) -> Query {
+    let pick = match id {
+        Some(id) => Pick::Id(Place { thread, namespace, id: String::new() }.key(&id)),
+        None => Pick::Newest(Place::lineage(&thread, &namespace)),
+    };
+    Query::Tuple { space: SPACE, pick }
+}
+
+/// A page of `list`, newest id first: of a namespace of a thread, of a thread, or of all.
+pub fn list(thread: Option<String>, namespace: Option<String>, before: Option<String>, limit: usize) -> Query {
+    let of = match (thread, namespace) {
+        (Some(thread), Some(namespace)) => Of::Lineage(Place::lineage(&thread, &namespace)),
+        (Some(thread), None) => Of::Group(Place::group(&thread)),
+        (None, _) => Of::Space,
+    };
+    let before = before.map(|id| Rank(id.into_bytes()));
+    Query::List { space: SPACE, of, before, limit: Some(limit) }
+}
+
+/// `listThreads`: a page of the namespaces of threads, the last to begin first.
+pub fn threads(before: Option<i64>, limit: usize) -> Query {
+    Query::Lineages { space: SPACE, group_prefix: String::new(), before, limit }
+}
+
+/// `deleteThread`: with what was written to checkpoints that never came.
+pub fn delete_thread(thread: &str) -> Unit {
+    let group = Place::group(thread);
+    vec![Op::RemoveGroup { space: SPACE, group: group.clone() }, Op::RemoveWrites { space: SPACE, prefix: group }]
+}
+
+/// Removes checkpoints, all of them or none.
+pub fn delete(places: Vec<Place>) -> Unit {
+    places.into_iter().map(|place| Op::Remove { space: SPACE, id: place.key(&place.id) }).collect()
+}
+
+/// What a header says of its checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// Where it is.
+    pub place: Place,
+    /// The id of its parent.
+    pub parent: Option<String>,
+    /// The metadata: the serializer's tag and bytes.
+    pub metadata: (String, Vec<u8>),
+}
+
+/// Reads a header.
+pub fn describe(header: &Header) -> Result<Described> {
+    let damaged = || Error::new(Code::Corrupt, format!("checkpoint {:?}: its metadata is damaged", header.id));
+    let place = Place::read(header).ok_or_else(damaged)?;
+    let parent = match &header.parent {
+        Some(key) => Some(owner_id(&place, key).ok_or_else(damaged)?),
+        None => None,
+    };
+    let end = header.meta.iter().position(|byte| *byte == 0).ok_or_else(damaged)?;
+    let tag = String::from_utf8(header.meta[..end].to_vec()).map_err(|_| damaged())?;
+    Ok(Described { place, parent, metadata: (tag, header.meta[end + 1..].to_vec()) })
+}
+
+/// The `checkpoint_id` of a checkpoint of the same namespace, by its id in the store.
+pub fn owner_id(place: &Place, key: &str) -> Option<String> {
+    key.strip_prefix(&place.key("")).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_places_are_one() {
+        let parts = ["", "a", "1:a", "a:1", "1:", "|", "é"];
+        let mut seen = std::collections::HashSet::new();
+        for thread in parts {
+            for namespace in parts {
+                for id in parts {
+                    let place = Place { thread: thread.into(), namespace: namespace.into(), id: id.into() };
+                    assert!(seen.insert(place.key(id)), "{place:?}");
+                    assert_eq!(owner_id(&place, &place.key(id)).as_deref(), Some(id));
+                    assert!(place.key(id).starts_with(&Place::group(thread)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The `LangGraph` contract's calls.
+
+use napi::bindgen_prelude::{Either11, Env, Uint8ArraySlice};
+use napi_derive::napi;
+
+use super::store::NativeStore;
+use super::values::{self, Blob, FoundPart, Settled};
+use crate::contract::langgraph::{self, Described, Place, Put};
+use crate::error::Result;
+use crate::query::Answer;
+use crate::record::{Header, Lineage, Part, Tuple, Write};
+
+/// The space of this contract's checkpoints.
+#[napi]
+pub const LANGGRAPH_SPACE: u8 = langgraph::SPACE.0;
+
+/// What is known of a checkpoint without its payload: thread, namespace, id, parent's id, metadata, when it was saved.
+#[napi(array, object_from_js = false)]
+pub struct Listed(pub String, pub String, pub String, pub Option<String>, pub FoundPart, pub i64);
+
+/// A write: task, index, the id of the checkpoint that owns it, the channel and its value.
+#[napi(array, object_from_js = false)]
+pub struct FoundWrite(pub String, pub i64, pub Option<String>, pub FoundPart);
+
+/// A checkpoint with what was written to it.
+#[napi(array, object_from_js = false)]
+pub struct FoundTuple(pub Listed, pub Vec<FoundPart>, pub Vec<FoundWrite>);
+
+/// A namespace of a thread: where a listing goes on behind it, how many checkpoints it has, the latest of them.
+#[napi(array, object_from_js = false)]
+pub struct FoundThread(pub String, pub f64, pub Listed);
+
+#[napi]
+impl NativeStore {
+    /// The parts are three lists: their names, tags and bytes. `inherit` names those that are the parent's.
+    #[napi]
+    #[allow(clippy::too_many_arguments, reason = "an object's properties cost several times more to read")]
+    pub fn langgraph_put(
+        &self,
+        env: &Env,
+        ticket: u32,
+        thread: String,
+        namespace: String,
+        id: String,
+        parent: Option<String>,
+        names: Vec<String>,
+        tags: Vec<String>,
+        bytes: Vec<Uint8ArraySlice>,
+        inherit: Vec<String>,
+        metadata_tag: String,
+        metadata: Uint8ArraySlice,
+        saved_at: i64,
+    ) -> napi::Result<Option<Settled>> {
+        let unit = langgraph::put(Put {
+            place: Place { thread, namespace, id },
+            parent,
+            parts: self.parts(env, names, tags, bytes)?,
+            inherit,
+            metadata: (metadata_tag, metadata.to_vec()),
+            saved_at,
+        });
+        Ok(self.apply(ticket, unit))
+    }
+
+    /// The writes are four lists: their indexes, channels, tags and bytes.
+    #[napi]
+    #[allow(clippy::too_many_arguments, reason = "as above")]
+    pub fn langgraph_put_writes(
+        &self,
+        env: &Env,
+        ticket: u32,
+        thread: String,
+        namespace: String,
+        id: String,
+        task: String,
+        indexes: Vec<i64>,
+        channels: Vec<String>,
+        tags: Vec<String>,
+        bytes: Vec<Uint8ArraySlice>,
+        replace: bool,
+    ) -> napi::Result<Option<Settled>> {
+        let parts = self.parts(env, channels, tags, bytes)?;
+        let write = |(index, part)| Write { task: task.clone(), index, owner: None, part };
+        let writes = indexes.into_iter().zip(parts).map(write).collect();
+        Ok(self.apply(ticket, langgraph::put_writes(&Place { thread, namespace, id }, writes, replace)))
+    }
+
+    /// Without an id: the latest.
+    #[napi]
+    pub fn langgraph_get(&self, ticket: u32, thread: String, namespace: String, id: Option<String>) -> Option<Settled> {
+        let convert = |answer: Answer| match answer.into_tuple()? {
+            Some(found) => Ok(Either11::I(tuple(*found)?)),
+            None => Ok(values::NOTHING),
+        };
+        let query = langgraph::get_tuple(thread, namespace, id);
+        self.submit(ticket, convert, |store, reply| store.ask(query, reply))
+    }
+
+    /// A page of a listing, the newest id first.
+    #[napi]
+    pub fn langgraph_list(
+        &self,
+        ticket: u32,
+        thread: Option<String>,
+        namespace: Option<String>,
+        before: Option<String>,
+        limit: u32,
+    ) -> Option<Settled> {
+        let convert = |answer: Answer| {
+            let listed: Result<Vec<_>> = answer.into_headers()?.iter().map(listed).collect();
+            listed.map(Either11::J)
+        };
+        let query = langgraph::list(thread, namespace, before, limit as usize);
+        self.submit(ticket, convert, |store, reply| store.ask(query, reply))
+    }
+
+    /// A page of namespaces of threads. `before` is a cursor that an earlier page gave.
+    #[napi]
+    pub fn langgraph_threads(&self, ticket: u32, before: Option<i64>, limit: u32) -> Option<Settled> {
+        let convert = |answer: Answer| {
+            let found: Result<Vec<_>> = answer.into_lineages()?.iter().map(thread).collect();
+            found.map(Either11::H)
+        };
+        let query = langgraph::threads(before, limit as usize);
+        self.submit(ticket, convert, |store, reply| store.ask(query, reply))
+    }
+
+    #[napi]
+    pub fn langgraph_delete_thread(&self, ticket: u32, thread: String) -> Option<Settled> {
+        self.apply(ticket, Ok(langgraph::delete_thread(&thread)))
+    }
+
+    /// Removes checkpoints of a thread, all of them or none: two lists, their namespaces and ids.
+    #[napi]
+    pub fn langgraph_delete(
+        &self,
+        ticket: u32,
+        thread: String,
+        namespaces: Vec<String>,
+        ids: Vec<String>,
+    ) -> Option<Settled> {
+        let place = |(namespace, id)| Place { thread: thread.clone(), namespace, id };
+        let places = namespaces.into_iter().zip(ids).map(place).collect();
+        self.apply(ticket, Ok(langgraph::delete(places)))
+    }
+
+    fn parts(
+        &self,
+        env: &Env,
+        names: Vec<String>,
+        tags: Vec<String>,
+        bytes: Vec<Uint8ArraySlice<'_>>,
+    ) -> napi::Result<Vec<Part>> {
+        let part = |((name, tag), bytes)| Ok(Part { name, tag, bytes: self.take(env, bytes)? });
+        names.into_iter().zip(tags).zip(bytes).map(part).collect()
+    }
+}
+
+fn listed(header: &Header) -> Result<Listed> {
+    let Described { place, parent, metadata } = langgraph::describe(header)?;
+    let metadata = FoundPart(String::new(), metadata.0, Blob(metadata.1));
+    Ok(Listed(place.thread, place.namespace, place.id, parent, metadata, header.saved_at))
+}
+
+fn thread(lineage: &Lineage) -> Result<FoundThread> {
+    #[expect(clippy::cast_precision_loss, reason = "no thread has 2^53 checkpoints")]
+    let checkpoints = lineage.checkpoints as f64;
+    Ok(FoundThread(lineage.position.to_string(), checkpoints, listed(&lineage.newest)?))
+}
+
+fn tuple(Tuple { checkpoint, writes }: Tuple) -> Result<FoundTuple> {
+    let place = langgraph::describe(&checkpoint.header)?.place;
+    let write = |write: Write| {
+        let owner = write.owner.and_then(|key| langgraph::owner_id(&place, &key));
+        FoundWrite(write.task, write.index, owner, values::part(write.part))
+    };
+    let writes = writes.into_iter().map(write).collect();
+    Ok(FoundTuple(listed(&checkpoint.header)?, values::parts(checkpoint.payload), writes))
+}

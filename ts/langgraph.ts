@@ -1,0 +1,1 @@
+export { ForkpointSaver } from "./langgraph/saver.js";

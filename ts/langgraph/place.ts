@@ -1,0 +1,46 @@
+import type { Config } from "@langchain/langgraph-checkpoint";
+import { getCheckpointId } from "@langchain/langgraph-checkpoint";
+import { ForkpointError, show, typeError } from "../errors.js";
+import { own } from "../ids.js";
+
+/** Where a checkpoint is. */
+export interface Place {
+  threadId: string;
+  namespace: string;
+  id: string;
+}
+
+/** A name in a config that is to be looked for; undefined where there is none. */
+export function asked(config: Config | undefined, key: "thread_id" | "checkpoint_ns"): string | undefined {
+  const value: unknown = config?.configurable?.[key];
+  return value === undefined || value === null ? undefined : text(value, key);
+}
+
+/** The id of the checkpoint that a config names. */
+export function askedId(config: Config | undefined): string | undefined {
+  const id: unknown = config === undefined ? "" : getCheckpointId(config);
+  return id === "" ? undefined : text(id, "checkpoint_id");
+}
+
+/** The thread and the namespace that something is written to. */
+export function written(config: Config, what: string): { threadId: string; namespace: string } {
+  const threadId: unknown = config?.configurable?.["thread_id"];
+  if (threadId === undefined || threadId === null) {
+    throw new ForkpointError(
+      "INVALID_ARGUMENT",
+      `${what} needs a thread_id in config.configurable: say whose state it is, ` +
+        'as in graph.invoke(input, { configurable: { thread_id: "thread-1" } })',
+    );
+  }
+  return { threadId: own(threadId, "thread_id"), namespace: own(asked(config, "checkpoint_ns") ?? "", "checkpoint_ns") };
+}
+
+/** The config of a checkpoint: exactly these three keys. */
+export function configOf({ threadId, namespace, id }: Place): Config {
+  return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
+}
+
+function text(value: unknown, what: string): string {
+  if (typeof value !== "string") throw typeError(`${what} must be a string, and is ${show(value)}`);
+  return value;
+}

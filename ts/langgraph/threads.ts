@@ -1,0 +1,201 @@
+import type { Metadata } from "@langchain/langgraph-checkpoint";
+import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { lookup, own } from "../ids.js";
+import { type FoundThread, type FoundTuple, type FoundWrite, type ListedTuple, type NativeStore, call } from "../native.js";
+import { atMost, pageOptions, readRecord } from "../options.js";
+import { pruneOptions } from "../retention.js";
+import type { Engine } from "../store.js";
+import { type Reader, find, listed, placeOf } from "./tuples.js";
+import { channelOf } from "./values.js";
+
+export type Strategy = "keep_latest" | "delete" | { keepLast?: number; olderThan?: Date | number };
+
+/** A page of threads. */
+export interface Page {
+  threads: Array<{ threadId: string; checkpoints: number; latest: { checkpointId: string; checkpointNs: string } }>;
+  cursor: string | null;
+}
+
+/** Removes a thread: all of its namespaces, and what was written to checkpoints that never came. */
+export async function remove({ native }: Pick<Engine, "native">, threadId: unknown): Promise<void> {
+  const thread = lookup(threadId, "threadId");
+  if (thread !== null) await call<null>(native, (ticket) => native.langgraphDeleteThread(ticket, thread));
+}
+
+/** The threads, the last to begin first: by the namespace of the graph itself. */
+export async function list({ native }: Pick<Engine, "native">, options: unknown): Promise<Page> {
+  const read = readRecord(options, "options", pageOptions);
+  const limit = (read["limit"] as number | undefined) ?? 100;
+  let before = read["cursor"] as number | undefined;
+  const found: FoundThread[] = [];
+  for (;;) {
+    const from = before;
+    const page = await call<FoundThread[]>(native, (ticket) => native.langgraphThreads(ticket, from, limit + 1));
+    found.push(...page.filter(([, , [, namespace]]) => namespace === ""));
+    if (found.length > limit || page.length <= limit) break;
+    before = Number(page.at(-1)![0]);
+  }
+  const shown = found.slice(0, limit);
+  return {
+    threads: shown.map(([, checkpoints, [threadId, checkpointNs, checkpointId]]) => ({
+      threadId,
+      checkpoints,
+      latest: { checkpointId, checkpointNs },
+    })),
+    cursor: found.length > limit ? shown.at(-1)![0] : null,
+  };
+}
+
+/** Removes checkpoints of threads. What a checkpoint that stays is made of stays with it. */
+export async function prune(reader: Reader, threadIds: unknown, strategy: unknown = "keep_latest"): Promise<{ removed: number }> {
+  const keeps = readStrategy(strategy);
+  let removed = 0;
+  for (const threadId of strings(threadIds, "threadIds")) {
+    if (strategy === "delete") {
+      for await (const _ of headers(reader, threadId)) removed += 1;
+      await remove(reader, threadId);
+      continue;
+    }
+    const namespaces = new Map<string, ListedTuple[]>();
+    for await (const header of headers(reader, threadId)) {
+      const known = namespaces.get(header[1]) ?? [];
+      namespaces.set(header[1], known);
+      known.push(header);
+    }
+    for (const [, newestFirst] of namespaces) {
+      const kept = new Set(newestFirst.filter((header, at) => keeps(header, at)).map(([, , id]) => id));
+      await keepWhatIsNeeded(reader, newestFirst, kept);
+      const gone = newestFirst.filter(([, , id]) => !kept.has(id));
+      await removeAll(reader.native, gone);
+      removed += gone.length;
+    }
+  }
+  return { removed };
+}
+
+/** Removes the checkpoints that were made in runs, by their metadata's `run_id`. */
+export async function removeRuns(reader: Reader, runIds: unknown): Promise<{ removed: number }> {
+  const runs = new Set(strings(runIds, "runIds"));
+  const gone: ListedTuple[] = [];
+  for await (const header of headers(reader, undefined)) {
+    const { run_id: runId } = (await reader.serde.loadsTyped(header[4][1], header[4][2])) as Metadata;
+    if (typeof runId === "string" && runs.has(runId)) gone.push(header);
+  }
+  const threads = new Map<string, ListedTuple[]>();
+  for (const header of gone) threads.set(header[0], [...(threads.get(header[0]) ?? []), header]);
+  for (const headersOf of threads.values()) await removeAll(reader.native, headersOf);
+  return { removed: gone.length };
+}
+
+/** Copies a thread, byte by byte: the same ids in another thread, which must be new. */
+export async function copy(reader: Reader, source: unknown, target: unknown): Promise<void> {
+  const [from, to] = [own(source, "sourceThreadId"), own(target, "targetThreadId")];
+  const { native } = reader;
+  for await (const _ of headers(reader, to)) {
+    throw new ForkpointError("CONFLICT", `thread ${quote(to)} is there already: copy to a new one, or delete it first`);
+  }
+  const found: ListedTuple[] = [];
+  const left: Array<[ListedTuple, FoundWrite[]]> = [];
+  for await (const header of headers(reader, from)) found.push(header);
+  if (found.length === 0) throw new ForkpointError("NOT_FOUND", `thread ${quote(from)} not found: nothing to copy`);
+  try {
+    // Oldest first, so that each is stored as the difference to the one before, and takes up what was written to its parent.
+    for (const header of found.toReversed()) {
+      const { namespace, id } = placeOf(header);
+      const [, , , parent] = header;
+      const tuple = await find(reader, from, namespace, id);
+      if (tuple === null) continue;
+      const before = parent ? await find(reader, from, namespace, parent) : null;
+      const mine = before?.[2].filter(([, , owner]) => owner === id) ?? [];
+      if (before !== null) await putWrites(native, to, before[0], mine);
+      await put(native, to, tuple);
+      const nobodys = tuple[2].filter(([, , owner]) => !owner);
+      if (nobodys.length > 0) left.push([header, nobodys]);
+    }
+    for (const [header, writes] of left) await putWrites(native, to, header, writes);
+  } catch (error) {
+    await remove(reader, to);
+    throw error;
+  }
+}
+
+async function put(native: NativeStore, thread: string, [header, parts]: FoundTuple): Promise<void> {
+  const [, namespace, id, parent, metadata] = header;
+  await call<null>(native, (ticket) =>
+    native.langgraphPut(
+      ticket,
+      thread,
+      namespace,
+      id,
+      parent ?? undefined,
+      parts.map(([name]) => name),
+      parts.map(([, tag]) => tag),
+      parts.map(([, , bytes]) => bytes),
+      [],
+      metadata[1],
+      metadata[2],
+      Date.now(),
+    ),
+  );
+}
+
+async function putWrites(native: NativeStore, thread: string, header: ListedTuple, writes: FoundWrite[]): Promise<void> {
+  const [, namespace, id] = header;
+  for (const [task, index, , [channel, tag, bytes]] of writes) {
+    await call<null>(native, (ticket) =>
+      native.langgraphPutWrites(ticket, thread, namespace, id, task, [index], [channel], [tag], [bytes], false),
+    );
+  }
+}
+
+function headers(reader: Reader, threadId: string | undefined): AsyncGenerator<ListedTuple> {
+  const all = { namespace: undefined, id: undefined, before: undefined, limit: Number.POSITIVE_INFINITY, filter: [] };
+  return listed(reader, { ...all, threadId });
+}
+
+/** A channel that keeps differences is made of the writes of its ancestors, back to one that holds its value. */
+async function keepWhatIsNeeded(reader: Reader, newestFirst: ListedTuple[], kept: Set<string>): Promise<void> {
+  const known = new Map(newestFirst.map((header) => [header[2], header]));
+  for (const header of newestFirst) {
+    if (!kept.has(header[2])) continue;
+    const metadata = (await reader.serde.loadsTyped(header[4][1], header[4][2])) as Metadata;
+    const open = new Set(Object.keys((metadata["counters_since_delta_snapshot"] as object | undefined) ?? {}));
+    let at: ListedTuple | undefined = header;
+    while (open.size > 0 && at !== undefined) {
+      const found: FoundTuple | null = await find(reader, at[0], at[1], at[2]);
+      if (found === null) break;
+      kept.add(at[2]);
+      for (const [name] of found[1]) open.delete(channelOf(name) ?? "");
+      const parent: string | null | undefined = found[0][3];
+      at = parent ? known.get(parent) : undefined;
+    }
+  }
+}
+
+async function removeAll(native: NativeStore, gone: ListedTuple[]): Promise<void> {
+  // In transactions of this many: a save waits for one at most.
+  for (let from = 0; from < gone.length; from += 500) {
+    const batch = gone.slice(from, from + 500);
+    const [namespaces, ids] = [batch.map(([, namespace]) => namespace), batch.map(([, , id]) => id)];
+    await call<null>(native, (ticket) => native.langgraphDelete(ticket, batch[0]![0], namespaces, ids));
+  }
+}
+
+function readStrategy(strategy: unknown): (header: ListedTuple, at: number) => boolean {
+  if (strategy === "delete") return () => false;
+  if (strategy === "keep_latest") return (_, at) => at === 0;
+  if (typeof strategy !== "object" || strategy === null) {
+    throw typeError(`strategy must be "keep_latest", "delete" or an object, and is ${show(strategy)}`);
+  }
+  const read = readRecord(strategy, "strategy", strategyOptions);
+  const keepLast = (read["keepLast"] as number | null | undefined) ?? Number.POSITIVE_INFINITY;
+  const olderThan = (read["olderThan"] as number | null | undefined) ?? Number.NEGATIVE_INFINITY;
+  return (header, at) => at < keepLast && header[5] >= olderThan;
+}
+
+const strategyOptions = { keepLast: atMost("checkpoints"), olderThan: pruneOptions.olderThan };
+
+function strings(value: unknown, what: string): string[] {
+  if (!Array.isArray(value)) throw typeError(`${what} must be an array of strings, and is ${show(value)}`);
+  return value.map((item, index) => own(item, `${what}[${index}]`));
+}

@@ -1,0 +1,157 @@
+import {
+  BaseCheckpointSaver,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointTuple,
+  type Config,
+  type Metadata,
+  type SerializerProtocol,
+  TASKS,
+  maxChannelVersion,
+} from "@langchain/langgraph-checkpoint";
+import { isDeepStrictEqual } from "node:util";
+import { show, typeError } from "../errors.js";
+import { lookup } from "../ids.js";
+import { type FoundTuple, type FoundWrite, type ListedTuple, type NativeStore, call } from "../native.js";
+import { type Place, asked, askedId, configOf } from "./place.js";
+import { putTogether } from "./values.js";
+
+/** How many headers a listing reads at a time. */
+const PAGE = 100;
+
+/** Who reads tuples: the saver, as far as they need it. */
+export interface Reader {
+  native: NativeStore;
+  serde: SerializerProtocol;
+  getNextVersion: BaseCheckpointSaver["getNextVersion"];
+}
+
+export function placeOf([threadId, namespace, id]: ListedTuple): Place {
+  return { threadId, namespace, id };
+}
+
+/** The checkpoint at a place, or the latest of a namespace. */
+export async function find(
+  { native }: Pick<Reader, "native">,
+  threadId: string,
+  namespace: string,
+  id: string | undefined,
+): Promise<FoundTuple | null> {
+  const [thread, ns] = [lookup(threadId, "thread_id"), lookup(namespace, "checkpoint_ns")];
+  const checkpoint = id === undefined ? undefined : lookup(id, "checkpoint_id");
+  if (thread === null || ns === null || checkpoint === null) return null;
+  return call<FoundTuple | null>(native, (ticket) => native.langgraphGet(ticket, thread, ns, checkpoint));
+}
+
+/** A fresh tuple from what was found. */
+export async function tupleOf(reader: Reader, [listed, parts, writes]: FoundTuple): Promise<CheckpointTuple> {
+  const { serde } = reader;
+  const place = placeOf(listed);
+  const [, , , parent, metadata] = listed;
+  const checkpoint = await putTogether(serde, parts, `checkpoint ${JSON.stringify(place.id)}`);
+  if (checkpoint.v < 4 && parent) await migrate(reader, checkpoint, { ...place, id: parent });
+  const pendingWrites = await Promise.all(
+    current(writes).map(
+      async ([task, , , [channel, tag, bytes]]): Promise<[string, string, unknown]> => [
+        task,
+        channel,
+        await serde.loadsTyped(tag, bytes),
+      ],
+    ),
+  );
+  return {
+    config: configOf(place),
+    checkpoint,
+    metadata: (await serde.loadsTyped(metadata[1], metadata[2])) as Metadata,
+    ...(parent && { parentConfig: configOf({ ...place, id: parent }) }),
+    pendingWrites,
+  };
+}
+
+/** One write for each place: what nobody owns yet, or else what was owned last. */
+function current(writes: FoundWrite[]): FoundWrite[] {
+  const places = new Map<string, FoundWrite>();
+  for (const write of writes) {
+    const place = `${write[1]},${write[0]}`;
+    const held = places.get(place);
+    if (held === undefined || held[2]) places.set(place, write);
+  }
+  return [...places.values()];
+}
+
+/** Before version 4 a checkpoint's pending sends were its parent's writes. */
+async function migrate(reader: Reader, checkpoint: Checkpoint, { threadId, namespace, id }: Place): Promise<void> {
+  const parent = await find(reader, threadId, namespace, id);
+  const sends = current(parent?.[2] ?? []).filter(([, , , [channel]]) => channel === TASKS);
+  const versions = Object.values(checkpoint.channel_versions ?? {});
+  checkpoint.channel_values[TASKS] = await Promise.all(
+    sends.map(([, , , [, tag, bytes]]) => reader.serde.loadsTyped(tag, bytes)),
+  );
+  checkpoint.channel_versions = {
+    ...checkpoint.channel_versions,
+    [TASKS]: versions.length > 0 ? maxChannelVersion(...versions) : reader.getNextVersion(undefined),
+  };
+}
+
+/** What `list` is asked for. */
+interface Wanted {
+  threadId: string | undefined;
+  namespace: string | undefined;
+  id: string | undefined;
+  before: string | undefined;
+  limit: number;
+  filter: Array<[string, unknown]>;
+}
+
+export function readListing(config: Config, options: CheckpointListOptions | undefined): Wanted {
+  const { limit, before, filter } = options ?? {};
+  if (limit !== undefined && limit !== null && typeof limit !== "number") {
+    throw typeError(`options.limit must be a number, and is ${show(limit)}`);
+  }
+  if (filter !== undefined && filter !== null && typeof filter !== "object") {
+    throw typeError(`options.filter must be an object, and is ${show(filter)}`);
+  }
+  return {
+    threadId: asked(config, "thread_id"),
+    namespace: asked(config, "checkpoint_ns"),
+    id: askedId(config),
+    before: askedId(before),
+    limit: limit ?? Number.POSITIVE_INFINITY,
+    filter: Object.entries(filter ?? {}).filter(([, value]) => value !== undefined),
+  };
+}
+
+/** The headers that are wanted, newest id first, a page at a time. */
+export async function* listed({ native, serde }: Pick<Reader, "native" | "serde">, wanted: Wanted): AsyncGenerator<ListedTuple> {
+  const { threadId, namespace, id, filter } = wanted;
+  let { before, limit } = wanted;
+  let page = filter.length === 0 && id === undefined ? Math.min(PAGE, limit + 1) : PAGE;
+  const all = [threadId, namespace, id, before].every((name) => name === undefined || name.isWellFormed());
+  while (all && limit > 0) {
+    const [end, size] = [before, page];
+    const found = await call<ListedTuple[]>(native, (ticket) => native.langgraphList(ticket, threadId, namespace, end, size));
+    const full = found.length === page;
+    // Copies of a thread have the same ids: those that a full page ends with may go on in the next.
+    const last = full ? found.at(-1)![2] : undefined;
+    const whole = full ? found.filter((each) => each[2] !== last) : found;
+    if (full && whole.length === 0) {
+      page *= 2;
+      // One is enough for whoever wants no more.
+      if (limit > found.length) continue;
+    }
+    for (const each of whole.length > 0 ? whole : found) {
+      if ((namespace !== undefined && each[1] !== namespace) || (id !== undefined && each[2] !== id)) continue;
+      if (filter.length > 0 && !matches((await serde.loadsTyped(each[4][1], each[4][2])) as Metadata, filter)) continue;
+      yield each;
+      limit -= 1;
+      if (limit <= 0) return;
+    }
+    if (!full) return;
+    before = whole.at(-1)?.[2] ?? last;
+  }
+}
+
+/** Equality on literal top-level keys. */
+function matches(metadata: Metadata, filter: Array<[string, unknown]>): boolean {
+  return filter.every(([key, value]) => Object.hasOwn(metadata, key) && isDeepStrictEqual(metadata[key], value));
+}

@@ -1,0 +1,50 @@
+/**
+ * What is used of packages that their users install (optional peers), so that building this one needs none of them. The tests in
+ * integration/ compile and run against the real ones.
+ */
+
+declare module "@langchain/langgraph-checkpoint" {
+  export interface SerializerProtocol {
+    dumpsTyped(data: any): Promise<[string, Uint8Array]>;
+    loadsTyped(type: string, data: Uint8Array | string): Promise<any>;
+  }
+  export type ChannelVersions = Record<string, number | string>;
+  export interface Checkpoint {
+    v: number;
+    id: string;
+    ts: string;
+    channel_values: Record<string, unknown>;
+    channel_versions: ChannelVersions;
+    versions_seen: Record<string, ChannelVersions>;
+  }
+  export interface Config {
+    configurable?: Record<string, any>;
+  }
+  export type Metadata = Record<string, any>;
+  export type PendingWrite = [channel: string, value: unknown];
+  export interface CheckpointTuple {
+    config: Config;
+    checkpoint: Checkpoint;
+    metadata?: Metadata;
+    parentConfig?: Config;
+    pendingWrites?: Array<[task: string, channel: string, value: unknown]>;
+  }
+  export interface CheckpointListOptions {
+    limit?: number;
+    before?: Config;
+    filter?: Record<string, unknown>;
+  }
+  export interface DeltaChannelHistory {
+    writes: Array<[task: string, channel: string, value: unknown]>;
+    seed?: unknown;
+  }
+  export abstract class BaseCheckpointSaver {
+    serde: SerializerProtocol;
+    constructor(serde?: SerializerProtocol);
+    getNextVersion(current: number | undefined): number;
+  }
+  export const WRITES_IDX_MAP: Record<string, number>;
+  export const TASKS: string;
+  export function maxChannelVersion(...versions: Array<number | string>): number | string;
+  export function getCheckpointId(config: Config): string;
+}
