@@ -191,12 +191,20 @@ export interface NativeWorkflow {
 }
 
 /** What a run is to do: see `ts/agentium/execution.ts`. */
-export type Command = [what: string, a: number, b: number, c: number, text?: string, more?: string, slots?: number[]];
+export type Command = [
+  what: string,
+  a: number,
+  b: number,
+  c: number,
+  text: string | null,
+  more: string | null,
+  slots: number[],
+];
 
 /** A run of a workflow, as the engine sees it. */
 export interface NativeRun {
-  on(event: string, step?: number, attempt?: number, yes?: boolean): Command[];
-  loaded(id: string, runId: string, stepIndex: number, stepName: string): Command[];
+  on(event: string, step?: number, attempt?: number, yes?: boolean): string; // Command[] in JSON
+  loaded(id: string, runId: string, stepIndex: number, stepName: string): string; // the same
 }
 
 interface Bridge {

@@ -126,10 +126,10 @@ export class Execution {
     this.#perform(() => this.#run.on(event, node, attempt, yes));
   }
 
-  #perform(hear: () => Command[]): void {
+  #perform(hear: () => string): void {
     if (this.#over) return;
     try {
-      for (const command of hear()) this.#do(command);
+      for (const command of JSON.parse(hear()) as Command[]) this.#do(command);
     } catch (error) {
       // Nothing here is meant to throw; whoever waits for the run must hear of it all the same.
       this.#over = true;
@@ -141,7 +141,7 @@ export class Execution {
   #do([what, a, b, c, text, more, slots]: Command): void {
     switch (what) {
       case "load":
-        return void this.#load(text);
+        return void this.#load(text ?? undefined);
       case "mutate":
         return this.#mutate();
       case "store":
@@ -161,7 +161,7 @@ export class Execution {
       case "ask":
         return void this.#ask(a);
       case "merge":
-        return this.#merge(a, b, slots!);
+        return this.#merge(a, b, slots);
       case "ended":
         return this.#ended(a, text as StepResult["status"]);
       case "cancel":
@@ -169,7 +169,7 @@ export class Execution {
       case "finish":
         return this.#finish(a);
       case "fail":
-        return this.#settle.reject(this.#failure(text!, a, more));
+        return this.#settle.reject(this.#failure(text!, a, more ?? ""));
       default:
         throw new ForkpointError("UNAVAILABLE", `the engine asks for ${what}, which nobody knows: please report this`);
     }
@@ -335,12 +335,12 @@ export class Execution {
     this.#on("broke");
   }
 
-  #failure(reason: string, id: number, text: string | undefined): unknown {
+  #failure(reason: string, id: number, text: string): unknown {
     switch (reason) {
       case "missing":
-        return checkpointNotFound(text!);
+        return checkpointNotFound(text);
       case "mismatch":
-        return new ForkpointError("CONFLICT", text!);
+        return new ForkpointError("CONFLICT", text);
       case "drained":
         return new RunDrainedError(this.#runId);
       case "aborted":
