@@ -103,10 +103,10 @@ afterAll(() => {
 describe("the package", () => {
   it("holds what it needs and nothing else, and has no install script", () => {
     const [{ files }] = JSON.parse(npm(["pack", "--json", "--dry-run", "--ignore-scripts", root], root));
-    const names = files.map((file: { path: string }) => file.path).filter((path: string) => !/^dist\/(agentium\/)?\w+\.js$/.test(path));
+    const names = files.map((file: { path: string }) => file.path).filter((path: string) => !/^dist\/(\w+\/)?\w+\.js$/.test(path));
     const addon = readdirSync(root).find((file) => file.endsWith(".node"));
     expect(names.toSorted()).toEqual(
-      [addon, "CHANGELOG.md", "LICENSE", "README.md", "agentium.d.ts", "agentos.d.ts", "index.d.ts", "package.json"].toSorted(),
+      [addon, "CHANGELOG.md", "LICENSE", "README.md", "agentium.d.ts", "agentos.d.ts", "index.d.ts", "langgraph.d.ts", "package.json"].toSorted(),
     );
     const { scripts, dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     expect(dependencies).toBeUndefined();
@@ -129,6 +129,15 @@ describe("the package", () => {
     expect([main.scripts, main.devDependencies]).toEqual([undefined, undefined]);
     expect(existsSync(join(output, `forkpoint/forkpoint.${addon}.node`))).toBe(false);
     tryOut(laidOut.map((name) => pack(join(output, name), tarballs)));
+  });
+
+  it("forkpoint/langgraph says what it needs where LangGraph is not installed", () => {
+    const project = folder();
+    writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
+    npm(["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", packed], project);
+    const script = `await import("forkpoint/langgraph").catch((error) => console.log(error.code, error.message))`;
+    const said = node(["--input-type=module", "--eval", script], project);
+    expect(said).toMatch(/^ERR_MODULE_NOT_FOUND Cannot find package '@langchain\/langgraph-checkpoint'/);
   });
 
   it("says what is missing and what to do where it has no addon", () => {

@@ -8,5 +8,6 @@ run("cargo", ["clippy", "--locked", "--all-targets", "--no-default-features", "-
 run("cargo", ["doc", "--locked", "--no-deps", "--document-private-items"], { env: { RUSTDOCFLAGS: "-D warnings" } });
 tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}__test__`, "--noEmit"]);
+tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph`, "--noEmit"]);
 run(process.execPath, [`${root}scripts/workflows.mjs`]);
 tool("oxlint/bin/oxlint", ["--deny-warnings"]);

@@ -74,7 +74,10 @@ impl Op {
     /// What it weighs in a queue, in bytes: the payload and a little for the rest.
     pub fn weight(&self) -> usize {
         match self {
-            Op::Put(checkpoint) => 512 + checkpoint.payload.len(),
+            Op::Put(checkpoint) => {
+                512 + checkpoint.payload.len()
+                    + checkpoint.payload.like.iter().map(|part| part.bytes.len()).sum::<usize>()
+            }
             Op::Write { writes, .. } => 128 + writes.iter().map(|write| 64 + write.part.bytes.len()).sum::<usize>(),
             _ => 128,
         }

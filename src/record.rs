@@ -108,6 +108,9 @@ pub struct Payload {
     /// In a put: names of parts that are not given, because they are the parent's. Each is copied from there, or else from
     /// the newest checkpoint of the lineage that has one of that name, or else left out. Nothing that is read has any.
     pub inherit: Vec<String>,
+    /// In a put: what some of those look like, for who knows it. Of a name that the parent has not, the newest part that is
+    /// equal goes before one that is only newer. Nothing that is read has any.
+    pub like: Vec<Part>,
 }
 
 impl Payload {

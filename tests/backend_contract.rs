@@ -749,6 +749,11 @@ fn what_is_inherited_is_the_parents(backend: &mut dyn Backend) {
     assert_eq!(c.parts, [of("m", "c"), of("x", "a"), of("z", "b")], "in the order of their names");
     assert_eq!(c.inherit, [""; 0]);
     assert_eq!(found(backend, "d").parts, [of("m", "d"), of("x", "a")], "the newest that has it is c");
+    let mut like = inheriting("e", "gone", 4.0, &["x", "z"]);
+    like.0.payload.like = vec![of("x", "b"), of("z", "none")];
+    save(backend, [like]);
+    assert_eq!(found(backend, "e").parts, [of("m", "e"), of("x", "b"), of("z", "b")], "b has the newest that is equal");
+    apply(backend, vec![remove("e")]).unwrap();
     save(backend, [inheriting("d", "a", 3.0, &["x"])]);
     for id in ["a", "b", "c"] {
         apply(backend, vec![remove(id)]).unwrap();

@@ -93,9 +93,13 @@ impl Model {
         let parents = self.newest_first(*space, |header| Some(&header.id) == parent.as_ref());
         let others = self.newest_first(*space, |header| header.lineage == *lineage);
         let wanted = std::mem::take(&mut whole.payload.inherit);
+        let like = std::mem::take(&mut whole.payload.like);
         for name in &wanted {
-            let found = parents.iter().chain(&others).find_map(|from| from.payload.part(name));
-            whole.payload.parts.extend(found.cloned());
+            let like = like.iter().find(|part| part.name == *name);
+            let named: Vec<&Part> = others.iter().filter_map(|from| from.payload.part(name)).collect();
+            let parents = parents.iter().find_map(|from| from.payload.part(name));
+            let equal = named.iter().find(|part| like.is_none_or(|like| like == **part));
+            whole.payload.parts.extend(parents.or(equal.or(named.first()).copied()).cloned());
         }
         if !wanted.is_empty() {
             whole.payload.parts.sort_by(|a, b| a.name.cmp(&b.name));
@@ -310,6 +314,10 @@ fn put() -> impl Strategy<Value = Op> {
                 1 => vec![String::new(), "v".to_owned(), "none".to_owned()],
                 _ => Vec::new(),
             };
+            // What some of them look like, as one of the payloads has it or as none has.
+            if version % 3 == 0 {
+                made.0.payload.like = parts(version / 2).into_iter().take(2).collect();
+            }
             made.meta(&version.to_le_bytes()).put()
         },
     )

@@ -153,6 +153,7 @@ export interface NativeStore {
     tags: string[],
     bytes: Uint8Array[],
     inherit: string[],
+    given: number,
     metadataTag: string,
     metadata: Uint8Array,
     savedAt: number,

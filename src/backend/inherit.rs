@@ -2,14 +2,30 @@
 
 use crate::record::{Part, Payload};
 
+/// A name to be found.
+struct Wanted {
+    name: String,
+    /// What it looks like, if that is known.
+    like: Option<Part>,
+    /// The newest of that name that looks otherwise.
+    unlike: Option<Part>,
+}
+
 /// Names to be found, and what was found of them.
 pub(super) struct Inherited {
-    wanted: Vec<String>,
+    wanted: Vec<Wanted>,
     found: Vec<Part>,
 }
 
 impl Inherited {
-    pub(super) fn new(wanted: Vec<String>) -> Self {
+    /// Takes the names out of a payload.
+    pub(super) fn of(payload: &mut Payload) -> Self {
+        let like = std::mem::take(&mut payload.like);
+        let wanted = |name: String| {
+            let like = like.iter().find(|part| part.name == name).cloned();
+            Wanted { name, like, unlike: None }
+        };
+        let wanted = std::mem::take(&mut payload.inherit).into_iter().map(wanted).collect();
         Self { wanted, found: Vec::new() }
     }
 
@@ -17,12 +33,27 @@ impl Inherited {
         self.wanted.is_empty()
     }
 
-    /// Takes what a payload has of the names that are still to be found.
-    pub(super) fn take(&mut self, from: &Payload) {
-        self.wanted.retain(|name| match from.part(name) {
+    /// Takes what the parent has, whatever it looks like.
+    pub(super) fn take_parents(&mut self, parent: &Payload) {
+        self.wanted.retain(|wanted| match parent.part(&wanted.name) {
             Some(part) => {
                 self.found.push(part.clone());
                 false
+            }
+            None => true,
+        });
+    }
+
+    /// Takes what another of the lineage has; they come newest first.
+    pub(super) fn take(&mut self, from: &Payload) {
+        self.wanted.retain_mut(|wanted| match from.part(&wanted.name) {
+            Some(part) if wanted.like.as_ref().is_none_or(|like| like == part) => {
+                self.found.push(part.clone());
+                false
+            }
+            Some(part) => {
+                wanted.unlike.get_or_insert_with(|| part.clone());
+                true
             }
             None => true,
         });
@@ -32,6 +63,7 @@ impl Inherited {
     /// lineage has what they have in common in the same place.
     pub(super) fn into_payload(self, payload: &mut Payload) {
         payload.parts.extend(self.found);
+        payload.parts.extend(self.wanted.into_iter().filter_map(|wanted| wanted.unlike));
         payload.parts.sort_by(|a, b| a.name.cmp(&b.name));
     }
 }

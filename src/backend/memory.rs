@@ -102,22 +102,22 @@ impl Memory {
     /// With the parts that it has from others.
     fn whole_of(&self, given: &Checkpoint) -> Checkpoint {
         let mut checkpoint = given.clone();
-        let wanted = std::mem::take(&mut checkpoint.payload.inherit);
-        if wanted.is_empty() {
+        let mut found = Inherited::of(&mut checkpoint.payload);
+        if found.is_complete() {
             return checkpoint;
         }
         let Header { space, lineage, parent, .. } = &given.header;
-        let parent = parent.as_ref().and_then(|id| self.ids.get(&(*space, id.clone())));
-        let newest =
-            self.line(*space, lineage).into_iter().flat_map(|line| line.order.iter().rev().map(|(_, seq)| seq));
-        let mut found = Inherited::new(wanted);
-        for seq in parent.into_iter().chain(newest) {
+        let payload = |seq: &Seq| self.rows.get(seq).map(|row| &row.checkpoint.payload);
+        let parent = parent.as_ref().and_then(|id| self.ids.get(&(*space, id.clone()))).and_then(payload);
+        if let Some(parent) = parent {
+            found.take_parents(parent);
+        }
+        let newest = self.line(*space, lineage).into_iter().flat_map(|line| line.order.iter().rev());
+        for from in newest.filter_map(|(_, seq)| payload(seq)) {
             if found.is_complete() {
                 break;
             }
-            if let Some(row) = self.rows.get(seq) {
-                found.take(&row.checkpoint.payload);
-            }
+            found.take(from);
         }
         found.into_payload(&mut checkpoint.payload);
         checkpoint

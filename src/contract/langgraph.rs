@@ -59,6 +59,9 @@ pub struct Put {
     pub parts: Vec<Part>,
     /// The names of the parts of the other channels.
     pub inherit: Vec<String>,
+    /// What some of those look like, for who knows it: `updateState(config, null, "__copy__")` names as its parent the one
+    /// before the checkpoint that it copies, which has other values.
+    pub like: Vec<Part>,
     /// The metadata: the serializer's tag and bytes.
     pub metadata: (String, Vec<u8>),
     /// When the store was given it, in ms since the epoch.
@@ -67,7 +70,7 @@ pub struct Put {
 
 /// `put`: stores the checkpoint, replacing the one with its id, and gives it what was written to its parent.
 pub fn put(put: Put) -> Result<Unit> {
-    let Put { place, parent, parts, inherit, metadata, saved_at } = put;
+    let Put { place, parent, parts, inherit, like, metadata, saved_at } = put;
     let key = check(&place)?;
     let parent = parent.map(|id| place.key(&id));
     let claim = parent.clone().map(|id| Op::Claim { space: SPACE, id, owner: key.clone() });
@@ -82,7 +85,7 @@ pub fn put(put: Put) -> Result<Unit> {
         saved_at,
         meta: [metadata.0.as_bytes(), &[0], &metadata.1].concat(),
     };
-    let checkpoint = Checkpoint { header, payload: Payload { parts, inherit } };
+    let checkpoint = Checkpoint { header, payload: Payload { parts, inherit, like } };
     Ok([Op::Put(Box::new(checkpoint))].into_iter().chain(claim).collect())
 }
 

@@ -32,7 +32,8 @@ pub struct FoundThread(pub String, pub f64, pub Listed);
 
 #[napi]
 impl NativeStore {
-    /// The parts are three lists: their names, tags and bytes. `inherit` names those that are the parent's.
+    /// The parts are three lists: their names, tags and bytes. `inherit` names those that are the parent's. Behind the first
+    /// `given` stand those that only tell what an inherited one looks like.
     #[napi]
     #[allow(clippy::too_many_arguments, reason = "an object's properties cost several times more to read")]
     pub fn langgraph_put(
@@ -47,15 +48,19 @@ impl NativeStore {
         tags: Vec<String>,
         bytes: Vec<Uint8ArraySlice>,
         inherit: Vec<String>,
+        given: u32,
         metadata_tag: String,
         metadata: Uint8ArraySlice,
         saved_at: i64,
     ) -> napi::Result<Option<Settled>> {
+        let mut parts = self.parts(env, names, tags, bytes)?;
+        let like = parts.split_off((given as usize).min(parts.len()));
         let unit = langgraph::put(Put {
             place: Place { thread, namespace, id },
             parent,
-            parts: self.parts(env, names, tags, bytes)?,
+            parts,
             inherit,
+            like,
             metadata: (metadata_tag, metadata.to_vec()),
             saved_at,
         });

@@ -2,7 +2,7 @@ import type { Config, DeltaChannelHistory } from "@langchain/langgraph-checkpoin
 import type { FoundWrite } from "../native.js";
 import { asked, askedId } from "./place.js";
 import { type Reader, find, placeOf } from "./tuples.js";
-import { channelOf } from "./values.js";
+import { channelOf, loadPart } from "./values.js";
 
 type History = Record<string, DeltaChannelHistory>;
 
@@ -26,13 +26,14 @@ export async function deltaHistory(reader: Reader, config: Config, channels: str
     const ancestor = parent ? await find(reader, thread, namespace, parent) : null;
     if (ancestor === null) break;
     const [, parts, all] = ancestor;
-    for (const [task, , , [channel, tag, bytes]] of ofChild(all, id).toReversed()) {
-      if (open.has(channel)) writes.get(channel)!.push([task, channel, await reader.serde.loadsTyped(tag, bytes)]);
+    for (const [task, , , part] of ofChild(all, id).toReversed()) {
+      const [channel] = part;
+      if (open.has(channel)) writes.get(channel)!.push([task, channel, await loadPart(reader.serde, part)]);
     }
-    for (const [name, tag, bytes] of parts) {
-      const channel = channelOf(name);
+    for (const part of parts) {
+      const channel = channelOf(part[0]);
       if (channel === undefined || !open.delete(channel)) continue;
-      seeds.set(channel, await reader.serde.loadsTyped(tag, bytes));
+      seeds.set(channel, await loadPart(reader.serde, part));
     }
     child = ancestor;
   }

@@ -14,15 +14,17 @@ import {
 import type { StoreOptions } from "../../index.js";
 import { ForkpointError, show, typeError } from "../errors.js";
 import { own } from "../ids.js";
-import { call, direct } from "../native.js";
+import { direct } from "../native.js";
 import type { Engine } from "../store.js";
 import { View } from "../view.js";
 import { deltaHistory } from "./history.js";
+import { Order } from "./order.js";
 import { asked, askedId, configOf, written } from "./place.js";
 import { retrying } from "./retry.js";
 import * as threads from "./threads.js";
 import { type Reader, find, listed, placeOf, readListing, tupleOf } from "./tuples.js";
 import { dump, takeApart } from "./values.js";
+import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
 
 /** Whose checkpoints these are, among those of all contracts. */
 const space = direct((binding) => binding.LANGGRAPH_SPACE);
@@ -31,6 +33,7 @@ type Options = StoreOptions & { serde?: SerializerProtocol };
 
 export class ForkpointSaver extends BaseCheckpointSaver {
   readonly #view: View;
+  readonly #order = new Order();
 
   constructor(target: string | URL | object, options?: Options) {
     const { serde, ...others } = options ?? {};
@@ -69,29 +72,15 @@ export class ForkpointSaver extends BaseCheckpointSaver {
       if (typeof checkpoint !== "object" || checkpoint === null) {
         throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
       }
-      const id = own(checkpoint.id, "checkpoint.id");
+      const place = { threadId, namespace, id: own(checkpoint.id, "checkpoint.id") };
       const parent = askedId(config);
       const taken = takeApart(this.serde, checkpoint, newVersions ?? {});
-      const [[tag, bytes], { parts, inherit }] = await Promise.all([dump(this.serde, metadata, "the metadata"), taken]);
-      await retrying(() =>
-        call<null>(native, (ticket) =>
-          native.langgraphPut(
-            ticket,
-            threadId,
-            namespace,
-            id,
-            parent,
-            parts.map(([name]) => name),
-            parts.map(([, tag]) => tag),
-            parts.map(([, , bytes]) => bytes),
-            inherit,
-            tag,
-            bytes,
-            Date.now(),
-          ),
-        ),
+      const dumped = Promise.all([taken, dump(this.serde, metadata, "the metadata")]);
+      // It takes up what was written to its parent, and inherits from it.
+      await this.#order.after(threadId, dumped, ([pieces, metadata]) =>
+        retrying(() => putCheckpoint(native, place, parent, { ...pieces, metadata })),
       );
-      return configOf({ threadId, namespace, id });
+      return configOf(place);
     });
   }
 
@@ -102,34 +91,26 @@ export class ForkpointSaver extends BaseCheckpointSaver {
       if (id === undefined) {
         throw new ForkpointError("INVALID_ARGUMENT", "putWrites() needs a checkpoint_id in config.configurable");
       }
+      const place = { threadId, namespace, id: own(id, "checkpoint_id") };
       const task = own(taskId, "taskId");
       if (!Array.isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
       const channels = writes.map(([channel]) => own(channel, "the channel of a write"));
-      const special = (channel: string) => (Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel] : undefined);
-      const dumped = await Promise.all(
-        writes.map(([channel, value]) => dump(this.serde, value, `the write to channel ${JSON.stringify(channel)}`)),
-      );
-      await retrying(() =>
-        call<null>(native, (ticket) =>
-          native.langgraphPutWrites(
-            ticket,
-            threadId,
-            namespace,
-            own(id, "checkpoint_id"),
-            task,
-            channels.map((channel, position) => special(channel) ?? position),
-            channels,
-            dumped.map(([tag]) => tag),
-            dumped.map(([, bytes]) => bytes),
-            channels.every((channel) => special(channel) !== undefined),
-          ),
-        ),
+      const dumped = writes.map(async ([, value], at): Promise<IndexedWrite> => {
+        const channel = channels[at]!;
+        const typed = await dump(this.serde, value, `the write to channel ${JSON.stringify(channel)}`);
+        return [special(channel) ?? at, [channel, ...typed]];
+      });
+      const replace = channels.every((channel) => special(channel) !== undefined);
+      await this.#order.behind(threadId, Promise.all(dumped), (indexed) =>
+        retrying(() => putWrites(native, place, task, indexed, replace)),
       );
     });
   }
 
   deleteThread(threadId: string): Promise<void> {
-    return this.#view.run((engine) => threads.remove(engine, threadId));
+    return this.#view.run((engine) =>
+      this.#order.after(threadId, Promise.resolve(), () => threads.remove(engine, threadId)),
+    );
   }
 
   getDeltaChannelHistory({ config, channels }: { config: Config; channels: string[] }): Promise<
@@ -175,6 +156,11 @@ export class ForkpointSaver extends BaseCheckpointSaver {
       work({ native, serde: this.serde, getNextVersion: (current) => this.getNextVersion(current) }),
     );
   }
+}
+
+/** The index of a write to a channel that LangGraph keeps for itself. */
+function special(channel: string): number | undefined {
+  return Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel] : undefined;
 }
 
 function checkSerde(serde: SerializerProtocol): void {

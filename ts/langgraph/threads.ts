@@ -5,8 +5,10 @@ import { type FoundThread, type FoundTuple, type FoundWrite, type ListedTuple, t
 import { atMost, pageOptions, readRecord } from "../options.js";
 import { pruneOptions } from "../retention.js";
 import type { Engine } from "../store.js";
+import type { Place } from "./place.js";
 import { type Reader, find, listed, placeOf } from "./tuples.js";
-import { channelOf } from "./values.js";
+import { channelOf, loadPart } from "./values.js";
+import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
 
 export type Strategy = "keep_latest" | "delete" | { keepLast?: number; olderThan?: Date | number };
 
@@ -78,7 +80,7 @@ export async function removeRuns(reader: Reader, runIds: unknown): Promise<{ rem
   const runs = new Set(strings(runIds, "runIds"));
   const gone: ListedTuple[] = [];
   for await (const header of headers(reader, undefined)) {
-    const { run_id: runId } = (await reader.serde.loadsTyped(header[4][1], header[4][2])) as Metadata;
+    const { run_id: runId } = (await loadPart(reader.serde, header[4])) as Metadata;
     if (typeof runId === "string" && runs.has(runId)) gone.push(header);
   }
   const threads = new Map<string, ListedTuple[]>();
@@ -102,50 +104,26 @@ export async function copy(reader: Reader, source: unknown, target: unknown): Pr
     // Oldest first, so that each is stored as the difference to the one before, and takes up what was written to its parent.
     for (const header of found.toReversed()) {
       const { namespace, id } = placeOf(header);
-      const [, , , parent] = header;
+      const [, , , parent, [, tag, bytes]] = header;
       const tuple = await find(reader, from, namespace, id);
       if (tuple === null) continue;
       const before = parent ? await find(reader, from, namespace, parent) : null;
       const mine = before?.[2].filter(([, , owner]) => owner === id) ?? [];
-      if (before !== null) await putWrites(native, to, before[0], mine);
-      await put(native, to, tuple);
+      if (before !== null) await copyWrites(native, { ...placeOf(before[0]), threadId: to }, mine);
+      const pieces: Pieces = { parts: tuple[1], inherit: [], like: [], metadata: [tag, bytes] };
+      await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces);
       const nobodys = tuple[2].filter(([, , owner]) => !owner);
       if (nobodys.length > 0) left.push([header, nobodys]);
     }
-    for (const [header, writes] of left) await putWrites(native, to, header, writes);
+    for (const [header, writes] of left) await copyWrites(native, { ...placeOf(header), threadId: to }, writes);
   } catch (error) {
     await remove(reader, to);
     throw error;
   }
 }
 
-async function put(native: NativeStore, thread: string, [header, parts]: FoundTuple): Promise<void> {
-  const [, namespace, id, parent, metadata] = header;
-  await call<null>(native, (ticket) =>
-    native.langgraphPut(
-      ticket,
-      thread,
-      namespace,
-      id,
-      parent ?? undefined,
-      parts.map(([name]) => name),
-      parts.map(([, tag]) => tag),
-      parts.map(([, , bytes]) => bytes),
-      [],
-      metadata[1],
-      metadata[2],
-      Date.now(),
-    ),
-  );
-}
-
-async function putWrites(native: NativeStore, thread: string, header: ListedTuple, writes: FoundWrite[]): Promise<void> {
-  const [, namespace, id] = header;
-  for (const [task, index, , [channel, tag, bytes]] of writes) {
-    await call<null>(native, (ticket) =>
-      native.langgraphPutWrites(ticket, thread, namespace, id, task, [index], [channel], [tag], [bytes], false),
-    );
-  }
+async function copyWrites(native: NativeStore, place: Place, writes: FoundWrite[]): Promise<void> {
+  for (const [task, index, , part] of writes) await putWrites(native, place, task, [[index, part]], false);
 }
 
 function headers(reader: Reader, threadId: string | undefined): AsyncGenerator<ListedTuple> {
@@ -158,7 +136,7 @@ async function keepWhatIsNeeded(reader: Reader, newestFirst: ListedTuple[], kept
   const known = new Map(newestFirst.map((header) => [header[2], header]));
   for (const header of newestFirst) {
     if (!kept.has(header[2])) continue;
-    const metadata = (await reader.serde.loadsTyped(header[4][1], header[4][2])) as Metadata;
+    const metadata = (await loadPart(reader.serde, header[4])) as Metadata;
     const open = new Set(Object.keys((metadata["counters_since_delta_snapshot"] as object | undefined) ?? {}));
     let at: ListedTuple | undefined = header;
     while (open.size > 0 && at !== undefined) {

@@ -14,7 +14,7 @@ import { show, typeError } from "../errors.js";
 import { lookup } from "../ids.js";
 import { type FoundTuple, type FoundWrite, type ListedTuple, type NativeStore, call } from "../native.js";
 import { type Place, asked, askedId, configOf } from "./place.js";
-import { putTogether } from "./values.js";
+import { loadPart, putTogether } from "./values.js";
 
 /** How many headers a listing reads at a time. */
 const PAGE = 100;
@@ -52,17 +52,13 @@ export async function tupleOf(reader: Reader, [listed, parts, writes]: FoundTupl
   if (checkpoint.v < 4 && parent) await migrate(reader, checkpoint, { ...place, id: parent });
   const pendingWrites = await Promise.all(
     current(writes).map(
-      async ([task, , , [channel, tag, bytes]]): Promise<[string, string, unknown]> => [
-        task,
-        channel,
-        await serde.loadsTyped(tag, bytes),
-      ],
+      async ([task, , , part]): Promise<[string, string, unknown]> => [task, part[0], await loadPart(serde, part)],
     ),
   );
   return {
     config: configOf(place),
     checkpoint,
-    metadata: (await serde.loadsTyped(metadata[1], metadata[2])) as Metadata,
+    metadata: (await loadPart(serde, metadata)) as Metadata,
     ...(parent && { parentConfig: configOf({ ...place, id: parent }) }),
     pendingWrites,
   };
@@ -84,9 +80,7 @@ async function migrate(reader: Reader, checkpoint: Checkpoint, { threadId, names
   const parent = await find(reader, threadId, namespace, id);
   const sends = current(parent?.[2] ?? []).filter(([, , , [channel]]) => channel === TASKS);
   const versions = Object.values(checkpoint.channel_versions ?? {});
-  checkpoint.channel_values[TASKS] = await Promise.all(
-    sends.map(([, , , [, tag, bytes]]) => reader.serde.loadsTyped(tag, bytes)),
-  );
+  checkpoint.channel_values[TASKS] = await Promise.all(sends.map(([, , , part]) => loadPart(reader.serde, part)));
   checkpoint.channel_versions = {
     ...checkpoint.channel_versions,
     [TASKS]: versions.length > 0 ? maxChannelVersion(...versions) : reader.getNextVersion(undefined),
@@ -126,8 +120,9 @@ export async function* listed({ native, serde }: Pick<Reader, "native" | "serde"
   const { threadId, namespace, id, filter } = wanted;
   let { before, limit } = wanted;
   let page = filter.length === 0 && id === undefined ? Math.min(PAGE, limit + 1) : PAGE;
-  const all = [threadId, namespace, id, before].every((name) => name === undefined || name.isWellFormed());
-  while (all && limit > 0) {
+  // What is no text is no id of anything.
+  if ([threadId, namespace, id, before].some((name) => name?.isWellFormed() === false)) return;
+  while (limit > 0) {
     const [end, size] = [before, page];
     const found = await call<ListedTuple[]>(native, (ticket) => native.langgraphList(ticket, threadId, namespace, end, size));
     const full = found.length === page;
@@ -141,7 +136,7 @@ export async function* listed({ native, serde }: Pick<Reader, "native" | "serde"
     }
     for (const each of whole.length > 0 ? whole : found) {
       if ((namespace !== undefined && each[1] !== namespace) || (id !== undefined && each[2] !== id)) continue;
-      if (filter.length > 0 && !matches((await serde.loadsTyped(each[4][1], each[4][2])) as Metadata, filter)) continue;
+      if (filter.length > 0 && !matches((await loadPart(serde, each[4])) as Metadata, filter)) continue;
       yield each;
       limit -= 1;
       if (limit <= 0) return;

@@ -1,6 +1,7 @@
 import type { Checkpoint, ChannelVersions, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ForkpointError } from "../errors.js";
 import type { Part } from "../native.js";
+import type { Pieces } from "./writing.js";
 
 /** A value as the saver's serializer wrote it. */
 export type Typed = [tag: string, bytes: Uint8Array];
@@ -30,36 +31,55 @@ export function channelOf(name: string): string | undefined {
   return end < 0 ? undefined : name.slice(0, end);
 }
 
+/** Makes a value of bytes. */
+export async function load(serde: SerializerProtocol, [tag, bytes]: Typed): Promise<any> {
+  // The serializer of LangGraph gives the bytes themselves to whoever wrote bytes: these were no Buffer.
+  return serde.loadsTyped(tag, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+}
+
+/** The value of a part. */
+export function loadPart(serde: SerializerProtocol, [, tag, bytes]: Part): Promise<any> {
+  return load(serde, [tag, bytes]);
+}
+
 /** A checkpoint in parts: what changed and the rest as bytes, what did not by its name. */
 export async function takeApart(
   serde: SerializerProtocol,
   checkpoint: Checkpoint,
   newVersions: ChannelVersions,
-): Promise<{ parts: Part[]; inherit: string[] }> {
+): Promise<Omit<Pieces, "metadata">> {
   const { channel_values: values = {}, ...rest } = checkpoint;
-  const inherit: string[] = [];
+  const versions = rest.channel_versions ?? {};
+  const part = (name: string, value: unknown, what: string) =>
+    dump(serde, value, what).then(([tag, bytes]): Part => [name, tag, bytes]);
   // All of them are serialised before the first is waited for: the graph goes on meanwhile.
-  const parts = [dump(serde, rest, "the checkpoint").then(([tag, bytes]): Part => ["", tag, bytes])];
+  const parts = [part("", rest, "the checkpoint")];
+  const inherit: string[] = [];
+  const like: Array<Promise<Part>> = [];
+  // A checkpoint in which nothing is new may be a copy, whose parent is not the one that it was copied from.
+  const copy = Object.keys(newVersions).length === 0;
   for (const [channel, value] of Object.entries(values)) {
     if (value === undefined) continue;
+    const what = `channel ${JSON.stringify(channel)}`;
     if (Object.hasOwn(newVersions, channel)) {
-      const name = partName(channel, newVersions[channel]!);
-      parts.push(dump(serde, value, `channel ${JSON.stringify(channel)}`).then(([tag, bytes]): Part => [name, tag, bytes]));
-    } else if (Object.hasOwn(rest.channel_versions ?? {}, channel)) {
-      inherit.push(partName(channel, rest.channel_versions[channel]!));
+      parts.push(part(partName(channel, newVersions[channel]!), value, what));
+    } else if (Object.hasOwn(versions, channel)) {
+      const name = partName(channel, versions[channel]!);
+      inherit.push(name);
+      if (copy) like.push(part(name, value, what));
     }
   }
-  const dumped = await Promise.all(parts);
-  return { parts: dumped.toSorted(([a], [b]) => (a < b ? -1 : 1)), inherit };
+  const [dumped, looks] = await Promise.all([Promise.all(parts), Promise.all(like)]);
+  return { parts: dumped.toSorted(([a], [b]) => (a < b ? -1 : 1)), inherit, like: looks };
 }
 
 /** A checkpoint from its parts. */
 export async function putTogether(serde: SerializerProtocol, parts: Part[], what: string): Promise<Checkpoint> {
   let checkpoint: Checkpoint | undefined;
   const values: Array<[string, unknown]> = [];
-  for (const [name, tag, bytes] of parts) {
-    const value: unknown = await serde.loadsTyped(tag, bytes);
-    const channel = channelOf(name);
+  for (const part of parts) {
+    const value = await loadPart(serde, part);
+    const channel = channelOf(part[0]);
     if (channel === undefined) checkpoint = value as Checkpoint;
     else values.push([channel, value]);
   }

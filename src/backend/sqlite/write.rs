@@ -142,28 +142,24 @@ impl<'a> Writing<'a> {
     fn with_inherited(&self, checkpoint: &Checkpoint, lin: i64) -> Result<Payload> {
         let header = &checkpoint.header;
         let mut payload = checkpoint.payload.clone();
-        let mut found = Inherited::new(std::mem::take(&mut payload.inherit));
+        let mut found = Inherited::of(&mut payload);
         let parent = match &header.parent {
             Some(parent) => self.find(header.space, parent)?.map(|(seq, _)| seq),
             None => None,
         };
-        let mut from = |seq| -> Result<bool> {
-            // One that is damaged must not keep new checkpoints from being saved: what it had is looked for elsewhere.
-            match self.payloads.load(seq).and_then(|head| frame::split(&head.raw)) {
-                Ok(payload) => found.take(&payload),
-                Err(error) if error.code() == Code::Corrupt => {}
-                Err(error) => return Err(error),
-            }
-            Ok(found.is_complete())
+        // One that is damaged must not keep new checkpoints from being saved: what it had is looked for elsewhere.
+        let payload_of = |seq| match self.payloads.load(seq).and_then(|head| frame::split(&head.raw)) {
+            Err(error) if error.code() == Code::Corrupt => Ok(Payload::default()),
+            other => other,
         };
-        let complete = match parent {
-            Some(parent) => from(parent)?,
-            None => false,
-        };
-        if !complete {
+        if let Some(parent) = parent {
+            found.take_parents(&payload_of(parent)?);
+        }
+        if !found.is_complete() {
             let newest = "SELECT seq FROM checkpoint WHERE lin = ? ORDER BY rank DESC, seq DESC";
             for seq in self.seqs(newest, params![lin])? {
-                if from(seq)? {
+                found.take(&payload_of(seq)?);
+                if found.is_complete() {
                     break;
                 }
             }

@@ -1,0 +1,258 @@
+// Channels that store what was added instead of what there is: read by going up the ancestors.
+import { Annotation, DeltaChannel, Overwrite, START, StateGraph } from "@langchain/langgraph";
+import { DeltaSnapshot, MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { describe, expect, it } from "vitest";
+import { all, checkpoint, kinds, metadata, open, place, saver, thread } from "./helpers.js";
+
+type Config = { configurable?: Record<string, unknown> };
+
+const added = (before: string[], more: string[][]) => [...before, ...more.flat()];
+
+/** A state whose log is stored as a snapshot every so many updates, and as writes in between. */
+function state(snapshotFrequency: number) {
+  const log = () => new DeltaChannel<string[], string[]>(added, { snapshotFrequency });
+  return Annotation.Root({ log: log as never as typeof Annotation<string[]>, round: Annotation<number> });
+}
+
+/** Rounds of two nodes; it stops before every second node, so that there are old checkpoints to go back to. */
+function rounds(checkpointer: ReturnType<typeof saver>, snapshotFrequency = 1_000) {
+  const State = state(snapshotFrequency);
+  return new StateGraph(State)
+    .addNode("a", ({ round }: { round: number }) => ({ log: [`a${round}`] }))
+    .addNode("b", ({ round }: { round: number }) => ({ log: [`b${round}`] }))
+    .addEdge(START, "a")
+    .addEdge("a", "b")
+    .compile({ checkpointer });
+}
+
+const log = (values: unknown) => (values as { log: string[] }).log;
+
+describe.each(kinds)("on %s", (kind) => {
+  describe.each([1, 2, 3, 1_000])("a snapshot every %i updates", (frequency) => {
+    it("every state of the history reads as it was", async () => {
+      const app = rounds(saver(kind), frequency);
+      const expected: string[] = [];
+      for (let round = 1; round <= 5; round++) {
+        expected.push(`in${round}`, `a${round}`, `b${round}`);
+        expect(log(await app.invoke({ log: [`in${round}`], round }, thread()))).toEqual(expected);
+        expect(log((await app.getState(thread())).values)).toEqual(expected);
+      }
+      for (const { values, next, metadata: made, config } of await all(app.getStateHistory(thread()))) {
+        const done = 4 * Math.floor((made!.step + 1) / 4);
+        const length = 3 * (done / 4) + ((made!.step + 1) % 4);
+        expect(log(values)).toEqual(expected.slice(0, length));
+        expect((await app.getState(config)).values).toEqual(values);
+        expect((await app.getState(config)).next).toEqual(next);
+      }
+    });
+
+    it("langgraphjs#2737: forks from one checkpoint do not see each other's writes", async () => {
+      const app = rounds(saver(kind), frequency);
+      await app.invoke({ log: ["in1"], round: 1 }, thread());
+      const main = await app.invoke({ log: ["in2"], round: 2 }, thread());
+      const history = await all(app.getStateHistory(thread()));
+      const base = history.find(({ next, metadata: made }) => next[0] === "b" && made!.step > 2)!;
+      expect(log(base.values)).toEqual(["in1", "a1", "b1", "in2", "a2"]);
+      const forks = new Map<string, Config>();
+      for (const name of ["x", "y", "z"]) {
+        const fork = await app.updateState(base.config, { log: [name] }, "a");
+        forks.set(name, fork);
+        expect(log((await app.getState(fork)).values)).toEqual([...log(base.values), name]);
+      }
+      for (const [name, fork] of forks) {
+        expect(log(await app.invoke(null, fork))).toEqual([...log(base.values), name, "b2"]);
+      }
+      // And what had been there before them reads as before.
+      for (const { config, values } of history) expect((await app.getState(config)).values).toEqual(values);
+      expect(log(main)).toEqual(["in1", "a1", "b1", "in2", "a2", "b2"]);
+      for (const [name, fork] of forks) {
+        expect(log((await app.getState(fork)).values)).toEqual([...log(base.values), name]);
+      }
+    });
+
+    it("langgraphjs#2737: forks of forks", async () => {
+      const app = rounds(saver(kind), frequency);
+      await app.invoke({ log: ["in"], round: 1 }, thread());
+      const base = (await all(app.getStateHistory(thread()))).find(({ next }) => next[0] === "b")!;
+      const tips: Array<{ config: Config; expected: string[] }> = [{ config: base.config, expected: log(base.values) }];
+      for (let depth = 0; depth < 3; depth++) {
+        for (const { config, expected } of tips.slice()) {
+          const name = `${depth}.${tips.length}`;
+          const fork = await app.updateState(config, { log: [name] }, "a");
+          tips.push({ config: fork, expected: [...expected, name] });
+        }
+      }
+      expect(tips).toHaveLength(8);
+      for (const { config, expected } of tips) expect(log((await app.getState(config)).values)).toEqual(expected);
+    });
+
+    it("langgraphjs#2737: a new input at an old checkpoint does not see what came after it", async () => {
+      const app = rounds(saver(kind), frequency);
+      await app.invoke({ log: ["in1"], round: 1 }, thread());
+      const base = (await app.getState(thread())).config;
+      await app.invoke({ log: ["in2"], round: 2 }, thread());
+      for (const round of [3, 4]) {
+        const result = await app.invoke({ log: [`in${round}`], round }, base);
+        expect(log(result)).toEqual(["in1", "a1", "b1", `in${round}`, `a${round}`, `b${round}`]);
+        expect(log((await app.getState(thread())).values)).toEqual(log(result));
+      }
+    });
+
+    it("running again from an old checkpoint repeats its writes once", async () => {
+      const app = rounds(saver(kind), frequency);
+      const first = await app.invoke({ log: ["in"], round: 1 }, thread());
+      for (let again = 0; again < 3; again++) {
+        const history = await all(app.getStateHistory(thread()));
+        const old = history.findLast(({ next }) => next[0] === "a")!;
+        expect(await app.invoke(null, old.config)).toEqual(first);
+        expect((await app.getState(thread())).values).toEqual(first);
+        for (const { config, values } of history) expect((await app.getState(config)).values).toEqual(values);
+      }
+    });
+
+    it.each(["sync", "async", "exit"] as const)("durability %s", async (durability) => {
+      const app = rounds(saver(kind), frequency);
+      const expected: string[] = [];
+      for (let round = 1; round <= 3; round++) {
+        expected.push(`in${round}`, `a${round}`, `b${round}`);
+        await app.invoke({ log: [`in${round}`], round }, { ...thread(), durability });
+        expect(log((await app.getState(thread())).values)).toEqual(expected);
+      }
+    });
+  });
+
+  it("an Overwrite begins the log anew, for its own branch only", async () => {
+    const app = rounds(saver(kind));
+    await app.invoke({ log: ["in1"], round: 1 }, thread());
+    const before = await app.getState(thread());
+    const fork = await app.updateState(before.config, { log: new Overwrite(["new"]) as never }, "a");
+    expect(log((await app.getState(fork)).values)).toEqual(["new"]);
+    expect(log(await app.invoke(null, fork))).toEqual(["new", "b1"]);
+    expect(log((await app.getState(before.config)).values)).toEqual(["in1", "a1", "b1"]);
+  });
+
+  describe("getDeltaChannelHistory", () => {
+    const channels = ["log"];
+    const values = (entry: { writes: unknown[][] } | undefined) => entry!.writes.map((write) => write[2]);
+
+    /** A checkpoint whose log is stored only if a value is given. */
+    function put(to: ReturnType<typeof saver>, parent: Config, seed?: unknown) {
+      const channel_values = seed === undefined ? {} : { log: seed };
+      const made = checkpoint({ channel_values, channel_versions: { log: 1 } });
+      return to.put(parent, made, metadata(), seed === undefined ? {} : { log: 1 });
+    }
+
+    it("langgraphjs#2737: of two children of one parent, each has the writes that led to it", async () => {
+      const checkpointer = saver(kind);
+      const root = await put(checkpointer, thread());
+      await checkpointer.putWrites(root, [["log", "first"]], "task 1");
+      const first = await put(checkpointer, root);
+      await checkpointer.putWrites(root, [["log", "second"]], "task 2");
+      const second = await put(checkpointer, root);
+      const third = await put(checkpointer, root);
+      const history = async (config: Config) =>
+        values((await checkpointer.getDeltaChannelHistory({ config, channels }))["log"]);
+      expect(await history(root)).toEqual([]);
+      expect(await history(first)).toEqual(["first"]);
+      expect(await history(second)).toEqual(["second"]);
+      expect(await history(third)).toEqual([]);
+      // For whoever reads the parent, all of them are its pending writes.
+      expect((await checkpointer.getTuple(root))!.pendingWrites).toHaveLength(2);
+      await checkpointer.putWrites(first, [["log", "third"]], "task 1");
+      expect(await history(await put(checkpointer, first))).toEqual(["first", "third"]);
+    });
+
+    it("goes up to the nearest value that is stored, for each channel by itself", async () => {
+      const checkpointer = saver(kind);
+      const versions = { a: 1, b: 1 };
+      let at: Config = thread();
+      for (let i = 0; i < 6; i++) {
+        const stored = i === 1 ? { a: new DeltaSnapshot(["a1"]) } : i === 3 ? { b: ["b3"] } : {};
+        const made = checkpoint({ channel_values: stored, channel_versions: { a: i, b: i } });
+        const news = Object.fromEntries(Object.keys(stored).map((name) => [name, i]));
+        at = await checkpointer.put(at, made, metadata({ step: i }), news);
+        await checkpointer.putWrites(at, [["a", `a${i}`], ["b", `b${i}`], ["c", `c${i}`]], "task");
+      }
+      const found = await checkpointer.getDeltaChannelHistory({ config: at, channels: [...Object.keys(versions), "none"] });
+      expect(Object.keys(found).toSorted()).toEqual(["a", "b", "none"]);
+      expect((found["a"]!.seed as DeltaSnapshot<string[]>).value).toEqual(["a1"]);
+      expect(values(found["a"])).toEqual(["a1", "a2", "a3", "a4"]);
+      expect(found["b"]!.seed).toEqual(["b3"]);
+      expect(values(found["b"])).toEqual(["b3", "b4"]);
+      expect(found["none"]).toEqual({ writes: [] });
+      expect(await checkpointer.getDeltaChannelHistory({ config: at, channels: [] })).toEqual({});
+    });
+
+    it("orders the writes of a step by task and position, and of steps from old to new", async () => {
+      const checkpointer = saver(kind);
+      const root = await put(checkpointer, thread());
+      await checkpointer.putWrites(root, [["log", 3], ["other", 0], ["log", 4]], "task-b");
+      await checkpointer.putWrites(root, Array.from({ length: 12 }, (_, i) => ["log", `a${i}`]), "task-a");
+      const middle = await put(checkpointer, root);
+      await checkpointer.putWrites(middle, [["log", 5]], "task-0");
+      const tip = await put(checkpointer, middle);
+      const found = await checkpointer.getDeltaChannelHistory({ config: tip, channels });
+      expect(values(found["log"])).toEqual([...Array.from({ length: 12 }, (_, i) => `a${i}`), 3, 4, 5]);
+      expect(found["log"]!.writes[0]).toEqual(["task-a", "log", "a0"]);
+    });
+
+    it("without an id it is the latest checkpoint's; of what is not there it is empty", async () => {
+      const checkpointer = saver(kind);
+      const root = await put(checkpointer, thread(), new DeltaSnapshot([0]));
+      await checkpointer.putWrites(root, [["log", 1]], "task");
+      await put(checkpointer, root);
+      expect(values((await checkpointer.getDeltaChannelHistory({ config: thread(), channels }))["log"])).toEqual([1]);
+      const nowhere = await checkpointer.getDeltaChannelHistory({ config: thread("other"), channels });
+      expect(nowhere).toEqual({ log: { writes: [] } });
+    });
+
+    it("writes that a slow serializer finishes late still belong to the child that was put after them", async () => {
+      const plus = new MemorySaver().serde;
+      const serde: SerializerProtocol = {
+        async dumpsTyped(value) {
+          if (typeof value === "string" && value.startsWith("slow")) {
+            for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+          }
+          return plus.dumpsTyped(value);
+        },
+        loadsTyped: (type, data) => plus.loadsTyped(type, data),
+      };
+      const checkpointer = saver(kind, { serde });
+      const root = await put(checkpointer, thread());
+      // As a graph does it under async durability: one call after the other, none of them awaited.
+      const writes = checkpointer.putWrites(root, [["log", "slow 1"]], "task");
+      const child = put(checkpointer, root);
+      await Promise.all([writes, child]);
+      const after = await put(checkpointer, root);
+      const history = async (config: Config) =>
+        values((await checkpointer.getDeltaChannelHistory({ config, channels }))["log"]);
+      expect(await history(await child)).toEqual(["slow 1"]);
+      expect(await history(after)).toEqual([]);
+    });
+
+    it("reaches over thousands of ancestors", async () => {
+      const checkpointer = saver(kind);
+      let at = await put(checkpointer, thread());
+      for (let i = 0; i < 2_000; i++) {
+        await checkpointer.putWrites(at, [["log", i]], "task");
+        at = await put(checkpointer, at);
+      }
+      const found = await checkpointer.getDeltaChannelHistory({ config: at, channels });
+      expect(values(found["log"])).toEqual(Array.from({ length: 2_000 }, (_, i) => i));
+    });
+  });
+});
+
+it("a log is read from the file by a saver that opens it later, and forks there", async () => {
+  const target = place("sqlite");
+  const first = open(target);
+  await rounds(first).invoke({ log: ["in"], round: 1 }, thread());
+  await first.close();
+  const app = rounds(open(target));
+  const { values, config } = await app.getState(thread());
+  expect(log(values)).toEqual(["in", "a1", "b1"]);
+  for (const name of ["x", "y"]) {
+    const fork = await app.updateState(config, { log: [name] }, "b");
+    expect(log((await app.getState(fork)).values)).toEqual(["in", "a1", "b1", name]);
+  }
+});

@@ -1,0 +1,19 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+
+export default defineConfig({
+  root: folder,
+  test: {
+    name: "langgraph",
+    include: ["*.test.ts"],
+    globalSetup: ["./global-setup.ts"],
+    // The published conformance suite uses `describe`, `it` and the others without importing them.
+    globals: true,
+    // As Node runs them, not as Vite would transform them.
+    server: { deps: { external: [/\/node_modules\//, /\/dist\//] } },
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});

@@ -1,0 +1,66 @@
+import { type NativeStore, type Part, call } from "../native.js";
+import type { Place } from "./place.js";
+import type { Typed } from "./values.js";
+
+/** A checkpoint in the pieces that are stored. */
+export interface Pieces {
+  parts: Part[];
+  /** The names of the parts that are the parent's. */
+  inherit: string[];
+  /** What some of those look like. */
+  like: Part[];
+  metadata: Typed;
+}
+
+/** A write: the channel's value, and its place among those of the task. */
+export type IndexedWrite = [index: number, part: Part];
+
+export function putCheckpoint(
+  native: NativeStore,
+  { threadId, namespace, id }: Place,
+  parent: string | undefined,
+  { parts, inherit, like, metadata: [tag, bytes] }: Pieces,
+): Promise<null> {
+  const all = [...parts, ...like];
+  return call<null>(native, (ticket) =>
+    native.langgraphPut(
+      ticket,
+      threadId,
+      namespace,
+      id,
+      parent,
+      all.map(([name]) => name),
+      all.map(([, tag]) => tag),
+      all.map(([, , bytes]) => bytes),
+      inherit,
+      parts.length,
+      tag,
+      bytes,
+      Date.now(),
+    ),
+  );
+}
+
+/** With `replace` one in a place that is taken replaces the other; if not, the first one stays. */
+export function putWrites(
+  native: NativeStore,
+  { threadId, namespace, id }: Place,
+  task: string,
+  writes: IndexedWrite[],
+  replace: boolean,
+): Promise<null> {
+  return call<null>(native, (ticket) =>
+    native.langgraphPutWrites(
+      ticket,
+      threadId,
+      namespace,
+      id,
+      task,
+      writes.map(([index]) => index),
+      writes.map(([, [channel]]) => channel),
+      writes.map(([, [, tag]]) => tag),
+      writes.map(([, [, , bytes]]) => bytes),
+      replace,
+    ),
+  );
+}
