@@ -24,6 +24,12 @@ type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
 export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
   /** How values become bytes; LangGraph's own unless said. Its types and bytes are stored exactly. */
   serde?: SerializerProtocol;
+  /**
+   * Whether a checkpoint must be the only child of its parent: of two runs that go on with a thread at the same time, one is
+   * refused with `CONFLICT` instead of forking its history unseen. `false` unless said. `expected_parent` in a call's
+   * `configurable` goes before it: `false` there makes a branch on purpose.
+   */
+  expectedParent?: boolean;
 }
 
 /**

@@ -1,5 +1,6 @@
 //! Writes as values. A unit is what must happen together; a batch is the units that share a transaction.
 
+use crate::error::{Code, Error, Result};
 use crate::record::{Checkpoint, Rank, Space, Write};
 
 /// One change.
@@ -7,6 +8,18 @@ use crate::record::{Checkpoint, Rank, Space, Write};
 pub enum Op {
     /// Stores a checkpoint as the last saved. One with the same space and id is replaced, in whatever lineage it was.
     Put(Box<Checkpoint>),
+    /// Fails with [`Code::Conflict`](crate::error::Code::Conflict) unless a lineage is as its writer knows it. Stands first in
+    /// its unit, of which nothing is done then.
+    Expect {
+        /// Whose lineage it is.
+        space: Space,
+        /// The lineage.
+        lineage: String,
+        /// The id of its newest checkpoint; none: there is no lineage.
+        newest: Option<String>,
+        /// The id of what the writer puts: that may be the newest too, for whoever tries again.
+        or: String,
+    },
     /// Removes the checkpoint with that id; there need not be one.
     Remove {
         /// Whose id it is.
@@ -86,3 +99,11 @@ impl Op {
 
 /// The changes of one call: all of them happen, or none.
 pub type Unit = Vec<Op>;
+
+/// What [`Op::Expect`] comes to, given the newest of the lineage.
+pub(crate) fn expect(found: Option<&str>, newest: Option<&str>, or: &str) -> Result<()> {
+    if found == newest || found == Some(or) {
+        return Ok(());
+    }
+    Err(Error::new(Code::Conflict, format!("the newest checkpoint is {found:?}, and {newest:?} was expected")))
+}

@@ -30,6 +30,8 @@ pub enum Query {
         /// Which one.
         pick: Pick,
     },
+    /// What a checkpoint was made from, step by step. Answers [`Answer::Tuples`].
+    Ancestors(Ancestors),
     /// Headers, newest first. Answers [`Answer::Headers`].
     List {
         /// Whose checkpoints they are.
@@ -78,6 +80,22 @@ pub enum Query {
     },
 }
 
+/// The ancestors of a checkpoint, its parent first, until each of the wanted parts has been found. Of each they have only
+/// what is wanted, of one snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ancestors {
+    /// Whose checkpoints they are.
+    pub space: Space,
+    /// The id of the checkpoint.
+    pub id: String,
+    /// The stems of the wanted parts (see [`Part::stem`](crate::record::Part::stem)). One is wanted until an ancestor has it.
+    pub stems: Vec<String>,
+    /// The names of the wanted writes.
+    pub writes: Vec<String>,
+    /// At most so many ancestors.
+    pub limit: usize,
+}
+
 /// Which checkpoint is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pick {
@@ -112,6 +130,8 @@ pub enum Answer {
     Checkpoint(Option<Box<Checkpoint>>),
     /// One checkpoint with its writes, or none.
     Tuple(Option<Box<Tuple>>),
+    /// Checkpoints with their writes.
+    Tuples(Vec<Tuple>),
     /// Checkpoints.
     Checkpoints(Vec<Checkpoint>),
     /// Headers.
@@ -137,6 +157,14 @@ impl Answer {
     pub fn into_tuple(self) -> Result<Option<Box<Tuple>>> {
         match self {
             Answer::Tuple(found) => Ok(found),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// The checkpoints with their writes, if they were the question.
+    pub fn into_tuples(self) -> Result<Vec<Tuple>> {
+        match self {
+            Answer::Tuples(found) => Ok(found),
             other => Err(other.unexpected()),
         }
     }
@@ -185,6 +213,7 @@ impl Answer {
         let kind = match self {
             Answer::Checkpoint(_) => "a checkpoint",
             Answer::Tuple(_) => "a checkpoint and its writes",
+            Answer::Tuples(_) => "checkpoints and their writes",
             Answer::Checkpoints(_) => "checkpoints",
             Answer::Headers(_) => "headers",
             Answer::Lineages(_) => "lineages",

@@ -100,6 +100,13 @@ pub struct Part {
     pub bytes: Bytes,
 }
 
+impl Part {
+    /// What stands before the last NUL of its name: what it is a version of, if it is one.
+    pub fn stem(&self) -> Option<&str> {
+        self.name.rsplit_once('\0').map(|(stem, _)| stem)
+    }
+}
+
 /// A checkpoint's content: parts in the order in which they were given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Payload {

@@ -9,8 +9,9 @@ use forkpoint::backend::Backend;
 use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::{Durability, Journal};
 use forkpoint::codec::frame;
+use forkpoint::error::Code;
 use forkpoint::op::{Op, Unit};
-use forkpoint::query::{Answer, Of, Pick, Query};
+use forkpoint::query::{Ancestors, Answer, Of, Pick, Query};
 use forkpoint::record::{Checkpoint, Header, Lineage, LineageStats, Part, Rank, Space, Stats, Tuple, Write};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
@@ -29,9 +30,17 @@ struct Model {
 }
 
 impl Model {
-    fn apply(&mut self, unit: &Unit) {
+    /// Whether it was done.
+    fn apply(&mut self, unit: &Unit) -> bool {
         for op in unit {
             match op {
+                Op::Expect { space, lineage, newest, or } => {
+                    let found = self.newest_first(*space, |header| header.lineage == *lineage);
+                    let found = found.first().map(|found| found.header.id.clone());
+                    if found != *newest && found.as_ref() != Some(or) {
+                        return false;
+                    }
+                }
                 Op::Put(checkpoint) => {
                     let header = &checkpoint.header;
                     if !self.begun.iter().any(|(space, name, ..)| (*space, name) == (header.space, &header.lineage)) {
@@ -84,6 +93,7 @@ impl Model {
             }
             self.end_lineages();
         }
+        true
     }
 
     /// With what it has from its parent, or from the newest of its lineage that has it.
@@ -174,6 +184,12 @@ impl Model {
         found
     }
 
+    fn tuple(&self, found: &Checkpoint) -> Tuple {
+        let to = (found.header.space, &found.header.id);
+        let writes = self.writes.iter().filter(|(space, id, _)| (*space, id) == to);
+        Tuple { checkpoint: found.clone(), writes: writes.map(|(.., write)| write.clone()).collect() }
+    }
+
     fn answer(&self, query: &Query) -> Answer {
         let one = |found: Option<&&Checkpoint>| Answer::Checkpoint(found.map(|row| Box::new((*row).clone())));
         match query {
@@ -195,12 +211,25 @@ impl Model {
                     Pick::Id(id) => header.id == *id,
                     Pick::Newest(lineage) => header.lineage == *lineage,
                 });
-                Answer::Tuple(found.first().map(|found| {
-                    let to = (found.header.space, &found.header.id);
-                    let writes = self.writes.iter().filter(|(space, id, _)| (*space, id) == to);
-                    let writes = writes.map(|(.., write)| write.clone()).collect();
-                    Box::new(Tuple { checkpoint: (*found).clone(), writes })
-                }))
+                Answer::Tuple(found.first().map(|found| Box::new(self.tuple(found))))
+            }
+            Query::Ancestors(Ancestors { space, id, stems, writes, limit }) => {
+                let get = |id: &String| self.newest_first(*space, |header| header.id == *id).first().copied();
+                let mut wanted = stems.clone();
+                let mut found = Vec::new();
+                let mut at = get(id).and_then(|child| get(child.header.parent.as_ref()?));
+                while let Some(row) = at.filter(|_| !wanted.is_empty() && found.len() < *limit) {
+                    let mut tuple = self.tuple(row);
+                    let stem = |part: &Part| part.name.rsplit_once('\0').map(|(stem, _)| stem.to_owned());
+                    tuple.checkpoint.payload.parts.retain(|part| stem(part).is_some_and(|stem| wanted.contains(&stem)));
+                    tuple.writes.retain(|write| writes.contains(&write.part.name));
+                    wanted.retain(|name| {
+                        !tuple.checkpoint.payload.parts.iter().any(|part| stem(part).as_ref() == Some(name))
+                    });
+                    found.push(tuple);
+                    at = row.header.parent.as_ref().and_then(get);
+                }
+                Answer::Tuples(found)
             }
             Query::List { space, of, before, limit } => {
                 let mut found = self.newest_first(*space, |header| is_of(header, of));
@@ -314,6 +343,7 @@ fn put() -> impl Strategy<Value = Op> {
                 1 => vec![String::new(), "v".to_owned(), "none".to_owned()],
                 _ => Vec::new(),
             };
+            made.0.payload.parts.extend((version % 2 == 0).then(|| part("w\0 1", "t", version.to_string())));
             // What some of them look like, as one of the payloads has it or as none has.
             if version % 3 == 0 {
                 made.0.payload.like = parts(version / 2).into_iter().take(2).collect();
@@ -381,6 +411,13 @@ fn query() -> impl Strategy<Value = Query> {
         }),
         (space(), prop_oneof![id().prop_map(Pick::Id), run().prop_map(Pick::Newest)])
             .prop_map(|(space, pick)| Query::Tuple { space, pick }),
+        (space(), id(), 0..4_usize, 0..6_usize).prop_map(|(space, id, wanted, limit)| Query::Ancestors(Ancestors {
+            space,
+            id,
+            stems: ["w", "none", "w"].iter().take(wanted).map(|stem| (*stem).to_owned()).collect(),
+            writes: vec!["channel 0".to_owned(), "channel 1".to_owned()],
+            limit,
+        })),
         (space(), of, prop::option::of(rank()), limit()).prop_map(|(space, of, before, limit)| Query::List {
             space,
             of,
@@ -391,7 +428,12 @@ fn query() -> impl Strategy<Value = Query> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let unit = || prop::collection::vec(op(), 0..4);
+    let unit = || {
+        let expect = (space(), run(), prop::option::of(id()), id())
+            .prop_map(|(space, lineage, newest, or)| Op::Expect { space, lineage, newest, or });
+        (prop::option::weighted(0.4, expect), prop::collection::vec(op(), 0..4))
+            .prop_map(|(expect, ops)| expect.into_iter().chain(ops).collect::<Unit>())
+    };
     prop_oneof![
         6 => unit().prop_map(|unit| Step::Apply(vec![unit])),
         2 => prop::collection::vec(unit(), 0..5).prop_map(Step::Apply),
@@ -437,10 +479,11 @@ fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> 
     for step in steps.iter().cloned().chain([Step::Reopen]).chain(asks) {
         match step {
             Step::Apply(batch) => {
-                for unit in &batch {
-                    model.apply(unit);
-                }
-                prop_assert_eq!(backend.apply(&batch), vec![Ok(()); batch.len()]);
+                let expected: Vec<_> =
+                    batch.iter().map(|unit| if model.apply(unit) { Ok(()) } else { Err(Code::Conflict) }).collect();
+                let done: Vec<_> =
+                    backend.apply(&batch).into_iter().map(|done| done.map_err(|error| error.code())).collect();
+                prop_assert_eq!(done, expected);
             }
             Step::Ask(query) => {
                 prop_assert_eq!(backend.answer(&query), Ok(model.answer(&query)), "{:?}", query);

@@ -157,6 +157,7 @@ export interface NativeStore {
     metadataTag: string,
     metadata: Uint8Array,
     savedAt: number,
+    only: boolean,
   ): Outcome; // null
   langgraphPutWrites(
     ticket: number,
@@ -171,6 +172,14 @@ export interface NativeStore {
     replace: boolean,
   ): Outcome; // null
   langgraphGet(ticket: number, threadId: string, namespace: string, id?: string): Outcome; // FoundTuple | null
+  langgraphAncestors(
+    ticket: number,
+    threadId: string,
+    namespace: string,
+    id: string,
+    channels: string[],
+    limit: number,
+  ): Outcome; // FoundTuple[]
   langgraphList(
     ticket: number,
     threadId: string | undefined,

@@ -6,10 +6,11 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::Backend;
+use super::ancestors;
 use super::inherit::Inherited;
 use crate::codec::frame;
 use crate::error::Result;
-use crate::op::{Op, Unit};
+use crate::op::{self, Op, Unit};
 use crate::query::{Answer, Of, Pick, Query};
 use crate::record::{Checkpoint, Header, Lineage, LineageStats, Rank, Seq, Space, Stats, Tuple, Write};
 use crate::retention::{self, Catalog, Entry, Ledger, Prune, Pruned, Stored};
@@ -62,6 +63,10 @@ impl Memory {
     fn op(&mut self, op: &Op) -> Result<()> {
         match op {
             Op::Put(checkpoint) => self.put(checkpoint),
+            Op::Expect { space, lineage, newest, or } => {
+                let found = self.newest(self.line(*space, lineage).map(|line| &line.order));
+                op::expect(found.map(|found| &*found.header.id), newest.as_deref(), or)?;
+            }
             Op::Remove { space, id } => self.remove(*space, id),
             Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank),
             Op::RemoveGroup { space, group } => self.remove_group(*space, group),
@@ -401,6 +406,10 @@ impl Backend for Memory {
                 whole(self.newest(order))
             }
             Query::Tuple { space, pick } => Answer::Tuple(self.tuple(*space, pick)),
+            Query::Ancestors(asked) => {
+                let get = |id: &str| Ok(self.tuple(asked.space, &Pick::Id(id.to_owned())).map(|found| *found));
+                Answer::Tuples(ancestors::walk(asked, get)?)
+            }
             Query::List { space, of, before, limit } => Answer::Headers(self.list(*space, of, before.as_ref(), *limit)),
             Query::Whole { space, of, prefix } => Answer::Checkpoints(self.whole(*space, of, prefix)),
             Query::Lineages { space, group_prefix, before, limit } => {

@@ -1,5 +1,6 @@
 //! What can hold checkpoints. A backend applies batches and answers queries; everything else is built on that.
 
+mod ancestors;
 mod inherit;
 pub mod memory;
 pub mod sqlite;

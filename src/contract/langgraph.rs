@@ -8,7 +8,7 @@
 use super::{MAX_ID_BYTES, check_id};
 use crate::error::{Code, Error, Result};
 use crate::op::{Op, Unit};
-use crate::query::{Of, Pick, Query};
+use crate::query::{Ancestors, Of, Pick, Query};
 use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space, Write};
 
 /// Whose ids these are.
@@ -66,17 +66,33 @@ pub struct Put {
     pub metadata: (String, Vec<u8>),
     /// When the store was given it, in ms since the epoch.
     pub saved_at: i64,
+    /// Whether it must be the only child of its parent: `expectedParent`.
+    pub only: bool,
 }
 
 /// `put`: stores the checkpoint, replacing the one with its id, and gives it what was written to its parent.
+///
+/// One that must be its parent's only child (D7) is refused with `CONFLICT` if that is not the latest any more: whoever
+/// made the latest goes on with this thread. It has to become the latest itself, so that the next one sees it.
 pub fn put(put: Put) -> Result<Unit> {
-    let Put { place, parent, parts, inherit, like, metadata, saved_at } = put;
+    let Put { place, parent, parts, inherit, like, metadata, saved_at, only } = put;
     let key = check(&place)?;
+    if let Some(parent) = parent.as_ref().filter(|parent| only && **parent >= place.id) {
+        let message = format!(
+            "checkpoint {:?} is not after its parent {parent:?}: ids sort by time, so the clock here is behind that of \
+             whoever made the parent",
+            place.id
+        );
+        return Err(Error::new(Code::Conflict, message));
+    }
     let parent = parent.map(|id| place.key(&id));
+    let lineage = Place::lineage(&place.thread, &place.namespace);
+    let expect =
+        only.then(|| Op::Expect { space: SPACE, lineage: lineage.clone(), newest: parent.clone(), or: key.clone() });
     let claim = parent.clone().map(|id| Op::Claim { space: SPACE, id, owner: key.clone() });
     let header = Header {
         space: SPACE,
-        lineage: Place::lineage(&place.thread, &place.namespace),
+        lineage,
         id: key,
         parent,
         group: Place::group(&place.thread),
@@ -86,7 +102,7 @@ pub fn put(put: Put) -> Result<Unit> {
         meta: [metadata.0.as_bytes(), &[0], &metadata.1].concat(),
     };
     let checkpoint = Checkpoint { header, payload: Payload { parts, inherit, like } };
-    Ok([Op::Put(Box::new(checkpoint))].into_iter().chain(claim).collect())
+    Ok(expect.into_iter().chain([Op::Put(Box::new(checkpoint))]).chain(claim).collect())
 }
 
 /// `putWrites`: each write is a task's place and a part. With `replace` one in a place that is taken replaces the other.
@@ -115,6 +131,13 @@ pub fn get_tuple(thread: String, namespace: String, id: Option<String>) -> Query
         None => Pick::Newest(Place::lineage(&thread, &namespace)),
     };
     Query::Tuple { space: SPACE, pick }
+}
+
+/// A page of the ancestors of a checkpoint, its parent first, until a value of each channel has been found: the channels'
+/// values and writes.
+pub fn ancestors(place: &Place, channels: Vec<String>, limit: usize) -> Query {
+    let id = place.key(&place.id);
+    Query::Ancestors(Ancestors { space: SPACE, id, stems: channels.clone(), writes: channels, limit })
 }
 
 /// A page of `list`, newest id first: of a namespace of a thread, of a thread, or of all.

@@ -1,6 +1,6 @@
 //! The Agentium contract's calls: its checkpoint store and its storage driver.
 
-use napi::bindgen_prelude::{Either11, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either12, Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::store::NativeStore;
@@ -148,7 +148,7 @@ impl NativeStore {
 
     fn whole(&self, ticket: u32, query: Query, names: Names) -> Option<Settled> {
         let convert = move |answer: Answer| match answer.into_checkpoint()? {
-            Some(found) => Ok(Either11::G(named(*found, names)?)),
+            Some(found) => Ok(Either12::G(named(*found, names)?)),
             None => Ok(values::NOTHING),
         };
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
@@ -157,7 +157,7 @@ impl NativeStore {
     fn wholes(&self, ticket: u32, query: Query, names: Names) -> Option<Settled> {
         let convert = move |answer: Answer| -> Result<Value> {
             let found = answer.into_checkpoints()?.into_iter().map(|found| named(found, names));
-            Ok(Either11::K(found.collect::<Result<_>>()?))
+            Ok(Either12::K(found.collect::<Result<_>>()?))
         };
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }

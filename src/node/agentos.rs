@@ -1,6 +1,6 @@
 //! The `AgentOS` contract's calls.
 
-use napi::bindgen_prelude::{Either11, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either12, Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::store::{NativeStore, thrown};
@@ -95,7 +95,7 @@ impl NativeStore {
         let query = agentos::runs(graph_id_prefix, before, limit as usize);
         let convert = |answer: Answer| {
             let listed: Result<Vec<_>> = answer.into_lineages()?.into_iter().map(values::run).collect();
-            listed.map(Either11::D)
+            listed.map(Either12::D)
         };
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }

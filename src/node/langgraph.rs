@@ -1,6 +1,6 @@
 //! The `LangGraph` contract's calls.
 
-use napi::bindgen_prelude::{Either11, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either12, Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::store::NativeStore;
@@ -52,6 +52,7 @@ impl NativeStore {
         metadata_tag: String,
         metadata: Uint8ArraySlice,
         saved_at: i64,
+        only: bool,
     ) -> napi::Result<Option<Settled>> {
         let mut parts = self.parts(env, names, tags, bytes)?;
         let like = parts.split_off((given as usize).min(parts.len()));
@@ -63,6 +64,7 @@ impl NativeStore {
             like,
             metadata: (metadata_tag, metadata.to_vec()),
             saved_at,
+            only,
         });
         Ok(self.apply(ticket, unit))
     }
@@ -94,10 +96,29 @@ impl NativeStore {
     #[napi]
     pub fn langgraph_get(&self, ticket: u32, thread: String, namespace: String, id: Option<String>) -> Option<Settled> {
         let convert = |answer: Answer| match answer.into_tuple()? {
-            Some(found) => Ok(Either11::I(tuple(*found)?)),
+            Some(found) => Ok(Either12::I(tuple(*found)?)),
             None => Ok(values::NOTHING),
         };
         let query = langgraph::get_tuple(thread, namespace, id);
+        self.submit(ticket, convert, |store, reply| store.ask(query, reply))
+    }
+
+    /// A page of the ancestors of a checkpoint: those channels' values and writes.
+    #[napi]
+    pub fn langgraph_ancestors(
+        &self,
+        ticket: u32,
+        thread: String,
+        namespace: String,
+        id: String,
+        channels: Vec<String>,
+        limit: u32,
+    ) -> Option<Settled> {
+        let convert = |answer: Answer| {
+            let found: Result<Vec<_>> = answer.into_tuples()?.into_iter().map(tuple).collect();
+            found.map(Either12::L)
+        };
+        let query = langgraph::ancestors(&Place { thread, namespace, id }, channels, limit as usize);
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }
 
@@ -113,7 +134,7 @@ impl NativeStore {
     ) -> Option<Settled> {
         let convert = |answer: Answer| {
             let listed: Result<Vec<_>> = answer.into_headers()?.iter().map(listed).collect();
-            listed.map(Either11::J)
+            listed.map(Either12::J)
         };
         let query = langgraph::list(thread, namespace, before, limit as usize);
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
@@ -124,7 +145,7 @@ impl NativeStore {
     pub fn langgraph_threads(&self, ticket: u32, before: Option<i64>, limit: u32) -> Option<Settled> {
         let convert = |answer: Answer| {
             let found: Result<Vec<_>> = answer.into_lineages()?.iter().map(thread).collect();
-            found.map(Either11::H)
+            found.map(Either12::H)
         };
         let query = langgraph::threads(before, limit as usize);
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))

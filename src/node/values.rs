@@ -1,6 +1,6 @@
 //! The shapes that cross the border. `ts/native.ts` declares the same ones.
 
-use napi::bindgen_prelude::{Buffer, BufferSlice, Either11, Env, Null, ToNapiValue, TypeName};
+use napi::bindgen_prelude::{Buffer, BufferSlice, Either12, Env, Null, ToNapiValue, TypeName};
 use napi::{ValueType, sys};
 use napi_derive::napi;
 
@@ -12,7 +12,7 @@ use crate::record::{self, Checkpoint, Header, Lineage, Part, Payload};
 use crate::retention;
 
 /// What a call resolves to.
-pub type Value = Either11<
+pub type Value = Either12<
     Null,
     String,
     Found,
@@ -24,10 +24,11 @@ pub type Value = Either11<
     FoundTuple,
     Vec<Listed>,
     Vec<Named>,
+    Vec<FoundTuple>,
 >;
 
 /// `undefined`, and "there is none".
-pub const NOTHING: Value = Either11::A(Null);
+pub const NOTHING: Value = Either12::A(Null);
 
 /// What a call rejects with: `ts/errors.ts` makes a `ForkpointError` of it.
 #[napi(object, object_from_js = false)]
@@ -112,7 +113,7 @@ pub fn listing(headers: Vec<Header>) -> Result<Value> {
 
 /// What `serde_json` made of a listing.
 pub fn json(written: serde_json::Result<String>) -> Result<Value> {
-    written.map(Either11::B).map_err(|error| Error::new(Code::Corrupt, format!("the listing cannot be told: {error}")))
+    written.map(Either12::B).map_err(|error| Error::new(Code::Corrupt, format!("the listing cannot be told: {error}")))
 }
 
 /// A run in a listing: where a listing goes on behind it, how many checkpoints it has, the newest of them.
@@ -153,7 +154,7 @@ impl ToNapiValue for Blob {
 pub fn found(checkpoint: Option<Box<Checkpoint>>) -> Result<Value> {
     let Some(checkpoint) = checkpoint else { return Ok(NOTHING) };
     let Checkpoint { header, payload } = *checkpoint;
-    Ok(Either11::C(Found(agentos::metadata(header)?.into(), parts(payload))))
+    Ok(Either12::C(Found(agentos::metadata(header)?.into(), parts(payload))))
 }
 
 pub fn parts(payload: Payload) -> Vec<FoundPart> {
@@ -220,7 +221,7 @@ pub fn pruned(pruned: retention::Pruned) -> Result<Value> {
     });
     #[expect(clippy::cast_precision_loss, reason = "no store has 2^53 bytes")]
     let bytes = pruned.bytes as f64;
-    Ok(Either11::E(Pruned { removed: float(pruned.checkpoints), bytes, lineages: float(pruned.lineages), next }))
+    Ok(Either12::E(Pruned { removed: float(pruned.checkpoints), bytes, lineages: float(pruned.lineages), next }))
 }
 
 pub fn stats(answer: Answer) -> Result<Value> {
@@ -231,7 +232,7 @@ pub fn stats(answer: Answer) -> Result<Value> {
         logical_bytes: float(of.logical_bytes),
         stored_bytes: float(of.stored_bytes),
     };
-    Ok(Either11::F(Stats {
+    Ok(Either12::F(Stats {
         checkpoints: float(stats.checkpoints),
         lineages: float(stats.lineages),
         logical_bytes: float(stats.logical_bytes),

@@ -1,10 +1,41 @@
 import type { Config, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
-import type { FoundWrite } from "../native.js";
+import { type FoundTuple, type FoundWrite, type ListedTuple, call } from "../native.js";
 import { asked, askedId } from "./place.js";
-import { type Reader, find, placeOf } from "./tuples.js";
+import { type Reader, find } from "./tuples.js";
 import { channelOf, loadPart } from "./values.js";
 
 type History = Record<string, DeltaChannelHistory>;
+
+/** How many ancestors are read at a time. */
+const PAGE = 500;
+
+/**
+ * What a checkpoint was made from, its parent first, until a value of each of the channels has been found. Of each ancestor
+ * only these channels are there.
+ */
+export async function* ancestors(
+  { native }: Pick<Reader, "native">,
+  [thread, namespace, child]: ListedTuple,
+  channels: string[],
+): AsyncGenerator<FoundTuple> {
+  const wanted = new Set(channels);
+  // A checkpoint may have been put again as a child of its own: then there is no end.
+  const seen = new Set([child]);
+  for (let id = child; wanted.size > 0; ) {
+    const [from, names] = [id, [...wanted]];
+    const page = await call<FoundTuple[]>(native, (ticket) =>
+      native.langgraphAncestors(ticket, thread, namespace, from, names, PAGE),
+    );
+    for (const ancestor of page) {
+      [, , id] = ancestor[0];
+      if (seen.has(id)) return;
+      seen.add(id);
+      for (const [name] of ancestor[1]) wanted.delete(channelOf(name)!);
+      yield ancestor;
+    }
+    if (page.length < PAGE) return;
+  }
+}
 
 /**
  * What the ancestors of a checkpoint contributed to channels that keep only differences: the writes on the way, oldest first,
@@ -16,26 +47,19 @@ export async function deltaHistory(reader: Reader, config: Config, channels: str
   const writes = new Map(channels.map((channel) => [channel, [] as Array<[string, string, unknown]>]));
   const seeds = new Map<string, unknown>();
   const threadId = asked(config, "thread_id");
-  let child =
-    threadId === undefined || channels.length === 0
-      ? null
-      : await find(reader, threadId, asked(config, "checkpoint_ns") ?? "", askedId(config));
-  while (child !== null && open.size > 0) {
-    const [, , id, parent] = child[0];
-    const { threadId: thread, namespace } = placeOf(child[0]);
-    const ancestor = parent ? await find(reader, thread, namespace, parent) : null;
-    if (ancestor === null) break;
-    const [, parts, all] = ancestor;
-    for (const [task, , , part] of ofChild(all, id).toReversed()) {
+  const tip =
+    threadId === undefined ? null : await find(reader, threadId, asked(config, "checkpoint_ns") ?? "", askedId(config));
+  let child = tip?.[0][2];
+  for await (const [header, parts, all] of tip === null ? [] : ancestors(reader, tip[0], channels)) {
+    for (const [task, , , part] of ofChild(all, child!).toReversed()) {
       const [channel] = part;
       if (open.has(channel)) writes.get(channel)!.push([task, channel, await loadPart(reader.serde, part)]);
     }
     for (const part of parts) {
-      const channel = channelOf(part[0]);
-      if (channel === undefined || !open.delete(channel)) continue;
-      seeds.set(channel, await loadPart(reader.serde, part));
+      const channel = channelOf(part[0])!;
+      if (open.delete(channel)) seeds.set(channel, await loadPart(reader.serde, part));
     }
-    child = ancestor;
+    [, , child] = header;
   }
   return Object.fromEntries(
     channels.map((channel) => {

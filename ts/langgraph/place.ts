@@ -35,6 +35,13 @@ export function written(config: Config, what: string): { threadId: string; names
   return { threadId: own(threadId, "thread_id"), namespace: own(asked(config, "checkpoint_ns") ?? "", "checkpoint_ns") };
 }
 
+/** Whether a config wants its run to be the only one that goes on from where it began; undefined where it does not say. */
+export function onlyChild(config: Config): boolean | undefined {
+  const value: unknown = config.configurable?.["expected_parent"];
+  if (value === undefined || value === null || typeof value === "boolean") return value ?? undefined;
+  throw typeError(`expected_parent must be true or false, and is ${show(value)}`);
+}
+
 /** The config of a checkpoint: exactly these three keys. */
 export function configOf({ threadId, namespace, id }: Place): Config {
   return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };

@@ -12,14 +12,14 @@ import {
   WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
 import type { StoreOptions } from "../../index.js";
-import { ForkpointError, show, typeError } from "../errors.js";
+import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { own } from "../ids.js";
 import { direct } from "../native.js";
 import type { Engine } from "../store.js";
 import { View } from "../view.js";
 import { deltaHistory } from "./history.js";
 import { Order } from "./order.js";
-import { asked, askedId, configOf, written } from "./place.js";
+import { type Place, asked, askedId, configOf, onlyChild, written } from "./place.js";
 import { retrying } from "./retry.js";
 import * as threads from "./threads.js";
 import { type Reader, find, listed, placeOf, readListing, tupleOf } from "./tuples.js";
@@ -29,16 +29,21 @@ import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
 /** Whose checkpoints these are, among those of all contracts. */
 const space = direct((binding) => binding.LANGGRAPH_SPACE);
 
-type Options = StoreOptions & { serde?: SerializerProtocol };
+type Options = StoreOptions & { serde?: SerializerProtocol; expectedParent?: boolean };
 
 export class ForkpointSaver extends BaseCheckpointSaver {
   readonly #view: View;
   readonly #order = new Order();
+  readonly #onlyChild: boolean;
 
   constructor(target: string | URL | object, options?: Options) {
-    const { serde, ...others } = options ?? {};
+    const { serde, expectedParent, ...others } = options ?? {};
     if (serde !== undefined) checkSerde(serde);
+    if (expectedParent !== undefined && typeof expectedParent !== "boolean") {
+      throw typeError(`option "expectedParent" must be true or false, and is ${show(expectedParent)}`);
+    }
     super(serde);
+    this.#onlyChild = expectedParent ?? false;
     this.#view = new View(target, Object.keys(others).length > 0 ? others : undefined, space);
   }
 
@@ -74,12 +79,15 @@ export class ForkpointSaver extends BaseCheckpointSaver {
       }
       const place = { threadId, namespace, id: own(checkpoint.id, "checkpoint.id") };
       const parent = askedId(config);
+      const only = onlyChild(config) ?? this.#onlyChild;
       const taken = takeApart(this.serde, checkpoint, newVersions ?? {});
       const dumped = Promise.all([taken, dump(this.serde, metadata, "the metadata")]);
       // It takes up what was written to its parent, and inherits from it.
       await this.#order.after(threadId, dumped, ([pieces, metadata]) =>
-        retrying(() => putCheckpoint(native, place, parent, { ...pieces, metadata })),
-      );
+        retrying(() => putCheckpoint(native, place, parent, { ...pieces, metadata }, only)),
+      ).catch((error) => {
+        throw error instanceof ForkpointError && error.code === "CONFLICT" ? overtaken(place, parent, error) : error;
+      });
       return configOf(place);
     });
   }
@@ -156,6 +164,18 @@ export class ForkpointSaver extends BaseCheckpointSaver {
       work({ native, serde: this.serde, getNextVersion: (current) => this.getNextVersion(current) }),
     );
   }
+}
+
+/** For whoever is not the only one to go on with a thread. */
+function overtaken({ threadId, namespace }: Place, parent: string | undefined, cause: ForkpointError): ForkpointError {
+  const where = `thread ${quote(threadId)}${namespace === "" ? "" : `, namespace ${quote(namespace)}`}`;
+  const from = parent === undefined ? "the run began a new thread" : `checkpoint ${quote(parent)} is not its latest any more`;
+  return new ForkpointError(
+    "CONFLICT",
+    `another run goes on with ${where}: ${from} (${cause.message}). Nothing was stored. Read the state again and go on from ` +
+      "there; for a branch on purpose, set expected_parent: false in config.configurable",
+    { cause },
+  );
 }
 
 /** The index of a write to a channel that LangGraph keeps for itself. */

@@ -1,11 +1,12 @@
 import type { Metadata } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { lookup, own } from "../ids.js";
-import { type FoundThread, type FoundTuple, type FoundWrite, type ListedTuple, type NativeStore, call } from "../native.js";
+import { type FoundThread, type FoundWrite, type ListedTuple, type NativeStore, call } from "../native.js";
 import { atMost, pageOptions, readRecord } from "../options.js";
 import { pruneOptions } from "../retention.js";
 import type { Engine } from "../store.js";
 import type { Place } from "./place.js";
+import { ancestors } from "./history.js";
 import { type Reader, find, listed, placeOf } from "./tuples.js";
 import { channelOf, loadPart } from "./values.js";
 import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
@@ -133,21 +134,21 @@ function headers(reader: Reader, threadId: string | undefined): AsyncGenerator<L
 
 /** A channel that keeps differences is made of the writes of its ancestors, back to one that holds its value. */
 async function keepWhatIsNeeded(reader: Reader, newestFirst: ListedTuple[], kept: Set<string>): Promise<void> {
-  const known = new Map(newestFirst.map((header) => [header[2], header]));
   for (const header of newestFirst) {
     if (!kept.has(header[2])) continue;
-    const metadata = (await loadPart(reader.serde, header[4])) as Metadata;
-    const open = new Set(Object.keys((metadata["counters_since_delta_snapshot"] as object | undefined) ?? {}));
-    let at: ListedTuple | undefined = header;
-    while (open.size > 0 && at !== undefined) {
-      const found: FoundTuple | null = await find(reader, at[0], at[1], at[2]);
-      if (found === null) break;
-      kept.add(at[2]);
-      for (const [name] of found[1]) open.delete(channelOf(name) ?? "");
-      const parent: string | null | undefined = found[0][3];
-      at = parent ? known.get(parent) : undefined;
-    }
+    const open = openChannels((await loadPart(reader.serde, header[4])) as Metadata);
+    if (open.length === 0) continue;
+    const [thread, namespace, id] = header;
+    const found = await find(reader, thread, namespace, id);
+    const own = new Set(found?.[1].map(([name]) => channelOf(name)));
+    const missing = open.filter((channel) => !own.has(channel));
+    for await (const ancestor of ancestors(reader, header, missing)) kept.add(ancestor[0][2]);
   }
+}
+
+/** The channels of which a checkpoint may hold only differences. */
+function openChannels(metadata: Metadata): string[] {
+  return Object.keys((metadata["counters_since_delta_snapshot"] as object | undefined) ?? {});
 }
 
 async function removeAll(native: NativeStore, gone: ListedTuple[]): Promise<void> {

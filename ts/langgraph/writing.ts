@@ -15,11 +15,13 @@ export interface Pieces {
 /** A write: the channel's value, and its place among those of the task. */
 export type IndexedWrite = [index: number, part: Part];
 
+/** With `only` it is refused unless its parent is the latest of its namespace. */
 export function putCheckpoint(
   native: NativeStore,
   { threadId, namespace, id }: Place,
   parent: string | undefined,
   { parts, inherit, like, metadata: [tag, bytes] }: Pieces,
+  only = false,
 ): Promise<null> {
   const all = [...parts, ...like];
   return call<null>(native, (ticket) =>
@@ -37,6 +39,7 @@ export function putCheckpoint(
       tag,
       bytes,
       Date.now(),
+      only,
     ),
   );
 }

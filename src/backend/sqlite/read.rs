@@ -6,6 +6,7 @@ use super::error::from_sqlite;
 use super::payloads;
 use super::retention::{self, Shelf};
 use super::writes;
+use crate::backend::ancestors;
 use crate::codec::frame;
 use crate::codec::heads::SharedHeads;
 use crate::error::Result;
@@ -27,6 +28,11 @@ pub(super) fn answer(connection: &Connection, heads: &SharedHeads, query: &Query
             newest(connection, heads, *space, lineage, label.as_deref()).map(Answer::Checkpoint)
         }
         Query::Tuple { space, pick } => tuple(connection, heads, *space, pick).map(Answer::Tuple),
+        Query::Ancestors(asked) => {
+            let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
+            let get = |id: &str| tuple_of(&snapshot, asked.space, get(&snapshot, heads, asked.space, id)?);
+            ancestors::walk(asked, get).map(Answer::Tuples)
+        }
         Query::List { space, of, before, limit } => {
             list(connection, *space, of, before.as_ref(), *limit).map(Answer::Headers).map_err(from_sqlite)
         }
@@ -87,9 +93,14 @@ fn tuple(connection: &Connection, heads: &SharedHeads, space: Space, pick: &Pick
         Pick::Id(id) => get(&snapshot, heads, space, id)?,
         Pick::Newest(lineage) => newest(&snapshot, heads, space, lineage, None)?,
     };
+    Ok(tuple_of(&snapshot, space, checkpoint)?.map(Box::new))
+}
+
+/// With what was written to it.
+fn tuple_of(snapshot: &Connection, space: Space, checkpoint: Option<Box<Checkpoint>>) -> Result<Option<Tuple>> {
     let Some(checkpoint) = checkpoint else { return Ok(None) };
-    let writes = writes::of(&snapshot, space, &checkpoint.header.id)?;
-    Ok(Some(Box::new(Tuple { checkpoint: *checkpoint, writes })))
+    let writes = writes::of(snapshot, space, &checkpoint.header.id)?;
+    Ok(Some(Tuple { checkpoint: *checkpoint, writes }))
 }
 
 fn one(

@@ -12,7 +12,7 @@ use crate::backend::inherit::Inherited;
 use crate::codec::frame;
 use crate::codec::heads::SharedHeads;
 use crate::error::{Code, Error, Result};
-use crate::op::{Op, Unit};
+use crate::op::{self, Op, Unit};
 use crate::record::{Checkpoint, Payload, Rank, Seq, Space};
 use crate::retention::{Ledger, Prune, Pruned, plan};
 
@@ -84,6 +84,16 @@ impl<'a> Writing<'a> {
             Op::Put(checkpoint) => {
                 let id = &checkpoint.header.id;
                 self.put(checkpoint).map_err(|error| error.context(&format!("checkpoint {id:?}")))
+            }
+            Op::Expect { space, lineage, newest, or } => {
+                let found = match self.known(*space, lineage)? {
+                    Some(lin) => {
+                        let sql = "SELECT id FROM checkpoint WHERE lin = ? ORDER BY rank DESC, seq DESC LIMIT 1";
+                        self.one(sql, params![lin], |row| row.get::<_, String>(0))?
+                    }
+                    None => None,
+                };
+                op::expect(found.as_deref(), newest.as_deref(), or)
             }
             Op::Remove { space, id } => {
                 self.remove(*space, id).map_err(|error| error.context(&format!("checkpoint {id:?}")))

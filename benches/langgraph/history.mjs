@@ -1,0 +1,95 @@
+// What is read back of a long run: all of it, its newest checkpoints, and the latest.
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { rowsOf } from "../agentium/turns.mjs";
+import { compare, inTurns, sized } from "../lib/measure.mjs";
+import { inFolder, settle } from "../lib/peers.mjs";
+import { bytes, progress, time } from "../lib/report.mjs";
+import { agent, thread } from "./graphs.mjs";
+import { sides } from "./sides.mjs";
+
+const STEPS = sized(500, 50);
+const names = ["ours", "theirs"];
+const pairs = [names];
+const TIMES = { wall: ["wall time", time], loop: ["event loop", time] };
+
+export function history() {
+  const run = agent(STEPS);
+  return inFolder(async (path) => {
+    const files = { ours: path("ours.db"), theirs: path("theirs.db") };
+    progress(`${run.checkpoints} checkpoints to read`);
+    for (const name of names) {
+      const side = sides[name](files[name]);
+      await run.compile(side.saver).invoke(run.input, { ...thread(), recursionLimit: run.limit });
+      await side.close();
+      settle(files[name]);
+    }
+    // Opened anew, so that nothing is in memory that was not read before.
+    const opened = Object.fromEntries(names.map((name) => [name, sides[name](files[name])]));
+    await check(run, opened);
+    const modes = Object.fromEntries(names.map((name) => [name, opened[name].mode()]));
+    const rows = [...(await whole(run, files, modes)), ...(await newest(run, opened, modes))];
+    for (const name of names) await opened[name].close();
+    return rows;
+  });
+}
+
+/** Both have the same history, state by state. */
+async function check({ compile, checkpoints, final }, opened) {
+  const [ours, theirs] = names.map((name) => compile(opened[name].saver).getStateHistory(thread()));
+  let length = 0;
+  for await (const mine of ours) {
+    const { value: other } = await theirs.next();
+    deepStrictEqual(mine.values, other.values);
+    deepStrictEqual(mine.next, other.next);
+    deepStrictEqual(mine.metadata, other.metadata);
+    if (length === 0) deepStrictEqual(mine.values, final);
+    length += 1;
+  }
+  strictEqual((await theirs.next()).done, true);
+  strictEqual(length, checkpoints);
+}
+
+/** Each in a process of its own: what one side leaves in memory is not the other's. */
+async function whole({ checkpoints }, files, modes) {
+  const reader = fileURLToPath(new URL("reader.mjs", import.meta.url));
+  const rows = [];
+  for (const how of ["list", "getStateHistory"]) {
+    const label = `${how}: ${checkpoints} of up to ${bytes(STEPS * 2_000)}`;
+    progress(label);
+    const turn = async (name) => {
+      const args = [reader, name, files[name], how, String(STEPS)];
+      const { found, ...figures } = JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" }));
+      strictEqual(found, checkpoints);
+      return figures;
+    };
+    // A process starts cold each time.
+    const figures = await inTurns(names, turn, { rounds: sized(3, 1), warm: false });
+    rows.push(...rowsOf(label, { figures, modes }, pairs, { ...TIMES, memory: ["peak memory growth", bytes] }));
+  }
+  return rows;
+}
+
+async function newest({ checkpoints }, opened, modes) {
+  const limit = 10;
+  const reads = {
+    [`list: ${limit} newest of ${checkpoints}`]: async ({ saver }) => {
+      let found = 0;
+      for await (const _ of saver.list(thread(), { limit })) found += 1;
+      strictEqual(found, limit);
+    },
+    [`getTuple: the latest, ${bytes(STEPS * 2_000)}`]: async ({ saver }) => {
+      const { checkpoint } = await saver.getTuple(thread());
+      strictEqual(checkpoint.channel_values.step, STEPS);
+    },
+  };
+  const rows = [];
+  for (const [label, read] of Object.entries(reads)) {
+    progress(label);
+    const operations = Object.fromEntries(names.map((name) => [name, () => read(opened[name])]));
+    const figures = await compare(operations, { count: sized(20, 5) });
+    rows.push(...rowsOf(label, { figures, modes }, pairs, TIMES));
+  }
+  return rows;
+}

@@ -1,0 +1,9 @@
+// LangGraph and who saves for it, once it is known where they are.
+import { register } from "node:module";
+
+register(new URL("resolve.mjs", import.meta.url));
+
+export const { Annotation, DeltaChannel, END, START, StateGraph } = await import("@langchain/langgraph");
+export const { MemorySaver } = await import("@langchain/langgraph-checkpoint");
+export const { SqliteSaver } = await import("@langchain/langgraph-checkpoint-sqlite");
+export const { ForkpointSaver } = await import("../../dist/langgraph.js");

@@ -1,0 +1,121 @@
+// `expectedParent`: of two runs that go on with one thread, one is told so, where every other saver forks the history unseen.
+import { END, START, StateGraph } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { Log, all, checkpoint, kinds, metadata, open, place, rejection, saver, says, thread } from "./helpers.js";
+
+/** A graph that waits in its node until it is let go. */
+function waiting(checkpointer: ReturnType<typeof saver>, name: string) {
+  let go!: () => void;
+  let reached!: () => void;
+  const arrived = new Promise<void>((resolve) => (reached = resolve));
+  const let_go = new Promise<void>((resolve) => (go = resolve));
+  const app = new StateGraph(Log)
+    .addNode("work", async () => {
+      reached();
+      await let_go;
+      return { log: [name] };
+    })
+    .addEdge(START, "work")
+    .addEdge("work", END)
+    .compile({ checkpointer });
+  return { app, arrived, go };
+}
+
+const parents = async (checkpointer: ReturnType<typeof saver>) =>
+  (await all(checkpointer.list(thread()))).map(({ parentConfig }) => parentConfig?.configurable?.["checkpoint_id"]);
+
+describe.each(kinds)("on %s", (kind) => {
+  it.each(["sync", "exit"] as const)("of two runs on one thread one has CONFLICT, durability %s", async (durability) => {
+    const checkpointer = saver(kind, { expectedParent: true });
+    await new StateGraph(Log).addNode("first", says("first")).addEdge(START, "first").compile({ checkpointer }).invoke({ log: [] }, thread());
+    // Both go on from the same checkpoint: the later one must not know of the earlier one's.
+    const [one, two] = [waiting(checkpointer, "one"), waiting(checkpointer, "two")];
+    const from = (await checkpointer.getTuple(thread()))!.config.configurable!;
+    const config = { configurable: { ...from }, durability };
+    const [first, second] = [one.app.invoke({ log: ["in"] }, config), rejection(two.app.invoke({ log: ["in"] }, config))];
+    if (durability === "exit") await Promise.all([one.arrived, two.arrived]);
+    one.go();
+    expect((await first).log).toEqual(["first", "in", "one"]);
+    two.go();
+    const error = await second;
+    expect(error).toMatchObject({ name: "ForkpointError", code: "CONFLICT", retryable: false });
+    expect(error.message).toContain('another run goes on with thread "thread"');
+    expect(error.message).toContain("expected_parent: false");
+    expect((await checkpointer.getTuple(thread()))!.checkpoint.channel_values["log"]).toEqual(["first", "in", "one"]);
+    const found = await parents(checkpointer);
+    expect(new Set(found).size).toBe(found.length);
+  });
+
+  it("every parent has one child, however many workers go on with it at once", async () => {
+    const target = place(kind);
+    const savers = kind === "memory" ? [open(target, { expectedParent: true })] : [1, 2, 3].map(() => open(target, { expectedParent: true }));
+    let accepted = 0;
+    for (let round = 0; round < 10; round++) {
+      const at = (await savers[0]!.getTuple(thread()))?.config ?? thread();
+      const puts = Array.from({ length: 12 }, (_, i) => savers[i % savers.length]!.put(at, checkpoint(), metadata(), {}));
+      const settled = await Promise.allSettled(puts);
+      accepted += settled.filter(({ status }) => status === "fulfilled").length;
+      for (const put of settled) if (put.status === "rejected") expect(put.reason).toMatchObject({ code: "CONFLICT" });
+    }
+    expect(accepted).toBe(10);
+    const found = await parents(savers[0]!);
+    expect(found).toHaveLength(10);
+    expect(new Set(found).size).toBe(10);
+  });
+
+  it("the same checkpoint may be put again, as one does that does not know whether it was stored", async () => {
+    const checkpointer = saver(kind, { expectedParent: true });
+    const [first, second] = [checkpoint(), checkpoint()];
+    const root = await checkpointer.put(thread(), first, metadata(), {});
+    await checkpointer.put(thread(), first, metadata(), {});
+    await checkpointer.put(root, second, metadata(), {});
+    await checkpointer.put(root, second, metadata(), {});
+    expect(await rejection(checkpointer.put(thread(), first, metadata(), {}))).toMatchObject({ code: "CONFLICT" });
+    expect(await parents(checkpointer)).toEqual([first.id, undefined]);
+  });
+
+  it("a new thread begins once; namespaces and threads are each by themselves", async () => {
+    const checkpointer = saver(kind, { expectedParent: true });
+    await checkpointer.put(thread(), checkpoint(), metadata(), {});
+    expect(await rejection(checkpointer.put(thread(), checkpoint(), metadata(), {}))).toMatchObject({ code: "CONFLICT" });
+    await checkpointer.put(thread("thread", { checkpoint_ns: "sub" }), checkpoint(), metadata(), {});
+    await checkpointer.put(thread("other"), checkpoint(), metadata(), {});
+  });
+
+  it("a branch is made on purpose with expected_parent: false, and a call can ask for it too", async () => {
+    const checkpointer = saver(kind, { expectedParent: true });
+    const app = new StateGraph(Log)
+      .addNode("a", says("a"))
+      .addNode("b", says("b"))
+      .addEdge(START, "a")
+      .addEdge("a", "b")
+      .compile({ checkpointer });
+    await app.invoke({ log: [] }, thread());
+    const old = (await all(app.getStateHistory(thread()))).find(({ next }) => next[0] === "b")!;
+    expect(await rejection(app.invoke(null, { ...old.config, durability: "sync" }))).toMatchObject({ code: "CONFLICT" });
+    const branch = { configurable: { ...old.config.configurable, expected_parent: false }, durability: "sync" as const };
+    expect((await app.invoke(null, branch)).log).toEqual(["a", "b"]);
+
+    const lax = saver(kind);
+    const root = await lax.put(thread(), checkpoint(), metadata(), {});
+    await lax.put(root, checkpoint(), metadata(), {});
+    await lax.put(root, checkpoint(), metadata(), {});
+    const asking = { configurable: { ...root.configurable, expected_parent: true } };
+    expect(await rejection(lax.put(asking, checkpoint(), metadata(), {}))).toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("a checkpoint whose id is before its parent's would never be the latest: the clock is wrong", async () => {
+    const checkpointer = saver(kind, { expectedParent: true });
+    const early = checkpoint();
+    const root = await checkpointer.put(thread(), checkpoint(), metadata(), {});
+    const error = await rejection(checkpointer.put(root, early, metadata(), {}));
+    expect(error).toMatchObject({ code: "CONFLICT" });
+    expect(error.message).toContain("the clock here is behind");
+  });
+
+  it("an option or a key of another type is refused", async () => {
+    expect(() => saver(kind, { expectedParent: "yes" as never })).toThrow(/option "expectedParent" must be true or false/);
+    const wrong = { configurable: { thread_id: "thread", expected_parent: 1 } };
+    expect((await rejection(saver(kind).put(wrong, checkpoint(), metadata(), {}))).message).toMatch(/expected_parent must be true or false/);
+  });
+});
