@@ -51,6 +51,24 @@ export interface ThreadsPage {
   cursor: string | null;
 }
 
+/** How far an import has come. */
+export interface ImportProgress {
+  /** Threads that are here, read back and compared. */
+  threads: number;
+  /** Threads that the database has. */
+  ofThreads: number;
+  checkpoints: number;
+  /** Pending writes, those of checkpoints that were gone on from too. */
+  writes: number;
+}
+
+export interface ImportOptions {
+  /** Stops between two pages; the promise then rejects with the signal's reason. Threads that were finished stay. */
+  signal?: AbortSignal;
+  /** Called after each page and each thread. If it throws, the import stops with that error. */
+  onProgress?: (progress: ImportProgress) => void;
+}
+
 /** What the checkpoints of LangGraph hold and take. */
 export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
   /** Namespaces of threads. */
@@ -105,7 +123,10 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   /** Removes checkpoints of threads, `"keep_latest"` unless said. */
   prune(threadIds: string[], strategy?: PruneStrategy): Promise<{ removed: number }>;
 
-  /** Removes the checkpoints whose metadata has one of these as `run_id`. Reads the metadata of all. */
+  /**
+   * Removes the checkpoints whose metadata has one of these as `run_id`, but those that a delta channel of a later one is made of.
+   * Reads the metadata of all.
+   */
   deleteForRuns(runIds: string[]): Promise<{ removed: number }>;
 
   /** Copies a thread with its ids to another, which must be new. */
@@ -113,6 +134,12 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
 
   /** The threads that the store knows, the last to begin first. A page has 100 unless said. */
   listThreads(options?: { limit?: number; cursor?: string | null }): Promise<ThreadsPage>;
+
+  /**
+   * Copies a database of LangGraph's SqliteSaver, which is only read: checkpoints, metadata and pending writes, each read back
+   * and compared. Its threads must be new here (`CONFLICT`, before anything is stored). A thread on which it fails is removed again.
+   */
+  importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress>;
 
   /** What the checkpoints of LangGraph hold and take. */
   stats(): Promise<SaverStats>;

@@ -11,8 +11,9 @@ use common::{
 use forkpoint::backend::Backend;
 use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::{Durability, Journal};
-use forkpoint::op::Op;
-use forkpoint::query::{Of, Pick, Query};
+use forkpoint::error::Code;
+use forkpoint::op::{Op, Unit};
+use forkpoint::query::{Ancestors, Of, Pick, Query};
 use forkpoint::record::{Checkpoint, Rank, Space, Stats, Tuple, Write};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
@@ -78,6 +79,8 @@ macro_rules! suite {
                 what_is_claimed_makes_room,
                 writes_may_come_before_their_checkpoint_and_go_with_it,
                 what_is_inherited_is_the_parents,
+                a_lineage_is_as_its_writer_knows_it_or_nothing_is_done,
+                ancestors_are_those_up_to_what_is_wanted,
                 the_oldest_by_age_go_where_the_rank_says_an_age,
                 a_lineage_keeps_its_newest,
                 the_one_just_saved_is_never_removed_for_its_rank,
@@ -759,6 +762,65 @@ fn what_is_inherited_is_the_parents(backend: &mut dyn Backend) {
         apply(backend, vec![remove(id)]).unwrap();
     }
     assert_eq!(found(backend, "d").parts, [of("m", "d"), of("x", "a")], "it has them for good");
+}
+
+fn a_lineage_is_as_its_writer_knows_it_or_nothing_is_done(backend: &mut dyn Backend) {
+    let after = |newest: Option<&str>, id: &str, rank: f64| {
+        let expect = Op::Expect {
+            space: SPACE,
+            lineage: "run".to_owned(),
+            newest: newest.map(str::to_owned),
+            or: id.to_owned(),
+        };
+        vec![expect, draft("run", id).rank(rank).put()]
+    };
+    let mut done = |units: Vec<Unit>| -> Vec<Option<Code>> {
+        backend.apply(&units).into_iter().map(|done| done.err().map(|error| error.code())).collect()
+    };
+    let conflict = Some(Code::Conflict);
+    assert_eq!(
+        done(vec![after(Some("a"), "b", 1.0), after(None, "a", 0.0), after(None, "x", 9.0)]),
+        [conflict, None, conflict]
+    );
+    assert_eq!(
+        done(vec![after(Some("a"), "b", 1.0), after(Some("a"), "c", 2.0)]),
+        [None, conflict],
+        "in one batch too"
+    );
+    assert_eq!(done(vec![after(Some("a"), "b", 1.0)]), [None], "again");
+    assert_eq!(done(vec![after(None, "a", 0.0)]), [conflict], "but not what others have gone on from");
+    assert_eq!(ids(backend, lineage("run")), ["b", "a"]);
+}
+
+fn ancestors_are_those_up_to_what_is_wanted(backend: &mut dyn Backend) {
+    let versions = |names: &[&str]| names.iter().map(|name| part(name, "t", *name)).collect::<Vec<_>>();
+    save(backend, [draft("run", "a").rank(0.0).parts(versions(&["x\0 1", "y\0 1"]))]);
+    save(backend, [draft("run", "b").rank(1.0).parent("a").parts(versions(&["x\0 2", "x\0y\0 2"]))]);
+    save(backend, [draft("run", "c").rank(2.0).parent("b").parts(versions(&["z"]))]);
+    save(backend, [draft("run", "d").rank(3.0).parent("c").parts(versions(&["x\0 4"]))]);
+    let named = |index, name| Write { task: "t".to_owned(), index, owner: None, part: part(name, "t", "") };
+    let writes = [write("b", false, &[named(0, "x"), named(1, "other")]), write("c", false, &[named(0, "x")])];
+    apply(backend, writes.into()).unwrap();
+    let asked = |backend: &mut dyn Backend, stems: &[&str], limit| {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let asked = Ancestors { space: SPACE, id: "d".to_owned(), stems: owned(stems), writes: owned(&["x"]), limit };
+        let found = backend.answer(&Query::Ancestors(asked)).unwrap().into_tuples().unwrap();
+        let shown = |found: Tuple| {
+            let parts = found.checkpoint.payload.parts.into_iter().map(|part| part.name).collect::<Vec<_>>().join(",");
+            format!("{}: {parts} {}", found.checkpoint.header.id, found.writes.len())
+        };
+        found.into_iter().map(shown).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(backend, &["x"], 9), ["c:  1", "b: x\0 2 1"]);
+    assert_eq!(
+        asked(backend, &["x", "y"], 9),
+        ["c:  1", "b: x\0 2 1", "a: y\0 1 0"],
+        "what was found is wanted no more"
+    );
+    assert_eq!(asked(backend, &["none", "z"], 2), ["c:  1", "b:  1"], "z is no version of anything");
+    assert_eq!(asked(backend, &[], 9), [""; 0]);
+    save(backend, [draft("run", "a").rank(0.0).parent("d")]);
+    assert_eq!(asked(backend, &["none"], 9).len(), 9, "in a circle as far as it is let");
 }
 
 fn removing_from_a_rank_on(backend: &mut dyn Backend) {

@@ -50,6 +50,28 @@ export type FoundTuple = [listed: ListedTuple, parts: Part[], writes: FoundWrite
 /** A namespace of a thread as the engine lists it. */
 export type FoundThread = [cursor: string, checkpoints: number, latest: ListedTuple];
 
+/** A checkpoint of another store. */
+export type ImportedCheckpoint = [
+  namespace: string,
+  id: string,
+  parent: string | null | undefined,
+  whole: Part,
+  metadata: Part,
+];
+
+/** A write of another store; its part is named by the channel. */
+export type ImportedWrite = [task: string, index: number, part: Part];
+
+/** A SqliteSaver's database. */
+export interface NativeSqliteSaver {
+  threads(): Promise<Read>; // string[]
+  checkpoints(threadId: string, namespace: string, id: string, limit: number): Promise<Read>; // ImportedCheckpoint[]
+  writes(threadId: string, namespace: string, id: string): Promise<Read>; // ImportedWrite[]
+  orphans(threadId: string): Promise<Read>; // [namespace, id][]
+}
+
+type Read = [rows: unknown, error: Failure | null | undefined];
+
 interface Failure {
   code: ErrorCode;
   message: string;
@@ -237,6 +259,7 @@ interface Binding {
       maxBytes: number | undefined;
     },
   ) => NativeStore;
+  NativeSqliteSaver: new (path: string) => NativeSqliteSaver;
   NativeWorkflow: new (
     names: string[],
     kinds: string[],
@@ -343,6 +366,13 @@ export function call<T>(store: NativeStore, submit: (ticket: number) => Outcome)
     if (pending.size === 0) hold.ref();
     pending.set(ticket, { store, resolve: resolve as (value: unknown) => void, reject });
   });
+}
+
+/** Asks another store's database. */
+export async function read<T>(ask: () => Promise<Read>): Promise<T> {
+  const [rows, error] = await ask();
+  if (error) throw failure(error);
+  return rows as T;
 }
 
 /** Runs what throws an error of the engine's from the call itself. */

@@ -136,6 +136,19 @@ function fileTarget(url: string | URL): string {
   }
 }
 
+/** The path of a file. */
+export function pathOf(file: unknown, what: string): string {
+  if (typeof file === "string" && file !== "") return file;
+  if (file instanceof URL) {
+    try {
+      return fileURLToPath(file);
+    } catch (error) {
+      throw typeError(`${what} is not the URL of a file here: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  throw typeError(`${what} must be the path of a file or a file: URL, and is ${show(file)}`);
+}
+
 /** Levenshtein's distance, for suggestions. */
 function distance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return 3;

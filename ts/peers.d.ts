@@ -21,6 +21,7 @@ declare module "@langchain/langgraph-checkpoint" {
     configurable?: Record<string, any>;
   }
   export type Metadata = Record<string, any>;
+  export type CheckpointMetadata = Metadata;
   export type PendingWrite = [channel: string, value: unknown];
   export interface CheckpointTuple {
     config: Config;
@@ -41,6 +42,7 @@ declare module "@langchain/langgraph-checkpoint" {
   export abstract class BaseCheckpointSaver {
     serde: SerializerProtocol;
     constructor(serde?: SerializerProtocol);
+    abstract getTuple(config: Config): Promise<CheckpointTuple | undefined>;
     getNextVersion(current: number | undefined): number;
   }
   export const WRITES_IDX_MAP: Record<string, number>;

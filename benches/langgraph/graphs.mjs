@@ -73,4 +73,5 @@ export function conversation(threads, turns) {
   };
 }
 
-export const thread = (thread_id = "thread") => ({ configurable: { thread_id } });
+/** A thread of the graph itself, as LangGraph asks for it: without the namespace, all of them are meant. */
+export const thread = (thread_id = "thread") => ({ configurable: { thread_id, checkpoint_ns: "" } });

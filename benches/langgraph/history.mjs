@@ -73,12 +73,15 @@ async function whole({ checkpoints }, files, modes) {
 
 async function newest({ checkpoints }, opened, modes) {
   const limit = 10;
+  const list = (config) => async ({ saver }) => {
+    let found = 0;
+    for await (const _ of saver.list(config, { limit })) found += 1;
+    strictEqual(found, limit);
+  };
+  const { thread_id } = thread().configurable;
   const reads = {
-    [`list: ${limit} newest of ${checkpoints}`]: async ({ saver }) => {
-      let found = 0;
-      for await (const _ of saver.list(thread(), { limit })) found += 1;
-      strictEqual(found, limit);
-    },
+    [`list: ${limit} newest of ${checkpoints}`]: list(thread()),
+    [`list: ${limit} newest of ${checkpoints}, any namespace`]: list({ configurable: { thread_id } }),
     [`getTuple: the latest, ${bytes(STEPS * 2_000)}`]: async ({ saver }) => {
       const { checkpoint } = await saver.getTuple(thread());
       strictEqual(checkpoint.channel_values.step, STEPS);

@@ -20,8 +20,9 @@ async function one(durability) {
   progress(label);
   const { compile, input, final, checkpoints } = conversation(THREADS, TURNS);
   const talk = async (graph, at) => {
+    const config = { ...thread(`thread-${at}`), durability };
     let state;
-    for (let turn = 0; turn < TURNS; turn++) state = await graph.invoke(input(at, turn), { ...thread(`thread-${at}`), durability });
+    for (let turn = 0; turn < TURNS; turn++) state = await graph.invoke(input(at, turn), config);
     return state;
   };
   const work = {

@@ -8,6 +8,7 @@
 
 mod agentium;
 mod agentos;
+mod import;
 mod langgraph;
 mod mailbox;
 mod store;

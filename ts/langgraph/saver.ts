@@ -12,12 +12,14 @@ import {
   WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
 import type { StoreOptions } from "../../index.js";
+import type { ImportOptions, ImportProgress } from "../../langgraph.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { own } from "../ids.js";
 import { direct } from "../native.js";
 import type { Engine } from "../store.js";
 import { View } from "../view.js";
 import { deltaHistory } from "./history.js";
+import { importSqliteSaver } from "./import.js";
 import { Order } from "./order.js";
 import { type Place, asked, askedId, configOf, onlyChild, written } from "./place.js";
 import { retrying } from "./retry.js";
@@ -141,6 +143,10 @@ export class ForkpointSaver extends BaseCheckpointSaver {
 
   listThreads(options?: { limit?: number; cursor?: string | null }): Promise<threads.Page> {
     return this.#view.run((engine) => threads.list(engine, options));
+  }
+
+  importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress> {
+    return this.#read((reader) => importSqliteSaver(reader, from, options));
   }
 
   stats(): ReturnType<View["stats"]> {

@@ -57,37 +57,48 @@ export async function prune(reader: Reader, threadIds: unknown, strategy: unknow
     if (strategy === "delete") {
       for await (const _ of headers(reader, threadId)) removed += 1;
       await remove(reader, threadId);
-      continue;
-    }
-    const namespaces = new Map<string, ListedTuple[]>();
-    for await (const header of headers(reader, threadId)) {
-      const known = namespaces.get(header[1]) ?? [];
-      namespaces.set(header[1], known);
-      known.push(header);
-    }
-    for (const [, newestFirst] of namespaces) {
-      const kept = new Set(newestFirst.filter((header, at) => keeps(header, at)).map(([, , id]) => id));
-      await keepWhatIsNeeded(reader, newestFirst, kept);
-      const gone = newestFirst.filter(([, , id]) => !kept.has(id));
-      await removeAll(reader.native, gone);
-      removed += gone.length;
+    } else {
+      removed += await keepOnly(reader, threadId, keeps);
     }
   }
   return { removed };
 }
 
-/** Removes the checkpoints that were made in runs, by their metadata's `run_id`. */
+/** Removes the checkpoints that were made in runs, by their metadata's `run_id`, as far as no other is made of them. */
 export async function removeRuns(reader: Reader, runIds: unknown): Promise<{ removed: number }> {
   const runs = new Set(strings(runIds, "runIds"));
-  const gone: ListedTuple[] = [];
+  const threads = new Map<string, Set<string>>();
   for await (const header of headers(reader, undefined)) {
-    const { run_id: runId } = (await loadPart(reader.serde, header[4])) as Metadata;
-    if (typeof runId === "string" && runs.has(runId)) gone.push(header);
+    const [thread, namespace, id, , metadata] = header;
+    const { run_id: runId } = (await loadPart(reader.serde, metadata)) as Metadata;
+    if (typeof runId !== "string" || !runs.has(runId)) continue;
+    const gone = threads.get(thread) ?? new Set();
+    threads.set(thread, gone.add(JSON.stringify([namespace, id])));
   }
-  const threads = new Map<string, ListedTuple[]>();
-  for (const header of gone) threads.set(header[0], [...(threads.get(header[0]) ?? []), header]);
-  for (const headersOf of threads.values()) await removeAll(reader.native, headersOf);
-  return { removed: gone.length };
+  let removed = 0;
+  for (const [thread, gone] of threads) {
+    removed += await keepOnly(reader, thread, ([, namespace, id]) => !gone.has(JSON.stringify([namespace, id])));
+  }
+  return { removed };
+}
+
+/** Removes from each namespace of a thread what is not to be kept, and says how many checkpoints that were. */
+async function keepOnly(reader: Reader, threadId: string, keeps: (header: ListedTuple, at: number) => boolean): Promise<number> {
+  const namespaces = new Map<string, ListedTuple[]>();
+  for await (const header of headers(reader, threadId)) {
+    const known = namespaces.get(header[1]) ?? [];
+    namespaces.set(header[1], known);
+    known.push(header);
+  }
+  let removed = 0;
+  for (const newestFirst of namespaces.values()) {
+    const kept = new Set(newestFirst.filter((header, at) => keeps(header, at)).map(([, , id]) => id));
+    if (kept.size < newestFirst.length) await keepWhatIsNeeded(reader, newestFirst, kept);
+    const gone = newestFirst.filter(([, , id]) => !kept.has(id));
+    await removeAll(reader.native, gone);
+    removed += gone.length;
+  }
+  return removed;
 }
 
 /** Copies a thread, byte by byte: the same ids in another thread, which must be new. */
@@ -127,7 +138,8 @@ async function copyWrites(native: NativeStore, place: Place, writes: FoundWrite[
   for (const [task, index, , part] of writes) await putWrites(native, place, task, [[index, part]], false);
 }
 
-function headers(reader: Reader, threadId: string | undefined): AsyncGenerator<ListedTuple> {
+/** All that is known of the checkpoints of a thread, or of all threads, newest id first. */
+export function headers(reader: Reader, threadId: string | undefined): AsyncGenerator<ListedTuple> {
   const all = { namespace: undefined, id: undefined, before: undefined, limit: Number.POSITIVE_INFINITY, filter: [] };
   return listed(reader, { ...all, threadId });
 }

@@ -6,7 +6,7 @@ use crate::error::{Code, Error};
 
 /// An error of `SQLite`'s as one of ours.
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
-pub(super) fn from_sqlite(error: rusqlite::Error) -> Error {
+pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
     let code = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Code::Busy,
         Some(ErrorCode::DiskFull) => Code::Full,

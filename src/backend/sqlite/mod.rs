@@ -18,7 +18,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use self::checkpoint::Checkpointer;
-use self::error::from_sqlite;
+pub(crate) use self::error::from_sqlite;
 use super::Backend;
 use crate::codec::heads::SharedHeads;
 use crate::error::{Code, Error, Result};

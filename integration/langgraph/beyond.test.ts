@@ -1,0 +1,1745 @@
+// What ForkpointSaver has beyond BaseCheckpointSaver: removing, copying and listing threads, and what it stands on.
+import { readFileSync, statSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { Annotation, Command, DeltaChannel, INTERRUPT, START, StateGraph, interrupt } from "@langchain/langgraph";
+import {
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  DeltaSnapshot,
+  INTERRUPT as INTERRUPT_WRITE,
+  MemorySaver,
+  type SerializerProtocol,
+  TASKS,
+  uuid6,
+} from "@langchain/langgraph-checkpoint";
+import { CheckpointStore, type Checkpoint as StepCheckpoint, type Store, openStore } from "forkpoint";
+import { ForkpointSaver, type PruneStrategy, type SaverOptions } from "forkpoint/langgraph";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { Log, all, checkpoint, kinds, metadata, open, place, rejection, saver, says, thread } from "./helpers.js";
+
+type Config = { configurable?: Record<string, unknown> };
+
+/** LangGraph's own serializer, which it does not export. */
+const plus = new MemorySaver().serde;
+
+const hostile = [
+  "a",
+  "ab",
+  "a:b",
+  "1:a",
+  "1:a0:",
+  "A",
+  "a ",
+  "%",
+  "_",
+  "a%",
+  "*",
+  "a\nb",
+  "NUL\u0000",
+  "__proto__",
+  "constructor",
+  "'; DROP TABLE checkpoint; --",
+  "\u00e9",
+  "e\u0301",
+  "漢字😀",
+  "x".repeat(1_000),
+];
+
+/** What comes of waiting for a promise that must be rejected with that code. */
+async function refused(promise: Promise<unknown>, code = "INVALID_ARGUMENT"): Promise<Error> {
+  const error = await rejection(promise);
+  expect(error.code, error.message).toBe(code);
+  return error;
+}
+
+/** What is thrown, and must be with that code. */
+function thrown(call: () => unknown, code = "INVALID_ARGUMENT"): Error {
+  try {
+    call();
+  } catch (error) {
+    expect((error as { code?: unknown }).code).toBe(code);
+    return error as Error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+/** All that a thread has, of all namespaces; without a thread: all there is. */
+function tuples(of: ForkpointSaver, thread_id?: string): Promise<CheckpointTuple[]> {
+  return all(of.list(thread_id === undefined ? {} : thread(thread_id)));
+}
+
+const ids = (found: CheckpointTuple[]) => found.map((tuple) => tuple.checkpoint.id);
+
+const namespaceOf = ({ config }: CheckpointTuple) => config.configurable!["checkpoint_ns"] as string;
+
+/** Checkpoints that are each other's children, each with writes of an ordinary kind, of bytes and of a special kind. */
+async function chain(to: ForkpointSaver, from: Config, length: number, fields: object = {}): Promise<Config[]> {
+  const made: Config[] = [];
+  let parent = from;
+  for (let i = 0; i < length; i++) {
+    const values = { n: i, same: "same", list: Array.from({ length: i }, (_, at) => at) };
+    const versions = { n: i + 1, same: 1, list: i + 1 };
+    const news = i === 0 ? versions : { n: i + 1, list: i + 1 };
+    const put = checkpoint({ channel_values: values, channel_versions: versions });
+    parent = await to.put(parent, put, metadata({ step: i, ...fields }), news);
+    await to.putWrites(parent, [["n", i + 1], ["bytes", new Uint8Array([i, 255])]], `task ${i}`);
+    await to.putWrites(parent, [[INTERRUPT_WRITE, [{ value: i }]]], "asking");
+    made.push(parent);
+  }
+  return made;
+}
+
+/** Works at a time that is not now. */
+async function at(time: number, work: () => Promise<unknown>): Promise<void> {
+  vi.useFakeTimers({ toFake: ["Date"], now: time });
+  try {
+    await work();
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+/** Tuples as they would be in another thread. */
+function moved(found: CheckpointTuple[], thread_id: string): CheckpointTuple[] {
+  const move = ({ configurable }: Config) => ({ configurable: { ...configurable, thread_id } });
+  return found.map((tuple) => ({
+    ...tuple,
+    config: move(tuple.config),
+    ...(tuple.parentConfig && { parentConfig: move(tuple.parentConfig) }),
+  }));
+}
+
+/** A graph of three nodes. */
+function three(checkpointer: ForkpointSaver) {
+  return new StateGraph(Log)
+    .addNode("a", says("a"))
+    .addNode("b", says("b"))
+    .addNode("c", says("c"))
+    .addEdge(START, "a")
+    .addEdge("a", "b")
+    .addEdge("b", "c")
+    .compile({ checkpointer });
+}
+
+/** A graph that asks in its second step, beside a node that counts how often it ran. */
+function asking(checkpointer: ForkpointSaver) {
+  const ran: string[] = [];
+  const app = new StateGraph(Log)
+    .addNode("first", says("first"))
+    .addNode("beside", () => {
+      ran.push("beside");
+      return { log: ["beside"] };
+    })
+    .addNode("ask", () => ({ log: [`answer: ${interrupt<string, string>("?")}`] }))
+    .addEdge(START, "first")
+    .addEdge("first", "ask")
+    .addEdge("first", "beside")
+    .compile({ checkpointer });
+  return { app, ran };
+}
+
+/** A graph around a graph that asks. */
+function nested(checkpointer: ForkpointSaver) {
+  const inner = new StateGraph(Log)
+    .addNode("first", says("inner first"))
+    .addNode("ask", () => ({ log: [`answer: ${interrupt<string, string>("inside?")}`] }))
+    .addNode("last", says("inner last"))
+    .addEdge(START, "first")
+    .addEdge("first", "ask")
+    .addEdge("ask", "last")
+    .compile();
+  const Outer = Annotation.Root({ log: Annotation<string[]> });
+  return new StateGraph(Outer)
+    .addNode("before", ({ log }) => ({ log: [...log, "before"] }))
+    .addNode("inner", inner)
+    .addNode("after", ({ log }) => ({ log: [...log, "after"] }))
+    .addEdge(START, "before")
+    .addEdge("before", "inner")
+    .addEdge("inner", "after")
+    .compile({ checkpointer });
+}
+
+const added = (before: string[], more: string[][]) => [...before, ...more.flat()];
+
+/** A graph with two channels that keep differences: one is written at every step, the other at the first round only. */
+function deltas(checkpointer: ForkpointSaver, snapshotFrequency: number) {
+  const channel = (() => new DeltaChannel<string[], string[]>(added, { snapshotFrequency })) as never as typeof Annotation<string[]>;
+  const State = Annotation.Root({ log: channel, rare: channel, round: Annotation<number> });
+  return new StateGraph(State)
+    .addNode("a", ({ round }) => ({ log: [`a${round}`], ...(round === 1 && { rare: ["once"] }) }))
+    .addNode("b", ({ round }) => ({ log: [`b${round}`] }))
+    .addEdge(START, "a")
+    .addEdge("a", "b")
+    .compile({ checkpointer });
+}
+
+describe.each(kinds)("on %s", (kind) => {
+  describe("prune", () => {
+    const namespaces = ["", "sub:1"];
+
+    /** Threads a and b, each with ten checkpoints in each of two namespaces. */
+    async function filled() {
+      const checkpointer = saver(kind);
+      for (const id of ["a", "b"]) {
+        for (const checkpoint_ns of namespaces) await chain(checkpointer, thread(id, { checkpoint_ns }), 10);
+      }
+      return checkpointer;
+    }
+
+    const strategies: Array<[name: string, strategy: PruneStrategy | undefined, stay: number]> = [
+      ["nothing said", undefined, 1],
+      ["keep_latest", "keep_latest", 1],
+      ["delete", "delete", 0],
+      ["keepLast 1", { keepLast: 1 }, 1],
+      ["keepLast 4", { keepLast: 4 }, 4],
+      ["keepLast 10", { keepLast: 10 }, 10],
+      ["keepLast 1000", { keepLast: 1_000 }, 10],
+      ["keepLast Infinity", { keepLast: Number.POSITIVE_INFINITY }, 10],
+      ["keepLast 0, which is no limit", { keepLast: 0 }, 10],
+      ["keepLast null, which is no limit", { keepLast: null }, 10],
+      ["olderThan null, which is no limit", { olderThan: null }, 10],
+      ["an empty object, which is no limit", {}, 10],
+    ];
+
+    it.each(strategies)("by %s: what stays reads exactly as before, in each namespace by itself", async (_, strategy, stay) => {
+      const checkpointer = await filled();
+      const before = { a: await tuples(checkpointer, "a"), b: await tuples(checkpointer, "b") };
+      expect(before.a).toHaveLength(20);
+      expect(before.a.every(({ pendingWrites }) => pendingWrites!.length === 3)).toBe(true);
+      const result = await (strategy === undefined ? checkpointer.prune(["a"]) : checkpointer.prune(["a"], strategy));
+      expect(result).toEqual({ removed: 2 * (10 - stay) });
+      const kept = new Set(namespaces.flatMap((ns) => before.a.filter((tuple) => namespaceOf(tuple) === ns).slice(0, stay)));
+      const expected = before.a.filter((tuple) => kept.has(tuple));
+      expect(await tuples(checkpointer, "a")).toStrictEqual(expected);
+      for (const tuple of before.a) {
+        const found = await checkpointer.getTuple(tuple.config);
+        if (kept.has(tuple)) expect(found).toStrictEqual(tuple);
+        else expect(found).toBeUndefined();
+      }
+      for (const checkpoint_ns of namespaces) {
+        const latest = await checkpointer.getTuple(thread("a", { checkpoint_ns }));
+        expect(latest?.checkpoint.id).toBe(expected.find((tuple) => namespaceOf(tuple) === checkpoint_ns)?.checkpoint.id);
+      }
+      expect(await tuples(checkpointer, "b")).toStrictEqual(before.b);
+      // The same again has nothing to do.
+      expect(await checkpointer.prune(["a"], strategy)).toEqual({ removed: 0 });
+      expect(await tuples(checkpointer, "a")).toStrictEqual(expected);
+    });
+
+    it("what was written to a removed checkpoint is gone with it", async () => {
+      for (const strategy of ["keep_latest", "delete", { keepLast: 1 }] as const) {
+        const checkpointer = saver(kind);
+        const made = await chain(checkpointer, thread("a"), 3);
+        await checkpointer.prune(["a"], strategy);
+        const id = made[0]!.configurable!["checkpoint_id"] as string;
+        await checkpointer.put(thread("a"), { ...checkpoint(), id }, metadata(), {});
+        expect((await checkpointer.getTuple(made[0]!))!.pendingWrites).toEqual([]);
+      }
+    });
+
+    it("keep_latest keeps the greatest id, not what was put last", async () => {
+      const checkpointer = saver(kind);
+      for (const id of ["3", "1", "5", "2", "4"]) await checkpointer.put(thread("a"), { ...checkpoint(), id }, metadata(), {});
+      expect(await checkpointer.prune(["a"])).toEqual({ removed: 4 });
+      expect(ids(await tuples(checkpointer, "a"))).toEqual(["5"]);
+    });
+
+    it("delete takes the writes along whose checkpoints never came", async () => {
+      const checkpointer = await filled();
+      const early = thread("a", { checkpoint_ns: "", checkpoint_id: uuid6(0) });
+      await checkpointer.putWrites(early, [["w", 1]], "task");
+      await checkpointer.prune(["a"], "delete");
+      await checkpointer.put(thread("a"), { ...checkpoint(), id: early.configurable.checkpoint_id! }, metadata(), {});
+      expect((await checkpointer.getTuple(early))!.pendingWrites).toEqual([]);
+    });
+
+    describe("olderThan", () => {
+      const times = [1_000, 2_000, 3_000, 4_000, 5_000];
+
+      /** A checkpoint saved at each of the times, each with an id that is later than that of the one before. */
+      async function timed() {
+        const checkpointer = saver(kind);
+        for (const [i, time] of times.entries()) {
+          const put = checkpoint({ channel_values: { i }, channel_versions: { i: i + 1 } });
+          await at(time, () => checkpointer.put(thread("a"), put, metadata({ i }), { i: i + 1 }));
+        }
+        const left = async () => (await tuples(checkpointer, "a")).map((tuple) => tuple.checkpoint.channel_values["i"]);
+        return { checkpointer, left };
+      }
+
+      it.each<[PruneStrategy, number[]]>([
+        [{ olderThan: 3_000 }, [4, 3, 2]],
+        [{ olderThan: new Date(3_000) }, [4, 3, 2]],
+        [{ olderThan: 3_001 }, [4, 3]],
+        [{ olderThan: 2_999.5 }, [4, 3, 2]],
+        [{ olderThan: 0 }, [4, 3, 2, 1, 0]],
+        [{ olderThan: -1 }, [4, 3, 2, 1, 0]],
+        [{ olderThan: new Date(-1) }, [4, 3, 2, 1, 0]],
+        [{ olderThan: 5_000 }, [4]],
+        [{ olderThan: 5_001 }, []],
+        [{ olderThan: new Date(8_640_000_000_000_000) }, []],
+        [{ olderThan: 2_000, keepLast: 2 }, [4, 3]],
+        [{ olderThan: 4_500, keepLast: 2 }, [4]],
+        [{ olderThan: 9_000, keepLast: 2 }, []],
+        [{ olderThan: 2_000, keepLast: 100 }, [4, 3, 2, 1]],
+        [{ olderThan: 2_000, keepLast: null }, [4, 3, 2, 1]],
+        [{ olderThan: null, keepLast: 2 }, [4, 3]],
+      ])("%j leaves %j", async (strategy, expected) => {
+        const { checkpointer, left } = await timed();
+        const before = await tuples(checkpointer, "a");
+        expect(await checkpointer.prune(["a"], strategy)).toEqual({ removed: times.length - expected.length });
+        expect(await left()).toEqual(expected);
+        expect(await tuples(checkpointer, "a")).toStrictEqual(before.slice(0, expected.length));
+      });
+
+      it("goes by when a checkpoint was saved, not by its own time or by its order", async () => {
+        const checkpointer = saver(kind);
+        const [first, second] = [checkpoint(), checkpoint()];
+        await at(9_000, () => checkpointer.put(thread("a"), { ...first, ts: new Date(1).toISOString() }, metadata(), {}));
+        await at(1_000, () => checkpointer.put(thread("a"), { ...second, ts: new Date().toISOString() }, metadata(), {}));
+        await checkpointer.prune(["a"], { olderThan: 5_000 });
+        expect(ids(await tuples(checkpointer, "a"))).toEqual([first.id]);
+      });
+    });
+
+    it("several threads at once, one of them unknown, one named twice", async () => {
+      const checkpointer = await filled();
+      await chain(checkpointer, thread("c"), 3);
+      const [a, c] = [await tuples(checkpointer, "a"), await tuples(checkpointer, "c")];
+      expect(await checkpointer.prune(["c", "unknown", "a", "c"])).toEqual({ removed: 2 + 18 });
+      expect(await tuples(checkpointer, "c")).toStrictEqual([c[0]]);
+      expect(await tuples(checkpointer, "a")).toStrictEqual([a[0], a[10]]);
+      expect(await tuples(checkpointer, "b")).toHaveLength(20);
+      expect(await tuples(checkpointer, "unknown")).toEqual([]);
+    });
+
+    it("no threads, and threads that are not there, are nothing to do", async () => {
+      const empty = saver(kind);
+      for (const strategy of ["keep_latest", "delete", { keepLast: 1 }, { olderThan: Date.now() + 1e9 }] as const) {
+        expect(await empty.prune([], strategy)).toEqual({ removed: 0 });
+        expect(await empty.prune(["a", ""], strategy)).toEqual({ removed: 0 });
+      }
+      const checkpointer = await filled();
+      expect(await checkpointer.prune([], "delete")).toEqual({ removed: 0 });
+      expect(await checkpointer.prune(["c", "", "A", "a:", "%", "_"], "delete")).toEqual({ removed: 0 });
+      expect(await tuples(checkpointer)).toHaveLength(40);
+    });
+
+    it("takes the threads' names literally", async () => {
+      const checkpointer = saver(kind);
+      for (const name of hostile) await chain(checkpointer, thread(name, { checkpoint_ns: name }), 2);
+      for (const [i, name] of hostile.entries()) {
+        expect(await checkpointer.prune([name])).toEqual({ removed: 1 });
+        expect(await tuples(checkpointer)).toHaveLength(2 * hostile.length - i - 1);
+      }
+      for (const [i, name] of hostile.entries()) {
+        expect(await checkpointer.prune([name], "delete")).toEqual({ removed: 1 });
+        expect(await tuples(checkpointer)).toHaveLength(hostile.length - i - 1);
+      }
+    });
+
+    it("removes more than fit in one transaction", async () => {
+      const checkpointer = saver(kind, { durability: "off" });
+      const [, ...rest] = await chain(checkpointer, thread("a"), 1_201);
+      const latest = (await checkpointer.getTuple(rest.at(-1)!))!;
+      expect(await checkpointer.prune(["a"])).toEqual({ removed: 1_200 });
+      expect(await tuples(checkpointer)).toStrictEqual([latest]);
+    });
+
+    it("loses nothing of what is put meanwhile", async () => {
+      const checkpointer = saver(kind);
+      const made = await chain(checkpointer, thread("a"), 50);
+      const [, further] = await Promise.all([checkpointer.prune(["a"]), chain(checkpointer, made.at(-1)!, 20)]);
+      const found = ids(await tuples(checkpointer, "a"));
+      for (const { configurable } of further) expect(found).toContain(configurable!["checkpoint_id"]);
+      const { checkpoint: last } = (await checkpointer.getTuple(thread("a")))!;
+      expect(last.channel_values).toEqual({ n: 19, same: "same", list: Array.from({ length: 19 }, (_, i) => i) });
+    });
+
+    it("v < 4: a checkpoint that stays keeps the sends that wait in its parent", async () => {
+      const checkpointer = saver(kind);
+      const old = () => ({ ...checkpoint(), v: 3 });
+      const root = await checkpointer.put(thread("a"), old(), metadata(), {});
+      const parent = await checkpointer.put(root, old(), metadata(), {});
+      await checkpointer.putWrites(parent, [[TASKS, "send"]], "task");
+      const child = await checkpointer.put(parent, old(), metadata(), {});
+      const before = (await checkpointer.getTuple(child))!;
+      expect(before.checkpoint.channel_values[TASKS]).toEqual(["send"]);
+      await checkpointer.prune(["a"]);
+      expect(await checkpointer.getTuple(child)).toStrictEqual(before);
+      expect(await checkpointer.getTuple(root)).toBeUndefined();
+    });
+
+    describe("of a graph", () => {
+      it("that is over: it goes on from there, run after run", async () => {
+        const checkpointer = saver(kind);
+        const app = three(checkpointer);
+        const expected: string[] = [];
+        for (let round = 0; round < 4; round++) {
+          expected.push(`in ${round}`, "a", "b", "c");
+          expect(await app.invoke({ log: [`in ${round}`] }, thread())).toEqual({ log: expected });
+          const before = await app.getState(thread());
+          expect(await checkpointer.prune(["thread"])).toEqual({ removed: round === 0 ? 4 : 5 });
+          expect(await app.getState(thread())).toEqual(before);
+          expect(await all(app.getStateHistory(thread()))).toHaveLength(1);
+        }
+      });
+
+      it("that waits for an answer: it is given, and nothing that was done is repeated", async () => {
+        const checkpointer = saver(kind);
+        const { app, ran } = asking(checkpointer);
+        await app.invoke({ log: ["in"] }, thread());
+        const before = await app.getState(thread());
+        expect(before.tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value))).toEqual(["?"]);
+        expect(await checkpointer.prune(["thread"])).toEqual({ removed: 2 });
+        expect(await app.getState(thread())).toEqual(before);
+        const { log } = await app.invoke(new Command({ resume: "yes" }), thread());
+        expect(log.toSorted()).toEqual(["answer: yes", "beside", "first", "in"]);
+        expect(ran).toEqual(["beside"]);
+      });
+
+      it("whose subgraph waits for an answer: it is given", async () => {
+        const checkpointer = saver(kind);
+        const app = nested(checkpointer);
+        await app.invoke({ log: ["in"] }, thread());
+        const before = await app.getState(thread(), { subgraphs: true });
+        const { removed } = await checkpointer.prune(["thread"]);
+        expect(removed).toBe(4);
+        expect((await tuples(checkpointer)).map((tuple) => namespaceOf(tuple).split(":")[0]).toSorted()).toEqual(["", "inner"]);
+        expect(await app.getState(thread(), { subgraphs: true })).toEqual(before);
+        expect(await app.invoke(new Command({ resume: "yes" }), thread())).toEqual({
+          log: ["in", "before", "inner first", "answer: yes", "inner last", "after"],
+        });
+      });
+
+      it("that goes back to one that was kept: each reads as before, and is forked and run again", async () => {
+        const checkpointer = saver(kind);
+        const app = three(checkpointer);
+        await app.invoke({ log: ["one"] }, thread());
+        await app.invoke({ log: ["two"] }, thread());
+        const before = await all(app.getStateHistory(thread()));
+        expect(await checkpointer.prune(["thread"], { keepLast: 3 })).toEqual({ removed: 7 });
+        expect(await all(app.getStateHistory(thread()))).toEqual(before.slice(0, 3));
+        const old = before[2]!;
+        expect(old.next).toEqual(["b"]);
+        const fork = await app.updateState(old.config, { log: ["edited"] }, "a");
+        expect((await app.invoke(null, fork)).log).toEqual([...old.values.log, "edited", "b", "c"]);
+        expect((await app.invoke(null, old.config)).log).toEqual([...old.values.log, "b", "c"]);
+        expect((await app.getState(old.config)).values).toEqual(old.values);
+      });
+    });
+
+    describe.each([1, 2, 3, 1_000])("of a graph with delta channels, a snapshot every %i updates,", (frequency) => {
+      it("what stays reads as before, and the graph goes on", async () => {
+        const checkpointer = saver(kind);
+        const app = deltas(checkpointer, frequency);
+        const expected: string[] = [];
+        for (let round = 1; round <= 6; round++) {
+          expected.push(`in${round}`, `a${round}`, `b${round}`);
+          const result = await app.invoke({ log: [`in${round}`], round }, thread());
+          expect(result).toEqual({ log: expected, rare: ["once"], round });
+          const before = await all(app.getStateHistory(thread()));
+          await checkpointer.prune(["thread"]);
+          const after = await all(app.getStateHistory(thread()));
+          expect(after[0]).toEqual(before[0]);
+          // What only stays for the sake of another may be part of what it was.
+          expect(after.length).toBeLessThanOrEqual(before.length);
+          expect((await app.getState(thread())).values).toEqual(result);
+        }
+      });
+
+      it("keepLast: each of those reads as before", async () => {
+        const checkpointer = saver(kind);
+        const app = deltas(checkpointer, frequency);
+        for (let round = 1; round <= 4; round++) await app.invoke({ log: [`in${round}`], round }, thread());
+        const before = await all(app.getStateHistory(thread()));
+        await checkpointer.prune(["thread"], { keepLast: 5 });
+        expect((await all(app.getStateHistory(thread(), { limit: 5 }))).map(({ values }) => values)).toEqual(
+          before.slice(0, 5).map(({ values }) => values),
+        );
+        for (const { config, values } of before.slice(0, 5)) expect((await app.getState(config)).values).toEqual(values);
+      });
+
+      it.each(["sync", "async", "exit"] as const)("durability %s", async (durability) => {
+        const checkpointer = saver(kind);
+        const app = deltas(checkpointer, frequency);
+        const expected: string[] = [];
+        for (let round = 1; round <= 3; round++) {
+          expected.push(`in${round}`, `a${round}`, `b${round}`);
+          await app.invoke({ log: [`in${round}`], round }, { ...thread(), durability });
+          await checkpointer.prune(["thread"]);
+          expect((await app.getState(thread())).values).toEqual({ log: expected, rare: ["once"], round });
+        }
+      });
+
+      it.each([
+        ["an update", (app: ReturnType<typeof deltas>) => app.updateState(thread(), { log: ["edited"] }, "b")],
+        ["an update of another channel", (app: ReturnType<typeof deltas>) => app.updateState(thread(), { round: 9 }, "b")],
+        ["a copy", (app: ReturnType<typeof deltas>) => app.updateState(thread(), null, "__copy__")],
+        ["an end", (app: ReturnType<typeof deltas>) => app.updateState(thread(), null, "__end__")],
+        ["a new input", (app: ReturnType<typeof deltas>) => app.updateState(thread(), { log: ["more"], round: 9 }, "__input__")],
+      ] as const)("whose latest is %s", async (_, update) => {
+        const checkpointer = saver(kind);
+        const app = deltas(checkpointer, frequency);
+        for (const round of [1, 2]) await app.invoke({ log: [`in${round}`], round }, thread());
+        await update(app);
+        const before = await app.getState(thread());
+        await checkpointer.prune(["thread"]);
+        expect((await app.getState(thread())).values).toEqual(before.values);
+        const { log } = await app.invoke({ log: ["in3"], round: 3 }, thread());
+        expect(log).toEqual([...before.values.log, "in3", "a3", "b3"]);
+      });
+
+      it("whose latest is a branch: it reads its own writes only", async () => {
+        const checkpointer = saver(kind);
+        const app = deltas(checkpointer, frequency);
+        await app.invoke({ log: ["in1"], round: 1 }, thread());
+        const base = (await all(app.getStateHistory(thread()))).find(({ next }) => next[0] === "b")!;
+        for (const name of ["x", "y"]) await app.invoke(null, await app.updateState(base.config, { log: [name] }, "a"));
+        await checkpointer.prune(["thread"]);
+        expect((await app.getState(thread())).values.log).toEqual(["in1", "a1", "y", "b1"]);
+        expect((await app.invoke({ log: ["in2"], round: 2 }, thread())).log).toEqual(
+          ["in1", "a1", "y", "b1", "in2", "a2", "b2"],
+        );
+      });
+    });
+
+    it("of a graph with delta channels removes what is before their snapshots", async () => {
+      const checkpointer = saver(kind);
+      const app = deltas(checkpointer, 1);
+      for (let round = 1; round <= 10; round++) await app.invoke({ log: [`in${round}`], rare: ["r"], round }, thread());
+      const { removed } = await checkpointer.prune(["thread"]);
+      expect(removed).toBeGreaterThanOrEqual(30);
+    });
+
+    describe("refuses, and removes nothing,", () => {
+      const wrong: Array<[string, unknown]> = [
+        ["a strategy of another name", "all"],
+        ["a strategy that is almost one", "keep-latest"],
+        ["an empty strategy", ""],
+        ["null", null],
+        ["a number", 5],
+        ["true", true],
+        ["a list", ["delete"]],
+        ["a function", () => true],
+        ["an unknown key", { keep: 1 }],
+        ["a key in another case", { keeplast: 1 }],
+        ["a key of another contract's", { keepLastN: 1 }],
+        ["keepLast below 0", { keepLast: -1 }],
+        ["keepLast in part", { keepLast: 1.5 }],
+        ["keepLast NaN", { keepLast: Number.NaN }],
+        ["keepLast as text", { keepLast: "1" }],
+        ["keepLast true", { keepLast: true }],
+        ["olderThan as text", { olderThan: "yesterday" }],
+        ["olderThan no date", { olderThan: new Date(Number.NaN) }],
+        ["olderThan NaN", { olderThan: Number.NaN }],
+        ["olderThan without end", { olderThan: Number.POSITIVE_INFINITY }],
+        ["olderThan a bigint", { olderThan: 5n }],
+        ["one right and one wrong", { keepLast: 1, olderThan: "now" }],
+      ];
+
+      it.each(wrong)("%s", async (_, strategy) => {
+        const checkpointer = await filled();
+        const error = await refused(checkpointer.prune(["a"], strategy as PruneStrategy));
+        expect([TypeError, RangeError]).toContain(error.constructor);
+        // Nobody is let through because there is nothing to do.
+        await refused(checkpointer.prune([], strategy as PruneStrategy));
+        expect(await tuples(checkpointer)).toHaveLength(40);
+      });
+
+      it.each<[string, unknown]>([
+        ["a thread that is not in a list", "a"],
+        ["no threads", undefined],
+        ["null for threads", null],
+        ["an object for threads", { 0: "a", length: 1 }],
+        ["a set of threads", new Set(["a"])],
+        ["a number among them", ["a", 5]],
+        ["null among them", ["a", null]],
+        ["undefined among them", ["a", undefined]],
+        ["a config among them", ["a", thread("b")]],
+        ["half of a character among them", ["a", "\uD800"]],
+      ])("%s", async (_, threadIds) => {
+        const checkpointer = await filled();
+        for (const strategy of ["keep_latest", "delete", { keepLast: 1 }] as const) {
+          await refused(checkpointer.prune(threadIds as string[], strategy));
+        }
+        expect(await tuples(checkpointer)).toHaveLength(40);
+      });
+    });
+  });
+
+  describe("deleteForRuns", () => {
+    it("removes the checkpoints of these runs in every thread and namespace; the others read as before", async () => {
+      const checkpointer = saver(kind);
+      for (const id of ["a", "b"]) {
+        for (const checkpoint_ns of ["", "sub:1"]) {
+          let tip: Config = thread(id, { checkpoint_ns });
+          for (const run_id of ["r1", "r2", "r3"]) tip = (await chain(checkpointer, tip, 3, { run_id })).at(-1)!;
+        }
+      }
+      await chain(checkpointer, thread("c"), 3);
+      const before = await tuples(checkpointer);
+      const of = ({ metadata: made }: CheckpointTuple) => (made as { run_id?: string }).run_id;
+      expect(await checkpointer.deleteForRuns(["r2"])).toEqual({ removed: 12 });
+      expect(await tuples(checkpointer)).toStrictEqual(before.filter((tuple) => of(tuple) !== "r2"));
+      expect(await checkpointer.deleteForRuns(["r3", "unknown", "r1", "r3"])).toEqual({ removed: 24 });
+      expect(await tuples(checkpointer)).toStrictEqual(before.filter((tuple) => of(tuple) === undefined));
+      expect(await checkpointer.deleteForRuns(["r1", "r2", "r3"])).toEqual({ removed: 0 });
+      // Threads of which nothing is left are threads no more.
+      expect((await checkpointer.listThreads()).threads.map(({ threadId }) => threadId)).toEqual(["c"]);
+    });
+
+    it("of no runs, of runs that are not there, and of an empty store removes nothing", async () => {
+      const checkpointer = saver(kind);
+      expect(await checkpointer.deleteForRuns(["r"])).toEqual({ removed: 0 });
+      expect(await checkpointer.deleteForRuns([])).toEqual({ removed: 0 });
+      await chain(checkpointer, thread("a"), 2, { run_id: "r" });
+      await chain(checkpointer, thread("b"), 2);
+      for (const none of [[], ["R"], ["r "], [""], ["undefined"], ["null"], ["%"], ["_"]]) {
+        expect(await checkpointer.deleteForRuns(none)).toEqual({ removed: 0 });
+      }
+      expect(await tuples(checkpointer)).toHaveLength(4);
+    });
+
+    it("looks at the run_id of the metadata only, and only at texts", async () => {
+      const checkpointer = saver(kind);
+      const others = [5, null, ["5"], { run_id: "5" }, true, "5 ", undefined];
+      for (const run_id of others) await checkpointer.put(thread("a"), checkpoint(), metadata({ run_id }), {});
+      for (const fields of [{ runId: "5" }, { "run_id.": "5" }, { deep: { run_id: "5" } }, { thread_id: "5" }]) {
+        await checkpointer.put(thread("a"), checkpoint(), metadata(fields), {});
+      }
+      const channel = checkpoint({ channel_values: { run_id: "5" }, channel_versions: { run_id: 1 } });
+      await checkpointer.put(thread("5"), channel, metadata(), { run_id: 1 });
+      const before = await tuples(checkpointer);
+      expect(await checkpointer.deleteForRuns(["5"])).toEqual({ removed: 0 });
+      expect(await tuples(checkpointer)).toStrictEqual(before);
+      await checkpointer.put(thread("a"), checkpoint(), metadata({ run_id: "5" }), {});
+      expect(await checkpointer.deleteForRuns(["5"])).toEqual({ removed: 1 });
+      expect(await tuples(checkpointer)).toStrictEqual(before);
+    });
+
+    it("takes the runs' names literally", async () => {
+      const checkpointer = saver(kind);
+      const names = ["", ...hostile];
+      for (const run_id of names) await checkpointer.put(thread(`thread ${run_id}`), checkpoint(), metadata({ run_id }), {});
+      for (const [i, run_id] of names.entries()) {
+        expect(await checkpointer.deleteForRuns([run_id])).toEqual({ removed: 1 });
+        const left = (await tuples(checkpointer)).map(({ metadata: made }) => (made as { run_id?: string }).run_id);
+        expect(left).toEqual(names.slice(i + 1).toReversed());
+      }
+    });
+
+    it("what was written to them is gone too", async () => {
+      const checkpointer = saver(kind);
+      const [first] = await chain(checkpointer, thread("a"), 2, { run_id: "r" });
+      await checkpointer.deleteForRuns(["r"]);
+      const id = first!.configurable!["checkpoint_id"] as string;
+      await checkpointer.put(thread("a"), { ...checkpoint(), id }, metadata(), {});
+      expect((await checkpointer.getTuple(first!))!.pendingWrites).toEqual([]);
+    });
+
+    it("finds them among thousands, and among copies, which have the same ids", async () => {
+      const checkpointer = saver(kind, { durability: "off" });
+      const made = await chain(checkpointer, thread("source"), 3, { run_id: "r" });
+      await chain(checkpointer, made.at(-1)!, 1, { run_id: "other" });
+      for (let i = 0; i < 250; i++) await checkpointer.copyThread("source", `copy ${i}`);
+      expect(await checkpointer.deleteForRuns(["r"])).toEqual({ removed: 251 * 3 });
+      const left = await tuples(checkpointer);
+      expect(left).toHaveLength(251);
+      expect(new Set(left.map(({ config }) => config.configurable!["thread_id"])).size).toBe(251);
+      expect(left.every(({ metadata: found }) => (found as { run_id?: string }).run_id === "other")).toBe(true);
+    });
+
+    describe("of a graph whose checkpoints are marked by run", () => {
+      /** A saver that marks what is put. */
+      class Marking extends ForkpointSaver {
+        run = "none";
+
+        override put(...[config, put, made, versions]: Parameters<ForkpointSaver["put"]>) {
+          const marked: CheckpointMetadata<{ run_id: string }> = { ...made, run_id: this.run };
+          return super.put(config, put, marked, versions);
+        }
+      }
+
+      function marking() {
+        const made = new Marking(place(kind));
+        onTestFinished(() => made.close());
+        return made;
+      }
+
+      it("the last one is taken back: the state is the one before, and the graph goes on from there", async () => {
+        const checkpointer = marking();
+        const app = three(checkpointer);
+        for (const run of ["r1", "r2", "r3"]) {
+          checkpointer.run = run;
+          await app.invoke({ log: [run] }, thread());
+        }
+        await app.invoke({ log: ["r3"] }, thread("other"));
+        expect(await checkpointer.deleteForRuns(["r3"])).toEqual({ removed: 10 });
+        const state = await app.getState(thread());
+        expect(state.values).toEqual({ log: ["r1", "a", "b", "c", "r2", "a", "b", "c"] });
+        expect(state.next).toEqual([]);
+        expect((await app.getState(thread("other"))).values).toEqual({});
+        checkpointer.run = "r4";
+        expect((await app.invoke({ log: ["r4"] }, thread())).log).toEqual([...state.values.log, "r4", "a", "b", "c"]);
+        // The first one too: what is left inherits from it.
+        const before = await app.getState(thread());
+        expect(await checkpointer.deleteForRuns(["r1"])).toEqual({ removed: 5 });
+        expect(await app.getState(thread())).toEqual(before);
+      });
+
+      it("one that gave an answer is taken back: the writes stay with the checkpoint that they were written to", async () => {
+        const checkpointer = marking();
+        const { app, ran } = asking(checkpointer);
+        checkpointer.run = "asked";
+        await app.invoke({ log: [] }, thread());
+        const { config } = await app.getState(thread());
+        checkpointer.run = "answered";
+        const result = await app.invoke(new Command({ resume: "yes" }), thread());
+        const before = await checkpointer.getTuple(config);
+        await checkpointer.deleteForRuns(["answered"]);
+        expect(await checkpointer.getTuple(thread())).toStrictEqual(before);
+        expect(await app.invoke(null, thread())).toEqual(result);
+        expect(ran).toEqual(["beside"]);
+      });
+
+      it.each([1, 2, 1_000])("with delta channels, a snapshot every %i updates: what was before the last run", async (frequency) => {
+        const checkpointer = marking();
+        const app = deltas(checkpointer, frequency);
+        for (const round of [1, 2, 3]) {
+          checkpointer.run = `r${round}`;
+          await app.invoke({ log: [`in${round}`], round }, thread());
+        }
+        await checkpointer.deleteForRuns(["r3"]);
+        const expected = ["in1", "a1", "b1", "in2", "a2", "b2"];
+        expect((await app.getState(thread())).values).toEqual({ log: expected, rare: ["once"], round: 2 });
+        const { log } = await app.invoke({ log: ["in4"], round: 4 }, thread());
+        expect(log).toEqual([...expected, "in4", "a4", "b4"]);
+      });
+
+      it("with delta channels: a run that was made of another's writes is taken back, and the writes are used again", async () => {
+        const checkpointer = marking();
+        const channel = () => new DeltaChannel<string[], string[]>(added, { snapshotFrequency: 1_000 });
+        const State = Annotation.Root({ log: channel as never as typeof Annotation<string[]> });
+        let broken = true;
+        const app = new StateGraph(State)
+          .addNode("done", () => ({ log: ["done"] }))
+          .addNode("fails", () => {
+            if (broken) throw new Error("not yet");
+            return { log: ["fails"] };
+          })
+          .addEdge(START, "done")
+          .addEdge(START, "fails")
+          .compile({ checkpointer });
+        checkpointer.run = "r1";
+        await rejection(app.invoke({ log: ["in"] }, thread()));
+        broken = false;
+        for (const run of ["r2", "r3"]) {
+          checkpointer.run = run;
+          const { log } = await app.invoke(null, thread());
+          expect(log.toSorted()).toEqual(["done", "fails", "in"]);
+          expect((await app.getState(thread())).values.log.toSorted()).toEqual(["done", "fails", "in"]);
+          await checkpointer.deleteForRuns([run]);
+        }
+      });
+    });
+
+    it.each<[string, unknown]>([
+      ["a run that is not in a list", "r"],
+      ["nothing", undefined],
+      ["null", null],
+      ["an object", { 0: "r" }],
+      ["a set", new Set(["r"])],
+      ["a number among them", ["r", 5]],
+      ["null among them", ["r", null]],
+      ["half of a character among them", ["r", "\uDC00"]],
+    ])("refuses %s, and removes nothing", async (_, runIds) => {
+      const checkpointer = saver(kind);
+      await chain(checkpointer, thread("a"), 2, { run_id: "r" });
+      await refused(checkpointer.deleteForRuns(runIds as string[]));
+      expect(await tuples(checkpointer)).toHaveLength(2);
+    });
+  });
+
+  describe("copyThread", () => {
+    it("copies every namespace, checkpoint and write; all is equal but the thread", async () => {
+      const checkpointer = saver(kind);
+      for (const checkpoint_ns of ["", "sub:1", "sub:1|deep:2", "a:b"]) {
+        const made = await chain(checkpointer, thread("source", { checkpoint_ns }), 5, { "run_id": "r", "a.b": [1] });
+        // Branches, and one whose parent is not there.
+        await chain(checkpointer, made[1]!, 3);
+        await chain(checkpointer, thread("source", { checkpoint_ns, checkpoint_id: uuid6(0) }), 1);
+      }
+      await chain(checkpointer, thread("other"), 2);
+      const [source, other] = [await tuples(checkpointer, "source"), await tuples(checkpointer, "other")];
+      expect(source).toHaveLength(36);
+      expect(await checkpointer.copyThread("source", "target")).toBeUndefined();
+      const target = await tuples(checkpointer, "target");
+      expect(target).toStrictEqual(moved(source, "target"));
+      expect(await tuples(checkpointer, "source")).toStrictEqual(source);
+      expect(await tuples(checkpointer, "other")).toStrictEqual(other);
+      for (const tuple of target) expect(await checkpointer.getTuple(tuple.config)).toStrictEqual(tuple);
+    });
+
+    it("a copy of a copy is one too", async () => {
+      const checkpointer = saver(kind);
+      await three(checkpointer).invoke({ log: ["in"] }, thread("0"));
+      for (let i = 0; i < 10; i++) await checkpointer.copyThread(`${i}`, `${i + 1}`);
+      const first = await tuples(checkpointer, "0");
+      for (let i = 1; i <= 10; i++) expect(await tuples(checkpointer, `${i}`)).toStrictEqual(moved(first, `${i}`));
+    });
+
+    it("takes little room: what is the same is not stored anew in every checkpoint", async () => {
+      const checkpointer = saver(kind);
+      const big = Array.from({ length: 20_000 }, (_, i) => String((i * 7_919) % 10_007)).join(" ");
+      let tip: Config = thread("source");
+      for (let i = 0; i < 50; i++) {
+        const put = checkpoint({ channel_values: { big, i }, channel_versions: { big: 1, i: i + 1 } });
+        tip = await checkpointer.put(tip, put, metadata(), i === 0 ? { big: 1, i: 1 } : { i: i + 1 });
+      }
+      const before = await checkpointer.stats();
+      await checkpointer.copyThread("source", "target");
+      const after = await checkpointer.stats();
+      expect(after.checkpoints).toBe(100);
+      expect(after.logicalBytes).toBe(2 * before.logicalBytes);
+      if (kind === "sqlite") expect(after.storedBytes).toBeLessThan(3 * before.storedBytes);
+      expect(await tuples(checkpointer, "target")).toStrictEqual(moved(await tuples(checkpointer, "source"), "target"));
+    });
+
+    it("of thousands of checkpoints is whole", async () => {
+      const checkpointer = saver(kind, { durability: "off" });
+      let tip: Config = thread("source");
+      for (let i = 0; i < 2_000; i++) {
+        tip = await checkpointer.put(tip, checkpoint({ channel_values: { i }, channel_versions: { i } }), metadata(), { i });
+      }
+      await checkpointer.copyThread("source", "target");
+      expect(await tuples(checkpointer, "target")).toStrictEqual(moved(await tuples(checkpointer, "source"), "target"));
+    });
+
+    describe("a copy and its source", () => {
+      it("go on by themselves", async () => {
+        const checkpointer = saver(kind);
+        const app = three(checkpointer);
+        await app.invoke({ log: ["in"] }, thread("source"));
+        await checkpointer.copyThread("source", "target");
+        const source = await tuples(checkpointer, "source");
+        const more = await app.invoke({ log: ["more"] }, thread("target"));
+        expect(more.log).toEqual(["in", "a", "b", "c", "more", "a", "b", "c"]);
+        expect(await tuples(checkpointer, "source")).toStrictEqual(source);
+        const target = await tuples(checkpointer, "target");
+        const other = await app.invoke({ log: ["other"] }, thread("source"));
+        expect(other.log).toEqual(["in", "a", "b", "c", "other", "a", "b", "c"]);
+        expect(await tuples(checkpointer, "target")).toStrictEqual(target);
+        expect((await app.getState(thread("target"))).values).toEqual(more);
+      });
+
+      it("wait for an answer each, and get another one each", async () => {
+        const checkpointer = saver(kind);
+        const { app, ran } = asking(checkpointer);
+        await app.invoke({ log: ["in"] }, thread("source"));
+        await checkpointer.copyThread("source", "target");
+        for (const [id, answer] of [["target", "no"], ["source", "yes"]] as const) {
+          const { tasks } = await app.getState(thread(id));
+          expect(tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value))).toEqual(["?"]);
+          const { log } = await app.invoke(new Command({ resume: answer }), thread(id));
+          expect(log.toSorted()).toEqual([`answer: ${answer}`, "beside", "first", "in"]);
+        }
+        expect(ran).toEqual(["beside"]);
+        expect((await app.getState(thread("target"))).values.log).toContain("answer: no");
+      });
+
+      it("have subgraphs that wait for an answer each", async () => {
+        const checkpointer = saver(kind);
+        const app = nested(checkpointer);
+        await app.invoke({ log: ["in"] }, thread("source"));
+        await checkpointer.copyThread("source", "target");
+        for (const [id, answer] of [["target", "no"], ["source", "yes"]] as const) {
+          const { log } = await app.invoke(new Command({ resume: answer }), thread(id));
+          expect(log).toEqual(["in", "before", "inner first", `answer: ${answer}`, "inner last", "after"]);
+        }
+      });
+
+      it("are removed and pruned by themselves", async () => {
+        const checkpointer = saver(kind);
+        const app = three(checkpointer);
+        await app.invoke({ log: ["in"] }, thread("source"));
+        const source = await tuples(checkpointer, "source");
+        await checkpointer.copyThread("source", "target");
+        await checkpointer.deleteThread("target");
+        expect(await tuples(checkpointer)).toStrictEqual(source);
+        await checkpointer.copyThread("source", "target");
+        await checkpointer.prune(["target"]);
+        expect(await tuples(checkpointer, "source")).toStrictEqual(source);
+        expect(await tuples(checkpointer, "target")).toStrictEqual(moved(source.slice(0, 1), "target"));
+        await checkpointer.deleteThread("source");
+        expect(await tuples(checkpointer)).toStrictEqual(moved(source.slice(0, 1), "target"));
+        expect((await app.invoke({ log: ["more"] }, thread("target"))).log.slice(-4)).toEqual(["more", "a", "b", "c"]);
+      });
+
+      it("have the same histories of delta channels, forks included", async () => {
+        for (const frequency of [1, 3, 1_000]) {
+          const checkpointer = saver(kind);
+          const app = deltas(checkpointer, frequency);
+          for (const round of [1, 2]) await app.invoke({ log: [`in${round}`], round }, thread("source"));
+          const bases = (await all(app.getStateHistory(thread("source")))).filter(({ next }) => next[0] === "b");
+          for (const base of bases) {
+            for (const name of ["x", "y", "z"]) {
+              await app.invoke(null, await app.updateState(base.config, { log: [name] }, "a"));
+            }
+            await app.invoke(null, base.config);
+          }
+          await checkpointer.copyThread("source", "target");
+          const source = await tuples(checkpointer, "source");
+          expect(await tuples(checkpointer, "target")).toStrictEqual(moved(source, "target"));
+          const channels = ["log", "rare", "none"];
+          for (const { config } of source) {
+            const twin = { configurable: { ...config.configurable, thread_id: "target" } };
+            const history = await checkpointer.getDeltaChannelHistory({ config, channels });
+            expect(await checkpointer.getDeltaChannelHistory({ config: twin, channels })).toEqual(history);
+            expect((await app.getState(twin)).values).toEqual((await app.getState(config)).values);
+          }
+          const before = (await app.getState(thread("source"))).values.log;
+          const { log } = await app.invoke({ log: ["in3"], round: 3 }, thread("target"));
+          expect(log).toEqual([...before, "in3", "a3", "b3"]);
+          expect((await app.getState(thread("target"))).values.log).toEqual(log);
+          expect((await app.getState(thread("source"))).values.log).toEqual(before);
+        }
+      });
+    });
+
+    describe("of several children, whose ids are in another order than they came,", () => {
+      const put = (to: ForkpointSaver, parent: Config, id: string) => to.put(parent, { ...checkpoint(), id }, metadata(), {});
+
+      /** One of them is before its parent. */
+      async function children() {
+        const checkpointer = saver(kind);
+        const root = await put(checkpointer, thread("source"), "m");
+        for (const id of ["z", "n", "a"]) {
+          await checkpointer.putWrites(root, [["log", `for ${id}`], ["n", id]], "task");
+          await put(checkpointer, root, id);
+        }
+        return { checkpointer, root };
+      }
+
+      it("each keeps what it was made of", async () => {
+        const { checkpointer, root } = await children();
+        await checkpointer.putWrites(root, [["log", "for nobody"]], "task");
+        await checkpointer.copyThread("source", "target");
+        const history = async (config: Config) => {
+          const { log } = await checkpointer.getDeltaChannelHistory({ config, channels: ["log"] });
+          return log!.writes.map((write) => write[2]);
+        };
+        for (const id of ["z", "n", "a"]) {
+          expect(await history(thread("target", { checkpoint_ns: "", checkpoint_id: id }))).toEqual([`for ${id}`]);
+        }
+        // What is nobody's yet is the next child's.
+        const next = await put(checkpointer, thread("target", { checkpoint_ns: "", checkpoint_id: "m" }), "next");
+        expect(await history(next)).toEqual(["for nobody"]);
+      });
+
+      it("the pending writes of their parent are the same", async () => {
+        const { checkpointer } = await children();
+        await checkpointer.copyThread("source", "target");
+        expect(await tuples(checkpointer, "target")).toStrictEqual(moved(await tuples(checkpointer, "source"), "target"));
+      });
+    });
+
+    it("keeps values of every kind, and seeds", async () => {
+      const checkpointer = saver(kind);
+      const values = {
+        bytes: Uint8Array.from({ length: 256 }, (_, i) => i),
+        map: new Map<unknown, unknown>([["é", new Set([1])]]),
+        seed: new DeltaSnapshot(["a"]),
+        nothing: null,
+      };
+      const versions = { bytes: 1, map: "0001.5", seed: 3, nothing: 1 };
+      const put = checkpoint({ channel_values: values, channel_versions: versions });
+      const tip = await checkpointer.put(thread("source"), put, metadata({ map: values.map }), versions);
+      await checkpointer.putWrites(tip, Object.entries(values), "task");
+      await checkpointer.copyThread("source", "target");
+      const source = await tuples(checkpointer, "source");
+      expect(source[0]!.checkpoint.channel_values["bytes"]).toEqual(values.bytes);
+      expect(await tuples(checkpointer, "target")).toStrictEqual(moved(source, "target"));
+    });
+
+    it("from what is not there is NOT_FOUND, and makes nothing", async () => {
+      const checkpointer = saver(kind);
+      await refused(checkpointer.copyThread("source", "target"), "NOT_FOUND");
+      await refused(checkpointer.copyThread("source", "source"), "NOT_FOUND");
+      await chain(checkpointer, thread("a"), 2);
+      for (const source of ["", "A", "a ", "a:b", "1:a", "%", "_", "\u00e1"]) {
+        await refused(checkpointer.copyThread(source, "target"), "NOT_FOUND");
+      }
+      // Writes alone are no thread.
+      await checkpointer.putWrites(thread("early", { checkpoint_id: uuid6(0) }), [["w", 1]], "task");
+      await refused(checkpointer.copyThread("early", "target"), "NOT_FOUND");
+      expect(await tuples(checkpointer)).toHaveLength(2);
+    });
+
+    it("to what is there is a CONFLICT, and changes nothing", async () => {
+      const checkpointer = saver(kind);
+      await chain(checkpointer, thread("source"), 3);
+      await chain(checkpointer, thread("target"), 2);
+      // One that only has a subgraph's checkpoints is there as well.
+      await chain(checkpointer, thread("sub", { checkpoint_ns: "sub:1" }), 1);
+      const before = await tuples(checkpointer);
+      for (const target of ["target", "sub", "source"]) {
+        const error = await refused(checkpointer.copyThread("source", target), "CONFLICT");
+        expect(error.message).toContain(JSON.stringify(target));
+      }
+      expect(await tuples(checkpointer)).toStrictEqual(before);
+    });
+
+    it("to a thread that was removed is fine, and takes nothing from what it was", async () => {
+      const checkpointer = saver(kind);
+      await chain(checkpointer, thread("source"), 3);
+      await chain(checkpointer, thread("target", { checkpoint_ns: "sub:1" }), 2);
+      const early = thread("target", { checkpoint_ns: "", checkpoint_id: uuid6(0) });
+      await checkpointer.putWrites(early, [["w", 1]], "task");
+      await checkpointer.deleteThread("target");
+      await checkpointer.copyThread("source", "target");
+      expect(await tuples(checkpointer, "target")).toStrictEqual(moved(await tuples(checkpointer, "source"), "target"));
+    });
+
+    it("of two at once to the same thread, one is a CONFLICT and the other is whole", async () => {
+      const checkpointer = saver(kind);
+      await chain(checkpointer, thread("one"), 8);
+      await chain(checkpointer, thread("two"), 4);
+      const outcomes = await Promise.allSettled(["one", "two"].map((source) => checkpointer.copyThread(source, "target")));
+      const winners = ["one", "two"].filter((_, i) => outcomes[i]!.status === "fulfilled");
+      expect(winners).toHaveLength(1);
+      for (const outcome of outcomes) {
+        if (outcome.status === "rejected") expect((outcome.reason as { code?: unknown }).code).toBe("CONFLICT");
+      }
+      const source = await tuples(checkpointer, winners[0]!);
+      expect(await tuples(checkpointer, "target")).toStrictEqual(moved(source, "target"));
+    });
+
+    it("takes the threads' names literally", async () => {
+      const checkpointer = saver(kind);
+      for (const name of hostile) await chain(checkpointer, thread(name, { checkpoint_ns: name }), 1, { name });
+      const before = await tuples(checkpointer);
+      for (const name of hostile) await refused(checkpointer.copyThread("a", name), "CONFLICT");
+      for (const [i, name] of hostile.entries()) {
+        const target = `${name}:${i}`;
+        await checkpointer.copyThread(name, target);
+        const source = await tuples(checkpointer, name);
+        expect(source).toHaveLength(1);
+        expect(await tuples(checkpointer, target)).toStrictEqual(moved(source, target));
+        await checkpointer.deleteThread(target);
+      }
+      expect(await tuples(checkpointer)).toStrictEqual(before);
+      expect(Object.keys(Object.prototype)).toEqual([]);
+    });
+
+    it("to a name that a thread cannot have makes nothing", async () => {
+      const checkpointer = saver(kind);
+      await chain(checkpointer, thread("source"), 2);
+      await chain(checkpointer, thread("source", { checkpoint_ns: "n".repeat(3_000) }), 2);
+      const before = await tuples(checkpointer);
+      // The last one fits where the namespace is short.
+      for (const target of ["", "\uD800", "x".repeat(5_000), "x".repeat(2_000)]) {
+        await refused(checkpointer.copyThread("source", target));
+      }
+      for (const target of [undefined, null, 5, {}, ["target"]]) {
+        await refused(checkpointer.copyThread("source", target as string));
+        await refused(checkpointer.copyThread(target as string, "target"));
+      }
+      expect(await tuples(checkpointer)).toStrictEqual(before);
+      expect((await checkpointer.listThreads()).threads).toHaveLength(1);
+    });
+
+    it("list goes over more copies than a page has, each once", async () => {
+      const checkpointer = saver(kind, { durability: "off" });
+      await chain(checkpointer, thread("0"), 2);
+      for (let i = 1; i < 150; i++) await checkpointer.copyThread("0", String(i));
+      const found = await tuples(checkpointer);
+      expect(found).toHaveLength(300);
+      expect(new Set(found.map(({ config }) => JSON.stringify(config))).size).toBe(300);
+      const sorted = ids(found);
+      expect(sorted).toEqual(sorted.toSorted().toReversed());
+      for (const limit of [1, 99, 100, 101, 150, 151, 299]) {
+        expect(ids(await all(checkpointer.list({}, { limit })))).toEqual(sorted.slice(0, limit));
+      }
+    });
+
+    it("list finds by its metadata each of more threads than a page has whose checkpoints have the same id", async () => {
+      const checkpointer = saver(kind, { durability: "off" });
+      const put = checkpoint();
+      for (let i = 0; i < 150; i++) await checkpointer.put(thread(String(i)), put, metadata({ i }), {});
+      for (const i of [0, 1, 49, 50, 51, 99, 100, 149]) {
+        for (const limit of [1, 2, 100, 1_000]) {
+          const found = await all(checkpointer.list({}, { filter: { i }, limit }));
+          expect(found.map(({ config }) => config.configurable!["thread_id"]), `${i} of ${limit}`).toEqual([String(i)]);
+        }
+      }
+    });
+
+    it("list finds each namespace without a thread where several have checkpoints of the same id", async () => {
+      const checkpointer = saver(kind);
+      const put = checkpoint();
+      for (const checkpoint_ns of ["x", "y", "z", ""]) await checkpointer.put(thread("a", { checkpoint_ns }), put, metadata(), {});
+      for (const checkpoint_ns of ["x", "y", "z", ""]) {
+        for (const limit of [1, 2, 4, 5]) {
+          const found = await all(checkpointer.list({ configurable: { checkpoint_ns } }, { limit }));
+          expect(found.map(namespaceOf), `${checkpoint_ns} of ${limit}`).toEqual([checkpoint_ns]);
+        }
+      }
+    });
+  });
+
+  describe("listThreads", () => {
+    const names = (page: Awaited<ReturnType<ForkpointSaver["listThreads"]>>) => page.threads.map(({ threadId }) => threadId);
+
+    it("of an empty store is an empty page", async () => {
+      expect(await saver(kind).listThreads()).toEqual({ threads: [], cursor: null });
+      expect(await saver(kind).listThreads({ limit: 1, cursor: null })).toEqual({ threads: [], cursor: null });
+    });
+
+    it("shows each thread's checkpoints and its latest, without those of subgraphs", async () => {
+      const checkpointer = saver(kind);
+      const a = await chain(checkpointer, thread("a"), 3);
+      await chain(checkpointer, thread("a", { checkpoint_ns: "sub:1" }), 5);
+      const b = await chain(checkpointer, thread("b"), 1);
+      const latest = (made: Config[]) => ({ checkpointId: made.at(-1)!.configurable!["checkpoint_id"], checkpointNs: "" });
+      expect(await checkpointer.listThreads()).toStrictEqual({
+        threads: [
+          { threadId: "b", checkpoints: 1, latest: latest(b) },
+          { threadId: "a", checkpoints: 3, latest: latest(a) },
+        ],
+        cursor: null,
+      });
+      // The greatest id, not what was put last.
+      await checkpointer.put(thread("b"), { ...checkpoint(), id: uuid6(0).replace(/^./, "0") }, metadata(), {});
+      expect((await checkpointer.listThreads()).threads[0]).toStrictEqual({ threadId: "b", checkpoints: 2, latest: latest(b) });
+      for (const { threadId, latest: found } of (await checkpointer.listThreads()).threads) {
+        const { checkpointId: checkpoint_id, checkpointNs: checkpoint_ns } = found;
+        const tuple = await checkpointer.getTuple(thread(threadId, { checkpoint_ns, checkpoint_id }));
+        expect(tuple).toStrictEqual(await checkpointer.getTuple(thread(threadId)));
+      }
+    });
+
+    it("is in the order in which they began, the last first; going on changes nothing, beginning anew does", async () => {
+      const checkpointer = saver(kind);
+      const app = three(checkpointer);
+      for (const id of ["b", "c", "a"]) await app.invoke({ log: [] }, thread(id));
+      expect(names(await checkpointer.listThreads())).toEqual(["a", "c", "b"]);
+      await app.invoke({ log: [] }, thread("b"));
+      expect(names(await checkpointer.listThreads())).toEqual(["a", "c", "b"]);
+      await checkpointer.prune(["b", "c"]);
+      expect(names(await checkpointer.listThreads())).toEqual(["a", "c", "b"]);
+      await checkpointer.deleteThread("c");
+      expect(names(await checkpointer.listThreads())).toEqual(["a", "b"]);
+      await app.invoke({ log: [] }, thread("c"));
+      expect(names(await checkpointer.listThreads())).toEqual(["c", "a", "b"]);
+      await checkpointer.copyThread("b", "d");
+      expect(names(await checkpointer.listThreads())).toEqual(["d", "c", "a", "b"]);
+      expect((await checkpointer.listThreads()).threads.map(({ checkpoints }) => checkpoints)).toEqual([1, 5, 5, 1]);
+    });
+
+    it("does not show threads that only subgraphs or writes have something in", async () => {
+      const checkpointer = saver(kind);
+      await chain(checkpointer, thread("sub", { checkpoint_ns: "sub:1" }), 2);
+      await checkpointer.putWrites(thread("early", { checkpoint_id: uuid6(0) }), [["w", 1]], "task");
+      expect(await checkpointer.listThreads()).toEqual({ threads: [], cursor: null });
+      await chain(checkpointer, thread("sub"), 1);
+      expect(names(await checkpointer.listThreads())).toEqual(["sub"]);
+    });
+
+    it("goes page by page over many, each once, whatever namespaces are in between", async () => {
+      const checkpointer = saver(kind, { durability: "off" });
+      const expected: string[] = [];
+      for (let i = 0; i < 250; i++) {
+        const id = `thread ${i}`;
+        expected.unshift(id);
+        await checkpointer.put(thread(id), checkpoint(), metadata(), {});
+        // Here one, there many: more than a page is of threads.
+        for (let n = 0; n < (i % 50 === 0 ? 30 : i % 3); n++) {
+          await checkpointer.put(thread(id, { checkpoint_ns: `sub:${n}` }), checkpoint(), metadata(), {});
+        }
+        if (i % 10 === 0) await checkpointer.put(thread(`only ${i}`, { checkpoint_ns: "sub" }), checkpoint(), metadata(), {});
+      }
+      for (const limit of [undefined, 1, 7, 100, 125, 249, 250, 251, 100_000]) {
+        const found: string[] = [];
+        let cursor: string | null = null;
+        do {
+          const page: Awaited<ReturnType<ForkpointSaver["listThreads"]>> = await checkpointer.listThreads({
+            cursor,
+            ...(limit !== undefined && { limit }),
+          });
+          // Every page but the last is full, and the last is never empty.
+          const size = Math.min(limit ?? 100, expected.length - found.length);
+          expect(page.threads).toHaveLength(size);
+          found.push(...names(page));
+          cursor = page.cursor;
+          expect(cursor === null).toBe(found.length === expected.length);
+        } while (cursor !== null);
+        expect(found).toEqual(expected);
+      }
+    });
+
+    it("goes on where it was though threads begin and end meanwhile", async () => {
+      const checkpointer = saver(kind);
+      for (let i = 0; i < 10; i++) await checkpointer.put(thread(String(i)), checkpoint(), metadata(), {});
+      const first = await checkpointer.listThreads({ limit: 4 });
+      expect(names(first)).toEqual(["9", "8", "7", "6"]);
+      await checkpointer.put(thread("new"), checkpoint(), metadata(), {});
+      // The one at the end of the page, one before it and one behind it.
+      for (const id of ["6", "8", "4"]) await checkpointer.deleteThread(id);
+      const second = await checkpointer.listThreads({ limit: 4, cursor: first.cursor });
+      expect(names(second)).toEqual(["5", "3", "2", "1"]);
+      expect(names(await checkpointer.listThreads({ cursor: second.cursor }))).toEqual(["0"]);
+    });
+
+    it("shows names as they are", async () => {
+      const checkpointer = saver(kind);
+      for (const name of hostile) await checkpointer.put(thread(name), checkpoint(), metadata(), {});
+      expect(names(await checkpointer.listThreads())).toEqual(hostile.toReversed());
+      for (const [i, name] of hostile.toReversed().entries()) {
+        await checkpointer.deleteThread(name);
+        expect(names(await checkpointer.listThreads())).toEqual(hostile.slice(0, hostile.length - i - 1).toReversed());
+      }
+    });
+
+    it.each<[string, unknown]>([
+      ["a limit of 0", { limit: 0 }],
+      ["a limit below 0", { limit: -1 }],
+      ["a limit in part", { limit: 1.5 }],
+      ["a limit that is no number", { limit: Number.NaN }],
+      ["a limit without end", { limit: Number.POSITIVE_INFINITY }],
+      ["a limit as text", { limit: "10" }],
+      ["null for a limit", { limit: null }],
+      ["a limit that is too high", { limit: 100_001 }],
+      ["a cursor that is none", { cursor: "x" }],
+      ["an empty cursor", { cursor: "" }],
+      ["a cursor of 0", { cursor: "0" }],
+      ["a cursor below 0", { cursor: "-1" }],
+      ["a cursor in part", { cursor: "1.5" }],
+      ["a number for a cursor", { cursor: 1 }],
+      ["a statement for a cursor", { cursor: "1 OR 1=1" }],
+      ["an unknown option", { max: 1 }],
+      ["an option of another call's", { before: thread() }],
+      ["null", null],
+      ["a number", 10],
+      ["a list", [10]],
+    ])("refuses %s", async (_, options) => {
+      const checkpointer = saver(kind);
+      await chain(checkpointer, thread("a"), 1);
+      const error = await refused(checkpointer.listThreads(options as { limit: number }));
+      expect([TypeError, RangeError]).toContain(error.constructor);
+    });
+  });
+
+  describe("stats", () => {
+    it("of an empty store are zeros", async () => {
+      const stats = await saver(kind).stats();
+      expect(stats).toMatchObject({ checkpoints: 0, runs: 0, logicalBytes: 0, storedBytes: 0, ratio: 1, largest: [] });
+      expect(stats).not.toHaveProperty("lineages");
+      expect(typeof stats.fileBytes).toBe(kind === "sqlite" ? "number" : "undefined");
+    });
+
+    it("count what there is, and what is removed no more", async () => {
+      const checkpointer = saver(kind);
+      await chain(checkpointer, thread("a"), 20);
+      await chain(checkpointer, thread("a", { checkpoint_ns: "sub:1" }), 3);
+      await chain(checkpointer, thread("b"), 5);
+      const stats = await checkpointer.stats();
+      expect(stats).toMatchObject({ checkpoints: 28, runs: 3 });
+      expect(stats.largest.map(({ checkpoints }) => checkpoints)).toEqual([20, 5, 3]);
+      expect(new Set(stats.largest.map(({ runId }) => runId)).size).toBe(3);
+      expect(stats.logicalBytes).toBeGreaterThan(0);
+      expect(stats.ratio).toBeCloseTo(stats.logicalBytes / stats.storedBytes);
+      for (const key of ["checkpoints", "logicalBytes", "storedBytes"] as const) {
+        expect(stats.largest.reduce((sum, line) => sum + line[key], 0)).toBe(stats[key]);
+      }
+      for (const line of stats.largest) {
+        expect(Object.keys(line).toSorted()).toEqual(["checkpoints", "logicalBytes", "runId", "storedBytes"]);
+        expect(line).not.toHaveProperty("lineage");
+      }
+      await checkpointer.prune(["a"]);
+      expect(await checkpointer.stats()).toMatchObject({ checkpoints: 7, runs: 3 });
+      await checkpointer.deleteThread("a");
+      const left = await checkpointer.stats();
+      expect(left).toMatchObject({ checkpoints: 5, runs: 1 });
+      expect(left.logicalBytes).toBeLessThan(stats.logicalBytes);
+    });
+
+    it("name the largest ten at most, the largest first", async () => {
+      const checkpointer = saver(kind);
+      for (let i = 0; i < 12; i++) {
+        const put = checkpoint({ channel_values: { text: "x".repeat(1_000 * ((i * 5) % 12)) }, channel_versions: { text: 1 } });
+        await checkpointer.put(thread(`thread ${i}`), put, metadata(), { text: 1 });
+      }
+      const { largest, runs } = await checkpointer.stats();
+      expect(runs).toBe(12);
+      expect(largest).toHaveLength(10);
+      const sizes = largest.map(({ storedBytes }) => storedBytes);
+      expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
+    });
+  });
+
+  it("vacuum changes nothing of what is read, on a full store and on an empty one", async () => {
+    const checkpointer = saver(kind);
+    expect(await checkpointer.vacuum()).toBeUndefined();
+    const app = three(checkpointer);
+    for (const id of ["a", "b"]) await app.invoke({ log: [id] }, thread(id));
+    await checkpointer.prune(["a"]);
+    const before = await tuples(checkpointer);
+    expect(await checkpointer.vacuum()).toBeUndefined();
+    expect(await tuples(checkpointer)).toStrictEqual(before);
+    expect((await app.invoke({ log: ["more"] }, thread("a"))).log).toEqual(["a", "a", "b", "c", "more", "a", "b", "c"]);
+  });
+
+  describe("close", () => {
+    /** Every method, called with what is right. */
+    function calls(checkpointer: ForkpointSaver): Record<string, () => Promise<unknown>> {
+      const there = thread("thread", { checkpoint_ns: "", checkpoint_id: uuid6(0) });
+      return {
+        getTuple: () => checkpointer.getTuple(thread()),
+        get: () => checkpointer.get(thread()),
+        list: () => all(checkpointer.list({})),
+        put: () => checkpointer.put(thread(), checkpoint(), metadata(), {}),
+        putWrites: () => checkpointer.putWrites(there, [["a", 1]], "task"),
+        deleteThread: () => checkpointer.deleteThread("thread"),
+        getDeltaChannelHistory: () => checkpointer.getDeltaChannelHistory({ config: thread(), channels: ["a"] }),
+        prune: () => checkpointer.prune(["thread"]),
+        deleteForRuns: () => checkpointer.deleteForRuns(["r"]),
+        copyThread: () => checkpointer.copyThread("thread", "other"),
+        listThreads: () => checkpointer.listThreads(),
+        stats: () => checkpointer.stats(),
+        vacuum: () => checkpointer.vacuum(),
+      };
+    }
+
+    it("may be called again, also at once, and ends every method", async () => {
+      const checkpointer = new ForkpointSaver(place(kind));
+      await chain(checkpointer, thread(), 2);
+      await Promise.all([checkpointer.close(), checkpointer.close()]);
+      expect(await checkpointer.close()).toBeUndefined();
+      for (const [name, call] of Object.entries(calls(checkpointer))) {
+        const error = await refused(call(), "CLOSED");
+        expect(error.message, name).toContain("closed");
+        expect((error as { retryable?: boolean }).retryable, name).toBe(false);
+      }
+      await checkpointer[Symbol.asyncDispose]();
+    });
+
+    it("of a saver that was never used is fine", async () => {
+      expect(await new ForkpointSaver(place(kind)).close()).toBeUndefined();
+    });
+
+    it("waits for what was called before", async () => {
+      const checkpointer = new ForkpointSaver(place(kind));
+      await chain(checkpointer, thread("source"), 20);
+      const at = checkpointer.put(thread("a"), checkpoint(), metadata(), {});
+      const copied = checkpointer.copyThread("source", "target");
+      const pruned = checkpointer.prune(["source"], { keepLast: 20 });
+      const page = checkpointer.listThreads();
+      await checkpointer.close();
+      expect((await at).configurable!["thread_id"]).toBe("a");
+      expect(await copied).toBeUndefined();
+      expect(await pruned).toEqual({ removed: 0 });
+      expect((await page).cursor).toBeNull();
+    });
+
+    it("ends a list that is under way", async () => {
+      const checkpointer = new ForkpointSaver(place(kind));
+      await chain(checkpointer, thread(), 5);
+      const list = checkpointer.list(thread());
+      await list.next();
+      await checkpointer.close();
+      await refused(all(list), "CLOSED");
+    });
+
+    it("`await using` does it", async () => {
+      let kept: ForkpointSaver;
+      {
+        await using checkpointer = new ForkpointSaver(place(kind));
+        kept = checkpointer;
+        await chain(checkpointer, thread(), 1);
+      }
+      await refused(kept.getTuple(thread()), "CLOSED");
+    });
+
+    it("Symbol.asyncDispose does it", async () => {
+      const checkpointer = new ForkpointSaver(place(kind));
+      await checkpointer[Symbol.asyncDispose]();
+      await refused(checkpointer.getTuple(thread()), "CLOSED");
+    });
+  });
+
+  describe("over an open store", () => {
+    async function shared(): Promise<Store> {
+      const store = await openStore(place(kind));
+      onTestFinished(() => store.close());
+      return store;
+    }
+
+    it("several savers see the same, close alone, and leave the store open", async () => {
+      const store = await shared();
+      const [one, two] = [new ForkpointSaver(store), new ForkpointSaver(store)];
+      const { log } = await three(one).invoke({ log: ["in"] }, thread());
+      expect((await three(two).getState(thread())).values).toEqual({ log });
+      await one.close();
+      await one.close();
+      await refused(one.getTuple(thread()), "CLOSED");
+      expect((await three(two).invoke({ log: ["more"] }, thread())).log).toEqual([...log, "more", "a", "b", "c"]);
+      await two.close();
+      expect((await store.stats()).checkpoints).toBe(10);
+      const third = new ForkpointSaver(store);
+      expect(await tuples(third)).toHaveLength(10);
+      await store.close();
+      await refused(third.getTuple(thread()), "CLOSED");
+      await refused(new Promise((resolve) => resolve(new ForkpointSaver(store).getTuple(thread()))), "CLOSED");
+      await third.close();
+    });
+
+    it("the store's close waits for what a saver was called for", async () => {
+      const store = await shared();
+      const checkpointer = new ForkpointSaver(store);
+      await chain(checkpointer, thread("source"), 20);
+      const copied = checkpointer.copyThread("source", "target");
+      await store.close();
+      expect(await copied).toBeUndefined();
+    });
+
+    it("each may have a serde of its own, and no other option", async () => {
+      const store = await shared();
+      const shouting: SerializerProtocol = {
+        dumpsTyped: async (value) => ["shout", Buffer.from(JSON.stringify(value).toUpperCase())],
+        loadsTyped: async (_, data) => JSON.parse(Buffer.from(data).toString().toLowerCase()) as unknown,
+      };
+      const [plain, loud] = [new ForkpointSaver(store), new ForkpointSaver(store, { serde: shouting })];
+      const put = checkpoint({ channel_values: { a: "Text" }, channel_versions: { a: 1 } });
+      await plain.put(thread("plain"), put, metadata(), { a: 1 });
+      await loud.put(thread("loud"), put, metadata(), { a: 1 });
+      expect((await plain.getTuple(thread("plain")))!.checkpoint.channel_values).toEqual({ a: "Text" });
+      expect((await loud.getTuple(thread("loud")))!.checkpoint.channel_values).toEqual({ a: "text" });
+      for (const options of [{ durability: "off" }, { busyTimeout: 1 }, { serde: shouting, cacheBytes: 0 }] as const) {
+        expect(thrown(() => new ForkpointSaver(store, options))).toBeInstanceOf(TypeError);
+      }
+    });
+
+    it("checkpoints of another contract are not seen, counted or removed, nor these by it", async () => {
+      const store = await shared();
+      const [checkpointer, steps] = [new ForkpointSaver(store), new CheckpointStore(store)];
+      await checkTwoContracts(checkpointer, steps);
+      // The store itself counts both.
+      expect(await store.stats()).toMatchObject({ checkpoints: 3, lineages: 2 });
+    });
+  });
+
+  describe("the options", () => {
+    it.each<[string, unknown]>([
+      ["one that is not known", { durabilty: "full" }],
+      ["one of LangGraph's", { checkpointer: true }],
+      ["a durability that is none", { durability: "sync" }],
+      ["a busyTimeout that is none", { busyTimeout: -1 }],
+      ["a busyTimeout as text", { busyTimeout: "30s" }],
+      ["a maxPayloadBytes that is none", { maxPayloadBytes: 0 }],
+      ["a cacheBytes that is none", { cacheBytes: 0.5 }],
+      ["a serializer, whose place serde takes", { serializer: "json" }],
+      ["a serializer of one's own", { serializer: { name: "x", serialize: () => new Uint8Array(), deserialize: () => null } }],
+      ["a serde without methods", { serde: {} }],
+      ["a serde that only writes", { serde: { dumpsTyped: plus.dumpsTyped.bind(plus) } }],
+      ["a serde that only reads", { serde: { loadsTyped: plus.loadsTyped.bind(plus) } }],
+      ["a serde whose method is none", { serde: { dumpsTyped: true, loadsTyped: true } }],
+      ["null for a serde", { serde: null }],
+      ["the name of a serde", { serde: "json" }],
+      ["a text", "full"],
+      ["a number", 5],
+      ["true", true],
+      ["a list", []],
+      ["a function", () => {}],
+    ])("refused: %s", (_, options) => {
+      const error = thrown(() => new ForkpointSaver("memory:", options as SaverOptions));
+      expect([TypeError, RangeError]).toContain(error.constructor);
+    });
+
+    it.each<[string, unknown]>([
+      ["undefined", undefined],
+      ["null", null],
+      ["a number", 5],
+      ["an empty text", ""],
+      ["an object", {}],
+      ["a graph's config", thread()],
+      ["half of a character", "\uD800"],
+    ])("refused as a target: %s", (_, target) => {
+      expect(thrown(() => new ForkpointSaver(target as string))).toBeInstanceOf(TypeError);
+    });
+
+    it("undefined is as good as left out", async () => {
+      const options = { serde: undefined, durability: undefined, busyTimeout: undefined } as unknown as SaverOptions;
+      const checkpointer = saver(kind, options);
+      await chain(checkpointer, thread(), 1);
+      expect(await tuples(checkpointer)).toHaveLength(1);
+      const other = saver(kind, undefined);
+      await chain(other, thread(), 1);
+    });
+
+    it.each<SaverOptions>([
+      { durability: "full" },
+      { durability: "normal" },
+      { durability: "off" },
+      { busyTimeout: 0 },
+      { cacheBytes: 0 },
+      { cacheBytes: 1_000 },
+      { maxPayloadBytes: 1_000_000 },
+    ])("%j", async (options) => {
+      const checkpointer = saver(kind, options);
+      const { log } = await three(checkpointer).invoke({ log: ["in"] }, thread());
+      expect((await three(checkpointer).getState(thread())).values).toEqual({ log });
+    });
+
+    it("maxPayloadBytes refuses what is bigger, and what is there stays", async () => {
+      const checkpointer = saver(kind, { maxPayloadBytes: 10_000 });
+      const small = checkpoint({ channel_values: { a: "a" }, channel_versions: { a: 1 } });
+      const tip = await checkpointer.put(thread(), small, metadata(), { a: 1 });
+      const big = checkpoint({ channel_values: { a: "a".repeat(20_000) }, channel_versions: { a: 2 } });
+      await refused(checkpointer.put(tip, big, metadata(), { a: 2 }));
+      expect(ids(await tuples(checkpointer))).toEqual([small.id]);
+    });
+  });
+
+  describe("a serde of one's own", () => {
+    /** It hides what it is given, and writes down what it is called for. */
+    function hiding() {
+      const calls: Array<[method: "dumps" | "loads", type: string, size: number]> = [];
+      const hide = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0xa5);
+      const serde: SerializerProtocol = {
+        async dumpsTyped(value) {
+          const [type, bytes] = await plus.dumpsTyped(value);
+          calls.push(["dumps", `hidden ${type}\n`, bytes.length]);
+          return [`hidden ${type}\n`, hide(bytes)];
+        },
+        async loadsTyped(type, data) {
+          const bytes = data as Uint8Array;
+          expect(type).toMatch(/^hidden \w+\n$/);
+          expect(bytes).toBeInstanceOf(Uint8Array);
+          calls.push(["loads", type, bytes.length]);
+          return plus.loadsTyped(type.slice("hidden ".length, -1), hide(bytes));
+        },
+      };
+      return { serde, calls };
+    }
+
+    it("is used for values, writes and metadata, by every method", async () => {
+      const { serde, calls } = hiding();
+      const checkpointer = saver(kind, { serde });
+      expect(checkpointer.serde).toBe(serde);
+      const put = checkpoint({ channel_values: { a: "value", b: new Uint8Array([1]) }, channel_versions: { a: 1, b: 1 } });
+      const tip = await checkpointer.put(thread("a"), put, metadata({ run_id: "r" }), { a: 1, b: 1 });
+      // The two channels, the rest of the checkpoint and the metadata.
+      expect(calls.map(([method]) => method)).toEqual(["dumps", "dumps", "dumps", "dumps"]);
+      await checkpointer.putWrites(tip, [["a", "write"], [INTERRUPT_WRITE, "?"]], "task");
+      expect(calls).toHaveLength(6);
+      const written = calls.splice(0).map(([, ...rest]) => rest.join());
+      expect(await checkpointer.getTuple(tip)).toMatchObject({
+        checkpoint: put,
+        metadata: metadata({ run_id: "r" }),
+        pendingWrites: expect.arrayContaining([["task", INTERRUPT_WRITE, "?"], ["task", "a", "write"]]),
+      });
+      // It gets back each of what it gave.
+      const read = calls.splice(0);
+      expect(read.every(([method]) => method === "loads")).toBe(true);
+      expect(read.map(([, ...rest]) => rest.join()).toSorted()).toEqual(written.toSorted());
+
+      await checkpointer.copyThread("a", "b");
+      expect(await tuples(checkpointer, "b")).toStrictEqual(moved(await tuples(checkpointer, "a"), "b"));
+      expect(await all(checkpointer.list({}, { filter: { run_id: "r" } }))).toHaveLength(2);
+      await checkpointer.put(tip, checkpoint(), metadata(), {});
+      expect(await checkpointer.prune(["a"])).toEqual({ removed: 1 });
+      expect(await checkpointer.deleteForRuns(["r"])).toEqual({ removed: 1 });
+      expect(await tuples(checkpointer)).toHaveLength(1);
+    });
+
+    it("serves a graph with subgraphs, questions and delta channels", async () => {
+      const { serde } = hiding();
+      const checkpointer = saver(kind, { serde });
+      const app = nested(checkpointer);
+      const stopped = (await app.invoke({ log: ["in"] }, thread())) as { [INTERRUPT]?: Array<{ value?: unknown }> };
+      expect(stopped[INTERRUPT]!.map(({ value }) => value)).toEqual(["inside?"]);
+      await checkpointer.prune(["thread"]);
+      await checkpointer.copyThread("thread", "copy");
+      for (const id of ["thread", "copy"]) {
+        const { log } = await app.invoke(new Command({ resume: "yes" }), thread(id));
+        expect(log).toEqual(["in", "before", "inner first", "answer: yes", "inner last", "after"]);
+      }
+      const delta = deltas(checkpointer, 3);
+      for (const round of [1, 2]) await delta.invoke({ log: [`in${round}`], round }, thread("delta"));
+      await checkpointer.prune(["delta"]);
+      expect((await delta.getState(thread("delta"))).values.log).toEqual(["in1", "a1", "b1", "in2", "a2", "b2"]);
+    });
+
+    it("may be an object of a class, with methods that need it", async () => {
+      class Serde implements SerializerProtocol {
+        readonly #plus = plus;
+        count = 0;
+
+        dumpsTyped(value: unknown) {
+          this.count += 1;
+          return this.#plus.dumpsTyped(value);
+        }
+
+        loadsTyped(type: string, data: Uint8Array | string) {
+          this.count += 1;
+          return this.#plus.loadsTyped(type, data);
+        }
+      }
+      const serde = new Serde();
+      const checkpointer = saver(kind, { serde });
+      await three(checkpointer).invoke({ log: ["in"] }, thread());
+      expect((await three(checkpointer).getState(thread())).values).toEqual({ log: ["in", "a", "b", "c"] });
+      expect(serde.count).toBeGreaterThan(10);
+    });
+  });
+});
+
+/** A checkpoint of AgentOS. */
+function step(id: string, runId: string): StepCheckpoint {
+  const diagnostics = {
+    totalTokensUsed: 0,
+    totalDurationMs: 0,
+    nodeTimings: {},
+    discoveryResults: {},
+    guardrailResults: {},
+    checkpointsSaved: 0,
+    memoryReads: 0,
+    memoryWrites: 0,
+  };
+  return {
+    id,
+    graphId: runId,
+    runId,
+    nodeId: "node",
+    timestamp: 1,
+    state: { input: "input", scratch: "scratch", artifacts: "artifacts", diagnostics },
+    nodeResults: {},
+    visitedNodes: [],
+    pendingEdges: [],
+  };
+}
+
+/** Two contracts with the same names in one place. Leaves three checkpoints, in a thread and a run. */
+async function checkTwoContracts(checkpointer: ForkpointSaver, steps: CheckpointStore): Promise<void> {
+  const put = { ...checkpoint(), id: "same" };
+  const tip = await checkpointer.put(thread("same"), put, metadata({ run_id: "same" }), {});
+  await chain(checkpointer, tip, 1);
+  // Under the names that the other may have in the store, too.
+  for (const id of ["same", "4:same0:same"]) await steps.save(step(id, "same"));
+  await steps.save(step("other", "4:same"));
+  const [before, saved] = [await tuples(checkpointer), await steps.list("same")];
+  expect(before).toHaveLength(2);
+  expect(saved).toHaveLength(2);
+  expect((await checkpointer.listThreads()).threads).toMatchObject([{ threadId: "same", checkpoints: 2 }]);
+  expect((await steps.runs()).runs.map(({ runId }) => runId)).toEqual(["4:same", "same"]);
+  expect(await checkpointer.stats()).toMatchObject({ checkpoints: 2, runs: 1 });
+  expect(await steps.stats()).toMatchObject({ checkpoints: 3, runs: 2 });
+
+  await steps.delete("other");
+  await checkpointer.copyThread("same", "copy");
+  await checkpointer.prune(["copy"], "delete");
+  expect(await steps.list("same")).toEqual(saved);
+  expect((await steps.prune({ olderThan: Date.now() + 1e9 })).removed).toBe(2);
+  expect(await tuples(checkpointer)).toStrictEqual(before);
+  await steps.save(step("same", "same"));
+  await checkpointer.deleteForRuns(["same"]);
+  await checkpointer.deleteThread("same");
+  expect(await tuples(checkpointer)).toEqual([]);
+  expect(await steps.get("same")).toEqual(step("same", "same"));
+  await chain(checkpointer, thread("same"), 2);
+}
+
+describe("a file", () => {
+  it("two contracts that open it do not see one another", async () => {
+    const target = place("sqlite");
+    const steps = new CheckpointStore(target);
+    onTestFinished(() => steps.close());
+    await checkTwoContracts(open(target), steps);
+  });
+
+  it("is given as a path, with its scheme, or as a URL", async () => {
+    const target = place("sqlite");
+    await chain(open(target), thread("a"), 1);
+    const url = pathToFileURL(target);
+    for (const other of [`sqlite:${target}`, url.href, url]) {
+      const checkpointer = new ForkpointSaver(other);
+      onTestFinished(() => checkpointer.close());
+      expect(await tuples(checkpointer)).toHaveLength(1);
+    }
+  });
+
+  it("vacuum gives back what was removed", async () => {
+    const target = place("sqlite");
+    const checkpointer = open(target);
+    for (let i = 0; i < 40; i++) {
+      const text = Array.from({ length: 10_000 }, (_, at) => ((i + 1) * (at + 1) * 2_654_435_761) % 999_983).join(" ");
+      const put = checkpoint({ channel_values: { text }, channel_versions: { text: i } });
+      await checkpointer.put(thread("a"), put, metadata(), { text: i });
+    }
+    const [latest] = await tuples(checkpointer);
+    await checkpointer.prune(["a"]);
+    const before = (await checkpointer.stats()).fileBytes!;
+    await checkpointer.vacuum();
+    expect((await checkpointer.stats()).fileBytes!).toBeLessThan(before / 5);
+    await checkpointer.close();
+    expect(statSync(target).size).toBeLessThan(before / 5);
+    expect(await tuples(open(target))).toStrictEqual([latest]);
+  });
+
+  it("keeps its threads and their order, pruned and copied, when it is opened again", async () => {
+    const target = place("sqlite");
+    const first = new ForkpointSaver(target);
+    await nested(first).invoke({ log: ["in"] }, thread("a"));
+    for (const id of ["b", "c"]) await chain(first, thread(id), 3);
+    await first.prune(["a", "b"]);
+    await first.copyThread("a", "copy");
+    const [page, before] = [await first.listThreads(), await tuples(first)];
+    await first.close();
+
+    const second = open(target);
+    expect(await second.listThreads()).toEqual(page);
+    expect(page.threads.map(({ threadId }) => threadId)).toEqual(["copy", "c", "b", "a"]);
+    expect(await tuples(second)).toStrictEqual(before);
+    for (const id of ["a", "copy"]) {
+      const { log } = await nested(second).invoke(new Command({ resume: id }), thread(id));
+      expect(log).toEqual(["in", "before", "inner first", `answer: ${id}`, "inner last", "after"]);
+    }
+  });
+
+  it("is pruned and copied in while another saver has it open, which sees it", async () => {
+    const target = place("sqlite");
+    const [one, two] = [open(target), open(target)];
+    await three(one).invoke({ log: ["in"] }, thread("a"));
+    await two.copyThread("a", "b");
+    expect(await one.prune(["a", "b"])).toEqual({ removed: 8 });
+    expect(await tuples(two)).toStrictEqual(await tuples(one));
+    expect((await three(two).invoke({ log: ["more"] }, thread("b"))).log).toEqual(["in", "a", "b", "c", "more", "a", "b", "c"]);
+    await refused(one.copyThread("a", "b"), "CONFLICT");
+  });
+
+  it("holds nothing of what a serde has hidden", async () => {
+    const target = place("sqlite");
+    const serde: SerializerProtocol = {
+      async dumpsTyped(value) {
+        const [type, bytes] = await plus.dumpsTyped(value);
+        return [type, bytes.map((byte) => byte ^ 0xa5)];
+      },
+      loadsTyped: (type, data) => plus.loadsTyped(type, (data as Uint8Array).map((byte) => byte ^ 0xa5)),
+    };
+    const checkpointer = new ForkpointSaver(target, { serde });
+    const secret = "the secret of the state";
+    const app = new StateGraph(Log)
+      .addNode("ask", () => ({ log: [interrupt<string, string>(secret)] }))
+      .addEdge(START, "ask")
+      .compile({ checkpointer });
+    await app.invoke({ log: [secret] }, thread("a"));
+    await checkpointer.put(thread("b"), checkpoint(), metadata({ secret }), {});
+    await checkpointer.copyThread("a", "c");
+    const before = await tuples(checkpointer);
+    expect(JSON.stringify(before)).toContain(secret);
+    await checkpointer.close();
+    expect(readFileSync(target).includes(secret)).toBe(false);
+    expect(await tuples(open(target, { serde }))).toStrictEqual(before);
+  });
+});

@@ -1,0 +1,145 @@
+// Moving from LangGraph's SqliteSaver: a database that it made (fixtures/make-sqlite-saver.mjs) is copied, and gone on with.
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { MemorySaver } from "@langchain/langgraph-checkpoint";
+import { openStore } from "forkpoint";
+import { describe, expect, it } from "vitest";
+// @ts-expect-error JavaScript, so that the script that makes the database runs without a build
+import * as graphs from "./fixtures/moving.mjs";
+import { all, folder, kinds, open, place, rejection, saver, thread } from "./helpers.js";
+
+const { Command, chat, fan, nested } = graphs;
+const database = fileURLToPath(new URL("fixtures/sqlite-saver.sqlite", import.meta.url));
+const { checkpoints, writes } = JSON.parse(readFileSync(new URL("fixtures/sqlite-saver.json", import.meta.url), "utf8")) as {
+  checkpoints: Array<Record<"thread_id" | "checkpoint_ns" | "checkpoint_id" | "type" | "checkpoint" | "metadata", string> & { parent_checkpoint_id: string | null }>;
+  writes: Array<Record<"thread_id" | "checkpoint_ns" | "checkpoint_id" | "task_id" | "channel" | "type" | "value", string> & { idx: number }>;
+};
+const { serde } = new MemorySaver();
+const threads = new Set([...checkpoints, ...writes].map(({ thread_id }) => thread_id));
+
+describe.each(kinds)("into %s", (kind) => {
+  it("copies every checkpoint, its metadata and its writes, bytes included", async () => {
+    const checkpointer = saver(kind);
+    const result = await checkpointer.importSqliteSaver(database);
+    expect(result).toEqual({ threads: threads.size, ofThreads: threads.size, checkpoints: checkpoints.length, writes: writes.length });
+    for (const row of checkpoints) {
+      const { thread_id, checkpoint_ns, checkpoint_id } = row;
+      const config = { configurable: { thread_id, checkpoint_ns, checkpoint_id } };
+      const tuple = (await checkpointer.getTuple(config))!;
+      expect(tuple.config).toEqual(config);
+      expect(tuple.checkpoint).toEqual(await serde.loadsTyped(row.type, row.checkpoint));
+      expect(tuple.metadata).toEqual(await serde.loadsTyped(row.type, row.metadata));
+      expect(tuple.parentConfig?.configurable?.["checkpoint_id"]).toBe(row.parent_checkpoint_id ?? undefined);
+      const written = writes.filter((write) => write.thread_id === thread_id && write.checkpoint_ns === checkpoint_ns && write.checkpoint_id === checkpoint_id);
+      const expected = await Promise.all(
+        written.map(async ({ task_id, channel, type, value }) => [task_id, channel, await serde.loadsTyped(type, new Uint8Array(Buffer.from(value, "base64")))]),
+      );
+      expect(new Set(tuple.pendingWrites)).toEqual(new Set(expected));
+      expect(tuple.pendingWrites).toHaveLength(expected.length);
+    }
+    expect(await all(checkpointer.list({}))).toHaveLength(checkpoints.length);
+  });
+
+  it("goes on: a person's answer, a failed branch, a subgraph, a branch, an early write", async () => {
+    const checkpointer = saver(kind);
+    await checkpointer.importSqliteSaver(database);
+    for (const id of ["waiting", "a:b", "%_'é\n"]) {
+      const { messages, picture } = await chat(checkpointer).invoke(new Command({ resume: "yes" }), thread(id));
+      expect(messages.map(({ content }: { content: string }) => content)).toEqual([`${id}? yes`, "said 1"]);
+      expect(Buffer.from(picture)).toEqual(Buffer.from([0, 1, 254, 255]));
+    }
+    const { messages } = (await chat(checkpointer).getState(thread("answered"))).values;
+    expect(messages.map((message: object) => message.constructor.name)).toEqual(["HumanMessage", "AIMessage"]);
+
+    let ran = 0;
+    const failed = await fan(checkpointer, () => ++ran > 1).invoke(null, thread("failed"));
+    expect([ran, failed.notes]).toEqual([1, ["planned", "worked 0", "worked 1", "worked 2"]]);
+    expect(Buffer.from(failed.picture)).toEqual(Buffer.from([7, 0, 255]));
+
+    expect((await nested(checkpointer).invoke(new Command({ resume: "inside" }), thread("nested"))).notes).toEqual(["first", "inside", "last"]);
+
+    const branches = await all(chat(checkpointer).getStateHistory(thread("branches")));
+    const tips = (branches as Array<{ values: { topic: string; notes: string[] } }>).filter(({ values: { topic } }) => topic !== "branches" && topic);
+    expect(tips.map(({ values }) => [values.topic, values.notes])).toEqual([
+      ["birds", ["thought of 0", "birds"]],
+      ["cats", ["thought of 0", "cats"]],
+    ]);
+
+    const at = { configurable: { thread_id: "orphan", checkpoint_ns: "", checkpoint_id: "1ef00000-0000-6000-8000-000000000000" } };
+    const put = { v: 4, id: at.configurable.checkpoint_id, ts: "", channel_values: {}, channel_versions: {}, versions_seen: {} };
+    await checkpointer.put(thread("orphan"), put, { source: "loop", step: 0, parents: {} }, {});
+    expect((await checkpointer.getTuple(at))!.pendingWrites).toEqual([["task", "notes", ["early"]], ["task", "picture", new Uint8Array([1, 2, 3])]]);
+  });
+
+  it("a branch of what was imported leaves what was made before it as it was", async () => {
+    const checkpointer = saver(kind);
+    await checkpointer.importSqliteSaver(database);
+    const app = chat(checkpointer);
+    const before = await all(app.getStateHistory(thread("long")));
+    for (const { config } of before.slice(0, 40) as Array<{ config: object }>) await app.updateState(config, { notes: ["branch"] }, "say");
+    for (const state of before as Array<{ config: object; values: object }>) expect((await app.getState(state.config)).values).toEqual(state.values);
+  });
+
+  it("threads that are there already are a conflict, and nothing is imported", async () => {
+    const checkpointer = saver(kind);
+    await checkpointer.put(thread("nested"), { v: 4, id: "1", ts: "", channel_values: {}, channel_versions: {}, versions_seen: {} }, { source: "input", step: -1, parents: {} }, {});
+    const error = await rejection(checkpointer.importSqliteSaver(database));
+    expect(error).toMatchObject({ code: "CONFLICT" });
+    expect(error.message).toContain('thread "nested" is there already');
+    expect((await checkpointer.listThreads()).threads.map(({ threadId }) => threadId)).toEqual(["nested"]);
+  });
+
+  it("tells how far it is, and stops when it is told to: what was finished stays, and half a thread does not", async () => {
+    const checkpointer = saver(kind);
+    const seen: number[] = [];
+    const controller = new AbortController();
+    const stopped = checkpointer.importSqliteSaver(pathToFileURL(database), {
+      signal: controller.signal,
+      onProgress: ({ threads: done }) => {
+        seen.push(done);
+        if (done === 3) controller.abort(new Error("enough"));
+      },
+    });
+    expect((await rejection(stopped)).message).toBe("enough");
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+    const here = (await checkpointer.listThreads()).threads;
+    expect(here).toHaveLength(3);
+    for (const { threadId, checkpoints: count } of here) {
+      expect(count).toBe(checkpoints.filter((row) => row.thread_id === threadId && row.checkpoint_ns === "").length);
+    }
+    for (const { threadId } of here) await checkpointer.deleteThread(threadId);
+    expect(await checkpointer.importSqliteSaver(database)).toMatchObject({ threads: threads.size });
+  });
+
+  it("what is no such database is refused with what it is", async () => {
+    const checkpointer = saver(kind);
+    const here = folder();
+    const refused = async (from: string | URL) => {
+      const error = await rejection(checkpointer.importSqliteSaver(from));
+      return `${String(error.code)}: ${error.message}`;
+    };
+    expect(await refused(join(here, "none.db"))).toMatch(/^NOT_FOUND: there is no file ".*none.db" to import/);
+    mkdirSync(join(here, "a folder"));
+    expect(await refused(join(here, "a folder"))).toMatch(/^NOT_FOUND/);
+    writeFileSync(join(here, "text.db"), "this is no database at all, however long it may be: ".repeat(100));
+    expect(await refused(join(here, "text.db"))).toMatch(/^CORRUPT: SQLite: file is not a database/);
+    writeFileSync(join(here, "empty.db"), "");
+    expect(await refused(join(here, "empty.db"))).toMatch(/^UNSUPPORTED: ".*empty.db" is no database of LangGraph's SqliteSaver/);
+    await (await openStore(join(here, "ours.db"))).close();
+    expect(await refused(join(here, "ours.db"))).toMatch(/^UNSUPPORTED/);
+    for (const wrong of [undefined, null, 7, "", {}]) expect(await refused(wrong as never)).toMatch(/^INVALID_ARGUMENT: the database to import must be/);
+    expect(await refused(new URL("https://example.com/agent.db"))).toMatch(/^INVALID_ARGUMENT/);
+    expect((await rejection(checkpointer.importSqliteSaver(database, { onprogress: 1 } as never))).message).toMatch(/Did you mean "onProgress"/);
+    expect((await checkpointer.listThreads()).threads).toEqual([]);
+  });
+});
+
+it("the database that is imported is not changed, and may be in use", async () => {
+  const copy = join(folder(), "copy.sqlite");
+  copyFileSync(database, copy);
+  const target = place("sqlite");
+  await open(target).importSqliteSaver(copy);
+  expect(readFileSync(copy).equals(readFileSync(database))).toBe(true);
+  expect(await open(target).getTuple(thread("answered"))).toBeDefined();
+});

@@ -1,0 +1,415 @@
+// Long, wide and big: a thousand steps, many threads at once, hundreds of branches, megabytes of state.
+import { createHash } from "node:crypto";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { Annotation, END, START, Send, StateGraph } from "@langchain/langgraph";
+import { type CheckpointTuple, MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { ForkpointSaver } from "forkpoint/langgraph";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { all, checkpoint, kinds, metadata, open, place, saver, temporary, thread } from "./helpers.js";
+
+/** How long a test of a thousand steps may take, in ms: machines differ, and may have other things to do. */
+const PATIENCE = 600_000;
+
+/** About a kilobyte that nothing else is like, the same for the same number. */
+function page(number: number): string {
+  const hash = (part: number) => createHash("sha256").update(`${number}.${part}`).digest("base64");
+  return Array.from({ length: 23 }, (_, part) => hash(part)).join("");
+}
+
+/** LangGraph's own serializer, counting what it is asked to read. */
+function counting() {
+  const plus = new MemorySaver().serde;
+  const read = { calls: 0, bytes: 0 };
+  const serde: SerializerProtocol = {
+    dumpsTyped: (value) => plus.dumpsTyped(value),
+    loadsTyped: (type, data) => {
+      read.calls += 1;
+      read.bytes += data.length;
+      return plus.loadsTyped(type, data);
+    },
+  };
+  return { serde, read };
+}
+
+const append = <T>(before: T[], more: T[]): T[] => [...before, ...more];
+
+describe.each(kinds)("a graph of a thousand steps on %s", (kind) => {
+  const STEPS = 1_000;
+  const State = Annotation.Root({
+    pages: Annotation<string[]>({ reducer: append, default: () => [] }),
+    count: Annotation<number>({ reducer: (before, more) => before + more, default: () => 0 }),
+    status: Annotation<string>,
+    recent: Annotation<number[]>({ reducer: (before, more) => [...before, ...more].slice(-3), default: () => [] }),
+    flags: Annotation<Record<string, boolean>>,
+    topic: Annotation<string>,
+  });
+
+  /** What it does in its turn of that number, counted from 1. */
+  const turn = (number: number) => ({
+    pages: [page(number)],
+    count: 1,
+    status: `step ${number}`,
+    recent: [number],
+    ...(number % 100 === 0 && { flags: { [`at ${number}`]: true } }),
+  });
+
+  /** Its state after so many turns. */
+  const after = (turns: number) => ({
+    pages: Array.from({ length: turns }, (_, i) => page(i + 1)),
+    count: turns,
+    ...(turns > 0 && { status: `step ${turns}` }),
+    recent: Array.from({ length: Math.min(turns, 3) }, (_, i) => turns - Math.min(turns, 3) + i + 1),
+    ...(turns >= 100 && { flags: { [`at ${turns - (turns % 100)}`]: true } }),
+    topic: "everything",
+  });
+
+  const compile = (checkpointer: ForkpointSaver) =>
+    new StateGraph(State)
+      .addNode("work", ({ count }) => turn(count + 1))
+      .addEdge(START, "work")
+      .addConditionalEdges("work", ({ count }) => (count < STEPS ? "work" : END))
+      .compile({ checkpointer });
+
+  const { path, remove } = temporary();
+  const { serde, read } = counting();
+  const target = kind === "memory" ? "memory:" : join(path, "graph.db");
+  let checkpointer: ForkpointSaver;
+  let result: typeof State.State;
+
+  beforeAll(async () => {
+    checkpointer = new ForkpointSaver(target, { serde });
+    result = await compile(checkpointer).invoke({ topic: "everything" }, { ...thread(), recursionLimit: STEPS + 100 });
+  }, PATIENCE);
+
+  afterAll(async () => {
+    await checkpointer.close();
+    remove();
+  });
+
+  it("ends in the right state, which is there", async () => {
+    expect(result).toEqual(after(STEPS));
+    const state = await compile(checkpointer).getState(thread());
+    expect(state.values).toEqual(result);
+    expect(state.next).toEqual([]);
+    expect(state.metadata).toMatchObject({ source: "loop", step: STEPS });
+  });
+
+  it("has every checkpoint, and each is the state that it was", async () => {
+    const ids: string[] = [];
+    let step = STEPS;
+    for await (const { values, next, config, parentConfig, metadata: made } of compile(checkpointer).getStateHistory(thread())) {
+      expect(made!.step).toBe(step);
+      expect((values as typeof result).pages).toHaveLength(Math.max(step, 0));
+      expect((values as typeof result).count).toBe(Math.max(step, 0));
+      expect(next).toEqual(step === STEPS ? [] : [step === -1 ? START : "work"]);
+      if (step >= 0 && step % 97 === 0) expect(values).toEqual(after(step));
+      ids.push(config.configurable!["checkpoint_id"] as string);
+      if (step > -1) expect(parentConfig).toBeDefined();
+      else expect(parentConfig).toBeUndefined();
+      step -= 1;
+    }
+    expect(step).toBe(-2);
+    expect(ids).toEqual(ids.toSorted().toReversed());
+    expect(new Set(ids).size).toBe(STEPS + 2);
+  }, PATIENCE);
+
+  it("is paged by limit and before, each checkpoint once", async () => {
+    const app = compile(checkpointer);
+    const steps: number[] = [];
+    let before: CheckpointTuple["config"] | undefined;
+    for (;;) {
+      const found = await all(app.getStateHistory(thread(), { limit: 150, ...(before !== undefined && { before }) }));
+      if (found.length === 0) break;
+      expect(found).toHaveLength(Math.min(150, STEPS + 2 - steps.length));
+      steps.push(...found.map(({ metadata: made }) => made!.step));
+      before = found.at(-1)!.config;
+    }
+    expect(steps).toEqual(Array.from({ length: STEPS + 2 }, (_, i) => STEPS - i));
+  }, PATIENCE);
+
+  it("is read anywhere by its config, and goes on from there", async () => {
+    const app = compile(checkpointer);
+    const [old] = await all(checkpointer.list(thread(), { filter: { step: 985 } }));
+    const state = await app.getState(old!.config);
+    expect(state.values).toEqual(after(985));
+    const again = await app.invoke(null, { configurable: { ...old!.config.configurable, thread_id: "thread" }, recursionLimit: 100 });
+    expect(again).toEqual(after(STEPS));
+    expect((await app.getState(old!.config)).values).toEqual(after(985));
+  }, PATIENCE);
+
+  describe("list is lazy:", () => {
+    /** More than the parts, the writes and the metadata of one checkpoint are, and much less than those of a hundred. */
+    const FEW = 30;
+
+    /** What was read while that was done. */
+    async function reading(work: () => Promise<unknown>) {
+      Object.assign(read, { calls: 0, bytes: 0 });
+      await work();
+      return { ...read };
+    }
+
+    it("with limit 1 it reads one checkpoint", async () => {
+      const one = await reading(() => checkpointer.getTuple(thread()));
+      expect(one.calls).toBeGreaterThan(0);
+      expect(one.calls).toBeLessThanOrEqual(FEW);
+      expect(await reading(() => all(checkpointer.list(thread(), { limit: 1 })))).toEqual(one);
+      expect(await reading(() => all(checkpointer.list({}, { limit: 1 })))).toEqual(one);
+    });
+
+    it("with before and limit 1 it reads one checkpoint", async () => {
+      const [, second] = await all(checkpointer.list(thread("thread", { checkpoint_ns: "" }), { limit: 2 }));
+      const [newest] = await all(checkpointer.list(thread("thread", { checkpoint_ns: "" }), { limit: 1 }));
+      const one = await reading(() => checkpointer.getTuple(second!.config));
+      const options = { limit: 1, before: newest!.config };
+      expect(await reading(() => all(checkpointer.list(thread("thread", { checkpoint_ns: "" }), options)))).toEqual(one);
+    });
+
+    it("a loop that is left early has read what it saw", async () => {
+      const seen: CheckpointTuple[] = [];
+      const three = await reading(async () => {
+        for await (const tuple of checkpointer.list(thread())) {
+          seen.push(tuple);
+          if (seen.length === 3) break;
+        }
+      });
+      const each = await reading(async () => {
+        for (const { config } of seen) await checkpointer.getTuple(config);
+      });
+      expect(three).toEqual(each);
+      expect(three.calls).toBeLessThanOrEqual(3 * FEW);
+    });
+
+    it("one that nobody iterates reads nothing", async () => {
+      const nothing = await reading(async () => {
+        const list = checkpointer.list(thread());
+        await list.return(undefined);
+      });
+      expect(nothing).toEqual({ calls: 0, bytes: 0 });
+      expect(await reading(() => all(checkpointer.list(thread(), { limit: 0 })))).toEqual({ calls: 0, bytes: 0 });
+    });
+
+    it("getStateHistory with limit 1 reads one or two checkpoints", async () => {
+      const app = compile(checkpointer);
+      const { calls } = await reading(() => all(app.getStateHistory(thread(), { limit: 1 })));
+      expect(calls).toBeLessThanOrEqual(2 * FEW);
+    });
+
+    it("a filter reads metadata, and of what it finds the rest", async () => {
+      const found: number[] = [];
+      const { calls, bytes } = await reading(async () => {
+        for await (const { metadata: made } of checkpointer.list(thread(), { filter: { step: 10 }, limit: 1 })) found.push(made!.step);
+      });
+      expect(found).toEqual([10]);
+      expect(calls).toBeLessThanOrEqual(STEPS + 100 + FEW);
+      expect(bytes).toBeLessThan(STEPS * 300);
+    });
+
+    it("the threads are listed without a state being read", async () => {
+      const nothing = await reading(async () => {
+        const { threads } = await checkpointer.listThreads();
+        expect(threads).toMatchObject([{ threadId: "thread" }]);
+        expect(threads[0]!.checkpoints).toBeGreaterThanOrEqual(STEPS + 2);
+      });
+      expect(nothing).toEqual({ calls: 0, bytes: 0 });
+    });
+  });
+});
+
+it("a graph of a thousand steps takes room for what is new in each, and is whole when it is opened again", async () => {
+  // What a step adds, and what there is at the end: a saver that stores each state whole needs five hundred times that.
+  const STEPS = 1_000;
+  const information = STEPS * page(0).length;
+  const State = Annotation.Root({
+    pages: Annotation<string[]>({ reducer: append, default: () => [] }),
+    count: Annotation<number>({ reducer: (before, more) => before + more, default: () => 0 }),
+    status: Annotation<string>,
+  });
+  const compile = (checkpointer: ForkpointSaver) =>
+    new StateGraph(State)
+      .addNode("work", ({ count }) => ({ pages: [page(count)], count: 1, status: `step ${count}` }))
+      .addEdge(START, "work")
+      .addConditionalEdges("work", ({ count }) => (count < STEPS ? "work" : END))
+      .compile({ checkpointer });
+  const target = place("sqlite");
+  const checkpointer = new ForkpointSaver(target);
+  const result = await compile(checkpointer).invoke({ count: 0 }, { ...thread(), recursionLimit: STEPS + 100 });
+  expect(await checkpointer.stats()).toMatchObject({ checkpoints: STEPS + 2, runs: 1 });
+  await checkpointer.close();
+  // One file is left, and nothing beside it.
+  expect(readdirSync(join(target, ".."))).toEqual(["graph.db"]);
+  console.log("SIZE", statSync(target).size, information);
+  expect(statSync(target).size).toBeLessThan(6 * information);
+
+  const again = open(target);
+  expect((await compile(again).getState(thread())).values).toEqual(result);
+  const [middle] = await all(again.list(thread(), { filter: { step: 500 } }));
+  expect(middle!.checkpoint.channel_values["pages"]).toEqual(Array.from({ length: 500 }, (_, i) => page(i)));
+  await again.prune(["thread"]);
+  await again.vacuum();
+  await again.close();
+  console.log("PRUNED", statSync(target).size, information);
+  expect(statSync(target).size).toBeLessThan(2 * information);
+  expect((await compile(open(target)).getState(thread())).values).toEqual(result);
+}, PATIENCE);
+
+describe.each(kinds)("on %s", (kind) => {
+  it("fifty threads of twenty steps at once: each has its own, and all of it", async () => {
+    const STEPS = 20;
+    const State = Annotation.Root({
+      log: Annotation<string[]>({ reducer: append, default: () => [] }),
+      name: Annotation<string>,
+      count: Annotation<number>({ reducer: (before, more) => before + more, default: () => 0 }),
+    });
+    const checkpointer = saver(kind);
+    const app = new StateGraph(State)
+      .addNode("work", async ({ name, count }) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return { log: [`${name} ${count}`], count: 1 };
+      })
+      .addEdge(START, "work")
+      .addConditionalEdges("work", ({ count }) => (count < STEPS ? "work" : END))
+      .compile({ checkpointer });
+    const names = Array.from({ length: 50 }, (_, i) => `thread ${i}`);
+    const results = await Promise.all(names.map((name) => app.invoke({ name }, { ...thread(name), recursionLimit: 100 })));
+    for (const [i, name] of names.entries()) {
+      const log = Array.from({ length: STEPS }, (_, count) => `${name} ${count}`);
+      expect(results[i]).toEqual({ name, count: STEPS, log });
+      const history = await all(app.getStateHistory(thread(name)));
+      expect(history.map(({ metadata: made }) => made!.step)).toEqual(Array.from({ length: STEPS + 2 }, (_, at) => STEPS - at));
+      for (const { values, metadata: made } of history) {
+        const turns = Math.max(made!.step, 0);
+        expect((values as typeof State.State).log).toEqual(log.slice(0, turns));
+        expect((values as typeof State.State).count).toBe(turns);
+      }
+    }
+    const { threads } = await checkpointer.listThreads();
+    expect(threads.map(({ threadId }) => threadId).toSorted()).toEqual(names.toSorted());
+    expect(threads.every(({ checkpoints }) => checkpoints === STEPS + 2)).toBe(true);
+  }, PATIENCE);
+
+  describe("two hundred branches in one step", () => {
+    const BRANCHES = 200;
+    const State = Annotation.Root({
+      jobs: Annotation<number[]>,
+      done: Annotation<string[]>({ reducer: append, default: () => [] }),
+      joined: Annotation<number>,
+    });
+    const jobs = Array.from({ length: BRANCHES }, (_, i) => i);
+    const expected = jobs.map((job) => `${job}: ${page(job)}`);
+
+    function fan(checkpointer: ForkpointSaver, broken: () => boolean = () => false) {
+      const ran: number[] = [];
+      const app = new StateGraph(State)
+        .addNode("work", async ({ job }: { job: number }) => {
+          ran.push(job);
+          for (let turns = job % 7; turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve));
+          if (job === 123 && broken()) {
+            // The last of all.
+            while (ran.length < BRANCHES) await new Promise((resolve) => setImmediate(resolve));
+            for (let turns = 0; turns < 100; turns++) await new Promise((resolve) => setImmediate(resolve));
+            throw new Error("job 123");
+          }
+          return { done: [`${job}: ${page(job)}`] };
+        })
+        .addNode("join", ({ done }) => ({ joined: done.length }))
+        .addConditionalEdges(START, ({ jobs: wanted }) => wanted.map((job) => new Send("work", { job })))
+        .addEdge("work", "join")
+        .compile({ checkpointer });
+      return { app, ran };
+    }
+
+    it.each(["sync", "async", "exit"] as const)("durability %s: all their results arrive, in their order", async (durability) => {
+      const checkpointer = saver(kind);
+      const { app, ran } = fan(checkpointer);
+      const result = await app.invoke({ jobs }, { ...thread(), durability });
+      expect(result).toEqual({ jobs, done: expected, joined: BRANCHES });
+      expect(ran).toHaveLength(BRANCHES);
+      expect((await app.getState(thread())).values).toEqual(result);
+    });
+
+    it("all their writes are kept, and those of a failed step wait for it", async () => {
+      const checkpointer = saver(kind);
+      let broken = true;
+      const { app, ran } = fan(checkpointer, () => broken);
+      await expect(app.invoke({ jobs }, thread())).rejects.toThrow("job 123");
+      const { pendingWrites } = (await checkpointer.getTuple(thread()))!;
+      const done = pendingWrites!.filter(([, channel]) => channel === "done").map(([, , value]) => (value as string[])[0]!);
+      expect(done.toSorted()).toEqual(expected.filter((_, job) => job !== 123).toSorted());
+      broken = false;
+      ran.length = 0;
+      expect(await app.invoke(null, thread())).toEqual({ jobs, done: expected, joined: BRANCHES });
+      expect(ran).toEqual([123]);
+    });
+
+    it("are copied and pruned with all their writes", async () => {
+      const checkpointer = saver(kind);
+      let broken = true;
+      const { app, ran } = fan(checkpointer, () => broken);
+      await expect(app.invoke({ jobs }, thread())).rejects.toThrow("job 123");
+      await checkpointer.copyThread("thread", "copy");
+      await checkpointer.prune(["thread", "copy"]);
+      broken = false;
+      for (const id of ["thread", "copy"]) {
+        ran.length = 0;
+        expect(await app.invoke(null, thread(id))).toEqual({ jobs, done: expected, joined: BRANCHES });
+        expect(ran).toEqual([123]);
+      }
+    });
+  });
+
+  describe("five megabytes of state", () => {
+    const SIZE = 5 * 1_024 * 1_024;
+    const text = Array.from({ length: Math.ceil(SIZE / page(0).length) }, (_, i) => page(i)).join("").slice(0, SIZE);
+    const bytes = Uint8Array.from({ length: SIZE }, (_, i) => (i * 31 + (i >> 8)) % 256);
+
+    it("goes through every step of a graph, and is read as it was", async () => {
+      const State = Annotation.Root({ text: Annotation<string>, bytes: Annotation<Uint8Array>, step: Annotation<number> });
+      const checkpointer = saver(kind);
+      const app = new StateGraph(State)
+        .addNode("a", () => ({ step: 1 }))
+        .addNode("b", (state) => ({ step: 2, text: `${state.text.slice(1)}!` }))
+        .addNode("c", (state) => ({ step: 3, bytes: state.bytes.toReversed() }))
+        .addEdge(START, "a")
+        .addEdge("a", "b")
+        .addEdge("b", "c")
+        .compile({ checkpointer });
+      const result = await app.invoke({ text, bytes, step: 0 }, thread());
+      expect(result.text === `${text.slice(1)}!`).toBe(true);
+      const expected = [
+        [3, `${text.slice(1)}!`, bytes.toReversed()],
+        [2, `${text.slice(1)}!`, bytes],
+        [1, text, bytes],
+        [0, text, bytes],
+      ] as const;
+      const history = await all(app.getStateHistory(thread()));
+      expect(history).toHaveLength(5);
+      for (const [i, [step, expectedText, expectedBytes]] of expected.entries()) {
+        const values = history[i]!.values as typeof State.State;
+        expect(values.step).toBe(step);
+        // Not by a matcher, which would print them.
+        expect(values.text === expectedText).toBe(true);
+        expect(values.bytes).toBeInstanceOf(Uint8Array);
+        expect(Buffer.from(values.bytes).equals(expectedBytes)).toBe(true);
+      }
+    }, PATIENCE);
+
+    it("may be a write that waits, metadata, or many channels", async () => {
+      const checkpointer = saver(kind);
+      const names = Array.from({ length: 500 }, (_, i) => `channel ${i}`);
+      const parts = Object.fromEntries(names.map((name, i) => [name, text.slice(i * 10_000, (i + 1) * 10_000)]));
+      const versions = Object.fromEntries(names.map((name) => [name, 1]));
+      const put = checkpoint({ channel_values: parts, channel_versions: versions });
+      const at = await checkpointer.put(thread(), put, metadata({ text }), versions);
+      await checkpointer.putWrites(at, [["text", text], ["bytes", bytes]], "task");
+      const tuple = (await checkpointer.getTuple(thread()))!;
+      const read = names.map((name) => tuple.checkpoint.channel_values[name] as string);
+      expect(Object.keys(tuple.checkpoint.channel_values)).toHaveLength(500);
+      expect(read.join("") === text.slice(0, 5_000_000)).toBe(true);
+      expect((tuple.metadata as { text?: string }).text === text).toBe(true);
+      const writes = new Map(tuple.pendingWrites!.map(([, channel, value]) => [channel, value]));
+      expect(writes.get("text") === text).toBe(true);
+      expect(Buffer.from(writes.get("bytes") as Uint8Array).equals(bytes)).toBe(true);
+    }, PATIENCE);
+  });
+});

@@ -1,0 +1,159 @@
+//! Reads a database of `LangGraph`'s `SqliteSaver` (`@langchain/langgraph-checkpoint-sqlite`) to move what is in it here.
+//! It is only read, in one snapshot, and its bytes are taken as they are: what they mean is the serializer's.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, params};
+
+use crate::backend::sqlite::from_sqlite;
+use crate::error::{Code, Error, Result};
+
+/// A database that is opened when it is first asked.
+#[derive(Debug)]
+pub struct SqliteSaver {
+    path: PathBuf,
+    connection: Option<Connection>,
+}
+
+/// What the serializer wrote: its tag and the bytes.
+pub type Typed = (String, Vec<u8>);
+
+/// A row of `checkpoints`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedCheckpoint {
+    /// `checkpoint_ns`.
+    pub namespace: String,
+    /// `checkpoint_id`.
+    pub id: String,
+    /// `parent_checkpoint_id`.
+    pub parent: Option<String>,
+    /// `checkpoint`, whole.
+    pub checkpoint: Typed,
+    /// `metadata`.
+    pub metadata: Typed,
+}
+
+/// A row of `writes`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedWrite {
+    /// `task_id`.
+    pub task: String,
+    /// `idx`.
+    pub index: i64,
+    /// `channel`.
+    pub channel: String,
+    /// `value`.
+    pub value: Typed,
+}
+
+impl SqliteSaver {
+    /// The database at that path.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), connection: None }
+    }
+
+    /// All threads, also those of which there are only writes.
+    pub fn threads(&mut self) -> Result<Vec<String>> {
+        self.all("SELECT thread_id FROM checkpoints UNION SELECT thread_id FROM writes", [], |row| row.get(0))
+    }
+
+    /// A page of a thread's checkpoints, by namespace and id, from behind those.
+    pub fn checkpoints(&mut self, thread: &str, after: (&str, &str), limit: u32) -> Result<Vec<SavedCheckpoint>> {
+        let sql =
+            "SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata FROM checkpoints
+                   WHERE thread_id = ? AND (checkpoint_ns, checkpoint_id) > (?, ?)
+                   ORDER BY checkpoint_ns, checkpoint_id LIMIT ?";
+        self.all(sql, params![thread, after.0, after.1, limit], |row| {
+            let tag = tag(row, 3)?;
+            Ok(SavedCheckpoint {
+                namespace: row.get(0)?,
+                id: row.get(1)?,
+                parent: row.get::<_, Option<String>>(2)?.filter(|parent| !parent.is_empty()),
+                checkpoint: (tag.clone(), bytes(row, 4)?),
+                metadata: (tag, bytes(row, 5)?),
+            })
+        })
+    }
+
+    /// What was written to a checkpoint, in the order in which it was; the checkpoint need not be there.
+    pub fn writes(&mut self, thread: &str, namespace: &str, id: &str) -> Result<Vec<SavedWrite>> {
+        let sql = "SELECT task_id, idx, channel, type, value FROM writes
+                   WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? ORDER BY rowid";
+        self.all(sql, params![thread, namespace, id], |row| {
+            let value = (tag(row, 3)?, bytes(row, 4)?);
+            Ok(SavedWrite { task: row.get(0)?, index: row.get(1)?, channel: row.get(2)?, value })
+        })
+    }
+
+    /// Where something was written to a checkpoint that is not there: namespaces and ids.
+    pub fn orphans(&mut self, thread: &str) -> Result<Vec<(String, String)>> {
+        let sql = "SELECT DISTINCT checkpoint_ns, checkpoint_id FROM writes
+                   WHERE thread_id = ?1 AND NOT EXISTS (
+                     SELECT 1 FROM checkpoints WHERE checkpoints.thread_id = ?1
+                     AND checkpoints.checkpoint_ns = writes.checkpoint_ns
+                     AND checkpoints.checkpoint_id = writes.checkpoint_id)";
+        self.all(sql, params![thread], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    fn all<T>(
+        &mut self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
+            none => none.insert(open(&self.path)?),
+        };
+        connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_map(params, read)?.collect())
+            .map_err(from_sqlite)
+    }
+}
+
+fn open(path: &Path) -> Result<Connection> {
+    let shown = path.display();
+    if !path.is_file() {
+        return Err(Error::new(Code::NotFound, format!("there is no file \"{shown}\" to import")));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(from_sqlite)?;
+    connection.busy_timeout(Duration::from_secs(30)).map_err(from_sqlite)?;
+    // One snapshot until it is closed.
+    connection.execute_batch("BEGIN").map_err(from_sqlite)?;
+    let has = |table: &str, column: &str| {
+        let sql = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?";
+        connection.query_row(sql, [table, column], |_| Ok(())).optional().map(|found| found.is_some())
+    };
+    let mut known = true;
+    for table in ["checkpoints", "writes"] {
+        for column in ["thread_id", "checkpoint_ns", "checkpoint_id", "type"] {
+            known = known && has(table, column).map_err(from_sqlite)?;
+        }
+    }
+    if known {
+        Ok(connection)
+    } else {
+        Err(Error::new(
+            Code::Unsupported,
+            format!(
+                "\"{shown}\" is no database of LangGraph's SqliteSaver: it has not its tables checkpoints and writes"
+            ),
+        ))
+    }
+}
+
+fn tag(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    Ok(row.get::<_, Option<String>>(column)?.unwrap_or_else(|| "json".to_owned()))
+}
+
+/// A BLOB, or the TEXT that an earlier version of the saver may have written.
+fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Blob(bytes) | ValueRef::Text(bytes) => bytes.to_vec(),
+        _ => Vec::new(),
+    })
+}
