@@ -71,10 +71,10 @@ export interface ImportOptions {
 
 /** What the checkpoints of LangGraph hold and take. */
 export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
-  /** Namespaces of threads. */
-  runs: number;
-  /** The namespaces of threads that take most, the largest first; at most 10. */
-  largest: Array<{ runId: string } & Omit<LineageStats, "lineage">>;
+  /** Namespaces of threads: one for each graph and subgraph that saves. */
+  namespaces: number;
+  /** Those that take most, the largest first; at most 10. */
+  largest: Array<{ threadId: string; checkpointNs: string } & Omit<LineageStats, "lineage">>;
 }
 
 /**

@@ -8,8 +8,8 @@ use crate::record::{Checkpoint, Rank, Space, Write};
 pub enum Op {
     /// Stores a checkpoint as the last saved. One with the same space and id is replaced, in whatever lineage it was.
     Put(Box<Checkpoint>),
-    /// Fails with [`Code::Conflict`](crate::error::Code::Conflict) unless a lineage is as its writer knows it. Stands first in
-    /// its unit, of which nothing is done then.
+    /// Fails with [`Code::Conflict`] unless a lineage is as its writer knows it. Stands first in its
+    /// unit, of which nothing is done then.
     Expect {
         /// Whose lineage it is.
         space: Space,
@@ -43,13 +43,14 @@ pub enum Op {
         /// The group, which is not empty; there need not be one.
         group: String,
     },
-    /// Adds writes to a checkpoint, which need not be there yet.
+    /// Adds writes to a checkpoint, which need not be there yet. They are read by task, in the order in which those began,
+    /// and of a task in the order in which each place was first written.
     Write {
         /// Whose checkpoint it is.
         space: Space,
         /// Its id.
         id: String,
-        /// The writes; their owners are ignored, they have none yet.
+        /// The writes. One that has an owner already, as in a copy, is added whatever is there.
         writes: Vec<Write>,
         /// Whether one in a place that is taken replaces the other; if not, the first one stays.
         replace: bool,
@@ -62,6 +63,14 @@ pub enum Op {
         id: String,
         /// The id of the one that was made.
         owner: String,
+    },
+    /// Takes the writes of a checkpoint from their owners, which are gone: of each place what nobody owned stays, or else what was
+    /// owned last.
+    Release {
+        /// Whose checkpoint it is.
+        space: Space,
+        /// Its id.
+        id: String,
     },
     /// Removes the writes to checkpoints whose id begins so, literally, byte by byte: also to those that are not there.
     RemoveWrites {
@@ -99,6 +108,21 @@ impl Op {
 
 /// The changes of one call: all of them happen, or none.
 pub type Unit = Vec<Op>;
+
+/// What [`Op::Release`] leaves of the writes.
+pub(crate) fn release(writes: Vec<Write>) -> Vec<Write> {
+    let mut left: Vec<Write> = Vec::new();
+    for write in writes {
+        match left.iter_mut().find(|held| (&held.task, held.index) == (&write.task, write.index)) {
+            Some(held) => *held = write,
+            None => left.push(write),
+        }
+    }
+    for write in &mut left {
+        write.owner = None;
+    }
+    left
+}
 
 /// What [`Op::Expect`] comes to, given the newest of the lineage.
 pub(crate) fn expect(found: Option<&str>, newest: Option<&str>, or: &str) -> Result<()> {

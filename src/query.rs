@@ -80,8 +80,8 @@ pub enum Query {
     },
 }
 
-/// The ancestors of a checkpoint, its parent first, until each of the wanted parts has been found. Of each they have only
-/// what is wanted, of one snapshot.
+/// A checkpoint and its ancestors, itself first, until each of the wanted parts has been found. Of each they have only what
+/// is wanted, of one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestors {
     /// Whose checkpoints they are.
@@ -92,7 +92,7 @@ pub struct Ancestors {
     pub stems: Vec<String>,
     /// The names of the wanted writes.
     pub writes: Vec<String>,
-    /// At most so many ancestors.
+    /// At most so many checkpoints.
     pub limit: usize,
 }
 

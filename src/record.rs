@@ -89,6 +89,10 @@ pub struct Header {
     pub meta: Vec<u8>,
 }
 
+/// The label of a checkpoint of [`Space::LANGGRAPH`] that cannot be read without its parent: what it holds of some channel is only
+/// a difference to that.
+pub const DIFFERENCE: &str = "difference";
+
 /// A named piece of a payload, in the bytes that a serializer made of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {

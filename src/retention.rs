@@ -1,6 +1,8 @@
 //! What is removed to make room: rules as data, and the planning of what they remove, bounded batch by bounded batch. A
 //! backend says what it holds (a [`Catalog`]) and removes what was planned; nothing here writes.
 //!
+//! What a checkpoint that stays is made of stays with it: the payloads by being stored anew, other checkpoints by staying.
+//!
 //! Order is the rank, then the save order, and never a clock of the store's; only what a rule calls old goes by the time of saving.
 
 mod plan;
@@ -101,6 +103,10 @@ pub trait Catalog {
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
     /// A lineage's checkpoints by rank, then by save order, the last first.
     fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
+    /// Whether any checkpoint of a lineage holds only differences.
+    fn has_differences(&self, lineage: i64) -> Result<bool>;
+    /// The checkpoints that hold only differences to that one: see [`DIFFERENCE`](crate::record::DIFFERENCE).
+    fn differences(&self, seq: Seq) -> Result<Vec<Entry>>;
     /// A payload. `None`: it is gone, which only damage does.
     fn stored(&self, seq: Seq) -> Result<Option<Stored>>;
     /// The payloads that are deltas against that one, and what they take.

@@ -693,9 +693,9 @@ fn the_first_write_to_a_place_stays_unless_it_is_replaced(backend: &mut dyn Back
     let again = [written("t2", 1, None, "later"), written("t2", 0, None, "y")];
     apply(backend, vec![write("a", false, &first), write("a", false, &again)]).unwrap();
     let [x, long] = first;
-    assert_eq!(writes_to(backend, "a"), [x, long.clone(), again[1].clone()]);
+    assert_eq!(writes_to(backend, "a"), [x, again[1].clone(), long.clone()], "by task, as they began");
     apply(backend, vec![write("a", true, &again[..1])]).unwrap();
-    assert_eq!(writes_to(backend, "a"), [again[0].clone(), long, again[1].clone()]);
+    assert_eq!(writes_to(backend, "a"), [again[0].clone(), again[1].clone(), long]);
     assert_eq!(writes_to(backend, "b"), []);
     let newest = Query::Tuple { space: SPACE, pick: Pick::Newest("run".to_owned()) };
     let found = backend.answer(&newest).unwrap().into_tuple().unwrap().unwrap();
@@ -803,7 +803,7 @@ fn ancestors_are_those_up_to_what_is_wanted(backend: &mut dyn Backend) {
     apply(backend, writes.into()).unwrap();
     let asked = |backend: &mut dyn Backend, stems: &[&str], limit| {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let asked = Ancestors { space: SPACE, id: "d".to_owned(), stems: owned(stems), writes: owned(&["x"]), limit };
+        let asked = Ancestors { space: SPACE, id: "c".to_owned(), stems: owned(stems), writes: owned(&["x"]), limit };
         let found = backend.answer(&Query::Ancestors(asked)).unwrap().into_tuples().unwrap();
         let shown = |found: Tuple| {
             let parts = found.checkpoint.payload.parts.into_iter().map(|part| part.name).collect::<Vec<_>>().join(",");

@@ -453,13 +453,15 @@ fn is_as_documented(path: &Path, expected: &[Expected], schema: u8) {
     assert_eq!(header[60..64], [0, 0, 0, schema], "the schema's version");
     if schema > 1 {
         let connection = Connection::open(path).unwrap();
-        let sql = "SELECT space, id, task, idx, owner, name, tag, body FROM write ORDER BY num";
+        let sql = "SELECT space, id, task, owner, body FROM write ORDER BY num";
         let written = |row: &Row<'_>| {
-            let body: Vec<u8> = row.get(7)?;
+            let body: Vec<u8> = row.get(4)?;
             let size = i64::try_from(length(&body)).unwrap();
             let rows = BTreeMap::from([(1, PayloadRow { id: String::new(), base: None, size, body })]);
-            let part = part(&row.get::<_, String>(5)?, &row.get::<_, String>(6)?, raw(&rows, 1));
-            let write = Write { task: row.get(2)?, index: row.get(3)?, owner: row.get(4)?, part };
+            let [named] = <[Part; 1]>::try_from(parts(&raw(&rows, 1))).unwrap();
+            let (index, name) = named.name.split_once(' ').unwrap();
+            let part = part(name, &named.tag, named.bytes.clone());
+            let write = Write { task: row.get(2)?, index: index.parse().unwrap(), owner: row.get(3)?, part };
             Ok((row.get::<_, u8>(0)?, row.get::<_, String>(1)?, write))
         };
         let found: Vec<_> =

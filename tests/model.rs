@@ -12,7 +12,9 @@ use forkpoint::codec::frame;
 use forkpoint::error::Code;
 use forkpoint::op::{Op, Unit};
 use forkpoint::query::{Ancestors, Answer, Of, Pick, Query};
-use forkpoint::record::{Checkpoint, Header, Lineage, LineageStats, Part, Rank, Space, Stats, Tuple, Write};
+use forkpoint::record::{
+    Checkpoint, DIFFERENCE, Header, Lineage, LineageStats, Part, Rank, Space, Stats, Tuple, Write,
+};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -56,8 +58,34 @@ impl Model {
                 Op::RemoveGroup { space, group } => {
                     self.remove(|header| (header.space, &header.group) == (*space, group) && !group.is_empty());
                 }
+                Op::Release { space, id } => {
+                    let (mine, others) =
+                        self.writes.drain(..).partition::<Vec<_>, _>(|(of, to, _)| (*of, to) == (*space, id));
+                    self.writes = others;
+                    let mut left: Vec<(Space, String, Write)> = Vec::new();
+                    for (of, to, mut write) in mine {
+                        write.owner = None;
+                        let same = |(.., held): &&mut (Space, String, Write)| {
+                            (&held.task, held.index) == (&write.task, write.index)
+                        };
+                        match left.iter_mut().find(same) {
+                            Some((.., held)) => held.part = write.part,
+                            None => left.push((of, to, write)),
+                        }
+                    }
+                    // By task, as they began.
+                    while let Some((.., first)) = left.first().cloned() {
+                        let (mine, others) =
+                            left.into_iter().partition::<Vec<_>, _>(|(.., write)| write.task == first.task);
+                        self.writes.extend(mine);
+                        left = others;
+                    }
+                }
                 Op::Write { space, id, writes, replace } => {
-                    for write in writes {
+                    for write in writes.iter().filter(|write| write.owner.is_some()) {
+                        self.writes.push((*space, id.clone(), write.clone()));
+                    }
+                    for write in writes.iter().filter(|write| write.owner.is_none()) {
                         let taken = self.writes.iter_mut().find(|(of, to, held)| {
                             (*of, to, &held.task, held.index) == (*space, id, &write.task, write.index)
                                 && held.owner.is_none()
@@ -65,7 +93,13 @@ impl Model {
                         match taken {
                             Some((.., held)) if *replace => held.part = write.part.clone(),
                             Some(_) => {}
-                            None => self.writes.push((*space, id.clone(), write.clone())),
+                            None => {
+                                let mine = |(of, to, held): &(Space, String, Write)| {
+                                    (*of, to, &held.task, &held.owner) == (*space, id, &write.task, &None)
+                                };
+                                let end = self.writes.iter().rposition(mine).map_or(self.writes.len(), |last| last + 1);
+                                self.writes.insert(end, (*space, id.clone(), write.clone()));
+                            }
                         }
                     }
                 }
@@ -88,7 +122,8 @@ impl Model {
                     let pinned = self.newest_first(*space, |header| header.lineage == *lineage && header.id == *pinned);
                     let keep = usize::try_from(*keep).unwrap() - pinned.len();
                     let gone: Vec<String> = others.into_iter().skip(keep).map(|row| row.header.id.clone()).collect();
-                    self.remove(|header| header.space == *space && gone.contains(&header.id));
+                    let gone = self.closed(|header| header.space == *space && gone.contains(&header.id));
+                    self.remove(|header| gone.contains(&(header.space, header.id.clone())));
                 }
             }
             self.end_lineages();
@@ -136,19 +171,45 @@ impl Model {
         let before = (self.saved.len(), self.begun.len());
         let of = |header: &Header| space.is_none_or(|space| header.space == space);
         match rule {
-            Rule::SavedBefore(time) => self.remove(|header| of(header) && header.saved_at < time),
+            Rule::SavedBefore(time) => {
+                let gone = self.closed(|header| of(header) && header.saved_at < time);
+                self.remove(|header| gone.contains(&(header.space, header.id.clone())));
+            }
             Rule::KeepLast(keep) => {
                 for (space, lineage, ..) in self.begun.clone() {
                     let rows = self.youngest_first(space, |header| header.lineage == lineage).into_iter();
                     let gone: Vec<_> =
                         rows.skip(usize::try_from(keep).unwrap()).map(|row| row.header.id.clone()).collect();
-                    self.remove(|header| header.space == space && of(header) && gone.contains(&header.id));
+                    let gone = self.closed(|header| header.space == space && of(header) && gone.contains(&header.id));
+                    self.remove(|header| gone.contains(&(header.space, header.id.clone())));
                 }
             }
             Rule::MaxBytes(_) => unreachable!("what payloads take is each backend's own: tests/retention.rs"),
         }
         self.end_lineages();
         (before.0 - self.saved.len(), before.1 - self.begun.len())
+    }
+
+    /// Which of those may go: none to which one that stays is a difference.
+    fn closed(&self, goes: impl Fn(&Header) -> bool) -> Vec<(Space, String)> {
+        let named = |header: &Header| (header.space, header.id.clone());
+        let mut gone: Vec<_> = self.saved.iter().map(|row| &row.header).filter(|header| goes(header)).collect();
+        loop {
+            let staying = |of: &Header| {
+                self.saved.iter().map(|row| &row.header).any(|child| {
+                    (child.space, &child.lineage) == (of.space, &of.lineage)
+                        && child.space == Space::LANGGRAPH
+                        && child.label == DIFFERENCE
+                        && child.parent.as_ref() == Some(&of.id)
+                        && !gone.iter().any(|other| named(other) == named(child))
+                })
+            };
+            let kept: Vec<_> = gone.iter().copied().filter(|header| !staying(header)).collect();
+            if kept.len() == gone.len() {
+                return gone.into_iter().map(named).collect();
+            }
+            gone = kept;
+        }
     }
 
     /// Without what each backend has of its own.
@@ -217,7 +278,7 @@ impl Model {
                 let get = |id: &String| self.newest_first(*space, |header| header.id == *id).first().copied();
                 let mut wanted = stems.clone();
                 let mut found = Vec::new();
-                let mut at = get(id).and_then(|child| get(child.header.parent.as_ref()?));
+                let mut at = get(id);
                 while let Some(row) = at.filter(|_| !wanted.is_empty() && found.len() < *limit) {
                     let mut tuple = self.tuple(row);
                     let stem = |part: &Part| part.name.rsplit_once('\0').map(|(stem, _)| stem.to_owned());
@@ -286,7 +347,7 @@ enum Step {
 }
 
 fn space() -> impl Strategy<Value = Space> {
-    prop_oneof![4 => Just(Space(1)), 1 => Just(Space(2))]
+    prop_oneof![4 => Just(Space(1)), 1 => Just(Space(2)), 3 => Just(Space::LANGGRAPH)]
 }
 
 fn name(names: &'static [&'static str]) -> impl Strategy<Value = String> {
@@ -331,7 +392,8 @@ fn put() -> impl Strategy<Value = Op> {
     let rank = rank();
     let parent = prop::option::of(id());
     // The last number tells one put of an id from the next.
-    (space(), run(), id(), parent, word(), word(), rank, 0..5_i64, any::<u32>()).prop_map(
+    let label = prop_oneof![word(), Just(DIFFERENCE.to_owned())];
+    (space(), run(), id(), parent, word(), label, rank, 0..5_i64, any::<u32>()).prop_map(
         |(space, run, id, parent, group, label, rank, saved_at, version)| {
             let mut made = draft(&run, &id).space(space).group(&group).label(&label).parts(parts(version));
             made.0.header.rank = rank;
@@ -364,14 +426,16 @@ fn op() -> impl Strategy<Value = Op> {
     let remove_from = (space(), run(), from).prop_map(|(space, lineage, rank)| Op::RemoveFrom { space, lineage, rank });
     let remove = (space(), id()).prop_map(|(space, id)| Op::Remove { space, id });
     let remove_group = (space(), word()).prop_map(|(space, group)| Op::RemoveGroup { space, group });
-    let writes = prop::collection::vec((name(&["t1", "t2"]), -2..3_i64, any::<u16>()), 0..4);
+    let owner = prop::option::weighted(0.2, id());
+    let writes = prop::collection::vec((name(&["t1", "t2"]), -2..3_i64, any::<u16>(), owner), 0..4);
     let write = (space(), id(), writes, any::<bool>()).prop_map(|(space, id, writes, replace)| {
-        let made = writes.into_iter().map(|(task, index, version)| {
+        let made = writes.into_iter().map(|(task, index, version, owner)| {
             let bytes = noise(u64::from(version), usize::from(version) % 700);
-            Write { task, index, owner: None, part: part(&format!("channel {index}"), "t", bytes) }
+            Write { task, index, owner, part: part(&format!("channel {index}"), "t", bytes) }
         });
         Op::Write { space, id, writes: made.collect(), replace }
     });
+    let release = (space(), id()).prop_map(|(space, id)| Op::Release { space, id });
     let claim = (space(), id(), id()).prop_map(|(space, id, owner)| Op::Claim { space, id, owner });
     let remove_writes =
         (space(), name(&["", "a", "a\0", "%", "b"])).prop_map(|(space, prefix)| Op::RemoveWrites { space, prefix });
@@ -383,6 +447,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => remove_group,
         8 => write,
         4 => claim,
+        2 => release,
         1 => remove_writes,
     ]
 }
@@ -458,7 +523,7 @@ fn page(answer: Answer, cursor: &mut Place) -> Vec<(u64, Header)> {
 /// Everything there is, asked in as many ways as there are.
 fn everything() -> Vec<Query> {
     let mut all = Vec::new();
-    for space in [Space(1), Space(2)] {
+    for space in [Space(1), Space(2), Space::LANGGRAPH] {
         for id in ["a", "b", "c", "d", "e", "%", "a\0"] {
             all.push(Query::Get { space, id: id.to_owned() });
             all.push(Query::Tuple { space, pick: Pick::Id(id.to_owned()) });

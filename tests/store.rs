@@ -68,6 +68,7 @@ impl Backend for Double {
             Op::Remove { id, .. }
             | Op::Write { id, .. }
             | Op::Claim { id, .. }
+            | Op::Release { id, .. }
             | Op::Expect { lineage: id, .. }
             | Op::RemoveFrom { lineage: id, .. }
             | Op::RemoveGroup { group: id, .. }

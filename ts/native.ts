@@ -39,6 +39,7 @@ export type ListedTuple = [
   parent: string | null | undefined,
   metadata: Part,
   savedAt: number,
+  difference: boolean,
 ];
 
 /** A write to a LangGraph checkpoint; its part is named by the channel. */
@@ -179,6 +180,7 @@ export interface NativeStore {
     metadataTag: string,
     metadata: Uint8Array,
     savedAt: number,
+    difference: boolean,
     only: boolean,
   ): Outcome; // null
   langgraphPutWrites(
@@ -192,6 +194,7 @@ export interface NativeStore {
     tags: string[],
     bytes: Uint8Array[],
     replace: boolean,
+    owners?: string[],
   ): Outcome; // null
   langgraphGet(ticket: number, threadId: string, namespace: string, id?: string): Outcome; // FoundTuple | null
   langgraphAncestors(
@@ -211,7 +214,7 @@ export interface NativeStore {
   ): Outcome; // ListedTuple[]
   langgraphThreads(ticket: number, before: number | undefined, limit: number): Outcome; // FoundThread[]
   langgraphDeleteThread(ticket: number, threadId: string): Outcome; // null
-  langgraphDelete(ticket: number, threadId: string, namespaces: string[], ids: string[]): Outcome; // null
+  langgraphDelete(ticket: number, threadId: string, namespaces: string[], ids: string[], removed: number): Outcome; // null
   /** The name of a value: its key. */
   storageGet(ticket: number, namespace: string, key: string): Outcome; // Named | null
   storageList(ticket: number, namespace: string, prefix: string): Outcome; // Named[]

@@ -47,6 +47,9 @@ declare module "@langchain/langgraph-checkpoint" {
   }
   export const WRITES_IDX_MAP: Record<string, number>;
   export const TASKS: string;
+  export class DeltaSnapshot {
+    readonly value: unknown;
+  }
   export function maxChannelVersion(...versions: Array<number | string>): number | string;
   export function getCheckpointId(config: Config): string;
 }

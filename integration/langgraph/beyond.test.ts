@@ -717,6 +717,24 @@ describe.each(kinds)("on %s", (kind) => {
         expect(log).toEqual([...expected, "in4", "a4", "b4"]);
       });
 
+      it.each([1, 2, 1_000])("with delta channels, a snapshot every %i updates: what later states are made of stays", async (frequency) => {
+        const checkpointer = marking();
+        const app = deltas(checkpointer, frequency);
+        for (const round of [1, 2, 3]) {
+          checkpointer.run = `r${round}`;
+          await app.invoke({ log: [`in${round}`], round }, thread());
+        }
+        const before = (await all(app.getStateHistory(thread()))).slice(0, 8);
+        for (const run of ["r1", "r2"]) {
+          await checkpointer.deleteForRuns([run]);
+          for (const { config, values } of before.slice(0, run === "r1" ? 8 : 4)) {
+            expect((await app.getState(config)).values).toEqual(values);
+          }
+        }
+        const { log } = await app.invoke({ log: ["in4"], round: 4 }, thread());
+        expect(log).toEqual([...before[0]!.values.log, "in4", "a4", "b4"]);
+      });
+
       it("with delta channels: a run that was made of another's writes is taken back, and the writes are used again", async () => {
         const checkpointer = marking();
         const channel = () => new DeltaChannel<string[], string[]>(added, { snapshotFrequency: 1_000 });
@@ -1233,7 +1251,7 @@ describe.each(kinds)("on %s", (kind) => {
   describe("stats", () => {
     it("of an empty store are zeros", async () => {
       const stats = await saver(kind).stats();
-      expect(stats).toMatchObject({ checkpoints: 0, runs: 0, logicalBytes: 0, storedBytes: 0, ratio: 1, largest: [] });
+      expect(stats).toMatchObject({ checkpoints: 0, namespaces: 0, logicalBytes: 0, storedBytes: 0, ratio: 1, largest: [] });
       expect(stats).not.toHaveProperty("lineages");
       expect(typeof stats.fileBytes).toBe(kind === "sqlite" ? "number" : "undefined");
     });
@@ -1244,23 +1262,24 @@ describe.each(kinds)("on %s", (kind) => {
       await chain(checkpointer, thread("a", { checkpoint_ns: "sub:1" }), 3);
       await chain(checkpointer, thread("b"), 5);
       const stats = await checkpointer.stats();
-      expect(stats).toMatchObject({ checkpoints: 28, runs: 3 });
+      expect(stats).toMatchObject({ checkpoints: 28, namespaces: 3 });
       expect(stats.largest.map(({ checkpoints }) => checkpoints)).toEqual([20, 5, 3]);
-      expect(new Set(stats.largest.map(({ runId }) => runId)).size).toBe(3);
+      const names = stats.largest.map(({ threadId, checkpointNs }) => [threadId, checkpointNs]);
+      expect(names).toEqual([["a", ""], ["b", ""], ["a", "sub:1"]]);
       expect(stats.logicalBytes).toBeGreaterThan(0);
       expect(stats.ratio).toBeCloseTo(stats.logicalBytes / stats.storedBytes);
       for (const key of ["checkpoints", "logicalBytes", "storedBytes"] as const) {
         expect(stats.largest.reduce((sum, line) => sum + line[key], 0)).toBe(stats[key]);
       }
       for (const line of stats.largest) {
-        expect(Object.keys(line).toSorted()).toEqual(["checkpoints", "logicalBytes", "runId", "storedBytes"]);
+        expect(Object.keys(line).toSorted()).toEqual(["checkpointNs", "checkpoints", "logicalBytes", "storedBytes", "threadId"]);
         expect(line).not.toHaveProperty("lineage");
       }
       await checkpointer.prune(["a"]);
-      expect(await checkpointer.stats()).toMatchObject({ checkpoints: 7, runs: 3 });
+      expect(await checkpointer.stats()).toMatchObject({ checkpoints: 7, namespaces: 3 });
       await checkpointer.deleteThread("a");
       const left = await checkpointer.stats();
-      expect(left).toMatchObject({ checkpoints: 5, runs: 1 });
+      expect(left).toMatchObject({ checkpoints: 5, namespaces: 1 });
       expect(left.logicalBytes).toBeLessThan(stats.logicalBytes);
     });
 
@@ -1270,8 +1289,8 @@ describe.each(kinds)("on %s", (kind) => {
         const put = checkpoint({ channel_values: { text: "x".repeat(1_000 * ((i * 5) % 12)) }, channel_versions: { text: 1 } });
         await checkpointer.put(thread(`thread ${i}`), put, metadata(), { text: 1 });
       }
-      const { largest, runs } = await checkpointer.stats();
-      expect(runs).toBe(12);
+      const { largest, namespaces } = await checkpointer.stats();
+      expect(namespaces).toBe(12);
       expect(largest).toHaveLength(10);
       const sizes = largest.map(({ storedBytes }) => storedBytes);
       expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
@@ -1633,7 +1652,7 @@ async function checkTwoContracts(checkpointer: ForkpointSaver, steps: Checkpoint
   expect(saved).toHaveLength(2);
   expect((await checkpointer.listThreads()).threads).toMatchObject([{ threadId: "same", checkpoints: 2 }]);
   expect((await steps.runs()).runs.map(({ runId }) => runId)).toEqual(["4:same", "same"]);
-  expect(await checkpointer.stats()).toMatchObject({ checkpoints: 2, runs: 1 });
+  expect(await checkpointer.stats()).toMatchObject({ checkpoints: 2, namespaces: 1 });
   expect(await steps.stats()).toMatchObject({ checkpoints: 3, runs: 2 });
 
   await steps.delete("other");

@@ -9,7 +9,7 @@ pub(super) fn walk(asked: &Ancestors, get: impl Fn(&str) -> Result<Option<Tuple>
     let Ancestors { id, stems, writes, limit, .. } = asked;
     let mut wanted: Vec<&str> = stems.iter().map(String::as_str).collect();
     let mut found: Vec<Tuple> = Vec::new();
-    let mut next = get(id)?.and_then(|child| child.checkpoint.header.parent);
+    let mut next = Some(id.clone());
     while let Some(mut ancestor) = next.as_deref().map(&get).transpose()?.flatten() {
         if wanted.is_empty() || found.len() >= *limit {
             break;

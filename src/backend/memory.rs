@@ -12,7 +12,7 @@ use crate::codec::frame;
 use crate::error::Result;
 use crate::op::{self, Op, Unit};
 use crate::query::{Answer, Of, Pick, Query};
-use crate::record::{Checkpoint, Header, Lineage, LineageStats, Rank, Seq, Space, Stats, Tuple, Write};
+use crate::record::{Checkpoint, DIFFERENCE, Header, Lineage, LineageStats, Rank, Seq, Space, Stats, Tuple, Write};
 use crate::retention::{self, Catalog, Entry, Ledger, Prune, Pruned, Stored};
 
 /// Keeps everything in memory, in the order in which queries ask for it.
@@ -72,6 +72,11 @@ impl Memory {
             Op::RemoveGroup { space, group } => self.remove_group(*space, group),
             Op::Write { space, id, writes, replace } => self.write(*space, id, writes, *replace),
             Op::Claim { space, id, owner } => self.claim(*space, id, owner),
+            Op::Release { space, id } => {
+                if let Some(held) = self.writes.remove(&(*space, id.clone())) {
+                    self.write(*space, id, &op::release(held), false);
+                }
+            }
             Op::RemoveWrites { space, prefix } => {
                 self.writes.retain(|(of, id), _| of != space || !id.starts_with(prefix));
             }
@@ -130,13 +135,20 @@ impl Memory {
 
     fn write(&mut self, space: Space, id: &str, writes: &[Write], replace: bool) {
         let held = self.writes.entry((space, id.to_owned())).or_default();
-        for write in writes {
+        let (owned, free): (Vec<&Write>, _) = writes.iter().partition(|write| write.owner.is_some());
+        held.extend(owned.into_iter().cloned());
+        for write in free {
             let place =
                 |held: &&mut Write| held.owner.is_none() && (&held.task, held.index) == (&write.task, write.index);
             match held.iter_mut().find(place) {
                 Some(held) if replace => held.part = write.part.clone(),
                 Some(_) => {}
-                None => held.push(Write { owner: None, ..write.clone() }),
+                None => {
+                    // What a task wrote stands together until somebody owns it.
+                    let mine = |held: &Write| held.owner.is_none() && held.task == write.task;
+                    let end = held.iter().rposition(mine).map_or(held.len(), |last| last + 1);
+                    held.insert(end, Write { owner: None, ..write.clone() });
+                }
             }
         }
     }
@@ -359,6 +371,21 @@ impl Catalog for Memory {
     fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
         let places = self.lineages.get(&lineage).into_iter().flat_map(|line| line.order.iter().rev());
         Ok(places.take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
+    }
+
+    fn has_differences(&self, lineage: i64) -> Result<bool> {
+        let line = self.lineages.get(&lineage).filter(|line| line.space == Space::LANGGRAPH);
+        Ok(line.and_then(|line| line.labels.get(DIFFERENCE)).is_some_and(|marked| !marked.is_empty()))
+    }
+
+    fn differences(&self, seq: Seq) -> Result<Vec<Entry>> {
+        let Some(row) = self.rows.get(&seq) else { return Ok(Vec::new()) };
+        let line = self.lineages.get(&row.lineage).filter(|line| line.space == Space::LANGGRAPH);
+        let marked = line.and_then(|line| line.labels.get(DIFFERENCE)).into_iter().flatten();
+        let found = marked.filter_map(|(_, seq)| Some((*seq, self.rows.get(seq)?)));
+        let id = &row.checkpoint.header.id;
+        let of = found.filter(|(_, other)| other.checkpoint.header.parent.as_ref() == Some(id));
+        Ok(of.map(|(seq, other)| other.entry(seq)).collect())
     }
 
     fn stored(&self, seq: Seq) -> Result<Option<Stored>> {

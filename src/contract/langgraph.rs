@@ -9,7 +9,7 @@ use super::{MAX_ID_BYTES, check_id};
 use crate::error::{Code, Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{Ancestors, Of, Pick, Query};
-use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space, Write};
+use crate::record::{Checkpoint, DIFFERENCE, Header, Part, Payload, Rank, Space, Write};
 
 /// Whose ids these are.
 pub const SPACE: Space = Space::LANGGRAPH;
@@ -66,6 +66,8 @@ pub struct Put {
     pub metadata: (String, Vec<u8>),
     /// When the store was given it, in ms since the epoch.
     pub saved_at: i64,
+    /// Whether it has a channel whose value is made of its ancestors' writes.
+    pub difference: bool,
     /// Whether it must be the only child of its parent: `expectedParent`.
     pub only: bool,
 }
@@ -75,7 +77,7 @@ pub struct Put {
 /// One that must be its parent's only child (D7) is refused with `CONFLICT` if that is not the latest any more: whoever
 /// made the latest goes on with this thread. It has to become the latest itself, so that the next one sees it.
 pub fn put(put: Put) -> Result<Unit> {
-    let Put { place, parent, parts, inherit, like, metadata, saved_at, only } = put;
+    let Put { place, parent, parts, inherit, like, metadata, saved_at, difference, only } = put;
     let key = check(&place)?;
     if let Some(parent) = parent.as_ref().filter(|parent| only && **parent >= place.id) {
         let message = format!(
@@ -96,7 +98,7 @@ pub fn put(put: Put) -> Result<Unit> {
         id: key,
         parent,
         group: Place::group(&place.thread),
-        label: String::new(),
+        label: if difference { DIFFERENCE.to_owned() } else { String::new() },
         rank: Rank(place.id.into_bytes()),
         saved_at,
         meta: [metadata.0.as_bytes(), &[0], &metadata.1].concat(),
@@ -105,8 +107,12 @@ pub fn put(put: Put) -> Result<Unit> {
     Ok(expect.into_iter().chain([Op::Put(Box::new(checkpoint))]).chain(claim).collect())
 }
 
-/// `putWrites`: each write is a task's place and a part. With `replace` one in a place that is taken replaces the other.
-pub fn put_writes(place: &Place, writes: Vec<Write>, replace: bool) -> Result<Unit> {
+/// `putWrites`: each write is a task's place and a part. With `replace` one in a place that is taken replaces the other. A write
+/// that is a copy may have an owner: the id of a checkpoint of the same namespace.
+pub fn put_writes(place: &Place, mut writes: Vec<Write>, replace: bool) -> Result<Unit> {
+    for write in &mut writes {
+        write.owner = write.owner.take().map(|id| place.key(&id));
+    }
     Ok(vec![Op::Write { space: SPACE, id: check(place)?, writes, replace }])
 }
 
@@ -133,8 +139,8 @@ pub fn get_tuple(thread: String, namespace: String, id: Option<String>) -> Query
     Query::Tuple { space: SPACE, pick }
 }
 
-/// A page of the ancestors of a checkpoint, its parent first, until a value of each channel has been found: the channels'
-/// values and writes.
+/// A page of a checkpoint and its ancestors, itself first, until a value of each channel has been found: the channels' values
+/// and writes.
 pub fn ancestors(place: &Place, channels: Vec<String>, limit: usize) -> Query {
     let id = place.key(&place.id);
     Query::Ancestors(Ancestors { space: SPACE, id, stems: channels.clone(), writes: channels, limit })
@@ -162,9 +168,11 @@ pub fn delete_thread(thread: &str) -> Unit {
     vec![Op::RemoveGroup { space: SPACE, group: group.clone() }, Op::RemoveWrites { space: SPACE, prefix: group }]
 }
 
-/// Removes checkpoints, all of them or none.
-pub fn delete(places: Vec<Place>) -> Unit {
-    places.into_iter().map(|place| Op::Remove { space: SPACE, id: place.key(&place.id) }).collect()
+/// Removes checkpoints, all of them or none. What was written to those that are `left` without a child is pending again.
+pub fn delete(places: Vec<Place>, left: Vec<Place>) -> Unit {
+    let removed = places.into_iter().map(|place| Op::Remove { space: SPACE, id: place.key(&place.id) });
+    let released = left.into_iter().map(|place| Op::Release { space: SPACE, id: place.key(&place.id) });
+    removed.chain(released).collect()
 }
 
 /// What a header says of its checkpoint.
@@ -176,6 +184,8 @@ pub struct Described {
     pub parent: Option<String>,
     /// The metadata: the serializer's tag and bytes.
     pub metadata: (String, Vec<u8>),
+    /// Whether it has a channel whose value is made of its ancestors' writes.
+    pub difference: bool,
 }
 
 /// Reads a header.
@@ -188,7 +198,8 @@ pub fn describe(header: &Header) -> Result<Described> {
     };
     let end = header.meta.iter().position(|byte| *byte == 0).ok_or_else(damaged)?;
     let tag = String::from_utf8(header.meta[..end].to_vec()).map_err(|_| damaged())?;
-    Ok(Described { place, parent, metadata: (tag, header.meta[end + 1..].to_vec()) })
+    let difference = header.label == DIFFERENCE;
+    Ok(Described { place, parent, metadata: (tag, header.meta[end + 1..].to_vec()), difference })
 }
 
 /// The `checkpoint_id` of a checkpoint of the same namespace, by its id in the store.

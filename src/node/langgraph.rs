@@ -14,9 +14,10 @@ use crate::record::{Header, Lineage, Part, Tuple, Write};
 #[napi]
 pub const LANGGRAPH_SPACE: u8 = langgraph::SPACE.0;
 
-/// What is known of a checkpoint without its payload: thread, namespace, id, parent's id, metadata, when it was saved.
+/// What is known of a checkpoint without its payload: thread, namespace, id, parent's id, metadata, when it was saved, whether
+/// it cannot be read without its parent.
 #[napi(array, object_from_js = false)]
-pub struct Listed(pub String, pub String, pub String, pub Option<String>, pub FoundPart, pub i64);
+pub struct Listed(pub String, pub String, pub String, pub Option<String>, pub FoundPart, pub i64, pub bool);
 
 /// A write: task, index, the id of the checkpoint that owns it, the channel and its value.
 #[napi(array, object_from_js = false)]
@@ -52,6 +53,7 @@ impl NativeStore {
         metadata_tag: String,
         metadata: Uint8ArraySlice,
         saved_at: i64,
+        difference: bool,
         only: bool,
     ) -> napi::Result<Option<Settled>> {
         let mut parts = self.parts(env, names, tags, bytes)?;
@@ -64,12 +66,14 @@ impl NativeStore {
             like,
             metadata: (metadata_tag, metadata.to_vec()),
             saved_at,
+            difference,
             only,
         });
         Ok(self.apply(ticket, unit))
     }
 
-    /// The writes are four lists: their indexes, channels, tags and bytes.
+    /// The writes are five lists: their indexes, channels, tags and bytes, and, for copies, the ids of their owners, empty where
+    /// they have none.
     #[napi]
     #[allow(clippy::too_many_arguments, reason = "as above")]
     pub fn langgraph_put_writes(
@@ -85,9 +89,12 @@ impl NativeStore {
         tags: Vec<String>,
         bytes: Vec<Uint8ArraySlice>,
         replace: bool,
+        owners: Option<Vec<String>>,
     ) -> napi::Result<Option<Settled>> {
         let parts = self.parts(env, channels, tags, bytes)?;
-        let write = |(index, part)| Write { task: task.clone(), index, owner: None, part };
+        let mut owners = owners.unwrap_or_default().into_iter();
+        let mut owner = || owners.next().filter(|owner| !owner.is_empty());
+        let write = |(index, part)| Write { task: task.clone(), index, owner: owner(), part };
         let writes = indexes.into_iter().zip(parts).map(write).collect();
         Ok(self.apply(ticket, langgraph::put_writes(&Place { thread, namespace, id }, writes, replace)))
     }
@@ -103,7 +110,7 @@ impl NativeStore {
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }
 
-    /// A page of the ancestors of a checkpoint: those channels' values and writes.
+    /// A page of a checkpoint and its ancestors: those channels' values and writes.
     #[napi]
     pub fn langgraph_ancestors(
         &self,
@@ -156,7 +163,8 @@ impl NativeStore {
         self.apply(ticket, Ok(langgraph::delete_thread(&thread)))
     }
 
-    /// Removes checkpoints of a thread, all of them or none: two lists, their namespaces and ids.
+    /// Removes checkpoints of a thread, all of them or none: two lists, their namespaces and ids. The first `removed` of them go;
+    /// what was written to the others is pending again.
     #[napi]
     pub fn langgraph_delete(
         &self,
@@ -164,10 +172,12 @@ impl NativeStore {
         thread: String,
         namespaces: Vec<String>,
         ids: Vec<String>,
+        removed: u32,
     ) -> Option<Settled> {
         let place = |(namespace, id)| Place { thread: thread.clone(), namespace, id };
-        let places = namespaces.into_iter().zip(ids).map(place).collect();
-        self.apply(ticket, Ok(langgraph::delete(places)))
+        let mut places: Vec<_> = namespaces.into_iter().zip(ids).map(place).collect();
+        let left = places.split_off((removed as usize).min(places.len()));
+        self.apply(ticket, Ok(langgraph::delete(places, left)))
     }
 
     fn parts(
@@ -183,9 +193,9 @@ impl NativeStore {
 }
 
 fn listed(header: &Header) -> Result<Listed> {
-    let Described { place, parent, metadata } = langgraph::describe(header)?;
+    let Described { place, parent, metadata, difference } = langgraph::describe(header)?;
     let metadata = FoundPart(String::new(), metadata.0, Blob(metadata.1));
-    Ok(Listed(place.thread, place.namespace, place.id, parent, metadata, header.saved_at))
+    Ok(Listed(place.thread, place.namespace, place.id, parent, metadata, header.saved_at, difference))
 }
 
 fn thread(lineage: &Lineage) -> Result<FoundThread> {

@@ -71,7 +71,8 @@ impl Ledger {
         Ok(found.into_iter().map(|entry| entry.seq).find(|seq| !self.gone.contains(seq)))
     }
 
-    /// What a lineage has beyond so many checkpoints, the oldest first, but at most `most` and never `pinned`.
+    /// What a lineage has beyond so many checkpoints, the oldest first, but at most `most`, never `pinned`, and never what one
+    /// that stays is a difference to.
     pub fn beyond(
         &self,
         catalog: &dyn Catalog,
@@ -82,13 +83,54 @@ impl Ledger {
     ) -> Result<Vec<Entry>> {
         let gone = self.gone_of(lineage);
         let keep = usize::try_from(keep).unwrap_or(usize::MAX);
-        let excess = catalog.count(lineage)?.saturating_sub(gone).saturating_sub(keep).min(most);
+        let excess = catalog.count(lineage)?.saturating_sub(gone).saturating_sub(keep);
+        // Where some are differences to others, all have to be known.
+        let together = excess > 0 && catalog.has_differences(lineage)?;
+        let excess = if together { excess } else { excess.min(most) };
         if excess == 0 {
             return Ok(Vec::new());
         }
         let found = catalog.oldest(lineage, excess + gone + usize::from(pinned.is_some()))?;
         let stays = |entry: &Entry| Some(entry.seq) == pinned || self.gone.contains(&entry.seq);
-        Ok(found.into_iter().filter(|entry| !stays(entry)).take(excess).collect())
+        let found: Vec<Entry> = found.into_iter().filter(|entry| !stays(entry)).take(excess).collect();
+        if !together {
+            return Ok(found);
+        }
+        let seqs: HashSet<Seq> = found.iter().map(|entry| entry.seq).collect();
+        let (mut taken, mut all) = (HashSet::new(), Vec::new());
+        for entry in found {
+            let with = self.with_differences(catalog, entry, |other| Ok(seqs.contains(&other.seq)))?;
+            all.extend(with.into_iter().flatten().filter(|entry| taken.insert(entry.seq)));
+        }
+        all.truncate(most);
+        Ok(all)
+    }
+
+    /// A checkpoint, and before it what holds only differences to it, step by step. `None`: some of that must stay, and so
+    /// must the checkpoint (D9).
+    fn with_differences(
+        &self,
+        catalog: &dyn Catalog,
+        entry: Entry,
+        mut may_go: impl FnMut(Entry) -> Result<bool>,
+    ) -> Result<Option<Vec<Entry>>> {
+        let mut all = vec![entry];
+        let mut known = HashSet::from([entry.seq]);
+        let mut at = 0;
+        while let Some(entry) = all.get(at).copied() {
+            at += 1;
+            for difference in catalog.differences(entry.seq)? {
+                if self.gone.contains(&difference.seq) || !known.insert(difference.seq) {
+                    continue;
+                }
+                if !may_go(difference)? {
+                    return Ok(None);
+                }
+                all.push(difference);
+            }
+        }
+        all.reverse();
+        Ok(Some(all))
     }
 }
 
@@ -177,7 +219,7 @@ fn in_save_order(
             continue;
         }
         match goes(ledger, entry)? {
-            Verdict::Goes => ledger.remove(catalog, entry)?,
+            Verdict::Goes => {}
             Verdict::Stays => continue,
             Verdict::Enough => {
                 // By the estimate: the next batch looks again, from here.
@@ -185,7 +227,17 @@ fn in_save_order(
                 break;
             }
         }
-        plan.victims.push(entry.seq);
+        let all =
+            ledger.with_differences(catalog, entry, |other| Ok(!matches!(goes(ledger, other)?, Verdict::Stays)))?;
+        for victim in all.into_iter().flatten() {
+            if plan.victims.len() == prune.most {
+                // The rest of what goes with it is looked for again.
+                plan.next = Some(Cursor { after: entry.seq - 1, total: None });
+                return Ok(plan);
+            }
+            ledger.remove(catalog, victim)?;
+            plan.victims.push(victim.seq);
+        }
         if plan.victims.len() == prune.most {
             plan.next = Some(Cursor { after: entry.seq, total: None });
             break;
@@ -256,6 +308,12 @@ mod tests {
         }
         fn oldest(&self, _: i64, most: usize) -> Result<Vec<Entry>> {
             Ok(self.entries().take(most).collect())
+        }
+        fn has_differences(&self, _: i64) -> Result<bool> {
+            Ok(false)
+        }
+        fn differences(&self, _: Seq) -> Result<Vec<Entry>> {
+            Ok(Vec::new())
         }
         fn newest(&self, _: i64, most: usize) -> Result<Vec<Entry>> {
             Ok(self.entries().rev().take(most).collect())

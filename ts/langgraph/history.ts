@@ -1,8 +1,9 @@
 import type { Config, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
-import { type FoundTuple, type FoundWrite, type ListedTuple, call } from "../native.js";
-import { asked, askedId } from "./place.js";
-import { type Reader, find } from "./tuples.js";
-import { channelOf, loadPart } from "./values.js";
+import { type FoundTuple, type FoundWrite, type NativeStore, call } from "../native.js";
+import { type Place, asked, askedId } from "./place.js";
+import { type Reader, find, placeOf } from "./tuples.js";
+import { loadPart } from "./serde.js";
+import { channelOf } from "./values.js";
 
 type History = Record<string, DeltaChannelHistory>;
 
@@ -10,31 +11,34 @@ type History = Record<string, DeltaChannelHistory>;
 const PAGE = 500;
 
 /**
- * What a checkpoint was made from, its parent first, until a value of each of the channels has been found. Of each ancestor
- * only these channels are there.
+ * A checkpoint and its ancestors, itself first, until a value of each of the channels has been found. Of each only these
+ * channels are there.
  */
-export async function* ancestors(
+export async function* upwards(
   { native }: Pick<Reader, "native">,
-  [thread, namespace, child]: ListedTuple,
+  { threadId, namespace, id }: Place,
   channels: string[],
 ): AsyncGenerator<FoundTuple> {
   const wanted = new Set(channels);
   // A checkpoint may have been put again as a child of its own: then there is no end.
-  const seen = new Set([child]);
-  for (let id = child; wanted.size > 0; ) {
-    const [from, names] = [id, [...wanted]];
-    const page = await call<FoundTuple[]>(native, (ticket) =>
-      native.langgraphAncestors(ticket, thread, namespace, from, names, PAGE),
-    );
-    for (const ancestor of page) {
-      [, , id] = ancestor[0];
-      if (seen.has(id)) return;
-      seen.add(id);
-      for (const [name] of ancestor[1]) wanted.delete(channelOf(name)!);
-      yield ancestor;
+  const seen = new Set<string>();
+  let next: string | null | undefined = id;
+  while (next && wanted.size > 0) {
+    const page: FoundTuple[] = await pageOf(native, { threadId, namespace, id: next }, [...wanted]);
+    for (const found of page) {
+      const [, , each, parent] = found[0];
+      if (seen.has(each)) return;
+      seen.add(each);
+      for (const [name] of found[1]) wanted.delete(channelOf(name)!);
+      yield found;
+      next = parent;
     }
     if (page.length < PAGE) return;
   }
+}
+
+function pageOf(native: NativeStore, { threadId, namespace, id }: Place, channels: string[]): Promise<FoundTuple[]> {
+  return call(native, (ticket) => native.langgraphAncestors(ticket, threadId, namespace, id, channels, PAGE));
 }
 
 /**
@@ -49,8 +53,10 @@ export async function deltaHistory(reader: Reader, config: Config, channels: str
   const threadId = asked(config, "thread_id");
   const tip =
     threadId === undefined ? null : await find(reader, threadId, asked(config, "checkpoint_ns") ?? "", askedId(config));
+  const [, , , parent] = tip?.[0] ?? [];
   let child = tip?.[0][2];
-  for await (const [header, parts, all] of tip === null ? [] : ancestors(reader, tip[0], channels)) {
+  const above = parent ? upwards(reader, { ...placeOf(tip![0]), id: parent }, channels) : [];
+  for await (const [header, parts, all] of above) {
     for (const [task, , , part] of ofChild(all, child!).toReversed()) {
       const [channel] = part;
       if (open.has(channel)) writes.get(channel)!.push([task, channel, await loadPart(reader.serde, part)]);

@@ -4,10 +4,12 @@ import { ForkpointError, quote } from "../errors.js";
 import { type ImportedCheckpoint, type ImportedWrite, type NativeSqliteSaver, direct, read } from "../native.js";
 import { type Reader as OptionReader, pathOf, readRecord } from "../options.js";
 import { pruneOptions } from "../retention.js";
+import { asDifference } from "./difference.js";
 import type { Place } from "./place.js";
 import { headers, remove } from "./threads.js";
 import { type Reader, find } from "./tuples.js";
-import { dump, loadPart, putTogether, takeApart } from "./values.js";
+import { type Typed, dump, loadPart } from "./serde.js";
+import { putTogether, takeApart } from "./values.js";
 import { putCheckpoint, putWrites } from "./writing.js";
 
 /** Checkpoints that are under way at a time. */
@@ -73,14 +75,19 @@ async function copyThread(
         for (const channel of Object.keys(checkpoint.channel_values ?? {})) versions[channel] ??= 0;
         const { parts } = await takeApart(reader.serde, checkpoint, versions);
         const before = parent ? { threadId: thread, namespace, id: parent } : undefined;
-        return { row, place: { threadId: thread, namespace, id }, parts, before, writes: before ? await writesTo(source, before) : [] };
+        const writes = before ? await writesTo(source, before) : [];
+        const [, , , , [, tag, bytes]] = row;
+        const pieces = { parts, inherit: [], like: [], metadata: [tag, bytes] as Typed };
+        const difference = asDifference(checkpoint, await loadPart(reader.serde, row[4]), before);
+        return { place: { threadId: thread, namespace, id }, before, writes, pieces, difference };
       }),
     );
     // Handed over in order, all of a page at once: they share commits.
-    const stored = arriving.flatMap(({ row: [, , parent, , [, tag, bytes]], place, parts, before, writes }) => [
-      ...(before ? writes.map((write) => putWrite(reader, before, write)) : []),
-      putCheckpoint(native, place, parent ?? undefined, { parts, inherit: [], like: [], metadata: [tag, bytes] }),
-    ]);
+    const stored: Array<Promise<null>> = [];
+    for (const { place, before, writes, pieces, difference } of arriving) {
+      if (before) stored.push(...writes.map((write) => putWrite(reader, before, write)));
+      stored.push(putCheckpoint(native, place, before?.id, { ...pieces, difference: await difference(reader) }));
+    }
     await Promise.all(stored);
     for (const { place, before } of arriving) {
       all.push(place);

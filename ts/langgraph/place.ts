@@ -47,6 +47,14 @@ export function configOf({ threadId, namespace, id }: Place): Config {
   return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
 }
 
+/** The namespace of a thread, by its name in the engine: the length of the thread's id in bytes, a colon, both. */
+export function lineageOf(name: string): { threadId: string; checkpointNs: string } {
+  const at = name.indexOf(":");
+  const both = Buffer.from(name.slice(at + 1));
+  const length = Number(name.slice(0, at));
+  return { threadId: both.toString("utf8", 0, length), checkpointNs: both.toString("utf8", length) };
+}
+
 function text(value: unknown, what: string): string {
   if (typeof value !== "string") throw typeError(`${what} must be a string, and is ${show(value)}`);
   return value;

@@ -12,20 +12,22 @@ import {
   WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
 import type { StoreOptions } from "../../index.js";
-import type { ImportOptions, ImportProgress } from "../../langgraph.js";
+import type { ImportOptions, ImportProgress, SaverStats } from "../../langgraph.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { own } from "../ids.js";
 import { direct } from "../native.js";
 import type { Engine } from "../store.js";
 import { View } from "../view.js";
+import { asDifference } from "./difference.js";
 import { deltaHistory } from "./history.js";
 import { importSqliteSaver } from "./import.js";
 import { Order } from "./order.js";
-import { type Place, asked, askedId, configOf, onlyChild, written } from "./place.js";
+import { type Place, asked, askedId, configOf, lineageOf, onlyChild, written } from "./place.js";
 import { retrying } from "./retry.js";
 import * as threads from "./threads.js";
 import { type Reader, find, listed, placeOf, readListing, tupleOf } from "./tuples.js";
-import { dump, takeApart } from "./values.js";
+import { dump, trust } from "./serde.js";
+import { takeApart } from "./values.js";
 import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
 
 /** Whose checkpoints these are, among those of all contracts. */
@@ -39,12 +41,17 @@ export class ForkpointSaver extends BaseCheckpointSaver {
   readonly #onlyChild: boolean;
 
   constructor(target: string | URL | object, options?: Options) {
+    if (options !== undefined && (typeof options !== "object" || options === null || Array.isArray(options))) {
+      throw typeError(`options must be an object, and is ${show(options)}`);
+    }
     const { serde, expectedParent, ...others } = options ?? {};
+    if (others.serializer !== undefined) throw typeError('Unknown option "serializer". LangGraph\'s is called "serde"');
     if (serde !== undefined) checkSerde(serde);
     if (expectedParent !== undefined && typeof expectedParent !== "boolean") {
       throw typeError(`option "expectedParent" must be true or false, and is ${show(expectedParent)}`);
     }
     super(serde);
+    if (serde === undefined) trust(this.serde);
     this.#onlyChild = expectedParent ?? false;
     this.#view = new View(target, Object.keys(others).length > 0 ? others : undefined, space);
   }
@@ -74,7 +81,8 @@ export class ForkpointSaver extends BaseCheckpointSaver {
   }
 
   put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
-    return this.#view.run(async ({ native }) => {
+    return this.#read(async (reader) => {
+      const { native } = reader;
       const { threadId, namespace } = written(config, "put()");
       if (typeof checkpoint !== "object" || checkpoint === null) {
         throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
@@ -84,10 +92,14 @@ export class ForkpointSaver extends BaseCheckpointSaver {
       const only = onlyChild(config) ?? this.#onlyChild;
       const taken = takeApart(this.serde, checkpoint, newVersions ?? {});
       const dumped = Promise.all([taken, dump(this.serde, metadata, "the metadata")]);
+      const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
+      const isDifference = asDifference(checkpoint, metadata, before);
       // It takes up what was written to its parent, and inherits from it.
-      await this.#order.after(threadId, dumped, ([pieces, metadata]) =>
-        retrying(() => putCheckpoint(native, place, parent, { ...pieces, metadata }, only)),
-      ).catch((error) => {
+      const stored = this.#order.after(threadId, dumped, async ([pieces, metadata]) => {
+        const whole = { ...pieces, metadata, difference: await isDifference(reader) };
+        await retrying(() => putCheckpoint(native, place, parent, whole, only));
+      });
+      await stored.catch((error) => {
         throw error instanceof ForkpointError && error.code === "CONFLICT" ? overtaken(place, parent, error) : error;
       });
       return configOf(place);
@@ -138,7 +150,9 @@ export class ForkpointSaver extends BaseCheckpointSaver {
   }
 
   copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
-    return this.#read((reader) => threads.copy(reader, sourceThreadId, targetThreadId));
+    return this.#read((reader) =>
+      this.#order.after(targetThreadId, Promise.resolve(), () => threads.copy(reader, sourceThreadId, targetThreadId)),
+    );
   }
 
   listThreads(options?: { limit?: number; cursor?: string | null }): Promise<threads.Page> {
@@ -149,8 +163,10 @@ export class ForkpointSaver extends BaseCheckpointSaver {
     return this.#read((reader) => importSqliteSaver(reader, from, options));
   }
 
-  stats(): ReturnType<View["stats"]> {
-    return this.#view.stats();
+  async stats(): Promise<SaverStats> {
+    const { runs: namespaces, largest, ...rest } = await this.#view.stats();
+    const line = ({ runId, ...sizes }: (typeof largest)[number]) => ({ ...lineageOf(runId), ...sizes });
+    return { ...rest, namespaces, largest: largest.map(line) };
   }
 
   vacuum(): Promise<void> {

@@ -6,10 +6,12 @@ import { atMost, pageOptions, readRecord } from "../options.js";
 import { pruneOptions } from "../retention.js";
 import type { Engine } from "../store.js";
 import type { Place } from "./place.js";
-import { ancestors } from "./history.js";
 import { type Reader, find, listed, placeOf } from "./tuples.js";
-import { channelOf, loadPart } from "./values.js";
+import { loadPart } from "./serde.js";
 import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
+
+/** Checkpoints that one transaction removes. */
+const BATCH = 500;
 
 export type Strategy = "keep_latest" | "delete" | { keepLast?: number; olderThan?: Date | number };
 
@@ -93,9 +95,9 @@ async function keepOnly(reader: Reader, threadId: string, keeps: (header: Listed
   let removed = 0;
   for (const newestFirst of namespaces.values()) {
     const kept = new Set(newestFirst.filter((header, at) => keeps(header, at)).map(([, , id]) => id));
-    if (kept.size < newestFirst.length) await keepWhatIsNeeded(reader, newestFirst, kept);
+    keepWhatIsNeeded(newestFirst, kept);
     const gone = newestFirst.filter(([, , id]) => !kept.has(id));
-    await removeAll(reader.native, gone);
+    await removeAll(reader.native, gone, leftAlone(newestFirst, kept));
     removed += gone.length;
   }
   return removed;
@@ -109,25 +111,24 @@ export async function copy(reader: Reader, source: unknown, target: unknown): Pr
     throw new ForkpointError("CONFLICT", `thread ${quote(to)} is there already: copy to a new one, or delete it first`);
   }
   const found: ListedTuple[] = [];
-  const left: Array<[ListedTuple, FoundWrite[]]> = [];
   for await (const header of headers(reader, from)) found.push(header);
   if (found.length === 0) throw new ForkpointError("NOT_FOUND", `thread ${quote(from)} not found: nothing to copy`);
   try {
-    // Oldest first, so that each is stored as the difference to the one before, and takes up what was written to its parent.
+    // Oldest first, so that each is stored as the difference to the one before.
     for (const header of found.toReversed()) {
       const { namespace, id } = placeOf(header);
-      const [, , , parent, [, tag, bytes]] = header;
+      const [, , , parent, metadata, , difference] = header;
       const tuple = await find(reader, from, namespace, id);
       if (tuple === null) continue;
-      const before = parent ? await find(reader, from, namespace, parent) : null;
-      const mine = before?.[2].filter(([, , owner]) => owner === id) ?? [];
-      if (before !== null) await copyWrites(native, { ...placeOf(before[0]), threadId: to }, mine);
-      const pieces: Pieces = { parts: tuple[1], inherit: [], like: [], metadata: [tag, bytes] };
+      const pieces: Pieces = { parts: tuple[1], inherit: [], like: [], metadata: [metadata[1], metadata[2]], difference };
       await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces);
-      const nobodys = tuple[2].filter(([, , owner]) => !owner);
-      if (nobodys.length > 0) left.push([header, nobodys]);
     }
-    for (const [header, writes] of left) await copyWrites(native, { ...placeOf(header), threadId: to }, writes);
+    // Only now: a child takes up what was written to its parent.
+    for (const header of found) {
+      const { namespace, id } = placeOf(header);
+      const tuple = await find(reader, from, namespace, id);
+      await copyWrites(native, { threadId: to, namespace, id }, tuple?.[2] ?? []);
+    }
   } catch (error) {
     await remove(reader, to);
     throw error;
@@ -135,7 +136,9 @@ export async function copy(reader: Reader, source: unknown, target: unknown): Pr
 }
 
 async function copyWrites(native: NativeStore, place: Place, writes: FoundWrite[]): Promise<void> {
-  for (const [task, index, , part] of writes) await putWrites(native, place, task, [[index, part]], false);
+  for (const [task, index, owner, part] of writes) {
+    await putWrites(native, place, task, [[index, part]], false, owner ? [owner] : undefined);
+  }
 }
 
 /** All that is known of the checkpoints of a thread, or of all threads, newest id first. */
@@ -144,31 +147,33 @@ export function headers(reader: Reader, threadId: string | undefined): AsyncGene
   return listed(reader, { ...all, threadId });
 }
 
-/** A channel that keeps differences is made of the writes of its ancestors, back to one that holds its value. */
-async function keepWhatIsNeeded(reader: Reader, newestFirst: ListedTuple[], kept: Set<string>): Promise<void> {
+/** What cannot be read without its parent has it, whatever becomes of the others. */
+function keepWhatIsNeeded(newestFirst: ListedTuple[], kept: Set<string>): void {
+  const known = new Map(newestFirst.map((header) => [header[2], header]));
   for (const header of newestFirst) {
     if (!kept.has(header[2])) continue;
-    const open = openChannels((await loadPart(reader.serde, header[4])) as Metadata);
-    if (open.length === 0) continue;
-    const [thread, namespace, id] = header;
-    const found = await find(reader, thread, namespace, id);
-    const own = new Set(found?.[1].map(([name]) => channelOf(name)));
-    const missing = open.filter((channel) => !own.has(channel));
-    for await (const ancestor of ancestors(reader, header, missing)) kept.add(ancestor[0][2]);
+    let [, , , parent, , , difference] = header;
+    while (difference && parent && !kept.has(parent)) {
+      kept.add(parent);
+      [, , , parent, , , difference] = known.get(parent) ?? ([] as never);
+    }
   }
 }
 
-/** The channels of which a checkpoint may hold only differences. */
-function openChannels(metadata: Metadata): string[] {
-  return Object.keys((metadata["counters_since_delta_snapshot"] as object | undefined) ?? {});
+/** Those that stay and whose children all go: what is written to them is pending again. */
+function leftAlone(newestFirst: ListedTuple[], kept: Set<string>): ListedTuple[] {
+  const [going, staying] = [new Set<string>(), new Set<string>()];
+  for (const [, , id, parent] of newestFirst) if (parent) (kept.has(id) ? staying : going).add(parent);
+  return newestFirst.filter(([, , id]) => kept.has(id) && going.has(id) && !staying.has(id));
 }
 
-async function removeAll(native: NativeStore, gone: ListedTuple[]): Promise<void> {
-  // In transactions of this many: a save waits for one at most.
-  for (let from = 0; from < gone.length; from += 500) {
-    const batch = gone.slice(from, from + 500);
-    const [namespaces, ids] = [batch.map(([, namespace]) => namespace), batch.map(([, , id]) => id)];
-    await call<null>(native, (ticket) => native.langgraphDelete(ticket, batch[0]![0], namespaces, ids));
+async function removeAll(native: NativeStore, gone: ListedTuple[], left: ListedTuple[]): Promise<void> {
+  // In transactions of this many: a save waits for one at most. The last one has what is left.
+  for (let from = 0; from < gone.length; from += BATCH) {
+    const batch = gone.slice(from, from + BATCH);
+    const all = from + BATCH < gone.length ? batch : [...batch, ...left];
+    const [namespaces, ids] = [all.map(([, namespace]) => namespace), all.map(([, , id]) => id)];
+    await call<null>(native, (ticket) => native.langgraphDelete(ticket, gone[0]![0], namespaces, ids, batch.length));
   }
 }
 

@@ -14,7 +14,8 @@ import { show, typeError } from "../errors.js";
 import { lookup } from "../ids.js";
 import { type FoundTuple, type FoundWrite, type ListedTuple, type NativeStore, call } from "../native.js";
 import { type Place, asked, askedId, configOf } from "./place.js";
-import { loadPart, putTogether } from "./values.js";
+import { loadPart } from "./serde.js";
+import { putTogether } from "./values.js";
 
 /** How many headers a listing reads at a time. */
 const PAGE = 100;
@@ -119,7 +120,9 @@ export function readListing(config: Config, options: CheckpointListOptions | und
 export async function* listed({ native, serde }: Pick<Reader, "native" | "serde">, wanted: Wanted): AsyncGenerator<ListedTuple> {
   const { threadId, namespace, id, filter } = wanted;
   let { before, limit } = wanted;
-  let page = filter.length === 0 && id === undefined ? Math.min(PAGE, limit + 1) : PAGE;
+  // Whether some of what is found is not wanted.
+  const narrow = filter.length > 0 || id !== undefined || (threadId === undefined && namespace !== undefined);
+  let page = narrow ? PAGE : Math.min(PAGE, limit + 1);
   // What is no text is no id of anything.
   if ([threadId, namespace, id, before].some((name) => name?.isWellFormed() === false)) return;
   while (limit > 0) {
@@ -131,8 +134,8 @@ export async function* listed({ native, serde }: Pick<Reader, "native" | "serde"
     const whole = full ? found.filter((each) => each[2] !== last) : found;
     if (full && whole.length === 0) {
       page *= 2;
-      // One is enough for whoever wants no more.
-      if (limit > found.length) continue;
+      // A page of one id is enough for whoever wants any of them, and no more.
+      if (limit > found.length || narrow) continue;
     }
     for (const each of whole.length > 0 ? whole : found) {
       if ((namespace !== undefined && each[1] !== namespace) || (id !== undefined && each[2] !== id)) continue;

@@ -1,24 +1,8 @@
 import type { Checkpoint, ChannelVersions, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ForkpointError } from "../errors.js";
 import type { Part } from "../native.js";
+import { dump, loadPart } from "./serde.js";
 import type { Pieces } from "./writing.js";
-
-/** A value as the saver's serializer wrote it. */
-export type Typed = [tag: string, bytes: Uint8Array];
-
-/** Serialises a value; `what` names it in messages. */
-export async function dump(serde: SerializerProtocol, value: unknown, what: string): Promise<Typed> {
-  const [tag, bytes] = await serde.dumpsTyped(value);
-  // What LangGraph's serializer writes in place of a value that it cannot hold: a BigInt somewhere in it, for one.
-  if (typeof value !== "string" && tag === "json" && Buffer.from(bytes.subarray(0, 24)).toString() === '"[unable to serialize, c') {
-    throw new ForkpointError(
-      "INVALID_ARGUMENT",
-      `${what} cannot be stored: the serializer cannot hold a value in it (a BigInt, for one). Replace it by data that JSON ` +
-        "has, or pass a serde of your own",
-    );
-  }
-  return [tag, bytes];
-}
 
 /** The name of the part that holds a channel's value at that version. */
 export function partName(channel: string, version: number | string): string {
@@ -31,23 +15,12 @@ export function channelOf(name: string): string | undefined {
   return end < 0 ? undefined : name.slice(0, end);
 }
 
-/** Makes a value of bytes. */
-export async function load(serde: SerializerProtocol, [tag, bytes]: Typed): Promise<any> {
-  // The serializer of LangGraph gives the bytes themselves to whoever wrote bytes: these were no Buffer.
-  return serde.loadsTyped(tag, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-}
-
-/** The value of a part. */
-export function loadPart(serde: SerializerProtocol, [, tag, bytes]: Part): Promise<any> {
-  return load(serde, [tag, bytes]);
-}
-
 /** A checkpoint in parts: what changed and the rest as bytes, what did not by its name. */
 export async function takeApart(
   serde: SerializerProtocol,
   checkpoint: Checkpoint,
   newVersions: ChannelVersions,
-): Promise<Omit<Pieces, "metadata">> {
+): Promise<Pick<Pieces, "parts" | "inherit" | "like">> {
   const { channel_values: values = {}, ...rest } = checkpoint;
   const versions = rest.channel_versions ?? {};
   const part = (name: string, value: unknown, what: string) =>

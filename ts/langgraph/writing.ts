@@ -1,6 +1,6 @@
 import { type NativeStore, type Part, call } from "../native.js";
 import type { Place } from "./place.js";
-import type { Typed } from "./values.js";
+import type { Typed } from "./serde.js";
 
 /** A checkpoint in the pieces that are stored. */
 export interface Pieces {
@@ -10,6 +10,8 @@ export interface Pieces {
   /** What some of those look like. */
   like: Part[];
   metadata: Typed;
+  /** Whether it cannot be read without its ancestors. */
+  difference: boolean;
 }
 
 /** A write: the channel's value, and its place among those of the task. */
@@ -20,7 +22,7 @@ export function putCheckpoint(
   native: NativeStore,
   { threadId, namespace, id }: Place,
   parent: string | undefined,
-  { parts, inherit, like, metadata: [tag, bytes] }: Pieces,
+  { parts, inherit, like, metadata: [tag, bytes], difference }: Pieces,
   only = false,
 ): Promise<null> {
   const all = [...parts, ...like];
@@ -39,18 +41,20 @@ export function putCheckpoint(
       tag,
       bytes,
       Date.now(),
+      difference,
       only,
     ),
   );
 }
 
-/** With `replace` one in a place that is taken replaces the other; if not, the first one stays. */
+/** With `replace` one in a place that is taken replaces the other; if not, the first one stays. A copy has `owners`. */
 export function putWrites(
   native: NativeStore,
   { threadId, namespace, id }: Place,
   task: string,
   writes: IndexedWrite[],
   replace: boolean,
+  owners?: string[],
 ): Promise<null> {
   return call<null>(native, (ticket) =>
     native.langgraphPutWrites(
@@ -64,6 +68,7 @@ export function putWrites(
       writes.map(([, [, tag]]) => tag),
       writes.map(([, [, , bytes]]) => bytes),
       replace,
+      owners,
     ),
   );
 }

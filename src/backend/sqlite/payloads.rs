@@ -146,10 +146,10 @@ struct Row {
 }
 
 impl Row {
-    /// Deltas may then take half as much again, so that a reader reads at most that much more than a whole payload.
+    /// Deltas may then take as much again, so that a reader reads at most twice a whole payload.
     fn keyframe(raw: &[u8]) -> Self {
         let body = envelope::seal(raw);
-        Self { base: None, depth: 0, room: number(body.len() as u64 / 2), body }
+        Self { base: None, depth: 0, room: number(body.len() as u64), body }
     }
 }
 

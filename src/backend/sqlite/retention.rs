@@ -73,6 +73,20 @@ impl Catalog for Shelf<'_> {
         self.all(sql, params![lineage, limit(most)], entry)
     }
 
+    fn has_differences(&self, lineage: i64) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM checkpoint WHERE lin = ?1 AND label = 'difference')
+                   AND (SELECT space FROM lineage WHERE lin = ?1) = ?2";
+        Ok(self.number(sql, params![lineage, Space::LANGGRAPH.0])? == 1)
+    }
+
+    fn differences(&self, seq: Seq) -> Result<Vec<Entry>> {
+        let sql = "SELECT child.seq, child.lin, child.saved_at
+                   FROM checkpoint AS parent CROSS JOIN lineage USING (lin) CROSS JOIN checkpoint AS child
+                   ON child.lin = parent.lin AND child.parent = parent.id
+                   WHERE parent.seq = ? AND space = ? AND child.label = 'difference'";
+        self.all(sql, params![seq, Space::LANGGRAPH.0], entry)
+    }
+
     fn stored(&self, seq: Seq) -> Result<Option<Stored>> {
         // The length is in the row's head: the body is not read for it.
         self.0

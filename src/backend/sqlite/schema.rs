@@ -58,17 +58,16 @@ CREATE TABLE setting (
 /// What a version adds to the one before it.
 const VERSION_2: &str = "
 CREATE TABLE write (
-  num   INTEGER PRIMARY KEY,                -- the order in which places were first written
+  num   INTEGER PRIMARY KEY,                -- the order in which they began
   space INTEGER NOT NULL,
   id    TEXT NOT NULL,                      -- of the checkpoint, which need not be there yet
   task  TEXT NOT NULL,
-  idx   INTEGER NOT NULL,
   owner TEXT,                               -- the checkpoint that was made of it; NULL: none yet
-  name  TEXT NOT NULL,
-  tag   TEXT NOT NULL,
-  body  BLOB NOT NULL                       -- the codec's envelope
+  body  BLOB NOT NULL                       -- the codec's envelope of all that the task wrote
 ) STRICT;
-CREATE INDEX write_id ON write (id, task, idx);
+CREATE INDEX write_id ON write (id, task);
+
+CREATE INDEX checkpoint_difference ON checkpoint (lin, parent) WHERE label = 'difference';
 ";
 
 /// What a file turned out to be.

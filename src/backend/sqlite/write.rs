@@ -102,6 +102,7 @@ impl<'a> Writing<'a> {
             Op::RemoveGroup { space, group } => self.remove_group(*space, group),
             Op::Write { space, id, writes, replace } => writes::add(self.transaction, *space, id, writes, *replace),
             Op::Claim { space, id, owner } => writes::claim(self.transaction, *space, id, owner),
+            Op::Release { space, id } => writes::release(self.transaction, *space, id),
             Op::RemoveWrites { space, prefix } => writes::remove_prefix(self.transaction, *space, prefix),
             Op::KeepLast { space, lineage, keep, pinned } => self.keep_last(*space, lineage, *keep, pinned),
         }

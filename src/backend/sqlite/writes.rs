@@ -1,63 +1,108 @@
-//! Small records that belong to a checkpoint. Each has an envelope of its own: its bytes come back, or `CORRUPT`.
+//! Small records that belong to a checkpoint: a row for what a task wrote, in an envelope of its own. Its bytes come back, or
+//! `CORRUPT`.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::error::from_sqlite;
-use crate::codec::envelope;
-use crate::error::Result;
-use crate::record::{Part, Space, Write};
+use crate::codec::{envelope, frame};
+use crate::error::{Code, Error, Result};
+use crate::op;
+use crate::record::{Part, Payload, Space, Write};
 
-/// What was written to a checkpoint, in the order in which each place was first written.
+/// What was written to a checkpoint: by task, in the order in which they began, and of a task in the order in which each
+/// place was first written.
 pub(super) fn of(connection: &Connection, space: Space, id: &str) -> Result<Vec<Write>> {
-    let sql = "SELECT task, idx, owner, name, tag, body FROM write WHERE id = ? AND space = ? ORDER BY num";
-    let found: Vec<(Write, Vec<u8>)> = connection
+    let sql = "SELECT task, owner, body FROM write WHERE id = ? AND space = ? ORDER BY num";
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let rows: Vec<(String, Option<String>, Vec<u8>)> = connection
         .prepare_cached(sql)
-        .and_then(|mut statement| {
-            let read = |row: &rusqlite::Row<'_>| {
-                let part = Part { name: row.get(3)?, tag: row.get(4)?, bytes: bytes::Bytes::new() };
-                Ok((Write { task: row.get(0)?, index: row.get(1)?, owner: row.get(2)?, part }, row.get(5)?))
-            };
-            statement.query_map(params![id, space.0], read)?.collect()
-        })
+        .and_then(|mut statement| statement.query_map(params![id, space.0], read)?.collect())
         .map_err(from_sqlite)?;
-    let open = |(mut write, body): (Write, Vec<u8>)| {
-        let raw = envelope::open(&[body])
-            .map_err(|error| error.context(&format!("the write of task {:?} to {id:?}", write.task)))?;
-        write.part.bytes = raw.into();
-        Ok(write)
-    };
-    found.into_iter().map(open).collect()
+    let mut found = Vec::new();
+    for (task, owner, body) in rows {
+        let parts = open(id, &task, body)?;
+        found.extend(parts.into_iter().map(|(index, part)| Write {
+            task: task.clone(),
+            index,
+            owner: owner.clone(),
+            part,
+        }));
+    }
+    Ok(found)
 }
 
 /// Adds writes. One in a place that is taken by what nobody owns replaces it, or is left out.
 pub(super) fn add(connection: &Connection, space: Space, id: &str, writes: &[Write], replace: bool) -> Result<()> {
-    let one = |write: &Write| {
-        let body = envelope::seal(&write.part.bytes);
-        let taken: Option<i64> = connection
-            .prepare_cached(
-                "SELECT num FROM write WHERE id = ? AND space = ? AND task = ? AND idx = ? AND owner IS NULL",
-            )?
-            .query_row(params![id, space.0, write.task, write.index], |row| row.get(0))
-            .optional()?;
-        match taken {
-            Some(num) if replace => connection
-                .prepare_cached("UPDATE write SET name = ?, tag = ?, body = ? WHERE num = ?")?
-                .execute(params![write.part.name, write.part.tag, body, num]),
-            Some(_) => Ok(0),
-            None => connection
-                .prepare_cached(
-                    "INSERT INTO write (space, id, task, idx, name, tag, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                )?
-                .execute(params![space.0, id, write.task, write.index, write.part.name, write.part.tag, body]),
+    for owned in writes.chunk_by(|a, b| (&a.task, &a.owner) == (&b.task, &b.owner)) {
+        let [Write { task, owner: Some(owner), .. }, ..] = owned else { continue };
+        let body = seal(owned.iter().map(|write| (write.index, write.part.clone())).collect());
+        let sql = "INSERT INTO write (space, id, task, owner, body) VALUES (?, ?, ?, ?, ?)";
+        execute(connection, sql, params![space.0, id, task, owner, body])?;
+    }
+    let mut left: Vec<&Write> = writes.iter().filter(|write| write.owner.is_none()).collect();
+    while let Some(first) = left.first().copied() {
+        let task = &first.task;
+        let (mine, others) = left.into_iter().partition(|write| write.task == *task);
+        left = others;
+        let sql = "SELECT num, body FROM write WHERE id = ? AND space = ? AND task = ? AND owner IS NULL";
+        let row: Option<(i64, Vec<u8>)> = connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| {
+                statement.query_row(params![id, space.0, task], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+            })
+            .map_err(from_sqlite)?;
+        let (num, mut held) = match row {
+            Some((num, body)) => (Some(num), open(id, task, body)?),
+            None => (None, Vec::new()),
+        };
+        for write in mine {
+            match held.iter_mut().find(|(index, _)| *index == write.index) {
+                Some((_, part)) if replace => *part = write.part.clone(),
+                Some(_) => {}
+                None => held.push((write.index, write.part.clone())),
+            }
         }
+        let body = seal(held);
+        if let Some(num) = num {
+            execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, num])?;
+        } else {
+            let sql = "INSERT INTO write (space, id, task, body) VALUES (?, ?, ?, ?)";
+            execute(connection, sql, params![space.0, id, task, body])?;
+        }
+    }
+    Ok(())
+}
+
+/// What a task wrote as an envelope: a frame whose parts are named by their places and names.
+fn seal(writes: Vec<(i64, Part)>) -> Vec<u8> {
+    let named = |(index, part): (i64, Part)| Part { name: format!("{index} {}", part.name), ..part };
+    let parts = writes.into_iter().map(named).collect();
+    envelope::seal(&frame::join(&Payload { parts, ..Payload::default() }))
+}
+
+fn open(id: &str, task: &str, body: Vec<u8>) -> Result<Vec<(i64, Part)>> {
+    let split = || -> Result<Vec<(i64, Part)>> {
+        let damaged = || Error::new(Code::Corrupt, "its places cannot be told from its names");
+        let place = |part: Part| {
+            let (index, name) = part.name.split_once(' ').ok_or_else(damaged)?;
+            Ok((index.parse().map_err(|_| damaged())?, Part { name: name.to_owned(), ..part }))
+        };
+        frame::split(&envelope::open(&[body])?.into())?.parts.into_iter().map(place).collect()
     };
-    writes.iter().try_for_each(|write| one(write).map(drop)).map_err(from_sqlite)
+    split().map_err(|error| error.context(&format!("what task {task:?} wrote to {id:?}")))
 }
 
 /// Gives what nobody owns to a checkpoint.
 pub(super) fn claim(connection: &Connection, space: Space, id: &str, owner: &str) -> Result<()> {
     let sql = "UPDATE write SET owner = ? WHERE id = ? AND space = ? AND owner IS NULL";
     execute(connection, sql, params![owner, id, space.0])
+}
+
+/// Takes what was written to a checkpoint from its owners.
+pub(super) fn release(connection: &Connection, space: Space, id: &str) -> Result<()> {
+    let left = op::release(of(connection, space, id)?);
+    remove(connection, space, id)?;
+    add(connection, space, id, &left, false)
 }
 
 /// Removes what was written to a checkpoint.

@@ -1,0 +1,205 @@
+// What goes past LangGraph's serializer, because it would write plain data and known messages the same way: byte by byte.
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { Send } from "@langchain/langgraph";
+import { DeltaSnapshot, MemorySaver } from "@langchain/langgraph-checkpoint";
+import { describe, expect, it } from "vitest";
+
+// Not what the package exports: a test of what is behind it.
+const path = (name: string) => new URL(`node_modules/forkpoint/dist/langgraph/${name}.js`, import.meta.url).href;
+const { toJson } = (await import(path("json"))) as { toJson(value: unknown, serde: object): Uint8Array | undefined };
+const { dump, load, trust } = (await import(path("serde"))) as {
+  dump(serde: object, value: unknown, what: string): Promise<[string, Uint8Array]>;
+  load(serde: object, typed: [string, Uint8Array]): Promise<unknown>;
+  trust(serde: object): void;
+};
+const { serde } = new MemorySaver();
+trust(serde);
+// It is asked once whether it writes as it used to.
+await new Promise((resolve) => setTimeout(resolve, 0));
+
+const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
+
+/** Whether it went past the serializer; whatever was written must be what that writes, and be read as that reads it. */
+async function checked(value: unknown): Promise<boolean> {
+  const [tag, bytes] = await serde.dumpsTyped(value);
+  const mine = toJson(value, serde);
+  if (mine !== undefined) expect(["json", text(mine)]).toEqual([tag, text(bytes)]);
+  if (!text(bytes)!.startsWith('"[unable')) {
+    const typed = await dump(serde, value, "it");
+    expect([typed[0], text(typed[1])]).toEqual([tag, text(bytes)]);
+    expect(await load(serde, typed)).toEqual(await serde.loadsTyped(tag, bytes));
+  }
+  return mine !== undefined;
+}
+
+const cyclic: Record<string, unknown> = { a: 1 };
+cyclic["self"] = cyclic;
+const knot: unknown[] = [{ a: 1 }];
+knot.push({ knot });
+const shared = { x: [1, 2] };
+
+const plain: Array<[string, unknown]> = [
+  ["null", null],
+  ["a text", 'é "quoted" \u2028 \u0000 \ud800 🜁'],
+  ["numbers", [0, -0, 1.5, 1e21, Number.NaN, Infinity, -1]],
+  ["nested", { a: [{ b: { c: [] } }, {}], "": null, "a.b": true }],
+  ["a list of objects", [{ a: 1 }, { b: [2] }, []]],
+  ["a list of objects and others", [{ a: 1 }, "text", 7, null, [true]]],
+  ["the same object twice", [shared, shared, { shared }]],
+  ["an object without a prototype", Object.assign(Object.create(null), { a: 1 })],
+  ["undefined in an item", [{ a: undefined }, { b: [undefined] }]],
+  ["a Send of plain data in a list", [{ lg_name: "Send", node: "n", args: { a: 1 }, more: 1 }]],
+  ["a large list", Array.from({ length: 2_000 }, (_, i) => ({ i, text: "x".repeat(i % 50) }))],
+];
+
+const others: Array<[string, unknown]> = [
+  ["undefined", undefined],
+  ["undefined in an object", { a: undefined }],
+  ["a hole", [{ a: 1 }, , { b: 1 }]], // oxlint-disable-line no-sparse-arrays
+  ["a function", { f() {} }],
+  ["a function in a list", [{ f() {} }, { a: 1 }]],
+  ["a symbol", [{ s: Symbol("s") }]],
+  ["a Date", [{ at: new Date(0) }]],
+  ["a Map, a Set and a RegExp", { map: new Map([["a", 1]]), set: new Set([1]), regexp: /a/g }],
+  ["an Error in a list", [new Error("broken")]],
+  ["bytes in a list", [{ bytes: new Uint8Array([1, 2]) }]],
+  ["a snapshot", new DeltaSnapshot([{ a: 1 }])],
+  ["a Send", [new Send("n", { a: 1 })]],
+  ["a Send among plain data", { it: { lg_name: "Send", node: "n", args: 1 } }],
+  ["an object of a class", [new (class Thing { a = 1; })()]],
+  ["its own toJSON", [{ a: 1, toJSON: () => ({ b: 2 }) }]],
+  ["a list with its own toJSON", [Object.assign([1], { toJSON: () => "list" })]],
+  ["a list of a class", [new (class extends Array {})()]],
+  ["a cycle", cyclic],
+  ["a cycle in an item", [cyclic]],
+  ["a cycle through the list", knot],
+  ["a BigInt", [{ n: 1n }]],
+];
+
+const messages = () => [
+  new HumanMessage("hello"),
+  new HumanMessage({ content: [{ type: "text", text: "é" }, { type: "image_url", image_url: { url: "data:" } }], id: "1", name: "me" }),
+  new AIMessage({ content: "", tool_calls: [{ id: "c", name: "search", args: { q: "cats", n: [1, null] } }] }),
+  new ToolMessage({ content: "found", tool_call_id: "c", artifact: { deep: { list: [1, { a: undefined }] } } }),
+];
+
+describe("past the serializer", () => {
+  it.each(plain)("%s", async (_, value) => {
+    expect(await checked(value)).toBe(true);
+    expect(await checked(value)).toBe(true);
+  });
+
+  it("messages", async () => {
+    const list = messages();
+    expect(await checked(list)).toBe(true);
+    expect(await checked([...list, ...messages()])).toBe(true);
+  });
+});
+
+it.each(others)("through the serializer: %s", async (_, value) => {
+  await checked(value);
+  expect(toJson(value, serde)).toBeUndefined();
+});
+
+describe("a list whose items were changed in place is what it is now", () => {
+  it("plain data", async () => {
+    const item: Record<string, any> = { text: "a", list: [1, { deep: "x" }], n: 0 };
+    const list: unknown[] = [{ first: true }, item];
+    const changes: Array<() => unknown> = [
+      () => (item["text"] = "b"),
+      () => (item["n"] = -0),
+      () => (item["list"][1].deep = "y"),
+      () => item["list"].push(2),
+      () => item["list"].pop(),
+      () => (item["list"][1] = [{ deep: "y" }]),
+      () => (item["list"][1] = { deep: "y" }),
+      () => (item["added"] = null),
+      () => delete item["text"],
+      () => (item["text"] = "b"),
+      () => (item["list"] = {}),
+      () => (item["list"] = []),
+      () => list.push(list.shift()),
+      () => list.splice(1, 1),
+      () => Object.setPrototypeOf(item, null),
+    ];
+    for (const change of changes) {
+      await checked(list);
+      change();
+      expect(await checked(list)).toBe(true);
+    }
+    item["when"] = new Date(0);
+    expect(await checked(list)).toBe(false);
+    Object.setPrototypeOf(item, { toJSON: () => "other" });
+    delete item["when"];
+    expect(await checked(list)).toBe(false);
+  });
+
+  it("messages", async () => {
+    const list = messages();
+    await checked(list);
+    list[0]!.content = "changed";
+    expect(await checked(list)).toBe(true);
+    list[2]!.additional_kwargs["more"] = { deep: [1] };
+    expect(await checked(list)).toBe(true);
+    (list[2]!.additional_kwargs["more"] as { deep: number[] }).deep.push(2);
+    expect(await checked(list)).toBe(true);
+    list[3]!.id = "late";
+    (list[3] as ToolMessage).artifact = new Map();
+    expect(await checked(list)).toBe(false);
+  });
+
+  it("whatever is changed, at random", async () => {
+    let seed = 7;
+    const random = (below: number) => {
+      seed = (seed * 48_271) % 0x7fffffff;
+      return seed % below;
+    };
+    const leaf = () => [0, -0, "", "text", "é".repeat(random(40)), true, null, undefined, 1.25][random(9)];
+    const make = (depth: number): unknown => {
+      if (depth === 0 || random(3) === 0) return leaf();
+      if (random(2) === 0) return Array.from({ length: random(4) }, () => make(depth - 1));
+      return Object.fromEntries(Array.from({ length: random(4) }, () => ["abcdef"[random(6)]!, make(depth - 1)]));
+    };
+    const holders = (value: unknown): object[] =>
+      typeof value === "object" && value !== null ? [value, ...Object.values(value).flatMap(holders)] : [];
+    for (let round = 0; round < 300; round++) {
+      const list: unknown[] = Array.from({ length: 1 + random(6) }, () => ({ item: make(3) }));
+      for (let step = 0; step < 5; step++) {
+        await checked(list);
+        const all = holders(list);
+        const at = all[random(all.length)] as Record<string, unknown>;
+        const keys = Object.keys(at);
+        if (at === (list as object) || random(3) === 0) at[Array.isArray(at) ? at.length : "g"] = at === (list as object) ? { item: make(2) } : make(2);
+        else if (keys.length > 0) at[keys[random(keys.length)]!] = make(2);
+      }
+    }
+  });
+});
+
+it("a serializer of the user's own is asked for everything", async () => {
+  const asked: unknown[] = [];
+  const own = {
+    async dumpsTyped(value: unknown) {
+      asked.push(value);
+      return serde.dumpsTyped(value);
+    },
+    async loadsTyped(tag: string, bytes: Uint8Array) {
+      asked.push(tag);
+      return serde.loadsTyped(tag, bytes);
+    },
+  };
+  await load(own, await dump(own, [{ a: 1 }], "it"));
+  expect(asked).toEqual([[{ a: 1 }], "json"]);
+});
+
+it("a serializer of LangGraph's that writes plain data otherwise is asked for everything", async () => {
+  const later = {
+    dumpsTyped: async (value: unknown): Promise<[string, Uint8Array]> => ["json", Buffer.from(JSON.stringify({ later: value ?? null }))],
+    loadsTyped: async (_: string, bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString()).later,
+  };
+  trust(later);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  const [, bytes] = await dump(later, { a: 1 }, "it");
+  expect(text(bytes)).toBe('{"later":{"a":1}}');
+  expect(await load(later, ["json", bytes])).toEqual({ a: 1 });
+});

@@ -1,0 +1,52 @@
+import { type Checkpoint, DeltaSnapshot, type Metadata, TASKS } from "@langchain/langgraph-checkpoint";
+import { upwards } from "./history.js";
+import type { Place } from "./place.js";
+import { loadPart } from "./serde.js";
+import type { Reader } from "./tuples.js";
+import { channelOf } from "./values.js";
+
+/**
+ * Whether a checkpoint cannot be read without its ancestors: a delta channel of it has no value, but the writes that led to it.
+ * What is asked of the checkpoint is taken from it now; its parent may be stored until the answer is wanted.
+ */
+export function asDifference(
+  checkpoint: Checkpoint,
+  metadata: Metadata | undefined,
+  parent: Place | undefined,
+): (reader: Reader) => Promise<boolean> {
+  const { channel_values: values = {}, channel_versions: versions = {} } = checkpoint;
+  const missing = Object.keys(versions).filter((channel) => values[channel] === undefined);
+  if (deltaChannels(metadata).some((channel) => values[channel] === undefined)) return () => Promise.resolve(true);
+  if (parent === undefined) return () => Promise.resolve(false);
+  // Before version 4 what was sent by the parent's tasks is read from there.
+  const sends = checkpoint.v < 4;
+  // A loop counts the differences of all its delta channels; an update does not say which channels those are.
+  const unsaid = metadata?.["source"] !== "loop" && missing.length > 0;
+  return async (reader) =>
+    (sends && (await hasSends(reader, parent))) ||
+    (unsaid && (await deltaChannelsFrom(reader, parent, missing)).some((channel) => missing.includes(channel)));
+}
+
+/** The channels that the loop has counted differences of. */
+function deltaChannels(metadata: Metadata | undefined): string[] {
+  return Object.keys((metadata?.["counters_since_delta_snapshot"] as object | undefined) ?? {});
+}
+
+/** Those of the channels that are delta channels, as far as the nearest checkpoint of a loop tells. */
+async function deltaChannelsFrom(reader: Reader, place: Place, channels: string[]): Promise<string[]> {
+  const found: string[] = [];
+  for await (const [[, , , , metadata], parts] of upwards(reader, place, channels)) {
+    for (const part of parts) {
+      if ((await loadPart(reader.serde, part)) instanceof DeltaSnapshot) found.push(channelOf(part[0])!);
+    }
+    const said = (await loadPart(reader.serde, metadata)) as Metadata | undefined;
+    found.push(...deltaChannels(said));
+    if (found.length > 0 || said?.["source"] === "loop") break;
+  }
+  return found;
+}
+
+async function hasSends(reader: Reader, parent: Place): Promise<boolean> {
+  for await (const [, , writes] of upwards(reader, parent, [TASKS])) return writes.length > 0;
+  return false;
+}
