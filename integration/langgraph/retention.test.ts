@@ -1,0 +1,105 @@
+// Retention by the store's own options: what a kept checkpoint is made of stays, whatever the rule (D9).
+import { Annotation, Command, DeltaChannel, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { openStore } from "forkpoint";
+import { ForkpointSaver } from "forkpoint/langgraph";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Log, all, kinds, place, saver, says, thread, until } from "./helpers.js";
+
+/** A log that is stored as its differences, with its value every `frequency` updates. */
+function deltas(checkpointer: ForkpointSaver, frequency: number) {
+  const channel = () => new DeltaChannel<string[], string[]>((before, writes) => [...before, ...writes.flat()], { snapshotFrequency: frequency });
+  const State = Annotation.Root({ log: channel as never, round: Annotation<number>() });
+  return new StateGraph(State)
+    .addNode("a", ({ round }) => ({ log: [`a${round}`] }) as never)
+    .addNode("b", ({ round }) => ({ log: [`b${round}`] }) as never)
+    .addEdge(START, "a")
+    .addEdge("a", "b")
+    .compile({ checkpointer }) as any;
+}
+
+const checkpoints = async (checkpointer: ForkpointSaver) => (await all(checkpointer.list(thread()))).length;
+
+describe.each(kinds)("on %s", (kind) => {
+  it("keepLastN keeps the newest of each thread and namespace, and the graph goes on", async () => {
+    const checkpointer = saver(kind, { keepLastN: 3 });
+    const app = new StateGraph(Log)
+      .addNode("a", says("a"))
+      .addNode("ask", () => ({ log: [interrupt<string, string>("well?")] }))
+      .addNode("b", says("b"))
+      .addEdge(START, "a")
+      .addEdge("a", "ask")
+      .addEdge("ask", "b")
+      .compile({ checkpointer });
+    for (const id of ["one", "two"]) {
+      for (let turn = 0; turn < 5; turn++) {
+        await app.invoke({ log: [`in${turn}`] }, thread(id));
+        await app.invoke(new Command({ resume: `yes${turn}` }), thread(id));
+      }
+      expect(await all(checkpointer.list(thread(id)))).toHaveLength(3);
+      expect((await app.getState(thread(id))).values.log).toHaveLength(20);
+    }
+    expect((await checkpointer.stats()).checkpoints).toBe(6);
+  });
+
+  describe.each([1, 2, 3, 1_000])("of a log with a snapshot every %i updates", (frequency) => {
+    it("keepLastN leaves every state that is kept as it was, updates and branches too", async () => {
+      const whole = deltas(saver(kind), frequency);
+      const checkpointer = saver(kind, { keepLastN: 2 });
+      const capped = deltas(checkpointer, frequency);
+      for (let round = 1; round <= 6; round++) {
+        for (const app of [whole, capped]) {
+          await app.invoke({ log: [`in${round}`], round }, thread());
+          if (round % 2 === 0) await app.updateState(thread(), { log: [`edited${round}`] }, "b");
+          if (round % 3 === 0) await app.updateState(thread(), null, "__copy__");
+        }
+        const expected = (await all(whole.getStateHistory(thread(), { limit: 2 }))).map(({ values }: any) => values);
+        const found = (await all(capped.getStateHistory(thread(), { limit: 2 }))).map(({ values }: any) => values);
+        expect(found).toEqual(expected);
+      }
+      // Ends of chains have gone where there is a value to begin with.
+      if (frequency <= 2) expect(await checkpoints(checkpointer)).toBeLessThan(12);
+    });
+
+    it("maxBytes leaves the latest state as it was", async () => {
+      const checkpointer = saver(kind, { maxBytes: 4_000 });
+      const app = deltas(checkpointer, frequency);
+      const expected: string[] = [];
+      for (let round = 1; round <= 8; round++) {
+        const said = `in${round} ${"x".repeat(200)} ${Math.random()}`;
+        await app.invoke({ log: [said], round }, thread());
+        expected.push(said, `a${round}`, `b${round}`);
+        // Behind what the limit has removed meanwhile.
+        await checkpointer.vacuum();
+        expect((await app.getState(thread())).values.log).toEqual(expected);
+      }
+    });
+  });
+
+  it("ttl takes a thread that nobody goes on with, with all that it is made of", async () => {
+    const store = await openStore(place(kind), { ttl: 1 });
+    onTestFinished(() => store.close());
+    const checkpointer = new ForkpointSaver(store);
+    await deltas(checkpointer, 1_000).invoke({ log: ["in"], round: 1 }, thread());
+    await until(async () => {
+      await store.prune();
+      return (await checkpoints(checkpointer)) === 0;
+    });
+    expect((await checkpointer.stats()).checkpoints).toBe(0);
+  });
+
+  it("Store.prune keeps the newest and what it is made of", async () => {
+    const store = await openStore(place(kind));
+    onTestFinished(() => store.close());
+    const checkpointer = new ForkpointSaver(store);
+    const app = deltas(checkpointer, 1_000);
+    for (let round = 1; round <= 3; round++) await app.invoke({ log: [`in${round}`], round }, thread());
+    const before = (await app.getState(thread())).values;
+    const count = await checkpoints(checkpointer);
+    expect((await store.prune({ keepLastN: 1 })).removed).toBeLessThan(count);
+    expect((await app.getState(thread())).values).toEqual(before);
+    await store.prune({ maxBytes: 1 });
+    expect((await app.getState(thread())).values).toEqual(before);
+    const { log } = await app.invoke({ log: ["in4"], round: 4 }, thread());
+    expect(log).toEqual([...before.log, "in4", "a4", "b4"]);
+  });
+});
