@@ -67,16 +67,25 @@ export class ForkpointSaver extends BaseCheckpointSaver {
 
   async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
     const wanted = readListing(config, options);
-    // Each page and each tuple is an operation of its own: nothing is under way while the caller looks at one.
+    // Each page and each tuple is an operation of its own: nothing waits for whoever looks at one.
     const headers = listed(await this.#read(async (reader) => reader), wanted);
-    for await (const header of headers) {
+    const fetch = async () => {
+      const { value: header, done } = await headers.next();
+      if (done === true) return undefined;
       const { threadId, namespace, id } = placeOf(header);
-      const tuple = await this.#read(async (reader) => {
-        const found = await find(reader, threadId, namespace, id);
-        return found && tupleOf(reader, found);
-      });
+      return this.#read((reader) => find(reader, threadId, namespace, id));
+    };
+    let upcoming = fetch();
+    for (let shown = 0; ; ) {
+      const found = await upcoming;
+      if (found === undefined) return;
+      const ahead = shown > 0;
+      // Whoever wants a second one is likely to want them all.
+      if (ahead) (upcoming = fetch()).catch(() => {});
       // It may have gone in the meantime.
-      if (tuple !== null) yield tuple;
+      if (found !== null) yield await this.#read((reader) => tupleOf(reader, found));
+      shown += 1;
+      if (!ahead) upcoming = fetch();
     }
   }
 
