@@ -1,6 +1,7 @@
 // When a graph waits for its checkpoints: at every step, at the end, or never but for the last one.
 import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
-import { describe, expect, it } from "vitest";
+import { CheckpointStore, openStore } from "forkpoint";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { Log, all, kinds, open, place, rejection, saver, says, thread } from "./helpers.js";
 
 const modes = ["sync", "async", "exit"] as const;
@@ -180,4 +181,63 @@ it("langgraphjs#2838: savers that lock each other out under async durability rej
     process.off("unhandledRejection", note);
   }
   expect(unhandled).toEqual([]);
+});
+
+// Nobody waits for the lock here (busyTimeout 0), so that whoever holds it makes every write fail at first.
+it("langgraphjs#2838, SqliteSaver: what another process locks for a moment is tried again, and the event loop goes on", async () => {
+  const target = place("sqlite");
+  const other = await openStore(target);
+  onTestFinished(() => other.close());
+  const filling = new CheckpointStore(other);
+  const checkpoint = (id: string, bytes: number) => ({
+    id,
+    graphId: "graph",
+    runId: id,
+    nodeId: "node",
+    timestamp: 1,
+    state: { input: Uint8Array.from({ length: bytes }, () => Math.random() * 256), scratch: {}, artifacts: {}, diagnostics: {} },
+    nodeResults: {},
+    visitedNodes: [],
+    pendingEdges: [],
+  });
+  for (let i = 0; i < 12; i++) await filling.save(checkpoint(`filling ${i}`, 1_000_000) as never);
+  const impatient = new CheckpointStore(target, { busyTimeout: 0 });
+  onTestFinished(() => impatient.close());
+  const app = chain().compile({ checkpointer: open(target, { busyTimeout: 0 }) });
+
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  const seen = { busy: 0, turns: 0, runs: 0, locked: false };
+  try {
+    while (seen.busy < 3 && seen.runs < 200) {
+      seen.locked = true;
+      const vacuuming = other.vacuum().finally(() => (seen.locked = false));
+      const run = app.invoke({ log: ["in"] }, { ...thread(`${seen.runs++}`), durability: "async" });
+      while (seen.locked) {
+        await impatient.save(checkpoint("small", 10) as never).catch((error: { code: string; retryable: boolean }) => {
+          expect(error).toMatchObject({ code: "BUSY", retryable: true });
+          seen.busy += 1;
+        });
+        await new Promise((resolve) => setImmediate(resolve));
+        seen.turns += 1;
+      }
+      await vacuuming;
+      expect((await run).log).toEqual(["in", "a", "b", "c"]);
+    }
+  } finally {
+    process.off("unhandledRejection", note);
+  }
+  expect(seen.busy).toBeGreaterThanOrEqual(3);
+  expect(seen.turns).toBeGreaterThan(3);
+  expect(unhandled).toEqual([]);
+});
+
+it("PostgresSaver: several savers may set up one database at once", async () => {
+  const target = place("sqlite");
+  const savers = Array.from({ length: 8 }, () => open(target));
+  const apps = savers.map((checkpointer) => chain().compile({ checkpointer }));
+  const results = await Promise.all(apps.map((app, i) => app.invoke({ log: ["in"] }, thread(`${i}`))));
+  for (const { log } of results) expect(log).toEqual(["in", "a", "b", "c"]);
+  expect((await savers[0]!.listThreads()).threads).toHaveLength(8);
 });

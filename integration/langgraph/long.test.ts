@@ -243,7 +243,7 @@ describe("in a file, a graph of a thousand steps", () => {
     return { target, result, stats, size: statSync(target).size };
   }
 
-  it("takes room for what is new in each, and is whole when it is opened again", async () => {
+  it("SqliteSaver, PostgresSaver: takes room for what is new in each, and is whole when it is opened again", async () => {
     const STEPS = 1_000;
     // What the steps say: a saver that stores every state whole needs five hundred times that.
     const information = STEPS * page(0).length;

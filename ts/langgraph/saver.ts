@@ -104,10 +104,12 @@ export class ForkpointSaver extends BaseCheckpointSaver {
       const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
       const isDifference = asDifference(checkpoint, metadata, before);
       // It takes up what was written to its parent, and inherits from it.
-      const stored = this.#order.after(threadId, dumped, async ([pieces, metadata]) => {
-        const whole = { ...pieces, metadata, difference: await isDifference(reader) };
-        await retrying(() => putCheckpoint(native, place, parent, whole, only));
-      });
+      const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
+        retrying(async () => {
+          const whole = { ...pieces, metadata, difference: await isDifference(reader) };
+          await putCheckpoint(native, place, parent, whole, only);
+        }),
+      );
       await stored.catch((error) => {
         throw error instanceof ForkpointError && error.code === "CONFLICT" ? overtaken(place, parent, error) : error;
       });

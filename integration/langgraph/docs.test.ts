@@ -1,0 +1,131 @@
+// The guide is tested text: every `ts` block of it, and those of the README that are about LangGraph, compile under strict and
+// run, as they stand, in a folder of their own.
+import { type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ForkpointSaver } from "forkpoint/langgraph";
+import ts from "typescript";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { all, open, temporary, thread } from "./helpers.js";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const oldDatabase = fileURLToPath(new URL("fixtures/sqlite-saver.sqlite", import.meta.url));
+// Here, so that both LangGraph and the package are found as a user's project finds them.
+const folder = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
+const { path: elsewhere, remove } = temporary();
+
+interface Snippet {
+  name: string;
+  code: string;
+  /** Without its ending. */
+  file: string;
+}
+
+function snippets(document: string): Snippet[] {
+  const text = readFileSync(join(root, document), "utf8");
+  return [...text.matchAll(/^( *)```ts\n([^]*?)^\1```/gm)].map(([, , code], index) => {
+    const name = `${document} block ${index + 1}`;
+    return { name, code: code!, file: join(folder, name.replaceAll(/\W+/g, "-")) };
+  });
+}
+
+const guide = snippets("docs/langgraph.md");
+const found = [...guide, ...snippets("README.md").filter(({ code }) => /"@langchain\/|"forkpoint\/langgraph"/.test(code))];
+
+/** A folder where nothing but what a snippet may expect to find is. */
+function place(name: string): string {
+  const cwd = join(elsewhere, name.replaceAll(/\W+/g, "-"));
+  mkdirSync(cwd);
+  copyFileSync(oldDatabase, join(cwd, "old.db"));
+  return cwd;
+}
+
+function run({ file }: Snippet, cwd: string): SpawnSyncReturns<string> {
+  // What the test runner is started with is not for its children.
+  return spawnSync(process.execPath, [`${file}.mjs`], { cwd, encoding: "utf8", env: { ...process.env, NODE_OPTIONS: "" } });
+}
+
+beforeAll(() => {
+  const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
+  for (const { code, file } of found) {
+    writeFileSync(`${file}.mts`, code);
+    writeFileSync(`${file}.mjs`, ts.transpileModule(code, { compilerOptions }).outputText);
+  }
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+  remove();
+});
+
+describe("the guide's code", () => {
+  it("is there", () => {
+    expect(guide.length).toBeGreaterThanOrEqual(6);
+  });
+
+  it("compiles under strict", { timeout: 120_000 }, () => {
+    const options: ts.CompilerOptions = {
+      strict: true,
+      noEmit: true,
+      module: ts.ModuleKind.NodeNext,
+      target: ts.ScriptTarget.ES2022,
+      lib: ["lib.es2022.d.ts", "lib.esnext.disposable.d.ts"],
+      types: ["node"],
+      typeRoots: [join(root, "node_modules/@types")],
+      skipLibCheck: true,
+    };
+    const program = ts.createProgram(found.map(({ file }) => `${file}.mts`), options);
+    const problems = ts.getPreEmitDiagnostics(program).map((problem) => {
+      const text = ts.flattenDiagnosticMessageText(problem.messageText, "\n");
+      return `${problem.file?.fileName.split("/").at(-1)}: ${text}`;
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it.each(found)("runs, and prints what it says: $name", { timeout: 60_000 }, (snippet) => {
+    const cwd = place(snippet.name);
+    const { status, stdout, stderr } = run(snippet, cwd);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    for (const [, line] of snippet.code.matchAll(/\/\/ prints (.*)$/gm)) expect(stdout.split("\n")).toContain(line);
+    expect(readdirSync(cwd).filter((made) => made.endsWith(".db")).toSorted()).toEqual(["agent.db", "old.db"]);
+    expect(readFileSync(join(cwd, "old.db")).equals(readFileSync(oldDatabase))).toBe(true);
+  });
+});
+
+it("its first program is killed where it says so, and goes on when it is started again", async () => {
+  const first = guide[0]!;
+  const cwd = place("killed");
+  const child = spawn(process.execPath, [`${first.file}.mjs`], { cwd, stdio: ["ignore", "pipe", "inherit"] });
+  const closed = once(child, "close");
+  await once(child.stdout, "data");
+  child.kill("SIGKILL");
+  expect(await closed).toEqual([null, "SIGKILL"]);
+
+  const { status, stdout } = run(first, cwd);
+  expect(status).toBe(0);
+  // Had it begun anew, there would be four.
+  expect(stdout).toBe("writing\na summary of 2 notes\n");
+  expect(await all(open(join(cwd, "agent.db")).list(thread("trip-1")))).toHaveLength(4);
+});
+
+it("what it does with threads, it does with threads that are there", async () => {
+  const [first, threads] = [guide[0]!, guide.find(({ code }) => code.includes("copyThread"))!];
+  const cwd = place("threads");
+  for (let turn = 0; turn < 4; turn++) expect(run(first, cwd).status).toBe(0);
+  const { status, stdout } = run(threads, cwd);
+  expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^26 checkpoints in .* in trip-1/) });
+  const saver = open(join(cwd, "agent.db"));
+  const counts = (await saver.listThreads()).threads.map(({ threadId, checkpoints }) => [threadId, checkpoints]);
+  expect(counts).toEqual([["trip-1, as it was", 16], ["trip-1", 10]]);
+});
+
+it("what it imports goes on", async () => {
+  const importing = guide.find(({ code }) => code.includes("importSqliteSaver"))!;
+  const cwd = place("importing");
+  expect(run(importing, cwd).status).toBe(0);
+  const saver: ForkpointSaver = open(join(cwd, "agent.db"));
+  expect((await saver.getTuple(thread("waiting")))!.pendingWrites!.length).toBeGreaterThan(0);
+  expect(existsSync(join(cwd, "old.db-wal"))).toBe(false);
+});
