@@ -129,5 +129,5 @@ pub(crate) fn expect(found: Option<&str>, newest: Option<&str>, or: &str) -> Res
     if found == newest || found == Some(or) {
         return Ok(());
     }
-    Err(Error::new(Code::Conflict, format!("the newest checkpoint is {found:?}, and {newest:?} was expected")))
+    Err(Error::new(Code::Conflict, "another has gone on from there"))
 }

@@ -30,7 +30,8 @@ function snippets(): Snippet[] {
   });
 }
 
-const found = snippets();
+// LangGraph's are run where LangGraph is: integration/langgraph/docs.test.ts.
+const found = snippets().filter(({ code }) => !/from "(@langchain\/|forkpoint\/langgraph")/.test(code));
 
 beforeAll(() => {
   for (const { code, file } of found) writeFileSync(join(folder, file), code);

@@ -200,12 +200,14 @@ export class ForkpointSaver extends BaseCheckpointSaver {
 }
 
 /** For whoever is not the only one to go on with a thread. */
-function overtaken({ threadId, namespace }: Place, parent: string | undefined, cause: ForkpointError): ForkpointError {
+function overtaken({ threadId, namespace, id }: Place, parent: string | undefined, cause: ForkpointError): ForkpointError {
+  // By the ids: a clock that is behind, which the engine says.
+  if (parent !== undefined && parent >= id) return cause;
   const where = `thread ${quote(threadId)}${namespace === "" ? "" : `, namespace ${quote(namespace)}`}`;
   const from = parent === undefined ? "the run began a new thread" : `checkpoint ${quote(parent)} is not its latest any more`;
   return new ForkpointError(
     "CONFLICT",
-    `another run goes on with ${where}: ${from} (${cause.message}). Nothing was stored. Read the state again and go on from ` +
+    `another run goes on with ${where}: ${from}. Nothing was stored. Read the state again and go on from ` +
       "there; for a branch on purpose, set expected_parent: false in config.configurable",
     { cause },
   );
