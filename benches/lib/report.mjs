@@ -81,3 +81,23 @@ export function ratio(ours, theirs) {
 export function times(ours, theirs) {
   return `x${figure(ratio(ours, theirs))}`;
 }
+
+/** A whole benchmark: runs the subjects that the command line names, or all of them, and prints what each compares. */
+export async function compare(name, subjects) {
+  const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+  const rows = [];
+  for (const subject of chosen.length > 0 ? chosen : Object.keys(subjects)) rows.push(...(await subjects[subject]()));
+  machine();
+  const line = ({ work, what, mode, peer, ours, theirs, unit }) => [
+    work,
+    what,
+    mode,
+    spread(ours, unit),
+    peer,
+    spread(theirs, unit),
+    times(ours, theirs),
+  ];
+  table(["work", "what", "forkpoint", "", "beside", "", "ratio"], rows.map(line));
+  print("\nThe ratio says how many times less time or bytes Forkpoint takes: below 1 it loses.");
+  if (chosen.length === 0) write(name);
+}
