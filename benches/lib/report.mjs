@@ -88,16 +88,11 @@ export async function compare(name, subjects) {
   const rows = [];
   for (const subject of chosen.length > 0 ? chosen : Object.keys(subjects)) rows.push(...(await subjects[subject]()));
   machine();
-  const line = ({ work, what, mode, peer, ours, theirs, unit }) => [
-    work,
-    what,
-    mode,
-    spread(ours, unit),
-    peer,
-    spread(theirs, unit),
-    times(ours, theirs),
-  ];
-  table(["work", "what", "forkpoint", "", "beside", "", "ratio"], rows.map(line));
+  table(["work", "what", "forkpoint", "", "beside", "", "ratio"], rows.map(compared));
   print("\nThe ratio says how many times less time or bytes Forkpoint takes: below 1 it loses.");
   if (chosen.length === 0) write(name);
+}
+
+function compared({ work, what, mode, peer, ours, theirs, unit }) {
+  return [work, what, mode, spread(ours, unit), peer, spread(theirs, unit), times(ours, theirs)];
 }
