@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 /// The deepest chain that a store makes.
-const DEEPEST: usize = 128;
+const DEEPEST: usize = 256;
 
 /// A state as an agent has it: messages, of which each looks like every other.
 fn messages(count: usize, seed: u64) -> Vec<u8> {

@@ -20,7 +20,7 @@ use crate::retention::Catalog;
 /// Below this many bytes a delta saves less than it costs.
 const WORTH_A_DELTA: usize = 1024;
 /// A reader applies no more deltas than this.
-const MAX_DEPTH: i64 = 128;
+const MAX_DEPTH: i64 = 256;
 
 /// A payload to store.
 pub(super) struct New {
