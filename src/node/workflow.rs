@@ -80,7 +80,7 @@ impl NativeRun {
     }
 
     /// What to do now that this has happened: an event by its name, the step that it is about, its attempt, and its answer.
-    /// In JSON, which V8 reads faster than Node-API hands over arrays.
+    /// In JSON: a command has a few numbers, texts and slots, in an order of its own.
     #[napi]
     pub fn on(
         &mut self,
