@@ -200,7 +200,7 @@ it("langgraphjs#2838, SqliteSaver: what another process locks for a moment is tr
     visitedNodes: [],
     pendingEdges: [],
   });
-  for (let i = 0; i < 12; i++) await filling.save(checkpoint(`filling ${i}`, 1_000_000) as never);
+  for (let i = 0; i < 4; i++) await filling.save(checkpoint(`filling ${i}`, 1_000_000) as never);
   const impatient = new CheckpointStore(target, { busyTimeout: 0 });
   onTestFinished(() => impatient.close());
   const app = chain().compile({ checkpointer: open(target, { busyTimeout: 0 }) });
