@@ -103,7 +103,7 @@ afterAll(() => {
 describe("the package", () => {
   it("holds what it needs and nothing else, and has no install script", () => {
     const [{ files }] = JSON.parse(npm(["pack", "--json", "--dry-run", "--ignore-scripts", root], root));
-    const names = files.map((file: { path: string }) => file.path).filter((path: string) => !/^dist\/(\w+\/)?\w+\.js$/.test(path));
+    const names = files.map((file: { path: string }) => file.path).filter((path: string) => !/^dist\/(\w+\/)?\w+\.c?js$/.test(path));
     const addon = readdirSync(root).find((file) => file.endsWith(".node"));
     expect(names.toSorted()).toEqual(
       [addon, "CHANGELOG.md", "LICENSE", "README.md", "agentium.d.ts", "agentos.d.ts", "index.d.ts", "langgraph.d.ts", "package.json"].toSorted(),

@@ -1,1 +1,4 @@
-export { ForkpointSaver } from "./langgraph/saver.js";
+import * as peer from "@langchain/langgraph-checkpoint";
+import { saverOf } from "./langgraph/saver.js";
+
+export const ForkpointSaver = saverOf(peer);

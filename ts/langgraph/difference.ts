@@ -1,4 +1,4 @@
-import { type Checkpoint, DeltaSnapshot, type Metadata, TASKS } from "@langchain/langgraph-checkpoint";
+import type { Checkpoint, Metadata } from "@langchain/langgraph-checkpoint";
 import { upwards } from "./history.js";
 import type { Place } from "./place.js";
 import { loadPart } from "./serde.js";
@@ -37,7 +37,7 @@ async function deltaChannelsFrom(reader: Reader, place: Place, channels: string[
   const found: string[] = [];
   for await (const [[, , , , metadata], parts] of upwards(reader, place, channels)) {
     for (const part of parts) {
-      if ((await loadPart(reader.serde, part)) instanceof DeltaSnapshot) found.push(channelOf(part[0])!);
+      if ((await loadPart(reader.serde, part)) instanceof reader.peer.DeltaSnapshot) found.push(channelOf(part[0])!);
     }
     const said = (await loadPart(reader.serde, metadata)) as Metadata | undefined;
     found.push(...deltaChannels(said));
@@ -47,6 +47,6 @@ async function deltaChannelsFrom(reader: Reader, place: Place, channels: string[
 }
 
 async function hasSends(reader: Reader, parent: Place): Promise<boolean> {
-  for await (const [, , writes] of upwards(reader, parent, [TASKS])) return writes.length > 0;
+  for await (const [, , writes] of upwards(reader, parent, [reader.peer.TASKS])) return writes.length > 0;
   return false;
 }

@@ -1,5 +1,4 @@
 import type { Config } from "@langchain/langgraph-checkpoint";
-import { getCheckpointId } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, show, typeError } from "../errors.js";
 import { own } from "../ids.js";
 
@@ -16,9 +15,9 @@ export function asked(config: Config | undefined, key: "thread_id" | "checkpoint
   return value === undefined || value === null ? undefined : text(value, key);
 }
 
-/** The id of the checkpoint that a config names. */
+/** The id of the checkpoint that a config names, by the key of today or by that of before. */
 export function askedId(config: Config | undefined): string | undefined {
-  const id: unknown = config === undefined ? "" : getCheckpointId(config);
+  const id: unknown = config?.configurable?.["checkpoint_id"] || config?.configurable?.["thread_ts"] || "";
   return id === "" ? undefined : text(id, "checkpoint_id");
 }
 

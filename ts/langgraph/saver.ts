@@ -1,15 +1,13 @@
-import {
-  BaseCheckpointSaver,
-  type ChannelVersions,
-  type Checkpoint,
-  type CheckpointListOptions,
-  type CheckpointTuple,
-  type Config,
-  type DeltaChannelHistory,
-  type Metadata,
-  type PendingWrite,
-  type SerializerProtocol,
-  WRITES_IDX_MAP,
+import type {
+  ChannelVersions,
+  Checkpoint,
+  CheckpointListOptions,
+  CheckpointTuple,
+  Config,
+  DeltaChannelHistory,
+  Metadata,
+  PendingWrite,
+  SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import type { StoreOptions } from "../../index.js";
 import type { ImportOptions, ImportProgress, SaverStats } from "../../langgraph.js";
@@ -25,7 +23,7 @@ import { Order } from "./order.js";
 import { type Place, asked, askedId, configOf, lineageOf, onlyChild, written } from "./place.js";
 import { retrying } from "./retry.js";
 import * as threads from "./threads.js";
-import { type Reader, find, listed, placeOf, readListing, tupleOf } from "./tuples.js";
+import { type Peer, type Reader, find, listed, placeOf, readListing, tupleOf } from "./tuples.js";
 import { dump, trust } from "./serde.js";
 import { takeApart } from "./values.js";
 import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
@@ -35,168 +33,177 @@ const space = direct((binding) => binding.LANGGRAPH_SPACE);
 
 type Options = StoreOptions & { serde?: SerializerProtocol; expectedParent?: boolean };
 
-export class ForkpointSaver extends BaseCheckpointSaver {
-  readonly #view: View;
-  readonly #order = new Order();
-  readonly #onlyChild: boolean;
+/**
+ * The saver over one copy of LangGraph's package: it has one for `import` and one for `require`, and what one of them reads back is no
+ * instance of the other's classes.
+ */
+export function saverOf(peer: Peer) {
+  /** The index of a write to a channel that LangGraph keeps for itself. */
+  const special = (channel: string) => (Object.hasOwn(peer.WRITES_IDX_MAP, channel) ? peer.WRITES_IDX_MAP[channel] : undefined);
 
-  constructor(target: string | URL | object, options?: Options) {
-    if (options !== undefined && (typeof options !== "object" || options === null || Array.isArray(options))) {
-      throw typeError(`options must be an object, and is ${show(options)}`);
-    }
-    const { serde, expectedParent, ...others } = options ?? {};
-    if (others.serializer !== undefined) throw typeError('Unknown option "serializer". LangGraph\'s is called "serde"');
-    if (serde !== undefined) checkSerde(serde);
-    if (expectedParent !== undefined && typeof expectedParent !== "boolean") {
-      throw typeError(`option "expectedParent" must be true or false, and is ${show(expectedParent)}`);
-    }
-    super(serde);
-    if (serde === undefined) trust(this.serde);
-    this.#onlyChild = expectedParent ?? false;
-    this.#view = new View(target, Object.keys(others).length > 0 ? others : undefined, space);
-  }
+  return class ForkpointSaver extends peer.BaseCheckpointSaver {
+    readonly #view: View;
+    readonly #order = new Order();
+    readonly #onlyChild: boolean;
 
-  getTuple(config: Config): Promise<CheckpointTuple | undefined> {
-    return this.#read(async (reader) => {
-      const threadId = asked(config, "thread_id");
-      if (threadId === undefined) return undefined;
-      const found = await find(reader, threadId, asked(config, "checkpoint_ns") ?? "", askedId(config));
-      return found === null ? undefined : tupleOf(reader, found);
-    });
-  }
-
-  async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
-    const wanted = readListing(config, options);
-    // Each page and each tuple is an operation of its own: nothing waits for whoever looks at one.
-    const headers = listed(await this.#read(async (reader) => reader), wanted);
-    const fetch = async () => {
-      const { value: header, done } = await headers.next();
-      if (done === true) return undefined;
-      const { threadId, namespace, id } = placeOf(header);
-      return this.#read((reader) => find(reader, threadId, namespace, id));
-    };
-    let upcoming = fetch();
-    for (let shown = 0; ; ) {
-      const found = await upcoming;
-      if (found === undefined) return;
-      const ahead = shown > 0;
-      // Whoever wants a second one is likely to want them all.
-      if (ahead) (upcoming = fetch()).catch(() => {});
-      // It may have gone in the meantime.
-      if (found !== null) yield await this.#read((reader) => tupleOf(reader, found));
-      shown += 1;
-      if (!ahead) upcoming = fetch();
-    }
-  }
-
-  put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
-    return this.#read(async (reader) => {
-      const { native } = reader;
-      const { threadId, namespace } = written(config, "put()");
-      if (typeof checkpoint !== "object" || checkpoint === null) {
-        throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+    constructor(target: string | URL | object, options?: Options) {
+      if (options !== undefined && (typeof options !== "object" || options === null || Array.isArray(options))) {
+        throw typeError(`options must be an object, and is ${show(options)}`);
       }
-      const place = { threadId, namespace, id: own(checkpoint.id, "checkpoint.id") };
-      const parent = askedId(config);
-      const only = onlyChild(config) ?? this.#onlyChild;
-      const taken = takeApart(this.serde, checkpoint, newVersions ?? {});
-      const dumped = Promise.all([taken, dump(this.serde, metadata, "the metadata")]);
-      const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
-      const isDifference = asDifference(checkpoint, metadata, before);
-      // It takes up what was written to its parent, and inherits from it.
-      const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
-        retrying(async () => {
-          const whole = { ...pieces, metadata, difference: await isDifference(reader) };
-          await putCheckpoint(native, place, parent, whole, only);
-        }),
-      );
-      await stored.catch((error) => {
-        throw error instanceof ForkpointError && error.code === "CONFLICT" ? overtaken(place, parent, error) : error;
-      });
-      return configOf(place);
-    });
-  }
-
-  putWrites(config: Config, writes: PendingWrite[], taskId: string): Promise<void> {
-    return this.#view.run(async ({ native }) => {
-      const { threadId, namespace } = written(config, "putWrites()");
-      const id = askedId(config);
-      if (id === undefined) {
-        throw new ForkpointError("INVALID_ARGUMENT", "putWrites() needs a checkpoint_id in config.configurable");
+      const { serde, expectedParent, ...others } = options ?? {};
+      if (others.serializer !== undefined) throw typeError('Unknown option "serializer". LangGraph\'s is called "serde"');
+      if (serde !== undefined) checkSerde(serde);
+      if (expectedParent !== undefined && typeof expectedParent !== "boolean") {
+        throw typeError(`option "expectedParent" must be true or false, and is ${show(expectedParent)}`);
       }
-      const place = { threadId, namespace, id: own(id, "checkpoint_id") };
-      const task = own(taskId, "taskId");
-      if (!Array.isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
-      const channels = writes.map(([channel]) => own(channel, "the channel of a write"));
-      const dumped = writes.map(async ([, value], at): Promise<IndexedWrite> => {
-        const channel = channels[at]!;
-        const typed = await dump(this.serde, value, `the write to channel ${JSON.stringify(channel)}`);
-        return [special(channel) ?? at, [channel, ...typed]];
+      super(serde);
+      if (serde === undefined) trust(this.serde);
+      this.#onlyChild = expectedParent ?? false;
+      this.#view = new View(target, Object.keys(others).length > 0 ? others : undefined, space);
+    }
+
+    getTuple(config: Config): Promise<CheckpointTuple | undefined> {
+      return this.#read(async (reader) => {
+        const threadId = asked(config, "thread_id");
+        if (threadId === undefined) return undefined;
+        const found = await find(reader, threadId, asked(config, "checkpoint_ns") ?? "", askedId(config));
+        return found === null ? undefined : tupleOf(reader, found);
       });
-      const replace = channels.every((channel) => special(channel) !== undefined);
-      await this.#order.behind(threadId, Promise.all(dumped), (indexed) =>
-        retrying(() => putWrites(native, place, task, indexed, replace)),
+    }
+
+    async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
+      const wanted = readListing(config, options);
+      // Each page and each tuple is an operation of its own: nothing waits for whoever looks at one.
+      const headers = listed(await this.#read(async (reader) => reader), wanted);
+      const fetch = async () => {
+        const { value: header, done } = await headers.next();
+        if (done === true) return undefined;
+        const { threadId, namespace, id } = placeOf(header);
+        return this.#read((reader) => find(reader, threadId, namespace, id));
+      };
+      let upcoming = fetch();
+      for (let shown = 0; ; ) {
+        const found = await upcoming;
+        if (found === undefined) return;
+        const ahead = shown > 0;
+        // Whoever wants a second one is likely to want them all.
+        if (ahead) (upcoming = fetch()).catch(() => {});
+        // It may have gone in the meantime.
+        if (found !== null) yield await this.#read((reader) => tupleOf(reader, found));
+        shown += 1;
+        if (!ahead) upcoming = fetch();
+      }
+    }
+
+    put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
+      return this.#read(async (reader) => {
+        const { native } = reader;
+        const { threadId, namespace } = written(config, "put()");
+        if (typeof checkpoint !== "object" || checkpoint === null) {
+          throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+        }
+        const place = { threadId, namespace, id: own(checkpoint.id, "checkpoint.id") };
+        const parent = askedId(config);
+        const only = onlyChild(config) ?? this.#onlyChild;
+        const taken = takeApart(this.serde, checkpoint, newVersions ?? {});
+        const dumped = Promise.all([taken, dump(this.serde, metadata, "the metadata")]);
+        const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
+        const isDifference = asDifference(checkpoint, metadata, before);
+        // It takes up what was written to its parent, and inherits from it.
+        const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
+          retrying(async () => {
+            const whole = { ...pieces, metadata, difference: await isDifference(reader) };
+            await putCheckpoint(native, place, parent, whole, only);
+          }),
+        );
+        await stored.catch((error) => {
+          throw error instanceof ForkpointError && error.code === "CONFLICT" ? overtaken(place, parent, error) : error;
+        });
+        return configOf(place);
+      });
+    }
+
+    putWrites(config: Config, writes: PendingWrite[], taskId: string): Promise<void> {
+      return this.#view.run(async ({ native }) => {
+        const { threadId, namespace } = written(config, "putWrites()");
+        const id = askedId(config);
+        if (id === undefined) {
+          throw new ForkpointError("INVALID_ARGUMENT", "putWrites() needs a checkpoint_id in config.configurable");
+        }
+        const place = { threadId, namespace, id: own(id, "checkpoint_id") };
+        const task = own(taskId, "taskId");
+        if (!Array.isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
+        const channels = writes.map(([channel]) => own(channel, "the channel of a write"));
+        const dumped = writes.map(async ([, value], at): Promise<IndexedWrite> => {
+          const channel = channels[at]!;
+          const typed = await dump(this.serde, value, `the write to channel ${JSON.stringify(channel)}`);
+          return [special(channel) ?? at, [channel, ...typed]];
+        });
+        const replace = channels.every((channel) => special(channel) !== undefined);
+        await this.#order.behind(threadId, Promise.all(dumped), (indexed) =>
+          retrying(() => putWrites(native, place, task, indexed, replace)),
+        );
+      });
+    }
+
+    deleteThread(threadId: string): Promise<void> {
+      return this.#view.run((engine) =>
+        this.#order.after(threadId, Promise.resolve(), () => threads.remove(engine, threadId)),
       );
-    });
-  }
+    }
 
-  deleteThread(threadId: string): Promise<void> {
-    return this.#view.run((engine) =>
-      this.#order.after(threadId, Promise.resolve(), () => threads.remove(engine, threadId)),
-    );
-  }
+    getDeltaChannelHistory({ config, channels }: { config: Config; channels: string[] }): Promise<
+      Record<string, DeltaChannelHistory>
+    > {
+      return this.#read((reader) => deltaHistory(reader, config, channels));
+    }
 
-  getDeltaChannelHistory({ config, channels }: { config: Config; channels: string[] }): Promise<
-    Record<string, DeltaChannelHistory>
-  > {
-    return this.#read((reader) => deltaHistory(reader, config, channels));
-  }
+    prune(threadIds: string[], strategy?: threads.Strategy): Promise<{ removed: number }> {
+      return this.#read((reader) => threads.prune(reader, threadIds, strategy));
+    }
 
-  prune(threadIds: string[], strategy?: threads.Strategy): Promise<{ removed: number }> {
-    return this.#read((reader) => threads.prune(reader, threadIds, strategy));
-  }
+    deleteForRuns(runIds: string[]): Promise<{ removed: number }> {
+      return this.#read((reader) => threads.removeRuns(reader, runIds));
+    }
 
-  deleteForRuns(runIds: string[]): Promise<{ removed: number }> {
-    return this.#read((reader) => threads.removeRuns(reader, runIds));
-  }
+    copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
+      return this.#read((reader) =>
+        this.#order.after(targetThreadId, Promise.resolve(), () => threads.copy(reader, sourceThreadId, targetThreadId)),
+      );
+    }
 
-  copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
-    return this.#read((reader) =>
-      this.#order.after(targetThreadId, Promise.resolve(), () => threads.copy(reader, sourceThreadId, targetThreadId)),
-    );
-  }
+    listThreads(options?: { limit?: number; cursor?: string | null }): Promise<threads.Page> {
+      return this.#view.run((engine) => threads.list(engine, options));
+    }
 
-  listThreads(options?: { limit?: number; cursor?: string | null }): Promise<threads.Page> {
-    return this.#view.run((engine) => threads.list(engine, options));
-  }
+    importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress> {
+      return this.#read((reader) => importSqliteSaver(reader, from, options));
+    }
 
-  importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress> {
-    return this.#read((reader) => importSqliteSaver(reader, from, options));
-  }
+    async stats(): Promise<SaverStats> {
+      const { runs: namespaces, largest, ...rest } = await this.#view.stats();
+      const line = ({ runId, ...sizes }: (typeof largest)[number]) => ({ ...lineageOf(runId), ...sizes });
+      return { ...rest, namespaces, largest: largest.map(line) };
+    }
 
-  async stats(): Promise<SaverStats> {
-    const { runs: namespaces, largest, ...rest } = await this.#view.stats();
-    const line = ({ runId, ...sizes }: (typeof largest)[number]) => ({ ...lineageOf(runId), ...sizes });
-    return { ...rest, namespaces, largest: largest.map(line) };
-  }
+    vacuum(): Promise<void> {
+      return this.#view.vacuum();
+    }
 
-  vacuum(): Promise<void> {
-    return this.#view.vacuum();
-  }
+    close(): Promise<void> {
+      return this.#view.close();
+    }
 
-  close(): Promise<void> {
-    return this.#view.close();
-  }
+    [Symbol.asyncDispose](): Promise<void> {
+      return this.close();
+    }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  #read<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
-    return this.#view.run(({ native }: Engine) =>
-      work({ native, serde: this.serde, getNextVersion: (current) => this.getNextVersion(current) }),
-    );
-  }
+    #read<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
+      return this.#view.run(({ native }: Engine) =>
+        work({ native, peer, serde: this.serde, getNextVersion: (current) => this.getNextVersion(current) }),
+      );
+    }
+  };
 }
 
 /** For whoever is not the only one to go on with a thread. */
@@ -211,11 +218,6 @@ function overtaken({ threadId, namespace, id }: Place, parent: string | undefine
       "there; for a branch on purpose, set expected_parent: false in config.configurable",
     { cause },
   );
-}
-
-/** The index of a write to a channel that LangGraph keeps for itself. */
-function special(channel: string): number | undefined {
-  return Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel] : undefined;
 }
 
 function checkSerde(serde: SerializerProtocol): void {

@@ -1,13 +1,11 @@
-import {
+import type {
   BaseCheckpointSaver,
-  type Checkpoint,
-  type CheckpointListOptions,
-  type CheckpointTuple,
-  type Config,
-  type Metadata,
-  type SerializerProtocol,
-  TASKS,
-  maxChannelVersion,
+  Checkpoint,
+  CheckpointListOptions,
+  CheckpointTuple,
+  Config,
+  Metadata,
+  SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { isDeepStrictEqual } from "node:util";
 import { show, typeError } from "../errors.js";
@@ -20,9 +18,16 @@ import { putTogether } from "./values.js";
 /** How many headers a listing reads at a time. */
 const PAGE = 100;
 
+/** LangGraph's package, as far as it is used when the program runs. */
+export type Peer = Pick<
+  typeof import("@langchain/langgraph-checkpoint"),
+  "BaseCheckpointSaver" | "DeltaSnapshot" | "TASKS" | "WRITES_IDX_MAP" | "maxChannelVersion"
+>;
+
 /** Who reads tuples: the saver, as far as they need it. */
 export interface Reader {
   native: NativeStore;
+  peer: Peer;
   serde: SerializerProtocol;
   getNextVersion: BaseCheckpointSaver["getNextVersion"];
 }
@@ -78,13 +83,14 @@ function current(writes: FoundWrite[]): FoundWrite[] {
 
 /** Before version 4 a checkpoint's pending sends were its parent's writes. */
 async function migrate(reader: Reader, checkpoint: Checkpoint, { threadId, namespace, id }: Place): Promise<void> {
+  const { peer } = reader;
   const parent = await find(reader, threadId, namespace, id);
-  const sends = current(parent?.[2] ?? []).filter(([, , , [channel]]) => channel === TASKS);
+  const sends = current(parent?.[2] ?? []).filter(([, , , [channel]]) => channel === peer.TASKS);
   const versions = Object.values(checkpoint.channel_versions ?? {});
-  checkpoint.channel_values[TASKS] = await Promise.all(sends.map(([, , , part]) => loadPart(reader.serde, part)));
+  checkpoint.channel_values[peer.TASKS] = await Promise.all(sends.map(([, , , part]) => loadPart(reader.serde, part)));
   checkpoint.channel_versions = {
     ...checkpoint.channel_versions,
-    [TASKS]: versions.length > 0 ? maxChannelVersion(...versions) : reader.getNextVersion(undefined),
+    [peer.TASKS]: versions.length > 0 ? peer.maxChannelVersion(...versions) : reader.getNextVersion(undefined),
   };
 }
 

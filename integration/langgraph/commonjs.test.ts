@@ -1,0 +1,15 @@
+// LangGraph has one copy for `import` and one for `require`: whoever requires the saver gets the second one's classes back.
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+it("a program in CommonJS reads back instances of its own classes", () => {
+  const script = fileURLToPath(new URL("fixtures/commonjs.cjs", import.meta.url));
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
+    encoding: "utf8",
+    // What the test runner is started with is not for its children.
+    env: { ...process.env, NODE_OPTIONS: "" },
+  });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  expect(JSON.parse(stdout)).toEqual({ saver: true, messages: true, log: [1, "edited", 2, "edited", 3, "edited"] });
+});
