@@ -13,9 +13,8 @@ use crate::error::Result;
 /// A delta may have so many bytes, however little it makes.
 pub(in crate::codec) const SMALLEST: usize = 64;
 
-/// Bytes by which places that may agree are found.
-pub(super) const GRAM: usize = 8;
-/// A shorter match is no sign that the two are in step again: words occur everywhere.
+/// Bytes by which places that may agree are found. A shorter match is no sign that the two are in step again: words
+/// occur everywhere.
 const SHORTEST: usize = 16;
 /// A match of so many bytes is taken without looking for a better one.
 const GOOD: usize = 64;
@@ -25,6 +24,9 @@ const LOOK_AHEAD: usize = 2048;
 const GOOD_WALK: usize = 5;
 /// The first window in which a mismatch is resolved.
 const FIRST_WINDOW: usize = 64;
+/// Of a window beyond this, one place in so many is looked up: what agrees there is longer, and found all the same.
+const NEAR: usize = 256;
+const FAR_STRIDE: usize = 4;
 
 /// The difference that makes `target` of `base`; `None` if it is not worth storing: too much is new, or finding out what is
 /// would take too long.
@@ -121,16 +123,22 @@ struct Matcher<'a> {
     table: &'a mut Table,
 }
 
-/// Where in a window of the base a gram begins. An entry knows its round, so that none need be cleared for the next.
+/// Where in a window of the base which bytes stand. An entry knows its round, so that none need be cleared for the next.
 #[derive(Default)]
 struct Table {
+    /// The round with a few bits of the key, and the place.
     entries: Vec<(u32, u32)>,
     round: u32,
     bits: u32,
+    /// How much of the base has been taken up in this round.
+    filled: usize,
 }
 
-/// 65,536 entries, half a megabyte: of a window with more grams than half of that, some are left out.
+/// 2,048 entries for a small window, 65,536 for a large one: half a megabyte, and some places are left out.
+const FEWEST_BITS: u32 = 11;
 const MOST_BITS: u32 = 16;
+/// So many bits of a key go with the round.
+const MARK_BITS: u32 = 12;
 
 thread_local! {
     /// Setting a table up costs more than a small payload does.
@@ -138,34 +146,63 @@ thread_local! {
 }
 
 impl Table {
-    /// Takes up the grams of a window. Later ones do not replace earlier ones: the nearest is the likeliest.
-    fn fill(&mut self, window: &[u8]) {
-        self.bits = (window.len().max(FIRST_WINDOW) * 2).next_power_of_two().trailing_zeros().min(MOST_BITS);
-        if self.entries.len() < 1 << self.bits {
-            self.entries.resize(1 << self.bits, (0, 0));
+    /// Forgets what it has.
+    fn begin(&mut self, bits: u32) {
+        (self.bits, self.filled) = (bits, 0);
+        if self.entries.len() < 1 << bits {
+            self.entries.resize(1 << bits, (0, 0));
         }
-        self.round = self.round.wrapping_add(1);
-        if self.round == 0 {
+        self.round += 1;
+        if self.round >> (u32::BITS - MARK_BITS) > 0 {
             self.entries.fill((0, 0));
             self.round = 1;
         }
-        let stride = (window.len() >> (MOST_BITS - 1)).max(1);
-        for at in (0..window.len().saturating_sub(GRAM - 1)).step_by(stride) {
-            let entry = &mut self.entries[hash(gram(window, at), self.bits)];
-            // A window is smaller than what a row can hold, which is below 2^32.
-            if entry.0 != self.round
-                && let Ok(at) = u32::try_from(at)
-            {
-                *entry = (self.round, at);
-            }
-        }
     }
 
-    /// Where the gram may begin in the window.
-    fn find(&self, gram: u64) -> Option<usize> {
-        let (round, at) = self.entries[hash(gram, self.bits)];
-        (round == self.round).then_some(at as usize)
+    /// Takes up a window of the base, of which it may have the beginning. Later places do not replace earlier ones: the nearest is
+    /// the likeliest.
+    fn fill(&mut self, base: &[u8], window: usize) {
+        let bits = window.max(1).ilog2().clamp(FEWEST_BITS, MOST_BITS);
+        if bits != self.bits {
+            self.begin(bits);
+        }
+        let stride = if window <= NEAR { 1 } else { FAR_STRIDE.max(window >> (MOST_BITS - 1)) };
+        let window = &base[..window];
+        let mut at = self.filled;
+        while let Some(key) = key(window, at) {
+            let entry = &mut self.entries[place(key, self.bits)];
+            // A window is smaller than what a row can hold, which is below 2^32.
+            if entry.0 >> MARK_BITS != self.round
+                && let Ok(at) = u32::try_from(at)
+            {
+                *entry = (mark(self.round, key), at);
+            }
+            at += stride;
+        }
+        self.filled = at;
     }
+
+    /// Where what has this key may stand in the base.
+    fn find(&self, key: u64) -> Option<usize> {
+        let (marked, at) = self.entries[place(key, self.bits)];
+        (marked == mark(self.round, key)).then_some(at as usize)
+    }
+}
+
+/// The [`SHORTEST`] bytes that stand there, as a number in which all of them have a part.
+fn key(bytes: &[u8], at: usize) -> Option<u64> {
+    let chunk: &[u8; SHORTEST] = bytes.get(at..)?.first_chunk()?;
+    let (low, high) = chunk.split_at(GRAM);
+    Some(gram(low, 0).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ gram(high, 0).wrapping_mul(0xc2b2_ae3d_27d4_eb4f))
+}
+
+fn place(key: u64, bits: u32) -> usize {
+    usize::try_from(key >> (64 - bits)).unwrap_or(0)
+}
+
+/// By other bits of the key than its place.
+fn mark(round: u32, key: u64) -> u32 {
+    round << MARK_BITS | (key >> 32) as u32 & ((1 << MARK_BITS) - 1)
 }
 
 impl<'a> Matcher<'a> {
@@ -203,6 +240,7 @@ impl<'a> Matcher<'a> {
     fn resync(&mut self, b: usize, t: usize) -> Result<Option<(usize, usize)>, NotWorthIt> {
         let (base, target) = (&self.base[b..], &self.target[t..]);
         let mut window = FIRST_WINDOW;
+        self.table.begin(FEWEST_BITS);
         loop {
             let (in_base, in_target) = (window.min(base.len()), window.min(target.len()));
             self.spend(in_base + in_target)?;
@@ -228,20 +266,25 @@ impl<'a> Matcher<'a> {
         target: &[u8],
         in_target: usize,
     ) -> Result<Option<(usize, usize)>, NotWorthIt> {
-        self.table.fill(&base[..in_base]);
+        self.table.fill(base, in_base);
         let mut best: Option<(usize, usize)> = None;
         let mut length = 0;
-        let mut end = in_target.saturating_sub(GRAM - 1);
+        let mut end = in_target;
         let mut at = 0;
-        while at < end {
-            if let Some(there) = self.table.find(gram(target, at)) {
+        while at < end
+            && let Some(key) = key(target, at)
+        {
+            if let Some(there) = self.table.find(key)
+                // Most that share a place in the table do not share their bytes.
+                && base[there..].first_chunk::<SHORTEST>() == target[at..].first_chunk()
+            {
                 let same = common_prefix(&base[there..], &target[at..]);
                 self.spend(same.min(GOOD))?;
-                if same >= SHORTEST && same > length {
+                if same > length {
                     if best.is_none() {
                         end = end.min(at + LOOK_AHEAD);
                     }
-                    // Where the table leaves grams out, the match began before the one that it has.
+                    // Where the table leaves places out, the match began before the one that it has.
                     let before = common_suffix(&base[..there], &target[..at]);
                     (best, length) = (Some((there - before, at - before)), same);
                     if same >= GOOD {
@@ -254,6 +297,9 @@ impl<'a> Matcher<'a> {
         Ok(best)
     }
 }
+
+/// Bytes that are read at once.
+pub(super) const GRAM: usize = 8;
 
 pub(super) fn gram(bytes: &[u8], at: usize) -> u64 {
     bytes[at..].first_chunk().map_or(0, |chunk: &[u8; GRAM]| u64::from_le_bytes(*chunk))
