@@ -11,6 +11,7 @@
 pub mod backend;
 pub mod codec;
 pub mod contract;
+mod encoder;
 pub mod error;
 pub mod import;
 mod lane;
@@ -26,6 +27,7 @@ pub mod retention;
 pub mod store;
 mod sweeper;
 pub mod target;
+mod task;
 pub mod workflow;
 mod writer;
 

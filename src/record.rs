@@ -122,6 +122,26 @@ pub struct Payload {
     /// In a put: what some of those look like, for who knows it. Of a name that the parent has not, the newest part that is
     /// equal goes before one that is only newer. Nothing that is read has any.
     pub like: Vec<Part>,
+    /// In a put: what its backend has made of it before its turn came. Nothing that is read has any.
+    pub prepared: Option<Prepared>,
+}
+
+/// A payload as it is likely to be stored, made while other units were being committed: the backend looks whether what it was
+/// made from is still so. See [`crate::backend::Prepare`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// The parts as one byte string, the inherited ones among them.
+    pub raw: Bytes,
+    /// Where the inherited ones are from.
+    pub parent: Option<Seq>,
+    /// The payload to which a difference was looked for.
+    pub base: Option<Seq>,
+    /// Whether that is what `body` is, and not the whole.
+    pub is_delta: bool,
+    /// What the row will hold.
+    pub body: Bytes,
+    /// How often in a row it was in vain to look for a difference.
+    pub fruitless: u32,
 }
 
 impl Payload {

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::backend::Backend;
 use crate::backend::memory::Memory;
-use crate::backend::sqlite::{self, Durability, Sqlite};
+use crate::backend::sqlite::{self, Ahead, Durability, Sqlite};
+use crate::backend::{Backend, Prepare};
 use crate::codec::heads::SharedHeads;
 use crate::error::{Error, Result};
 use crate::lane::Reply;
@@ -56,7 +56,8 @@ impl Options {
 
 /// An open store. Any thread may use it.
 ///
-/// - Units are applied in the order of the calls, and each outcome is told when it is durable.
+/// - Units are applied in the order of the calls, and each outcome is told when it is durable. A large one may be overtaken by
+///   units of other lineages.
 /// - A question sees every unit that was handed in before it.
 /// - Dropping it lets what is queued be done in the background; [`Store::shutdown`] waits for that.
 pub struct Store {
@@ -91,26 +92,29 @@ impl Store {
                     ..sqlite::Options::new(path)
                 };
                 let heads = SharedHeads::new(sqlite.head_bytes);
-                Self::threads(move || Ok(Box::new(Sqlite::open_with(&sqlite, heads.clone())?)), options.retention)?
+                let ahead = Box::new(Ahead::new(heads.clone()));
+                let open = move || Ok(Box::new(Sqlite::open_with(&sqlite, heads.clone())?) as Box<dyn Backend>);
+                Self::threads(open, Some(ahead), options.retention)?
             }
         };
         Ok(Self { engine, options })
     }
 
-    /// A store over backends of the caller's own: one is opened on each of its two threads.
+    /// A store over backends of the caller's own: one is opened on each of its two threads. Nothing is prepared for them.
     pub fn with_backend(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         options: Options,
     ) -> Result<Self> {
-        Ok(Self { engine: Self::threads(open, options.retention)?, options })
+        Ok(Self { engine: Self::threads(open, None, options.retention)?, options })
     }
 
     fn threads(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
+        prepare: Option<Box<dyn Prepare>>,
         retention: Policy,
     ) -> Result<Engine> {
         let reader = Reader::start(Box::new(open.clone()))?;
-        Ok(Engine::Threads(Writer::start(Box::new(open), Arc::new(reader), retention)?))
+        Ok(Engine::Threads(Writer::start(Box::new(open), prepare, Arc::new(reader), retention)?))
     }
 
     /// Whether replies come before the call returns.

@@ -1,27 +1,20 @@
 //! The thread that writes: the whole queue becomes one transaction, and a caller hears of its save when it is durable.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Prepare};
+use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::lane::{Lane, Reply};
-use crate::op::{Op, Unit};
-use crate::query::Query;
+use crate::op::Unit;
+use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader};
 use crate::retention::Policy;
 use crate::sweeper::Sweeper;
-
-/// A queue heavier than this makes callers wait: bytes of payload that are not on disk yet.
-const QUEUE_BYTES: usize = 256 << 20;
-
-/// Encoding a unit of so many bytes takes longer than a commit: those before it are committed first.
-const LARGE: usize = 256 << 10;
+use crate::task::{Closing, QUEUE_BYTES, Task, Work, hand_in};
 
 /// Opens the backend, on the thread that will use it. Called again if it failed: what was wrong may have passed.
 pub(crate) type Open = Box<dyn FnMut() -> Result<Box<dyn Backend>> + Send>;
-
-/// Work with the backend, or with the reason why there is none.
-pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
 
 /// A backend that is opened when it is first needed.
 pub(crate) struct Lazy {
@@ -46,136 +39,88 @@ impl Lazy {
     }
 }
 
-enum Task {
-    /// Opens the backend and says what the user should hear about it.
-    Open(Reply<Option<String>>),
-    Apply(Unit, Reply<()>),
-    /// Work that needs the backend to itself.
-    Work(Work),
-    /// A question that must see everything queued before it.
-    Ask(Question),
-    /// The last task: ends the reader, closes the backend.
-    Close(Close),
-}
-
 /// The writing side of a store.
 pub(crate) struct Writer {
-    lane: Lane<Task>,
+    // Before the lane, which ends when the last of those who hold it is gone.
+    encoder: Option<Encoder>,
+    lane: Arc<Lane<Task>>,
     reader: Arc<Reader>,
-    closing: Arc<Mutex<Closing>>,
-}
-
-/// Whether the store is closed, and who waits for that.
-#[derive(Default)]
-struct Closing {
-    closed: bool,
-    waiting: Vec<Reply<()>>,
-}
-
-/// The closing of a store, as a task: tells everyone who waits when it is dropped, be it done or lost in a panic.
-struct Close(Arc<Mutex<Closing>>);
-
-impl Drop for Close {
-    fn drop(&mut self) {
-        let mut closing = lock(&self.0);
-        closing.closed = true;
-        let waiting = std::mem::take(&mut closing.waiting);
-        drop(closing);
-        for reply in waiting {
-            reply.send(Ok(()));
-        }
-    }
-}
-
-fn lock(closing: &Mutex<Closing>) -> MutexGuard<'_, Closing> {
-    closing.lock().unwrap_or_else(PoisonError::into_inner)
+    closing: Arc<Closing>,
 }
 
 impl Writer {
-    pub(crate) fn start(open: Open, reader: Arc<Reader>, policy: Policy) -> Result<Self> {
+    pub(crate) fn start(
+        open: Open,
+        prepare: Option<Box<dyn Prepare>>,
+        reader: Arc<Reader>,
+        policy: Policy,
+    ) -> Result<Self> {
         let mut backend = Lazy::new(open);
         let mut sweeper = Sweeper::new(policy);
         let asked = Arc::clone(&reader);
         let work = move |batch| work(&mut backend, &mut sweeper, &asked, batch);
-        let lane = Lane::start("forkpoint-writer", QUEUE_BYTES, work)?;
-        Ok(Self { lane, reader, closing: Arc::default() })
+        let lane = Arc::new(Lane::start("forkpoint-writer", QUEUE_BYTES, work)?);
+        let encoder = prepare.map(|prepare| Encoder::start(prepare, Arc::clone(&lane))).transpose()?;
+        Ok(Self { encoder, lane, reader, closing: Arc::default() })
     }
 
     /// Opens the backend now rather than with the first task.
     pub(crate) fn open(&self, reply: Reply<Option<String>>) {
-        if let Err((Task::Open(reply), error)) = self.lane.push(Task::Open(reply), 0) {
-            reply.send(Err(error));
-        }
+        self.send(Task::Open(reply));
     }
 
-    /// Queues a unit. Call order is save order.
+    /// Queues a unit. Call order is save order, but that a large unit may be overtaken by those that have nothing to do with it.
     pub(crate) fn apply(&self, unit: Unit, reply: Reply<()>) {
-        let weight = weight(&unit);
-        if let Err((Task::Apply(_, reply), error)) = self.lane.push(Task::Apply(unit, reply), weight) {
-            reply.send(Err(error));
-        }
+        self.send(Task::Apply(unit, reply));
     }
 
     /// Queues work: it comes after every unit queued before it.
     pub(crate) fn work(&self, work: Work) {
-        if let Err((Task::Work(work), error)) = self.lane.push(Task::Work(work), 0) {
-            work(Err(error));
-        }
+        self.send(Task::Work(work));
     }
 
     /// Asks a question that sees every unit queued before it.
-    pub(crate) fn ask(&self, query: Query, reply: Reply<crate::query::Answer>) {
+    pub(crate) fn ask(&self, query: Query, reply: Reply<Answer>) {
         let question = Question { query, reply };
-        if self.lane.idle() {
+        // In this order: what has left the encoder is in the lane.
+        if self.encoder.as_ref().is_none_or(Encoder::idle) && self.lane.idle() {
             self.reader.ask(question);
-        } else if let Err((Task::Ask(question), error)) = self.lane.push(Task::Ask(question), 0) {
-            question.reply.send(Err(error));
+        } else {
+            self.send(Task::Ask(question));
         }
     }
 
     /// Accepts nothing more; replies when all is done and the backend is closed. May be called again.
     pub(crate) fn close(&self, reply: Reply<()>) {
-        let mut closing = lock(&self.closing);
-        if closing.closed {
-            drop(closing);
-            return reply.send(Ok(()));
+        if let Some(close) = self.closing.ask(reply) {
+            self.send(Task::Close(close));
+            self.encoder.iter().for_each(Encoder::close);
         }
-        closing.waiting.push(reply);
-        let first = closing.waiting.len() == 1;
-        drop(closing);
-        if first {
-            // A lane that has ended gives the task back, and dropping that is all there is to close.
-            let _ = self.lane.push(Task::Close(Close(Arc::clone(&self.closing))), 0);
-            self.lane.close();
+    }
+
+    fn send(&self, task: Task) {
+        let task = match &self.encoder {
+            Some(encoder) => encoder.take(task),
+            None => Some(task),
+        };
+        if let Some(task) = task {
+            hand_in(&self.lane, task);
         }
     }
 
     /// Waits until everything queued so far is done.
     pub(crate) fn drain(&self) {
+        self.encoder.iter().for_each(Encoder::drain);
         self.lane.drain();
         self.reader.drain();
     }
 
-    /// Waits until both threads are gone. Only after [`Writer::close`].
+    /// Waits until all threads are gone. Only after [`Writer::close`].
     pub(crate) fn join(&self) {
+        self.encoder.iter().for_each(Encoder::join);
         self.lane.join();
         self.reader.join();
     }
-}
-
-fn weight(unit: &Unit) -> usize {
-    unit.iter().map(Op::weight).sum()
-}
-
-/// The units in the order in which they came, in as many commits as there are large ones that others wait before.
-fn commits(units: &[Unit]) -> impl Iterator<Item = &[Unit]> {
-    let mut rest = units;
-    std::iter::from_fn(move || {
-        let end = rest.iter().skip(1).position(|unit| weight(unit) >= LARGE).map_or(rest.len(), |at| at + 1);
-        let (batch, behind) = rest.split_at(end);
-        rest = behind;
-        (!batch.is_empty()).then_some(batch)
-    })
 }
 
 fn work(backend: &mut Lazy, sweeper: &mut Sweeper, reader: &Reader, batch: Vec<Task>) {
@@ -191,15 +136,12 @@ fn work(backend: &mut Lazy, sweeper: &mut Sweeper, reader: &Reader, batch: Vec<T
         }
     }
     if !units.is_empty() {
-        let mut replies = replies.into_iter();
-        for batch in commits(&units) {
-            let outcomes = match backend.get() {
-                Ok(backend) => backend.apply(batch),
-                Err(error) => batch.iter().map(|_| Err(error.clone())).collect(),
-            };
-            for (outcome, reply) in outcomes.into_iter().zip(&mut replies) {
-                reply.send(outcome);
-            }
+        let outcomes = match backend.get() {
+            Ok(backend) => backend.apply(&units),
+            Err(error) => units.iter().map(|_| Err(error.clone())).collect(),
+        };
+        for (outcome, reply) in outcomes.into_iter().zip(replies) {
+            reply.send(outcome);
         }
         drop(units);
         // Everybody has been answered.
@@ -225,34 +167,118 @@ fn work(backend: &mut Lazy, sweeper: &mut Sweeper, reader: &Reader, batch: Vec<T
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::time::Duration;
+
     use super::*;
-    use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+    use crate::backend::sqlite::{Options, Sqlite};
+    use crate::codec::heads::SharedHeads;
+    use crate::op::Op;
+    use crate::query::Of;
+    use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space, Write};
+
+    const SPACE: Space = Space(1);
+
+    /// Prepares nothing, but says when it begins and waits at a gate.
+    struct Gated {
+        entered: Sender<String>,
+        gate: Receiver<()>,
+    }
+
+    impl Prepare for Gated {
+        fn prepare(&mut self, checkpoint: &mut Checkpoint) {
+            self.entered.send(checkpoint.header.id.clone()).unwrap();
+            self.gate.recv().unwrap();
+        }
+    }
+
+    fn put(lineage: &str, id: &str, parent: Option<&str>, length: usize) -> Op {
+        let header = Header {
+            space: SPACE,
+            lineage: lineage.to_owned(),
+            id: id.to_owned(),
+            parent: parent.map(str::to_owned),
+            group: String::new(),
+            label: String::new(),
+            rank: Rank::default(),
+            saved_at: 0,
+            meta: Vec::new(),
+        };
+        let part = Part { name: String::new(), tag: String::new(), bytes: vec![7; length].into() };
+        Op::Put(Box::new(Checkpoint { header, payload: Payload { parts: vec![part], ..Payload::default() } }))
+    }
 
     #[test]
-    fn those_before_a_large_unit_are_committed_first() {
-        let unit = |length: usize| {
-            let header = Header {
-                space: Space(1),
-                lineage: "run".to_owned(),
-                id: length.to_string(),
-                parent: None,
-                group: String::new(),
-                label: String::new(),
-                rank: Rank(Vec::new()),
-                saved_at: 0,
-                meta: Vec::new(),
-            };
-            let part = Part { name: String::new(), tag: String::new(), bytes: vec![0; length].into() };
-            vec![Op::Put(Box::new(Checkpoint { header, payload: Payload { parts: vec![part], ..Payload::default() } }))]
+    fn a_large_unit_is_overtaken_by_what_has_nothing_to_do_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::new(folder.path().join("a.db"));
+        let open =
+            move || -> Result<Box<dyn Backend>> { Ok(Box::new(Sqlite::open_with(&options, SharedHeads::new(0))?)) };
+        let (entered, preparing) = channel();
+        let (go, gate) = channel();
+        let reader = Arc::new(Reader::start(Box::new(open.clone())).unwrap());
+        let prepare = Box::new(Gated { entered, gate });
+        let writer = Writer::start(Box::new(open), Some(prepare), reader, Policy::default()).unwrap();
+
+        let (told, replies) = channel::<&str>();
+        let reply = |name: &'static str| {
+            let told = told.clone();
+            Reply::new(move |outcome: Result<()>| {
+                outcome.unwrap();
+                told.send(name).unwrap();
+            })
         };
-        let split = |lengths: &[usize]| {
-            let units: Vec<Unit> = lengths.iter().map(|length| unit(*length)).collect();
-            commits(&units).map(<[Unit]>::len).collect::<Vec<_>>()
-        };
-        assert_eq!(split(&[]), [0; 0]);
-        assert_eq!(split(&[1, 2, 3]), [3]);
-        assert_eq!(split(&[LARGE]), [1]);
-        assert_eq!(split(&[LARGE, 1, 2, LARGE, LARGE, 3]), [3, 1, 2]);
-        assert_eq!(split(&[1, LARGE]), [1, 1]);
+        let apply = |name: &'static str, unit: Unit| writer.apply(unit, reply(name));
+        let next = || replies.recv_timeout(Duration::from_secs(30)).unwrap();
+
+        apply("large", vec![put("a", "large", None, 1 << 20)]);
+        assert_eq!(preparing.recv().unwrap(), "large");
+        apply("other", vec![put("b", "other", None, 10)]);
+        assert_eq!(next(), "other", "it has nothing to do with the large one");
+
+        apply("its run", vec![put("a", "its run", None, 10)]);
+        apply("its fork", vec![put("c", "its fork", Some("large"), 10)]);
+        let part = Part { name: String::new(), tag: String::new(), bytes: vec![1].into() };
+        let write = Write { task: "t".to_owned(), index: 0, owner: None, part };
+        apply(
+            "its write",
+            vec![Op::Write { space: SPACE, id: "large".to_owned(), writes: vec![write], replace: true }],
+        );
+        apply("its cap", vec![Op::KeepLast { space: SPACE, lineage: "a".to_owned(), keep: 9, pinned: String::new() }]);
+        apply("what follows the fork", vec![put("c", "what follows the fork", None, 10)]);
+        let asked = told.clone();
+        let list = Query::List { space: SPACE, of: Of::Lineage("a".to_owned()), before: None, limit: None };
+        writer.ask(
+            list,
+            Reply::new(move |answer: Result<Answer>| {
+                assert_eq!(answer.unwrap().into_headers().unwrap().len(), 2, "it sees what was handed in before it");
+                asked.send("a question").unwrap();
+            }),
+        );
+        apply("another", vec![put("b", "another", None, 10)]);
+        assert_eq!(next(), "another", "a question lets others past");
+        apply("a removal", vec![Op::Remove { space: SPACE, id: "of who knows which run".to_owned() }]);
+        apply("behind it", vec![put("d", "behind it", None, 10)]);
+        writer.close(reply("closed"));
+        let (refused, refusals) = channel();
+        writer.apply(vec![put("d", "too late", None, 10)], Reply::new(move |outcome| refused.send(outcome).unwrap()));
+
+        assert!(replies.recv_timeout(Duration::from_millis(50)).is_err(), "all of them come after the large one");
+        go.send(()).unwrap();
+        let mut told: Vec<&str> = (0..9).map(|_| next()).collect();
+        // The reader answers by itself, and the last word on closing is its own.
+        told.retain(|name| *name != "a question");
+        let expected =
+            ["large", "its run", "its fork", "its write", "its cap", "what follows the fork", "a removal", "behind it"];
+        assert_eq!(told, expected);
+        assert_eq!(next(), "closed");
+        assert_eq!(refusals.recv().unwrap().unwrap_err().code(), crate::error::Code::Closed);
+        writer.join();
+
+        let rows = rusqlite::Connection::open(folder.path().join("a.db")).unwrap();
+        let mut statement = rows.prepare("SELECT id FROM checkpoint ORDER BY seq").unwrap();
+        let order: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(|row| row.unwrap()).collect();
+        let expected = ["other", "another", "large", "its run", "its fork", "what follows the fork", "behind it"];
+        assert_eq!(order, expected);
     }
 }

@@ -8,6 +8,7 @@ pub mod sqlite;
 use crate::error::Result;
 use crate::op::Unit;
 use crate::query::{Answer, Query};
+use crate::record::Checkpoint;
 use crate::retention::{Prune, Pruned};
 
 /// A place to keep checkpoints. `tests/backend_contract.rs` is this contract, run over every implementation.
@@ -46,4 +47,11 @@ pub trait Backend: Send {
     fn notice(&self) -> Option<&str> {
         None
     }
+}
+
+/// Does what a large put needs before its turn comes, on another thread than the backend's.
+pub trait Prepare: Send {
+    /// Fills in [`crate::record::Payload::prepared`], or leaves it. What is prepared changes nothing of what is stored but how: the
+    /// backend checks it against what it finds when the turn has come.
+    fn prepare(&mut self, checkpoint: &mut Checkpoint);
 }

@@ -103,7 +103,7 @@ pub fn put(put: Put) -> Result<Unit> {
         saved_at,
         meta: [metadata.0.as_bytes(), &[0], &metadata.1].concat(),
     };
-    let checkpoint = Checkpoint { header, payload: Payload { parts, inherit, like } };
+    let checkpoint = Checkpoint { header, payload: Payload { parts, inherit, like, prepared: None } };
     Ok(expect.into_iter().chain([Op::Put(Box::new(checkpoint))]).chain(claim).collect())
 }
 

@@ -1,5 +1,6 @@
 //! The default backend: one `SQLite` file, in WAL unless the file system forbids it. `docs/sqlite.md` is its public text.
 
+mod ahead;
 mod checkpoint;
 mod error;
 mod file;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+pub use self::ahead::Ahead;
 use self::checkpoint::Checkpointer;
 pub(crate) use self::error::from_sqlite;
 use super::Backend;

@@ -13,7 +13,7 @@ use crate::codec::frame;
 use crate::codec::heads::SharedHeads;
 use crate::error::{Code, Error, Result};
 use crate::op::{self, Op, Unit};
-use crate::record::{Checkpoint, Payload, Rank, Seq, Space};
+use crate::record::{Checkpoint, Payload, Prepared, Rank, Seq, Space};
 use crate::retention::{Ledger, Prune, Pruned, plan};
 
 /// Where a transaction failed.
@@ -44,7 +44,7 @@ pub(super) fn transaction(connection: &mut Connection, heads: &SharedHeads, batc
     let written = writing.payloads.finish();
     transaction.commit().map_err(|error| Failure::Whole(from_commit(error)))?;
     // Only now: a number that was rolled back is given out again.
-    heads.keep_all(written);
+    heads.keep(written);
     Ok(())
 }
 
@@ -113,9 +113,11 @@ impl<'a> Writing<'a> {
         // The lineage first: replacing its only checkpoint must not end it and begin it anew.
         let lin = self.lineage(header.space, &header.lineage, &header.group)?;
         // While the one that is replaced is still there.
-        let raw = match checkpoint.payload.inherit[..] {
-            [] => frame::join(&checkpoint.payload),
-            _ => frame::join(&self.with_inherited(checkpoint, lin)?),
+        let prepared = self.prepared(checkpoint)?;
+        let raw = match (prepared, &checkpoint.payload.inherit[..]) {
+            (Some(prepared), _) => prepared.raw.clone(),
+            (None, []) => frame::join(&checkpoint.payload).into(),
+            (None, _) => frame::join(&self.with_inherited(checkpoint, lin)?).into(),
         };
         let replaced = self.find(header.space, &header.id)?;
         if let Some((seq, _)) = replaced {
@@ -142,11 +144,22 @@ impl<'a> Writing<'a> {
                 header.saved_at
             ],
         )?;
-        self.payloads.store(payloads::New { seq: self.last_seq, raw: raw.into(), base, supersedes: newest })?;
+        let seq = self.last_seq;
+        self.payloads.store(payloads::New { seq, header, raw, prepared, base, supersedes: newest })?;
         match replaced {
             Some((_, old)) if old != lin => self.end_lineage_if_empty(old).map(drop),
             _ => Ok(()),
         }
+    }
+
+    /// What was made of the payload ahead of its turn, if its parent is still what it was then.
+    fn prepared<'p>(&self, checkpoint: &'p Checkpoint) -> Result<Option<&'p Prepared>> {
+        let Some(prepared) = &checkpoint.payload.prepared else { return Ok(None) };
+        let parent = match (prepared.parent, &checkpoint.header.parent) {
+            (None, _) | (_, None) => None,
+            (_, Some(parent)) => self.find(checkpoint.header.space, parent)?.map(|(seq, _)| seq),
+        };
+        Ok((prepared.parent == parent).then_some(prepared))
     }
 
     /// The payload with the parts that it has from its parent, or from the newest of its lineage that has them.

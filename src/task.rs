@@ -1,0 +1,105 @@
+//! What is queued for the writer.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::lane::{Lane, Reply};
+use crate::op::{Op, Unit};
+use crate::reader::Question;
+
+/// A queue heavier than this makes callers wait: bytes of payload that are not on disk yet.
+pub(crate) const QUEUE_BYTES: usize = 256 << 20;
+
+/// Work with the backend, or with the reason why there is none.
+pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
+
+/// Something for the writer to do.
+pub(crate) enum Task {
+    /// Opens the backend and says what the user should hear about it.
+    Open(Reply<Option<String>>),
+    Apply(Unit, Reply<()>),
+    /// Work that needs the backend to itself.
+    Work(Work),
+    /// A question that must see everything queued before it.
+    Ask(Question),
+    /// The last task: ends the reader, closes the backend.
+    Close(Close),
+}
+
+impl Task {
+    /// What it weighs in a queue.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Task::Apply(unit, _) => unit.iter().map(Op::weight).sum(),
+            _ => 0,
+        }
+    }
+
+    /// Tells whoever waits that it will not be done.
+    pub(crate) fn refuse(self, error: Error) {
+        match self {
+            Task::Open(reply) => reply.send(Err(error)),
+            Task::Apply(_, reply) => reply.send(Err(error)),
+            Task::Work(work) => work(Err(error)),
+            Task::Ask(question) => question.reply.send(Err(error)),
+            // Dropping it is all there is to do.
+            Task::Close(_) => {}
+        }
+    }
+}
+
+/// Queues a task. After one that closes, nothing more is accepted.
+pub(crate) fn hand_in(lane: &Lane<Task>, task: Task) {
+    let last = matches!(task, Task::Close(_));
+    let weight = task.weight();
+    if let Err((task, error)) = lane.push(task, weight) {
+        task.refuse(error);
+    }
+    if last {
+        lane.close();
+    }
+}
+
+/// Whether a store is closed, and who waits for that.
+#[derive(Default)]
+pub(crate) struct Closing(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    closed: bool,
+    waiting: Vec<Reply<()>>,
+}
+
+impl Closing {
+    /// Replies when the store is closed. The first who asks gets the task that closes it.
+    pub(crate) fn ask(self: &Arc<Self>, reply: Reply<()>) -> Option<Close> {
+        let mut state = self.state();
+        if state.closed {
+            drop(state);
+            reply.send(Ok(()));
+            return None;
+        }
+        state.waiting.push(reply);
+        (state.waiting.len() == 1).then(|| Close(Arc::clone(self)))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The closing of a store, as a task: tells everyone who waits when it is dropped, be it done or lost in a panic.
+pub(crate) struct Close(Arc<Closing>);
+
+impl Drop for Close {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.closed = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        for reply in waiting {
+            reply.send(Ok(()));
+        }
+    }
+}

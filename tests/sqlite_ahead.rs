@@ -1,0 +1,209 @@
+//! What is prepared for a large put before its turn comes: it is what is stored if nothing has changed, and whatever has changed,
+//! every checkpoint reads back exactly.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use common::{apply, draft, get, noise, part, remove};
+use forkpoint::backend::Prepare;
+use forkpoint::backend::memory::Memory;
+use forkpoint::backend::sqlite::{Ahead, Options, Sqlite};
+use forkpoint::codec::heads::SharedHeads;
+use forkpoint::op::Op;
+use forkpoint::record::{Checkpoint, Part};
+use proptest::prelude::*;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+const CACHE: usize = 64 << 20;
+
+/// A connection, what prepares for it, and one that reads everything from the rows.
+fn open(folder: &TempDir, cache: usize) -> (Sqlite, Ahead, Sqlite) {
+    let options = Options { head_bytes: cache, ..Options::new(folder.path().join("agent.db")) };
+    let heads = SharedHeads::new(cache);
+    let warm = Sqlite::open_with(&options, heads.clone()).unwrap();
+    let cold = Sqlite::open(&Options { head_bytes: 0, ..options }).unwrap();
+    (warm, Ahead::new(heads), cold)
+}
+
+fn put(checkpoint: &Checkpoint) -> Op {
+    Op::Put(Box::new(checkpoint.clone()))
+}
+
+/// What the newest row holds.
+fn stored(folder: &TempDir) -> (Option<i64>, Vec<u8>) {
+    let rows = Connection::open(folder.path().join("agent.db")).unwrap();
+    let newest = "SELECT base, body FROM payload ORDER BY seq DESC LIMIT 1";
+    rows.query_row(newest, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+}
+
+#[test]
+fn what_was_prepared_is_what_is_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut warm, mut ahead, mut cold) = open(&folder, CACHE);
+    let (mut keyframes, mut deltas) = (0, 0);
+    let mut state = noise(1, 100_000);
+    for step in 0..300u16 {
+        state.extend(noise(u64::from(step), 20));
+        let mut checkpoint = draft("run", &format!("c{step}")).rank(f64::from(step)).0;
+        checkpoint.payload.parts = vec![part("state", "v8", state.clone())];
+        ahead.prepare(&mut checkpoint);
+        let prepared = checkpoint.payload.prepared.clone().unwrap();
+        apply(&mut warm, vec![put(&checkpoint)]).unwrap();
+        let (base, body) = stored(&folder);
+        assert_eq!((base.is_some(), body), (prepared.is_delta, prepared.body.to_vec()), "step {step}");
+        if prepared.is_delta {
+            assert_eq!(base, prepared.base);
+            deltas += 1;
+        } else {
+            keyframes += 1;
+        }
+        assert_eq!(get(&mut cold, &checkpoint.header.id).unwrap().payload.parts[0].bytes, state);
+    }
+    assert_eq!((keyframes, deltas), (2, 298), "the first, and the one where the chain was long enough");
+}
+
+#[test]
+fn what_is_inherited_is_prepared_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut warm, mut ahead, mut cold) = open(&folder, CACHE);
+    let mut first = draft("thread", "0").0;
+    first.payload.parts = vec![part("kept", "v8", noise(1, 100_000)), part("list", "v8", noise(2, 70_000))];
+    ahead.prepare(&mut first);
+    apply(&mut warm, vec![put(&first)]).unwrap();
+    let mut next = draft("thread", "1").parent("0").rank(1.0).0;
+    next.payload.parts = vec![part("list", "v8", [noise(2, 70_000), noise(3, 100)].concat())];
+    next.payload.inherit = vec!["kept".to_owned()];
+    ahead.prepare(&mut next);
+    let prepared = next.payload.prepared.clone().unwrap();
+    assert!(prepared.is_delta && prepared.parent.is_some());
+    apply(&mut warm, vec![put(&next)]).unwrap();
+    assert_eq!(stored(&folder), (prepared.base, prepared.body.to_vec()));
+    let mut expected = next.payload.parts.clone();
+    expected.insert(0, part("kept", "v8", noise(1, 100_000)));
+    assert_eq!(get(&mut cold, "1").unwrap().payload.parts, expected);
+
+    // A parent that is not the newest: its parts are not at hand.
+    next.header.parent = Some("0".to_owned());
+    next.header.id = "2".to_owned();
+    ahead.prepare(&mut next);
+    assert_eq!(next.payload.prepared, None);
+}
+
+#[test]
+fn where_nothing_is_kept_nothing_is_prepared() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut warm, mut ahead, mut cold) = open(&folder, 0);
+    for step in 0..3u16 {
+        let mut checkpoint = draft("run", &step.to_string()).rank(f64::from(step)).0;
+        checkpoint.payload.parts = vec![part("state", "v8", [noise(1, 100_000), noise(u64::from(step), 9)].concat())];
+        ahead.prepare(&mut checkpoint);
+        assert_eq!(checkpoint.payload.prepared, None);
+        apply(&mut warm, vec![put(&checkpoint)]).unwrap();
+        assert_eq!(get(&mut cold, &checkpoint.header.id).unwrap().payload, checkpoint.payload);
+    }
+    assert!(stored(&folder).0.is_some(), "the difference is found all the same");
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A put into one of the lineages, prepared so many steps before its turn.
+    Put {
+        lineage: u8,
+        id: u8,
+        edit: u8,
+        inherits: bool,
+        early: u8,
+    },
+    /// The same from another process, which prepares nothing.
+    PutElsewhere {
+        lineage: u8,
+        id: u8,
+        edit: u8,
+    },
+    Remove {
+        id: u8,
+    },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        6 => (0..3u8, 0..12u8, any::<u8>(), any::<bool>(), 0..4u8)
+            .prop_map(|(lineage, id, edit, inherits, early)| Step::Put { lineage, id, edit, inherits, early }),
+        2 => (0..3u8, 0..12u8, any::<u8>()).prop_map(|(lineage, id, edit)| Step::PutElsewhere { lineage, id, edit }),
+        1 => (0..12u8).prop_map(|id| Step::Remove { id }),
+    ];
+    prop::collection::vec(step, 1..40)
+}
+
+/// 80 KB of which a little depends on the edit; now and then all of it does.
+fn state(lineage: u8, edit: u8) -> Part {
+    let mut bytes =
+        if edit.is_multiple_of(16) { noise(u64::from(edit), 80_000) } else { noise(1000 + u64::from(lineage), 80_000) };
+    let at = 300 * usize::from(edit);
+    bytes.splice(at..at, noise(u64::from(edit), 50));
+    part("state", "v8", bytes)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn whatever_happens_before_its_turn(steps in steps()) {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut warm, mut ahead, mut cold) = open(&folder, CACHE);
+        let (mut elsewhere, _, _) = open(&folder, CACHE);
+        let mut model = Memory::new();
+        // What waits for its turn, and how many steps it still waits.
+        let mut waiting: Vec<(u8, Checkpoint)> = Vec::new();
+        let quiet = steps.iter().cloned().map(Some).chain(std::iter::repeat_n(None, 4));
+        for (number, step) in (0u16..).zip(quiet) {
+            let make = |lineage: u8, id: u8, edit: u8| {
+                // Ids go up and down: not every put is the newest of its lineage.
+                let rank = f64::from(number * 7 % 11 + number);
+                let name = |id: u8| format!("c{id}");
+                let parent = name(id.wrapping_add(11) % 12);
+                draft(&format!("run {lineage}"), &name(id)).parent(&parent).rank(rank).parts(vec![state(lineage, edit)]).0
+            };
+            match step {
+                Some(Step::Put { lineage, id, edit, inherits, early }) => {
+                    let mut checkpoint = make(lineage, id, edit);
+                    checkpoint.payload.parts.push(part("own", "v8", vec![edit; 10]));
+                    if inherits {
+                        checkpoint.payload.inherit = vec!["state".to_owned()];
+                        checkpoint.payload.parts.remove(0);
+                    }
+                    ahead.prepare(&mut checkpoint);
+                    waiting.push((early, checkpoint));
+                }
+                Some(Step::PutElsewhere { lineage, id, edit }) => {
+                    let checkpoint = make(lineage, id, edit);
+                    apply(&mut elsewhere, vec![put(&checkpoint)]).unwrap();
+                    apply(&mut model, vec![put(&checkpoint)]).unwrap();
+                }
+                Some(Step::Remove { id }) => {
+                    let unit = || vec![remove(&format!("c{id}"))];
+                    apply(&mut elsewhere, unit()).unwrap();
+                    apply(&mut model, unit()).unwrap();
+                }
+                None => {}
+            }
+            for (early, mut checkpoint) in std::mem::take(&mut waiting) {
+                if early > 0 {
+                    waiting.push((early - 1, checkpoint));
+                    continue;
+                }
+                apply(&mut warm, vec![put(&checkpoint)]).unwrap();
+                checkpoint.payload.prepared = None;
+                apply(&mut model, vec![put(&checkpoint)]).unwrap();
+            }
+        }
+        prop_assert!(waiting.is_empty());
+        for id in 0..12 {
+            let id = format!("c{id}");
+            let expected = get(&mut model, &id);
+            prop_assert_eq!(&get(&mut cold, &id), &expected);
+            prop_assert_eq!(&get(&mut warm, &id), &expected);
+        }
+    }
+}
