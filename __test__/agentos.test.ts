@@ -371,15 +371,15 @@ describe.each(kinds)("%s", (kind) => {
       const store = opened();
       await store.save(checkpoint({ id: "a" }));
       await store.save(checkpoint({ id: "b", more: "x".repeat(10_000), visitedNodes: Array(500).fill("n") }));
-      const small = holding({ text: "x" });
-      const large = holding({ text: "x".repeat(1_001) });
+      const small = holding({ text: "x".repeat(10_000) });
+      const large = holding({ text: "x".repeat(20_000) });
       await store.save({ ...small, id: "c" });
       await store.save({ ...large, id: "d" });
       const sizes = Object.fromEntries((await store.list(graphId)).map(({ id, stateSize }) => [id, stateSize]));
       expect(sizes["a"]).toBeGreaterThan(0);
       expect(sizes["b"]).toBe(sizes["a"]);
-      // A thousand characters and the second byte of their count.
-      expect(sizes["d"]! - sizes["c"]!).toBe(1_001);
+      // Ten thousand characters and the third byte of their count.
+      expect(sizes["d"]! - sizes["c"]!).toBe(10_001);
 
       const text = open(place(kind), { serializer: "json" });
       await text.save({ ...small, id: "c", more: "x".repeat(100) } as Checkpoint);

@@ -13,10 +13,11 @@ import type {
 } from "../index.js";
 import { ForkpointError, quote, rangeError, reading, show, typeError } from "./errors.js";
 import { lookup, own } from "./ids.js";
-import { type Found, type FoundRun, type NativeStore, type Metadata, call, direct } from "./native.js";
+import { type NativeStore, call, direct } from "./native.js";
 import { pageOptions, readRecord } from "./options.js";
+import { type Found, type FoundRun, type Metadata, fetchFound } from "./parcel.js";
 import { putTogether, stateAndRest, takeApart } from "./record.js";
-import { deserialize } from "./serializer.js";
+import { type Serialized, deserialize } from "./serializer.js";
 import type { Engine } from "./store.js";
 import { View } from "./view.js";
 
@@ -40,7 +41,7 @@ export class CheckpointStore implements Contract {
   save(checkpoint: Checkpoint): Promise<void> {
     return this.#view.run(async (engine) => {
       const { fields, state, rest } = snapshot(checkpoint, engine);
-      await put(engine, fields, engine.format.name, state, rest);
+      await put(engine, fields, state, rest);
     });
   }
 
@@ -56,7 +57,7 @@ export class CheckpointStore implements Contract {
       const run = lookup(runId, "runId");
       const node = nodeId === undefined || nodeId === null ? undefined : lookup(nodeId, "nodeId");
       if (run === null || node === null) return null;
-      const found = await call<Found | null>(engine.native, (ticket) => engine.native.agentosLoad(ticket, run, node));
+      const found = await fetchFound(engine.native, (ticket) => engine.native.agentosLoad(ticket, run, node));
       return found && restore(engine, found);
     });
   }
@@ -125,20 +126,15 @@ async function fork(engine: Engine, checkpointId: string, patchState: unknown): 
   const runId = randomUUID();
   const fields: Fields = { id: randomUUID(), runId, graphId, nodeId, timestamp: Date.now(), hasMemorySnapshot, parent };
   if (patch === undefined) {
-    await put(engine, fields, state.tag, state.bytes, rest.bytes);
+    await put(engine, fields, state, rest);
     return runId;
   }
   const what = `checkpoint ${quote(parent)}`;
   const patched = merge(
     deserialize(format, state.tag, state.bytes, what),
-    deserialize(format, format.name, patch, "the patch"),
+    deserialize(format, patch.tag, patch.bytes, "the patch"),
   );
-  // A record has one serializer: what another one wrote is written anew.
-  const other =
-    rest.tag === format.name
-      ? rest.bytes
-      : format.serialize(deserialize(format, rest.tag, rest.bytes, what), "checkpoint");
-  await put(engine, fields, format.name, format.serialize(patched, "state"), other);
+  await put(engine, fields, format.serialize(patched, "state"), rest);
   return runId;
 }
 
@@ -148,7 +144,8 @@ async function runs(native: NativeStore, options: unknown): Promise<RunsPage> {
   const limit = (read["limit"] as number | undefined) ?? 100;
   const before = read["cursor"] as number | undefined;
   // One more than the page: whether there is a next page is then known.
-  const found = await call<FoundRun[]>(native, (ticket) => native.agentosRuns(ticket, prefix, limit + 1, before));
+  const listed = await call<string>(native, (ticket) => native.agentosRuns(ticket, prefix, limit + 1, before));
+  const found = JSON.parse(listed) as FoundRun[];
   const page = found.slice(0, limit);
   return {
     runs: page.map(([, checkpoints, newest]) => {
@@ -206,7 +203,7 @@ function metadata(fields: Metadata): CheckpointMetadata {
   return { id, runId, graphId, nodeId, timestamp, stateSize, hasMemorySnapshot };
 }
 
-function put({ native }: Engine, fields: Fields, tag: string, state: Uint8Array, rest: Uint8Array): Promise<null> {
+function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serialized): Promise<null> {
   const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, parent } = fields;
   return call<null>(native, (ticket) =>
     native.agentosSave(
@@ -219,16 +216,17 @@ function put({ native }: Engine, fields: Fields, tag: string, state: Uint8Array,
       hasMemorySnapshot,
       parent,
       Date.now(),
-      tag,
-      state,
-      rest,
+      state.tag,
+      state.bytes,
+      rest.tag,
+      rest.bytes,
     ),
   );
 }
 
 async function find({ native }: Engine, checkpointId: string): Promise<Found | null> {
   const id = lookup(checkpointId, "checkpointId");
-  return id === null ? null : call<Found | null>(native, (ticket) => native.agentosGet(ticket, id));
+  return id === null ? null : fetchFound(native, (ticket) => native.agentosGet(ticket, id));
 }
 
 /** Null for an id that no record can have. */
@@ -270,7 +268,7 @@ const runsOptions = {
 };
 
 /** The patch in bytes, made before `fork` returns its promise; undefined if it changes nothing. */
-function snapshotPatch(patch: unknown, { format }: Engine): Uint8Array | undefined {
+function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefined {
   if (patch === undefined || patch === null) return undefined;
   if (typeof patch !== "object") throw typeError(`patchState must be an object, and is ${show(patch)}`);
   const given = reading("patchState", () =>

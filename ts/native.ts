@@ -7,49 +7,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { ErrorCode, ResumePlan } from "../index.js";
 import { ForkpointError } from "./errors.js";
-
-/** A part of a checkpoint: its name, the serializer that wrote it, and what that wrote. */
-export type Part = [name: string, tag: string, bytes: Uint8Array];
-
-/** `CheckpointMetadata`, its fields in order. */
-export type Metadata = [
-  id: string,
-  runId: string,
-  graphId: string,
-  nodeId: string,
-  timestamp: number,
-  stateSize: number,
-  hasMemorySnapshot: boolean,
-];
-
-/** A checkpoint as the engine has it. */
-export type Found = [metadata: Metadata, parts: Part[]];
-
-/** A run as the engine lists it. */
-export type FoundRun = [cursor: string, checkpoints: number, newest: Metadata];
-
-/** A checkpoint, or a value, and the names that its contract asked for. */
-export type Named = [names: string[], parts: Part[]];
-
-/** What is known of a LangGraph checkpoint without its payload. */
-export type ListedTuple = [
-  threadId: string,
-  namespace: string,
-  id: string,
-  parent: string | null | undefined,
-  metadata: Part,
-  savedAt: number,
-  difference: boolean,
-];
-
-/** A write to a LangGraph checkpoint; its part is named by the channel. */
-export type FoundWrite = [task: string, index: number, owner: string | null | undefined, part: Part];
-
-/** A LangGraph checkpoint with what was written to it. */
-export type FoundTuple = [listed: ListedTuple, parts: Part[], writes: FoundWrite[]];
-
-/** A namespace of a thread as the engine lists it. */
-export type FoundThread = [cursor: string, checkpoints: number, latest: ListedTuple];
+import type { Part } from "./parcel.js";
 
 /** A checkpoint of another store. */
 export type ImportedCheckpoint = [
@@ -128,8 +86,9 @@ export interface NativeStore {
     hasMemorySnapshot: boolean,
     parent: string | undefined,
     savedAt: number,
-    tag: string,
+    stateTag: string,
     state: Uint8Array,
+    restTag: string,
     rest: Uint8Array,
   ): Outcome; // null
   /** Without a space, all of them. */
@@ -138,10 +97,10 @@ export interface NativeStore {
   stats(ticket: number, space: number | undefined, largest: number): Outcome; // FoundStats
   vacuum(ticket: number): Outcome; // null
   agentosDelete(ticket: number, checkpointId: string): Outcome; // null
-  agentosGet(ticket: number, checkpointId: string): Outcome; // Found | null
-  agentosLoad(ticket: number, runId: string, nodeId: string | undefined): Outcome; // Found | null
+  agentosGet(ticket: number, checkpointId: string): Outcome; // Parcel of Found | null
+  agentosLoad(ticket: number, runId: string, nodeId: string | undefined): Outcome; // Parcel of Found | null
   agentosList(ticket: number, graphId?: string, runId?: string, limit?: number): Outcome; // string: Metadata[] in JSON
-  agentosRuns(ticket: number, graphIdPrefix: string, limit: number, before: number | undefined): Outcome; // FoundRun[]
+  agentosRuns(ticket: number, graphIdPrefix: string, limit: number, before: number | undefined): Outcome; // string: FoundRun[] in JSON
   agentiumSave(
     ticket: number,
     id: string,
@@ -152,16 +111,17 @@ export interface NativeStore {
     parent: string | undefined,
     rewind: boolean,
     savedAt: number,
-    tag: string,
+    stateTag: string,
     state: Uint8Array,
+    restTag: string,
     rest: Uint8Array,
   ): Outcome; // null
   agentiumDelete(ticket: number, checkpointId: string): Outcome; // null
   agentiumClear(ticket: number, runId: string): Outcome; // null
   /** The names of a checkpoint: its id, its run's. */
-  agentiumLoad(ticket: number, checkpointId: string): Outcome; // Named | null
-  agentiumLatest(ticket: number, runId: string): Outcome; // Named | null
-  agentiumList(ticket: number, runId: string): Outcome; // Named[]
+  agentiumLoad(ticket: number, checkpointId: string): Outcome; // Parcel of Named | null
+  agentiumLatest(ticket: number, runId: string): Outcome; // Parcel of Named | null
+  agentiumList(ticket: number, runId: string): Outcome; // Parcel of Named[]
   agentiumTimeline(ticket: number, runId: string): Outcome; // string: JSON
   agentiumRuns(ticket: number, limit: number, before: number | undefined): Outcome; // string: JSON
   storageSet(ticket: number, namespace: string, key: string, savedAt: number, tag: string, value: Uint8Array): Outcome; // null
@@ -196,7 +156,7 @@ export interface NativeStore {
     replace: boolean,
     owners?: string[],
   ): Outcome; // null
-  langgraphGet(ticket: number, threadId: string, namespace: string, id?: string): Outcome; // FoundTuple | null
+  langgraphGet(ticket: number, threadId: string, namespace: string, id?: string): Outcome; // Parcel of FoundTuple | null
   langgraphAncestors(
     ticket: number,
     threadId: string,
@@ -204,20 +164,20 @@ export interface NativeStore {
     id: string,
     channels: string[],
     limit: number,
-  ): Outcome; // FoundTuple[]
+  ): Outcome; // Parcel of FoundTuple[]
   langgraphList(
     ticket: number,
     threadId: string | undefined,
     namespace: string | undefined,
     before: string | undefined,
     limit: number,
-  ): Outcome; // ListedTuple[]
-  langgraphThreads(ticket: number, before: number | undefined, limit: number): Outcome; // FoundThread[]
+  ): Outcome; // Parcel of ListedTuple[]
+  langgraphThreads(ticket: number, before: number | undefined, limit: number): Outcome; // Parcel of FoundThread[]
   langgraphDeleteThread(ticket: number, threadId: string): Outcome; // null
   langgraphDelete(ticket: number, threadId: string, namespaces: string[], ids: string[], removed: number): Outcome; // null
   /** The name of a value: its key. */
-  storageGet(ticket: number, namespace: string, key: string): Outcome; // Named | null
-  storageList(ticket: number, namespace: string, prefix: string): Outcome; // Named[]
+  storageGet(ticket: number, namespace: string, key: string): Outcome; // Parcel of Named | null
+  storageList(ticket: number, namespace: string, prefix: string): Outcome; // Parcel of Named[]
 }
 
 /** The steps of a workflow, for the engine. */

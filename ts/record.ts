@@ -4,14 +4,8 @@
  */
 
 import { ForkpointError, quote, reading, show, typeError } from "./errors.js";
-import type { Part } from "./native.js";
-import { type Format, deserialize } from "./serializer.js";
-
-/** The bytes of a part, and the serializer that made them. */
-export interface StoredPart {
-  tag: string;
-  bytes: Uint8Array;
-}
+import type { Part } from "./parcel.js";
+import { type Format, type Serialized, deserialize } from "./serializer.js";
 
 /**
  * A checkpoint in bytes. Every field is read once, whatever a getter may do; `read` checks the fields. Those in `blanks` keep
@@ -22,7 +16,7 @@ export function takeApart<T>(
   format: Format,
   blanks: readonly string[],
   read: (fields: Record<string, unknown>) => T,
-): { fields: T; state: Uint8Array; rest: Uint8Array } {
+): { fields: T; state: Serialized; rest: Serialized } {
   if (typeof checkpoint !== "object" || checkpoint === null) {
     throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
   }
@@ -35,7 +29,7 @@ export function takeApart<T>(
 }
 
 /** A state in bytes: sure to be an object, also where its toJSON answers in its place. */
-export function serializeState(state: unknown, format: Format): Uint8Array {
+export function serializeState(state: unknown, format: Format): Serialized {
   const [plain, asked] = reading("state", () => {
     const { toJSON } = (state ?? {}) as { toJSON?: unknown };
     return typeof toJSON === "function" ? [Reflect.apply(toJSON, state, ["state"]), true] : [state, false];
@@ -59,7 +53,7 @@ export function putTogether<T extends object>(
 }
 
 /** The two parts of a record. */
-export function stateAndRest([state, rest]: Part[], id: string): [state: StoredPart, rest: StoredPart] {
+export function stateAndRest([state, rest]: Part[], id: string): [state: Serialized, rest: Serialized] {
   if (state?.[0] !== "state" || rest?.[0] !== "rest") {
     throw new ForkpointError("CORRUPT", `checkpoint ${quote(id)} has other parts than a checkpoint`);
   }

@@ -6,21 +6,31 @@
 import { Deserializer, Serializer as V8Serializer } from "node:v8";
 import type { Serializer } from "../index.js";
 import { ForkpointError, refusal, show, typeError } from "./errors.js";
-import { isPlainData, plainCopy } from "./snapshot.js";
+import { isPlainData, isSmallJson, plainCopy } from "./snapshot.js";
+
+/** A value in bytes, and the name of the format that they are in. */
+export interface Serialized {
+  tag: string;
+  bytes: Uint8Array;
+}
 
 /** A serializer as the stores use it: it is told what it serialises, for its messages. */
 export interface Format {
   readonly name: string;
+  /** What it may name what it wrote. */
+  readonly tags: readonly string[];
   /** `asked`: the value is what a toJSON answered, whose own is not called. */
-  serialize(value: unknown, path: string, asked?: boolean): Uint8Array;
+  serialize(value: unknown, path: string, asked?: boolean): Serialized;
   deserialize(bytes: Uint8Array): unknown;
 }
 
 const v8Format: Format = {
   name: "v8",
+  tags: ["v8", "json"],
   serialize(value, path, asked) {
     // Plain data, which most states are, goes as it is; everything else is copied into what V8 can hold.
     try {
+      if (isSmallJson(value)) return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
       if (isPlainData(value)) return write(value);
     } catch {
       // A proxy, or deeper than V8 can go: the copy knows, or says where.
@@ -41,6 +51,7 @@ const v8Format: Format = {
 
 const jsonFormat: Format = {
   name: "json",
+  tags: ["json"],
   serialize(value, path) {
     let text: string | undefined;
     try {
@@ -49,7 +60,7 @@ const jsonFormat: Format = {
       throw refusal(path, messageOf(error), error);
     }
     if (text === undefined) throw refusal(path, `JSON has no ${typeof value}`);
-    return Buffer.from(text);
+    return { tag: "json", bytes: Buffer.from(text) };
   },
   deserialize: (bytes) => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()),
 };
@@ -76,15 +87,17 @@ export function formatOf(option: "v8" | "json" | Serializer): Format {
   }
   return {
     name,
+    tags: [name],
     serialize(value, path) {
       const bytes = option.serialize(value);
       if (!(bytes instanceof Uint8Array)) {
         throw typeError(`serializer "${name}" must return a Uint8Array for ${path}, and returned ${show(bytes)}`);
       }
       // Its buffer is its own: it may use it again for the next part.
-      return Uint8Array.prototype.slice.call(bytes);
+      return { tag: name, bytes: Uint8Array.prototype.slice.call(bytes) };
     },
-    deserialize: (bytes) => option.deserialize(bytes),
+    // Bytes of its own: what it makes of them may be a view of them.
+    deserialize: (bytes) => option.deserialize(Buffer.from(new Uint8Array(bytes).buffer)),
   };
 }
 
@@ -108,9 +121,14 @@ export function deserialize(own: Format, tag: string, bytes: Uint8Array, what: s
   return value;
 }
 
+/** What a built-in format wrote. */
+export function readBack({ tag, bytes }: Serialized): unknown {
+  return builtIn.get(tag)!.deserialize(bytes);
+}
+
 /** A copy as it would come back from a store. */
 export function copyOf<T>(value: T, path: string): T {
-  return v8Format.deserialize(v8Format.serialize(value, path)) as T;
+  return readBack(v8Format.serialize(value, path)) as T;
 }
 
 function messageOf(error: unknown): string {
@@ -163,11 +181,11 @@ class Reader extends Deserializer {
   }
 }
 
-function write(value: unknown): Uint8Array {
+function write(value: unknown): Serialized {
   const writer = new Writer();
   // Missing from Node's types: https://nodejs.org/api/v8.html#serializer_settreatarraybufferviewsashostobjectsflag
   (writer as unknown as { _setTreatArrayBufferViewsAsHostObjects(on: boolean): void })._setTreatArrayBufferViewsAsHostObjects(true);
   writer.writeHeader();
   writer.writeValue(value);
-  return writer.releaseBuffer();
+  return { tag: "v8", bytes: writer.releaseBuffer() };
 }

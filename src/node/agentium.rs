@@ -1,10 +1,10 @@
 //! The Agentium contract's calls: its checkpoint store and its storage driver.
 
-use napi::bindgen_prelude::{Either12, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::store::NativeStore;
-use super::values::{self, Settled, Value};
+use super::values::{self, Packed, Packing, Settled};
 use crate::contract::agentium::{self, REST, STATE, Save, Step, storage};
 use crate::error::Result;
 use crate::query::{Answer, Query};
@@ -34,19 +34,20 @@ impl NativeStore {
         parent: Option<String>,
         rewind: bool,
         saved_at: i64,
-        tag: String,
+        state_tag: String,
         state: Uint8ArraySlice,
+        rest_tag: String,
         rest: Uint8ArraySlice,
     ) -> napi::Result<Option<Settled>> {
-        let part = |name: &str, bytes| {
-            Ok::<_, napi::Error>(Part { name: name.to_owned(), tag: tag.clone(), bytes: self.take(env, bytes)? })
+        let part = |name: &str, tag, bytes| {
+            Ok::<_, napi::Error>(Part { name: name.to_owned(), tag, bytes: self.take(env, bytes)? })
         };
         let unit = agentium::save(Save {
             step: Step { id, run_id, step_index, step_name, created_at, state_size: 0 },
             parent,
             rewind,
-            state: part(STATE, state)?,
-            rest: part(REST, rest)?,
+            state: part(STATE, state_tag, state)?,
+            rest: part(REST, rest_tag, rest)?,
             saved_at,
         });
         Ok(self.apply(ticket, unit))
@@ -148,16 +149,22 @@ impl NativeStore {
 
     fn whole(&self, ticket: u32, query: Query, names: Names) -> Option<Settled> {
         let convert = move |answer: Answer| match answer.into_checkpoint()? {
-            Some(found) => Ok(Either12::G(named(*found, names)?)),
+            Some(found) => {
+                let mut packing = Packing::default();
+                let found = named(*found, names, &mut packing)?;
+                packing.close(serde_json::to_string(&found))
+            }
             None => Ok(values::NOTHING),
         };
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }
 
     fn wholes(&self, ticket: u32, query: Query, names: Names) -> Option<Settled> {
-        let convert = move |answer: Answer| -> Result<Value> {
-            let found = answer.into_checkpoints()?.into_iter().map(|found| named(found, names));
-            Ok(Either12::K(found.collect::<Result<_>>()?))
+        let convert = move |answer: Answer| {
+            let mut packing = Packing::default();
+            let found = answer.into_checkpoints()?.into_iter().map(|found| named(found, names, &mut packing));
+            let found: Vec<Named> = found.collect::<Result<_>>()?;
+            packing.close(serde_json::to_string(&found))
         };
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }
@@ -166,8 +173,11 @@ impl NativeStore {
 /// What JavaScript is told of a header.
 type Names = fn(Header) -> Result<Vec<String>>;
 
-fn named(found: Checkpoint, names: Names) -> Result<values::Named> {
-    Ok(values::Named(names(found.header)?, values::parts(found.payload)))
+/// A checkpoint of which only some names matter, in an order of its contract's.
+type Named = (Vec<String>, Vec<Packed>);
+
+fn named(found: Checkpoint, names: Names, packing: &mut Packing) -> Result<Named> {
+    Ok((names(found.header)?, packing.parts(found.payload)))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of such a function")]

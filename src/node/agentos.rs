@@ -1,12 +1,11 @@
 //! The `AgentOS` contract's calls.
 
-use napi::bindgen_prelude::{Either12, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::store::{NativeStore, thrown};
 use super::values::{self, Settled};
 use crate::contract::agentos::{self, Metadata, REST, STATE, Save};
-use crate::error::Result;
 use crate::query::{Answer, Of, Query};
 use crate::record::Part;
 
@@ -32,18 +31,19 @@ impl NativeStore {
         has_memory_snapshot: bool,
         parent: Option<String>,
         saved_at: i64,
-        tag: String,
+        state_tag: String,
         state: Uint8ArraySlice,
+        rest_tag: String,
         rest: Uint8ArraySlice,
     ) -> napi::Result<Option<Settled>> {
-        let part = |name: &str, bytes| {
-            Ok::<_, napi::Error>(Part { name: name.to_owned(), tag: tag.clone(), bytes: self.take(env, bytes)? })
+        let part = |name: &str, tag, bytes| {
+            Ok::<_, napi::Error>(Part { name: name.to_owned(), tag, bytes: self.take(env, bytes)? })
         };
         let unit = agentos::save(Save {
             metadata: Metadata { id, run_id, graph_id, node_id, timestamp, state_size: 0, has_memory_snapshot },
             parent,
-            state: part(STATE, state)?,
-            rest: part(REST, rest)?,
+            state: part(STATE, state_tag, state)?,
+            rest: part(REST, rest_tag, rest)?,
             saved_at,
         });
         Ok(self.apply(ticket, unit))
@@ -93,10 +93,7 @@ impl NativeStore {
         before: Option<i64>,
     ) -> Option<Settled> {
         let query = agentos::runs(graph_id_prefix, before, limit as usize);
-        let convert = |answer: Answer| {
-            let listed: Result<Vec<_>> = answer.into_lineages()?.into_iter().map(values::run).collect();
-            listed.map(Either12::D)
-        };
+        let convert = |answer: Answer| values::runs(answer.into_lineages()?);
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
     }
 

@@ -6,13 +6,17 @@ use napi::bindgen_prelude::{AsyncTask, Either5, Null};
 use napi::{Env, Task};
 use napi_derive::napi;
 
-use super::values::{Blob, Failure, FoundPart};
+use super::values::{Blob, Failure};
 use crate::error::Result;
 use crate::import::{SavedCheckpoint, SavedWrite, SqliteSaver};
 
 /// A database of `LangGraph`'s `SqliteSaver`.
 #[napi]
 pub struct NativeSqliteSaver(Arc<Mutex<SqliteSaver>>);
+
+/// A part: name, tag, bytes.
+#[napi(array, object_from_js = false)]
+pub struct FoundPart(pub String, pub String, pub Blob);
 
 /// A checkpoint: namespace, id, parent's id, the whole of it, metadata.
 #[napi(array, object_from_js = false)]

@@ -1,10 +1,10 @@
 //! The `LangGraph` contract's calls.
 
-use napi::bindgen_prelude::{Either12, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::store::NativeStore;
-use super::values::{self, Blob, FoundPart, Settled};
+use super::values::{self, Packed, Packing, Settled};
 use crate::contract::langgraph::{self, Described, Place, Put};
 use crate::error::Result;
 use crate::query::Answer;
@@ -16,20 +16,16 @@ pub const LANGGRAPH_SPACE: u8 = langgraph::SPACE.0;
 
 /// What is known of a checkpoint without its payload: thread, namespace, id, parent's id, metadata, when it was saved, whether
 /// it cannot be read without its parent.
-#[napi(array, object_from_js = false)]
-pub struct Listed(pub String, pub String, pub String, pub Option<String>, pub FoundPart, pub i64, pub bool);
+type Listed = (String, String, String, Option<String>, Packed, i64, bool);
 
 /// A write: task, index, the id of the checkpoint that owns it, the channel and its value.
-#[napi(array, object_from_js = false)]
-pub struct FoundWrite(pub String, pub i64, pub Option<String>, pub FoundPart);
+type FoundWrite = (String, i64, Option<String>, Packed);
 
 /// A checkpoint with what was written to it.
-#[napi(array, object_from_js = false)]
-pub struct FoundTuple(pub Listed, pub Vec<FoundPart>, pub Vec<FoundWrite>);
+type FoundTuple = (Listed, Vec<Packed>, Vec<FoundWrite>);
 
 /// A namespace of a thread: where a listing goes on behind it, how many checkpoints it has, the latest of them.
-#[napi(array, object_from_js = false)]
-pub struct FoundThread(pub String, pub f64, pub Listed);
+type FoundThread = (String, u64, Listed);
 
 #[napi]
 impl NativeStore {
@@ -103,7 +99,11 @@ impl NativeStore {
     #[napi]
     pub fn langgraph_get(&self, ticket: u32, thread: String, namespace: String, id: Option<String>) -> Option<Settled> {
         let convert = |answer: Answer| match answer.into_tuple()? {
-            Some(found) => Ok(Either12::I(tuple(*found)?)),
+            Some(found) => {
+                let mut packing = Packing::default();
+                let found = tuple(*found, &mut packing)?;
+                packing.close(serde_json::to_string(&found))
+            }
             None => Ok(values::NOTHING),
         };
         let query = langgraph::get_tuple(thread, namespace, id);
@@ -122,8 +122,10 @@ impl NativeStore {
         limit: u32,
     ) -> Option<Settled> {
         let convert = |answer: Answer| {
-            let found: Result<Vec<_>> = answer.into_tuples()?.into_iter().map(tuple).collect();
-            found.map(Either12::L)
+            let mut packing = Packing::default();
+            let found = answer.into_tuples()?.into_iter().map(|found| tuple(found, &mut packing));
+            let found: Vec<FoundTuple> = found.collect::<Result<_>>()?;
+            packing.close(serde_json::to_string(&found))
         };
         let query = langgraph::ancestors(&Place { thread, namespace, id }, channels, limit as usize);
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
@@ -140,8 +142,10 @@ impl NativeStore {
         limit: u32,
     ) -> Option<Settled> {
         let convert = |answer: Answer| {
-            let listed: Result<Vec<_>> = answer.into_headers()?.iter().map(listed).collect();
-            listed.map(Either12::J)
+            let mut packing = Packing::default();
+            let found = answer.into_headers()?.into_iter().map(|header| listed(&header, &mut packing));
+            let found: Vec<Listed> = found.collect::<Result<_>>()?;
+            packing.close(serde_json::to_string(&found))
         };
         let query = langgraph::list(thread, namespace, before, limit as usize);
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
@@ -151,8 +155,10 @@ impl NativeStore {
     #[napi]
     pub fn langgraph_threads(&self, ticket: u32, before: Option<i64>, limit: u32) -> Option<Settled> {
         let convert = |answer: Answer| {
-            let found: Result<Vec<_>> = answer.into_lineages()?.iter().map(thread).collect();
-            found.map(Either12::H)
+            let mut packing = Packing::default();
+            let found = answer.into_lineages()?.into_iter().map(|lineage| thread(&lineage, &mut packing));
+            let found: Vec<FoundThread> = found.collect::<Result<_>>()?;
+            packing.close(serde_json::to_string(&found))
         };
         let query = langgraph::threads(before, limit as usize);
         self.submit(ticket, convert, |store, reply| store.ask(query, reply))
@@ -192,24 +198,23 @@ impl NativeStore {
     }
 }
 
-fn listed(header: &Header) -> Result<Listed> {
-    let Described { place, parent, metadata, difference } = langgraph::describe(header)?;
-    let metadata = FoundPart(String::new(), metadata.0, Blob(metadata.1));
-    Ok(Listed(place.thread, place.namespace, place.id, parent, metadata, header.saved_at, difference))
+fn listed(header: &Header, packing: &mut Packing) -> Result<Listed> {
+    let Described { place, parent, metadata: (tag, bytes), difference } = langgraph::describe(header)?;
+    let metadata = packing.part(Part { name: String::new(), tag, bytes: bytes.into() });
+    Ok((place.thread, place.namespace, place.id, parent, metadata, header.saved_at, difference))
 }
 
-fn thread(lineage: &Lineage) -> Result<FoundThread> {
-    #[expect(clippy::cast_precision_loss, reason = "no thread has 2^53 checkpoints")]
-    let checkpoints = lineage.checkpoints as f64;
-    Ok(FoundThread(lineage.position.to_string(), checkpoints, listed(&lineage.newest)?))
+fn thread(lineage: &Lineage, packing: &mut Packing) -> Result<FoundThread> {
+    Ok((lineage.position.to_string(), lineage.checkpoints, listed(&lineage.newest, packing)?))
 }
 
-fn tuple(Tuple { checkpoint, writes }: Tuple) -> Result<FoundTuple> {
+fn tuple(Tuple { checkpoint, writes }: Tuple, packing: &mut Packing) -> Result<FoundTuple> {
     let place = langgraph::describe(&checkpoint.header)?.place;
+    let listed = listed(&checkpoint.header, packing)?;
+    let parts = packing.parts(checkpoint.payload);
     let write = |write: Write| {
         let owner = write.owner.and_then(|key| langgraph::owner_id(&place, &key));
-        FoundWrite(write.task, write.index, owner, values::part(write.part))
+        (write.task, write.index, owner, packing.part(write.part))
     };
-    let writes = writes.into_iter().map(write).collect();
-    Ok(FoundTuple(listed(&checkpoint.header)?, values::parts(checkpoint.payload), writes))
+    Ok((listed, parts, writes.into_iter().map(write).collect()))
 }

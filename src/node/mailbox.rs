@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use napi::bindgen_prelude::{Either12, Env, Function, Null, Status};
+use napi::bindgen_prelude::{Either5, Env, Function, Null, Status};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 
@@ -43,7 +43,7 @@ impl Mailbox {
     pub fn post(&self, ticket: u32, outcome: Result<Value>) {
         let mut waiting = self.waiting();
         match outcome {
-            Ok(Either12::A(Null)) => waiting.done.push(ticket),
+            Ok(Either5::A(Null)) => waiting.done.push(ticket),
             other => waiting.others.push(Settled::new(ticket, other)),
         }
         if !std::mem::replace(&mut waiting.watched, true) {

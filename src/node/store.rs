@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use napi::bindgen_prelude::{Either12, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either5, Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::mailbox::{Bridge, Mailbox};
@@ -116,7 +116,7 @@ impl NativeStore {
     /// Resolves when the target is open, to what the user should hear about it or null.
     #[napi]
     pub fn ready(&self, ticket: u32) -> Option<Settled> {
-        self.submit(ticket, |notice: Option<String>| Ok(notice.map_or(NOTHING, Either12::B)), Store::ready)
+        self.submit(ticket, |notice: Option<String>| Ok(notice.map_or(NOTHING, Either5::B)), Store::ready)
     }
 
     /// Resolves when everything handed in before is done and the target is closed.

@@ -1,10 +1,10 @@
 //! The shapes that cross the border. `ts/native.ts` declares the same ones.
 
-use napi::bindgen_prelude::{Buffer, BufferSlice, Either12, Env, Null, ToNapiValue, TypeName};
+use bytes::Bytes;
+use napi::bindgen_prelude::{Buffer, BufferSlice, Either5, Env, Null, ToNapiValue, TypeName};
 use napi::{ValueType, sys};
 use napi_derive::napi;
 
-use super::langgraph::{FoundThread, FoundTuple, Listed};
 use crate::contract::agentos;
 use crate::error::{Code, Error, Result};
 use crate::query::Answer;
@@ -12,23 +12,10 @@ use crate::record::{self, Checkpoint, Header, Lineage, Part, Payload};
 use crate::retention;
 
 /// What a call resolves to.
-pub type Value = Either12<
-    Null,
-    String,
-    Found,
-    Vec<Run>,
-    Pruned,
-    Stats,
-    Named,
-    Vec<FoundThread>,
-    FoundTuple,
-    Vec<Listed>,
-    Vec<Named>,
-    Vec<FoundTuple>,
->;
+pub type Value = Either5<Null, String, Parcel, Pruned, Stats>;
 
 /// `undefined`, and "there is none".
-pub const NOTHING: Value = Either12::A(Null);
+pub const NOTHING: Value = Either5::A(Null);
 
 /// What a call rejects with: `ts/errors.ts` makes a `ForkpointError` of it.
 #[napi(object, object_from_js = false)]
@@ -65,60 +52,101 @@ impl Settled {
     }
 }
 
-/// A checkpoint as it is stored.
+/// Checkpoints and the like: a text in JSON that says of each part where its bytes are, and the bytes of all parts. V8 reads
+/// a text several times faster than Node-API hands over what is in it, and one buffer costs what each of many does.
 #[napi(array, object_from_js = false)]
-pub struct Found(pub Metadata, pub Vec<FoundPart>);
+pub struct Parcel(pub String, pub Vec<Blob>);
 
-/// A part: name, tag, bytes.
-#[napi(array, object_from_js = false)]
-pub struct FoundPart(pub String, pub String, pub Blob);
+/// Where a part is: its name and tag, which of the parcel's buffers it is in, from where, and how long it is.
+pub type Packed = (String, String, usize, usize, usize);
 
-/// A checkpoint of which only some names matter, in an order of its contract's.
-#[napi(array, object_from_js = false)]
-pub struct Named(pub Vec<String>, pub Vec<FoundPart>);
+/// A buffer takes up parts until it has so many bytes.
+const FULL: usize = 256 << 20;
 
-/// `AgentOS`' `CheckpointMetadata`: id, run id, graph id, node id, timestamp, state size, has a memory snapshot.
-#[napi(array, object_from_js = false)]
-pub struct Metadata(pub String, pub String, pub String, pub String, pub f64, pub f64, pub bool);
+/// A parcel in the making. Runs on the thread that has the bytes: only pointers are left for JavaScript's.
+#[derive(Default)]
+pub struct Packing {
+    bytes: Vec<Bytes>,
+    /// How long each buffer is.
+    buffers: Vec<usize>,
+}
 
-impl From<agentos::Metadata> for Metadata {
-    fn from(metadata: agentos::Metadata) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "no state has 2^53 bytes")]
-        let state_size = metadata.state_size as f64;
-        Self(
-            metadata.id,
-            metadata.run_id,
-            metadata.graph_id,
-            metadata.node_id,
-            metadata.timestamp,
-            state_size,
-            metadata.has_memory_snapshot,
-        )
+impl Packing {
+    pub fn part(&mut self, Part { name, tag, bytes }: Part) -> Packed {
+        if self.buffers.last().is_none_or(|length| *length >= FULL) {
+            self.buffers.push(0);
+        }
+        let buffer = self.buffers.len() - 1;
+        let (start, length) = (self.buffers[buffer], bytes.len());
+        self.buffers[buffer] += length;
+        self.bytes.push(bytes);
+        (name, tag, buffer, start, length)
+    }
+
+    pub fn parts(&mut self, payload: Payload) -> Vec<Packed> {
+        payload.parts.into_iter().map(|part| self.part(part)).collect()
+    }
+
+    /// The parcel with that text, in which the parts are.
+    pub fn close(self, text: serde_json::Result<String>) -> Result<Value> {
+        let mut bytes = self.bytes.into_iter();
+        let mut fill = |length: usize| {
+            let mut buffer: Vec<u8> = Vec::new();
+            while buffer.len() < length
+                && let Some(part) = bytes.next()
+            {
+                if part.len() == length {
+                    return part.into();
+                }
+                buffer.reserve_exact(length - buffer.len());
+                buffer.extend_from_slice(&part);
+            }
+            buffer
+        };
+        let blobs = self.buffers.into_iter().map(|length| Blob(fill(length))).collect();
+        Ok(Either5::C(Parcel(told(text)?, blobs)))
     }
 }
 
-/// A listing as JSON, an array of what [`Metadata`] is: V8 parses hundreds of small strings several times faster than
-/// Node-API hands them over one by one. Runs on the thread that has the headers.
+/// `AgentOS`' `CheckpointMetadata`: id, run id, graph id, node id, timestamp, state size, has a memory snapshot.
+type Metadata = (String, String, String, String, f64, u64, bool);
+
+fn metadata(header: Header) -> Result<Metadata> {
+    let agentos::Metadata { id, run_id, graph_id, node_id, timestamp, state_size, has_memory_snapshot } =
+        agentos::metadata(header)?;
+    Ok((id, run_id, graph_id, node_id, timestamp, state_size, has_memory_snapshot))
+}
+
+/// A listing as JSON, an array of what [`Metadata`] is. Runs on the thread that has the headers.
 pub fn listing(headers: Vec<Header>) -> Result<Value> {
-    let listed: Vec<_> = headers
-        .into_iter()
-        .map(|header| {
-            let agentos::Metadata { id, run_id, graph_id, node_id, timestamp, state_size, has_memory_snapshot } =
-                agentos::metadata(header)?;
-            Ok((id, run_id, graph_id, node_id, timestamp, state_size, has_memory_snapshot))
-        })
-        .collect::<Result<_>>()?;
+    let listed: Vec<Metadata> = headers.into_iter().map(metadata).collect::<Result<_>>()?;
     json(serde_json::to_string(&listed))
+}
+
+/// Runs as JSON: where a listing goes on behind each, how many checkpoints it has, the newest of them.
+pub fn runs(lineages: Vec<Lineage>) -> Result<Value> {
+    let run = |of: Lineage| Ok((of.position.to_string(), of.checkpoints, metadata(of.newest)?));
+    let listed: Vec<_> = lineages.into_iter().map(run).collect::<Result<_>>()?;
+    json(serde_json::to_string(&listed))
+}
+
+/// A checkpoint: its metadata, its parts.
+pub fn found(checkpoint: Option<Box<Checkpoint>>) -> Result<Value> {
+    let Some(checkpoint) = checkpoint else { return Ok(NOTHING) };
+    let Checkpoint { header, payload } = *checkpoint;
+    let mut packing = Packing::default();
+    let parts = packing.parts(payload);
+    packing.close(serde_json::to_string(&(metadata(header)?, parts)))
 }
 
 /// What `serde_json` made of a listing.
 pub fn json(written: serde_json::Result<String>) -> Result<Value> {
-    written.map(Either12::B).map_err(|error| Error::new(Code::Corrupt, format!("the listing cannot be told: {error}")))
+    told(written).map(Either5::B)
 }
 
-/// A run in a listing: where a listing goes on behind it, how many checkpoints it has, the newest of them.
-#[napi(array, object_from_js = false)]
-pub struct Run(pub String, pub f64, pub Metadata);
+fn told(written: serde_json::Result<String>) -> Result<String> {
+    written.map_err(|error| Error::new(Code::Corrupt, format!("what was found cannot be told: {error}")))
+}
 
 /// Bytes for JavaScript: small ones are copied into its heap, large ones are handed over.
 pub struct Blob(pub Vec<u8>);
@@ -148,27 +176,6 @@ impl ToNapiValue for Blob {
         let copy = BufferSlice::copy_from(&Env::from_raw(env), bytes)?;
         unsafe { <&BufferSlice>::to_napi_value(env, &copy) }
     }
-}
-
-/// Runs on the thread that has the bytes: only pointers are left for JavaScript's.
-pub fn found(checkpoint: Option<Box<Checkpoint>>) -> Result<Value> {
-    let Some(checkpoint) = checkpoint else { return Ok(NOTHING) };
-    let Checkpoint { header, payload } = *checkpoint;
-    Ok(Either12::C(Found(agentos::metadata(header)?.into(), parts(payload))))
-}
-
-pub fn parts(payload: Payload) -> Vec<FoundPart> {
-    payload.parts.into_iter().map(part).collect()
-}
-
-pub fn part(part: Part) -> FoundPart {
-    FoundPart(part.name, part.tag, Blob(part.bytes.into()))
-}
-
-pub fn run(lineage: Lineage) -> Result<Run> {
-    #[expect(clippy::cast_precision_loss, reason = "no run has 2^53 checkpoints")]
-    let checkpoints = lineage.checkpoints as f64;
-    Ok(Run(lineage.position.to_string(), checkpoints, agentos::metadata(lineage.newest)?.into()))
 }
 
 /// What a prune has removed, or would.
@@ -221,7 +228,7 @@ pub fn pruned(pruned: retention::Pruned) -> Result<Value> {
     });
     #[expect(clippy::cast_precision_loss, reason = "no store has 2^53 bytes")]
     let bytes = pruned.bytes as f64;
-    Ok(Either12::E(Pruned { removed: float(pruned.checkpoints), bytes, lineages: float(pruned.lineages), next }))
+    Ok(Either5::D(Pruned { removed: float(pruned.checkpoints), bytes, lineages: float(pruned.lineages), next }))
 }
 
 pub fn stats(answer: Answer) -> Result<Value> {
@@ -232,7 +239,7 @@ pub fn stats(answer: Answer) -> Result<Value> {
         logical_bytes: float(of.logical_bytes),
         stored_bytes: float(of.stored_bytes),
     };
-    Ok(Either12::F(Stats {
+    Ok(Either5::E(Stats {
         checkpoints: float(stats.checkpoints),
         lineages: float(stats.lineages),
         logical_bytes: float(stats.logical_bytes),

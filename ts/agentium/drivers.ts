@@ -2,19 +2,20 @@ import type { ForkpointStorage as DurableContract, InMemoryStorage as Contract }
 import type { StoreOptions } from "../../index.js";
 import { show, typeError } from "../errors.js";
 import { own } from "../ids.js";
-import { type Named, call, direct } from "../native.js";
-import { deserialize, formatOf } from "../serializer.js";
+import { call, direct } from "../native.js";
+import { type Named, fetchAllNamed, fetchNamed } from "../parcel.js";
+import { type Serialized, deserialize, formatOf, readBack } from "../serializer.js";
 import { View } from "../view.js";
 
 const space = direct((binding) => binding.STORAGE_SPACE);
 const v8 = formatOf("v8");
 
 export class InMemoryStorage implements Contract {
-  readonly #namespaces = new Map<string, Map<string, Uint8Array>>();
+  readonly #namespaces = new Map<string, Map<string, Serialized>>();
 
   async get<T>(namespace: string, key: string): Promise<T | null> {
-    const bytes = this.#keys(namespace).get(name(key, "key"));
-    return bytes === undefined ? null : (v8.deserialize(bytes) as T);
+    const stored = this.#keys(namespace).get(name(key, "key"));
+    return stored === undefined ? null : (readBack(stored) as T);
   }
 
   async set<T>(namespace: string, key: string, value: T): Promise<void> {
@@ -31,14 +32,14 @@ export class InMemoryStorage implements Contract {
     const begin = name(prefix, "prefix");
     return [...this.#keys(namespace)]
       .filter(([key]) => key.startsWith(begin))
-      .map(([key, bytes]) => ({ key, value: v8.deserialize(bytes) as T }));
+      .map(([key, stored]) => ({ key, value: readBack(stored) as T }));
   }
 
   async close(): Promise<void> {
     this.#namespaces.clear();
   }
 
-  #keys(namespace: string): Map<string, Uint8Array> {
+  #keys(namespace: string): Map<string, Serialized> {
     return this.#namespaces.get(name(namespace, "namespace")) ?? new Map();
   }
 }
@@ -53,7 +54,7 @@ export class ForkpointStorage implements DurableContract {
   get<T>(namespace: string, key: string): Promise<T | null> {
     return this.#view.run(async ({ native, format }) => {
       const [ns, id] = [own(namespace, "namespace"), own(key, "key")];
-      const found = await call<Named | null>(native, (ticket) => native.storageGet(ticket, ns, id));
+      const found = await fetchNamed(native, (ticket) => native.storageGet(ticket, ns, id));
       return found && (valueOf(format, found) as T);
     });
   }
@@ -61,8 +62,8 @@ export class ForkpointStorage implements DurableContract {
   set<T>(namespace: string, key: string, value: T): Promise<void> {
     return this.#view.run(async ({ native, format }) => {
       const [ns, id] = [own(namespace, "namespace"), own(key, "key")];
-      const bytes = format.serialize({ value }, "value");
-      await call<null>(native, (ticket) => native.storageSet(ticket, ns, id, Date.now(), format.name, bytes));
+      const { tag, bytes } = format.serialize({ value }, "value");
+      await call<null>(native, (ticket) => native.storageSet(ticket, ns, id, Date.now(), tag, bytes));
     });
   }
 
@@ -76,7 +77,7 @@ export class ForkpointStorage implements DurableContract {
   list<T>(namespace: string, prefix = ""): Promise<Array<{ key: string; value: T }>> {
     return this.#view.run(async ({ native, format }) => {
       const [ns, begin] = [own(namespace, "namespace"), own(prefix, "prefix")];
-      const found = await call<Named[]>(native, (ticket) => native.storageList(ticket, ns, begin));
+      const found = await fetchAllNamed(native, (ticket) => native.storageList(ticket, ns, begin));
       return found.map((named) => ({ key: named[0][0]!, value: valueOf(format, named) as T }));
     });
   }

@@ -1,6 +1,6 @@
 import type { IWorkflowCheckpointStore, WorkflowCheckpoint } from "../../agentium.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
-import type { Named } from "../native.js";
+import type { Named } from "../parcel.js";
 import { stateAndRest } from "../record.js";
 import { type Format, deserialize, formatOf } from "../serializer.js";
 import type { View } from "../view.js";
@@ -74,18 +74,18 @@ class OwnRecorder implements Recorder {
   }
 
   async store({ id, runId, stepIndex, stepName, state, rewind, parent }: Recording): Promise<Snapshot> {
-    const stored = new Snapshot(this.format, this.format.name, state.in(this.format));
+    const stored = state.in(this.format);
     const createdAt = Date.now();
     const rest = { id: null, runId: null, stepIndex, stepName, state: null, createdAt };
     const packed = {
       place: { id, runId, stepIndex, stepName, age: createdAt },
-      state: stored.bytes,
+      state: stored,
       rest: this.format.serialize(rest, "checkpoint"),
       parent,
       rewind,
     };
     await this.#view.run((engine) => put(engine, packed));
-    return stored;
+    return new Snapshot(this.format, stored);
   }
 
   #recorded(found: Named | null): Recorded | null {
@@ -93,7 +93,7 @@ class OwnRecorder implements Recorder {
     const [[id, runId], parts] = found as [[string, string], Named[1]];
     const [state, rest] = stateAndRest(parts, id);
     const fields = deserialize(this.format, rest.tag, rest.bytes, `checkpoint ${quote(id)}`);
-    return recorded({ ...fields, id, runId }, new Snapshot(this.format, state.tag, state.bytes));
+    return recorded({ ...fields, id, runId }, new Snapshot(this.format, state));
   }
 }
 

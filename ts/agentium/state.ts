@@ -1,32 +1,31 @@
 import { isDeepStrictEqual } from "node:util";
 import { ForkpointError, show, typeError } from "../errors.js";
-import { type Format, deserialize } from "../serializer.js";
+import { type Format, type Serialized, deserialize } from "../serializer.js";
 import { serializeState } from "../record.js";
 
 /** A state between steps: in the form in which it is stored, so that every step sees what it would see after a resume. */
 export class Snapshot {
   readonly format: Format;
-  readonly tag: string;
-  readonly bytes: Uint8Array;
+  readonly #stored: Serialized;
 
-  constructor(format: Format, tag: string, bytes: Uint8Array) {
+  constructor(format: Format, stored: Serialized) {
     this.format = format;
-    this.tag = tag;
-    this.bytes = bytes;
+    this.#stored = stored;
   }
 
   static of(state: unknown, format: Format): Snapshot {
-    return new Snapshot(format, format.name, serializeState(state, format));
+    return new Snapshot(format, serializeState(state, format));
   }
 
   /** A copy that is its receiver's own. */
   draft(): object {
-    return deserialize(this.format, this.tag, this.bytes, "the state");
+    const { tag, bytes } = this.#stored;
+    return deserialize(this.format, tag, bytes, "the state");
   }
 
-  /** In bytes of that format. */
-  in(format: Format): Uint8Array {
-    return this.tag === format.name ? this.bytes : serializeState(this.draft(), format);
+  /** As that format writes it. */
+  in(format: Format): Serialized {
+    return format.tags.includes(this.#stored.tag) ? this.#stored : serializeState(this.draft(), format);
   }
 }
 

@@ -7,9 +7,11 @@ import type {
 } from "../../agentium.js";
 import type { PruneOptions, PruneResult, StoreOptions } from "../../index.js";
 import { lookup } from "../ids.js";
-import { type Named, type NativeStore, type Outcome, call, direct } from "../native.js";
+import { type NativeStore, type Outcome, call, direct } from "../native.js";
+import { type Fetch, type Named, fetchAllNamed, fetchNamed } from "../parcel.js";
 import { pageOptions, readRecord } from "../options.js";
 import { putTogether, takeApart } from "../record.js";
+import type { Serialized } from "../serializer.js";
 import type { Engine } from "../store.js";
 import { View } from "../view.js";
 import { type Place, filled, readPlace } from "./checkpoint.js";
@@ -50,7 +52,7 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
 
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
     return this.#view.run(async (engine) => {
-      const found = await ask<Named[]>(engine, runId, "runId", (native, ticket, id) => native.agentiumList(ticket, id));
+      const found = await ask(engine, runId, "runId", submitList, fetchAllNamed);
       const checkpoints: Array<WorkflowCheckpoint<TState>> = [];
       for (const named of found ?? []) {
         checkpoints.push(unpack<TState>(engine, named)!);
@@ -129,15 +131,15 @@ export function viewOf(store: object): View | undefined {
 /** A checkpoint in bytes. */
 export interface Packed {
   place: Place;
-  state: Uint8Array;
-  rest: Uint8Array;
+  state: Serialized;
+  rest: Serialized;
   /** The checkpoint that its run was forked from. */
   parent: string | undefined;
   /** What the run has from this step on, this one aside, goes. */
   rewind: boolean;
 }
 
-export async function put({ native, format }: Engine, { place, state, rest, parent, rewind }: Packed): Promise<void> {
+export async function put({ native }: Engine, { place, state, rest, parent, rewind }: Packed): Promise<void> {
   const { id, runId, stepIndex, stepName, age } = place;
   await call<null>(native, (ticket) =>
     native.agentiumSave(
@@ -150,27 +152,36 @@ export async function put({ native, format }: Engine, { place, state, rest, pare
       parent,
       rewind,
       Date.now(),
-      format.name,
-      state,
-      rest,
+      state.tag,
+      state.bytes,
+      rest.tag,
+      rest.bytes,
     ),
   );
 }
 
 export function find(engine: Engine, checkpointId: unknown): Promise<Named | null> {
-  return ask(engine, checkpointId, "checkpointId", (native, ticket, id) => native.agentiumLoad(ticket, id));
+  return ask(engine, checkpointId, "checkpointId", (native, ticket, id) => native.agentiumLoad(ticket, id), fetchNamed);
 }
 
 export function findLatest(engine: Engine, runId: unknown): Promise<Named | null> {
-  return ask(engine, runId, "runId", (native, ticket, id) => native.agentiumLatest(ticket, id));
+  return ask(engine, runId, "runId", (native, ticket, id) => native.agentiumLatest(ticket, id), fetchNamed);
 }
 
 type Submit = (native: NativeStore, ticket: number, id: string) => Outcome;
 
+const submitList: Submit = (native, ticket, id) => native.agentiumList(ticket, id);
+
 /** Null for an id that no record can have. */
-async function ask<T>({ native }: Engine, id: unknown, what: string, submit: Submit): Promise<T | null> {
+async function ask<T>(
+  { native }: Engine,
+  id: unknown,
+  what: string,
+  submit: Submit,
+  settle: Fetch<T | null> = call,
+): Promise<T | null> {
   const known = lookup(id, what);
-  return known === null ? null : call<T | null>(native, (ticket) => submit(native, ticket, known));
+  return known === null ? null : settle(native, (ticket) => submit(native, ticket, known));
 }
 
 function unpack<TState>({ format }: Engine, found: Named | null): WorkflowCheckpoint<TState> | null {

@@ -1,5 +1,6 @@
 import type { Config, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
-import { type FoundTuple, type FoundWrite, type NativeStore, call } from "../native.js";
+import type { NativeStore } from "../native.js";
+import { type FoundTuple, type FoundWrite, fetchTuples } from "../parcel.js";
 import { type Place, asked, askedId } from "./place.js";
 import { type Reader, find, placeOf } from "./tuples.js";
 import { loadPart } from "./serde.js";
@@ -38,7 +39,7 @@ export async function* upwards(
 }
 
 function pageOf(native: NativeStore, { threadId, namespace, id }: Place, channels: string[]): Promise<FoundTuple[]> {
-  return call(native, (ticket) => native.langgraphAncestors(ticket, threadId, namespace, id, channels, PAGE));
+  return fetchTuples(native, (ticket) => native.langgraphAncestors(ticket, threadId, namespace, id, channels, PAGE));
 }
 
 /**

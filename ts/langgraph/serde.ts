@@ -1,6 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ForkpointError } from "../errors.js";
-import type { Part } from "../native.js";
+import type { Part } from "../parcel.js";
 import { toJson } from "./json.js";
 
 /** A value as the saver's serializer wrote it. */
@@ -33,7 +33,8 @@ export async function load(serde: SerializerProtocol, [tag, bytes]: Typed): Prom
     if (!json.includes('"lc":') && !json.includes('"__p')) return JSON.parse(decoder.decode(json));
   }
   // The serializer of LangGraph gives the bytes themselves to whoever wrote bytes: these were no Buffer.
-  return serde.loadsTyped(tag, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  // And they share their memory with no other part.
+  return serde.loadsTyped(tag, new Uint8Array(bytes));
 }
 
 /** The value of a part. */

@@ -1,7 +1,8 @@
 import type { Metadata } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { lookup, own } from "../ids.js";
-import { type FoundThread, type FoundWrite, type ListedTuple, type NativeStore, call } from "../native.js";
+import { type NativeStore, call } from "../native.js";
+import { type FoundThread, type FoundWrite, type ListedTuple, fetchThreads } from "../parcel.js";
 import { atMost, pageOptions, readRecord } from "../options.js";
 import { pruneOptions } from "../retention.js";
 import type { Engine } from "../store.js";
@@ -35,7 +36,7 @@ export async function list({ native }: Pick<Engine, "native">, options: unknown)
   const found: FoundThread[] = [];
   for (;;) {
     const from = before;
-    const page = await call<FoundThread[]>(native, (ticket) => native.langgraphThreads(ticket, from, limit + 1));
+    const page = await fetchThreads(native, (ticket) => native.langgraphThreads(ticket, from, limit + 1));
     found.push(...page.filter(([, , [, namespace]]) => namespace === ""));
     if (found.length > limit || page.length <= limit) break;
     before = Number(page.at(-1)![0]);

@@ -10,7 +10,8 @@ import type {
 import { isDeepStrictEqual } from "node:util";
 import { show, typeError } from "../errors.js";
 import { lookup } from "../ids.js";
-import { type FoundTuple, type FoundWrite, type ListedTuple, type NativeStore, call } from "../native.js";
+import type { NativeStore } from "../native.js";
+import { type FoundTuple, type FoundWrite, type ListedTuple, fetchListed, fetchTuple } from "../parcel.js";
 import { type Place, asked, askedId, configOf } from "./place.js";
 import { loadPart } from "./serde.js";
 import { putTogether } from "./values.js";
@@ -46,7 +47,7 @@ export async function find(
   const [thread, ns] = [lookup(threadId, "thread_id"), lookup(namespace, "checkpoint_ns")];
   const checkpoint = id === undefined ? undefined : lookup(id, "checkpoint_id");
   if (thread === null || ns === null || checkpoint === null) return null;
-  return call<FoundTuple | null>(native, (ticket) => native.langgraphGet(ticket, thread, ns, checkpoint));
+  return fetchTuple(native, (ticket) => native.langgraphGet(ticket, thread, ns, checkpoint));
 }
 
 /** A fresh tuple from what was found. */
@@ -133,7 +134,7 @@ export async function* listed({ native, serde }: Pick<Reader, "native" | "serde"
   if ([threadId, namespace, id, before].some((name) => name?.isWellFormed() === false)) return;
   while (limit > 0) {
     const [end, size] = [before, page];
-    const found = await call<ListedTuple[]>(native, (ticket) => native.langgraphList(ticket, threadId, namespace, end, size));
+    const found = await fetchListed(native, (ticket) => native.langgraphList(ticket, threadId, namespace, end, size));
     const full = found.length === page;
     // Copies of a thread have the same ids: those that a full page ends with may go on in the next.
     const last = full ? found.at(-1)![2] : undefined;

@@ -1,6 +1,6 @@
 import type { Checkpoint, ChannelVersions, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ForkpointError } from "../errors.js";
-import type { Part } from "../native.js";
+import type { Part } from "../parcel.js";
 import { dump, loadPart } from "./serde.js";
 import type { Pieces } from "./writing.js";
 

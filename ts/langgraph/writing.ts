@@ -1,4 +1,5 @@
-import { type NativeStore, type Part, call } from "../native.js";
+import { type NativeStore, call } from "../native.js";
+import type { Part } from "../parcel.js";
 import type { Place } from "./place.js";
 import type { Typed } from "./serde.js";
 
