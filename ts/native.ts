@@ -203,7 +203,7 @@ export interface NativeRun {
 }
 
 interface Bridge {
-  take(): { done: number[]; others: Settled[] } | null;
+  take(): [done: number[], others: Settled[], again: boolean] | null;
   drain(): void;
 }
 
@@ -293,14 +293,15 @@ const bridge = new binding.Bridge(look);
 // The addon's own hook does not run on process.exit() and after an uncaught throw.
 process.on("exit", () => bridge.drain());
 
-/** Settles what has come, and looks again in the next turn: timers and I/O come in between. */
+/** Settles what has come. Where there is much, it looks again in the next turn: timers and I/O come in between. */
 function look(): void {
   const batch = bridge.take();
   if (batch === null) return;
-  for (const ticket of batch.done) settle(ticket, null, null);
-  for (const [ticket, value, error] of batch.others) settle(ticket, value, error);
+  const [done, others, again] = batch;
+  for (const ticket of done) settle(ticket, null, null);
+  for (const [ticket, value, error] of others) settle(ticket, value, error);
   if (pending.size === 0) hold.unref();
-  setImmediate(look);
+  if (again) setImmediate(look);
 }
 
 function settle(ticket: number, value: unknown, error: Failure | null | undefined): void {

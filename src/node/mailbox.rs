@@ -1,7 +1,8 @@
 //! Outcomes on their way to JavaScript: the store's threads post them, one wake-up fetches all that have come.
 //!
-//! The wake-up does not keep the process alive (`ts/native.ts` does, while a promise is pending), and JavaScript looks
-//! again from its next turn before it goes back to sleep, so that under load nobody needs waking and timers get their turn.
+//! The wake-up does not keep the process alive (`ts/native.ts` does, while a promise is pending). Where several have come at
+//! once, JavaScript looks again from its next turn before it goes back to sleep, so that under load nobody needs waking and
+//! timers get their turn.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -72,12 +73,9 @@ pub struct Bridge {
     pub(super) mailbox: Arc<Mailbox>,
 }
 
-/// What has come.
-#[napi(object, object_from_js = false)]
-pub struct Batch {
-    pub done: Vec<u32>,
-    pub others: Vec<Settled>,
-}
+/// What has come: tickets of calls that resolve to undefined, the other outcomes, and whether to look again.
+#[napi(array, object_from_js = false)]
+pub struct Batch(pub Vec<u32>, pub Vec<Settled>, pub bool);
 
 #[napi]
 impl Bridge {
@@ -105,7 +103,9 @@ impl Bridge {
         }
         let done = front(&mut waiting.done, TURN);
         let others = front(&mut waiting.others, TURN - done.len());
-        Some(Batch { done, others })
+        // One alone is a caller who waits for it before the next call: looking again so soon would be in vain.
+        waiting.watched = done.len() + others.len() > 1;
+        Some(Batch(done, others, waiting.watched))
     }
 
     /// Waits until everything handed to every store of this environment is done.
