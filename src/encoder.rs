@@ -16,40 +16,35 @@ use crate::op::{Op, Unit};
 use crate::record::Space;
 use crate::task::{QUEUE_BYTES, Task, hand_in};
 
-/// To prepare a payload of so many bytes takes longer than to hand it from thread to thread.
-const LARGE: usize = 256 << 10;
-
 /// The thread, and what is on its way through it.
 pub(crate) struct Encoder {
     lane: Lane<(Task, Touched)>,
+    prepare: Arc<dyn Prepare>,
     way: Arc<Way>,
 }
 
 impl Encoder {
     /// What comes out goes to the writer.
-    pub(crate) fn start(mut prepare: Box<dyn Prepare>, writer: Arc<Lane<Task>>) -> Result<Self> {
+    pub(crate) fn start(prepare: Arc<dyn Prepare>, writer: Arc<Lane<Task>>) -> Result<Self> {
         let way = Arc::new(Way::default());
+        let prepares = Arc::clone(&prepare);
         let left = Arc::clone(&way);
         let work = move |batch: Vec<(Task, Touched)>| {
             for (mut task, touched) in batch {
                 if let Task::Apply(unit, _) = &mut task {
-                    for op in unit.iter_mut().filter(|op| is_large(op)) {
-                        if let Op::Put(checkpoint) = op {
-                            prepare.prepare(checkpoint);
-                        }
-                    }
+                    unit.iter_mut().filter(|op| prepares.takes_long(op)).for_each(|op| prepares.prepare(op));
                 }
                 hand_in(&writer, task);
                 // Only now: what is let past from here on comes after it.
                 left.lock().leave(&touched);
             }
         };
-        Ok(Self { lane: Lane::start("forkpoint-encoder", QUEUE_BYTES, work)?, way })
+        Ok(Self { lane: Lane::start("forkpoint-encoder", QUEUE_BYTES, work)?, prepare, way })
     }
 
     /// Takes the task if it is to be prepared, or must come after something that is; gives it back if it may go on.
     pub(crate) fn take(&self, task: Task) -> Option<Task> {
-        let large = matches!(&task, Task::Apply(unit, _) if unit.iter().any(is_large));
+        let large = matches!(&task, Task::Apply(unit, _) if unit.iter().any(|op| self.prepare.takes_long(op)));
         let mut way = self.way.lock();
         if !large && way.tasks == 0 {
             return Some(task);
@@ -87,10 +82,6 @@ impl Encoder {
     pub(crate) fn join(&self) {
         self.lane.join();
     }
-}
-
-fn is_large(op: &Op) -> bool {
-    matches!(op, Op::Put(checkpoint) if checkpoint.payload.len() >= LARGE)
 }
 
 /// What is on its way through the encoder.

@@ -1,5 +1,7 @@
 //! Writes as values. A unit is what must happen together; a batch is the units that share a transaction.
 
+use bytes::Bytes;
+
 use crate::error::{Code, Error, Result};
 use crate::record::{Checkpoint, Rank, Space, Write};
 
@@ -54,6 +56,8 @@ pub enum Op {
         writes: Vec<Write>,
         /// Whether one in a place that is taken replaces the other; if not, the first one stays.
         replace: bool,
+        /// What its backend has made of it before its turn came. See [`crate::backend::Prepare`].
+        prepared: Option<Bytes>,
     },
     /// Gives the writes of a checkpoint that nobody owns yet to another, which was made of them.
     Claim {

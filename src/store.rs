@@ -92,7 +92,7 @@ impl Store {
                     ..sqlite::Options::new(path)
                 };
                 let heads = SharedHeads::new(sqlite.head_bytes);
-                let ahead = Box::new(Ahead::new(heads.clone()));
+                let ahead = Arc::new(Ahead::new(heads.clone()));
                 let open = move || Ok(Box::new(Sqlite::open_with(&sqlite, heads.clone())?) as Box<dyn Backend>);
                 Self::threads(open, Some(ahead), options.retention)?
             }
@@ -110,7 +110,7 @@ impl Store {
 
     fn threads(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
-        prepare: Option<Box<dyn Prepare>>,
+        prepare: Option<Arc<dyn Prepare>>,
         retention: Policy,
     ) -> Result<Engine> {
         let reader = Reader::start(Box::new(open.clone()))?;

@@ -51,7 +51,7 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn start(
         open: Open,
-        prepare: Option<Box<dyn Prepare>>,
+        prepare: Option<Arc<dyn Prepare>>,
         reader: Arc<Reader>,
         policy: Policy,
     ) -> Result<Self> {
@@ -167,6 +167,7 @@ fn work(backend: &mut Lazy, sweeper: &mut Sweeper, reader: &Reader, batch: Vec<T
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::Duration;
 
@@ -182,13 +183,18 @@ mod tests {
     /// Prepares nothing, but says when it begins and waits at a gate.
     struct Gated {
         entered: Sender<String>,
-        gate: Receiver<()>,
+        gate: Mutex<Receiver<()>>,
     }
 
     impl Prepare for Gated {
-        fn prepare(&mut self, checkpoint: &mut Checkpoint) {
+        fn takes_long(&self, op: &Op) -> bool {
+            matches!(op, Op::Put(checkpoint) if checkpoint.payload.len() > 1000)
+        }
+
+        fn prepare(&self, op: &mut Op) {
+            let Op::Put(checkpoint) = op else { panic!("not what takes long") };
             self.entered.send(checkpoint.header.id.clone()).unwrap();
-            self.gate.recv().unwrap();
+            self.gate.lock().unwrap().recv().unwrap();
         }
     }
 
@@ -217,7 +223,7 @@ mod tests {
         let (entered, preparing) = channel();
         let (go, gate) = channel();
         let reader = Arc::new(Reader::start(Box::new(open.clone())).unwrap());
-        let prepare = Box::new(Gated { entered, gate });
+        let prepare = Arc::new(Gated { entered, gate: Mutex::new(gate) });
         let writer = Writer::start(Box::new(open), Some(prepare), reader, Policy::default()).unwrap();
 
         let (told, replies) = channel::<&str>();
@@ -242,7 +248,13 @@ mod tests {
         let write = Write { task: "t".to_owned(), index: 0, owner: None, part };
         apply(
             "its write",
-            vec![Op::Write { space: SPACE, id: "large".to_owned(), writes: vec![write], replace: true }],
+            vec![Op::Write {
+                space: SPACE,
+                id: "large".to_owned(),
+                writes: vec![write],
+                replace: true,
+                prepared: None,
+            }],
         );
         apply("its cap", vec![Op::KeepLast { space: SPACE, lineage: "a".to_owned(), keep: 9, pinned: String::new() }]);
         apply("what follows the fork", vec![put("c", "what follows the fork", None, 10)]);

@@ -671,7 +671,7 @@ fn written(task: &str, index: i64, owner: Option<&str>, bytes: &str) -> Write {
 }
 
 fn write(id: &str, replace: bool, writes: &[Write]) -> Op {
-    Op::Write { space: SPACE, id: id.to_owned(), writes: writes.to_vec(), replace }
+    Op::Write { space: SPACE, id: id.to_owned(), writes: writes.to_vec(), replace, prepared: None }
 }
 
 fn claim(id: &str, owner: &str) -> Op {

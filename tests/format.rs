@@ -162,7 +162,7 @@ fn generate(path: &Path) -> Vec<Checkpoint> {
     for write in [Write { owner: None, ..owned.clone() }, unowned] {
         let claim = Op::Claim { space, id: id(), owner: owned.owner.clone().unwrap() };
         let claim = (write.task == owned.task).then_some(claim);
-        let write = Op::Write { space, id: id(), writes: vec![write], replace: false };
+        let write = Op::Write { space, id: id(), writes: vec![write], replace: false, prepared: None };
         apply(&mut backend, [write].into_iter().chain(claim).collect()).unwrap();
     }
     drop(backend);

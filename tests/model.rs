@@ -81,7 +81,7 @@ impl Model {
                         left = others;
                     }
                 }
-                Op::Write { space, id, writes, replace } => {
+                Op::Write { space, id, writes, replace, .. } => {
                     for write in writes.iter().filter(|write| write.owner.is_some()) {
                         self.writes.push((*space, id.clone(), write.clone()));
                     }
@@ -433,7 +433,7 @@ fn op() -> impl Strategy<Value = Op> {
             let bytes = noise(u64::from(version), usize::from(version) % 700);
             Write { task, index, owner, part: part(&format!("channel {index}"), "t", bytes) }
         });
-        Op::Write { space, id, writes: made.collect(), replace }
+        Op::Write { space, id, writes: made.collect(), replace, prepared: None }
     });
     let release = (space(), id()).prop_map(|(space, id)| Op::Release { space, id });
     let claim = (space(), id(), id()).prop_map(|(space, id, owner)| Op::Claim { space, id, owner });

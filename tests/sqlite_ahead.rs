@@ -4,13 +4,14 @@
 
 mod common;
 
-use common::{apply, draft, get, noise, part, remove};
-use forkpoint::backend::Prepare;
+use common::{SPACE, apply, draft, get, noise, part, remove};
 use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::{Ahead, Options, Sqlite};
+use forkpoint::backend::{Backend, Prepare};
 use forkpoint::codec::heads::SharedHeads;
 use forkpoint::op::Op;
-use forkpoint::record::{Checkpoint, Part};
+use forkpoint::query::{Pick, Query};
+use forkpoint::record::{Checkpoint, Part, Write};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -24,6 +25,14 @@ fn open(folder: &TempDir, cache: usize) -> (Sqlite, Ahead, Sqlite) {
     let warm = Sqlite::open_with(&options, heads.clone()).unwrap();
     let cold = Sqlite::open(&Options { head_bytes: 0, ..options }).unwrap();
     (warm, Ahead::new(heads), cold)
+}
+
+/// Has a put prepared, whatever its size.
+fn prepare(ahead: &Ahead, checkpoint: &mut Checkpoint) {
+    let mut op = put(checkpoint);
+    ahead.prepare(&mut op);
+    let Op::Put(prepared) = op else { unreachable!("it was one") };
+    *checkpoint = *prepared;
 }
 
 fn put(checkpoint: &Checkpoint) -> Op {
@@ -40,14 +49,14 @@ fn stored(folder: &TempDir) -> (Option<i64>, Vec<u8>) {
 #[test]
 fn what_was_prepared_is_what_is_stored() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, mut ahead, mut cold) = open(&folder, CACHE);
+    let (mut warm, ahead, mut cold) = open(&folder, CACHE);
     let (mut keyframes, mut deltas) = (0, 0);
     let mut state = noise(1, 100_000);
     for step in 0..300u16 {
         state.extend(noise(u64::from(step), 20));
         let mut checkpoint = draft("run", &format!("c{step}")).rank(f64::from(step)).0;
         checkpoint.payload.parts = vec![part("state", "v8", state.clone())];
-        ahead.prepare(&mut checkpoint);
+        prepare(&ahead, &mut checkpoint);
         let prepared = checkpoint.payload.prepared.clone().unwrap();
         apply(&mut warm, vec![put(&checkpoint)]).unwrap();
         let (base, body) = stored(&folder);
@@ -66,15 +75,15 @@ fn what_was_prepared_is_what_is_stored() {
 #[test]
 fn what_is_inherited_is_prepared_too() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, mut ahead, mut cold) = open(&folder, CACHE);
+    let (mut warm, ahead, mut cold) = open(&folder, CACHE);
     let mut first = draft("thread", "0").0;
     first.payload.parts = vec![part("kept", "v8", noise(1, 100_000)), part("list", "v8", noise(2, 70_000))];
-    ahead.prepare(&mut first);
+    prepare(&ahead, &mut first);
     apply(&mut warm, vec![put(&first)]).unwrap();
     let mut next = draft("thread", "1").parent("0").rank(1.0).0;
     next.payload.parts = vec![part("list", "v8", [noise(2, 70_000), noise(3, 100)].concat())];
     next.payload.inherit = vec!["kept".to_owned()];
-    ahead.prepare(&mut next);
+    prepare(&ahead, &mut next);
     let prepared = next.payload.prepared.clone().unwrap();
     assert!(prepared.is_delta && prepared.parent.is_some());
     apply(&mut warm, vec![put(&next)]).unwrap();
@@ -86,18 +95,18 @@ fn what_is_inherited_is_prepared_too() {
     // A parent that is not the newest: its parts are not at hand.
     next.header.parent = Some("0".to_owned());
     next.header.id = "2".to_owned();
-    ahead.prepare(&mut next);
+    prepare(&ahead, &mut next);
     assert_eq!(next.payload.prepared, None);
 }
 
 #[test]
 fn where_nothing_is_kept_nothing_is_prepared() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, mut ahead, mut cold) = open(&folder, 0);
+    let (mut warm, ahead, mut cold) = open(&folder, 0);
     for step in 0..3u16 {
         let mut checkpoint = draft("run", &step.to_string()).rank(f64::from(step)).0;
         checkpoint.payload.parts = vec![part("state", "v8", [noise(1, 100_000), noise(u64::from(step), 9)].concat())];
-        ahead.prepare(&mut checkpoint);
+        prepare(&ahead, &mut checkpoint);
         assert_eq!(checkpoint.payload.prepared, None);
         apply(&mut warm, vec![put(&checkpoint)]).unwrap();
         assert_eq!(get(&mut cold, &checkpoint.header.id).unwrap().payload, checkpoint.payload);
@@ -151,7 +160,7 @@ proptest! {
     #[test]
     fn whatever_happens_before_its_turn(steps in steps()) {
         let folder = tempfile::tempdir().unwrap();
-        let (mut warm, mut ahead, mut cold) = open(&folder, CACHE);
+        let (mut warm, ahead, mut cold) = open(&folder, CACHE);
         let (mut elsewhere, _, _) = open(&folder, CACHE);
         let mut model = Memory::new();
         // What waits for its turn, and how many steps it still waits.
@@ -173,7 +182,7 @@ proptest! {
                         checkpoint.payload.inherit = vec!["state".to_owned()];
                         checkpoint.payload.parts.remove(0);
                     }
-                    ahead.prepare(&mut checkpoint);
+                    prepare(&ahead, &mut checkpoint);
                     waiting.push((early, checkpoint));
                 }
                 Some(Step::PutElsewhere { lineage, id, edit }) => {
@@ -206,4 +215,58 @@ proptest! {
             prop_assert_eq!(&get(&mut warm, &id), &expected);
         }
     }
+}
+
+fn written(task: &str, index: i64, length: usize, seed: u64) -> Write {
+    Write { task: task.to_owned(), index, owner: None, part: part("channel", "json", noise(seed, length)) }
+}
+
+#[test]
+fn writes_are_prepared_for_a_task_that_has_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut warm, ahead, mut cold) = open(&folder, CACHE);
+    let mut model = Memory::new();
+    apply(&mut warm, vec![draft("thread", "c").put()]).unwrap();
+    apply(&mut model, vec![draft("thread", "c").put()]).unwrap();
+    let large = 300_000;
+    let owned = Write { owner: Some("child".to_owned()), ..written("owned", 0, large, 9) };
+    for (writes, replace, expected) in [
+        // The same place twice: the first one stays.
+        (vec![written("a", 0, large, 1), written("a", 1, 10, 2), written("a", 0, 10, 3)], false, true),
+        // The task has written by then.
+        (vec![written("a", 1, large, 4), written("a", 2, 10, 5)], true, true),
+        // The same place twice: the last one stays.
+        (vec![written("b", 0, large, 6), written("b", 0, large, 7)], true, true),
+        (vec![written("c", 0, large, 8), written("d", 0, 10, 8)], true, false),
+        (vec![owned], true, false),
+    ] {
+        let mut op = Op::Write { space: SPACE, id: "c".to_owned(), writes, replace, prepared: None };
+        assert!(ahead.takes_long(&op));
+        apply(&mut model, vec![op.clone()]).unwrap();
+        ahead.prepare(&mut op);
+        assert!(matches!(&op, Op::Write { prepared, .. } if prepared.is_some() == expected));
+        apply(&mut warm, vec![op]).unwrap();
+        let tuple = || Query::Tuple { space: SPACE, pick: Pick::Id("c".to_owned()) };
+        let found = cold.answer(&tuple()).unwrap().into_tuple().unwrap();
+        assert_eq!(found, model.answer(&tuple()).unwrap().into_tuple().unwrap());
+    }
+}
+
+#[test]
+fn what_takes_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut warm, ahead, _) = open(&folder, CACHE);
+    let of = |length: usize| draft("run", "a").parts(vec![part("state", "v8", noise(1, length))]);
+    assert!(!ahead.takes_long(&of(1000).put()));
+    assert!(ahead.takes_long(&of(300_000).put()));
+    let inherits = |lineage: &str| {
+        let mut heir = draft(lineage, "b").parent("a").0;
+        heir.payload.inherit = vec!["state".to_owned()];
+        put(&heir)
+    };
+    assert!(!ahead.takes_long(&inherits("run")), "nothing is there yet");
+    apply(&mut warm, vec![of(300_000).put()]).unwrap();
+    assert!(ahead.takes_long(&inherits("run")), "it is as large as its parent");
+    assert!(!ahead.takes_long(&inherits("another")));
+    assert!(!ahead.takes_long(&remove("a")));
 }

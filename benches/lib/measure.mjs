@@ -13,9 +13,9 @@ export const quick = process.argv.includes("--quick");
 export const sized = (full, small) => (quick ? small : full);
 
 /** Microseconds of wall time and of event-loop time that the work takes for each of its `count` operations. */
-export async function clock(count, work) {
+export async function clock(count, work, { collect = true } = {}) {
   // So that no side pays for the garbage of the other.
-  gc();
+  if (collect) gc();
   const before = performance.eventLoopUtilization();
   const start = performance.now();
   await work();
@@ -25,18 +25,23 @@ export async function clock(count, work) {
 }
 
 /** One round of one side: `operation(i)` so many times, by so many callers who each wait for their own. */
-function round(operation, count, concurrency) {
-  return clock(count, async () => {
+async function round(operation, count, concurrency) {
+  const run = async (from, to) => {
     if (concurrency === 1) {
-      for (let i = 0; i < count; i++) await operation(i);
+      for (let i = from; i < to; i++) await operation(i);
     } else {
-      let next = 0;
+      let next = from;
       const caller = async () => {
-        while (next < count) await operation(next++);
+        while (next < to) await operation(next++);
       };
       await Promise.all(Array.from({ length: concurrency }, caller));
     }
-  });
+  };
+  // A collection drops the compiled code of whoever has not run for a while: the other sides' turns are such a while.
+  gc();
+  const warm = Math.ceil(count / 4);
+  await run(0, warm);
+  return clock(count, () => run(warm, warm + count), { collect: false });
 }
 
 /**

@@ -72,7 +72,7 @@ impl Memory {
             Op::Remove { space, id } => self.remove(*space, id),
             Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank),
             Op::RemoveGroup { space, group } => self.remove_group(*space, group),
-            Op::Write { space, id, writes, replace } => self.write(*space, id, writes, *replace),
+            Op::Write { space, id, writes, replace, .. } => self.write(*space, id, writes, *replace),
             Op::Claim { space, id, owner } => self.claim(*space, id, owner),
             Op::Release { space, id } => {
                 if let Some(held) = self.writes.remove(&(*space, id.clone())) {

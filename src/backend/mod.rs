@@ -6,9 +6,8 @@ pub mod memory;
 pub mod sqlite;
 
 use crate::error::Result;
-use crate::op::Unit;
+use crate::op::{Op, Unit};
 use crate::query::{Answer, Query};
-use crate::record::Checkpoint;
 use crate::retention::{Prune, Pruned};
 
 /// A place to keep checkpoints. `tests/backend_contract.rs` is this contract, run over every implementation.
@@ -49,9 +48,12 @@ pub trait Backend: Send {
     }
 }
 
-/// Does what a large put needs before its turn comes, on another thread than the backend's.
-pub trait Prepare: Send {
-    /// Fills in [`crate::record::Payload::prepared`], or leaves it. What is prepared changes nothing of what is stored but how: the
-    /// backend checks it against what it finds when the turn has come.
-    fn prepare(&mut self, checkpoint: &mut Checkpoint);
+/// Does what a large op needs before its turn comes, on another thread than the backend's.
+pub trait Prepare: Send + Sync {
+    /// Whether preparing it takes longer than handing it from thread to thread. Asked on the caller's thread.
+    fn takes_long(&self, op: &Op) -> bool;
+
+    /// Fills in what the op has for that, or leaves it. What is prepared changes nothing of what is stored but how: the backend
+    /// checks it against what it finds when the turn has come.
+    fn prepare(&self, op: &mut Op);
 }

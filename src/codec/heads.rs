@@ -108,6 +108,12 @@ impl Heads {
         Some((line, head))
     }
 
+    /// How many bytes the newest payload of a lineage has, as far as [`Heads::newest`] knows; 0 if it does not.
+    pub fn newest_length(&self, space: Space, lineage: &str) -> usize {
+        let line = self.lines.get(&(space, lineage.to_owned()));
+        line.and_then(|line| self.entries.get(&line.seq)).map_or(0, |entry| entry.head.raw.len())
+    }
+
     /// Whether a payload of so many bytes would be kept.
     pub fn holds(&self, bytes: usize) -> bool {
         bytes <= self.capacity
@@ -168,6 +174,11 @@ impl SharedHeads {
     /// See [`Heads::newest`].
     pub fn newest(&self, space: Space, lineage: &str) -> Option<(Line, Head)> {
         self.lock().newest(space, lineage)
+    }
+
+    /// See [`Heads::newest_length`].
+    pub fn newest_length(&self, space: Space, lineage: &str) -> usize {
+        self.lock().newest_length(space, lineage)
     }
 
     /// See [`Heads::holds`].

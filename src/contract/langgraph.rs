@@ -113,7 +113,7 @@ pub fn put_writes(place: &Place, mut writes: Vec<Write>, replace: bool) -> Resul
     for write in &mut writes {
         write.owner = write.owner.take().map(|id| place.key(&id));
     }
-    Ok(vec![Op::Write { space: SPACE, id: check(place)?, writes, replace }])
+    Ok(vec![Op::Write { space: SPACE, id: check(place)?, writes, replace, prepared: None }])
 }
 
 /// Its id in the store, if it can have one.

@@ -1,14 +1,19 @@
-//! What is done for a large put before its turn comes: it is made ready for the place behind what is now the newest of its
-//! lineage. If that is another when the turn has come, in this process or any other, the work was in vain and nothing else.
+//! What is done for a large op before its turn comes. A put is made ready for the place behind what is now the newest of its
+//! lineage, writes for a task that has not written yet. If that is otherwise when the turn has come, whichever process has done
+//! it, the work was in vain and nothing else.
 
 use bytes::Bytes;
 
-use super::payloads;
+use super::{payloads, writes};
 use crate::backend::Prepare;
 use crate::backend::inherit::Inherited;
 use crate::codec::frame;
 use crate::codec::heads::{Head, Line, SharedHeads};
+use crate::op::Op;
 use crate::record::{Checkpoint, Prepared};
+
+/// To compare and compress so many bytes takes longer than to hand them from thread to thread.
+const LARGE: usize = 256 << 10;
 
 /// Knows what the database holds from the cache of recent payloads alone.
 #[derive(Debug)]
@@ -49,7 +54,24 @@ fn both((line, head): &(Line, Head)) -> (&Line, &Head) {
 }
 
 impl Prepare for Ahead {
-    fn prepare(&mut self, checkpoint: &mut Checkpoint) {
-        checkpoint.payload.prepared = self.prepared(checkpoint);
+    fn takes_long(&self, op: &Op) -> bool {
+        match op {
+            Op::Put(checkpoint) if checkpoint.payload.inherit.is_empty() => checkpoint.payload.len() >= LARGE,
+            Op::Put(checkpoint) => {
+                // Most of it may be its parent's.
+                let Checkpoint { header, payload } = &**checkpoint;
+                payload.len() + self.heads.newest_length(header.space, &header.lineage) >= LARGE
+            }
+            Op::Write { writes, .. } => writes.iter().map(|write| write.part.bytes.len()).sum::<usize>() >= LARGE,
+            _ => false,
+        }
+    }
+
+    fn prepare(&self, op: &mut Op) {
+        match op {
+            Op::Put(checkpoint) => checkpoint.payload.prepared = self.prepared(checkpoint),
+            Op::Write { writes, replace, prepared, .. } => *prepared = writes::prepare(writes, *replace),
+            _ => {}
+        }
     }
 }

@@ -100,7 +100,9 @@ impl<'a> Writing<'a> {
             }
             Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank),
             Op::RemoveGroup { space, group } => self.remove_group(*space, group),
-            Op::Write { space, id, writes, replace } => writes::add(self.transaction, *space, id, writes, *replace),
+            Op::Write { space, id, writes, replace, prepared } => {
+                writes::add(self.transaction, *space, id, writes, *replace, prepared.as_deref())
+            }
             Op::Claim { space, id, owner } => writes::claim(self.transaction, *space, id, owner),
             Op::Release { space, id } => writes::release(self.transaction, *space, id),
             Op::RemoveWrites { space, prefix } => writes::remove_prefix(self.transaction, *space, prefix),

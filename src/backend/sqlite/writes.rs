@@ -1,6 +1,9 @@
 //! Small records that belong to a checkpoint: a row for what a task wrote, in an envelope of its own. Its bytes come back, or
 //! `CORRUPT`.
 
+use std::borrow::Cow;
+
+use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::error::from_sqlite;
@@ -31,8 +34,16 @@ pub(super) fn of(connection: &Connection, space: Space, id: &str) -> Result<Vec<
     Ok(found)
 }
 
-/// Adds writes. One in a place that is taken by what nobody owns replaces it, or is left out.
-pub(super) fn add(connection: &Connection, space: Space, id: &str, writes: &[Write], replace: bool) -> Result<()> {
+/// Adds writes. One in a place that is taken by what nobody owns replaces it, or is left out. What is prepared is what
+/// [`prepare`] made of them.
+pub(super) fn add(
+    connection: &Connection,
+    space: Space,
+    id: &str,
+    writes: &[Write],
+    replace: bool,
+    prepared: Option<&[u8]>,
+) -> Result<()> {
     for owned in writes.chunk_by(|a, b| (&a.task, &a.owner) == (&b.task, &b.owner)) {
         let [Write { task, owner: Some(owner), .. }, ..] = owned else { continue };
         let body = seal(owned.iter().map(|write| (write.index, write.part.clone())).collect());
@@ -51,26 +62,35 @@ pub(super) fn add(connection: &Connection, space: Space, id: &str, writes: &[Wri
                 statement.query_row(params![id, space.0, task], |row| Ok((row.get(0)?, row.get(1)?))).optional()
             })
             .map_err(from_sqlite)?;
-        let (num, mut held) = match row {
-            Some((num, body)) => (Some(num), open(id, task, body)?),
-            None => (None, Vec::new()),
-        };
-        for write in mine {
-            match held.iter_mut().find(|(index, _)| *index == write.index) {
-                Some((_, part)) if replace => *part = write.part.clone(),
-                Some(_) => {}
-                None => held.push((write.index, write.part.clone())),
-            }
-        }
-        let body = seal(held);
-        if let Some(num) = num {
+        if let Some((num, body)) = row {
+            let body = seal(merge(open(id, task, body)?, mine, replace));
             execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, num])?;
         } else {
+            let body = prepared.map_or_else(|| Cow::Owned(seal(merge(Vec::new(), mine, replace))), Cow::Borrowed);
             let sql = "INSERT INTO write (space, id, task, body) VALUES (?, ?, ?, ?)";
             execute(connection, sql, params![space.0, id, task, body])?;
         }
     }
     Ok(())
+}
+
+/// The row of writes to which nobody has written before: for what one task writes and nobody owns.
+pub(super) fn prepare(writes: &[Write], replace: bool) -> Option<Bytes> {
+    let task = &writes.first()?.task;
+    let alone = writes.iter().all(|write| write.task == *task && write.owner.is_none());
+    alone.then(|| seal(merge(Vec::new(), writes.iter().collect(), replace)).into())
+}
+
+/// What a task has written, and writes now.
+fn merge(mut held: Vec<(i64, Part)>, writes: Vec<&Write>, replace: bool) -> Vec<(i64, Part)> {
+    for write in writes {
+        match held.iter_mut().find(|(index, _)| *index == write.index) {
+            Some((_, part)) if replace => *part = write.part.clone(),
+            Some(_) => {}
+            None => held.push((write.index, write.part.clone())),
+        }
+    }
+    held
 }
 
 /// What a task wrote as an envelope: a frame whose parts are named by their places and names.
@@ -102,7 +122,7 @@ pub(super) fn claim(connection: &Connection, space: Space, id: &str, owner: &str
 pub(super) fn release(connection: &Connection, space: Space, id: &str) -> Result<()> {
     let left = op::release(of(connection, space, id)?);
     remove(connection, space, id)?;
-    add(connection, space, id, &left, false)
+    add(connection, space, id, &left, false, None)
 }
 
 /// Removes what was written to a checkpoint.
