@@ -1,5 +1,6 @@
 // The table of the design: `npm run bench -- performance`. `--quick` tries a change, `--write` puts the result into
 // docs/performance.md, and names of subjects choose among them: `npm run bench -- performance savers`.
+import { beside } from "./performance/beside.mjs";
 import { floor } from "./performance/floor.mjs";
 import { growing } from "./performance/growing.mjs";
 import { million } from "./performance/million.mjs";
@@ -8,7 +9,7 @@ import { savers } from "./performance/savers.mjs";
 import { stored } from "./performance/stored.mjs";
 import { machine, print, ratio, spread, table, times, write } from "./lib/report.mjs";
 
-const subjects = { growing, savers, stored, payloads, million, floor };
+const subjects = { growing, savers, beside, stored, payloads, million, floor };
 const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 const rows = [];
 for (const name of chosen.length > 0 ? chosen : Object.keys(subjects)) rows.push(...(await subjects[name]()));

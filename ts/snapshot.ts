@@ -98,12 +98,12 @@ class SmallJson {
     if (this.#seen.has(value) || types.isProxy(value)) return false;
     this.#seen.add(value);
     if (Array.isArray(value)) {
-      // A hole is no value, and what has a name is no element.
-      return (
-        value.length <= SMALL_VALUES &&
-        Object.keys(value).length === value.length &&
-        value.every((_, index) => this.#property(value, `${index}`))
-      );
+      // What has a name is no element; a hole is no value.
+      if (value.length > SMALL_VALUES || Object.keys(value).length !== value.length) return false;
+      for (let i = 0; i < value.length; i++) {
+        if (!this.holds(value[i])) return false;
+      }
+      return true;
     }
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype !== Object.prototype && prototype !== null) return false;

@@ -1,0 +1,88 @@
+// How long small saves take while another run saves 2 MB, all of it new, again and again.
+import { CheckpointStore } from "../../dist/index.js";
+import { clock, inTurns, sized } from "../lib/measure.mjs";
+import { betterSqlite, inFolder, mode } from "../lib/peers.mjs";
+import { progress, time } from "../lib/report.mjs";
+import { checkpoint } from "../lib/states.mjs";
+
+const SAVERS = 8;
+/** Each saver wants to save so often, in ms. */
+const EVERY = 20;
+/** How long a turn takes, in ms. */
+const TURN = sized(3000, 500);
+
+const large = Array.from({ length: 8 }, (_, index) => ({ ...checkpoint(index, { size: 2_000_000 }), runId: "large" }));
+const small = Array.from({ length: 400 }, (_, index) => checkpoint(index, { size: 2_000, runs: SAVERS }));
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+let saves = 0;
+const next = (from) => {
+  const index = saves++;
+  return { ...from[index % from.length], id: `save-${index}`, timestamp: 1_700_000_000_000 + index };
+};
+
+export function beside() {
+  return inFolder(async (path) => {
+    progress("small saves beside a large one");
+    const store = new CheckpointStore(path("ours.db"));
+    const db = await betterSqlite(path("theirs.db"), {
+      schema: "CREATE TABLE checkpoint (id TEXT PRIMARY KEY, run TEXT NOT NULL, body TEXT NOT NULL) STRICT",
+    });
+    const insert = db.prepare("INSERT INTO checkpoint (id, run, body) VALUES (?, ?, ?)");
+    const sides = {
+      ours: (one) => store.save(one),
+      theirs: (one) => insert.run(one.id, one.runId, JSON.stringify(one)),
+    };
+    const figures = await inTurns(Object.keys(sides), (name) => latencies(sides[name]), { rounds: sized(5, 1) });
+    const peer = `better-sqlite3: ${mode(db)}`;
+    await store.close();
+    db.close();
+    const row = (what, figure, unit = time) => ({
+      work: `${SAVERS} savers of 2 KB beside one of 2 MB`,
+      what,
+      mode: "WAL, FULL",
+      peer,
+      ours: figures.ours[figure],
+      theirs: figures.theirs[figure],
+      unit,
+    });
+    return [
+      row("a small save, median", "median"),
+      row("a small save, 99 of 100", "most"),
+      row("a large save", "large"),
+    ];
+  });
+}
+
+/** Microseconds from when a small save was due until it was done, and how long a large one took. */
+async function latencies(save) {
+  const [took, tookLarge] = [[], []];
+  await clock(1, async () => {
+    const start = performance.now();
+    const end = start + TURN;
+    const saver = async (_, number) => {
+      for (let due = start + (number * EVERY) / SAVERS; due < end; ) {
+        await wait(Math.max(0, due - performance.now()));
+        await save({ ...next(small), runId: `run-${number}` });
+        took.push((performance.now() - due) * 1000);
+        // Who is late does not catch up.
+        due = Math.max(due + EVERY, performance.now());
+      }
+    };
+    const heavy = async () => {
+      while (performance.now() < end) {
+        const began = performance.now();
+        await save(next(large));
+        tookLarge.push((performance.now() - began) * 1000);
+        await turn();
+      }
+    };
+    await Promise.all([heavy(), ...Array.from({ length: SAVERS }, saver)]);
+  });
+  return { median: quantile(took, 0.5), most: quantile(took, 0.99), large: quantile(tookLarge, 0.5) };
+}
+
+function quantile(values, part) {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)];
+}
