@@ -100,12 +100,14 @@ impl Store {
         Ok(Self { engine, options })
     }
 
-    /// A store over backends of the caller's own: one is opened on each of its two threads. Nothing is prepared for them.
+    /// A store over backends of the caller's own: one is opened for writing and one for reading. What is large is prepared for
+    /// them, if there is something that does.
     pub fn with_backend(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
+        prepare: Option<Arc<dyn Prepare>>,
         options: Options,
     ) -> Result<Self> {
-        Ok(Self { engine: Self::threads(open, None, options.retention)?, options })
+        Ok(Self { engine: Self::threads(open, prepare, options.retention)?, options })
     }
 
     fn threads(

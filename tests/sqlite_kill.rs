@@ -34,7 +34,7 @@ fn child() {
     let role = role.into_string().unwrap();
     let [journal, name, path] = role.splitn(3, '|').collect::<Vec<_>>().try_into().unwrap();
     let (journal, path) = (journal.to_owned(), PathBuf::from(path));
-    let store = Arc::new(Store::with_backend(move || Ok(open(&journal, &path)), Options::default()).unwrap());
+    let store = Arc::new(Store::with_backend(move || Ok(open(&journal, &path)), None, Options::default()).unwrap());
     std::thread::scope(|scope| {
         for saver in 0..3 {
             let store = Arc::clone(&store);

@@ -2,8 +2,9 @@
 //! them and remove them from the middle of their chains (D1, D5, D9).
 //!
 //! Each thread of a child writes ids of its own, announces each unit before it hands it in, and hands in up to three
-//! before the first is done. Call order is save order, so after a kill what a thread has done is exactly: every unit
-//! that was acknowledged, and the first so many of those that were only announced.
+//! before the first is done. What is large is prepared ahead, and may be overtaken by what has nothing to do with it;
+//! otherwise call order is save order. So after a kill what a thread has done is exactly: every unit that was acknowledged,
+//! and of those that were only announced some, none of which belongs behind one that is not there.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -12,11 +13,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use common::{Process, call, draft, group, headers, lineages, list_query, noise, part, remove, role, say, try_get};
 use forkpoint::Reply;
-use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
+use forkpoint::backend::sqlite::{Ahead, Journal, Options, Sqlite};
 use forkpoint::codec::heads::SharedHeads;
 use forkpoint::op::Unit;
 use forkpoint::record::{Checkpoint, Header, Rank};
@@ -308,8 +309,9 @@ fn child() {
     let (cycle, path) = (cycle.parse().unwrap(), PathBuf::from(path));
     let journal = if journal == "wal" { Journal::Wal } else { Journal::Rollback };
     let heads = SharedHeads::new(Options::new(&path).head_bytes);
+    let ahead = Arc::new(Ahead::new(heads.clone()));
     let open = move || open(&path, journal, heads.clone()).map(|backend| Box::new(backend) as _);
-    let store = Store::with_backend(open, store::Options::default()).unwrap();
+    let store = Store::with_backend(open, Some(ahead), store::Options::default()).unwrap();
 
     let mut world = World { saved: vec![BTreeMap::new(); THREADS], ..World::default() };
     let known = call(|reply| store.ask(list_query(group("all"), None), reply)).unwrap().into_headers().unwrap();
@@ -372,7 +374,10 @@ fn owner(id: &str) -> usize {
 #[derive(Clone, Debug, Default)]
 struct Heard {
     announced: Vec<Vec<Change>>,
-    acknowledged: usize,
+    /// Which of them: a large one may be overtaken.
+    acknowledged: BTreeSet<usize>,
+    /// How many were acknowledged before one that was announced earlier.
+    overtook: usize,
 }
 
 type Saved = BTreeMap<String, Spec>;
@@ -388,9 +393,14 @@ fn hear(heard: &mut [Heard], line: &str) -> bool {
             false
         }
         "ok" => {
-            assert_eq!(rest.parse(), Ok(heard.acknowledged), "a thread's units are done in the order of the calls");
-            heard.acknowledged += 1;
-            assert!(heard.acknowledged <= heard.announced.len());
+            let n = rest.parse().unwrap();
+            assert!(n < heard.announced.len() && heard.acknowledged.insert(n));
+            let overtaken: Vec<usize> = (0..n).filter(|before| !heard.acknowledged.contains(before)).collect();
+            for before in &overtaken {
+                let together = meet(&heard.announced[*before], &heard.announced[n]);
+                assert!(!together, "what belongs together is done in the order of the calls");
+            }
+            heard.overtook += usize::from(!overtaken.is_empty());
             true
         }
         _ => panic!("{line}"),
@@ -406,22 +416,51 @@ fn apply(saved: &mut Saved, changes: &[Change]) {
     }
 }
 
-/// Which of the states that a thread's part may have after the kill is the one that was found.
-fn outcome(before: &Saved, heard: &Heard, found: &Saved) -> Result<usize, String> {
-    let mut expected = before.clone();
-    heard.announced[..heard.acknowledged].iter().for_each(|changes| apply(&mut expected, changes));
-    let certain = expected.clone();
-    for done in 0.. {
-        if expected == *found {
+/// Whether one must come before the other: they name a lineage or a checkpoint that the other names, or one of them removes.
+fn meet(one: &[Change], other: &[Change]) -> bool {
+    let names = |changes: &[Change]| -> Option<BTreeSet<(bool, String)>> {
+        let mut names = BTreeSet::new();
+        for change in changes {
+            let Change::Put(Spec { id, lineage, parent, .. }) = change else { return None };
+            names.extend([(true, lineage.clone()), (false, id.clone())]);
+            names.extend(parent.iter().map(|parent| (false, parent.clone())));
+        }
+        Some(names)
+    };
+    match (names(one), names(other)) {
+        (Some(one), Some(other)) => !one.is_disjoint(&other),
+        _ => true,
+    }
+}
+
+/// Which units are done: those that were acknowledged, and of those in flight the ones that make of the thread's part what
+/// was found after the kill.
+fn outcome(before: &Saved, heard: &Heard, found: &Saved) -> Result<BTreeSet<usize>, String> {
+    let state = |done: &BTreeSet<usize>| {
+        let mut state = before.clone();
+        for n in done {
+            apply(&mut state, &heard.announced[*n]);
+        }
+        state
+    };
+    let in_flight: Vec<usize> = (0..heard.announced.len()).filter(|n| !heard.acknowledged.contains(n)).collect();
+    assert!(in_flight.len() <= PIPELINE);
+    for chosen in 0..1usize << in_flight.len() {
+        let too = in_flight.iter().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1).map(|(_, n)| *n);
+        let done: BTreeSet<usize> = heard.acknowledged.iter().copied().chain(too).collect();
+        let in_order = in_flight.iter().filter(|n| !done.contains(n)).all(|left| {
+            let after = done.range(left..);
+            after.into_iter().all(|n| !meet(&heard.announced[*left], &heard.announced[*n]))
+        });
+        if in_order && state(&done) == *found {
             return Ok(done);
         }
-        let Some(changes) = heard.announced.get(heard.acknowledged + done) else { break };
-        apply(&mut expected, changes);
     }
+    let certain = state(&heard.acknowledged);
     let differs: BTreeSet<&String> =
         certain.keys().chain(found.keys()).filter(|id| certain.get(*id) != found.get(*id)).collect();
     let differs: Vec<_> = differs.iter().map(|id| (certain.get(*id), found.get(*id))).collect();
-    let open = &heard.announced[heard.acknowledged..];
+    let open: Vec<_> = in_flight.iter().map(|n| &heard.announced[*n]).collect();
     Err(format!("acknowledged and found differ: {differs:#?}\nin flight: {open:#?}"))
 }
 
@@ -437,6 +476,7 @@ struct Seen {
     removed_bases: usize,
     in_flight: usize,
     of_them_done: usize,
+    overtook: usize,
 }
 
 /// What must be true of the tables whatever happened, through a connection that owes nothing to the engine.
@@ -532,10 +572,11 @@ fn run(cycles: usize, journal: Journal) {
             let before: Saved = saved.iter().filter(own).map(|(id, spec)| (id.clone(), spec.clone())).collect();
             let done =
                 outcome(&before, heard, found).unwrap_or_else(|error| panic!("{told}, thread {thread}: {error}"));
-            seen.acknowledged += heard.acknowledged;
-            seen.in_flight += heard.announced.len() - heard.acknowledged;
-            seen.of_them_done += done;
-            for change in heard.announced[..heard.acknowledged + done].iter().flatten() {
+            seen.acknowledged += heard.acknowledged.len();
+            seen.in_flight += heard.announced.len() - heard.acknowledged.len();
+            seen.of_them_done += done.len() - heard.acknowledged.len();
+            seen.overtook += heard.overtook;
+            for change in done.iter().flat_map(|n| &heard.announced[*n]) {
                 let (id, replaces) = match change {
                     Change::Put(spec) => (&spec.id, before.contains_key(&spec.id)),
                     Change::Remove(id) => (id, false),

@@ -37,7 +37,7 @@ fn child() {
     say("ready");
     told();
     // Opened only now, so that all of them open the file at once.
-    let store = Store::with_backend(move || Ok(open(&kind, &path)), Options::default()).unwrap();
+    let store = Store::with_backend(move || Ok(open(&kind, &path)), None, Options::default()).unwrap();
     for n in 0..SAVES {
         let id = format!("{name} {n}");
         let unit = vec![

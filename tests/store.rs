@@ -127,7 +127,7 @@ fn doubles(options: Options) -> (Store, Receiver<Seen>, Sender<()>) {
     let open = move || -> Result<Box<dyn Backend>> {
         Ok(Box::new(Double { memory: Arc::clone(&memory), seen: seen.clone(), gate: Arc::clone(&gate) }))
     };
-    (Store::with_backend(open, options).unwrap(), log, go)
+    (Store::with_backend(open, None, options).unwrap(), log, go)
 }
 
 fn batch<const N: usize>(ids: [&str; N]) -> Seen {
@@ -442,7 +442,7 @@ fn shutdown_leaves_no_thread_and_no_backend() {
         LIFE.with(|life| *life.borrow_mut() = Some(Life(Arc::clone(&alive))));
         Ok(Box::new(Double { memory: Arc::clone(&memory), seen: seen.clone(), gate: Arc::clone(&gate) }))
     };
-    let store = Store::with_backend(open, Options::default()).unwrap();
+    let store = Store::with_backend(open, None, Options::default()).unwrap();
     assert!(!store.is_inline());
     save(&store, "a").unwrap();
     assert!(store_get(&store, "a").unwrap().is_some());
