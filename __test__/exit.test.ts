@@ -46,6 +46,12 @@ describe("un-awaited saves are stored", () => {
     expect(await left(target)).toEqual(all);
   });
 
+  test("large ones, which take another way, and small ones that overtake them", async () => {
+    const target = home();
+    expect(await run("exit.mjs", ["large saves", target])).toMatchObject({ code: 0, errors: "" });
+    expect((await left(target)).toSorted()).toEqual(all.slice(0, 12).toSorted());
+  });
+
   test("of several stores", async () => {
     const target = home();
     expect(await run("exit.mjs", ["several stores", target])).toMatchObject({ code: 0, errors: "" });

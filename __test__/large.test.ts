@@ -1,0 +1,116 @@
+// Large payloads take another way to the disk than small ones, and nobody can tell from what is read.
+import { join } from "node:path";
+import { type Checkpoint, CheckpointStore } from "forkpoint";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { checkpoint, folder, holding, ids, open } from "./helpers.js";
+
+const graphId = "graph-a-1700000000000";
+/** Beyond what is compressed on the writer's own thread. */
+const text = (seed: number) => Array.from({ length: 60_000 }, (_, i) => ((i * 7919 + seed) % 99_991).toString(36)).join(" ");
+const large = (fields: Partial<Checkpoint> = {}, seed = 1) => ({ ...holding({ text: text(seed) }), ...fields });
+const inFile = () => {
+  const path = join(folder(), "agent.db");
+  return { path, store: open(path) };
+};
+
+test("what is asked for after a large save sees it, also when nobody waited for the save", async () => {
+  const { store } = inFile();
+  const one = large();
+  const saved = store.save(one);
+  const [got, latest, listed] = await Promise.all([store.get(one.id), store.latest(one.runId), store.list(graphId)]);
+  expect(got).toEqual(one);
+  expect(latest).toEqual(one);
+  expect(ids(listed)).toEqual([one.id]);
+  await saved;
+});
+
+test("within a run, saves are done in the order of the calls", async () => {
+  const { store } = inFile();
+  const done: string[] = [];
+  const saves = Array.from({ length: 8 }, (_, index) => {
+    const fields = { id: `${index}`, timestamp: 1_700_000_000_000 };
+    const one = index % 2 === 0 ? large(fields, index) : { ...holding(index), ...fields };
+    return store.save(one).then(() => done.push(one.id));
+  });
+  const other = store.save(checkpoint({ runId: "another", id: "other" })).then(() => done.push("other"));
+  await Promise.all([...saves, other]);
+  const order = ["0", "1", "2", "3", "4", "5", "6", "7"];
+  expect(done.filter((id) => id !== "other")).toEqual(order);
+  // Equal timestamps: the last saved is the newest.
+  expect(ids(await store.listByRun("run-1"))).toEqual(order.toReversed());
+});
+
+test("the same id again, small and large in turns: the last one stays", async () => {
+  const { store } = inFile();
+  const versions = Array.from({ length: 6 }, (_, index) =>
+    index % 2 === 0 ? large({ id: "same" }, index) : { ...holding({ index }), id: "same" },
+  );
+  await Promise.all(versions.map((one) => store.save(one)));
+  expect(await store.get("same")).toEqual(versions.at(-1));
+  expect(ids(await store.list(graphId))).toEqual(["same"]);
+});
+
+test("a fork, a delete and a prune come after the large save that they are about", async () => {
+  const { store } = inFile();
+  const [kept, gone] = [large({}, 1), large({ runId: "gone" }, 2)];
+  const saves = [store.save(kept), store.save(gone)];
+  const forked = store.fork(kept.id, { scratch: { forked: true } } as never);
+  const deleted = store.delete(gone.id);
+  const pruned = store.prune({ keepLastN: 1 });
+  await Promise.all([...saves, deleted]);
+  expect((await pruned).removed).toBe(0);
+  expect(await store.get(gone.id)).toBeNull();
+  const run = await forked;
+  expect((await store.latest(run))!.state.scratch).toEqual({ ...(kept.state.scratch as object), forked: true });
+});
+
+test("close() waits for large saves, and what is called afterwards is refused", async () => {
+  const { path, store } = inFile();
+  const all = Array.from({ length: 5 }, (_, index) => large({ runId: `run-${index}` }, index));
+  const saves = all.map((one) => store.save(one));
+  const closed = store.close();
+  await expect(store.save(large())).rejects.toMatchObject({ code: "CLOSED" });
+  await closed;
+  await Promise.all(saves);
+  const again = new CheckpointStore(path);
+  onTestFinished(() => again.close());
+  for (const one of all) expect(await again.get(one.id)).toEqual(one);
+});
+
+describe("two stores on one file", () => {
+  test("go on with each other's runs, each after the other", async () => {
+    const { path, store } = inFile();
+    const other = open(path);
+    const saved: Checkpoint[] = [];
+    for (let step = 0; step < 8; step++) {
+      const note = `step ${step}`;
+      const one = { ...holding({ text: text(1), note }), timestamp: 1_700_000_000_000 + step };
+      await (step % 3 === 0 ? store : other).save(one);
+      saved.push(one);
+    }
+    for (const each of [store, other]) {
+      for (const one of saved) expect(await each.get(one.id)).toEqual(one);
+      expect(await each.latest("run-1")).toEqual(saved.at(-1));
+    }
+    const { storedBytes, logicalBytes } = await store.stats();
+    expect(storedBytes).toBeLessThan(logicalBytes / 8);
+  });
+
+  test("save into one run at once", async () => {
+    const { path, store } = inFile();
+    const other = open(path);
+    const all = Array.from({ length: 12 }, (_, index) => large({ timestamp: 1_700_000_000_000 + index }, index % 3));
+    await Promise.all(all.map((one, index) => (index % 2 === 0 ? store : other).save(one)));
+    for (const one of all) expect(await store.get(one.id)).toEqual(one);
+    expect(ids(await other.listByRun("run-1"))).toEqual(all.map(({ id }) => id).toReversed());
+  });
+});
+
+test("nothing is kept in memory: large runs are stored as differences all the same", async () => {
+  const store = open(join(folder(), "agent.db"), { cacheBytes: 0 });
+  for (let step = 0; step < 6; step++) {
+    await store.save({ ...holding({ text: text(1), step }), timestamp: 1_700_000_000_000 + step });
+  }
+  const { storedBytes, logicalBytes } = await store.stats();
+  expect(storedBytes).toBeLessThan(logicalBytes / 6);
+});
