@@ -52,6 +52,10 @@ struct State<T> {
     weight: usize,
     /// Whether the thread has tasks in hand.
     working: bool,
+    /// Whether the thread waits for tasks.
+    sleeping: bool,
+    /// How many wait for the thread: to notify nobody is a system call, too.
+    waiting: usize,
     /// Why nothing more is accepted, once that is so.
     ended: Option<Error>,
 }
@@ -62,8 +66,18 @@ impl<T> Shared<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(signal: &Condvar, state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
-        signal.wait(state).unwrap_or_else(PoisonError::into_inner)
+    /// Waits until the thread has taken the queue or done its work.
+    fn wait<'a>(&self, mut state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
+        state.waiting += 1;
+        state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state
+    }
+
+    fn tell(&self, state: &State<T>) {
+        if state.waiting > 0 {
+            self.moved.notify_all();
+        }
     }
 
     fn end(&self, why: Error) {
@@ -78,16 +92,18 @@ impl<T> Shared<T> {
     fn take(&self) -> Option<Vec<T>> {
         let mut state = self.state();
         state.working = false;
-        self.moved.notify_all();
+        self.tell(&state);
         while state.tasks.is_empty() {
             if state.ended.is_some() {
                 return None;
             }
-            state = Self::wait(&self.arrived, state);
+            state.sleeping = true;
+            state = self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.sleeping = false;
         }
         state.working = true;
         state.weight = 0;
-        self.moved.notify_all();
+        self.tell(&state);
         Some(std::mem::take(&mut state.tasks))
     }
 }
@@ -97,7 +113,14 @@ impl<T: Send + 'static> Lane<T> {
     /// dropped on the thread when it ends.
     pub(crate) fn start(name: &str, capacity: usize, mut work: impl FnMut(Vec<T>) + Send + 'static) -> Result<Self> {
         let shared = Arc::new(Shared {
-            state: Mutex::new(State { tasks: Vec::new(), weight: 0, working: false, ended: None }),
+            state: Mutex::new(State {
+                tasks: Vec::new(),
+                weight: 0,
+                working: false,
+                sleeping: false,
+                waiting: 0,
+                ended: None,
+            }),
             arrived: Condvar::new(),
             moved: Condvar::new(),
         });
@@ -124,7 +147,7 @@ impl<T: Send + 'static> Lane<T> {
     pub(crate) fn push(&self, task: T, weight: usize) -> Result<(), (T, Error)> {
         let mut state = self.shared.state();
         while state.ended.is_none() && !state.tasks.is_empty() && state.weight + weight > self.capacity {
-            state = Shared::wait(&self.shared.moved, state);
+            state = self.shared.wait(state);
         }
         if let Some(error) = &state.ended {
             let error = error.clone();
@@ -132,8 +155,12 @@ impl<T: Send + 'static> Lane<T> {
         }
         state.weight += weight;
         state.tasks.push(task);
+        // Once: until it has taken them, it is on its way.
+        let wake = std::mem::take(&mut state.sleeping);
         drop(state);
-        self.shared.arrived.notify_one();
+        if wake {
+            self.shared.arrived.notify_one();
+        }
         Ok(())
     }
 
@@ -147,7 +174,7 @@ impl<T: Send + 'static> Lane<T> {
     pub(crate) fn drain(&self) {
         let mut state = self.shared.state();
         while !state.tasks.is_empty() || state.working {
-            state = Shared::wait(&self.shared.moved, state);
+            state = self.shared.wait(state);
         }
     }
 
