@@ -114,3 +114,64 @@ test("nothing is kept in memory: large runs are stored as differences all the sa
   const { storedBytes, logicalBytes } = await store.stats();
   expect(storedBytes).toBeLessThan(logicalBytes / 6);
 });
+
+describe("memory that is given back is nobody's", () => {
+  const bytes = (length: number) => Uint8Array.from({ length }, (_, i) => (i * 31) % 251);
+  const kinds = ["memory:", "file"] as const;
+  const opened = (kind: (typeof kinds)[number], options?: object) =>
+    open(kind === "file" ? join(folder(), "agent.db") : kind, options);
+
+  test.each(kinds)("%s: bytes in a state", async (kind) => {
+    const store = opened(kind);
+    const given = { array: bytes(300_000), buffer: Buffer.from(bytes(200_000)), whole: bytes(100_000).buffer };
+    const one = holding(given);
+    await store.save(one);
+    // What was given is still the caller's.
+    expect([given.array.length, given.buffer.length, given.whole.byteLength]).toEqual([300_000, 200_000, 100_000]);
+    const [first, second] = await Promise.all([store.get(one.id), store.latest("run-1")]);
+    const [a, b] = [first, second].map((found) => found!.state.scratch as typeof given);
+    const isWhole = ({ array, buffer, whole }: typeof given) =>
+      Buffer.from(array).equals(bytes(300_000)) &&
+      buffer.equals(bytes(200_000)) &&
+      Buffer.from(whole).equals(bytes(100_000));
+    expect(isWhole(a!)).toBe(true);
+    a!.array.fill(0);
+    a!.buffer.fill(0);
+    expect([isWhole(a!), isWhole(b!)]).toEqual([false, true]);
+    expect(isWhole((await store.get(one.id))!.state.scratch as typeof given)).toBe(true);
+  });
+
+  test.each(kinds)("%s: what a serializer of the user's keeps", async (kind) => {
+    const kept: Uint8Array[] = [];
+    const read: Uint8Array[] = [];
+    const serializer = {
+      name: "keeps",
+      serialize(value: unknown) {
+        kept.push(Buffer.from(JSON.stringify(value)));
+        return kept.at(-1)!;
+      },
+      deserialize(stored: Uint8Array) {
+        read.push(stored);
+        return JSON.parse(Buffer.from(stored).toString()) as object;
+      },
+    };
+    const store = opened(kind, { serializer });
+    const one = large();
+    await store.save(one);
+    expect(await store.get(one.id)).toEqual(one);
+    for (const each of kept) expect(read.some((other) => Buffer.from(other).equals(each))).toBe(true);
+  });
+
+  test("many at once, of which each is read while others are saved", async () => {
+    const store = opened("file");
+    const all = Array.from({ length: 24 }, (_, index) => large({ runId: `run-${index % 5}` }, index));
+    await Promise.all(
+      all.map(async (one, index) => {
+        await store.save(one);
+        expect(await store.get(one.id)).toEqual(one);
+        if (index > 0) await store.get(all[index - 1]!.id);
+      }),
+    );
+    for (const one of all) expect(await store.get(one.id)).toEqual(one);
+  });
+});

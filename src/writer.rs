@@ -140,10 +140,11 @@ fn work(backend: &mut Lazy, sweeper: &mut Sweeper, reader: &Reader, batch: Vec<T
             Ok(backend) => backend.apply(&units),
             Err(error) => units.iter().map(|_| Err(error.clone())).collect(),
         };
+        // First: who hears of a unit may give the memory of its payload back.
+        drop(units);
         for (outcome, reply) in outcomes.into_iter().zip(replies) {
             reply.send(outcome);
         }
-        drop(units);
         // Everybody has been answered.
         if let Ok(backend) = backend.get() {
             sweeper.after_commit(&mut **backend);

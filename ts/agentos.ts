@@ -13,10 +13,10 @@ import type {
 } from "../index.js";
 import { ForkpointError, quote, rangeError, reading, show, typeError } from "./errors.js";
 import { lookup, own } from "./ids.js";
-import { type NativeStore, call, direct } from "./native.js";
+import { type NativeStore, call, direct, release } from "./native.js";
 import { pageOptions, readRecord } from "./options.js";
 import { type Found, type FoundRun, type Metadata, fetchFound } from "./parcel.js";
-import { putTogether, stateAndRest, takeApart } from "./record.js";
+import { discard, putTogether, stateAndRest, takeApart } from "./record.js";
 import { type Serialized, deserialize } from "./serializer.js";
 import type { Engine } from "./store.js";
 import { View } from "./view.js";
@@ -42,6 +42,7 @@ export class CheckpointStore implements Contract {
     return this.#view.run(async (engine) => {
       const { fields, state, rest } = snapshot(checkpoint, engine);
       await put(engine, fields, state, rest);
+      discard(state, rest);
     });
   }
 
@@ -195,7 +196,10 @@ function snapshot(checkpoint: Checkpoint, { format }: Engine) {
 /** A fresh checkpoint from a record. */
 function restore({ format }: Engine, [fields, parts]: Found): Checkpoint {
   const { id, runId, timestamp } = metadata(fields);
-  return putTogether<Checkpoint>(format, parts, { id, runId, timestamp });
+  const checkpoint = putTogether<Checkpoint>(format, parts, { id, runId, timestamp });
+  // It has memory of its own.
+  for (const [, , bytes] of parts) release(bytes);
+  return checkpoint;
 }
 
 function metadata(fields: Metadata): CheckpointMetadata {

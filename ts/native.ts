@@ -242,6 +242,7 @@ interface Binding {
   AGENTIUM_SPACE: number;
   STORAGE_SPACE: number;
   LANGGRAPH_SPACE: number;
+  release(buffer: ArrayBuffer): void;
   agentosResumePlan(nodes: string[], classes: string[], visited: string[], skipped: string[]): ResumePlan;
 }
 
@@ -337,6 +338,17 @@ export async function read<T>(ask: () => Promise<Read>): Promise<T> {
   const [rows, error] = await ask();
   if (error) throw failure(error);
   return rows as T;
+}
+
+/** Smaller ones are left to the collector. */
+const WORTH_RELEASING = 64 << 10;
+
+/**
+ * Gives the memory of bytes back that nobody uses any more, and that share it with nobody. Until it is collected it counts, so that
+ * V8 would collect garbage, and look through all of the program's objects, every few dozen megabytes.
+ */
+export function release({ buffer }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength >= WORTH_RELEASING) binding.release(buffer);
 }
 
 /** Runs what throws an error of the engine's from the call itself. */

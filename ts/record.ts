@@ -4,6 +4,7 @@
  */
 
 import { ForkpointError, quote, reading, show, typeError } from "./errors.js";
+import { release } from "./native.js";
 import type { Part } from "./parcel.js";
 import { type Format, type Serialized, deserialize } from "./serializer.js";
 
@@ -38,6 +39,14 @@ export function serializeState(state: unknown, format: Format): Serialized {
     throw typeError(`checkpoint.state must be an object, and is ${show(plain)}`);
   }
   return format.serialize(plain, "state", asked);
+}
+
+/** Lets go of what has been stored and is not used again. */
+export function discard(...parts: Serialized[]): void {
+  for (const { bytes } of parts) {
+    // Small ones may share their memory.
+    if (bytes.byteLength === bytes.buffer.byteLength) release(bytes);
+  }
 }
 
 /** A fresh checkpoint from a record; `fields` are those that were left out. */

@@ -1,7 +1,7 @@
 //! The shapes that cross the border. `ts/native.ts` declares the same ones.
 
 use bytes::Bytes;
-use napi::bindgen_prelude::{Buffer, BufferSlice, Either5, Env, Null, ToNapiValue, TypeName};
+use napi::bindgen_prelude::{ArrayBuffer, Buffer, BufferSlice, Either5, Env, Null, ToNapiValue, TypeName};
 use napi::{ValueType, sys};
 use napi_derive::napi;
 
@@ -13,6 +13,13 @@ use crate::retention;
 
 /// What a call resolves to.
 pub type Value = Either5<Null, String, Parcel, Pruned, Stats>;
+
+/// Gives a buffer's memory back now. It counts for V8's collector, which would run for the sake of what nobody uses any more.
+/// Nobody may be reading it, on any thread.
+#[napi]
+pub fn release(buffer: ArrayBuffer) -> napi::Result<()> {
+    buffer.detach()
+}
 
 /// `undefined`, and "there is none".
 pub const NOTHING: Value = Either5::A(Null);

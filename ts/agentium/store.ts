@@ -10,7 +10,7 @@ import { lookup } from "../ids.js";
 import { type NativeStore, type Outcome, call, direct } from "../native.js";
 import { type Fetch, type Named, fetchAllNamed, fetchNamed } from "../parcel.js";
 import { pageOptions, readRecord } from "../options.js";
-import { putTogether, takeApart } from "../record.js";
+import { discard, putTogether, takeApart } from "../record.js";
 import type { Serialized } from "../serializer.js";
 import type { Engine } from "../store.js";
 import { View } from "../view.js";
@@ -111,6 +111,7 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
       const { parent } = readRecord(options, "options", saveOptions) as { parent?: string };
       const { fields, state, rest } = takeApart(checkpoint, engine.format, ["id", "runId"], readPlace);
       await put(engine, { place: fields, state, rest, parent, rewind });
+      discard(state, rest);
     });
   }
 
