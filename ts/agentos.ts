@@ -13,7 +13,7 @@ import type {
 } from "../index.js";
 import { ForkpointError, quote, rangeError, reading, show, typeError } from "./errors.js";
 import { lookup, own } from "./ids.js";
-import { type NativeStore, call, direct, release } from "./native.js";
+import { type NativeStore, call, direct } from "./native.js";
 import { pageOptions, readRecord } from "./options.js";
 import { type Found, type FoundRun, type Metadata, fetchFound } from "./parcel.js";
 import { discard, putTogether, stateAndRest, takeApart } from "./record.js";
@@ -198,7 +198,7 @@ function restore({ format }: Engine, [fields, parts]: Found): Checkpoint {
   const { id, runId, timestamp } = metadata(fields);
   const checkpoint = putTogether<Checkpoint>(format, parts, { id, runId, timestamp });
   // It has memory of its own.
-  for (const [, , bytes] of parts) release(bytes);
+  discard(...parts.map(([tag, , bytes]) => ({ tag, bytes })));
   return checkpoint;
 }
 

@@ -341,14 +341,16 @@ export async function read<T>(ask: () => Promise<Read>): Promise<T> {
 }
 
 /** Smaller ones are left to the collector. */
-const WORTH_RELEASING = 64 << 10;
+const WORTH_RELEASING = 4 << 10;
 
 /**
  * Gives the memory of bytes back that nobody uses any more, and that share it with nobody. Until it is collected it counts, so that
  * V8 would collect garbage, and look through all of the program's objects, every few dozen megabytes.
  */
-export function release({ buffer }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength >= WORTH_RELEASING) binding.release(buffer);
+export function release(buffer: ArrayBufferLike): void {
+  // Node goes on with its pool, also where two values fill it.
+  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength === Buffer.poolSize) return;
+  if (buffer.byteLength >= WORTH_RELEASING) binding.release(buffer);
 }
 
 /** Runs what throws an error of the engine's from the call itself. */

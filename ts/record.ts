@@ -41,12 +41,12 @@ export function serializeState(state: unknown, format: Format): Serialized {
   return format.serialize(plain, "state", asked);
 }
 
-/** Lets go of what has been stored and is not used again. */
+/** Lets go of parts that have been stored, or read, and are not used again. */
 export function discard(...parts: Serialized[]): void {
-  for (const { bytes } of parts) {
-    // Small ones may share their memory.
-    if (bytes.byteLength === bytes.buffer.byteLength) release(bytes);
-  }
+  const used = new Map<ArrayBufferLike, number>();
+  for (const { bytes } of parts) used.set(bytes.buffer, (used.get(bytes.buffer) ?? 0) + bytes.byteLength);
+  // Others may have the rest of the memory.
+  for (const [buffer, length] of used) if (length === buffer.byteLength) release(buffer);
 }
 
 /** A fresh checkpoint from a record; `fields` are those that were left out. */
