@@ -3,25 +3,18 @@
 use bytes::Bytes;
 
 use crate::error::{Code, Error, Result};
-use crate::record::{Checkpoint, Rank, Space, Write};
+use crate::record::{Draft, Rank, Record, Space, Write};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Stores a checkpoint as the last saved. One with the same space and id is replaced, in whatever lineage it was.
-    Put(Box<Checkpoint>),
-    /// Fails with [`Code::Conflict`] unless a lineage is as its writer knows it. Stands first in its
-    /// unit, of which nothing is done then.
-    Expect {
-        /// Whose lineage it is.
-        space: Space,
-        /// The lineage.
-        lineage: String,
-        /// The id of its newest checkpoint; none: there is no lineage.
-        newest: Option<String>,
-        /// The id of what the writer puts: that may be the newest too, for whoever tries again.
-        or: String,
-    },
+    Put(Box<Draft>),
+    /// Stores a copy of a checkpoint as the first of a lineage of its own, in one transaction.
+    ///
+    /// The copy has the payload, the group, the label and the meta of its source, which becomes its parent. The logs that the
+    /// source names become logs of the new lineage, at the lengths that it names. Fails with [`Code::NotFound`] if there is no source.
+    Fork(Box<Fork>),
     /// Removes the checkpoint with that id; there need not be one.
     Remove {
         /// Whose id it is.
@@ -38,12 +31,12 @@ pub enum Op {
         /// Those of this rank go too. The empty rank is before all others: the whole lineage goes.
         rank: Rank,
     },
-    /// Removes the checkpoints of a group.
-    RemoveGroup {
-        /// Whose group it is.
+    /// Removes every lineage whose name begins so, literally, byte by byte: its checkpoints and its logs.
+    RemoveLineages {
+        /// Whose lineages they are.
         space: Space,
-        /// The group, which is not empty; there need not be one.
-        group: String,
+        /// The beginning of their names, which is not empty.
+        prefix: String,
     },
     /// Adds writes to a checkpoint, which need not be there yet. They are read by task, in the order in which those began,
     /// and of a task in the order in which each place was first written.
@@ -56,8 +49,8 @@ pub enum Op {
         writes: Vec<Write>,
         /// Whether one in a place that is taken replaces the other; if not, the first one stays.
         replace: bool,
-        /// What its backend has made of it before its turn came. See [`crate::backend::Prepare`].
-        prepared: Option<Bytes>,
+        /// The envelope of the writes, encoded before the turn of this op came. Only the engine fills it in.
+        encoded: Option<Bytes>,
     },
     /// Gives the writes of a checkpoint that nobody owns yet to another, which was made of them.
     Claim {
@@ -83,7 +76,38 @@ pub enum Op {
         /// The beginning of their ids.
         prefix: String,
     },
-    /// Removes what a lineage has beyond so many checkpoints: by age (see [`Space::age`]), then by rank, then by save order.
+    /// Appends records to a log, which need not be there yet. All of them are appended, or none.
+    Append {
+        /// Whose lineage it is.
+        space: Space,
+        /// The lineage; it need not have checkpoints.
+        lineage: String,
+        /// The log's name, unique in the lineage.
+        log: String,
+        /// The records. One whose key the log has already is left out.
+        records: Vec<Record>,
+        /// The length that the log must have, else [`Code::Conflict`].
+        expect: Option<u64>,
+    },
+    /// Cuts a log. What checkpoints name of it stays theirs.
+    Truncate {
+        /// Whose lineage it is.
+        space: Space,
+        /// The lineage.
+        lineage: String,
+        /// The log's name; there need not be one.
+        log: String,
+        /// Where it then ends.
+        to: LogEnd,
+    },
+    /// Removes all logs of a lineage. What checkpoints name of them stays theirs.
+    RemoveLogs {
+        /// Whose lineage it is.
+        space: Space,
+        /// The lineage; there need not be one.
+        lineage: String,
+    },
+    /// Removes what a lineage has beyond so many checkpoints: by age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by rank, then by save order.
     KeepLast {
         /// Whose lineage it is.
         space: Space,
@@ -100,38 +124,100 @@ impl Op {
     /// What it weighs in a queue, in bytes: the payload and a little for the rest.
     pub fn weight(&self) -> usize {
         match self {
-            Op::Put(checkpoint) => {
-                512 + checkpoint.payload.len()
-                    + checkpoint.payload.like.iter().map(|part| part.bytes.len()).sum::<usize>()
-            }
+            Op::Put(draft) => 512 + draft.len() + draft.like.iter().map(|part| part.bytes.len()).sum::<usize>(),
             Op::Write { writes, .. } => 128 + writes.iter().map(|write| 64 + write.part.bytes.len()).sum::<usize>(),
+            Op::Append { records, .. } => 128 + records.iter().map(|record| 64 + record.bytes.len()).sum::<usize>(),
             _ => 128,
         }
     }
 }
 
-/// The changes of one call: all of them happen, or none.
-pub type Unit = Vec<Op>;
-
-/// What [`Op::Release`] leaves of the writes.
-pub(crate) fn release(writes: Vec<Write>) -> Vec<Write> {
-    let mut left: Vec<Write> = Vec::new();
-    for write in writes {
-        match left.iter_mut().find(|held| (&held.task, held.index) == (&write.task, write.index)) {
-            Some(held) => *held = write,
-            None => left.push(write),
-        }
-    }
-    for write in &mut left {
-        write.owner = None;
-    }
-    left
+/// The copy that [`Op::Fork`] makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fork {
+    /// Whose checkpoints they are.
+    pub space: Space,
+    /// The id of the source.
+    pub source: String,
+    /// The id of the copy.
+    pub id: String,
+    /// The lineage of the copy, which has no checkpoint yet.
+    pub lineage: String,
+    /// The rank of the copy.
+    pub rank: Rank,
+    /// When the store was given the call, in ms since the epoch.
+    pub saved_at: i64,
 }
 
-/// What [`Op::Expect`] comes to, given the newest of the lineage.
-pub(crate) fn expect(found: Option<&str>, newest: Option<&str>, or: &str) -> Result<()> {
-    if found == newest || found == Some(or) {
-        return Ok(());
+/// Where a log ends after [`Op::Truncate`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogEnd {
+    /// Behind its first so many records. A log that is shorter stays as it is.
+    Length(u64),
+    /// Where that checkpoint of the lineage names it: the log then holds exactly the records that the checkpoint keeps. Fails with
+    /// [`Code::NotFound`] if there is no such checkpoint, or if it does not name the log.
+    Checkpoint(String),
+}
+
+/// The changes of one call: all of them happen, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unit {
+    /// What must hold, or the unit fails with [`Code::Conflict`].
+    pub expect: Option<Expect>,
+    /// The changes, in their order.
+    pub ops: Vec<Op>,
+}
+
+impl From<Vec<Op>> for Unit {
+    fn from(ops: Vec<Op>) -> Self {
+        Self { expect: None, ops }
     }
-    Err(Error::new(Code::Conflict, "another has gone on from there"))
+}
+
+/// A lineage is as its writer knows it (D7).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expect {
+    /// Whose lineage it is.
+    pub space: Space,
+    /// The lineage.
+    pub lineage: String,
+    /// The id of its newest checkpoint; none: there is no lineage.
+    pub newest: Option<String>,
+    /// The id of what the writer puts. Also accepted as the newest, so that a put that is sent again succeeds.
+    pub or: String,
+}
+
+impl Expect {
+    /// Compares with the newest checkpoint that was found.
+    pub(crate) fn check(&self, found: Option<&str>) -> Result<()> {
+        if found == self.newest.as_deref() || found == Some(&self.or) {
+            return Ok(());
+        }
+        let say = |id: Option<&str>| id.map_or_else(|| "none".to_owned(), |id| format!("{id:?}"));
+        let message = format!(
+            "checkpoint {:?}: the newest checkpoint of {:?} is {}, not {} as expected, because another writer has gone on: \
+             read the newest and decide again",
+            self.or,
+            self.lineage,
+            say(found),
+            say(self.newest.as_deref())
+        );
+        Err(Error::new(Code::Conflict, message))
+    }
+}
+
+/// What came of a unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// One for each [`Op::Append`], in their order.
+    pub appended: Vec<Appended>,
+}
+
+/// What came of an append.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The log's length now.
+    pub length: u64,
+    /// Which of the records were left out, because the log has their keys already: their indexes, ascending.
+    pub left_out: Vec<usize>,
 }

@@ -1,7 +1,8 @@
 //! Questions as values, and their answers.
 
+use crate::check::{CheckCursor, CheckPage};
 use crate::error::{Code, Error, Result};
-use crate::record::{Checkpoint, Header, Lineage, Rank, Space, Stats, Tuple};
+use crate::record::{Checkpoint, Header, Lineage, LogMark, LogPage, Rank, Space, Stats, Tuple};
 use crate::retention::{Pruned, Rule};
 
 /// A question to a backend. Newest means: of the greatest rank, and among equal ranks the last saved.
@@ -64,6 +65,29 @@ pub enum Query {
         /// At most so many.
         limit: usize,
     },
+    /// The lineages that began from a checkpoint of that one, the last to begin first. Answers [`Answer::Lineages`].
+    Forks {
+        /// Whose lineages they are.
+        space: Space,
+        /// The lineage that they were made from.
+        lineage: String,
+    },
+    /// Records of a log. Answers [`Answer::Log`].
+    Log(LogRange),
+    /// The logs of a lineage and their lengths, by name; no record is read. Answers [`Answer::Logs`].
+    Logs {
+        /// Whose lineage it is.
+        space: Space,
+        /// The lineage.
+        lineage: String,
+    },
+    /// Verifies a part of what is stored. Answers [`Answer::Checked`].
+    Check {
+        /// Where the part before ended.
+        cursor: CheckCursor,
+        /// It looks at about so many rows.
+        limit: usize,
+    },
     /// What the store holds and takes. Answers [`Answer::Stats`].
     Stats {
         /// Only checkpoints of this space.
@@ -96,6 +120,46 @@ pub struct Ancestors {
     pub limit: usize,
 }
 
+/// Records of a log, in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogRange {
+    /// Whose lineage it is.
+    pub space: Space,
+    /// The lineage.
+    pub lineage: String,
+    /// The log's name. One that is not there is empty.
+    pub log: String,
+    /// As that checkpoint of the lineage names the log; `None`: as it is now.
+    pub at: Option<String>,
+    /// From which end `skip` counts.
+    pub from: LogSide,
+    /// So many records are passed over.
+    pub skip: u64,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// An end of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogSide {
+    /// Its oldest record.
+    First,
+    /// Its newest record. The records of an answer are in their order all the same.
+    Last,
+}
+
+impl LogRange {
+    /// The positions that are asked for, of a log of that length: from, to.
+    pub(crate) fn positions(&self, length: u64) -> (u64, u64) {
+        let limit = u64::try_from(self.limit).unwrap_or(u64::MAX);
+        let rest = length.saturating_sub(self.skip);
+        match self.from {
+            LogSide::First => (length - rest, length - rest + rest.min(limit)),
+            LogSide::Last => (rest - rest.min(limit), rest),
+        }
+    }
+}
+
 /// Which checkpoint is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pick {
@@ -112,6 +176,8 @@ pub enum Of {
     Space,
     /// Those of a lineage.
     Lineage(String),
+    /// Those of every lineage whose name begins so, literally, byte by byte.
+    Lineages(String),
     /// Those of a group.
     Group(String),
     /// Those of a lineage that also are of a group.
@@ -138,6 +204,12 @@ pub enum Answer {
     Headers(Vec<Header>),
     /// Lineages.
     Lineages(Vec<Lineage>),
+    /// Records, or none where the checkpoint in question is not there or does not name the log.
+    Log(Option<LogPage>),
+    /// Logs.
+    Logs(Vec<LogMark>),
+    /// What was verified.
+    Checked(Box<CheckPage>),
     /// What there is.
     Stats(Stats),
     /// What would be removed.
@@ -193,6 +265,30 @@ impl Answer {
         }
     }
 
+    /// The records, if they were the question.
+    pub fn into_log(self) -> Result<Option<LogPage>> {
+        match self {
+            Answer::Log(page) => Ok(page),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// The logs, if they were the question.
+    pub fn into_logs(self) -> Result<Vec<LogMark>> {
+        match self {
+            Answer::Logs(logs) => Ok(logs),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// What was verified, if that was the question.
+    pub fn into_checked(self) -> Result<CheckPage> {
+        match self {
+            Answer::Checked(page) => Ok(*page),
+            other => Err(other.unexpected()),
+        }
+    }
+
     /// What there is, if that was the question.
     pub fn into_stats(self) -> Result<Stats> {
         match self {
@@ -217,6 +313,9 @@ impl Answer {
             Answer::Checkpoints(_) => "checkpoints",
             Answer::Headers(_) => "headers",
             Answer::Lineages(_) => "lineages",
+            Answer::Log(_) => "records",
+            Answer::Logs(_) => "logs",
+            Answer::Checked(_) => "what was verified",
             Answer::Stats(_) => "statistics",
             Answer::Pruned(_) => "what would be removed",
         };

@@ -11,27 +11,6 @@ pub type Seq = i64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Space(pub u8);
 
-impl Space {
-    /// `AgentOS`' graph checkpoints.
-    pub const AGENTOS: Self = Self(1);
-    /// Agentium's workflow checkpoints.
-    pub const AGENTIUM: Self = Self(2);
-    /// Agentium's storage: keys and values.
-    pub const STORAGE: Self = Self(3);
-    /// `LangGraph`'s checkpoints.
-    pub const LANGGRAPH: Self = Self(4);
-
-    /// The byte of a rank at which the age begins, for a contract whose oldest is not the first of its order. What is
-    /// removed to keep a number is the oldest by age, then by rank, then by save order.
-    pub const fn age(self) -> usize {
-        match self {
-            // The step index comes before it.
-            Self::AGENTIUM => 8,
-            _ => 0,
-        }
-    }
-}
-
 /// The place of a checkpoint among those of its lineage, as bytes that compare in that order. Equal ranks are ordered by
 /// [`Seq`]. What a rank means is its contract's business: a timestamp, a step index, an id that sorts by time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,9 +39,9 @@ impl Rank {
         self
     }
 
-    /// What the removal to keep a number goes by: see [`Space::age`].
-    pub fn age(&self, space: Space) -> &[u8] {
-        self.0.get(space.age()..).unwrap_or_default()
+    /// The bytes that say how old a checkpoint is: see [`Header::age_offset`].
+    pub fn age(&self, offset: u8) -> &[u8] {
+        self.0.get(usize::from(offset)..).unwrap_or_default()
     }
 }
 
@@ -85,13 +64,14 @@ pub struct Header {
     pub rank: Rank,
     /// When the store was given it, in ms since the epoch. Retention goes by it, order never does (D6).
     pub saved_at: i64,
+    /// The byte of the rank at which the age begins. 0: the whole rank is the age. Retention that keeps a number of checkpoints
+    /// removes the oldest by age, then by rank, then by save order. All checkpoints of a lineage have the same.
+    pub age_offset: u8,
+    /// Whether this checkpoint cannot be read without its parent. Retention then never removes the parent alone (D9).
+    pub depends_on_parent: bool,
     /// What a listing shows beside the ids, in a form that only the contract reads. Small: listings carry it.
     pub meta: Vec<u8>,
 }
-
-/// The label of a checkpoint of [`Space::LANGGRAPH`] that cannot be read without its parent: what it holds of some channel is only
-/// a difference to that.
-pub const DIFFERENCE: &str = "difference";
 
 /// A named piece of a payload, in the bytes that a serializer made of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,32 +96,6 @@ impl Part {
 pub struct Payload {
     /// The parts; names need not be unique.
     pub parts: Vec<Part>,
-    /// In a put: names of parts that are not given, because they are the parent's. Each is copied from there, or else from
-    /// the newest checkpoint of the lineage that has one of that name, or else left out. Nothing that is read has any.
-    pub inherit: Vec<String>,
-    /// In a put: what some of those look like, for who knows it. Of a name that the parent has not, the newest part that is
-    /// equal goes before one that is only newer. Nothing that is read has any.
-    pub like: Vec<Part>,
-    /// In a put: what its backend has made of it before its turn came. Nothing that is read has any.
-    pub prepared: Option<Prepared>,
-}
-
-/// A payload as it is likely to be stored, made while other units were being committed: the backend looks whether what it was
-/// made from is still so. See [`crate::backend::Prepare`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prepared {
-    /// The parts as one byte string, the inherited ones among them.
-    pub raw: Bytes,
-    /// Where the inherited ones are from.
-    pub parent: Option<Seq>,
-    /// The payload to which a difference was looked for.
-    pub base: Option<Seq>,
-    /// Whether that is what `body` is, and not the whole.
-    pub is_delta: bool,
-    /// What the row will hold.
-    pub body: Bytes,
-    /// How often in a row it was in vain to look for a difference.
-    pub fruitless: u32,
 }
 
 impl Payload {
@@ -161,13 +115,113 @@ impl Payload {
     }
 }
 
-/// A whole checkpoint, as it is put in and as it is read back.
+/// A checkpoint as it is stored and read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Its searchable side.
     pub header: Header,
     /// Its content.
     pub payload: Payload,
+    /// The logs that it names, each with the length that it keeps.
+    pub logs: Vec<LogMark>,
+}
+
+/// A checkpoint to be put.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// Its searchable side.
+    pub header: Header,
+    /// The parts that are given.
+    pub payload: Payload,
+    /// The names of parts that are not given, because they are the parent's. Each is copied from the parent, or else from the
+    /// newest checkpoint of the lineage that has a part of that name, or else left out.
+    pub inherit: Vec<String>,
+    /// The expected content of inherited parts, where the caller knows it. Of a name that the parent lacks, the newest part
+    /// that is equal wins over one that is only newer.
+    pub like: Vec<Part>,
+    /// The logs that the checkpoint names. They are logs of its lineage.
+    pub logs: Vec<LogPin>,
+    /// The payload as it is likely to be stored, encoded before the turn of this put came. Only the engine fills it in.
+    pub encoded: Option<Encoded>,
+}
+
+impl From<Checkpoint> for Draft {
+    /// A draft that gives every part, and keeps the logs at the lengths that the checkpoint names.
+    fn from(Checkpoint { header, payload, logs }: Checkpoint) -> Self {
+        let pin = |mark: LogMark| LogPin { log: mark.log, length: Some(mark.length) };
+        let logs = logs.into_iter().map(pin).collect();
+        Self { header, payload, inherit: Vec::new(), like: Vec::new(), logs, encoded: None }
+    }
+}
+
+impl Draft {
+    /// The bytes of all given parts together.
+    pub fn len(&self) -> usize {
+        self.payload.len()
+    }
+
+    /// Whether no bytes are given.
+    pub fn is_empty(&self) -> bool {
+        self.payload.is_empty()
+    }
+}
+
+/// A payload as it is likely to be stored, encoded while other units were being committed. The backend checks that what
+/// it was made from is still so, and encodes it again otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// The parts as one byte string, the inherited ones among them.
+    pub raw: Bytes,
+    /// The checkpoint that the inherited parts are from.
+    pub parent: Option<Seq>,
+    /// The payload that the delta was made against.
+    pub base: Option<Seq>,
+    /// Whether `body` is a delta. If not, it is a keyframe.
+    pub is_delta: bool,
+    /// The envelope that the row will hold.
+    pub body: Bytes,
+    /// How many payloads of the lineage in a row, up to this one, had no delta that was worth it.
+    pub misses: u32,
+}
+
+/// A record of a log: small, and never changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// A key that is unique in its log, if the record has one.
+    pub key: Option<String>,
+    /// The serializer that wrote it.
+    pub tag: String,
+    /// What the serializer wrote.
+    pub bytes: Bytes,
+}
+
+/// A log that a put names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogPin {
+    /// The log's name in the checkpoint's lineage.
+    pub log: String,
+    /// How many of its first records the checkpoint keeps. `None`: all that are there when the put is applied.
+    pub length: Option<u64>,
+}
+
+/// A log that a stored checkpoint names: it keeps exactly the records that stood below this length when it was put.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogMark {
+    /// The log's name.
+    pub log: String,
+    /// How many records it keeps.
+    pub length: u64,
+}
+
+/// Records of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogPage {
+    /// How many records the log has in all.
+    pub length: u64,
+    /// The position of the first record here. Positions begin at 0.
+    pub start: u64,
+    /// The records, in their order.
+    pub records: Vec<Record>,
 }
 
 /// A small record that belongs to a checkpoint, which need not be there yet. It goes when its checkpoint goes.
@@ -201,6 +255,8 @@ pub struct Lineage {
     pub checkpoints: u64,
     /// Its newest checkpoint; the lineage's name is in it.
     pub newest: Header,
+    /// The checkpoint of another lineage that its first checkpoint was made from: it is a fork of that one's run.
+    pub origin: Option<String>,
 }
 
 /// What a store, or one space of it, holds and takes.
@@ -214,6 +270,10 @@ pub struct Stats {
     pub logical_bytes: u64,
     /// What their payloads take, compressed and as differences, in bytes.
     pub stored_bytes: u64,
+    /// How many records all logs hold. One that several checkpoints and logs name counts once.
+    pub records: u64,
+    /// What these records take, in bytes.
+    pub record_bytes: u64,
     /// What the database takes in all, in bytes, where there is one.
     pub file_bytes: Option<u64>,
     /// The lineages that take most, the largest first; equal ones by name.

@@ -30,7 +30,7 @@ pub struct Policy {
 pub enum Rule {
     /// Removes what was saved before that time, in ms since the epoch: the newest of a lineage too.
     SavedBefore(i64),
-    /// Keeps so many of each lineage: the oldest go, by age (see [`Space::age`]), then by rank, then by save order.
+    /// Keeps so many of each lineage: the oldest go, by age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by rank, then by save order.
     KeepLast(u64),
     /// Removes in save order until the payloads take no more than so many stored bytes; never the newest of a lineage.
     MaxBytes(u64),
@@ -99,18 +99,20 @@ pub trait Catalog {
     fn lineages_after(&self, space: Option<Space>, after: i64, most: usize) -> Result<Vec<i64>>;
     /// How many checkpoints a lineage has.
     fn count(&self, lineage: i64) -> Result<usize>;
-    /// A lineage's checkpoints by age, then by rank, then by save order: see [`Space::age`].
+    /// A lineage's checkpoints by age, then by rank, then by save order: see
+    /// [`Header::age_offset`](crate::record::Header::age_offset).
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
     /// A lineage's checkpoints by rank, then by save order, the last first.
     fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
-    /// Whether any checkpoint of a lineage holds only differences.
-    fn has_differences(&self, lineage: i64) -> Result<bool>;
-    /// The checkpoints that hold only differences to that one: see [`DIFFERENCE`](crate::record::DIFFERENCE).
-    fn differences(&self, seq: Seq) -> Result<Vec<Entry>>;
-    /// A payload. `None`: it is gone, which only damage does.
-    fn stored(&self, seq: Seq) -> Result<Option<Stored>>;
-    /// The payloads that are deltas against that one, and what they take.
-    fn dependants(&self, seq: Seq) -> Result<Vec<(Seq, u64)>>;
+    /// Whether any checkpoint of a lineage depends on its parent.
+    fn has_dependent(&self, lineage: i64) -> Result<bool>;
+    /// The checkpoints that cannot be read without one of those, which is their parent: pairs of parent and child. See
+    /// [`Header::depends_on_parent`](crate::record::Header::depends_on_parent).
+    fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>>;
+    /// How those payloads are stored. One that is left out is gone, which only damage does.
+    fn stored(&self, seqs: &[Seq]) -> Result<Vec<(Seq, Stored)>>;
+    /// The payloads that are deltas against one of those: base, payload, stored bytes.
+    fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>>;
     /// The stored bytes of all payloads. `None`: certainly not more than `limit`, and not counted.
     fn total(&self, space: Option<Space>, limit: u64) -> Result<Option<u64>>;
 }

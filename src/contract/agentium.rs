@@ -11,7 +11,7 @@ use crate::query::{Of, Query};
 use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
 
 /// Whose ids the checkpoints' are.
-pub const SPACE: Space = Space::AGENTIUM;
+pub const SPACE: Space = Space(2);
 /// The part that holds `checkpoint.state`.
 pub const STATE: &str = "state";
 /// The part that holds everything else.
@@ -144,7 +144,7 @@ pub mod storage {
     use crate::error::Code;
 
     /// Whose keys these are.
-    pub const SPACE: Space = Space::STORAGE;
+    pub const SPACE: Space = Space(3);
     /// The part that holds the value.
     pub const VALUE: &str = "value";
 

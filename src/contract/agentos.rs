@@ -11,7 +11,7 @@ use crate::query::{Of, Query};
 use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
 
 /// Whose ids these are.
-pub const SPACE: Space = Space::AGENTOS;
+pub const SPACE: Space = Space(1);
 /// The part that holds `checkpoint.state`.
 pub const STATE: &str = "state";
 /// The part that holds everything else.

@@ -12,7 +12,7 @@ use crate::query::{Ancestors, Of, Pick, Query};
 use crate::record::{Checkpoint, DIFFERENCE, Header, Part, Payload, Rank, Space, Write};
 
 /// Whose ids these are.
-pub const SPACE: Space = Space::LANGGRAPH;
+pub const SPACE: Space = Space(4);
 
 /// Where a checkpoint is: `thread_id`, `checkpoint_ns`, `checkpoint_id`.
 #[derive(Clone, Debug, PartialEq, Eq)]
