@@ -1,41 +1,68 @@
-//! Parts that a payload has from others.
+//! The parts that a draft inherits: from its parent, or else from the newest checkpoint of its lineage that has them.
 
-use crate::record::{Part, Payload};
+use crate::error::Result;
+use crate::record::{Draft, Part, Payload};
 
-/// A name to be found.
-struct Wanted {
-    name: String,
-    /// What it looks like, if that is known.
-    like: Option<Part>,
-    /// The newest of that name that looks otherwise.
+/// The whole payload of a draft, with the parts that it inherits.
+///
+/// `newest_first` yields the payloads of the draft's lineage, newest first. It is asked for no more of them than are needed: for none
+/// if the draft inherits nothing, or if the parent has everything. An error that it yields is returned, because the part in question
+/// may stand in the payload that cannot be read.
+pub(crate) fn resolve(
+    draft: &Draft,
+    parent: Option<Payload>,
+    newest_first: impl Iterator<Item = Result<Payload>>,
+) -> Result<Payload> {
+    let mut inherited = Inherited::of(draft);
+    if let Some(parent) = parent {
+        inherited.take_parents(&parent);
+    }
+    let mut newest_first = newest_first;
+    while !inherited.is_complete() {
+        let Some(from) = newest_first.next() else { break };
+        inherited.take(&from?);
+    }
+    Ok(inherited.into_payload(draft))
+}
+
+/// The same from the parent alone. `None`: the parent lacks a part.
+pub(crate) fn resolve_from_parent(draft: &Draft, parent: &Payload) -> Option<Payload> {
+    let mut inherited = Inherited::of(draft);
+    inherited.take_parents(parent);
+    inherited.is_complete().then(|| inherited.into_payload(draft))
+}
+
+/// A part that is not found yet.
+struct Wanted<'a> {
+    name: &'a str,
+    /// Its expected content, if the caller knows it.
+    like: Option<&'a Part>,
+    /// The newest part of that name whose content is another.
     unlike: Option<Part>,
 }
 
-/// Names to be found, and what was found of them.
-pub(super) struct Inherited {
-    wanted: Vec<Wanted>,
+/// The parts that are not found yet, and those that are.
+struct Inherited<'a> {
+    wanted: Vec<Wanted<'a>>,
     found: Vec<Part>,
 }
 
-impl Inherited {
-    /// Takes the names out of a payload.
-    pub(super) fn of(payload: &mut Payload) -> Self {
-        let like = std::mem::take(&mut payload.like);
-        let wanted = |name: String| {
-            let like = like.iter().find(|part| part.name == name).cloned();
+impl<'a> Inherited<'a> {
+    fn of(draft: &'a Draft) -> Self {
+        let wanted = |name: &'a String| {
+            let like = draft.like.iter().find(|part| part.name == *name);
             Wanted { name, like, unlike: None }
         };
-        let wanted = std::mem::take(&mut payload.inherit).into_iter().map(wanted).collect();
-        Self { wanted, found: Vec::new() }
+        Self { wanted: draft.inherit.iter().map(wanted).collect(), found: Vec::new() }
     }
 
-    pub(super) fn is_complete(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.wanted.is_empty()
     }
 
-    /// Takes what the parent has, whatever it looks like.
-    pub(super) fn take_parents(&mut self, parent: &Payload) {
-        self.wanted.retain(|wanted| match parent.part(&wanted.name) {
+    /// Takes the parent's parts, whatever their content.
+    fn take_parents(&mut self, parent: &Payload) {
+        self.wanted.retain(|wanted| match parent.part(wanted.name) {
             Some(part) => {
                 self.found.push(part.clone());
                 false
@@ -44,10 +71,10 @@ impl Inherited {
         });
     }
 
-    /// Takes what another of the lineage has; they come newest first.
-    pub(super) fn take(&mut self, from: &Payload) {
-        self.wanted.retain_mut(|wanted| match from.part(&wanted.name) {
-            Some(part) if wanted.like.as_ref().is_none_or(|like| like == part) => {
+    /// Takes parts of another checkpoint of the lineage. They come newest first.
+    fn take(&mut self, from: &Payload) {
+        self.wanted.retain_mut(|wanted| match from.part(wanted.name) {
+            Some(part) if wanted.like.is_none_or(|like| like == part) => {
                 self.found.push(part.clone());
                 false
             }
@@ -59,11 +86,85 @@ impl Inherited {
         });
     }
 
-    /// Puts what was found among the parts that were given. In the order of their names, so that the next payload of the
+    /// The given parts and those that were found. They are sorted by name where any are inherited: then the next payload of the
     /// lineage has what they have in common in the same place.
-    pub(super) fn into_payload(self, payload: &mut Payload) {
-        payload.parts.extend(self.found);
-        payload.parts.extend(self.wanted.into_iter().filter_map(|wanted| wanted.unlike));
-        payload.parts.sort_by(|a, b| a.name.cmp(&b.name));
+    fn into_payload(self, draft: &Draft) -> Payload {
+        let mut payload = draft.payload.clone();
+        if !draft.inherit.is_empty() {
+            payload.parts.extend(self.found);
+            payload.parts.extend(self.wanted.into_iter().filter_map(|wanted| wanted.unlike));
+            payload.parts.sort_by(|a, b| a.name.cmp(&b.name));
+        }
+        payload
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Code, Error};
+    use crate::record::{Checkpoint, Header, Rank, Space};
+
+    fn payload(parts: &[(&str, &str)]) -> Payload {
+        let part = |(name, bytes): &(&str, &str)| Part {
+            name: (*name).to_owned(),
+            tag: "t".to_owned(),
+            bytes: bytes.as_bytes().to_vec().into(),
+        };
+        Payload { parts: parts.iter().map(part).collect() }
+    }
+
+    fn draft(given: &[(&str, &str)], inherit: &[&str], like: &[(&str, &str)]) -> Draft {
+        let header = Header {
+            space: Space(1),
+            lineage: "run".to_owned(),
+            id: "id".to_owned(),
+            parent: None,
+            group: String::new(),
+            label: String::new(),
+            rank: Rank::default(),
+            saved_at: 0,
+            age_offset: 0,
+            depends_on_parent: false,
+            meta: Vec::new(),
+        };
+        let given = Checkpoint { header, payload: payload(given), logs: Vec::new() };
+        let inherit = inherit.iter().map(|name| (*name).to_owned()).collect();
+        Draft { inherit, like: payload(like).parts, ..Draft::from(given) }
+    }
+
+    fn damaged() -> Result<Payload> {
+        Err(Error::new(Code::Corrupt, "damaged"))
+    }
+
+    #[test]
+    fn the_parent_comes_first_and_then_the_newest() {
+        let draft = draft(&[("m", "new")], &["z", "b", "none"], &[("b", "old")]);
+        let parent = payload(&[("z", "parent's")]);
+        let others = [payload(&[("b", "newest"), ("z", "newest")]), payload(&[("b", "old")])];
+        let whole = resolve(&draft, Some(parent.clone()), others.into_iter().map(Ok)).unwrap();
+        assert_eq!(whole, payload(&[("b", "old"), ("m", "new"), ("z", "parent's")]), "the equal part of b wins");
+        let whole = resolve(&draft, Some(parent), [Ok(payload(&[("b", "newest")]))].into_iter()).unwrap();
+        assert_eq!(whole.part("b"), payload(&[("b", "newest")]).parts.first(), "or else the newest");
+    }
+
+    #[test]
+    fn no_more_is_read_than_is_needed() {
+        let nothing = draft(&[("z", "1"), ("a", "2")], &[], &[]);
+        assert_eq!(resolve(&nothing, None, [damaged()].into_iter()).unwrap(), nothing.payload, "in its own order");
+        let one = draft(&[], &["a"], &[]);
+        let a = payload(&[("a", "1")]);
+        assert_eq!(resolve(&one, Some(a.clone()), [damaged()].into_iter()).unwrap(), a);
+        assert_eq!(resolve(&one, None, [Ok(a.clone()), damaged()].into_iter()).unwrap(), a);
+        let error = resolve(&one, None, [damaged(), Ok(a)].into_iter()).unwrap_err();
+        assert_eq!(error.code(), Code::Corrupt, "what cannot be read may have it");
+    }
+
+    #[test]
+    fn from_the_parent_alone() {
+        let draft = draft(&[("m", "1")], &["a", "b"], &[]);
+        assert_eq!(resolve_from_parent(&draft, &payload(&[("a", "2")])), None);
+        let whole = resolve_from_parent(&draft, &payload(&[("b", "3"), ("a", "2")])).unwrap();
+        assert_eq!(whole, payload(&[("a", "2"), ("b", "3"), ("m", "1")]));
     }
 }

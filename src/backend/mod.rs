@@ -16,7 +16,7 @@ mod writes;
 
 use std::time::{Duration, Instant};
 
-pub(crate) use self::inherit::Inherited;
+pub(crate) use self::inherit::resolve_from_parent;
 pub(crate) use self::lazy::{Lazy, Open};
 pub(crate) use self::writes::encode as encode_writes;
 use crate::error::Result;

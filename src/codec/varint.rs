@@ -1,7 +1,7 @@
 //! Unsigned LEB128, the one integer coding of the stored formats.
 
 /// Appends the number.
-pub(super) fn write(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn write(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value.to_le_bytes()[0] | 0x80);
         value >>= 7;
@@ -10,12 +10,12 @@ pub(super) fn write(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// How many bytes [`write()`] appends.
-pub(super) fn length(value: u64) -> usize {
+pub(crate) fn length(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }
 
 /// Takes a number off the front; `None` if it is cut off or does not fit 64 bits.
-pub(super) fn read(input: &mut &[u8]) -> Option<u64> {
+pub(crate) fn read(input: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = input.split_first()?;
@@ -33,7 +33,7 @@ pub(super) fn read(input: &mut &[u8]) -> Option<u64> {
 }
 
 /// Takes that many bytes off the front.
-pub(super) fn take<'a>(input: &mut &'a [u8], count: u64) -> Option<&'a [u8]> {
+pub(crate) fn take<'a>(input: &mut &'a [u8], count: u64) -> Option<&'a [u8]> {
     let (taken, rest) = input.split_at_checked(usize::try_from(count).ok()?)?;
     *input = rest;
     Some(taken)

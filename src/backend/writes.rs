@@ -1,0 +1,150 @@
+//! Pending writes as rows: a row holds what one task wrote to a checkpoint, and whose it is now.
+//!
+//! Writes that nobody owns yet have one row a task, in which each place stands once. A claim gives the row an owner; the next
+//! write of that task then begins another row.
+
+use bytes::Bytes;
+
+use crate::codec::{envelope, frame};
+use crate::error::{Code, Error, Result};
+use crate::record::{Part, Payload, Write};
+
+/// Writes of one task that go into one row.
+pub(crate) struct TaskWrites<'a> {
+    /// The task.
+    pub(crate) task: &'a str,
+    /// Their owner. `Some`: they become a row of their own, whatever is there. `None`: they are merged into the task's row that
+    /// nobody owns, if there is one.
+    pub(crate) owner: Option<&'a str>,
+    /// The writes, in their order.
+    pub(crate) writes: Vec<&'a Write>,
+}
+
+/// The rows that writes go into, in the order in which the rows must be written.
+pub(crate) fn by_task(writes: &[Write]) -> Vec<TaskWrites<'_>> {
+    let mut rows: Vec<TaskWrites<'_>> = Vec::new();
+    for owned in writes.chunk_by(|a, b| (&a.task, &a.owner) == (&b.task, &b.owner)) {
+        if let [Write { task, owner: Some(owner), .. }, ..] = owned {
+            rows.push(TaskWrites { task, owner: Some(owner), writes: owned.iter().collect() });
+        }
+    }
+    let owned = rows.len();
+    for write in writes.iter().filter(|write| write.owner.is_none()) {
+        match rows.iter_mut().skip(owned).find(|row| row.task == write.task) {
+            Some(row) => row.writes.push(write),
+            None => rows.push(TaskWrites { task: &write.task, owner: None, writes: vec![write] }),
+        }
+    }
+    rows
+}
+
+/// What a row holds after the task writes again. In a place that is taken, the new write replaces the old one or is left out.
+pub(crate) fn merge<'a>(
+    mut held: Vec<(i64, Part)>,
+    writes: impl IntoIterator<Item = &'a Write>,
+    replace: bool,
+) -> Vec<(i64, Part)> {
+    for write in writes {
+        match held.iter_mut().find(|(index, _)| *index == write.index) {
+            Some((_, part)) if replace => *part = write.part.clone(),
+            Some(_) => {}
+            None => held.push((write.index, write.part.clone())),
+        }
+    }
+    held
+}
+
+/// What [`Op::Release`](crate::op::Op::Release) leaves of all writes to a checkpoint, in their order. Nobody owns it then.
+pub(crate) fn release(writes: Vec<Write>) -> Vec<Write> {
+    let mut left: Vec<Write> = Vec::new();
+    for write in writes {
+        let write = Write { owner: None, ..write };
+        match left.iter_mut().find(|held| (&held.task, held.index) == (&write.task, write.index)) {
+            Some(held) => *held = write,
+            None => left.push(write),
+        }
+    }
+    left
+}
+
+/// The envelope of a row that does not exist yet. `None`: the writes are not those of one task, or somebody owns them.
+pub(crate) fn encode(writes: &[Write], replace: bool) -> Option<Bytes> {
+    let task = &writes.first()?.task;
+    let alone = writes.iter().all(|write| write.task == *task && write.owner.is_none());
+    alone.then(|| seal(merge(Vec::new(), writes, replace)).into())
+}
+
+/// The envelope of a row: a frame whose parts are named by their places and names.
+pub(crate) fn seal(writes: Vec<(i64, Part)>) -> Vec<u8> {
+    let named = |(index, part): (i64, Part)| Part { name: format!("{index} {}", part.name), ..part };
+    envelope::seal(&frame::join(&Payload { parts: writes.into_iter().map(named).collect() }))
+}
+
+/// Opens what [`seal`] made. The checkpoint's id and the task are for the error's message.
+pub(crate) fn open(id: &str, task: &str, body: Vec<u8>) -> Result<Vec<(i64, Part)>> {
+    let split = || -> Result<Vec<(i64, Part)>> {
+        let damaged = || Error::new(Code::Corrupt, "its places cannot be told from its names");
+        let place = |part: Part| {
+            let (index, name) = part.name.split_once(' ').ok_or_else(damaged)?;
+            Ok((index.parse().map_err(|_| damaged())?, Part { name: name.to_owned(), ..part }))
+        };
+        frame::split(&envelope::open(&[body])?.into())?.parts.into_iter().map(place).collect()
+    };
+    split().map_err(|error| error.context(&format!("what task {task:?} wrote to {id:?}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(task: &str, index: i64, owner: Option<&str>, bytes: &'static str) -> Write {
+        let part = Part { name: "a channel".to_owned(), tag: "t".to_owned(), bytes: bytes.into() };
+        Write { task: task.to_owned(), index, owner: owner.map(str::to_owned), part }
+    }
+
+    fn shown(held: &[(i64, Part)]) -> Vec<(i64, &[u8])> {
+        held.iter().map(|(index, part)| (*index, &*part.bytes)).collect()
+    }
+
+    #[test]
+    fn a_row_comes_back_from_its_envelope() {
+        let writes = [write("t", -1, None, "a"), write("t", 7, None, "b"), write("t", -1, None, "c")];
+        let held = open("id", "t", encode(&writes, false).unwrap().into()).unwrap();
+        assert_eq!(held, merge(Vec::new(), &writes, false));
+        assert_eq!(shown(&held), [(-1, &b"a"[..]), (7, b"b")]);
+        let held = merge(held, &writes, true);
+        assert_eq!(shown(&held), [(-1, &b"c"[..]), (7, b"b")]);
+        let error = open("id", "t", vec![1, 2, 3]).unwrap_err();
+        assert!(error.code() == Code::Corrupt && error.message().contains("\"id\""), "{error}");
+    }
+
+    #[test]
+    fn only_what_one_task_writes_unclaimed_is_encoded_early() {
+        assert_eq!(encode(&[], true), None);
+        assert_eq!(encode(&[write("t", 0, None, "a"), write("u", 0, None, "b")], true), None);
+        assert_eq!(encode(&[write("t", 0, Some("x"), "a")], true), None);
+    }
+
+    #[test]
+    fn claimed_writes_get_rows_of_their_own_before_the_others() {
+        let writes = [
+            write("t", 0, None, "a"),
+            write("t", 0, Some("x"), "b"),
+            write("t", 1, Some("x"), "c"),
+            write("u", 0, None, "d"),
+            write("t", 1, None, "e"),
+        ];
+        let rows: Vec<_> = by_task(&writes).iter().map(|row| (row.task, row.owner, row.writes.len())).collect();
+        assert_eq!(rows, [("t", Some("x"), 2), ("t", None, 2), ("u", None, 1)]);
+    }
+
+    #[test]
+    fn a_release_leaves_the_last_write_of_each_place() {
+        let writes = vec![
+            write("t", 0, Some("x"), "a"),
+            write("u", 0, Some("x"), "b"),
+            write("t", 0, Some("y"), "c"),
+        ];
+        assert_eq!(release(writes), [write("t", 0, None, "c"), write("u", 0, None, "b")]);
+    }
+}
