@@ -29,11 +29,11 @@ impl Ledger {
         *self.by_lineage.entry(entry.lineage).or_default() += 1;
         let Some(stored) = self.stored(catalog, entry.seq)? else { return Ok(()) };
         self.freed += signed(stored.bytes);
-        let staying = catalog.dependants(entry.seq)?.into_iter().filter(|(seq, _)| !self.gone.contains(seq));
+        let staying = catalog.deltas_of(&[entry.seq])?.into_iter().filter(|(_, seq, _)| !self.gone.contains(seq));
         let staying: Vec<_> = staying.collect();
         if !staying.is_empty() {
             let whole = self.chain(catalog, stored)?;
-            for (seq, bytes) in staying {
+            for (_, seq, bytes) in staying {
                 self.whole.insert(seq, whole + bytes);
                 self.freed -= signed(whole);
             }
@@ -45,7 +45,7 @@ impl Ledger {
     fn stored(&self, catalog: &dyn Catalog, seq: Seq) -> Result<Option<Stored>> {
         match self.whole.get(&seq) {
             Some(bytes) => Ok(Some(Stored { base: None, bytes: *bytes })),
-            None => catalog.stored(seq),
+            None => Ok(catalog.stored(&[seq])?.first().map(|(_, stored)| *stored)),
         }
     }
 
@@ -71,8 +71,8 @@ impl Ledger {
         Ok(found.into_iter().map(|entry| entry.seq).find(|seq| !self.gone.contains(seq)))
     }
 
-    /// What a lineage has beyond so many checkpoints, the oldest first, but at most `most`, never `pinned`, and never what one
-    /// that stays is a difference to.
+    /// What a lineage has beyond so many checkpoints, the oldest first, but at most `most`, never `pinned`, and never the
+    /// parent without which one that stays cannot be read.
     pub fn beyond(
         &self,
         catalog: &dyn Catalog,
@@ -84,8 +84,8 @@ impl Ledger {
         let gone = self.gone_of(lineage);
         let keep = usize::try_from(keep).unwrap_or(usize::MAX);
         let excess = catalog.count(lineage)?.saturating_sub(gone).saturating_sub(keep);
-        // Where some are differences to others, all have to be known.
-        let together = excess > 0 && catalog.has_differences(lineage)?;
+        // Where some depend on their parents, all have to be known.
+        let together = excess > 0 && catalog.has_dependent(lineage)?;
         let excess = if together { excess } else { excess.min(most) };
         if excess == 0 {
             return Ok(Vec::new());
@@ -99,16 +99,16 @@ impl Ledger {
         let seqs: HashSet<Seq> = found.iter().map(|entry| entry.seq).collect();
         let (mut taken, mut all) = (HashSet::new(), Vec::new());
         for entry in found {
-            let with = self.with_differences(catalog, entry, |other| Ok(seqs.contains(&other.seq)))?;
+            let with = self.with_dependents(catalog, entry, |other| Ok(seqs.contains(&other.seq)))?;
             all.extend(with.into_iter().flatten().filter(|entry| taken.insert(entry.seq)));
         }
         all.truncate(most);
         Ok(all)
     }
 
-    /// A checkpoint, and before it what holds only differences to it, step by step. `None`: some of that must stay, and so
+    /// A checkpoint, and before it those that cannot be read without it, step by step. `None`: some of that must stay, and so
     /// must the checkpoint (D9).
-    fn with_differences(
+    fn with_dependents(
         &self,
         catalog: &dyn Catalog,
         entry: Entry,
@@ -119,14 +119,14 @@ impl Ledger {
         let mut at = 0;
         while let Some(entry) = all.get(at).copied() {
             at += 1;
-            for difference in catalog.differences(entry.seq)? {
-                if self.gone.contains(&difference.seq) || !known.insert(difference.seq) {
+            for (_, child) in catalog.dependent_on(&[entry.seq])? {
+                if self.gone.contains(&child.seq) || !known.insert(child.seq) {
                     continue;
                 }
-                if !may_go(difference)? {
+                if !may_go(child)? {
                     return Ok(None);
                 }
-                all.push(difference);
+                all.push(child);
             }
         }
         all.reverse();
@@ -228,7 +228,7 @@ fn in_save_order(
             }
         }
         let all =
-            ledger.with_differences(catalog, entry, |other| Ok(!matches!(goes(ledger, other)?, Verdict::Stays)))?;
+            ledger.with_dependents(catalog, entry, |other| Ok(!matches!(goes(ledger, other)?, Verdict::Stays)))?;
         for victim in all.into_iter().flatten() {
             if plan.victims.len() == prune.most {
                 // The rest of what goes with it is looked for again.
@@ -309,21 +309,22 @@ mod tests {
         fn oldest(&self, _: i64, most: usize) -> Result<Vec<Entry>> {
             Ok(self.entries().take(most).collect())
         }
-        fn has_differences(&self, _: i64) -> Result<bool> {
+        fn has_dependent(&self, _: i64) -> Result<bool> {
             Ok(false)
         }
-        fn differences(&self, _: Seq) -> Result<Vec<Entry>> {
+        fn dependent_on(&self, _: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
             Ok(Vec::new())
         }
         fn newest(&self, _: i64, most: usize) -> Result<Vec<Entry>> {
             Ok(self.entries().rev().take(most).collect())
         }
-        fn stored(&self, seq: Seq) -> Result<Option<Stored>> {
-            let row = usize::try_from(seq - 1).ok().and_then(|at| self.0.get(at));
-            Ok(row.map(|(base, bytes)| Stored { base: *base, bytes: *bytes }))
+        fn stored(&self, seqs: &[Seq]) -> Result<Vec<(Seq, Stored)>> {
+            let rows = (1..).zip(&self.0).filter(|(at, _)| seqs.contains(at));
+            Ok(rows.map(|(at, (base, bytes))| (at, Stored { base: *base, bytes: *bytes })).collect())
         }
-        fn dependants(&self, seq: Seq) -> Result<Vec<(Seq, u64)>> {
-            Ok((1..).zip(&self.0).filter(|(_, row)| row.0 == Some(seq)).map(|(at, row)| (at, row.1)).collect())
+        fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>> {
+            let delta = |(at, (base, bytes)): (Seq, &(Option<Seq>, u64))| Some(((*base)?, at, *bytes));
+            Ok((1..).zip(&self.0).filter_map(delta).filter(|(base, ..)| bases.contains(base)).collect())
         }
         fn total(&self, _: Option<Space>, _: u64) -> Result<Option<u64>> {
             Ok(Some(self.0.iter().map(|row| row.1).sum()))
