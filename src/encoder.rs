@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::backend::Prepare;
+use crate::backend::PreEncode;
 use crate::error::Result;
 use crate::lane::Lane;
 use crate::op::{Op, Unit};
@@ -19,32 +19,32 @@ use crate::task::{QUEUE_BYTES, Task, hand_in};
 /// The thread, and what is on its way through it.
 pub(crate) struct Encoder {
     lane: Lane<(Task, Touched)>,
-    prepare: Arc<dyn Prepare>,
+    pre_encoder: Arc<dyn PreEncode>,
     way: Arc<Way>,
 }
 
 impl Encoder {
     /// What comes out goes to the writer.
-    pub(crate) fn start(prepare: Arc<dyn Prepare>, writer: Arc<Lane<Task>>) -> Result<Self> {
+    pub(crate) fn start(pre_encoder: Arc<dyn PreEncode>, writer: Arc<Lane<Task>>) -> Result<Self> {
         let way = Arc::new(Way::default());
-        let prepares = Arc::clone(&prepare);
+        let encodes = Arc::clone(&pre_encoder);
         let left = Arc::clone(&way);
         let work = move |batch: Vec<(Task, Touched)>| {
             for (mut task, touched) in batch {
                 if let Task::Apply(unit, _) = &mut task {
-                    unit.iter_mut().filter(|op| prepares.takes_long(op)).for_each(|op| prepares.prepare(op));
+                    unit.ops.iter_mut().filter(|op| encodes.takes_long(op)).for_each(|op| encodes.encode(op));
                 }
                 hand_in(&writer, task);
                 // Only now: what is let past from here on comes after it.
                 left.lock().leave(&touched);
             }
         };
-        Ok(Self { lane: Lane::start("forkpoint-encoder", QUEUE_BYTES, work)?, prepare, way })
+        Ok(Self { lane: Lane::start("forkpoint-encoder", QUEUE_BYTES, work)?, pre_encoder, way })
     }
 
     /// Takes the task if it is to be prepared, or must come after something that is; gives it back if it may go on.
     pub(crate) fn take(&self, task: Task) -> Option<Task> {
-        let large = matches!(&task, Task::Apply(unit, _) if unit.iter().any(|op| self.prepare.takes_long(op)));
+        let large = matches!(&task, Task::Apply(unit, _) if unit.ops.iter().any(|op| self.pre_encoder.takes_long(op)));
         let mut way = self.way.lock();
         if !large && way.tasks == 0 {
             return Some(task);
@@ -154,17 +154,26 @@ impl Touched {
 
     fn by_unit(unit: &Unit) -> Self {
         let mut touched = Self::default();
-        for op in unit {
+        if let Some(expect) = &unit.expect {
+            touched.lineage(expect.space, &expect.lineage);
+        }
+        for op in &unit.ops {
             match op {
-                Op::Put(checkpoint) => {
-                    let header = &checkpoint.header;
+                Op::Put(draft) => {
+                    let header = &draft.header;
                     touched.lineage(header.space, &header.lineage);
                     touched.checkpoint(header.space, &header.id);
                     header.parent.iter().for_each(|parent| touched.checkpoint(header.space, parent));
                 }
-                Op::Expect { space, lineage, .. } | Op::RemoveFrom { space, lineage, .. } => {
-                    touched.lineage(*space, lineage);
+                Op::Fork(fork) => {
+                    touched.lineage(fork.space, &fork.lineage);
+                    touched.checkpoint(fork.space, &fork.source);
+                    touched.checkpoint(fork.space, &fork.id);
                 }
+                Op::RemoveFrom { space, lineage, .. }
+                | Op::Append { space, lineage, .. }
+                | Op::Truncate { space, lineage, .. }
+                | Op::RemoveLogs { space, lineage } => touched.lineage(*space, lineage),
                 Op::KeepLast { space, lineage, pinned, .. } => {
                     touched.lineage(*space, lineage);
                     touched.checkpoint(*space, pinned);
@@ -175,7 +184,7 @@ impl Touched {
                     touched.checkpoint(*space, owner);
                 }
                 // Their names do not tell which lineages they touch.
-                Op::Remove { .. } | Op::RemoveGroup { .. } | Op::RemoveWrites { .. } => {
+                Op::Remove { .. } | Op::RemoveLineages { .. } | Op::RemoveWrites { .. } => {
                     (touched.follows, touched.wall) = (true, true);
                 }
             }

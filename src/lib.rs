@@ -9,6 +9,8 @@
 //! `codec` turns payloads into bytes; `op`, `query`, `record` and `error` are the words that all of them speak.
 
 pub mod backend;
+pub mod cache;
+pub mod check;
 pub mod codec;
 pub mod contract;
 mod encoder;
@@ -20,6 +22,7 @@ mod lane;
 #[cfg_attr(test, allow(dead_code))]
 mod node;
 pub mod op;
+pub mod pre_encoder;
 pub mod query;
 mod reader;
 pub mod record;

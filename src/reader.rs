@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::lane::{Lane, Reply};
 use crate::query::{Answer, Query};
-use crate::writer::{Lazy, Open};
+use crate::backend::{Lazy, Open};
 
 /// A query and who waits for its answer.
 pub(crate) struct Question {
@@ -21,8 +21,18 @@ impl Reader {
         let mut backend = Lazy::new(open);
         // Questions weigh nothing: their answers are what takes memory, and those wait in no queue.
         let lane = Lane::start("forkpoint-reader", usize::MAX, move |batch: Vec<Question>| {
-            for Question { query, reply } in batch {
-                reply.send(backend.get().and_then(|backend| backend.answer(&query)));
+            let (queries, replies): (Vec<Query>, Vec<Reply<Answer>>) =
+                batch.into_iter().map(|question| (question.query, question.reply)).unzip();
+            match backend.get() {
+                Ok(backend) => {
+                    let mut replies = replies.into_iter();
+                    backend.answer_all(&queries, &mut |answer| {
+                        if let Some(reply) = replies.next() {
+                            reply.send(answer);
+                        }
+                    });
+                }
+                Err(error) => replies.into_iter().for_each(|reply| reply.send(Err(error.clone()))),
             }
         })?;
         Ok(Self { lane })

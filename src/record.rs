@@ -302,6 +302,11 @@ impl Stats {
         self.lineages += 1;
         self.logical_bytes += lineage.logical_bytes;
         self.stored_bytes += lineage.stored_bytes;
+        self.rank_among_largest(lineage, largest);
+    }
+
+    /// Keeps a lineage if it is one of the largest; of those, at most so many are kept.
+    pub fn rank_among_largest(&mut self, lineage: LineageStats, largest: usize) {
         let before = |other: &LineageStats| {
             (Reverse(other.stored_bytes), other.space, &other.lineage)
                 < (Reverse(lineage.stored_bytes), lineage.space, &lineage.lineage)

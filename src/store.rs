@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::backend::memory::Memory;
-use crate::backend::sqlite::{self, Ahead, Durability, Sqlite};
-use crate::backend::{Backend, Prepare};
-use crate::codec::heads::SharedHeads;
+use crate::backend::sqlite::{self, Sqlite};
+use crate::backend::{BUSY_TIMEOUT, Backend, Durability, PreEncode};
+use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
 use crate::lane::Reply;
-use crate::op::{Op, Unit};
+use crate::op::{Applied, Op, Unit};
+use crate::pre_encoder::PreEncoder;
 use crate::query::{Answer, Query};
 use crate::reader::Reader;
 use crate::record::Header;
@@ -37,7 +38,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             durability: Durability::Full,
-            busy_timeout: Duration::from_secs(30),
+            busy_timeout: BUSY_TIMEOUT,
             max_payload_bytes: Self::MAX_PAYLOAD_BYTES,
             cache_bytes: Self::CACHE_BYTES,
             retention: Policy::default(),
@@ -88,35 +89,35 @@ impl Store {
                 let sqlite = sqlite::Options {
                     durability: options.durability,
                     busy_timeout: options.busy_timeout,
-                    head_bytes: options.cache_bytes,
+                    cache_bytes: options.cache_bytes,
                     ..sqlite::Options::new(path)
                 };
-                let heads = SharedHeads::new(sqlite.head_bytes);
-                let ahead = Arc::new(Ahead::new(heads.clone()));
-                let open = move || Ok(Box::new(Sqlite::open_with(&sqlite, heads.clone())?) as Box<dyn Backend>);
-                Self::threads(open, Some(ahead), options.retention)?
+                let cache = PayloadCache::new(sqlite.cache_bytes);
+                let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
+                let open = move || Ok(Box::new(Sqlite::open_with(&sqlite, cache.clone())?) as Box<dyn Backend>);
+                Self::threads(open, Some(pre_encoder), &options)?
             }
         };
         Ok(Self { engine, options })
     }
 
-    /// A store over backends of the caller's own: one is opened for writing and one for reading. What is large is prepared for
-    /// them, if there is something that does.
+    /// A store over backends of the caller's own: one is opened for writing and one for reading. Large ops are encoded for them ahead
+    /// of time, if there is something that does that.
     pub fn with_backend(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
-        prepare: Option<Arc<dyn Prepare>>,
+        pre_encoder: Option<Arc<dyn PreEncode>>,
         options: Options,
     ) -> Result<Self> {
-        Ok(Self { engine: Self::threads(open, prepare, options.retention)?, options })
+        Ok(Self { engine: Self::threads(open, pre_encoder, &options)?, options })
     }
 
     fn threads(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
-        prepare: Option<Arc<dyn Prepare>>,
-        retention: Policy,
+        pre_encoder: Option<Arc<dyn PreEncode>>,
+        options: &Options,
     ) -> Result<Engine> {
         let reader = Reader::start(Box::new(open.clone()))?;
-        Ok(Engine::Threads(Writer::start(Box::new(open), prepare, Arc::new(reader), retention)?))
+        Ok(Engine::Threads(Writer::start(Box::new(open), pre_encoder, Arc::new(reader), options.retention, options.busy_timeout)?))
     }
 
     /// Whether replies come before the call returns.
@@ -136,8 +137,8 @@ impl Store {
 
     /// Hands in a unit, and with each put in it what the store's [`Policy::keep_last`] asks for. A payload that is too large
     /// is refused before anything is queued.
-    pub fn apply(&self, unit: Unit, reply: Reply<()>) {
-        if let Err(error) = unit.iter().try_for_each(|op| self.check(op)) {
+    pub fn apply(&self, unit: Unit, reply: Reply<Applied>) {
+        if let Err(error) = unit.ops.iter().try_for_each(|op| self.check(op)) {
             return reply.send(Err(error));
         }
         let unit = self.capped(unit);
@@ -211,31 +212,40 @@ impl Store {
     /// Save and prune are one transaction.
     fn capped(&self, unit: Unit) -> Unit {
         let Some(keep) = self.options.retention.keep_last else { return unit };
-        let mut capped = Vec::with_capacity(2 * unit.len());
-        for op in unit {
-            let prune = match &op {
-                Op::Put(checkpoint) => {
-                    let Header { space, lineage, id, .. } = &checkpoint.header;
-                    Some(Op::KeepLast { space: *space, lineage: lineage.clone(), keep, pinned: id.clone() })
+        let mut ops = Vec::with_capacity(2 * unit.ops.len());
+        for op in unit.ops {
+            let of = match &op {
+                Op::Put(draft) => {
+                    let Header { space, lineage, id, .. } = &draft.header;
+                    Some((*space, lineage.clone(), id.clone()))
                 }
                 _ => None,
             };
-            capped.push(op);
-            capped.extend(prune);
+            ops.push(op);
+            ops.extend(of.map(|(space, lineage, pinned)| Op::KeepLast { space, lineage, keep, pinned }));
         }
-        capped
+        Unit { ops, ..unit }
     }
 
     fn check(&self, op: &Op) -> Result<()> {
         match op {
-            Op::Put(checkpoint) if checkpoint.payload.len() > self.options.max_payload_bytes => {
-                Err(Error::invalid(format!(
-                    "checkpoint {:?} takes {} bytes, more than maxPayloadBytes ({}): keep less in the state, or open the \
-                     store with a higher maxPayloadBytes",
-                    checkpoint.header.id,
-                    checkpoint.payload.len(),
-                    self.options.max_payload_bytes
-                )))
+            Op::Put(draft) if draft.len() > self.options.max_payload_bytes => Err(Error::invalid(format!(
+                "checkpoint {:?} takes {} bytes, more than maxPayloadBytes ({}): keep less in the state, or open the store with a \
+                 higher maxPayloadBytes",
+                draft.header.id,
+                draft.len(),
+                self.options.max_payload_bytes
+            ))),
+            Op::Append { lineage, log, records, .. } => {
+                let largest = records.iter().map(|record| record.bytes.len()).max().unwrap_or(0);
+                if largest > self.options.max_payload_bytes {
+                    return Err(Error::invalid(format!(
+                        "a record of {largest} bytes for log {log:?} of {lineage:?} is larger than maxPayloadBytes ({}): keep less in \
+                         it, or open the store with a higher maxPayloadBytes",
+                        self.options.max_payload_bytes
+                    )));
+                }
+                Ok(())
             }
             _ => Ok(()),
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::lane::{Lane, Reply};
-use crate::op::{Op, Unit};
+use crate::op::{Applied, Op, Unit};
 use crate::reader::Question;
 
 /// A queue heavier than this makes callers wait: bytes of payload that are not on disk yet.
@@ -18,7 +18,7 @@ pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
 pub(crate) enum Task {
     /// Opens the backend and says what the user should hear about it.
     Open(Reply<Option<String>>),
-    Apply(Unit, Reply<()>),
+    Apply(Unit, Reply<Applied>),
     /// Work that needs the backend to itself.
     Work(Work),
     /// A question that must see everything queued before it.
@@ -31,7 +31,7 @@ impl Task {
     /// What it weighs in a queue.
     pub(crate) fn weight(&self) -> usize {
         match self {
-            Task::Apply(unit, _) => unit.iter().map(Op::weight).sum(),
+            Task::Apply(unit, _) => unit.ops.iter().map(Op::weight).sum(),
             _ => 0,
         }
     }

@@ -1,43 +1,18 @@
 //! The thread that writes: the whole queue becomes one transaction, and a caller hears of its save when it is durable.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use crate::backend::{Backend, Prepare};
+use crate::backend::{Lazy, Limits, Open, PreEncode};
 use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::lane::{Lane, Reply};
-use crate::op::Unit;
+use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader};
 use crate::retention::Policy;
 use crate::sweeper::Sweeper;
 use crate::task::{Closing, QUEUE_BYTES, Task, Work, hand_in};
-
-/// Opens the backend, on the thread that will use it. Called again if it failed: what was wrong may have passed.
-pub(crate) type Open = Box<dyn FnMut() -> Result<Box<dyn Backend>> + Send>;
-
-/// A backend that is opened when it is first needed.
-pub(crate) struct Lazy {
-    open: Open,
-    backend: Option<Box<dyn Backend>>,
-}
-
-impl Lazy {
-    pub(crate) fn new(open: Open) -> Self {
-        Self { open, backend: None }
-    }
-
-    pub(crate) fn get(&mut self) -> Result<&mut Box<dyn Backend>> {
-        match &mut self.backend {
-            Some(backend) => Ok(backend),
-            empty => Ok(empty.insert((self.open)()?)),
-        }
-    }
-
-    fn close(&mut self) {
-        self.backend = None;
-    }
-}
 
 /// The writing side of a store.
 pub(crate) struct Writer {
@@ -49,18 +24,18 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// Starts the thread. A closing store waits for locks no longer than `patience`.
     pub(crate) fn start(
         open: Open,
-        prepare: Option<Arc<dyn Prepare>>,
+        pre_encoder: Option<Arc<dyn PreEncode>>,
         reader: Arc<Reader>,
         policy: Policy,
+        patience: Duration,
     ) -> Result<Self> {
-        let mut backend = Lazy::new(open);
-        let mut sweeper = Sweeper::new(policy);
-        let asked = Arc::clone(&reader);
-        let work = move |batch| work(&mut backend, &mut sweeper, &asked, batch);
-        let lane = Arc::new(Lane::start("forkpoint-writer", QUEUE_BYTES, work)?);
-        let encoder = prepare.map(|prepare| Encoder::start(prepare, Arc::clone(&lane))).transpose()?;
+        let side = Arc::clone(&reader);
+        let mut writing = Writing { backend: Lazy::new(open), sweeper: Sweeper::new(policy), reader: side, patience };
+        let lane = Arc::new(Lane::start("forkpoint-writer", QUEUE_BYTES, move |batch| writing.work(batch))?);
+        let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&lane))).transpose()?;
         Ok(Self { encoder, lane, reader, closing: Arc::default() })
     }
 
@@ -70,7 +45,7 @@ impl Writer {
     }
 
     /// Queues a unit. Call order is save order, but that a large unit may be overtaken by those that have nothing to do with it.
-    pub(crate) fn apply(&self, unit: Unit, reply: Reply<()>) {
+    pub(crate) fn apply(&self, unit: Unit, reply: Reply<Applied>) {
         self.send(Task::Apply(unit, reply));
     }
 
@@ -123,59 +98,90 @@ impl Writer {
     }
 }
 
-fn work(backend: &mut Lazy, sweeper: &mut Sweeper, reader: &Reader, batch: Vec<Task>) {
-    let (mut units, mut replies) = (Vec::new(), Vec::new());
-    let mut after = Vec::new();
-    for task in batch {
-        match task {
-            Task::Apply(unit, reply) => {
-                units.push(unit);
-                replies.push(reply);
+/// What the thread has.
+struct Writing {
+    backend: Lazy,
+    sweeper: Sweeper,
+    reader: Arc<Reader>,
+    patience: Duration,
+}
+
+impl Writing {
+    fn work(&mut self, batch: Vec<Task>) {
+        if batch.iter().any(|task| matches!(task, Task::Close(_)))
+            && let Some(backend) = self.backend.opened()
+        {
+            backend.closing(Instant::now() + self.patience);
+        }
+        let (mut units, mut replies) = (Vec::new(), Vec::new());
+        let mut after = Vec::new();
+        for task in batch {
+            match task {
+                Task::Apply(unit, reply) => {
+                    units.push(unit);
+                    replies.push(reply);
+                }
+                other => after.push(other),
             }
-            other => after.push(other),
         }
-    }
-    if !units.is_empty() {
-        let outcomes = match backend.get() {
-            Ok(backend) => backend.apply(&units),
-            Err(error) => units.iter().map(|_| Err(error.clone())).collect(),
-        };
-        // First: who hears of a unit may give the memory of its payload back.
-        drop(units);
-        for (outcome, reply) in outcomes.into_iter().zip(replies) {
-            reply.send(outcome);
-        }
-        // Everybody has been answered.
-        if let Ok(backend) = backend.get() {
-            sweeper.after_commit(&mut **backend);
-        }
-    }
-    for task in after {
-        match task {
-            Task::Open(reply) => reply.send(backend.get().map(|backend| backend.notice().map(str::to_owned))),
-            // They see a little more than what came before them, which nobody can tell from having asked a little later.
-            Task::Ask(question) => reader.ask(question),
-            Task::Work(work) => work(backend.get()),
-            Task::Close(closing) => {
-                reader.join();
-                backend.close();
-                drop(closing);
+        self.apply(units, replies);
+        for task in after {
+            match task {
+                Task::Open(reply) => {
+                    reply.send(self.backend.get().map(|backend| backend.notice().map(str::to_owned)));
+                }
+                // May also see later saves of this batch, which is harmless.
+                Task::Ask(question) => self.reader.ask(question),
+                Task::Work(work) => work(self.backend.get()),
+                Task::Close(closing) => {
+                    self.reader.join();
+                    self.backend.close();
+                    drop(closing);
+                }
+                Task::Apply(..) => {}
             }
-            Task::Apply(..) => {}
         }
     }
+
+    /// Applies units, in batches that the backend can take, and answers each caller.
+    fn apply(&mut self, mut units: Vec<Unit>, replies: Vec<Reply<Applied>>) {
+        let mut replies = replies.into_iter();
+        while !units.is_empty() {
+            let backend = match self.backend.get() {
+                Ok(backend) => backend,
+                Err(error) => return replies.for_each(|reply| reply.send(Err(error.clone()))),
+            };
+            let rest = units.split_off(fitting(&units, backend.limits()));
+            let outcomes = backend.apply(&units);
+            // Free the payloads before replying: callers may then detach their buffers.
+            drop(std::mem::replace(&mut units, rest));
+            outcomes.into_iter().zip(&mut replies).for_each(|(outcome, reply)| reply.send(outcome));
+            // Every caller of this batch has been answered.
+            self.sweeper.after_commit(&mut **backend);
+        }
+    }
+}
+
+/// How many of the units make a batch: one at least.
+fn fitting(units: &[Unit], limits: Limits) -> usize {
+    let weight = |unit: &Unit| unit.ops.iter().map(Op::weight).sum::<usize>();
+    let mut bytes = 0_usize;
+    let fits = |unit: &&Unit| {
+        bytes = bytes.saturating_add(if limits.bytes == usize::MAX { 0 } else { weight(unit) });
+        bytes <= limits.bytes
+    };
+    units.iter().take(limits.units).take_while(fits).count().max(1)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
     use std::sync::mpsc::{Receiver, Sender, channel};
-    use std::time::Duration;
-
+    
     use super::*;
+    use crate::backend::Backend;
     use crate::backend::sqlite::{Options, Sqlite};
-    use crate::codec::heads::SharedHeads;
-    use crate::op::Op;
+    use crate::cache::PayloadCache;
     use crate::query::Of;
     use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space, Write};
 
@@ -187,12 +193,12 @@ mod tests {
         gate: Mutex<Receiver<()>>,
     }
 
-    impl Prepare for Gated {
+    impl PreEncode for Gated {
         fn takes_long(&self, op: &Op) -> bool {
             matches!(op, Op::Put(checkpoint) if checkpoint.payload.len() > 1000)
         }
 
-        fn prepare(&self, op: &mut Op) {
+        fn encode(&self, op: &mut Op) {
             let Op::Put(checkpoint) = op else { panic!("not what takes long") };
             self.entered.send(checkpoint.header.id.clone()).unwrap();
             self.gate.lock().unwrap().recv().unwrap();
@@ -209,10 +215,13 @@ mod tests {
             label: String::new(),
             rank: Rank::default(),
             saved_at: 0,
+            age_offset: 0,
+            depends_on_parent: false,
             meta: Vec::new(),
         };
         let part = Part { name: String::new(), tag: String::new(), bytes: vec![7; length].into() };
-        Op::Put(Box::new(Checkpoint { header, payload: Payload { parts: vec![part], ..Payload::default() } }))
+        let whole = Checkpoint { header, payload: Payload { parts: vec![part] }, logs: Vec::new() };
+        Op::Put(Box::new(whole.into()))
     }
 
     #[test]
@@ -220,17 +229,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = Options::new(folder.path().join("a.db"));
         let open =
-            move || -> Result<Box<dyn Backend>> { Ok(Box::new(Sqlite::open_with(&options, SharedHeads::new(0))?)) };
+            move || -> Result<Box<dyn Backend>> { Ok(Box::new(Sqlite::open_with(&options, PayloadCache::new(0))?)) };
         let (entered, preparing) = channel();
         let (go, gate) = channel();
         let reader = Arc::new(Reader::start(Box::new(open.clone())).unwrap());
         let prepare = Arc::new(Gated { entered, gate: Mutex::new(gate) });
-        let writer = Writer::start(Box::new(open), Some(prepare), reader, Policy::default()).unwrap();
+        let writer = Writer::start(Box::new(open), Some(prepare), reader, Policy::default(), Duration::from_secs(30)).unwrap();
 
         let (told, replies) = channel::<&str>();
         let reply = |name: &'static str| {
             let told = told.clone();
-            Reply::new(move |outcome: Result<()>| {
+            Reply::new(move |outcome: Result<Applied>| {
                 outcome.unwrap();
                 told.send(name).unwrap();
             })
@@ -254,7 +263,7 @@ mod tests {
                 id: "large".to_owned(),
                 writes: vec![write],
                 replace: true,
-                prepared: None,
+                encoded: None,
             }],
         );
         apply("its cap", vec![Op::KeepLast { space: SPACE, lineage: "a".to_owned(), keep: 9, pinned: String::new() }]);

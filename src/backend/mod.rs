@@ -71,9 +71,12 @@ pub trait Backend: Send {
     /// - A lookup by an empty label or group finds nothing: empty means that there is none.
     fn answer(&mut self, query: &Query) -> Result<Answer>;
 
-    /// Answers several queries, each as [`Backend::answer`] does. A server sends them together.
-    fn answer_all(&mut self, queries: &[Query]) -> Vec<Result<Answer>> {
-        queries.iter().map(|query| self.answer(query)).collect()
+    /// Answers several queries, each as [`Backend::answer`] does, and tells each answer as soon as it is there, in their order. A
+    /// server sends the queries together.
+    fn answer_all(&mut self, queries: &[Query], tell: &mut dyn FnMut(Result<Answer>)) {
+        for query in queries {
+            tell(self.answer(query));
+        }
     }
 
     /// Removes one batch of what a rule names, whole or not at all.

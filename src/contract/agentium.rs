@@ -12,6 +12,8 @@ use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
 
 /// Whose ids the checkpoints' are.
 pub const SPACE: Space = Space(2);
+/// The byte of a rank at which `createdAt` begins: the step index comes before it.
+const AGE_OFFSET: u8 = 8;
 /// The part that holds `checkpoint.state`.
 pub const STATE: &str = "state";
 /// The part that holds everything else.
@@ -75,20 +77,22 @@ pub fn save(save: Save) -> Result<Unit> {
         label: String::new(),
         rank: place.then(&Rank::from_f64(step.created_at)),
         saved_at,
+        age_offset: AGE_OFFSET,
+        depends_on_parent: false,
         meta: meta::encode(state.bytes.len() as u64, &step.step_name),
     };
-    let payload = Payload { parts: vec![state, rest], ..Payload::default() };
-    Ok(clear.into_iter().chain([Op::Put(Box::new(Checkpoint { header, payload }))]).collect())
+    let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
+    Ok(clear.into_iter().chain([Op::Put(Box::new(checkpoint.into()))]).collect::<Vec<_>>().into())
 }
 
 /// `delete`.
 pub fn delete(checkpoint_id: String) -> Unit {
-    vec![Op::Remove { space: SPACE, id: checkpoint_id }]
+    vec![Op::Remove { space: SPACE, id: checkpoint_id }].into()
 }
 
 /// `clear`.
 pub fn clear(run_id: String) -> Unit {
-    vec![Op::RemoveFrom { space: SPACE, lineage: run_id, rank: Rank::default() }]
+    vec![Op::RemoveFrom { space: SPACE, lineage: run_id, rank: Rank::default() }].into()
 }
 
 /// `load`.
@@ -171,12 +175,12 @@ pub mod storage {
             label: String::new(),
             rank: Rank(key.into_bytes()),
             saved_at,
+            age_offset: 0,
+            depends_on_parent: false,
             meta: Vec::new(),
         };
-        Ok(vec![Op::Put(Box::new(Checkpoint {
-            header,
-            payload: Payload { parts: vec![value], ..Payload::default() },
-        }))])
+        let checkpoint = Checkpoint { header, payload: Payload { parts: vec![value] }, logs: Vec::new() };
+        Ok(vec![Op::Put(Box::new(checkpoint.into()))].into())
     }
 
     /// `get`.
@@ -186,7 +190,7 @@ pub mod storage {
 
     /// `delete`.
     pub fn delete(namespace: &str, key: &str) -> Unit {
-        vec![Op::Remove { space: SPACE, id: id(namespace, key) }]
+        vec![Op::Remove { space: SPACE, id: id(namespace, key) }].into()
     }
 
     /// `list`: by the bytes of their keys.

@@ -6,7 +6,7 @@
 
 use super::check_id;
 use crate::error::{Code, Error, Result};
-use crate::op::{Op, Unit};
+use crate::op::{Fork, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
 
@@ -75,15 +75,29 @@ pub fn save(save: Save) -> Result<Unit> {
         label: metadata.node_id,
         rank: Rank::from_f64(metadata.timestamp),
         saved_at,
-        meta: meta::encode(metadata.timestamp, state_size, metadata.has_memory_snapshot),
+        age_offset: 0,
+        depends_on_parent: false,
+        meta: meta::encode(state_size, metadata.has_memory_snapshot),
     };
-    let payload = Payload { parts: vec![state, rest], ..Payload::default() };
-    Ok(vec![Op::Put(Box::new(Checkpoint { header, payload }))])
+    let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
+    Ok(vec![Op::Put(Box::new(checkpoint.into()))].into())
+}
+
+/// `fork` without a patch: stores a copy of the checkpoint under a new id, as the first of a new run.
+pub fn fork(source: String, id: String, run_id: String, timestamp: f64, saved_at: i64) -> Result<Unit> {
+    check_id("the fork's id", &id)?;
+    check_id("the fork's runId", &run_id)?;
+    if !timestamp.is_finite() {
+        return Err(Error::invalid("the fork's timestamp is not finite: give milliseconds since the epoch"));
+    }
+    let rank = Rank::from_f64(timestamp);
+    let fork = Fork { space: SPACE, source, id, lineage: run_id, rank, saved_at };
+    Ok(vec![Op::Fork(Box::new(fork))].into())
 }
 
 /// `delete`.
 pub fn delete(checkpoint_id: String) -> Unit {
-    vec![Op::Remove { space: SPACE, id: checkpoint_id }]
+    vec![Op::Remove { space: SPACE, id: checkpoint_id }].into()
 }
 
 /// `get`.
@@ -108,7 +122,8 @@ pub fn runs(graph_id_prefix: String, before: Option<i64>, limit: usize) -> Query
 
 /// What a listing shows of that header.
 pub fn metadata(header: Header) -> Result<Metadata> {
-    let Some((timestamp, state_size, has_memory_snapshot)) = meta::decode(&header.meta) else {
+    let timestamp = header.rank.split_f64().map(|(timestamp, _)| timestamp);
+    let Some((timestamp, (state_size, has_memory_snapshot))) = timestamp.zip(meta::decode(&header.meta)) else {
         return Err(Error::new(Code::Corrupt, format!("checkpoint {:?}: its metadata is damaged", header.id)));
     };
     Ok(Metadata {
@@ -122,23 +137,20 @@ pub fn metadata(header: Header) -> Result<Metadata> {
     })
 }
 
-/// What [`Header::meta`] holds: the timestamp (8 bytes), the state's size (8 bytes), flags (1 byte); little endian.
+/// What [`Header::meta`] holds: the state's size (8 bytes, little endian), flags (1 byte). The timestamp is the rank, so that a fork
+/// has the same meta as its source.
 mod meta {
     const MEMORY_SNAPSHOT: u8 = 1;
 
-    pub(super) fn encode(timestamp: f64, state_size: u64, has_memory_snapshot: bool) -> Vec<u8> {
-        let mut out = Vec::with_capacity(17);
-        out.extend_from_slice(&timestamp.to_le_bytes());
-        out.extend_from_slice(&state_size.to_le_bytes());
-        out.push(if has_memory_snapshot { MEMORY_SNAPSHOT } else { 0 });
-        out
+    pub(super) fn encode(state_size: u64, has_memory_snapshot: bool) -> Vec<u8> {
+        let flags = if has_memory_snapshot { MEMORY_SNAPSHOT } else { 0 };
+        [&state_size.to_le_bytes()[..], &[flags]].concat()
     }
 
-    pub(super) fn decode(meta: &[u8]) -> Option<(f64, u64, bool)> {
-        let (timestamp, rest) = meta.split_first_chunk()?;
-        let (state_size, flags) = rest.split_first_chunk()?;
+    pub(super) fn decode(meta: &[u8]) -> Option<(u64, bool)> {
+        let (state_size, flags) = meta.split_first_chunk()?;
         let &[flags] = flags else { return None };
-        Some((f64::from_le_bytes(*timestamp), u64::from_le_bytes(*state_size), flags & MEMORY_SNAPSHOT != 0))
+        Some((u64::from_le_bytes(*state_size), flags & MEMORY_SNAPSHOT != 0))
     }
 }
 

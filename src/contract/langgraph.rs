@@ -7,9 +7,9 @@
 
 use super::{MAX_ID_BYTES, check_id};
 use crate::error::{Code, Error, Result};
-use crate::op::{Op, Unit};
+use crate::op::{Expect, Op, Unit};
 use crate::query::{Ancestors, Of, Pick, Query};
-use crate::record::{Checkpoint, DIFFERENCE, Header, Part, Payload, Rank, Space, Write};
+use crate::record::{Draft, Header, Part, Payload, Rank, Space, Write};
 
 /// Whose ids these are.
 pub const SPACE: Space = Space(4);
@@ -90,7 +90,7 @@ pub fn put(put: Put) -> Result<Unit> {
     let parent = parent.map(|id| place.key(&id));
     let lineage = Place::lineage(&place.thread, &place.namespace);
     let expect =
-        only.then(|| Op::Expect { space: SPACE, lineage: lineage.clone(), newest: parent.clone(), or: key.clone() });
+        only.then(|| Expect { space: SPACE, lineage: lineage.clone(), newest: parent.clone(), or: key.clone() });
     let claim = parent.clone().map(|id| Op::Claim { space: SPACE, id, owner: key.clone() });
     let header = Header {
         space: SPACE,
@@ -98,13 +98,15 @@ pub fn put(put: Put) -> Result<Unit> {
         id: key,
         parent,
         group: Place::group(&place.thread),
-        label: if difference { DIFFERENCE.to_owned() } else { String::new() },
+        label: String::new(),
         rank: Rank(place.id.into_bytes()),
         saved_at,
+        age_offset: 0,
+        depends_on_parent: difference,
         meta: [metadata.0.as_bytes(), &[0], &metadata.1].concat(),
     };
-    let checkpoint = Checkpoint { header, payload: Payload { parts, inherit, like, prepared: None } };
-    Ok(expect.into_iter().chain([Op::Put(Box::new(checkpoint))]).chain(claim).collect())
+    let draft = Draft { header, payload: Payload { parts }, inherit, like, logs: Vec::new(), encoded: None };
+    Ok(Unit { expect, ops: [Op::Put(Box::new(draft))].into_iter().chain(claim).collect() })
 }
 
 /// `putWrites`: each write is a task's place and a part. With `replace` one in a place that is taken replaces the other. A write
@@ -113,7 +115,7 @@ pub fn put_writes(place: &Place, mut writes: Vec<Write>, replace: bool) -> Resul
     for write in &mut writes {
         write.owner = write.owner.take().map(|id| place.key(&id));
     }
-    Ok(vec![Op::Write { space: SPACE, id: check(place)?, writes, replace, prepared: None }])
+    Ok(vec![Op::Write { space: SPACE, id: check(place)?, writes, replace, encoded: None }].into())
 }
 
 /// Its id in the store, if it can have one.
@@ -150,7 +152,7 @@ pub fn ancestors(place: &Place, channels: Vec<String>, limit: usize) -> Query {
 pub fn list(thread: Option<String>, namespace: Option<String>, before: Option<String>, limit: usize) -> Query {
     let of = match (thread, namespace) {
         (Some(thread), Some(namespace)) => Of::Lineage(Place::lineage(&thread, &namespace)),
-        (Some(thread), None) => Of::Group(Place::group(&thread)),
+        (Some(thread), None) => Of::Lineages(Place::group(&thread)),
         (None, _) => Of::Space,
     };
     let before = before.map(|id| Rank(id.into_bytes()));
@@ -165,14 +167,14 @@ pub fn threads(before: Option<i64>, limit: usize) -> Query {
 /// `deleteThread`: with what was written to checkpoints that never came.
 pub fn delete_thread(thread: &str) -> Unit {
     let group = Place::group(thread);
-    vec![Op::RemoveGroup { space: SPACE, group: group.clone() }, Op::RemoveWrites { space: SPACE, prefix: group }]
+    vec![Op::RemoveLineages { space: SPACE, prefix: group.clone() }, Op::RemoveWrites { space: SPACE, prefix: group }].into()
 }
 
 /// Removes checkpoints, all of them or none. What was written to those that are `left` without a child is pending again.
 pub fn delete(places: Vec<Place>, left: Vec<Place>) -> Unit {
     let removed = places.into_iter().map(|place| Op::Remove { space: SPACE, id: place.key(&place.id) });
     let released = left.into_iter().map(|place| Op::Release { space: SPACE, id: place.key(&place.id) });
-    removed.chain(released).collect()
+    removed.chain(released).collect::<Vec<_>>().into()
 }
 
 /// What a header says of its checkpoint.
@@ -198,7 +200,7 @@ pub fn describe(header: &Header) -> Result<Described> {
     };
     let end = header.meta.iter().position(|byte| *byte == 0).ok_or_else(damaged)?;
     let tag = String::from_utf8(header.meta[..end].to_vec()).map_err(|_| damaged())?;
-    let difference = header.label == DIFFERENCE;
+    let difference = header.depends_on_parent;
     Ok(Described { place, parent, metadata: (tag, header.meta[end + 1..].to_vec()), difference })
 }
 

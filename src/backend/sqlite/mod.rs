@@ -1,47 +1,43 @@
 //! The default backend: one `SQLite` file, in WAL unless the file system forbids it. `docs/sqlite.md` is its public text.
 
-mod ahead;
-mod checkpoint;
+mod chain;
+mod check;
+mod connection;
 mod error;
 mod file;
+mod lineage;
+mod logs;
 mod payloads;
+mod places;
 mod read;
 mod retention;
+mod row;
 mod schema;
+mod setting;
+mod totals;
+mod wal;
 mod write;
 mod writes;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
 
-pub use self::ahead::Ahead;
-use self::checkpoint::Checkpointer;
+use self::connection::{connect, set_journal};
 pub(crate) use self::error::from_sqlite;
-use super::Backend;
-use crate::codec::heads::SharedHeads;
+use self::wal::Checkpointer;
+use super::{BUSY_TIMEOUT, Backend, Durability, each_alone};
+use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
-use crate::op::Unit;
+use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::retention::{Prune, Pruned};
 
 /// The oldest `SQLite` without the WAL-reset bug, which loses commits when two connections checkpoint at once.
 const OLDEST_SQLITE: i32 = 3_051_003;
-
-/// What a resolved save has survived.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// Power loss and everything less (D2): every commit is synced.
-    #[default]
-    Full,
-    /// A killed process; power loss may take the newest commits but never corrupts (D3).
-    Normal,
-    /// A killed process; nothing is said about power loss (D3).
-    Off,
-}
 
 /// How commits are made atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +59,8 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// The journal; `None` asks the file system.
     pub journal: Option<Journal>,
-    /// How many bytes of recent payloads are kept in memory.
-    pub head_bytes: usize,
+    /// How many bytes of recent payloads are cached in memory.
+    pub cache_bytes: usize,
 }
 
 impl Options {
@@ -73,9 +69,9 @@ impl Options {
         Self {
             path: path.into(),
             durability: Durability::Full,
-            busy_timeout: Duration::from_secs(30),
+            busy_timeout: BUSY_TIMEOUT,
             journal: None,
-            head_bytes: 64 << 20,
+            cache_bytes: 64 << 20,
         }
     }
 }
@@ -88,22 +84,24 @@ pub struct Sqlite {
     connection: Connection,
     journal: Journal,
     notice: Option<String>,
-    heads: SharedHeads,
+    cache: PayloadCache,
+    /// How many saves the running totals do not count yet, as far as this connection knows.
+    uncounted: usize,
 }
 
 impl Sqlite {
     /// Opens the file, creating it if need be.
     pub fn open(options: &Options) -> Result<Self> {
-        Self::open_with(options, SharedHeads::new(options.head_bytes))
+        Self::open_with(options, PayloadCache::new(options.cache_bytes))
     }
 
     /// The same, with recent payloads shared with other connections to the same file.
-    pub fn open_with(options: &Options, heads: SharedHeads) -> Result<Self> {
-        Self::open_file(options, heads)
+    pub fn open_with(options: &Options, cache: PayloadCache) -> Result<Self> {
+        Self::open_file(options, cache)
             .map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
     }
 
-    fn open_file(options: &Options, heads: SharedHeads) -> Result<Self> {
+    fn open_file(options: &Options, cache: PayloadCache) -> Result<Self> {
         if rusqlite::version_number() < OLDEST_SQLITE {
             let message = format!(
                 "SQLite {} can lose commits when two connections checkpoint at once: build with 3.51.3 or later",
@@ -139,7 +137,7 @@ impl Sqlite {
         });
         let checkpointer =
             (journal == Journal::Wal).then(|| Checkpointer::new(path.clone(), synchronous, options.busy_timeout));
-        Ok(Self { checkpointer, connection, journal, notice, heads })
+        Ok(Self { checkpointer, connection, journal, notice, cache, uncounted: totals::WORTH_FOLDING })
     }
 
     /// A connection to a file that, as far as can be seen without touching it, is ours to use.
@@ -177,72 +175,22 @@ impl Sqlite {
     }
 }
 
-fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection> {
-    // One thread at a time uses a connection. No URI: a path is a path, whatever is in it.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let connection = Connection::open_with_flags(path, flags).map_err(from_sqlite)?;
-    connection.busy_timeout(busy_timeout).map_err(from_sqlite)?;
-    // Until the file is known to be ours, closing must not write to it.
-    for (config, on) in [
-        (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
-        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
-        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
-        // A plan does not depend on what is bound, so that a statement is not planned anew for every value.
-        (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
-    ] {
-        connection.set_db_config(config, on).map_err(from_sqlite)?;
-    }
-    connection.set_prepared_statement_cache_capacity(64);
-    connection
-        .execute_batch("PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")
-        .map_err(from_sqlite)?;
-    Ok(connection)
-}
-
-/// Changing the journal needs the file alone, and `SQLite` does not always wait for that by itself.
-fn set_journal(connection: &Connection, journal: Journal, busy_timeout: Duration) -> Result<()> {
-    let name = match journal {
-        Journal::Wal => "wal",
-        Journal::Rollback => "delete",
-    };
-    let deadline = Instant::now() + busy_timeout;
-    loop {
-        let outcome = connection
-            .pragma_update_and_check(None, "journal_mode", name, |row| row.get::<_, String>(0))
-            .map_err(from_sqlite);
-        match outcome {
-            Ok(mode) if mode == name => break,
-            Ok(mode) => {
-                let message = format!("SQLite keeps its journal mode \"{mode}\" and refuses \"{name}\" for this file");
-                return Err(Error::new(Code::Unavailable, message));
-            }
-            Err(error) if error.code() == Code::Busy && Instant::now() < deadline => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    // After a burst the log shrinks back to this many bytes.
-    connection.pragma_update(None, "journal_size_limit", 64 << 20).map_err(from_sqlite)
-}
-
 impl Backend for Sqlite {
-    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<()>> {
-        match write::transaction(&mut self.connection, &self.heads, batch) {
-            Ok(()) => {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+        match write::transaction(&mut self.connection, &self.cache, batch) {
+            Ok(applied) => {
                 if let Some(checkpointer) = &mut self.checkpointer {
                     checkpointer.after_commit(&self.connection, batch.len());
                 }
-                batch.iter().map(|_| Ok(())).collect()
+                let saves = |op: &&Op| matches!(op, Op::Put(_) | Op::Fork(_) | Op::Append { .. });
+                self.uncounted += batch.iter().flat_map(|unit| &unit.ops).filter(saves).count();
+                applied.into_iter().map(Ok).collect()
             }
-            // One bad unit must not take the others along: each by itself, then.
-            Err(write::Failure::Unit(_)) if batch.len() > 1 => batch
-                .iter()
-                .map(|unit| {
-                    write::transaction(&mut self.connection, &self.heads, std::slice::from_ref(unit))
-                        .map_err(Error::from)
-                })
-                .collect(),
+            // One bad unit must not take the others along.
+            Err(write::Failure::Unit(_)) if batch.len() > 1 => each_alone(batch, |unit| {
+                let mut applied = write::transaction(&mut self.connection, &self.cache, std::slice::from_ref(unit))?;
+                Ok(applied.pop().unwrap_or_default())
+            }),
             Err(failure) => {
                 let error = Error::from(failure);
                 batch.iter().map(|_| Err(error.clone())).collect()
@@ -251,11 +199,24 @@ impl Backend for Sqlite {
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
-        read::answer(&self.connection, &self.heads, query)
+        read::answer(&self.connection, &self.cache, query)
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
-        write::prune(&mut self.connection, &self.heads, prune)
+        write::prune(&mut self.connection, &self.cache, prune)
+    }
+
+    fn sweep(&mut self) -> Result<bool> {
+        if self.uncounted >= totals::WORTH_FOLDING {
+            write::fold_totals(&mut self.connection)?;
+            self.uncounted = 0;
+        }
+        Ok(false)
+    }
+
+    fn closing(&mut self, deadline: Instant) {
+        // Whatever fails here only waits as long as before.
+        let _ = self.connection.busy_timeout(deadline.saturating_duration_since(Instant::now()));
     }
 
     fn vacuum(&mut self) -> Result<()> {

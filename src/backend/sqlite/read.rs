@@ -1,250 +1,201 @@
-//! Queries as statements. Ids are bound, never spliced; each statement walks one index, newest first.
+//! Queries as statements. An index tells the places, and each row is then read and verified.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
-use super::payloads;
-use super::retention::{self, Shelf};
-use super::writes;
+use super::lineage::{self, LineageRow};
+use super::logs::{self, SqliteLogs};
+use super::places::{self, Walk};
+use super::retention::{self, SqliteCatalog};
+use super::row::{self, HeaderRow};
+use super::totals::Totals;
+use super::{check, payloads, writes};
+use crate::backend::logs as log;
 use crate::backend::ancestors;
+use crate::cache::PayloadCache;
 use crate::codec::frame;
-use crate::codec::heads::SharedHeads;
 use crate::error::Result;
-use crate::query::{Answer, Of, Pick, Query};
-use crate::record::{Checkpoint, Header, Lineage, Rank, Seq, Space, Tuple};
+use crate::query::{Answer, LogRange, Of, Pick, Query};
+use crate::record::{Checkpoint, Lineage, LineageStats, LogPage, Space, Stats, Tuple};
 use crate::retention::preview;
 
-/// What [`header`] reads, in its order; a query may select more behind it, from the tenth column on.
-macro_rules! header_columns {
-    () => {
-        "space, name, id, parent, checkpoint.grp, label, rank, meta, saved_at"
-    };
-}
-
-pub(super) fn answer(connection: &Connection, heads: &SharedHeads, query: &Query) -> Result<Answer> {
+pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
+    if let Query::List { of: Of::Group(_), .. } | Query::Whole { of: Of::Group(_), .. } = query {
+        // Outside of the snapshot: this may write.
+        places::index_groups(connection)?;
+    }
+    let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
+    let reading = Reading { connection: &snapshot, cache };
     match query {
-        Query::Get { space, id } => get(connection, heads, *space, id).map(Answer::Checkpoint),
+        Query::Get { space, id } => reading.get(*space, id).map(|found| Answer::Checkpoint(found.map(Box::new))),
         Query::Newest { space, lineage, label } => {
-            newest(connection, heads, *space, lineage, label.as_deref()).map(Answer::Checkpoint)
+            reading.newest(*space, lineage, label.as_deref()).map(|found| Answer::Checkpoint(found.map(Box::new)))
         }
-        Query::Tuple { space, pick } => tuple(connection, heads, *space, pick).map(Answer::Tuple),
+        Query::Tuple { space, pick } => {
+            let checkpoint = match pick {
+                Pick::Id(id) => reading.get(*space, id)?,
+                Pick::Newest(lineage) => reading.newest(*space, lineage, None)?,
+            };
+            Ok(Answer::Tuple(reading.tuple(*space, checkpoint)?.map(Box::new)))
+        }
         Query::Ancestors(asked) => {
-            let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
-            let get = |id: &str| tuple_of(&snapshot, asked.space, get(&snapshot, heads, asked.space, id)?);
+            let get = |id: &str| reading.tuple(asked.space, reading.get(asked.space, id)?);
             ancestors::walk(asked, get).map(Answer::Tuples)
         }
         Query::List { space, of, before, limit } => {
-            list(connection, *space, of, before.as_ref(), *limit).map(Answer::Headers).map_err(from_sqlite)
+            let walk = Walk::Newest { before: before.as_ref(), limit: limit.unwrap_or(usize::MAX) };
+            let rows = reading.rows(*space, of, &walk)?;
+            Ok(Answer::Headers(rows.into_iter().map(|row| row.header).collect()))
         }
-        Query::Whole { space, of, prefix } => whole(connection, *space, of, prefix).map(Answer::Checkpoints),
+        Query::Whole { space, of, prefix } => reading.whole(*space, of, prefix).map(Answer::Checkpoints),
         Query::Lineages { space, group_prefix, before, limit } => {
-            lineages(connection, *space, group_prefix, *before, *limit).map(Answer::Lineages).map_err(from_sqlite)
+            reading.lineages(*space, group_prefix, *before, *limit).map(Answer::Lineages)
         }
-        Query::Stats { space, largest } => {
-            retention::stats(connection, *space, *largest).map(Answer::Stats).map_err(from_sqlite)
+        Query::Forks { space, lineage } => reading.forks(*space, lineage).map(Answer::Lineages),
+        Query::Log(range) => reading.log(range).map(Answer::Log),
+        Query::Logs { space, lineage } => match lineage::find(&snapshot, *space, lineage)? {
+            Some(row) => log::list(&SqliteLogs::new(&snapshot), row.lin).map(Answer::Logs),
+            None => Ok(Answer::Logs(Vec::new())),
+        },
+        Query::Check { cursor, limit } => {
+            check::page(&snapshot, cache, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
         }
-        Query::Prunable { space, rules } => {
-            let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
-            preview(&Shelf(&snapshot), *space, rules).map(Answer::Pruned)
-        }
+        Query::Stats { space, largest } => reading.stats(*space, *largest).map(Answer::Stats),
+        Query::Prunable { space, rules } => preview(&SqliteCatalog(&snapshot), *space, rules).map(Answer::Pruned),
     }
 }
 
-// CROSS JOIN keeps the order of the tables: SQLite must not begin with the lineages.
-
-fn get(connection: &Connection, heads: &SharedHeads, space: Space, id: &str) -> Result<Option<Box<Checkpoint>>> {
-    let sql = concat!(
-        "SELECT ",
-        header_columns!(),
-        ", seq FROM checkpoint CROSS JOIN lineage USING (lin) WHERE id = ? AND space = ?"
-    );
-    one(connection, heads, sql, params![id, space.0])
+/// Reads of one snapshot.
+struct Reading<'a> {
+    connection: &'a Connection,
+    cache: &'a PayloadCache,
 }
 
-fn newest(
-    connection: &Connection,
-    heads: &SharedHeads,
-    space: Space,
-    lineage: &str,
-    label: Option<&str>,
-) -> Result<Option<Box<Checkpoint>>> {
-    let Some(label) = label else {
-        let sql = concat!(
-            "SELECT ",
-            header_columns!(),
-            ", seq FROM lineage CROSS JOIN checkpoint USING (lin)
-             WHERE space = ? AND name = ? ORDER BY rank DESC, seq DESC LIMIT 1"
-        );
-        return one(connection, heads, sql, params![space.0, lineage]);
-    };
-    // Not empty: the index leaves out what has no label, and so must the question.
-    let sql = concat!(
-        "SELECT ",
-        header_columns!(),
-        ", seq FROM lineage CROSS JOIN checkpoint USING (lin)
-         WHERE space = ? AND name = ? AND label = ? AND label <> '' ORDER BY rank DESC, seq DESC LIMIT 1"
-    );
-    one(connection, heads, sql, params![space.0, lineage, label])
-}
-
-fn tuple(connection: &Connection, heads: &SharedHeads, space: Space, pick: &Pick) -> Result<Option<Box<Tuple>>> {
-    let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
-    let checkpoint = match pick {
-        Pick::Id(id) => get(&snapshot, heads, space, id)?,
-        Pick::Newest(lineage) => newest(&snapshot, heads, space, lineage, None)?,
-    };
-    Ok(tuple_of(&snapshot, space, checkpoint)?.map(Box::new))
-}
-
-/// With what was written to it.
-fn tuple_of(snapshot: &Connection, space: Space, checkpoint: Option<Box<Checkpoint>>) -> Result<Option<Tuple>> {
-    let Some(checkpoint) = checkpoint else { return Ok(None) };
-    let writes = writes::of(snapshot, space, &checkpoint.header.id)?;
-    Ok(Some(Tuple { checkpoint: *checkpoint, writes }))
-}
-
-fn one(
-    connection: &Connection,
-    heads: &SharedHeads,
-    sql: &str,
-    params: impl Params,
-) -> Result<Option<Box<Checkpoint>>> {
-    // One snapshot for the row and its payload's chain, unless the caller has one.
-    let own =
-        connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose().map_err(from_sqlite)?;
-    let snapshot = own.as_deref().unwrap_or(connection);
-    let found = snapshot
-        .prepare_cached(sql)
-        .and_then(|mut statement| {
-            statement.query_row(params, |row| Ok((header(row)?, row.get::<_, Seq>(9)?))).optional()
-        })
-        .map_err(from_sqlite)?;
-    let Some((header, seq)) = found else { return Ok(None) };
-    checkpoint(snapshot, heads, header, seq).map(Box::new).map(Some)
-}
-
-/// With its payload. In the snapshot that the header is of.
-fn checkpoint(connection: &Connection, heads: &SharedHeads, header: Header, seq: Seq) -> Result<Checkpoint> {
-    let payload = payloads::load(connection, heads, seq)
-        .and_then(|head| frame::split(&head.raw))
-        .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
-    Ok(Checkpoint { header, payload })
-}
-
-fn whole(connection: &Connection, space: Space, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
-    let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
-    // A payload is most often the difference to the one before. They are in the answer, so keeping them takes no memory.
-    let heads = SharedHeads::new(usize::MAX);
-    let headers = whole_headers(&snapshot, space, of, prefix).map_err(from_sqlite)?;
-    headers.into_iter().map(|(header, seq)| checkpoint(&snapshot, &heads, header, seq)).collect()
-}
-
-/// The rows that a listing is about, each with its number, by one index. `?1` to `?3` are the space, the lineage and the group;
-/// what follows says `?4` and `?5`.
-fn rows_of(of: &Of, follows: &str) -> String {
-    let from = match of {
-        Of::Space => "checkpoint CROSS JOIN lineage USING (lin) WHERE space = ?1",
-        Of::Lineage(_) => "lineage CROSS JOIN checkpoint USING (lin) WHERE space = ?1 AND name = ?2",
-        Of::Group(_) => {
-            "checkpoint CROSS JOIN lineage USING (lin)
-             WHERE checkpoint.grp = ?3 AND checkpoint.grp <> '' AND space = ?1"
-        }
-        Of::LineageInGroup { .. } => {
-            "lineage CROSS JOIN checkpoint USING (lin)
-             WHERE space = ?1 AND name = ?2 AND checkpoint.grp = ?3 AND checkpoint.grp <> ''"
-        }
-    };
-    format!("SELECT {}, seq FROM {from} AND {follows}", header_columns!())
-}
-
-fn names(of: &Of) -> (Option<&str>, Option<&str>) {
-    match of {
-        Of::Space => (None, None),
-        Of::Lineage(lineage) => (Some(lineage), None),
-        Of::Group(group) => (None, Some(group)),
-        Of::LineageInGroup { lineage, group } => (Some(lineage), Some(group)),
+impl Reading<'_> {
+    fn get(&self, space: Space, id: &str) -> Result<Option<Checkpoint>> {
+        let row = row::by_id(self.connection, space, id)?;
+        row.map(|row| self.checkpoint(row)).transpose()
     }
-}
 
-fn list(
-    connection: &Connection,
-    space: Space,
-    of: &Of,
-    before: Option<&Rank>,
-    limit: Option<usize>,
-) -> rusqlite::Result<Vec<Header>> {
-    let end = if before.is_some() { "rank < ?4" } else { "?4 IS NULL" };
-    let sql = rows_of(of, &format!("{end} ORDER BY rank DESC, seq DESC LIMIT ?5"));
-    // A negative LIMIT is none.
-    let limit = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
-    let (lineage, group) = names(of);
-    let params = params![space.0, lineage, group, before.map(|rank| &rank.0), limit];
-    connection.prepare_cached(&sql)?.query_map(params, header)?.collect()
-}
-
-fn whole_headers(snapshot: &Connection, space: Space, of: &Of, prefix: &[u8]) -> rusqlite::Result<Vec<(Header, Seq)>> {
-    let (lineage, group) = names(of);
-    let mut statement = snapshot.prepare_cached(&rows_of(of, "rank >= ?4 ORDER BY rank, seq"))?;
-    let mut rows = statement.query(params![space.0, lineage, group, prefix])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let header = header(row)?;
-        // Ranks with a prefix stand together: behind the last of them there is no other.
-        if !header.rank.0.starts_with(prefix) {
-            break;
-        }
-        found.push((header, row.get(9)?));
+    fn newest(&self, space: Space, name: &str, label: Option<&str>) -> Result<Option<Checkpoint>> {
+        let Some(lineage) = lineage::find(self.connection, space, name)? else { return Ok(None) };
+        let row = self.newest_row(&lineage, label)?;
+        row.map(|row| self.checkpoint(row)).transpose()
     }
-    Ok(found)
-}
 
-fn lineages(
-    connection: &Connection,
-    space: Space,
-    group_prefix: &str,
-    before: Option<i64>,
-    limit: usize,
-) -> rusqlite::Result<Vec<Lineage>> {
-    // One snapshot for the walk and the look-ups in it.
-    let snapshot = connection.unchecked_transaction()?;
-    let mut walk =
-        snapshot.prepare_cached("SELECT lin, grp FROM lineage WHERE lin < ? AND space = ? ORDER BY lin DESC")?;
-    let mut newest = snapshot.prepare_cached(concat!(
-        "SELECT ",
-        header_columns!(),
-        " FROM lineage CROSS JOIN checkpoint USING (lin)
-         WHERE lin = ? ORDER BY rank DESC, seq DESC LIMIT 1"
-    ))?;
-    let mut count = snapshot.prepare_cached("SELECT count(*) FROM checkpoint WHERE lin = ?")?;
-    let mut rows = walk.query(params![before.unwrap_or(i64::MAX), space.0])?;
-    let mut found = Vec::new();
-    while found.len() < limit
-        && let Some(row) = rows.next()?
-    {
-        // Here and not in SQL, where a prefix is a pattern or a function that stops at NUL.
-        if !row.get_ref(1)?.as_bytes()?.starts_with(group_prefix.as_bytes()) {
-            continue;
+    fn newest_row(&self, lineage: &LineageRow, label: Option<&str>) -> Result<Option<HeaderRow>> {
+        let Some(place) = places::newest(self.connection, lineage.lin, label)? else { return Ok(None) };
+        let row = places::row_at(self.connection, lineage.space, &Of::Lineage(lineage.name.clone()), &place)?;
+        if label.is_some_and(|label| row.header.label != label) {
+            return Err(row::index_damaged(&format!("lineage {:?}", lineage.name)));
         }
-        let position: i64 = row.get(0)?;
-        found.push(Lineage {
-            position,
-            checkpoints: u64::try_from(count.query_row([position], |row| row.get::<_, i64>(0))?).unwrap_or(0),
-            newest: newest.query_row([position], header)?,
-        });
+        Ok(Some(row))
     }
-    Ok(found)
-}
 
-fn header(row: &Row<'_>) -> rusqlite::Result<Header> {
-    Ok(Header {
-        space: Space(row.get(0)?),
-        lineage: row.get(1)?,
-        id: row.get(2)?,
-        parent: row.get(3)?,
-        group: row.get(4)?,
-        label: row.get(5)?,
-        rank: Rank(row.get(6)?),
-        meta: row.get(7)?,
-        saved_at: row.get(8)?,
-    })
+    /// With its payload.
+    fn checkpoint(&self, row: HeaderRow) -> Result<Checkpoint> {
+        let HeaderRow { seq, header, logs, .. } = row;
+        let payload = payloads::load(self.connection, self.cache, seq)
+            .and_then(|payload| frame::split(&payload.raw))
+            .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
+        let marks = logs::decode_marks(logs.as_deref(), &header.id)?;
+        Ok(Checkpoint { header, payload, logs: marks.iter().map(log::Mark::shown).collect() })
+    }
+
+    /// With what was written to it.
+    fn tuple(&self, space: Space, checkpoint: Option<Checkpoint>) -> Result<Option<Tuple>> {
+        let Some(checkpoint) = checkpoint else { return Ok(None) };
+        let writes = writes::of(self.connection, space, &checkpoint.header.id)?;
+        Ok(Some(Tuple { checkpoint, writes }))
+    }
+
+    fn rows(&self, space: Space, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
+        let places = places::find(self.connection, space, of, walk)?;
+        places.iter().map(|place| places::row_at(self.connection, space, of, place)).collect()
+    }
+
+    fn whole(&self, space: Space, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
+        // A payload is most often a delta against the one before. They are in the answer, so caching them takes no memory.
+        let cache = PayloadCache::new(usize::MAX);
+        let all = Reading { connection: self.connection, cache: &cache };
+        let rows = self.rows(space, of, &Walk::Oldest { prefix })?;
+        rows.into_iter().map(|row| all.checkpoint(row)).collect()
+    }
+
+    fn lineages(&self, space: Space, group_prefix: &str, before: Option<i64>, limit: usize) -> Result<Vec<Lineage>> {
+        let sql = "SELECT lin, grp FROM lineage WHERE lin < ? AND contract = ? ORDER BY lin DESC";
+        let mut walk = self.connection.prepare_cached(sql).map_err(from_sqlite)?;
+        let mut rows = walk.query(params![before.unwrap_or(i64::MAX), space.0]).map_err(from_sqlite)?;
+        let mut found = Vec::new();
+        while found.len() < limit
+            && let Some(row) = rows.next().map_err(from_sqlite)?
+        {
+            // Compared here and not in SQL, where a prefix is a pattern or a function that stops at NUL.
+            let group = row.get_ref(1).and_then(|group| Ok(group.as_bytes()?)).map_err(from_sqlite)?;
+            if group.starts_with(group_prefix.as_bytes()) {
+                found.extend(self.lineage(row.get(0).map_err(from_sqlite)?)?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn forks(&self, space: Space, lineage: &str) -> Result<Vec<Lineage>> {
+        let Some(origin) = lineage::find(self.connection, space, lineage)? else { return Ok(Vec::new()) };
+        let forks = lineage::began_from(self.connection, origin.lin)?;
+        forks.into_iter().filter_map(|lin| self.lineage(lin).transpose()).collect()
+    }
+
+    /// A lineage as a listing shows it; `None`: it has no checkpoint.
+    fn lineage(&self, lin: i64) -> Result<Option<Lineage>> {
+        let Some(row) = lineage::read(self.connection, lin)? else { return Ok(None) };
+        let Some(newest) = self.newest_row(&row, None)? else { return Ok(None) };
+        let checkpoints = retention::count(self.connection, lin)?;
+        let origin = row.origin.map(|origin| origin.id);
+        Ok(Some(Lineage { position: lin, checkpoints, newest: newest.header, origin }))
+    }
+
+    fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
+        let logs = SqliteLogs::new(self.connection);
+        let lineage = lineage::find(self.connection, range.space, &range.lineage)?;
+        let end = match &range.at {
+            None => match lineage {
+                Some(lineage) => log::LogRows::head(&logs, lineage.lin, &range.log)?,
+                None => None,
+            },
+            Some(id) => {
+                let Some(row) = row::by_id(self.connection, range.space, id)? else { return Ok(None) };
+                if row.header.lineage != range.lineage {
+                    return Ok(None);
+                }
+                let marks = logs::decode_marks(row.logs.as_deref(), id)?;
+                match marks.into_iter().find(|mark| mark.log == range.log) {
+                    Some(mark) => mark.end,
+                    None => return Ok(None),
+                }
+            }
+        };
+        log::read(&logs, end, range).map(Some)
+    }
+
+    fn stats(&self, space: Option<Space>, largest: usize) -> Result<Stats> {
+        let totals = Totals::now(self.connection)?;
+        let file_bytes = retention::file_bytes(self.connection).map_err(from_sqlite)?;
+        let unsigned = |number: i64| u64::try_from(number).unwrap_or(0);
+        let mut stats = Stats {
+            file_bytes: Some(file_bytes),
+            records: unsigned(totals.records),
+            record_bytes: unsigned(totals.record_bytes),
+            ..Stats::default()
+        };
+        for (_, counts) in totals.contracts.iter().filter(|(contract, _)| space.is_none_or(|space| space.0 == **contract)) {
+            stats.checkpoints += unsigned(counts.checkpoints);
+            stats.lineages += unsigned(counts.lineages);
+            stats.logical_bytes += unsigned(counts.logical_bytes);
+            stats.stored_bytes += unsigned(counts.stored_bytes);
+        }
+        if largest > 0 {
+            retention::each_lineage(self.connection, space, |lineage: LineageStats| stats.rank_among_largest(lineage, largest))?;
+        }
+        Ok(stats)
+    }
 }

@@ -1,103 +1,123 @@
 //! The tables, and how a database comes to have them.
 //!
-//! Ids, groups and labels are TEXT compared byte by byte; a rank is a BLOB that compares as its contract orders. Rows are
-//! narrow: payloads have a table of their own, lineage names are stored once, and a lookup that a contract does not use
-//! costs it no index.
+//! Ids, names, groups and labels are TEXT compared byte by byte; a sort key is a BLOB that compares as its contract orders. A save
+//! writes one row and two index entries: by the hash of its id, and by its place in its lineage. What is found through an index is
+//! read again from its row, and the row's checksum is verified, so a damaged index cannot answer with another row.
+//!
+//! What never changes about a row is covered by `sum`; what a later save may change has a checksum of its own.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::error::from_sqlite;
+use super::logs;
 use crate::error::{Code, Error, Result};
 
 /// "Fkpt": tells a Forkpoint database from any other (`PRAGMA application_id`).
 pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
-/// The schema that this version writes (`PRAGMA user_version`).
-pub(super) const SCHEMA_VERSION: i32 = 2;
 
+/// What each version adds to the one before it. `PRAGMA user_version` says how many of them a file has.
+const STEPS: &[&[&str]] = &[&[VERSION_1, logs::TABLES]];
+
+/// The tables of version 1; those of the logs stand in `logs.rs`.
 const VERSION_1: &str = "
 CREATE TABLE lineage (
-  lin   INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice: listings go on from it
-  space INTEGER NOT NULL,                   -- whose ids: one number per contract
-  name  TEXT NOT NULL,                      -- the run, thread or session
-  grp   TEXT NOT NULL,                      -- the group of its first checkpoint
-  UNIQUE (space, name)
+  lin        INTEGER PRIMARY KEY,           -- never used twice (see setting 'lin_floor'): listings go on from it
+  contract   INTEGER NOT NULL,              -- whose ids: one number per contract
+  name       TEXT NOT NULL,                 -- the run, thread or session
+  grp        TEXT NOT NULL,                 -- the group of its first checkpoint
+  age_offset INTEGER NOT NULL,              -- the byte of a sort key at which the age begins
+  origin     TEXT,                          -- the id of the checkpoint of another lineage that it began from
+  origin_lin INTEGER,                       -- and that lineage
+  sum        INTEGER NOT NULL               -- of all these
 ) STRICT;
+CREATE UNIQUE INDEX lineage_name   ON lineage (contract, name);
+CREATE INDEX        lineage_origin ON lineage (origin_lin) WHERE origin_lin IS NOT NULL;
 
 CREATE TABLE checkpoint (
-  seq    INTEGER PRIMARY KEY,               -- the save order; never used twice (see setting 'seq_floor')
-  lin    INTEGER NOT NULL,
-  id     TEXT NOT NULL,
-  parent TEXT,
-  grp    TEXT NOT NULL,
-  label  TEXT NOT NULL,
-  rank   BLOB NOT NULL,
+  seq      INTEGER PRIMARY KEY,             -- the save order; never used twice (see setting 'seq_floor')
+  lin      INTEGER NOT NULL,
+  id_hash  INTEGER NOT NULL,                -- of contract and id
   saved_at INTEGER NOT NULL,                -- ms since the epoch; only retention goes by it
-  meta   BLOB NOT NULL
+  flags    INTEGER NOT NULL,                -- 1: it cannot be read without its parent
+  chain    BLOB NOT NULL,                   -- 56 bytes: how the payload is stored, and what is built on it (chain.rs)
+  sum      INTEGER NOT NULL,                -- of the header: contract, lineage's name, id, parent, group, label, sort key, ...
+  id       TEXT NOT NULL,
+  parent   TEXT,
+  grp      TEXT NOT NULL,
+  label    TEXT NOT NULL,
+  sort_key BLOB NOT NULL,
+  meta     BLOB NOT NULL,
+  logs     BLOB,                            -- the logs that it names; NULL: none
+  body     BLOB NOT NULL                    -- the payload: the codec's envelope
 ) STRICT;
-CREATE INDEX checkpoint_id      ON checkpoint (id);
-CREATE INDEX checkpoint_lineage ON checkpoint (lin, rank);
-CREATE INDEX checkpoint_label   ON checkpoint (lin, label, rank) WHERE label <> '';
-CREATE INDEX checkpoint_group   ON checkpoint (grp, rank) WHERE grp <> '';
+CREATE INDEX checkpoint_id        ON checkpoint (id_hash);
+CREATE INDEX checkpoint_lineage   ON checkpoint (lin, sort_key, seq, label);
+CREATE INDEX checkpoint_dependent ON checkpoint (lin, parent) WHERE flags & 1;
 
-CREATE TABLE payload (
-  seq   INTEGER PRIMARY KEY,
-  base  INTEGER,                            -- the seq whose payload this one is a delta against; NULL: a keyframe
-  depth INTEGER NOT NULL,                   -- how many deltas a reader applies, at most
-  room  INTEGER NOT NULL,                   -- how many bytes deltas may still take before the next keyframe
-  size  INTEGER NOT NULL,                   -- of the raw payload, in bytes
-  body  BLOB NOT NULL                       -- the codec's envelope
+CREATE TABLE write (
+  num       INTEGER PRIMARY KEY,            -- the order in which they began
+  contract  INTEGER NOT NULL,
+  id        TEXT NOT NULL,                  -- of the checkpoint, which need not be there yet
+  task      TEXT NOT NULL,
+  sum       INTEGER NOT NULL,               -- of num, contract, id and task; the envelope has its own
+  claimed   TEXT,                           -- the checkpoint that was made of it; NULL: none yet
+  claim_sum INTEGER NOT NULL,               -- of num and claimed
+  body      BLOB NOT NULL                   -- the codec's envelope of all that the task wrote
 ) STRICT;
-CREATE INDEX payload_base ON payload (base) WHERE base IS NOT NULL;
+CREATE INDEX write_id ON write (contract, id);
 
 CREATE TABLE setting (
   name  TEXT PRIMARY KEY,
-  value INTEGER NOT NULL
+  value BLOB NOT NULL                       -- ends with a checksum of 8 bytes
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// What a version adds to the one before it.
-const VERSION_2: &str = "
-CREATE TABLE write (
-  num   INTEGER PRIMARY KEY,                -- the order in which they began
-  space INTEGER NOT NULL,
-  id    TEXT NOT NULL,                      -- of the checkpoint, which need not be there yet
-  task  TEXT NOT NULL,
-  owner TEXT,                               -- the checkpoint that was made of it; NULL: none yet
-  body  BLOB NOT NULL                       -- the codec's envelope of all that the task wrote
-) STRICT;
-CREATE INDEX write_id ON write (id, task);
+/// The index of groups. It is built by the first listing of a group: saves into a store that never lists groups do not pay for it.
+const GROUP_INDEX: &str =
+    "CREATE INDEX IF NOT EXISTS checkpoint_group ON checkpoint (grp, sort_key) WHERE grp <> ''";
 
-CREATE INDEX checkpoint_difference ON checkpoint (lin, parent) WHERE label = 'difference';
-";
-
-/// What a file turned out to be.
+/// Whether a file can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing is in it yet.
-    Empty,
-    /// It has our tables, of a version before this one.
-    Older,
-    /// It has our tables.
+    /// Nothing is in it yet, or it has the tables of an earlier version: it lacks the steps from this one on.
+    Lacks(usize),
+    /// It has all tables.
     Ready,
 }
 
-/// Looks, and changes nothing. A file of a newer version or of another program is refused. In one snapshot: another
-/// process may be creating the tables.
+/// Looks at a file and changes nothing. A file of a newer version or of another program is refused.
 pub(super) fn inspect(connection: &Connection) -> Result<State> {
+    inspect_for(connection, STEPS)
+}
+
+/// Adds the tables that are missing, unless another connection has done so in the meantime.
+pub(super) fn create(connection: &mut Connection) -> Result<()> {
+    create_for(connection, STEPS)
+}
+
+/// Builds the index of groups if it is not there. Saves wait for that: about a second for a million checkpoints.
+pub(super) fn index_groups(connection: &Connection) -> Result<()> {
+    connection.execute_batch(GROUP_INDEX).map_err(from_sqlite)
+}
+
+fn inspect_for(connection: &Connection, steps: &[&[&str]]) -> Result<State> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0)).map_err(from_sqlite);
+    // One snapshot: another process may be creating the tables.
     let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose();
     let _snapshot = snapshot.map_err(from_sqlite)?;
-    match (number("PRAGMA application_id")?, number("PRAGMA user_version")?) {
-        (APPLICATION_ID, SCHEMA_VERSION) => Ok(State::Ready),
-        (APPLICATION_ID, 1) => Ok(State::Older),
-        (APPLICATION_ID, newer) => Err(Error::new(
+    let (id, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
+    match (id, usize::try_from(version)) {
+        (APPLICATION_ID, Ok(version)) if version == steps.len() => Ok(State::Ready),
+        (APPLICATION_ID, Ok(version)) if (1..steps.len()).contains(&version) => Ok(State::Lacks(version)),
+        (APPLICATION_ID, _) => Err(Error::new(
             Code::Unsupported,
             format!(
-                "the database has schema version {newer} and this version of forkpoint knows versions up to \
-                 {SCHEMA_VERSION}: upgrade forkpoint; the file was not changed"
+                "the database has schema version {version} and this version of forkpoint knows versions up to {}: \
+                 upgrade forkpoint; the file was not changed",
+                steps.len()
             ),
         )),
-        (0, 0) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(State::Empty),
+        (0, Ok(0)) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(State::Lacks(0)),
         _ => Err(Error::new(
             Code::Unsupported,
             "the file is a database of another program: give forkpoint a file of its own; the file was not changed",
@@ -105,20 +125,44 @@ pub(super) fn inspect(connection: &Connection) -> Result<State> {
     }
 }
 
-/// Creates the tables that are missing, unless another connection has done so in the meantime.
-pub(super) fn create(connection: &mut Connection) -> Result<()> {
+fn create_for(connection: &mut Connection, steps: &[&[&str]]) -> Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
-    let missing: &[&str] = match inspect(&transaction)? {
-        State::Empty => &[VERSION_1, VERSION_2],
-        State::Older => &[VERSION_2],
-        State::Ready => &[],
-    };
-    for tables in missing {
-        transaction.execute_batch(tables).map_err(from_sqlite)?;
-    }
-    if !missing.is_empty() {
+    if let State::Lacks(from) = inspect_for(&transaction, steps)? {
+        for sql in steps[from..].iter().copied().flatten() {
+            transaction.execute_batch(sql).map_err(from_sqlite)?;
+        }
+        let version = i64::try_from(steps.len()).unwrap_or(i64::MAX);
         transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(from_sqlite)?;
-        transaction.pragma_update(None, "user_version", SCHEMA_VERSION).map_err(from_sqlite)?;
+        transaction.pragma_update(None, "user_version", version).map_err(from_sqlite)?;
     }
     transaction.commit().map_err(from_sqlite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A made-up next version.
+    const NEXT: &[&[&str]] = &[STEPS[0], &["CREATE TABLE lease (name TEXT PRIMARY KEY) STRICT", "INSERT INTO lease VALUES ('a')"]];
+
+    #[test]
+    fn a_file_of_this_version_becomes_one_of_the_next_once() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        assert_eq!(inspect(&connection), Ok(State::Lacks(0)));
+        create(&mut connection).unwrap();
+        assert_eq!(inspect(&connection), Ok(State::Ready));
+        connection.execute("INSERT INTO setting VALUES ('kept', x'00')", []).unwrap();
+
+        assert_eq!(inspect_for(&connection, NEXT), Ok(State::Lacks(1)));
+        for _ in 0..2 {
+            create_for(&mut connection, NEXT).unwrap();
+            assert_eq!(inspect_for(&connection, NEXT), Ok(State::Ready));
+        }
+        let rows = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!((rows("SELECT count(*) FROM lease"), rows("SELECT count(*) FROM setting")), (1, 1));
+
+        let error = inspect(&connection).unwrap_err();
+        assert_eq!(error.code(), Code::Unsupported, "this version refuses a file of the next");
+        assert!(error.message().contains("version 2"), "{error}");
+    }
 }

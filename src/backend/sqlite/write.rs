@@ -2,18 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use bytes::Bytes;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::{from_commit, from_sqlite};
-use super::payloads::{self, Payloads};
-use super::retention::Shelf;
-use super::writes;
-use crate::backend::inherit::Inherited;
+use super::lineage::{self, LineageRow, Origin};
+use super::logs::{self, SqliteLogs};
+use super::payloads::{New, Payloads};
+use super::places::{self, Place, Walk};
+use super::retention::SqliteCatalog;
+use super::row::{self, HeaderRow};
+use super::{setting, totals, writes};
+use crate::backend::inherit;
+use crate::backend::logs::{self as log, LogName, Mark};
+use crate::cache::PayloadCache;
 use crate::codec::frame;
-use crate::codec::heads::SharedHeads;
 use crate::error::{Code, Error, Result};
-use crate::op::{self, Op, Unit};
-use crate::record::{Checkpoint, Payload, Prepared, Rank, Seq, Space};
+use crate::op::{Applied, Appended, Expect, Fork, LogEnd, Op, Unit};
+use crate::query::Of;
+use crate::record::{Draft, Encoded, Header, Rank, Record, Seq, Space};
 use crate::retention::{Ledger, Prune, Pruned, plan};
 
 /// Where a transaction failed.
@@ -33,274 +40,380 @@ impl From<Failure> for Error {
     }
 }
 
+/// The greatest save number that a row has.
+const LAST_SEQ: &str = "SELECT coalesce(max(seq), 0) FROM checkpoint";
+
 /// Applies the units in one transaction: all of them are committed, or none.
-pub(super) fn transaction(connection: &mut Connection, heads: &SharedHeads, batch: &[Unit]) -> Result<(), Failure> {
+pub(super) fn transaction(
+    connection: &mut Connection,
+    cache: &PayloadCache,
+    batch: &[Unit],
+) -> Result<Vec<Applied>, Failure> {
     let whole = |error| Failure::Whole(from_sqlite(error));
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(whole)?;
-    let mut writing = Writing::begin(&transaction, heads).map_err(Failure::Whole)?;
-    for op in batch.iter().flatten() {
-        writing.op(op).map_err(Failure::Unit)?;
-    }
-    let written = writing.payloads.finish();
+    let mut writing = Writing::begin(&transaction, cache).map_err(Failure::Whole)?;
+    let applied = batch.iter().map(|unit| writing.unit(unit).map_err(Failure::Unit)).collect::<Result<_, _>>()?;
+    let stored = writing.payloads.finish().map_err(Failure::Whole)?;
     transaction.commit().map_err(|error| Failure::Whole(from_commit(error)))?;
     // Only now: a number that was rolled back is given out again.
-    heads.keep(written);
-    Ok(())
+    cache.keep(stored);
+    Ok(applied)
 }
 
 /// Removes one batch of what a rule names, in one transaction.
-pub(super) fn prune(connection: &mut Connection, heads: &SharedHeads, prune: &Prune) -> Result<Pruned> {
+pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
-    let mut writing = Writing::begin(&transaction, heads)?;
-    let plan = plan(&Shelf(&transaction), prune, &mut Ledger::default())?;
+    let mut writing = Writing::begin(&transaction, cache)?;
+    let plan = plan(&SqliteCatalog(&transaction), prune, &mut Ledger::default())?;
     let (bytes, lineages) = writing.remove_all(&plan.victims)?;
-    drop(writing);
+    writing.payloads.finish()?;
     transaction.commit().map_err(from_commit)?;
     Ok(plan.done(bytes, lineages))
+}
+
+/// Has the running totals count what was saved since they were stored.
+pub(super) fn fold_totals(connection: &mut Connection) -> Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
+    totals::fold(&transaction)?;
+    transaction.commit().map_err(from_commit)
 }
 
 /// A transaction under way.
 struct Writing<'a> {
     transaction: &'a Transaction<'a>,
     payloads: Payloads<'a>,
+    logs: SqliteLogs<'a>,
     last_seq: Seq,
 }
 
+/// A checkpoint whose payload is known, to be stored.
+struct Put<'a> {
+    header: &'a Header,
+    raw: Bytes,
+    encoded: Option<&'a Encoded>,
+    marks: Vec<Mark>,
+    /// The parent's row, if it is there.
+    parent: Option<HeaderRow>,
+}
+
 impl<'a> Writing<'a> {
-    fn begin(transaction: &'a Transaction<'a>, heads: &'a SharedHeads) -> Result<Self> {
-        // The floor stands in for rows that were the last when they were removed: no seq is given out twice.
-        let last_seq = transaction
-            .prepare_cached(
-                "SELECT max(coalesce((SELECT max(seq) FROM checkpoint), 0),
-                            coalesce((SELECT value FROM setting WHERE name = 'seq_floor'), 0))",
-            )
-            .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-            .map_err(from_sqlite)?;
-        Ok(Self { transaction, payloads: Payloads::new(transaction, heads), last_seq })
+    fn begin(transaction: &'a Transaction<'a>, cache: &'a PayloadCache) -> Result<Self> {
+        let last_seq = setting::last(transaction, LAST_SEQ, setting::SEQ_FLOOR)?;
+        let payloads = Payloads::new(transaction, cache);
+        Ok(Self { transaction, payloads, logs: SqliteLogs::new(transaction), last_seq })
     }
 
-    fn op(&mut self, op: &Op) -> Result<()> {
+    fn unit(&mut self, unit: &Unit) -> Result<Applied> {
+        if let Some(expect) = &unit.expect {
+            self.expect(expect)?;
+        }
+        let mut applied = Applied::default();
+        for op in &unit.ops {
+            applied.appended.extend(self.op(op)?);
+        }
+        Ok(applied)
+    }
+
+    fn expect(&self, expect: &Expect) -> Result<()> {
+        let found = match lineage::find(self.transaction, expect.space, &expect.lineage)? {
+            Some(lineage) => self.newest(&lineage)?,
+            None => None,
+        };
+        expect.check(found.as_ref().map(|row| &*row.header.id))
+    }
+
+    fn op(&mut self, op: &Op) -> Result<Option<Appended>> {
+        let connection = self.transaction;
+        let about = |id: &String| format!("checkpoint {id:?}");
         match op {
-            Op::Put(checkpoint) => {
-                let id = &checkpoint.header.id;
-                self.put(checkpoint).map_err(|error| error.context(&format!("checkpoint {id:?}")))
+            Op::Put(draft) => {
+                let id = &draft.header.id;
+                self.put(draft).map_err(|error| error.context(&about(id)))?;
             }
-            Op::Expect { space, lineage, newest, or } => {
-                let found = match self.known(*space, lineage)? {
-                    Some(lin) => {
-                        let sql = "SELECT id FROM checkpoint WHERE lin = ? ORDER BY rank DESC, seq DESC LIMIT 1";
-                        self.one(sql, params![lin], |row| row.get::<_, String>(0))?
-                    }
-                    None => None,
-                };
-                op::expect(found.as_deref(), newest.as_deref(), or)
+            Op::Fork(fork) => self.fork(fork).map_err(|error| error.context(&about(&fork.id)))?,
+            Op::Remove { space, id } => self.remove(*space, id).map_err(|error| error.context(&about(id)))?,
+            Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank)?,
+            Op::RemoveLineages { space, prefix } => self.remove_lineages(*space, prefix)?,
+            Op::Write { space, id, writes, replace, encoded } => {
+                writes::add(connection, *space, id, writes, *replace, encoded.as_deref())?;
             }
-            Op::Remove { space, id } => {
-                self.remove(*space, id).map_err(|error| error.context(&format!("checkpoint {id:?}")))
+            Op::Claim { space, id, owner } => writes::claim(connection, *space, id, owner)?,
+            Op::Release { space, id } => writes::reopen(connection, *space, id)?,
+            Op::RemoveWrites { space, prefix } => writes::remove_prefix(connection, *space, prefix)?,
+            Op::KeepLast { space, lineage, keep, pinned } => self.keep_last(*space, lineage, *keep, pinned)?,
+            Op::Append { space, lineage, log, records, expect } => {
+                return self.append(*space, lineage, log, records, *expect).map(Some);
             }
-            Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank),
-            Op::RemoveGroup { space, group } => self.remove_group(*space, group),
-            Op::Write { space, id, writes, replace, prepared } => {
-                writes::add(self.transaction, *space, id, writes, *replace, prepared.as_deref())
+            Op::Truncate { space, lineage, log, to } => self.truncate(*space, lineage, log, to)?,
+            Op::RemoveLogs { space, lineage } => {
+                if let Some(row) = lineage::find(connection, *space, lineage)? {
+                    log::remove_all(&mut self.logs, row.lin)?;
+                    self.end_lineage_if_empty(&row)?;
+                }
             }
-            Op::Claim { space, id, owner } => writes::claim(self.transaction, *space, id, owner),
-            Op::Release { space, id } => writes::release(self.transaction, *space, id),
-            Op::RemoveWrites { space, prefix } => writes::remove_prefix(self.transaction, *space, prefix),
-            Op::KeepLast { space, lineage, keep, pinned } => self.keep_last(*space, lineage, *keep, pinned),
         }
+        Ok(None)
     }
 
-    fn put(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        let header = &checkpoint.header;
-        // The lineage first: replacing its only checkpoint must not end it and begin it anew.
-        let lin = self.lineage(header.space, &header.lineage, &header.group)?;
+    fn put(&mut self, draft: &Draft) -> Result<()> {
+        let header = &draft.header;
+        let parent = match &header.parent {
+            Some(parent) => row::by_id(self.transaction, header.space, parent)?,
+            None => None,
+        };
         // While the one that is replaced is still there.
-        let prepared = self.prepared(checkpoint)?;
-        let raw = match (prepared, &checkpoint.payload.inherit[..]) {
-            (Some(prepared), _) => prepared.raw.clone(),
-            (None, []) => frame::join(&checkpoint.payload).into(),
-            (None, _) => frame::join(&self.with_inherited(checkpoint, lin)?).into(),
+        let encoded = draft.encoded.as_ref().filter(|encoded| match encoded.parent {
+            None => true,
+            Some(seq) => parent.as_ref().is_some_and(|parent| parent.seq == seq),
+        });
+        let raw = match encoded {
+            Some(encoded) => encoded.raw.clone(),
+            None => self.raw(draft, parent.as_ref())?.into(),
         };
-        let replaced = self.find(header.space, &header.id)?;
-        if let Some((seq, _)) = replaced {
-            self.delete(&[seq])?;
+        let known = lineage::find(self.transaction, header.space, &header.lineage)?;
+        let marks = log::pin(&self.logs, known.as_ref().map(|lineage| lineage.lin), header, &draft.logs)?;
+        self.store(known, Put { header, raw, encoded, marks, parent })
+    }
+
+    /// The payload as one byte string, with the parts that it inherits.
+    fn raw(&self, draft: &Draft, parent: Option<&HeaderRow>) -> Result<Vec<u8>> {
+        if draft.inherit.is_empty() {
+            return Ok(frame::join(&draft.payload));
         }
-        let newest = self.newest(lin)?;
-        let base = match (newest, &header.parent) {
-            (None, Some(parent)) => self.find(header.space, parent)?.map(|(seq, _)| seq),
-            (newest, _) => newest,
+        let header = &draft.header;
+        let parent = parent.map(|parent| self.payloads.parts(parent)).transpose()?;
+        let of = Of::Lineage(header.lineage.clone());
+        let mut rest: Option<std::vec::IntoIter<Place>> = None;
+        let newest_first = std::iter::from_fn(|| {
+            let places = match &mut rest {
+                Some(places) => places,
+                // Only where the parent has not everything.
+                empty => {
+                    let walk = Walk::Newest { before: None, limit: usize::MAX };
+                    match places::find(self.transaction, header.space, &of, &walk) {
+                        Ok(places) => empty.insert(places.into_iter()),
+                        Err(error) => return Some(Err(error)),
+                    }
+                }
+            };
+            let place = places.next()?;
+            let row = places::row_at(self.transaction, header.space, &of, &place);
+            Some(row.and_then(|row| self.payloads.parts(&row)))
+        });
+        Ok(frame::join(&inherit::resolve(draft, parent, newest_first)?))
+    }
+
+    fn store(&mut self, known: Option<LineageRow>, put: Put<'_>) -> Result<()> {
+        let Put { header, raw, encoded, marks, parent } = put;
+        // The lineage first: replacing its only checkpoint must not end it and begin it anew.
+        let origin = || parent.as_ref().map(|parent| Origin { id: parent.header.id.clone(), lin: parent.lin });
+        let lineage = match known {
+            Some(lineage) if places::newest(self.transaction, lineage.lin, None)?.is_none() => {
+                // Until now it had logs alone.
+                lineage::describe(self.transaction, lineage.lin, header, origin())?
+            }
+            Some(lineage) if lineage.age_offset == header.age_offset => lineage,
+            Some(lineage) => {
+                let message = format!(
+                    "the age begins at byte {} of the ranks of {:?}, not at {}: all checkpoints of a lineage have the same",
+                    lineage.age_offset, header.lineage, header.age_offset
+                );
+                return Err(Error::invalid(message));
+            }
+            None => lineage::begin(self.transaction, header, origin())?,
         };
+        let replaced = row::by_id(self.transaction, header.space, &header.id)?;
+        if let Some(old) = &replaced {
+            self.delete(&[old.seq], std::slice::from_ref(old))?;
+        }
+        let newest = places::newest(self.transaction, lineage.lin, None)?.map(|place| place.seq);
+        let parent = parent.map(|parent| parent.seq).filter(|seq| replaced.as_ref().is_none_or(|old| old.seq != *seq));
         self.last_seq += 1;
-        self.execute(
-            "INSERT INTO checkpoint (seq, lin, id, parent, grp, label, rank, meta, saved_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            params![
-                self.last_seq,
-                lin,
-                header.id,
-                header.parent,
-                header.group,
-                header.label,
-                header.rank.0,
-                header.meta,
-                header.saved_at
-            ],
-        )?;
         let seq = self.last_seq;
-        self.payloads.store(payloads::New { seq, header, raw, prepared, base, supersedes: newest })?;
+        log::hold(&mut self.logs, seq, &marks)?;
+        self.payloads.store(New {
+            seq,
+            lin: lineage.lin,
+            header,
+            logs: logs::encode_marks(&marks),
+            raw,
+            encoded,
+            base: newest.or(parent),
+            supersedes: newest,
+        })?;
         match replaced {
-            Some((_, old)) if old != lin => self.end_lineage_if_empty(old).map(drop),
+            Some(old) if old.lin != lineage.lin => self.end_lineages([old.lin]).map(drop),
             _ => Ok(()),
         }
     }
 
-    /// What was made of the payload ahead of its turn, if its parent is still what it was then.
-    fn prepared<'p>(&self, checkpoint: &'p Checkpoint) -> Result<Option<&'p Prepared>> {
-        let Some(prepared) = &checkpoint.payload.prepared else { return Ok(None) };
-        let parent = match (prepared.parent, &checkpoint.header.parent) {
-            (None, _) | (_, None) => None,
-            (_, Some(parent)) => self.find(checkpoint.header.space, parent)?.map(|(seq, _)| seq),
+    fn fork(&mut self, fork: &Fork) -> Result<()> {
+        let Fork { space, source, id, lineage, rank, saved_at } = fork;
+        let Some(found) = row::by_id(self.transaction, *space, source)? else {
+            let message = format!("there is no checkpoint {source:?} to fork from: list the checkpoints that there are");
+            return Err(Error::new(Code::NotFound, message));
         };
-        Ok((prepared.parent == parent).then_some(prepared))
+        let known = lineage::find(self.transaction, *space, lineage)?;
+        if let Some(known) = &known
+            && places::newest(self.transaction, known.lin, None)?.is_some()
+        {
+            let message = format!("lineage {lineage:?} has checkpoints already: fork {source:?} into another one");
+            return Err(Error::new(Code::Conflict, message));
+        }
+        let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
+        let marks = logs::decode_marks(found.logs.as_deref(), source)?;
+        let header = Header {
+            lineage: lineage.clone(),
+            id: id.clone(),
+            parent: Some(source.clone()),
+            rank: rank.clone(),
+            saved_at: *saved_at,
+            ..found.header.clone()
+        };
+        let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };
+        self.store(known, copy)?;
+        if let Some(begun) = lineage::find(self.transaction, *space, lineage)? {
+            log::fork(&mut self.logs, begun.lin, &marks)?;
+        }
+        Ok(())
     }
 
-    /// The payload with the parts that it has from its parent, or from the newest of its lineage that has them.
-    fn with_inherited(&self, checkpoint: &Checkpoint, lin: i64) -> Result<Payload> {
-        let header = &checkpoint.header;
-        let mut payload = checkpoint.payload.clone();
-        let mut found = Inherited::of(&mut payload);
-        let parent = match &header.parent {
-            Some(parent) => self.find(header.space, parent)?.map(|(seq, _)| seq),
-            None => None,
+    fn append(
+        &mut self,
+        space: Space,
+        lineage: &str,
+        log: &str,
+        records: &[Record],
+        expect: Option<u64>,
+    ) -> Result<Appended> {
+        let known = lineage::find(self.transaction, space, lineage)?;
+        let row = match &known {
+            Some(row) => row.clone(),
+            None => lineage::begin_with_log(self.transaction, space, lineage)?,
         };
-        // One that is damaged must not keep new checkpoints from being saved: what it had is looked for elsewhere.
-        let payload_of = |seq| match self.payloads.load(seq).and_then(|head| frame::split(&head.raw)) {
-            Err(error) if error.code() == Code::Corrupt => Ok(Payload::default()),
-            other => other,
-        };
-        if let Some(parent) = parent {
-            found.take_parents(&payload_of(parent)?);
+        let appended = log::append(&mut self.logs, LogName { space, lin: row.lin, lineage, log }, records, expect)?;
+        if known.is_none() {
+            self.end_lineage_if_empty(&row)?;
         }
-        if !found.is_complete() {
-            let newest = "SELECT seq FROM checkpoint WHERE lin = ? ORDER BY rank DESC, seq DESC";
-            for seq in self.seqs(newest, params![lin])? {
-                found.take(&payload_of(seq)?);
-                if found.is_complete() {
-                    break;
+        Ok(appended)
+    }
+
+    fn truncate(&mut self, space: Space, lineage: &str, log: &str, to: &LogEnd) -> Result<()> {
+        let row = lineage::find(self.transaction, space, lineage)?;
+        let of = |lin| LogName { space, lin, lineage, log };
+        match (to, row) {
+            (LogEnd::Length(_), None) => Ok(()),
+            (LogEnd::Length(length), Some(row)) => {
+                log::truncate(&mut self.logs, of(row.lin), *length)?;
+                self.end_lineage_if_empty(&row).map(drop)
+            }
+            (LogEnd::Checkpoint(id), row) => {
+                let found = row::by_id(self.transaction, space, id)?;
+                match (found, row) {
+                    (Some(found), Some(row)) if found.lin == row.lin => {
+                        let marks = logs::decode_marks(found.logs.as_deref(), id)?;
+                        log::rewind(&mut self.logs, of(row.lin), id, &marks)
+                    }
+                    _ => Err(log::no_such_checkpoint(lineage, log, id)),
                 }
             }
         }
-        found.into_payload(&mut payload);
-        Ok(payload)
+    }
+
+    fn newest(&self, lineage: &LineageRow) -> Result<Option<HeaderRow>> {
+        let of = Of::Lineage(lineage.name.clone());
+        let place = places::newest(self.transaction, lineage.lin, None)?;
+        place.map(|place| places::row_at(self.transaction, lineage.space, &of, &place)).transpose()
     }
 
     fn remove(&mut self, space: Space, id: &str) -> Result<()> {
-        match self.find(space, id)? {
-            Some((seq, _)) => self.remove_all(&[seq]).map(drop),
+        match row::by_id(self.transaction, space, id)? {
+            Some(row) => self.remove_all(&[row.seq]).map(drop),
             None => Ok(()),
         }
     }
 
     fn remove_from(&mut self, space: Space, lineage: &str, rank: &Rank) -> Result<()> {
-        let Some(lin) = self.known(space, lineage)? else { return Ok(()) };
-        let victims = self.seqs("SELECT seq FROM checkpoint WHERE lin = ? AND rank >= ?", params![lin, rank.0])?;
+        let Some(lineage) = lineage::find(self.transaction, space, lineage)? else { return Ok(()) };
+        let victims = places::from_rank(self.transaction, lineage.lin, rank)?;
         self.remove_all(&victims).map(drop)
     }
 
-    fn remove_group(&mut self, space: Space, group: &str) -> Result<()> {
-        let sql = "SELECT seq FROM checkpoint CROSS JOIN lineage USING (lin)
-                   WHERE checkpoint.grp = ? AND checkpoint.grp <> '' AND space = ?";
-        let victims = self.seqs(sql, params![group, space.0])?;
-        self.remove_all(&victims).map(drop)
-    }
-
-    fn seqs(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Seq>> {
-        self.transaction
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_map(params, |row| row.get(0))?.collect())
-            .map_err(from_sqlite)
+    fn remove_lineages(&mut self, space: Space, prefix: &str) -> Result<()> {
+        if prefix.is_empty() {
+            return Err(Error::invalid("the beginning of the lineages' names is empty: name what to remove"));
+        }
+        for lineage in lineage::with_prefix(self.transaction, space, prefix)? {
+            log::remove_all(&mut self.logs, lineage.lin)?;
+            let victims = places::from_rank(self.transaction, lineage.lin, &Rank::default())?;
+            self.remove_all(&victims)?;
+            self.end_lineage_if_empty(&lineage)?;
+        }
+        Ok(())
     }
 
     fn keep_last(&mut self, space: Space, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
-        let Some(lin) = self.known(space, lineage)? else { return Ok(()) };
-        let pinned = self.find(space, pinned)?.map(|(seq, _)| seq);
-        let victims = Ledger::default().beyond(&Shelf(self.transaction), lin, keep, pinned, usize::MAX)?;
+        let Some(lineage) = lineage::find(self.transaction, space, lineage)? else { return Ok(()) };
+        let pinned = row::by_id(self.transaction, space, pinned)?.map(|row| row.seq);
+        let catalog = SqliteCatalog(self.transaction);
+        let victims = Ledger::default().beyond(&catalog, lineage.lin, keep, pinned, usize::MAX)?;
         self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>()).map(drop)
     }
 
-    /// Removes what was planned, and tells the bytes and the lineages that went with it.
+    /// Removes checkpoints with what was written to them. Returns the bytes and the lineages that went with them.
     fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
-        for seq in victims {
-            let sql = "SELECT space, id FROM checkpoint CROSS JOIN lineage USING (lin) WHERE seq = ?";
-            let named = self.one(sql, params![seq], |row| Ok((Space(row.get(0)?), row.get::<_, String>(1)?)))?;
-            if let Some((space, id)) = named {
-                writes::remove(self.transaction, space, &id)?;
-            }
-        }
-        let (bytes, lineages) = self.delete(victims)?;
-        if victims.contains(&self.last_seq) {
-            let sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('seq_floor', ?)";
-            self.execute(sql, params![self.last_seq])?;
-        }
-        let mut ended = 0;
-        for lin in lineages {
-            ended += u64::from(self.end_lineage_if_empty(lin)?);
-        }
-        Ok((bytes, ended))
-    }
-
-    /// How many rows it has changed.
-    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
-        self.transaction.prepare_cached(sql).and_then(|mut statement| statement.execute(params)).map_err(from_sqlite)
-    }
-
-    fn one<T>(
-        &self,
-        sql: &str,
-        params: impl rusqlite::Params,
-        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>> {
-        self.transaction
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_row(params, read).optional())
-            .map_err(from_sqlite)
-    }
-
-    fn lineage(&self, space: Space, name: &str, group: &str) -> Result<i64> {
-        if let Some(lin) = self.known(space, name)? {
-            return Ok(lin);
-        }
-        self.execute("INSERT INTO lineage (space, name, grp) VALUES (?, ?, ?)", params![space.0, name, group])?;
-        Ok(self.transaction.last_insert_rowid())
-    }
-
-    fn known(&self, space: Space, name: &str) -> Result<Option<i64>> {
-        let sql = "SELECT lin FROM lineage WHERE space = ? AND name = ?";
-        self.one(sql, params![space.0, name], |row| row.get(0))
-    }
-
-    fn find(&self, space: Space, id: &str) -> Result<Option<(Seq, i64)>> {
-        let sql = "SELECT seq, lin FROM checkpoint CROSS JOIN lineage USING (lin) WHERE id = ? AND space = ?";
-        self.one(sql, params![id, space.0], |row| Ok((row.get(0)?, row.get(1)?)))
-    }
-
-    fn newest(&self, lin: i64) -> Result<Option<Seq>> {
-        let sql = "SELECT seq FROM checkpoint WHERE lin = ? ORDER BY rank DESC, seq DESC LIMIT 1";
-        self.one(sql, params![lin], |row| row.get(0))
-    }
-
-    /// The rows and their payloads. Tells the bytes that they took, and the lineages that they were of.
-    fn delete(&mut self, victims: &[Seq]) -> Result<(i64, BTreeSet<i64>)> {
+        let mut rows = Vec::with_capacity(victims.len());
         let mut lineages = BTreeSet::new();
         for seq in victims {
-            let sql = "DELETE FROM checkpoint WHERE seq = ? RETURNING lin";
-            lineages.extend(self.one(sql, params![seq], |row| row.get::<_, i64>(0))?);
+            match row::read(self.transaction, *seq) {
+                Ok(Some(row)) => {
+                    writes::remove(self.transaction, row.header.space, &row.header.id)?;
+                    lineages.insert(row.lin);
+                    rows.push(row);
+                }
+                Ok(None) => {}
+                // A damaged row can be removed. Its id may be another one's, so what was written to that stays.
+                Err(error) if error.code() == Code::Corrupt => lineages.extend(row::lineage_of(self.transaction, *seq)?),
+                Err(error) => return Err(error),
+            }
         }
-        Ok((self.payloads.remove(victims)?, lineages))
+        let bytes = self.delete(victims, &rows)?;
+        if victims.contains(&self.last_seq) {
+            setting::set_number(self.transaction, setting::SEQ_FLOOR, self.last_seq)?;
+        }
+        Ok((bytes, self.end_lineages(lineages)?))
     }
 
-    fn end_lineage_if_empty(&self, lin: i64) -> Result<bool> {
-        let sql = "DELETE FROM lineage WHERE lin = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoint WHERE lin = ?1)";
-        Ok(self.execute(sql, params![lin])? > 0)
+    /// Removes rows with their payloads, and frees what only they have named of logs. `rows` are those that are not damaged. Returns
+    /// the bytes that the payloads took.
+    fn delete(&mut self, victims: &[Seq], rows: &[HeaderRow]) -> Result<i64> {
+        let bytes = self.payloads.remove(victims)?;
+        let marks: Vec<(Seq, Vec<Mark>)> = rows
+            .iter()
+            .filter(|row| row.logs.is_some())
+            .map(|row| Ok((row.seq, logs::decode_marks(row.logs.as_deref(), &row.header.id)?)))
+            .collect::<Result<_>>()?;
+        log::release(&mut self.logs, marks.iter().map(|(seq, marks)| (*seq, &marks[..])))?;
+        Ok(bytes)
+    }
+
+    /// Ends those of the lineages of which nothing is left, and counts them.
+    fn end_lineages(&mut self, lineages: impl IntoIterator<Item = i64>) -> Result<u64> {
+        let mut ended = 0;
+        for lin in lineages {
+            if let Some(row) = lineage::read(self.transaction, lin)? {
+                ended += u64::from(self.end_lineage_if_empty(&row)?);
+            }
+        }
+        Ok(ended)
+    }
+
+    fn end_lineage_if_empty(&mut self, row: &LineageRow) -> Result<bool> {
+        let empty = places::newest(self.transaction, row.lin, None)?.is_none() && log::list(&self.logs, row.lin)?.is_empty();
+        if empty {
+            lineage::end(self.transaction, row.lin)?;
+            self.payloads.totals()?.ended(row.space, row.lin);
+        }
+        Ok(empty)
     }
 }

@@ -1,144 +1,180 @@
-//! Small records that belong to a checkpoint: a row for what a task wrote, in an envelope of its own. Its bytes come back, or
-//! `CORRUPT`.
+//! The rows of pending writes: a row holds what one task wrote to a checkpoint, in an envelope of its own. They come back as they
+//! were written, or `CORRUPT`.
 
-use std::borrow::Cow;
-
-use bytes::Bytes;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::from_sqlite;
-use crate::codec::{envelope, frame};
+use super::row::index_damaged;
+use crate::backend::writes::{by_task, merge, open, release, seal};
+use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
-use crate::op;
-use crate::record::{Part, Payload, Space, Write};
+use crate::record::{Part, Space, Write};
+
+/// A row.
+pub(super) struct WriteRow {
+    pub num: i64,
+    pub space: Space,
+    /// Of the checkpoint that was written to.
+    pub id: String,
+    pub task: String,
+    /// The checkpoint that has claimed it.
+    pub claimed: Option<String>,
+}
+
+impl WriteRow {
+    /// What the task wrote.
+    pub(super) fn open(&self, connection: &Connection) -> Result<Vec<(i64, Part)>> {
+        let body: Vec<u8> = connection
+            .prepare_cached("SELECT body FROM write WHERE num = ?")
+            .and_then(|mut statement| statement.query_row([self.num], |row| row.get(0)))
+            .map_err(from_sqlite)?;
+        open(&self.id, &self.task, body)
+    }
+}
+
+fn sum(num: i64, space: Space, id: &str, task: &str) -> i64 {
+    Sum::new().int(num).int(space.0.into()).text(id).text(task).finish()
+}
+
+fn claim_sum(num: i64, claimed: Option<&str>) -> i64 {
+    Sum::new().int(num).opt_text(claimed).finish()
+}
+
+/// The row with that number, verified.
+pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>> {
+    let sql = "SELECT contract, id, task, claimed, sum, claim_sum FROM write WHERE num = ?";
+    let found = connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| {
+            let read = |row: &rusqlite::Row<'_>| {
+                let written = WriteRow {
+                    num,
+                    space: Space(row.get(0)?),
+                    id: row.get(1)?,
+                    task: row.get(2)?,
+                    claimed: row.get(3)?,
+                };
+                Ok((written, row.get::<_, i64>(4)?, row.get::<_, i64>(5)?))
+            };
+            statement.query_row([num], read).optional()
+        })
+        .map_err(from_sqlite)?;
+    let Some((row, stored, claimed)) = found else { return Ok(None) };
+    let whole = sum(num, row.space, &row.id, &row.task) == stored && claim_sum(num, row.claimed.as_deref()) == claimed;
+    if whole {
+        return Ok(Some(row));
+    }
+    let message = format!(
+        "what task {:?} wrote to {:?}: its row {num} does not match its checksum: restore a backup",
+        row.task, row.id
+    );
+    Err(Error::new(Code::Corrupt, message))
+}
+
+/// The numbers that the index has for a checkpoint, in the order in which the rows began.
+pub(super) fn indexed(connection: &Connection, space: Space, id: &str) -> Result<Vec<i64>> {
+    connection
+        .prepare_cached("SELECT num FROM write INDEXED BY write_id WHERE contract = ? AND id = ? ORDER BY num")
+        .and_then(|mut statement| statement.query_map(params![space.0, id], |row| row.get(0))?.collect())
+        .map_err(from_sqlite)
+}
+
+fn rows(connection: &Connection, space: Space, id: &str) -> Result<Vec<WriteRow>> {
+    let damaged = || index_damaged(&format!("what was written to {id:?}"));
+    let row = |num| -> Result<WriteRow> {
+        let row = read(connection, num).map_err(|error| error.context(&format!("what was written to {id:?}")))?;
+        row.filter(|row| (row.space, &*row.id) == (space, id)).ok_or_else(damaged)
+    };
+    indexed(connection, space, id)?.into_iter().map(row).collect()
+}
 
 /// What was written to a checkpoint: by task, in the order in which they began, and of a task in the order in which each
 /// place was first written.
 pub(super) fn of(connection: &Connection, space: Space, id: &str) -> Result<Vec<Write>> {
-    let sql = "SELECT task, owner, body FROM write WHERE id = ? AND space = ? ORDER BY num";
-    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    let rows: Vec<(String, Option<String>, Vec<u8>)> = connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| statement.query_map(params![id, space.0], read)?.collect())
-        .map_err(from_sqlite)?;
     let mut found = Vec::new();
-    for (task, owner, body) in rows {
-        let parts = open(id, &task, body)?;
-        found.extend(parts.into_iter().map(|(index, part)| Write {
-            task: task.clone(),
-            index,
-            owner: owner.clone(),
-            part,
-        }));
+    for row in rows(connection, space, id)? {
+        let write = |(index, part)| Write { task: row.task.clone(), index, owner: row.claimed.clone(), part };
+        found.extend(row.open(connection)?.into_iter().map(write));
     }
     Ok(found)
 }
 
-/// Adds writes. One in a place that is taken by what nobody owns replaces it, or is left out. What is prepared is what
-/// [`prepare`] made of them.
+/// Adds writes. In a place that is taken by what nobody has claimed, the new one replaces the old one or is left out. `encoded` is
+/// what [`encode`](crate::backend::encode_writes) made of all of them.
 pub(super) fn add(
     connection: &Connection,
     space: Space,
     id: &str,
     writes: &[Write],
     replace: bool,
-    prepared: Option<&[u8]>,
+    encoded: Option<&[u8]>,
 ) -> Result<()> {
-    for owned in writes.chunk_by(|a, b| (&a.task, &a.owner) == (&b.task, &b.owner)) {
-        let [Write { task, owner: Some(owner), .. }, ..] = owned else { continue };
-        let body = seal(owned.iter().map(|write| (write.index, write.part.clone())).collect());
-        let sql = "INSERT INTO write (space, id, task, owner, body) VALUES (?, ?, ?, ?, ?)";
-        execute(connection, sql, params![space.0, id, task, owner, body])?;
-    }
-    let mut left: Vec<&Write> = writes.iter().filter(|write| write.owner.is_none()).collect();
-    while let Some(first) = left.first().copied() {
-        let task = &first.task;
-        let (mine, others) = left.into_iter().partition(|write| write.task == *task);
-        left = others;
-        let sql = "SELECT num, body FROM write WHERE id = ? AND space = ? AND task = ? AND owner IS NULL";
-        let row: Option<(i64, Vec<u8>)> = connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| {
-                statement.query_row(params![id, space.0, task], |row| Ok((row.get(0)?, row.get(1)?))).optional()
-            })
-            .map_err(from_sqlite)?;
-        if let Some((num, body)) = row {
-            let body = seal(merge(open(id, task, body)?, mine, replace));
-            execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, num])?;
-        } else {
-            let body = prepared.map_or_else(|| Cow::Owned(seal(merge(Vec::new(), mine, replace))), Cow::Borrowed);
-            let sql = "INSERT INTO write (space, id, task, body) VALUES (?, ?, ?, ?)";
-            execute(connection, sql, params![space.0, id, task, body])?;
+    for group in by_task(writes) {
+        let held = match group.owner {
+            Some(_) => None,
+            None => rows(connection, space, id)?.into_iter().find(|row| row.claimed.is_none() && row.task == group.task),
+        };
+        match (held, encoded) {
+            (Some(row), _) => {
+                let body = seal(merge(row.open(connection)?, group.writes, replace));
+                execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, row.num])?;
+            }
+            (None, Some(body)) => insert(connection, space, id, group.task, group.owner, body)?,
+            // What is claimed already is a copy, and comes as it was.
+            (None, None) if group.owner.is_some() => {
+                let parts = group.writes.iter().map(|write| (write.index, write.part.clone())).collect();
+                insert(connection, space, id, group.task, group.owner, &seal(parts))?;
+            }
+            (None, None) => {
+                let body = seal(merge(Vec::new(), group.writes, replace));
+                insert(connection, space, id, group.task, group.owner, &body)?;
+            }
         }
     }
     Ok(())
 }
 
-/// The row of writes to which nobody has written before: for what one task writes and nobody owns.
-pub(super) fn prepare(writes: &[Write], replace: bool) -> Option<Bytes> {
-    let task = &writes.first()?.task;
-    let alone = writes.iter().all(|write| write.task == *task && write.owner.is_none());
-    alone.then(|| seal(merge(Vec::new(), writes.iter().collect(), replace)).into())
+fn insert(connection: &Connection, space: Space, id: &str, task: &str, claimed: Option<&str>, body: &[u8]) -> Result<()> {
+    let last: i64 = connection
+        .prepare_cached("SELECT coalesce(max(num), 0) FROM write")
+        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+        .map_err(from_sqlite)?;
+    let num = last + 1;
+    let sql = "INSERT INTO write (num, contract, id, task, sum, claimed, claim_sum, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let sums = (sum(num, space, id, task), claim_sum(num, claimed));
+    execute(connection, sql, params![num, space.0, id, task, sums.0, claimed, sums.1, body])
 }
 
-/// What a task has written, and writes now.
-fn merge(mut held: Vec<(i64, Part)>, writes: Vec<&Write>, replace: bool) -> Vec<(i64, Part)> {
-    for write in writes {
-        match held.iter_mut().find(|(index, _)| *index == write.index) {
-            Some((_, part)) if replace => *part = write.part.clone(),
-            Some(_) => {}
-            None => held.push((write.index, write.part.clone())),
-        }
-    }
-    held
-}
-
-/// What a task wrote as an envelope: a frame whose parts are named by their places and names.
-fn seal(writes: Vec<(i64, Part)>) -> Vec<u8> {
-    let named = |(index, part): (i64, Part)| Part { name: format!("{index} {}", part.name), ..part };
-    let parts = writes.into_iter().map(named).collect();
-    envelope::seal(&frame::join(&Payload { parts, ..Payload::default() }))
-}
-
-fn open(id: &str, task: &str, body: Vec<u8>) -> Result<Vec<(i64, Part)>> {
-    let split = || -> Result<Vec<(i64, Part)>> {
-        let damaged = || Error::new(Code::Corrupt, "its places cannot be told from its names");
-        let place = |part: Part| {
-            let (index, name) = part.name.split_once(' ').ok_or_else(damaged)?;
-            Ok((index.parse().map_err(|_| damaged())?, Part { name: name.to_owned(), ..part }))
-        };
-        frame::split(&envelope::open(&[body])?.into())?.parts.into_iter().map(place).collect()
-    };
-    split().map_err(|error| error.context(&format!("what task {task:?} wrote to {id:?}")))
-}
-
-/// Gives what nobody owns to a checkpoint.
+/// Gives what nobody has claimed to a checkpoint.
 pub(super) fn claim(connection: &Connection, space: Space, id: &str, owner: &str) -> Result<()> {
-    let sql = "UPDATE write SET owner = ? WHERE id = ? AND space = ? AND owner IS NULL";
-    execute(connection, sql, params![owner, id, space.0])
+    for row in rows(connection, space, id)?.into_iter().filter(|row| row.claimed.is_none()) {
+        let sql = "UPDATE write SET claimed = ?, claim_sum = ? WHERE num = ?";
+        execute(connection, sql, params![owner, claim_sum(row.num, Some(owner)), row.num])?;
+    }
+    Ok(())
 }
 
-/// Takes what was written to a checkpoint from its owners.
-pub(super) fn release(connection: &Connection, space: Space, id: &str) -> Result<()> {
-    let left = op::release(of(connection, space, id)?);
+/// Takes what was written to a checkpoint from those that have claimed it.
+pub(super) fn reopen(connection: &Connection, space: Space, id: &str) -> Result<()> {
+    let left = release(of(connection, space, id)?);
     remove(connection, space, id)?;
     add(connection, space, id, &left, false, None)
 }
 
-/// Removes what was written to a checkpoint.
+/// Removes what was written to a checkpoint, damaged or not.
 pub(super) fn remove(connection: &Connection, space: Space, id: &str) -> Result<()> {
-    execute(connection, "DELETE FROM write WHERE id = ? AND space = ?", params![id, space.0])
+    execute(connection, "DELETE FROM write WHERE contract = ? AND id = ?", params![space.0, id])
 }
 
 /// Removes what was written to checkpoints whose id begins so.
 pub(super) fn remove_prefix(connection: &Connection, space: Space, prefix: &str) -> Result<()> {
-    let sql = "SELECT DISTINCT id FROM write WHERE id >= ? ORDER BY id";
+    let sql = "SELECT DISTINCT id FROM write WHERE contract = ? AND id >= ? ORDER BY id";
     let found: Vec<String> = connection
         .prepare_cached(sql)
         .and_then(|mut statement| {
-            let mut rows = statement.query([prefix])?;
+            let mut rows = statement.query(params![space.0, prefix])?;
             let mut found = Vec::new();
-            // Here and not in SQL, where a prefix is a pattern: ids that begin so stand together.
+            // Compared here and not in SQL, where a prefix is a pattern. Ids that begin so stand together.
             while let Some(row) = rows.next()? {
                 let id: String = row.get(0)?;
                 if !id.starts_with(prefix) {

@@ -99,7 +99,7 @@ impl Copier {
             // The receiver goes first: whoever could still send to it is followed by the word that nobody is at work.
             let idle = Idle(done);
             let woken = woken;
-            let Ok(connection) = super::connect(&path, busy_timeout) else { return };
+            let Ok(connection) = super::connection::connect(&path, busy_timeout) else { return };
             if connection.pragma_update(None, "synchronous", synchronous).is_err() {
                 return;
             }

@@ -1,0 +1,165 @@
+//! How a payload is stored, and what is built on it: the column `chain`.
+//!
+//! The payloads that are deltas against one payload are a list through their rows: the base names the first, and each the next.
+//! So what is built on a payload is found without an index. The column always has the same size, because a save of a delta
+//! changes it in the row of its base, in place.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::error::from_sqlite;
+use crate::codec::checksum::Sum;
+use crate::error::{Code, Error, Result};
+use crate::record::Seq;
+
+const SIZE: usize = 56;
+
+/// A payload's place in its chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Chain {
+    /// The payload that this one is a delta against; `None`: it is a keyframe.
+    pub base: Option<Seq>,
+    /// How many deltas a reader applies.
+    pub depth: i64,
+    /// How many bytes deltas may still take before the next keyframe.
+    pub budget: i64,
+    /// The size of the raw payload, in bytes.
+    pub size: i64,
+    /// The newest payload that is a delta against this one.
+    pub first_dependant: Option<Seq>,
+    /// The next older payload that is a delta against the same base.
+    pub next_sibling: Option<Seq>,
+}
+
+impl Chain {
+    /// Reads the column of the row with that number. Its checksum is verified.
+    pub(super) fn decode(seq: Seq, column: &[u8]) -> Result<Self> {
+        let Ok(column) = <&[u8; SIZE]>::try_from(column) else { return Err(damaged(seq)) };
+        let (numbers, _) = column.as_chunks::<8>();
+        let [base, depth, budget, size, first, next, sum] = [0, 1, 2, 3, 4, 5, 6].map(|at| i64::from_le_bytes(numbers[at]));
+        let named = |seq: Seq| (seq != 0).then_some(seq);
+        let chain = Self {
+            base: named(base),
+            depth,
+            budget,
+            size,
+            first_dependant: named(first),
+            next_sibling: named(next),
+        };
+        if chain.sum(seq) == sum { Ok(chain) } else { Err(damaged(seq)) }
+    }
+
+    /// Writes the column for the row with that number.
+    pub(super) fn encode(&self, seq: Seq) -> [u8; SIZE] {
+        let mut column = [0; SIZE];
+        let numbers = self.numbers().into_iter().chain([self.sum(seq)]);
+        for (place, number) in column.as_chunks_mut::<8>().0.iter_mut().zip(numbers) {
+            *place = number.to_le_bytes();
+        }
+        column
+    }
+
+    fn numbers(&self) -> [i64; 6] {
+        let named = |seq: Option<Seq>| seq.unwrap_or(0);
+        let Self { base, depth, budget, size, first_dependant, next_sibling } = self;
+        [named(*base), *depth, *budget, *size, named(*first_dependant), named(*next_sibling)]
+    }
+
+    fn sum(&self, seq: Seq) -> i64 {
+        self.numbers().into_iter().fold(Sum::new().int(seq), Sum::int).finish()
+    }
+}
+
+fn damaged(seq: Seq) -> Error {
+    let message = format!("row {seq}: how its payload is stored does not match its checksum: restore a backup");
+    Error::new(Code::Corrupt, message)
+}
+
+/// The column of a row; `None`: there is no such row.
+pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<Chain>> {
+    let column: Option<Vec<u8>> = connection
+        .prepare_cached("SELECT chain FROM checkpoint WHERE seq = ?")
+        .and_then(|mut statement| statement.query_row([seq], |row| row.get(0)).optional())
+        .map_err(from_sqlite)?;
+    column.map(|column| Chain::decode(seq, &column)).transpose()
+}
+
+fn write(connection: &Connection, seq: Seq, chain: &Chain) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE checkpoint SET chain = ? WHERE seq = ?")
+        .and_then(|mut statement| statement.execute(params![chain.encode(seq), seq]))
+        .map(drop)
+        .map_err(from_sqlite)
+}
+
+/// The payloads that are deltas against that one, each with its chain.
+///
+/// Where the list is damaged, all rows are looked at instead: that is slow, and finds every dependant that can be read at all.
+pub(super) fn dependants(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Chain)>> {
+    match listed(connection, base) {
+        Err(error) if error.code() == Code::Corrupt => searched(connection, base),
+        other => other,
+    }
+}
+
+/// The list of dependants as it stands, or `CORRUPT`.
+pub(super) fn listed(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Chain)>> {
+    let mut found: Vec<(Seq, Chain)> = Vec::new();
+    let mut next = read(connection, base)?.and_then(|chain| chain.first_dependant);
+    while let Some(seq) = next {
+        let broken = || {
+            let message = format!("row {base}: the list of the payloads that are built on it is damaged at row {seq}");
+            Error::new(Code::Corrupt, message)
+        };
+        let chain = read(connection, seq)?.filter(|chain| chain.base == Some(base)).ok_or_else(broken)?;
+        // The newest comes first, so the list ends.
+        if found.last().is_some_and(|(before, _)| *before <= seq) {
+            return Err(broken());
+        }
+        next = chain.next_sibling;
+        found.push((seq, chain));
+    }
+    Ok(found)
+}
+
+fn searched(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Chain)>> {
+    let mut statement = connection
+        .prepare_cached("SELECT seq, chain FROM checkpoint WHERE seq > ? ORDER BY seq DESC")
+        .map_err(from_sqlite)?;
+    let mut rows = statement.query([base]).map_err(from_sqlite)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(from_sqlite)? {
+        let seq: Seq = row.get(0).map_err(from_sqlite)?;
+        let column = row.get_ref(1).map_err(from_sqlite)?;
+        // A row whose own column is damaged cannot be read with its base either.
+        let chain = column.as_blob().ok().and_then(|column| Chain::decode(seq, column).ok());
+        found.extend(chain.filter(|chain| chain.base == Some(base)).map(|chain| (seq, chain)));
+    }
+    Ok(found)
+}
+
+/// Makes a payload that is about to be stored the first dependant of its base. Returns the one that was the first before.
+pub(super) fn link(connection: &Connection, base: Seq, dependant: Seq) -> Result<Option<Seq>> {
+    let Some(chain) = read(connection, base)? else { return Ok(None) };
+    let before = chain.first_dependant;
+    write(connection, base, &Chain { first_dependant: Some(dependant), ..chain })?;
+    Ok(before)
+}
+
+/// Takes a payload out of the list of its base, which stays. A list that is damaged stays as it is: [`dependants`] knows what to do.
+pub(super) fn unlink(connection: &Connection, dependant: Seq, chain: &Chain) -> Result<()> {
+    let Some(base) = chain.base else { return Ok(()) };
+    let list = match listed(connection, base) {
+        Ok(list) => list,
+        Err(error) if error.code() == Code::Corrupt => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let Some(at) = list.iter().position(|(seq, _)| *seq == dependant) else { return Ok(()) };
+    let after = list.get(at + 1).map(|(seq, _)| *seq);
+    match at.checked_sub(1).and_then(|before| list.get(before)) {
+        Some((before, chain)) => write(connection, *before, &Chain { next_sibling: after, ..chain.clone() }),
+        None => match read(connection, base)? {
+            Some(chain) => write(connection, base, &Chain { first_dependant: after, ..chain }),
+            None => Ok(()),
+        },
+    }
+}

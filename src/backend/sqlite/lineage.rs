@@ -1,0 +1,175 @@
+//! The rows of lineages.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::error::from_sqlite;
+use super::setting;
+use crate::codec::checksum::Sum;
+use crate::error::{Code, Error, Result};
+use crate::record::{Header, Space};
+
+/// A lineage. Its row never changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LineageRow {
+    /// Its number, which is its position in listings.
+    pub lin: i64,
+    pub space: Space,
+    pub name: String,
+    /// The group of its first checkpoint.
+    pub group: String,
+    pub age_offset: u8,
+    /// The checkpoint of another lineage that it began from.
+    pub origin: Option<Origin>,
+}
+
+/// A checkpoint of another lineage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub id: String,
+    pub lin: i64,
+}
+
+impl LineageRow {
+    fn sum(&self) -> i64 {
+        let Self { lin, space, name, group, age_offset, origin } = self;
+        let sum = Sum::new().int(*lin).int(space.0.into()).text(name).text(group).int((*age_offset).into());
+        sum.opt_text(origin.as_ref().map(|origin| &*origin.id)).opt_int(origin.as_ref().map(|origin| origin.lin)).finish()
+    }
+}
+
+/// The lineage with that number.
+pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRow>> {
+    let sql = "SELECT contract, name, grp, age_offset, origin, origin_lin, sum FROM lineage WHERE lin = ?";
+    let found = connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| {
+            let read = |row: &rusqlite::Row<'_>| {
+                let origin: Option<(String, i64)> = row.get::<_, Option<String>>(4)?.zip(row.get::<_, Option<i64>>(5)?);
+                let lineage = LineageRow {
+                    lin,
+                    space: Space(row.get(0)?),
+                    name: row.get(1)?,
+                    group: row.get(2)?,
+                    age_offset: row.get(3)?,
+                    origin: origin.map(|(id, lin)| Origin { id, lin }),
+                };
+                Ok((lineage, row.get::<_, i64>(6)?))
+            };
+            statement.query_row([lin], read).optional()
+        })
+        .map_err(from_sqlite)?;
+    match found {
+        Some((lineage, sum)) if lineage.sum() != sum => {
+            let message = format!("lineage {:?}: its row {lin} does not match its checksum: restore a backup", lineage.name);
+            Err(Error::new(Code::Corrupt, message))
+        }
+        found => Ok(found.map(|(lineage, _)| lineage)),
+    }
+}
+
+/// The lineage of that name.
+pub(super) fn find(connection: &Connection, space: Space, name: &str) -> Result<Option<LineageRow>> {
+    let Some(lin) = indexed(connection, space, name)? else { return Ok(None) };
+    match read(connection, lin)? {
+        Some(row) if row.space == space && row.name == name => Ok(Some(row)),
+        _ => {
+            let message = format!("lineage {name:?}: the index of names leads to another row: restore a backup");
+            Err(Error::new(Code::Corrupt, message))
+        }
+    }
+}
+
+/// What the index of names says.
+pub(super) fn indexed(connection: &Connection, space: Space, name: &str) -> Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name = ?")
+        .and_then(|mut statement| statement.query_row(params![space.0, name], |row| row.get(0)).optional())
+        .map_err(from_sqlite)
+}
+
+/// The lineages whose name begins so, by name.
+pub(super) fn with_prefix(connection: &Connection, space: Space, prefix: &str) -> Result<Vec<LineageRow>> {
+    let sql = "SELECT lin, name FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name >= ? ORDER BY name";
+    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
+    let mut rows = statement.query(params![space.0, prefix]).map_err(from_sqlite)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(from_sqlite)? {
+        // Compared here and not in SQL, where a prefix is a pattern. Names that begin so stand together.
+        if !row.get::<_, String>(1).map_err(from_sqlite)?.starts_with(prefix) {
+            break;
+        }
+        let lin = row.get(0).map_err(from_sqlite)?;
+        let Some(lineage) = read(connection, lin)?.filter(|lineage| lineage.name.starts_with(prefix)) else {
+            let message = format!("lineages of {prefix:?}: the index of names leads to another row: restore a backup");
+            return Err(Error::new(Code::Corrupt, message));
+        };
+        found.push(lineage);
+    }
+    Ok(found)
+}
+
+/// The numbers of the lineages that began from a checkpoint of that one, the last to begin first.
+pub(super) fn began_from(connection: &Connection, origin: i64) -> Result<Vec<i64>> {
+    connection
+        .prepare_cached("SELECT lin FROM lineage INDEXED BY lineage_origin WHERE origin_lin = ? ORDER BY lin DESC")
+        .and_then(|mut statement| statement.query_map([origin], |row| row.get(0))?.collect())
+        .map_err(from_sqlite)
+}
+
+/// Begins a lineage with its first checkpoint.
+pub(super) fn begin(connection: &Connection, header: &Header, origin: Option<Origin>) -> Result<LineageRow> {
+    let Header { space, lineage, group, age_offset, .. } = header;
+    let (lin, name, group) = (next(connection)?, lineage.clone(), group.clone());
+    insert(connection, LineageRow { lin, space: *space, name, group, age_offset: *age_offset, origin })
+}
+
+/// Stores what the first checkpoint of a lineage says of it. Until then the lineage had logs alone.
+pub(super) fn describe(connection: &Connection, lin: i64, header: &Header, origin: Option<Origin>) -> Result<LineageRow> {
+    connection
+        .prepare_cached("DELETE FROM lineage WHERE lin = ?")
+        .and_then(|mut statement| statement.execute([lin]))
+        .map_err(from_sqlite)?;
+    let Header { space, lineage, group, age_offset, .. } = header;
+    let (name, group) = (lineage.clone(), group.clone());
+    insert(connection, LineageRow { lin, space: *space, name, group, age_offset: *age_offset, origin })
+}
+
+/// Begins a lineage with a log.
+pub(super) fn begin_with_log(connection: &Connection, space: Space, name: &str) -> Result<LineageRow> {
+    let (lin, name) = (next(connection)?, name.to_owned());
+    insert(connection, LineageRow { lin, space, name, group: String::new(), age_offset: 0, origin: None })
+}
+
+fn next(connection: &Connection) -> Result<i64> {
+    setting::next(connection, "SELECT coalesce(max(lin), 0) FROM lineage", setting::LIN_FLOOR)
+}
+
+fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {
+    let LineageRow { lin, space, name, group, age_offset, origin } = &row;
+    let (id, origin_lin) = (origin.as_ref().map(|origin| &origin.id), origin.as_ref().map(|origin| origin.lin));
+    let sql = "INSERT INTO lineage (lin, contract, name, grp, age_offset, origin, origin_lin, sum)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| {
+            statement.execute(params![lin, space.0, name, group, age_offset, id, origin_lin, row.sum()])
+        })
+        .map_err(from_sqlite)?;
+    Ok(row)
+}
+
+/// Removes a lineage of which nothing is left.
+pub(super) fn end(connection: &Connection, lin: i64) -> Result<()> {
+    let last: i64 = connection
+        .prepare_cached("SELECT coalesce(max(lin), 0) FROM lineage")
+        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+        .map_err(from_sqlite)?;
+    if lin == last {
+        setting::set_number(connection, setting::LIN_FLOOR, lin)?;
+    }
+    connection
+        .prepare_cached("DELETE FROM lineage WHERE lin = ?")
+        .and_then(|mut statement| statement.execute([lin]))
+        .map(drop)
+        .map_err(from_sqlite)
+}

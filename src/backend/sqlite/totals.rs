@@ -1,0 +1,167 @@
+//! Running totals, so that statistics do not read every row.
+//!
+//! They count what was saved up to some number; what was saved later is counted by reading it, which is little. So a save touches
+//! no page for them. A removal corrects them in its own transaction, and [`fold`] moves the numbers up now and then.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+
+use super::chain::Chain;
+use super::error::from_sqlite;
+use super::{logs, setting};
+use crate::codec::varint;
+use crate::error::{Code, Error, Result};
+use crate::record::{Seq, Space};
+
+/// So many saves that are not counted yet are counted in one go.
+pub(super) const WORTH_FOLDING: usize = 512;
+
+/// What the checkpoints of a contract are and take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub checkpoints: i64,
+    pub lineages: i64,
+    pub logical_bytes: i64,
+    pub stored_bytes: i64,
+}
+
+/// The totals as they are stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    /// Checkpoints up to this number are counted.
+    pub seq: Seq,
+    /// Lineages up to this number are counted.
+    pub lin: i64,
+    /// Records of logs up to this number are counted.
+    pub record: i64,
+    /// How many records there are.
+    pub records: i64,
+    /// What they take.
+    pub record_bytes: i64,
+    /// By contract.
+    pub contracts: BTreeMap<u8, Counts>,
+}
+
+impl Totals {
+    /// The totals as they stand in the database.
+    pub(super) fn read(connection: &Connection) -> Result<Self> {
+        let Some(value) = setting::get(connection, setting::TOTALS)? else { return Ok(Self::default()) };
+        Self::decode(&value).ok_or_else(|| Error::new(Code::Corrupt, "the running totals cannot be read: restore a backup"))
+    }
+
+    /// The totals of everything that there is now.
+    pub(super) fn now(connection: &Connection) -> Result<Self> {
+        let mut totals = Self::read(connection)?;
+        totals.catch_up(connection)?;
+        Ok(totals)
+    }
+
+    pub(super) fn write(&self, connection: &Connection) -> Result<()> {
+        setting::set(connection, setting::TOTALS, &self.encode())
+    }
+
+    fn contract(&mut self, space: Space) -> &mut Counts {
+        self.contracts.entry(space.0).or_default()
+    }
+
+    /// A checkpoint was removed.
+    pub(super) fn removed(&mut self, space: Space, seq: Seq, size: i64, stored: i64) {
+        if seq <= self.seq {
+            let counts = self.contract(space);
+            counts.checkpoints -= 1;
+            counts.logical_bytes -= size;
+            counts.stored_bytes -= stored;
+        }
+    }
+
+    /// A payload takes so many bytes more than before.
+    pub(super) fn rewritten(&mut self, space: Space, seq: Seq, grown: i64) {
+        if seq <= self.seq {
+            self.contract(space).stored_bytes += grown;
+        }
+    }
+
+    /// A lineage has ended.
+    pub(super) fn ended(&mut self, space: Space, lin: i64) {
+        if lin <= self.lin {
+            self.contract(space).lineages -= 1;
+        }
+    }
+
+    /// Counts what was saved since.
+    fn catch_up(&mut self, connection: &Connection) -> Result<()> {
+        let sql = "SELECT seq, chain, length(body), contract
+                   FROM checkpoint CROSS JOIN lineage USING (lin) WHERE seq > ? ORDER BY seq";
+        let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
+        let mut rows = statement.query([self.seq]).map_err(from_sqlite)?;
+        while let Some(row) = rows.next().map_err(from_sqlite)? {
+            let read = || Ok((row.get(0)?, row.get_ref(1)?.as_blob()?, row.get(2)?, row.get(3)?));
+            let (seq, chain, stored, contract): (Seq, &[u8], i64, u8) = read().map_err(from_sqlite)?;
+            let counts = self.contracts.entry(contract).or_default();
+            counts.checkpoints += 1;
+            counts.logical_bytes += Chain::decode(seq, chain)?.size;
+            counts.stored_bytes += stored;
+            self.seq = seq;
+        }
+        let mut statement = connection
+            .prepare_cached("SELECT lin, contract FROM lineage WHERE lin > ? ORDER BY lin")
+            .map_err(from_sqlite)?;
+        let mut rows = statement.query([self.lin]).map_err(from_sqlite)?;
+        while let Some(row) = rows.next().map_err(from_sqlite)? {
+            self.lin = row.get(0).map_err(from_sqlite)?;
+            self.contracts.entry(row.get(1).map_err(from_sqlite)?).or_default().lineages += 1;
+        }
+        (self.record, self.records, self.record_bytes) =
+            logs::count_after(connection, self.record, (self.records, self.record_bytes))?;
+        Ok(())
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut number = |value: i64| varint::write(&mut out, u64::try_from(value).unwrap_or(0));
+        [self.seq, self.lin, self.record, self.records, self.record_bytes].into_iter().for_each(&mut number);
+        for (contract, Counts { checkpoints, lineages, logical_bytes, stored_bytes }) in &self.contracts {
+            [i64::from(*contract), *checkpoints, *lineages, *logical_bytes, *stored_bytes].into_iter().for_each(&mut number);
+        }
+        out
+    }
+
+    fn decode(mut value: &[u8]) -> Option<Self> {
+        let five = |value: &mut &[u8]| -> Option<[i64; 5]> {
+            let mut numbers = [0; 5];
+            for number in &mut numbers {
+                *number = i64::try_from(varint::read(value)?).ok()?;
+            }
+            Some(numbers)
+        };
+        let [seq, lin, record, records, record_bytes] = five(&mut value)?;
+        let mut contracts = BTreeMap::new();
+        while !value.is_empty() {
+            let [contract, checkpoints, lineages, logical_bytes, stored_bytes] = five(&mut value)?;
+            let counts = Counts { checkpoints, lineages, logical_bytes, stored_bytes };
+            contracts.insert(u8::try_from(contract).ok()?, counts);
+        }
+        Some(Self { seq, lin, record, records, record_bytes, contracts })
+    }
+}
+
+/// Counts what was saved since the totals were stored, and stores them.
+pub(super) fn fold(connection: &Connection) -> Result<()> {
+    let totals = Totals::now(connection)?;
+    totals.write(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_come_back() {
+        let counts = Counts { checkpoints: 3, lineages: 2, logical_bytes: 1 << 40, stored_bytes: 7 };
+        let contracts = BTreeMap::from([(1, counts), (200, Counts::default())]);
+        let totals = Totals { seq: 9, lin: 4, record: 1, records: 5, record_bytes: 6, contracts };
+        assert_eq!(Totals::decode(&totals.encode()), Some(totals));
+        assert_eq!(Totals::decode(&[1, 2]), None);
+    }
+}

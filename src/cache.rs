@@ -1,0 +1,244 @@
+//! Recent raw payloads in memory: the newest of each active lineage, up to a number of bytes. A save number is never given out
+//! twice, and the payload that was saved under it never changes. So an entry is never stale: a reader has found the number in the
+//! database first.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::record::{Seq, Space};
+
+/// A raw payload, and what is known of how its lineage goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CachedPayload {
+    /// The raw payload.
+    pub raw: Bytes,
+    /// How many payloads of the lineage in a row, up to this one, had no delta that was worth it.
+    pub misses: u32,
+}
+
+impl CachedPayload {
+    /// Whether looking for a delta against this payload is worth the time. After misses it is not tried every time.
+    pub fn promising(&self) -> bool {
+        self.misses.is_power_of_two() || self.misses.is_multiple_of(MOST_SKIPPED)
+    }
+}
+
+impl From<Bytes> for CachedPayload {
+    fn from(raw: Bytes) -> Self {
+        Self { raw, misses: 0 }
+    }
+}
+
+/// After so many misses a delta is tried again.
+const MOST_SKIPPED: u32 = 16;
+
+/// The newest payload of a lineage, as far as this process knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineageTip {
+    /// Its number.
+    pub seq: Seq,
+    /// The id of its checkpoint.
+    pub id: String,
+    /// How many deltas a reader of it applies.
+    pub depth: i64,
+    /// How many bytes deltas may still take before the next keyframe.
+    pub budget: i64,
+}
+
+/// The space and the name of a lineage.
+type Name = (Space, String);
+
+/// A payload to be cached.
+#[derive(Debug)]
+pub struct NewEntry {
+    /// Its number.
+    pub seq: Seq,
+    /// The payload.
+    pub payload: CachedPayload,
+    /// The number of a payload that is less likely to be asked for, now that there is this one.
+    pub supersedes: Option<Seq>,
+    /// The lineage that ends in it, if that is worth knowing.
+    pub tip: Option<(Name, LineageTip)>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    payload: CachedPayload,
+    used: u64,
+    tip: Option<Name>,
+}
+
+/// The cache of a store, shared by its threads. The least recently used entries make room.
+#[derive(Clone, Debug)]
+pub struct PayloadCache(Arc<Mutex<Entries>>);
+
+impl PayloadCache {
+    /// A cache of at most so many bytes; 0 caches nothing.
+    pub fn new(capacity: usize) -> Self {
+        Self(Arc::new(Mutex::new(Entries::new(capacity))))
+    }
+
+    /// The payload saved under that number, if it is cached.
+    pub fn get(&self, seq: Seq) -> Option<CachedPayload> {
+        self.lock().get(seq)
+    }
+
+    /// The newest payload of a lineage, if this process has saved it and it is cached. Another process may have gone on since.
+    pub fn newest(&self, space: Space, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
+        self.lock().newest(space, lineage)
+    }
+
+    /// How many bytes the newest payload of a lineage has, as far as [`PayloadCache::newest`] knows; 0 if it does not.
+    pub fn newest_length(&self, space: Space, lineage: &str) -> usize {
+        self.lock().newest_length(space, lineage)
+    }
+
+    /// Whether a payload of so many bytes would be cached.
+    pub fn holds(&self, bytes: usize) -> bool {
+        self.lock().holds(bytes)
+    }
+
+    /// Caches payloads.
+    pub fn keep(&self, entries: impl IntoIterator<Item = NewEntry>) {
+        let mut cache = self.lock();
+        entries.into_iter().for_each(|entry| cache.keep(entry));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        // A cache is as good after a panic as before.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug)]
+struct Entries {
+    capacity: usize,
+    bytes: usize,
+    clock: u64,
+    entries: HashMap<Seq, Entry>,
+    /// Entries by when they were last used.
+    used: BTreeMap<u64, Seq>,
+    /// The lineages that end in one of the entries.
+    tips: HashMap<Name, LineageTip>,
+}
+
+impl Entries {
+    fn new(capacity: usize) -> Self {
+        let (entries, used, tips) = (HashMap::new(), BTreeMap::new(), HashMap::new());
+        Self { capacity, bytes: 0, clock: 0, entries, used, tips }
+    }
+
+    fn get(&mut self, seq: Seq) -> Option<CachedPayload> {
+        self.clock += 1;
+        let entry = self.entries.get_mut(&seq)?;
+        self.used.remove(&entry.used);
+        entry.used = self.clock;
+        self.used.insert(self.clock, seq);
+        Some(entry.payload.clone())
+    }
+
+    fn newest(&mut self, space: Space, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
+        let tip = self.tips.get(&(space, lineage.to_owned()))?.clone();
+        let payload = self.get(tip.seq)?;
+        Some((tip, payload))
+    }
+
+    fn newest_length(&self, space: Space, lineage: &str) -> usize {
+        let tip = self.tips.get(&(space, lineage.to_owned()));
+        tip.and_then(|tip| self.entries.get(&tip.seq)).map_or(0, |entry| entry.payload.raw.len())
+    }
+
+    fn holds(&self, bytes: usize) -> bool {
+        bytes <= self.capacity
+    }
+
+    fn keep(&mut self, NewEntry { seq, payload, supersedes, tip }: NewEntry) {
+        if let Some(old) = supersedes {
+            self.forget(old);
+        }
+        self.forget(seq);
+        if !self.holds(payload.raw.len()) {
+            return;
+        }
+        self.clock += 1;
+        self.bytes += payload.raw.len();
+        let name = tip.map(|(name, tip)| {
+            self.tips.insert(name.clone(), tip);
+            name
+        });
+        self.entries.insert(seq, Entry { payload, used: self.clock, tip: name });
+        self.used.insert(self.clock, seq);
+        while !self.holds(self.bytes)
+            && let Some((_, oldest)) = self.used.first_key_value()
+        {
+            self.forget(*oldest);
+        }
+    }
+
+    fn forget(&mut self, seq: Seq) {
+        let Some(entry) = self.entries.remove(&seq) else { return };
+        self.bytes -= entry.payload.raw.len();
+        self.used.remove(&entry.used);
+        if let Some(name) = entry.tip
+            && self.tips.get(&name).is_some_and(|tip| tip.seq == seq)
+        {
+            self.tips.remove(&name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(seq: Seq, bytes: usize) -> NewEntry {
+        NewEntry { seq, payload: Bytes::from(vec![0; bytes]).into(), supersedes: None, tip: None }
+    }
+
+    #[test]
+    fn the_least_recently_used_make_room() {
+        let mut heads = Entries::new(100);
+        let payload = |byte| CachedPayload::from(Bytes::from(vec![byte; 40]));
+        heads.keep(NewEntry { payload: payload(1), ..kept(1, 0) });
+        heads.keep(NewEntry { payload: payload(2), ..kept(2, 0) });
+        assert!(heads.get(1).is_some());
+        heads.keep(NewEntry { payload: payload(3), ..kept(3, 0) });
+        assert_eq!((heads.get(1), heads.get(2), heads.get(3)), (Some(payload(1)), None, Some(payload(3))));
+        heads.keep(NewEntry { supersedes: Some(1), ..kept(4, 40) });
+        assert_eq!((heads.get(1), heads.get(3).is_some(), heads.bytes), (None, true, 80));
+        heads.keep(kept(5, 101));
+        assert_eq!((heads.get(5), heads.bytes), (None, 80), "too large to be kept");
+        heads.keep(kept(3, 0));
+        assert_eq!((heads.bytes, heads.entries.len(), heads.used.len()), (40, 2, 2));
+    }
+
+    #[test]
+    fn a_lineage_is_known_by_its_newest_while_that_is_kept() {
+        let mut heads = Entries::new(100);
+        let save = |heads: &mut Entries, seq, lineage: &str, supersedes| {
+            let tip = LineageTip { seq, id: seq.to_string(), depth: 0, budget: 9 };
+            heads.keep(NewEntry { tip: Some(((Space(1), lineage.to_owned()), tip)), supersedes, ..kept(seq, 40) });
+        };
+        let newest = |heads: &mut Entries, lineage| heads.newest(Space(1), lineage).map(|(tip, _)| tip.seq);
+        save(&mut heads, 1, "a", None);
+        save(&mut heads, 2, "a", Some(1));
+        save(&mut heads, 3, "b", None);
+        assert_eq!((newest(&mut heads, "b"), newest(&mut heads, "a")), (Some(3), Some(2)));
+        assert_eq!((heads.newest(Space(2), "a"), newest(&mut heads, "c")), (None, None));
+        save(&mut heads, 4, "c", None);
+        assert_eq!((newest(&mut heads, "b"), heads.tips.len()), (None, 2), "what made room is not known any more");
+        heads.keep(kept(5, 101));
+        save(&mut heads, 6, "c", None);
+        heads.forget(4);
+        assert_eq!(newest(&mut heads, "c"), Some(6), "an older one that goes takes nothing with it");
+    }
+
+    #[test]
+    fn what_was_in_vain_is_tried_less_and_less_but_never_given_up() {
+        let promising = |misses| CachedPayload { raw: Bytes::new(), misses }.promising();
+        let tries: Vec<u32> = (0..50).filter(|misses| promising(*misses)).collect();
+        assert_eq!(tries, [0, 1, 2, 4, 8, 16, 32, 48]);
+    }
+}
