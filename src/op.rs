@@ -13,7 +13,8 @@ pub enum Op {
     /// Stores a copy of a checkpoint as the first of a lineage of its own, in one transaction.
     ///
     /// The copy has the payload, the group, the label and the meta of its source, which becomes its parent. The logs that the
-    /// source names become logs of the new lineage, at the lengths that it names. Fails with [`Code::NotFound`] if there is no source.
+    /// source names become logs of the new lineage, at the lengths that it names. A fork that is sent again changes nothing. Fails
+    /// with [`Code::NotFound`] if there is no source, and with [`Code::Conflict`] if the lineage or the id is taken.
     Fork(Box<Fork>),
     /// Removes the checkpoint with that id; there need not be one.
     Remove {
@@ -141,12 +142,35 @@ pub struct Fork {
     pub source: String,
     /// The id of the copy.
     pub id: String,
-    /// The lineage of the copy, which has no checkpoint yet.
+    /// The lineage of the copy, which has neither checkpoints nor logs yet.
     pub lineage: String,
     /// The rank of the copy.
     pub rank: Rank,
     /// When the store was given the call, in ms since the epoch.
     pub saved_at: i64,
+}
+
+impl Fork {
+    /// Fails unless the checkpoint that has the copy's id is the copy, as it is when the fork is sent again.
+    pub(crate) fn check_sent_again(&self, lineage: &str, parent: Option<&str>) -> Result<()> {
+        if lineage == self.lineage && parent == Some(&self.source) {
+            return Ok(());
+        }
+        let message = format!(
+            "checkpoint {:?} cannot be forked as {:?}, because {lineage:?} has a checkpoint of that id: use another id",
+            self.source, self.id
+        );
+        Err(Error::new(Code::Conflict, message))
+    }
+
+    /// The lineage has checkpoints or logs already.
+    pub(crate) fn lineage_taken(&self) -> Error {
+        let message = format!(
+            "checkpoint {:?} cannot be forked into {:?}, because that is not new: use another name",
+            self.source, self.lineage
+        );
+        Error::new(Code::Conflict, message)
+    }
 }
 
 /// Where a log ends after [`Op::Truncate`].

@@ -65,7 +65,7 @@ pub struct Pruned {
     pub checkpoints: u64,
     /// By how much the stored bytes of all payloads shrink. Negative where payloads that stay must be stored whole now.
     pub bytes: i64,
-    /// Lineages that have ended: nothing is left of them.
+    /// Lineages that have no checkpoint any more. They may have logs.
     pub lineages: u64,
     /// Where the next batch goes on; `None`: the rule holds.
     pub next: Option<Cursor>,

@@ -140,11 +140,7 @@ mod tests {
 
     #[test]
     fn a_release_leaves_the_last_write_of_each_place() {
-        let writes = vec![
-            write("t", 0, Some("x"), "a"),
-            write("u", 0, Some("x"), "b"),
-            write("t", 0, Some("y"), "c"),
-        ];
+        let writes = vec![write("t", 0, Some("x"), "a"), write("u", 0, Some("x"), "b"), write("t", 0, Some("y"), "c")];
         assert_eq!(release(writes), [write("t", 0, None, "c"), write("u", 0, None, "b")]);
     }
 }

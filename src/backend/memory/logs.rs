@@ -1,0 +1,200 @@
+//! Branches of records as vectors, each with the ends that stand in it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::tables::{Tables, Undo};
+use crate::backend::logs::{Branch, BranchId, End, LogRows};
+use crate::error::Result;
+use crate::record::{Record, Seq, Space};
+
+/// All logs.
+#[derive(Debug, Default)]
+pub(super) struct Logs {
+    heads: BTreeMap<(i64, String), End>,
+    branches: BTreeMap<BranchId, Stored>,
+    last_branch: BranchId,
+}
+
+/// A branch.
+#[derive(Debug)]
+struct Stored {
+    branch: Branch,
+    /// The first one stands at the branch's start.
+    records: Vec<Record>,
+    /// The position of each key.
+    keys: HashMap<String, u64>,
+    /// The length of each end in this branch, and how many ends have it.
+    ends: BTreeMap<u64, usize>,
+}
+
+impl Logs {
+    /// Whether a lineage has logs.
+    pub(super) fn any(&self, lin: i64) -> bool {
+        self.heads.range((lin, String::new())..).next().is_some_and(|((of, _), _)| *of == lin)
+    }
+
+    /// How many records there are, and their bytes.
+    pub(super) fn count(&self, space: Option<Space>) -> (u64, u64) {
+        let of = |stored: &&Stored| space.is_none_or(|space| stored.branch.space == space);
+        let records = self.branches.values().filter(of).flat_map(|stored| &stored.records);
+        records.fold((0, 0), |(records, bytes), record| (records + 1, bytes + record.bytes.len() as u64))
+    }
+
+    pub(super) fn replace_head(&mut self, lin: i64, log: &str, end: Option<End>) -> Option<End> {
+        let key = (lin, log.to_owned());
+        let before = match end {
+            Some(end) => self.heads.insert(key, end),
+            None => self.heads.remove(&key),
+        };
+        if let Some(end) = end {
+            self.hold(end);
+        }
+        if let Some(before) = before {
+            self.let_go(before);
+        }
+        before
+    }
+
+    pub(super) fn insert_branch(&mut self, id: BranchId, branch: Branch) {
+        if let Some(parent) = branch.parent {
+            self.hold(parent);
+        }
+        let stored = Stored { branch, records: Vec::new(), keys: HashMap::new(), ends: BTreeMap::new() };
+        self.branches.insert(id, stored);
+    }
+
+    pub(super) fn remove_branch(&mut self, id: BranchId) -> Option<Branch> {
+        let branch = self.branches.remove(&id)?.branch;
+        if let Some(parent) = branch.parent {
+            self.let_go(parent);
+        }
+        Some(branch)
+    }
+
+    pub(super) fn push(&mut self, id: BranchId, at: u64, records: Vec<Record>) {
+        let Some(stored) = self.branches.get_mut(&id) else { return };
+        for (position, record) in (at..).zip(records) {
+            if let Some(key) = &record.key {
+                stored.keys.insert(key.clone(), position);
+            }
+            stored.records.push(record);
+        }
+    }
+
+    pub(super) fn cut(&mut self, id: BranchId, from: u64) -> Vec<Record> {
+        let Some(stored) = self.branches.get_mut(&id) else { return Vec::new() };
+        let kept = from.saturating_sub(stored.branch.start());
+        let kept = usize::try_from(kept).unwrap_or(usize::MAX).min(stored.records.len());
+        let cut = stored.records.split_off(kept);
+        for key in cut.iter().filter_map(|record| record.key.as_ref()) {
+            stored.keys.remove(key);
+        }
+        cut
+    }
+
+    pub(super) fn hold(&mut self, end: End) {
+        if let Some(stored) = self.branches.get_mut(&end.branch) {
+            *stored.ends.entry(end.length).or_default() += 1;
+        }
+    }
+
+    pub(super) fn let_go(&mut self, end: End) {
+        let Some(stored) = self.branches.get_mut(&end.branch) else { return };
+        if let Some(count) = stored.ends.get_mut(&end.length) {
+            *count -= 1;
+            if *count == 0 {
+                stored.ends.remove(&end.length);
+            }
+        }
+    }
+}
+
+impl LogRows for Tables {
+    fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
+        Ok(self.logs.heads.get(&(lin, log.to_owned())).copied())
+    }
+
+    fn heads(&self, lin: i64) -> Result<Vec<(String, End)>> {
+        let heads = self.logs.heads.range((lin, String::new())..).take_while(|((of, _), _)| *of == lin);
+        Ok(heads.map(|((_, log), end)| (log.clone(), *end)).collect())
+    }
+
+    fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()> {
+        let before = self.logs.replace_head(lin, log, Some(end));
+        self.remember(|| Undo::Head(lin, log.to_owned(), before));
+        Ok(())
+    }
+
+    fn remove_head(&mut self, lin: i64, log: &str) -> Result<()> {
+        let before = self.logs.replace_head(lin, log, None);
+        self.remember(|| Undo::Head(lin, log.to_owned(), before));
+        Ok(())
+    }
+
+    fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
+        Ok(self.logs.branches.get(&id).map(|stored| stored.branch))
+    }
+
+    fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
+        self.logs.last_branch += 1;
+        let id = self.logs.last_branch;
+        self.logs.insert_branch(id, branch);
+        self.remember(|| Undo::CreateBranch(id));
+        Ok(id)
+    }
+
+    fn remove_branch(&mut self, id: BranchId) -> Result<()> {
+        if let Some(branch) = self.logs.remove_branch(id) {
+            self.remember(|| Undo::RemoveBranch(id, branch));
+        }
+        Ok(())
+    }
+
+    fn needed(&self, id: BranchId) -> Result<Option<u64>> {
+        let last = self.logs.branches.get(&id).and_then(|stored| stored.ends.last_key_value());
+        Ok(last.map(|(length, _)| *length))
+    }
+
+    fn tip(&self, id: BranchId) -> Result<Option<u64>> {
+        let stored = self.logs.branches.get(&id).filter(|stored| !stored.records.is_empty());
+        Ok(stored.map(|stored| stored.branch.start() + stored.records.len() as u64))
+    }
+
+    fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()> {
+        self.logs.push(id, at, records.iter().map(|record| (*record).clone()).collect());
+        self.remember(|| Undo::Push(id, at));
+        Ok(())
+    }
+
+    fn cut(&mut self, id: BranchId, from: u64) -> Result<()> {
+        let records = self.logs.cut(id, from);
+        if !records.is_empty() {
+            self.remember(|| Undo::Cut(id, from, records));
+        }
+        Ok(())
+    }
+
+    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
+        let Some(stored) = self.logs.branches.get(&id) else { return Ok(Vec::new()) };
+        let at = |position: u64| usize::try_from(position.saturating_sub(stored.branch.start())).unwrap_or(usize::MAX);
+        let to = at(to).min(stored.records.len());
+        Ok(stored.records.get(at(from)..to).unwrap_or_default().to_vec())
+    }
+
+    fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
+        let position = self.logs.branches.get(&id).and_then(|stored| stored.keys.get(key));
+        Ok(position.is_some_and(|position| *position < below))
+    }
+
+    fn hold(&mut self, _: Seq, end: End) -> Result<()> {
+        self.logs.hold(end);
+        self.remember(|| Undo::Hold(end));
+        Ok(())
+    }
+
+    fn let_go(&mut self, _: Seq, end: End) -> Result<()> {
+        self.logs.let_go(end);
+        self.remember(|| Undo::LetGo(end));
+        Ok(())
+    }
+}

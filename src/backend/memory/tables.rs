@@ -1,0 +1,237 @@
+//! The maps, the few changes that can be made to them, and how a unit that fails takes its changes back.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::logs::Logs;
+use crate::backend::logs::{Branch, BranchId, End, Mark};
+use crate::record::{Checkpoint, Part, Record, Seq, Space};
+use crate::retention::Entry;
+
+/// Save orders by rank: "newest first" walks it backwards.
+pub(super) type Ordered = BTreeSet<(crate::record::Rank, Seq)>;
+
+/// A space and a name in it.
+pub(super) type Key = (Space, String);
+
+/// Everything that there is.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    pub(super) rows: BTreeMap<Seq, Row>,
+    pub(super) ids: HashMap<Key, Seq>,
+    pub(super) positions: HashMap<Key, i64>,
+    /// By position: the order in which they began.
+    pub(super) lines: BTreeMap<i64, Line>,
+    pub(super) groups: HashMap<Key, Ordered>,
+    pub(super) writes: BTreeMap<Key, Vec<TaskRow>>,
+    pub(super) logs: Logs,
+    pub(super) last_seq: Seq,
+    last_position: i64,
+    /// What takes the changes of the unit back, the last change last. `None`: the unit cannot fail half-way.
+    undo: Option<Vec<Undo>>,
+}
+
+/// A checkpoint.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) checkpoint: Arc<Checkpoint>,
+    pub(super) marks: Arc<[Mark]>,
+    /// The position of its lineage.
+    pub(super) lineage: i64,
+    /// The bytes of its payload, framed as everywhere.
+    pub(super) bytes: u64,
+}
+
+impl Row {
+    pub(super) fn entry(&self, seq: Seq) -> Entry {
+        Entry { seq, lineage: self.lineage, saved_at: self.checkpoint.header.saved_at }
+    }
+}
+
+/// A lineage. It has checkpoints, or logs, or both.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) space: Space,
+    pub(super) name: String,
+    pub(super) first: First,
+    pub(super) order: Ordered,
+    pub(super) labels: HashMap<String, Ordered>,
+}
+
+/// What a lineage has from its first checkpoint. Without meaning while it has no checkpoint.
+#[derive(Clone, Debug, Default)]
+pub(super) struct First {
+    pub(super) group: String,
+    /// The checkpoint of another lineage that it was made from: its id, and the position of its lineage.
+    pub(super) origin: Option<(String, i64)>,
+    pub(super) age_offset: u8,
+}
+
+/// What a task wrote to a checkpoint.
+#[derive(Clone, Debug)]
+pub(super) struct TaskRow {
+    pub(super) task: String,
+    pub(super) owner: Option<String>,
+    pub(super) parts: Vec<(i64, Part)>,
+}
+
+/// How one change is taken back.
+#[derive(Debug)]
+pub(super) enum Undo {
+    Insert(Seq),
+    Remove(Seq, Row),
+    Begin(i64),
+    End(i64, Line),
+    First(i64, First),
+    Writes(Key, Option<Vec<TaskRow>>),
+    Head(i64, String, Option<End>),
+    CreateBranch(BranchId),
+    RemoveBranch(BranchId, Branch),
+    Push(BranchId, u64),
+    Cut(BranchId, u64, Vec<Record>),
+    Hold(End),
+    LetGo(End),
+}
+
+impl Tables {
+    /// From here on, changes can be taken back if that is wanted.
+    pub(super) fn begin(&mut self, undo: bool) {
+        self.undo = undo.then(Vec::new);
+    }
+
+    /// The changes stay.
+    pub(super) fn commit(&mut self) {
+        self.undo = None;
+    }
+
+    /// Takes the changes back. Numbers that were given out stay so.
+    pub(super) fn roll_back(&mut self) {
+        for change in self.undo.take().into_iter().flatten().rev() {
+            match change {
+                Undo::Insert(seq) => drop(self.remove_row(seq)),
+                Undo::Remove(seq, row) => self.insert_row(seq, row),
+                Undo::Begin(position) => self.remove_line(position),
+                Undo::End(position, line) => self.insert_line(position, line),
+                Undo::First(position, first) => self.set_first(position, first),
+                Undo::Writes(key, rows) => drop(self.replace_writes(key, rows)),
+                Undo::Head(lin, log, end) => drop(self.logs.replace_head(lin, &log, end)),
+                Undo::CreateBranch(id) => drop(self.logs.remove_branch(id)),
+                Undo::RemoveBranch(id, branch) => self.logs.insert_branch(id, branch),
+                Undo::Push(id, at) => drop(self.logs.cut(id, at)),
+                Undo::Cut(id, at, records) => self.logs.push(id, at, records),
+                Undo::Hold(end) => self.logs.let_go(end),
+                Undo::LetGo(end) => self.logs.hold(end),
+            }
+        }
+    }
+
+    /// Remembers how a change is taken back, if the unit may have to.
+    pub(super) fn remember(&mut self, change: impl FnOnce() -> Undo) {
+        if let Some(undo) = &mut self.undo {
+            undo.push(change());
+        }
+    }
+
+    /// Adds a checkpoint. Its lineage is there, its id is free.
+    pub(super) fn insert_row(&mut self, seq: Seq, row: Row) {
+        let header = &row.checkpoint.header;
+        let place = (header.rank.clone(), seq);
+        self.ids.insert((header.space, header.id.clone()), seq);
+        if !header.group.is_empty() {
+            self.groups.entry((header.space, header.group.clone())).or_default().insert(place.clone());
+        }
+        if let Some(line) = self.lines.get_mut(&row.lineage) {
+            if !header.label.is_empty() {
+                line.labels.entry(header.label.clone()).or_default().insert(place.clone());
+            }
+            line.order.insert(place);
+        }
+        self.rows.insert(seq, row);
+        self.remember(|| Undo::Insert(seq));
+    }
+
+    /// Removes a checkpoint. What was written to it and its lineage stay.
+    pub(super) fn remove_row(&mut self, seq: Seq) -> Option<Row> {
+        let row = self.rows.remove(&seq)?;
+        let header = &row.checkpoint.header;
+        let place = (header.rank.clone(), seq);
+        self.ids.remove(&(header.space, header.id.clone()));
+        let group = (header.space, header.group.clone());
+        if let Some(order) = self.groups.get_mut(&group) {
+            order.remove(&place);
+            if order.is_empty() {
+                self.groups.remove(&group);
+            }
+        }
+        if let Some(line) = self.lines.get_mut(&row.lineage) {
+            line.order.remove(&place);
+            if let Some(order) = line.labels.get_mut(&header.label) {
+                order.remove(&place);
+                if order.is_empty() {
+                    line.labels.remove(&header.label);
+                }
+            }
+        }
+        self.remember(|| Undo::Remove(seq, row.clone()));
+        Some(row)
+    }
+
+    /// The position of a lineage, which begins now if it is not there.
+    pub(super) fn position(&mut self, space: Space, name: &str) -> i64 {
+        let key = (space, name.to_owned());
+        if let Some(position) = self.positions.get(&key) {
+            return *position;
+        }
+        self.last_position += 1;
+        let (order, labels) = (Ordered::new(), HashMap::new());
+        self.insert_line(self.last_position, Line { space, name: key.1, first: First::default(), order, labels });
+        self.last_position
+    }
+
+    /// Ends a lineage that has neither checkpoints nor logs.
+    pub(super) fn end_if_empty(&mut self, position: i64) {
+        let empty = self.lines.get(&position).is_some_and(|line| line.order.is_empty());
+        if empty && !self.logs.any(position) {
+            self.remove_line(position);
+        }
+    }
+
+    fn insert_line(&mut self, position: i64, line: Line) {
+        self.positions.insert((line.space, line.name.clone()), position);
+        self.lines.insert(position, line);
+        self.remember(|| Undo::Begin(position));
+    }
+
+    fn remove_line(&mut self, position: i64) {
+        let Some(line) = self.lines.remove(&position) else { return };
+        self.positions.remove(&(line.space, line.name.clone()));
+        self.remember(|| Undo::End(position, line));
+    }
+
+    pub(super) fn set_first(&mut self, position: i64, first: First) {
+        let Some(line) = self.lines.get_mut(&position) else { return };
+        let before = std::mem::replace(&mut line.first, first);
+        self.remember(|| Undo::First(position, before));
+    }
+
+    /// Changes what was written to a checkpoint. Nothing is left of it if no row is.
+    pub(super) fn change_writes(&mut self, key: Key, change: impl FnOnce(&mut Vec<TaskRow>)) {
+        let held = self.writes.remove(&key);
+        let before = self.undo.is_some().then(|| held.clone());
+        let mut rows = held.unwrap_or_default();
+        change(&mut rows);
+        if !rows.is_empty() {
+            self.writes.insert(key.clone(), rows);
+        }
+        if let Some(before) = before {
+            self.remember(|| Undo::Writes(key, before));
+        }
+    }
+
+    fn replace_writes(&mut self, key: Key, rows: Option<Vec<TaskRow>>) -> Option<Vec<TaskRow>> {
+        match rows {
+            Some(rows) => self.writes.insert(key, rows),
+            None => self.writes.remove(&key),
+        }
+    }
+}
