@@ -129,12 +129,12 @@ pub(super) fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) ->
         if fits(ledger) {
             return Ok((victims, after(entry.seq - 1, total)));
         }
-        let goes = |entry: Entry| match prune.rule {
-            Rule::SavedBefore(time) => Ok(entry.saved_at < time),
-            _ => {
-                let all = ledger.staying(catalog.newest(entry.lineage, usize::MAX)?);
-                Ok(all.first() != Some(&entry))
+        let goes = |entry: Entry| {
+            if let Rule::SavedBefore(time) = prune.rule {
+                return Ok(entry.saved_at < time);
             }
+            let all = ledger.staying(catalog.newest(entry.lineage, usize::MAX)?);
+            Ok(all.first() != Some(&entry))
         };
         let group = if goes(entry)? { ledger.with_dependents(catalog, entry, goes)? } else { None };
         for victim in group.into_iter().flatten() {
