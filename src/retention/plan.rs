@@ -1,151 +1,19 @@
 //! What the rules remove, worked out over a [`Catalog`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::{BATCH, Catalog, Cursor, Entry, Prune, Pruned, Rule, Stored};
+use super::known::Known;
+use super::ledger::{Ledger, signed};
+use super::together::Together;
+use super::{BATCH, Catalog, Cursor, Entry, Prune, Pruned, Rule};
 use crate::error::Result;
 use crate::record::{Seq, Space};
 
 /// A batch looks at so many checkpoints for each that it may remove.
 const LOOK: usize = 4;
-/// No chain of bases is longer, unless the file is damaged.
-const LONGEST_CHAIN: usize = 1000;
-
-/// What is planned so far to be removed, and what that does to the bytes: a delta whose base goes is stored whole, which
-/// takes about what its chain takes.
-#[derive(Debug, Default)]
-pub struct Ledger {
-    gone: HashSet<Seq>,
-    by_lineage: HashMap<i64, usize>,
-    whole: HashMap<Seq, u64>,
-    freed: i64,
-}
-
-impl Ledger {
-    fn remove(&mut self, catalog: &dyn Catalog, entry: Entry) -> Result<()> {
-        if !self.gone.insert(entry.seq) {
-            return Ok(());
-        }
-        *self.by_lineage.entry(entry.lineage).or_default() += 1;
-        let Some(stored) = self.stored(catalog, entry.seq)? else { return Ok(()) };
-        self.freed += signed(stored.bytes);
-        let staying = catalog.deltas_of(&[entry.seq])?.into_iter().filter(|(_, seq, _)| !self.gone.contains(seq));
-        let staying: Vec<_> = staying.collect();
-        if !staying.is_empty() {
-            let whole = self.chain(catalog, stored)?;
-            for (_, seq, bytes) in staying {
-                self.whole.insert(seq, whole + bytes);
-                self.freed -= signed(whole);
-            }
-        }
-        self.whole.remove(&entry.seq);
-        Ok(())
-    }
-
-    fn stored(&self, catalog: &dyn Catalog, seq: Seq) -> Result<Option<Stored>> {
-        match self.whole.get(&seq) {
-            Some(bytes) => Ok(Some(Stored { base: None, bytes: *bytes })),
-            None => Ok(catalog.stored(&[seq])?.first().map(|(_, stored)| *stored)),
-        }
-    }
-
-    /// The bytes of a payload and of all that it is built on.
-    fn chain(&self, catalog: &dyn Catalog, mut link: Stored) -> Result<u64> {
-        let mut bytes = link.bytes;
-        for _ in 0..LONGEST_CHAIN {
-            let Some(base) = link.base else { break };
-            let Some(next) = self.stored(catalog, base)? else { break };
-            bytes += next.bytes;
-            link = next;
-        }
-        Ok(bytes)
-    }
-
-    fn gone_of(&self, lineage: i64) -> usize {
-        self.by_lineage.get(&lineage).copied().unwrap_or(0)
-    }
-
-    /// The newest of a lineage that stays.
-    fn newest(&self, catalog: &dyn Catalog, lineage: i64) -> Result<Option<Seq>> {
-        let found = catalog.newest(lineage, self.gone_of(lineage) + 1)?;
-        Ok(found.into_iter().map(|entry| entry.seq).find(|seq| !self.gone.contains(seq)))
-    }
-
-    /// What a lineage has beyond so many checkpoints, the oldest first, but at most `most`, never `pinned`, and never the
-    /// parent without which one that stays cannot be read.
-    pub fn beyond(
-        &self,
-        catalog: &dyn Catalog,
-        lineage: i64,
-        keep: u64,
-        pinned: Option<Seq>,
-        most: usize,
-    ) -> Result<Vec<Entry>> {
-        let gone = self.gone_of(lineage);
-        let keep = usize::try_from(keep).unwrap_or(usize::MAX);
-        let excess = catalog.count(lineage)?.saturating_sub(gone).saturating_sub(keep);
-        // Where some depend on their parents, all have to be known.
-        let together = excess > 0 && catalog.has_dependent(lineage)?;
-        let excess = if together { excess } else { excess.min(most) };
-        if excess == 0 {
-            return Ok(Vec::new());
-        }
-        let found = catalog.oldest(lineage, excess + gone + usize::from(pinned.is_some()))?;
-        let stays = |entry: &Entry| Some(entry.seq) == pinned || self.gone.contains(&entry.seq);
-        let found: Vec<Entry> = found.into_iter().filter(|entry| !stays(entry)).take(excess).collect();
-        if !together {
-            return Ok(found);
-        }
-        let seqs: HashSet<Seq> = found.iter().map(|entry| entry.seq).collect();
-        let (mut taken, mut all) = (HashSet::new(), Vec::new());
-        for entry in found {
-            let with = self.with_dependents(catalog, entry, |other| Ok(seqs.contains(&other.seq)))?;
-            all.extend(with.into_iter().flatten().filter(|entry| taken.insert(entry.seq)));
-        }
-        all.truncate(most);
-        Ok(all)
-    }
-
-    /// A checkpoint, and before it those that cannot be read without it, step by step. `None`: some of that must stay, and so
-    /// must the checkpoint (D9).
-    fn with_dependents(
-        &self,
-        catalog: &dyn Catalog,
-        entry: Entry,
-        mut may_go: impl FnMut(Entry) -> Result<bool>,
-    ) -> Result<Option<Vec<Entry>>> {
-        let mut all = vec![entry];
-        let mut known = HashSet::from([entry.seq]);
-        let mut at = 0;
-        while let Some(entry) = all.get(at).copied() {
-            at += 1;
-            for (_, child) in catalog.dependent_on(&[entry.seq])? {
-                if self.gone.contains(&child.seq) || !known.insert(child.seq) {
-                    continue;
-                }
-                if !may_go(child)? {
-                    return Ok(None);
-                }
-                all.push(child);
-            }
-        }
-        all.reverse();
-        Ok(Some(all))
-    }
-}
-
-/// What a rule that goes in save order says of a checkpoint.
-enum Verdict {
-    Goes,
-    Stays,
-    /// The rule holds now.
-    Enough,
-}
-
-fn signed(bytes: u64) -> i64 {
-    // No store has 2^63 bytes.
-    i64::try_from(bytes).unwrap_or(i64::MAX)
-}
+/// So many checkpoints are asked about at first, and each time [`GROWTH`] times as many: a rule may need only a few of a batch.
+const PORTION: usize = 64;
+const GROWTH: usize = 4;
 
 /// What a batch removes.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -163,212 +31,226 @@ impl Plan {
         let next = self.next.map(|next| Cursor { total: next.total.map(left), ..next });
         Pruned { checkpoints: self.victims.len() as u64, bytes, lineages, next }
     }
+
+    fn next_after(&mut self, after: i64) {
+        self.next = Some(Cursor { after, total: None });
+    }
 }
 
 /// Plans a batch on top of what is planned already.
+///
+/// It puts a handful of questions to the catalog, whatever the number of checkpoints. There is one more for each level of
+/// [`depends_on_parent`](crate::record::Header::depends_on_parent) that leads out of the batch, for each level of bases below a payload
+/// that is removed, and a few for each lineage that a rule must know the newest or the oldest of.
 pub fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) -> Result<Plan> {
+    plan_with(&mut Known::new(catalog), prune, ledger)
+}
+
+fn plan_with(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger) -> Result<Plan> {
     match prune.rule {
-        Rule::SavedBefore(time) => in_save_order(catalog, prune, ledger, |_, entry| {
-            Ok(if entry.saved_at < time { Verdict::Goes } else { Verdict::Stays })
-        }),
+        Rule::SavedBefore(time) => in_save_order(known, prune, ledger, &mut Limit::Time(time)),
         Rule::MaxBytes(limit) => {
             let counted = match prune.cursor.total {
                 Some(total) => Some(total),
-                None => catalog.total(prune.space, limit)?,
+                None => known.catalog().total(prune.space, limit)?,
             };
             let Some(total) = counted else { return Ok(Plan::default()) };
-            let fits = |ledger: &Ledger| signed(total) - ledger.freed <= signed(limit);
-            if fits(ledger) {
+            let mut bytes = Limit::Bytes { total, limit, newest: HashMap::new() };
+            if bytes.holds(known, ledger)? {
                 return Ok(Plan::default());
             }
-            let mut kept: HashMap<i64, Option<Seq>> = HashMap::new();
-            let mut plan = in_save_order(catalog, prune, ledger, |ledger, entry| {
-                if fits(ledger) {
-                    return Ok(Verdict::Enough);
-                }
-                let newest = match kept.get(&entry.lineage) {
-                    Some(newest) => *newest,
-                    // It stays the newest: this rule does not remove it.
-                    None => *kept.entry(entry.lineage).or_insert(ledger.newest(catalog, entry.lineage)?),
-                };
-                Ok(if newest == Some(entry.seq) { Verdict::Stays } else { Verdict::Goes })
-            })?;
+            let mut plan = in_save_order(known, prune, ledger, &mut bytes)?;
             if let Some(next) = &mut plan.next {
                 next.total = Some(total);
             }
             Ok(plan)
         }
-        Rule::KeepLast(keep) => by_lineage(catalog, prune, ledger, keep),
+        Rule::KeepLast(keep) => by_lineage(known, prune, ledger, keep),
     }
 }
 
-fn in_save_order(
-    catalog: &dyn Catalog,
-    prune: &Prune,
-    ledger: &mut Ledger,
-    mut goes: impl FnMut(&Ledger, Entry) -> Result<Verdict>,
-) -> Result<Plan> {
-    let look = prune.most.saturating_mul(LOOK);
-    let entries = catalog.saved_after(prune.space, prune.cursor.after, look)?;
-    let mut plan = Plan::default();
-    if entries.len() == look {
-        plan.next = entries.last().map(|last| Cursor { after: last.seq, total: None });
+/// A rule that goes in save order, and what it needs to know.
+enum Limit {
+    /// What was saved before that time goes.
+    Time(i64),
+    /// What is saved first goes until the bytes are enough, but not the newest of a lineage.
+    Bytes {
+        /// The stored bytes before anything was planned.
+        total: u64,
+        /// So many may stay.
+        limit: u64,
+        /// The newest of each lineage that was asked for. It stays the newest: this rule does not remove it.
+        newest: HashMap<i64, Option<Seq>>,
+    },
+}
+
+impl Limit {
+    /// Whether nothing more has to go.
+    fn holds(&self, known: &mut Known<'_>, ledger: &mut Ledger) -> Result<bool> {
+        match self {
+            Limit::Time(_) => Ok(false),
+            Limit::Bytes { total, limit, .. } => Ok(signed(*total) - ledger.freed(known)? <= signed(*limit)),
+        }
     }
-    for entry in entries {
-        if ledger.gone.contains(&entry.seq) {
-            continue;
+
+    /// Whether a checkpoint may go, as far as that is seen without a question.
+    fn may_take(&self, entry: &Entry) -> bool {
+        match self {
+            Limit::Time(time) => entry.saved_at < *time,
+            Limit::Bytes { .. } => true,
         }
-        match goes(ledger, entry)? {
-            Verdict::Goes => {}
-            Verdict::Stays => continue,
-            Verdict::Enough => {
-                // By the estimate: the next batch looks again, from here.
-                plan.next = Some(Cursor { after: entry.seq - 1, total: None });
-                break;
+    }
+
+    /// Whether a checkpoint goes, as long as the rule does not hold yet.
+    fn takes(&mut self, catalog: &dyn Catalog, ledger: &Ledger, entry: Entry) -> Result<bool> {
+        match self {
+            Limit::Time(time) => Ok(entry.saved_at < *time),
+            Limit::Bytes { newest, .. } => {
+                let newest = match newest.get(&entry.lineage) {
+                    Some(newest) => *newest,
+                    None => *newest.entry(entry.lineage).or_insert(ledger.newest(catalog, entry.lineage)?),
+                };
+                Ok(newest != Some(entry.seq))
             }
         }
-        let all =
-            ledger.with_dependents(catalog, entry, |other| Ok(!matches!(goes(ledger, other)?, Verdict::Stays)))?;
-        for victim in all.into_iter().flatten() {
-            if plan.victims.len() == prune.most {
-                // The rest of what goes with it is looked for again.
-                plan.next = Some(Cursor { after: entry.seq - 1, total: None });
-                return Ok(plan);
-            }
-            ledger.remove(catalog, victim)?;
-            plan.victims.push(victim.seq);
-        }
-        if plan.victims.len() == prune.most {
-            plan.next = Some(Cursor { after: entry.seq, total: None });
+    }
+}
+
+fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limit: &mut Limit) -> Result<Plan> {
+    let look = prune.most.saturating_mul(LOOK);
+    let mut entries = known.catalog().saved_after(prune.space, prune.cursor.after, look)?;
+    let mut plan = Plan::default();
+    if entries.len() == look
+        && let Some(last) = entries.last()
+    {
+        plan.next_after(last.seq);
+    }
+    entries.retain(|entry| !ledger.is_gone(entry.seq) && limit.may_take(entry));
+    // All at once: a long run of dependents is then known as far as the batch looks.
+    known.ask_dependents(&seqs(&entries))?;
+    let mut together = Together::default();
+    let mut rest = &entries[..];
+    let mut portion = PORTION;
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at(portion.min(rest.len()));
+        let groups = groups(known, ledger, limit, &mut together, now)?;
+        if take_groups(known, prune.most, ledger, limit, &groups, &mut plan)? {
             break;
         }
+        (rest, portion) = (later, portion * GROWTH);
     }
     Ok(plan)
 }
 
-fn by_lineage(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger, keep: u64) -> Result<Plan> {
+/// A checkpoint that a rule comes to, and what goes with it in the order of their removal: nothing where the checkpoint stays.
+type Group = (Entry, Vec<Entry>);
+
+/// The groups of some checkpoints, in save order.
+fn groups(
+    known: &mut Known<'_>,
+    ledger: &Ledger,
+    limit: &mut Limit,
+    together: &mut Together,
+    entries: &[Entry],
+) -> Result<Vec<Group>> {
+    let catalog = known.catalog();
+    known.ask_all_dependents(seqs(entries), |entry| !ledger.is_gone(entry.seq) && limit.may_take(entry))?;
+    let mut groups = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let mut all = None;
+        if limit.takes(catalog, ledger, *entry)? {
+            let stays = |other| Ok(!limit.takes(catalog, ledger, other)?);
+            all = together.take(known, *entry, |seq| ledger.is_gone(seq), stays)?;
+        }
+        groups.push((*entry, all.unwrap_or_default()));
+    }
+    Ok(groups)
+}
+
+/// Plans the removal of groups until the rule holds or the batch is full. Returns whether the batch ends there.
+fn take_groups(
+    known: &mut Known<'_>,
+    most: usize,
+    ledger: &mut Ledger,
+    limit: &Limit,
+    groups: &[Group],
+    plan: &mut Plan,
+) -> Result<bool> {
+    if matches!(limit, Limit::Bytes { .. }) {
+        let all = groups.iter().flat_map(|(_, group)| group).map(|entry| entry.seq);
+        let all: Vec<Seq> = all.take(most - plan.victims.len()).collect();
+        ledger.ask_payloads(known, &all)?;
+    }
+    for (entry, group) in groups {
+        // It may have gone with another one.
+        if ledger.is_gone(entry.seq) {
+            continue;
+        }
+        if limit.holds(known, ledger)? {
+            // By the estimate: the next batch looks again, from here.
+            plan.next_after(entry.seq - 1);
+            return Ok(true);
+        }
+        for victim in group {
+            if plan.victims.len() == most {
+                // The rest of what goes with it is looked for again.
+                plan.next_after(entry.seq - 1);
+                return Ok(true);
+            }
+            ledger.remove(*victim);
+            plan.victims.push(victim.seq);
+        }
+        if plan.victims.len() == most {
+            plan.next_after(entry.seq);
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn by_lineage(known: &Known<'_>, prune: &Prune, ledger: &mut Ledger, keep: u64) -> Result<Plan> {
     let look = prune.most.saturating_mul(LOOK);
-    let lineages = catalog.lineages_after(prune.space, prune.cursor.after, look)?;
+    let lineages = known.catalog().lineages_after(prune.space, prune.cursor.after, look)?;
     let mut plan = Plan::default();
-    if lineages.len() == look {
-        plan.next = lineages.last().map(|last| Cursor { after: *last, total: None });
+    if lineages.len() == look
+        && let Some(last) = lineages.last()
+    {
+        plan.next_after(*last);
     }
     for lineage in lineages {
-        for entry in ledger.beyond(catalog, lineage, keep, None, prune.most - plan.victims.len())? {
-            ledger.remove(catalog, entry)?;
+        for entry in ledger.beyond(known.catalog(), lineage, keep, None, prune.most - plan.victims.len())? {
+            ledger.remove(entry);
             plan.victims.push(entry.seq);
         }
         if plan.victims.len() == prune.most {
             // It may have more.
-            plan.next = Some(Cursor { after: lineage - 1, total: None });
+            plan.next_after(lineage - 1);
             break;
         }
     }
     Ok(plan)
+}
+
+fn seqs(entries: &[Entry]) -> Vec<Seq> {
+    entries.iter().map(|entry| entry.seq).collect()
 }
 
 /// What these rules would remove, one after the other. The bytes are an estimate where payloads must be stored whole.
 pub fn preview(catalog: &dyn Catalog, space: Option<Space>, rules: &[Rule]) -> Result<Pruned> {
     let mut ledger = Ledger::default();
+    let mut bytes = 0;
     for rule in rules {
         let mut next = Some(Cursor::default());
         while let Some(cursor) = next {
-            next = plan(catalog, &Prune { space, rule: *rule, cursor, most: BATCH }, &mut ledger)?.next;
+            // Anew for each batch: what is known of all of them might not fit into memory.
+            let mut known = Known::new(catalog);
+            next = plan_with(&mut known, &Prune { space, rule: *rule, cursor, most: BATCH }, &mut ledger)?.next;
+            bytes = ledger.freed(&mut known)?;
         }
     }
     let mut lineages = 0;
-    for (lineage, gone) in &ledger.by_lineage {
-        lineages += u64::from(catalog.count(*lineage)? == *gone);
+    for (lineage, gone) in ledger.lineages() {
+        lineages += u64::from(catalog.count(lineage)? == gone);
     }
-    Ok(Pruned { checkpoints: ledger.gone.len() as u64, bytes: ledger.freed, lineages, next: None })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Payloads of one lineage by save number from 1 on, as base and bytes; all were saved at 0.
-    struct Shelf(Vec<(Option<Seq>, u64)>);
-
-    impl Shelf {
-        fn entries(&self) -> impl DoubleEndedIterator<Item = Entry> {
-            (1..).zip(&self.0).map(|(seq, _)| Entry { seq, lineage: 1, saved_at: 0 }).collect::<Vec<_>>().into_iter()
-        }
-    }
-
-    impl Catalog for Shelf {
-        fn saved_after(&self, _: Option<Space>, after: Seq, most: usize) -> Result<Vec<Entry>> {
-            Ok(self.entries().filter(|entry| entry.seq > after).take(most).collect())
-        }
-        fn lineages_after(&self, _: Option<Space>, after: i64, _: usize) -> Result<Vec<i64>> {
-            Ok(if after < 1 { vec![1] } else { Vec::new() })
-        }
-        fn count(&self, _: i64) -> Result<usize> {
-            Ok(self.0.len())
-        }
-        fn oldest(&self, _: i64, most: usize) -> Result<Vec<Entry>> {
-            Ok(self.entries().take(most).collect())
-        }
-        fn has_dependent(&self, _: i64) -> Result<bool> {
-            Ok(false)
-        }
-        fn dependent_on(&self, _: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
-            Ok(Vec::new())
-        }
-        fn newest(&self, _: i64, most: usize) -> Result<Vec<Entry>> {
-            Ok(self.entries().rev().take(most).collect())
-        }
-        fn stored(&self, seqs: &[Seq]) -> Result<Vec<(Seq, Stored)>> {
-            let rows = (1..).zip(&self.0).filter(|(at, _)| seqs.contains(at));
-            Ok(rows.map(|(at, (base, bytes))| (at, Stored { base: *base, bytes: *bytes })).collect())
-        }
-        fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>> {
-            let delta = |(at, (base, bytes)): (Seq, &(Option<Seq>, u64))| Some(((*base)?, at, *bytes));
-            Ok((1..).zip(&self.0).filter_map(delta).filter(|(base, ..)| bases.contains(base)).collect())
-        }
-        fn total(&self, _: Option<Space>, _: u64) -> Result<Option<u64>> {
-            Ok(Some(self.0.iter().map(|row| row.1).sum()))
-        }
-    }
-
-    fn chain() -> Shelf {
-        // 1 <- 2 <- 3, a new keyframe 4 <- 5, and 6 that was made from 2.
-        Shelf(vec![(None, 100), (Some(1), 10), (Some(2), 10), (None, 100), (Some(4), 10), (Some(2), 10)])
-    }
-
-    fn bytes(rule: Rule) -> (u64, i64) {
-        let pruned = preview(&chain(), None, &[rule]).unwrap();
-        (pruned.checkpoints, pruned.bytes)
-    }
-
-    #[test]
-    fn what_must_be_stored_whole_takes_what_its_chain_took() {
-        assert_eq!(bytes(Rule::KeepLast(5)), (1, 0), "2 takes 110 where 1 and 2 took 110");
-        assert_eq!(bytes(Rule::KeepLast(4)), (2, -110), "3 and 6 take 120 each");
-        assert_eq!(bytes(Rule::KeepLast(3)), (3, 10), "6 alone");
-        assert_eq!(bytes(Rule::KeepLast(1)), (5, 120));
-        assert_eq!(bytes(Rule::KeepLast(0)), (6, 240));
-    }
-
-    #[test]
-    fn bytes_are_freed_until_they_are_enough() {
-        assert_eq!(bytes(Rule::MaxBytes(240)), (0, 0));
-        assert_eq!(bytes(Rule::MaxBytes(239)), (3, 10), "the first two free nothing");
-        assert_eq!(bytes(Rule::MaxBytes(0)), (5, 120), "the newest stays");
-    }
-
-    #[test]
-    fn a_batch_goes_on_where_the_last_one_ended() {
-        let prune = |rule, cursor| Prune { space: None, rule, cursor, most: 2 };
-        let mut ledger = Ledger::default();
-        let first = plan(&chain(), &prune(Rule::SavedBefore(1), Cursor::default()), &mut ledger).unwrap();
-        assert_eq!(first, Plan { victims: vec![1, 2], next: Some(Cursor { after: 2, total: None }) });
-        let done = first.done(7, 0);
-        assert_eq!((done.checkpoints, done.bytes), (2, 7));
-        let second = plan(&chain(), &prune(Rule::SavedBefore(1), done.next.unwrap()), &mut ledger).unwrap();
-        assert_eq!(second.victims, [3, 4]);
-        let bytes = plan(&chain(), &prune(Rule::MaxBytes(0), Cursor::default()), &mut Ledger::default()).unwrap();
-        assert_eq!(bytes.next, Some(Cursor { after: 2, total: Some(240) }));
-        assert_eq!(bytes.done(-110, 0).next.unwrap().total, Some(350), "what is left, as it was measured");
-    }
+    Ok(Pruned { checkpoints: ledger.len() as u64, bytes, lineages, next: None })
 }

@@ -1,20 +1,39 @@
 //! What retention asks of the rows, and what gives their room back.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
+use super::chain::{Chain, dependants};
 use super::error::from_sqlite;
-use crate::error::Result;
-use crate::record::{LineageStats, Seq, Space, Stats};
+use crate::error::{Code, Error, Result};
+use crate::record::{Seq, Space};
 use crate::retention::{Catalog, Entry, Stored};
 
-/// The rows as planning sees them, within a transaction of the caller's.
-pub(super) struct Shelf<'a>(pub(super) &'a Connection);
+#[cfg(test)]
+mod tests;
 
-impl Shelf<'_> {
+const COUNT: &str = "SELECT count(*) FROM checkpoint WHERE lin = ?";
+const OLDEST: &str = "SELECT seq FROM checkpoint WHERE lin = ? ORDER BY sort_key, seq LIMIT ?";
+const OLDEST_BY_AGE: &str =
+    "SELECT seq FROM checkpoint WHERE lin = ? ORDER BY substr(sort_key, 1 + ?), sort_key, seq LIMIT ?";
+const NEWEST: &str = "SELECT seq FROM checkpoint WHERE lin = ? ORDER BY sort_key DESC, seq DESC LIMIT ?";
+const ANY_DEPENDENT: &str = "SELECT EXISTS (SELECT 1 FROM checkpoint WHERE flags & 1)";
+const HAS_DEPENDENT: &str = "SELECT EXISTS (SELECT 1 FROM checkpoint WHERE lin = ? AND flags & 1)";
+const DEPENDENT_ON: &str = "
+SELECT child.seq, child.lin, child.saved_at
+FROM checkpoint AS parent CROSS JOIN checkpoint AS child
+  ON child.lin = parent.lin AND child.parent = parent.id AND child.flags & 1
+WHERE parent.seq = ? ORDER BY child.seq";
+
+/// The rows as planning sees them, within a transaction of the caller's.
+///
+/// `SQLite` takes one number at a time. It is in the same process, so a bulk question is a loop over a prepared statement.
+pub(super) struct SqliteCatalog<'a>(pub(super) &'a Connection);
+
+impl SqliteCatalog<'_> {
     fn all<T>(
         &self,
         sql: &str,
-        params: impl rusqlite::Params,
+        params: impl Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         self.0
@@ -23,15 +42,44 @@ impl Shelf<'_> {
             .map_err(from_sqlite)
     }
 
-    fn number(&self, sql: &str, params: impl rusqlite::Params) -> Result<u64> {
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
         self.0
             .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_row(params, |row| unsigned(row, 0)))
+            .and_then(|mut statement| statement.query_row(params, read).optional())
             .map_err(from_sqlite)
+    }
+
+    fn number(&self, sql: &str, params: impl Params) -> Result<u64> {
+        Ok(self.one(sql, params, |row| unsigned(row, 0))?.unwrap_or(0))
+    }
+
+    /// The rows that an index has named for a lineage, in the same order. A damaged index must not remove another's checkpoints.
+    fn entries(&self, lineage: i64, seqs: Vec<Seq>) -> Result<Vec<Entry>> {
+        let sql = "SELECT seq, lin, saved_at FROM checkpoint WHERE seq = ?";
+        let read = |seq: Seq| match self.one(sql, [seq], entry)? {
+            Some(found) if found.lineage == lineage => Ok(found),
+            _ => {
+                let message = format!(
+                    "checkpoint number {seq} is not in the lineage in which the index has it: restore the database from a backup"
+                );
+                Err(Error::new(Code::Corrupt, message))
+            }
+        };
+        seqs.into_iter().map(read).collect()
+    }
+
+    /// What a payload takes. The length is in the row's head: the body is not read for it.
+    fn bytes(&self, seq: Seq) -> Result<u64> {
+        self.number("SELECT length(body) FROM checkpoint WHERE seq = ?", [seq])
     }
 }
 
-impl Catalog for Shelf<'_> {
+impl Catalog for SqliteCatalog<'_> {
     fn saved_after(&self, space: Option<Space>, after: Seq, most: usize) -> Result<Vec<Entry>> {
         match space {
             None => {
@@ -40,66 +88,73 @@ impl Catalog for Shelf<'_> {
             }
             Some(space) => {
                 let sql = "SELECT seq, lin, saved_at FROM checkpoint CROSS JOIN lineage USING (lin)
-                           WHERE seq > ? AND space = ? ORDER BY seq LIMIT ?";
+                           WHERE seq > ? AND contract = ? ORDER BY seq LIMIT ?";
                 self.all(sql, params![after, space.0, limit(most)], entry)
             }
         }
     }
 
     fn lineages_after(&self, space: Option<Space>, after: i64, most: usize) -> Result<Vec<i64>> {
-        let sql = "SELECT lin FROM lineage WHERE lin > ?1 AND (?2 IS NULL OR space = ?2) ORDER BY lin LIMIT ?3";
+        let sql = "SELECT lin FROM lineage WHERE lin > ?1 AND (?2 IS NULL OR contract = ?2) ORDER BY lin LIMIT ?3";
         self.all(sql, params![after, space.map(|space| space.0), limit(most)], |row| row.get(0))
     }
 
     fn count(&self, lineage: i64) -> Result<usize> {
-        let count = self.number("SELECT count(*) FROM checkpoint WHERE lin = ?", params![lineage])?;
+        let count = self.number(COUNT, [lineage])?;
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let space = self.number("SELECT coalesce(max(space), 0) FROM lineage WHERE lin = ?", params![lineage])?;
-        let age = u8::try_from(space).map_or(0, |space| Space(space).age());
-        if age > 0 {
-            let sql =
-                "SELECT seq, lin, saved_at FROM checkpoint WHERE lin = ? ORDER BY substr(rank, ?), rank, seq LIMIT ?";
-            return self.all(sql, params![lineage, limit(age + 1), limit(most)], entry);
-        }
-        let sql = "SELECT seq, lin, saved_at FROM checkpoint WHERE lin = ? ORDER BY rank, seq LIMIT ?";
-        self.all(sql, params![lineage, limit(most)], entry)
+        let offset = self.one("SELECT age_offset FROM lineage WHERE lin = ?", [lineage], |row| row.get::<_, u8>(0))?;
+        let seqs = match offset.unwrap_or(0) {
+            0 => self.all(OLDEST, params![lineage, limit(most)], |row| row.get(0)),
+            offset => self.all(OLDEST_BY_AGE, params![lineage, offset, limit(most)], |row| row.get(0)),
+        };
+        self.entries(lineage, seqs?)
     }
 
     fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let sql = "SELECT seq, lin, saved_at FROM checkpoint WHERE lin = ? ORDER BY rank DESC, seq DESC LIMIT ?";
-        self.all(sql, params![lineage, limit(most)], entry)
+        let seqs = self.all(NEWEST, params![lineage, limit(most)], |row| row.get(0))?;
+        self.entries(lineage, seqs)
     }
 
-    fn has_differences(&self, lineage: i64) -> Result<bool> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM checkpoint WHERE lin = ?1 AND label = 'difference')
-                   AND (SELECT space FROM lineage WHERE lin = ?1) = ?2";
-        Ok(self.number(sql, params![lineage, Space::LANGGRAPH.0])? == 1)
+    fn has_dependent(&self, lineage: i64) -> Result<bool> {
+        Ok(self.number(HAS_DEPENDENT, [lineage])? == 1)
     }
 
-    fn differences(&self, seq: Seq) -> Result<Vec<Entry>> {
-        let sql = "SELECT child.seq, child.lin, child.saved_at
-                   FROM checkpoint AS parent CROSS JOIN lineage USING (lin) CROSS JOIN checkpoint AS child
-                   ON child.lin = parent.lin AND child.parent = parent.id
-                   WHERE parent.seq = ? AND space = ? AND child.label = 'difference'";
-        self.all(sql, params![seq, Space::LANGGRAPH.0], entry)
+    fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
+        // Most stores have none at all, and the index knows.
+        if self.number(ANY_DEPENDENT, [])? == 0 {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for parent in parents {
+            found.extend(self.all(DEPENDENT_ON, [parent], entry)?.into_iter().map(|child| (*parent, child)));
+        }
+        Ok(found)
     }
 
-    fn stored(&self, seq: Seq) -> Result<Option<Stored>> {
-        // The length is in the row's head: the body is not read for it.
-        self.0
-            .prepare_cached("SELECT base, length(body) FROM payload WHERE seq = ?")
-            .and_then(|mut statement| {
-                statement.query_row([seq], |row| Ok(Stored { base: row.get(0)?, bytes: unsigned(row, 1)? })).optional()
-            })
-            .map_err(from_sqlite)
+    fn stored(&self, seqs: &[Seq]) -> Result<Vec<(Seq, Stored)>> {
+        let sql = "SELECT chain, length(body) FROM checkpoint WHERE seq = ?";
+        let mut found = Vec::with_capacity(seqs.len());
+        for seq in seqs {
+            let row =
+                self.one(sql, [seq], |row| Ok((Chain::decode(*seq, row.get_ref(0)?.as_blob()?), unsigned(row, 1)?)))?;
+            if let Some((chain, bytes)) = row {
+                found.push((*seq, Stored { base: chain?.base, bytes }));
+            }
+        }
+        Ok(found)
     }
 
-    fn dependants(&self, seq: Seq) -> Result<Vec<(Seq, u64)>> {
-        let sql = "SELECT seq, length(body) FROM payload WHERE base = ?";
-        self.all(sql, params![seq], |row| Ok((row.get(0)?, unsigned(row, 1)?)))
+    fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>> {
+        let mut found = Vec::new();
+        for base in bases {
+            for (delta, _) in dependants(self.0, *base)? {
+                found.push((*base, delta, self.bytes(delta)?));
+            }
+        }
+        Ok(found)
     }
 
     fn total(&self, space: Option<Space>, limit: u64) -> Result<Option<u64>> {
@@ -108,11 +163,10 @@ impl Catalog for Shelf<'_> {
             return Ok(None);
         }
         match space {
-            None => self.number("SELECT coalesce(sum(length(body)), 0) FROM payload", []),
+            None => self.number("SELECT coalesce(sum(length(body)), 0) FROM checkpoint", []),
             Some(space) => self.number(
-                "SELECT coalesce(sum(length(body)), 0)
-                 FROM checkpoint CROSS JOIN lineage USING (lin) CROSS JOIN payload USING (seq) WHERE space = ?",
-                params![space.0],
+                "SELECT coalesce(sum(length(body)), 0) FROM checkpoint CROSS JOIN lineage USING (lin) WHERE contract = ?",
+                [space.0],
             ),
         }
         .map(Some)
@@ -136,34 +190,10 @@ fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
     connection.pragma_query_value(None, name, |row| unsigned(row, 0))
 }
 
+/// What the database takes, without its empty pages.
 fn bytes_in_use(connection: &Connection) -> rusqlite::Result<u64> {
     let pages = pragma(connection, "page_count")?.saturating_sub(pragma(connection, "freelist_count")?);
     Ok(pages * pragma(connection, "page_size")?)
-}
-
-/// See [`Stats`]; `file_bytes` is the database's pages, wherever they are by now.
-pub(super) fn stats(connection: &Connection, space: Option<Space>, largest: usize) -> rusqlite::Result<Stats> {
-    let snapshot = connection.unchecked_transaction()?;
-    // A payload may be gone, which only damage does: its checkpoint still counts.
-    let mut statement = snapshot.prepare_cached(
-        "SELECT space, name, count(*), coalesce(sum(size), 0), coalesce(sum(length(body)), 0)
-         FROM lineage CROSS JOIN checkpoint USING (lin) LEFT JOIN payload USING (seq)
-         WHERE ?1 IS NULL OR space = ?1 GROUP BY lin",
-    )?;
-    let mut rows = statement.query(params![space.map(|space| space.0)])?;
-    let file_bytes = pragma(&snapshot, "page_count")? * pragma(&snapshot, "page_size")?;
-    let mut stats = Stats { file_bytes: Some(file_bytes), ..Stats::default() };
-    while let Some(row) = rows.next()? {
-        let lineage = LineageStats {
-            space: Space(row.get(0)?),
-            lineage: row.get(1)?,
-            checkpoints: unsigned(row, 2)?,
-            logical_bytes: unsigned(row, 3)?,
-            stored_bytes: unsigned(row, 4)?,
-        };
-        stats.count(lineage, largest);
-    }
-    Ok(stats)
 }
 
 /// Writes the database anew without its empty pages.

@@ -1,0 +1,180 @@
+//! What is planned to be removed, and by how much that shrinks what is stored.
+
+use std::collections::{HashMap, HashSet};
+
+use super::known::{Known, LONGEST_CHAIN};
+use super::together::Together;
+use super::{Catalog, Entry, Stored};
+use crate::error::Result;
+use crate::record::Seq;
+
+/// What is planned so far to be removed, and what that does to the bytes: a delta whose base goes is stored whole, which
+/// takes about what its chain takes.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    gone: HashSet<Seq>,
+    by_lineage: HashMap<i64, usize>,
+    /// Those of `gone` whose bytes have not been worked out yet, in the order of their removal.
+    unsettled: Vec<Seq>,
+    /// The payloads that stay and whose base goes, with the bytes that they then take.
+    whole: HashMap<Seq, u64>,
+    freed: i64,
+}
+
+impl Ledger {
+    /// Plans that a checkpoint is removed. Its bytes are worked out by [`Ledger::freed`]: not every caller wants to know.
+    pub(super) fn remove(&mut self, entry: Entry) {
+        if self.gone.insert(entry.seq) {
+            *self.by_lineage.entry(entry.lineage).or_default() += 1;
+            self.unsettled.push(entry.seq);
+        }
+    }
+
+    pub(super) fn is_gone(&self, seq: Seq) -> bool {
+        self.gone.contains(&seq)
+    }
+
+    /// How many checkpoints are planned to be removed.
+    pub(super) fn len(&self) -> usize {
+        self.gone.len()
+    }
+
+    /// How many of them each lineage loses.
+    pub(super) fn lineages(&self) -> impl Iterator<Item = (i64, usize)> {
+        self.by_lineage.iter().map(|(lineage, gone)| (*lineage, *gone))
+    }
+
+    /// Asks for all that [`Ledger::freed`] needs to know once these, too, are removed in that order: one question for how they are
+    /// stored, one for the deltas against them, and one a level for the bases of those that must be stored whole.
+    pub(super) fn ask_payloads(&self, known: &mut Known<'_>, victims: &[Seq]) -> Result<()> {
+        known.ask_stored(victims)?;
+        known.ask_deltas(victims)?;
+        let all: HashSet<Seq> = victims.iter().copied().collect();
+        let stays = |later: &HashSet<Seq>, seq| later.contains(&seq) || !(self.is_gone(seq) || all.contains(&seq));
+        let (mut later, mut bases) = (all.clone(), Vec::new());
+        for victim in victims {
+            later.remove(victim);
+            let stored = self.stored(known, *victim)?;
+            // A payload whose base goes before it is stored whole by the time its own turn comes.
+            if let Some(base) = stored.and_then(|stored| stored.base)
+                && (later.contains(&base) || !all.contains(&base))
+                && known.deltas(*victim)?.iter().any(|(seq, _)| stays(&later, *seq))
+            {
+                bases.push(base);
+            }
+        }
+        known.ask_bases(bases, &self.whole)
+    }
+
+    /// By how much the stored bytes shrink. Negative where payloads that stay must be stored whole.
+    pub(super) fn freed(&mut self, known: &mut Known<'_>) -> Result<i64> {
+        let victims = std::mem::take(&mut self.unsettled);
+        self.ask_payloads(known, &victims)?;
+        let mut later: HashSet<Seq> = victims.iter().copied().collect();
+        for victim in victims {
+            later.remove(&victim);
+            self.settle(known, victim, &later)?;
+        }
+        Ok(self.freed)
+    }
+
+    /// Counts the bytes of one removal. What goes `later` still stays at that point.
+    fn settle(&mut self, known: &mut Known<'_>, victim: Seq, later: &HashSet<Seq>) -> Result<()> {
+        let Some(stored) = self.stored(known, victim)? else { return Ok(()) };
+        self.freed += signed(stored.bytes);
+        let staying = self.staying(known, victim, later)?;
+        if !staying.is_empty() {
+            let whole = self.chain(known, stored)?;
+            for (seq, bytes) in staying {
+                self.whole.insert(seq, whole + bytes);
+                self.freed -= signed(whole);
+            }
+        }
+        self.whole.remove(&victim);
+        Ok(())
+    }
+
+    /// The deltas against a payload that are still there when it goes, with their stored bytes.
+    fn staying(&self, known: &mut Known<'_>, base: Seq, later: &HashSet<Seq>) -> Result<Vec<(Seq, u64)>> {
+        let stays = |seq: &Seq| !self.gone.contains(seq) || later.contains(seq);
+        Ok(known.deltas(base)?.iter().copied().filter(|(seq, _)| stays(seq)).collect())
+    }
+
+    fn stored(&self, known: &mut Known<'_>, seq: Seq) -> Result<Option<Stored>> {
+        match self.whole.get(&seq) {
+            Some(bytes) => Ok(Some(Stored { base: None, bytes: *bytes })),
+            None => known.stored(seq),
+        }
+    }
+
+    /// The bytes of a payload and of all that it is built on.
+    fn chain(&self, known: &mut Known<'_>, mut link: Stored) -> Result<u64> {
+        let mut bytes = link.bytes;
+        for _ in 0..LONGEST_CHAIN {
+            let Some(base) = link.base else { break };
+            let Some(next) = self.stored(known, base)? else { break };
+            bytes += next.bytes;
+            link = next;
+        }
+        Ok(bytes)
+    }
+
+    fn gone_of(&self, lineage: i64) -> usize {
+        self.by_lineage.get(&lineage).copied().unwrap_or(0)
+    }
+
+    /// The newest of a lineage that stays.
+    pub(super) fn newest(&self, catalog: &dyn Catalog, lineage: i64) -> Result<Option<Seq>> {
+        let found = catalog.newest(lineage, self.gone_of(lineage) + 1)?;
+        Ok(found.into_iter().map(|entry| entry.seq).find(|seq| !self.gone.contains(seq)))
+    }
+
+    /// What a lineage has beyond so many checkpoints, the oldest first, but at most `most`, never `pinned`, and never one that
+    /// a checkpoint that stays depends on.
+    pub fn beyond(
+        &self,
+        catalog: &dyn Catalog,
+        lineage: i64,
+        keep: u64,
+        pinned: Option<Seq>,
+        most: usize,
+    ) -> Result<Vec<Entry>> {
+        let gone = self.gone_of(lineage);
+        let keep = usize::try_from(keep).unwrap_or(usize::MAX);
+        let excess = catalog.count(lineage)?.saturating_sub(gone).saturating_sub(keep);
+        // Where some depend on others, all have to be known.
+        let together = excess > 0 && catalog.has_dependent(lineage)?;
+        let excess = if together { excess } else { excess.min(most) };
+        if excess == 0 {
+            return Ok(Vec::new());
+        }
+        let found = catalog.oldest(lineage, excess + gone + usize::from(pinned.is_some()))?;
+        let stays = |entry: &Entry| Some(entry.seq) == pinned || self.gone.contains(&entry.seq);
+        let mut found: Vec<Entry> = found.into_iter().filter(|entry| !stays(entry)).take(excess).collect();
+        if together {
+            found = self.with_dependents(catalog, &found)?;
+            found.truncate(most);
+        }
+        Ok(found)
+    }
+
+    /// Those of the entries on which only others of them depend, each behind what depends on it.
+    fn with_dependents(&self, catalog: &dyn Catalog, entries: &[Entry]) -> Result<Vec<Entry>> {
+        let seqs: Vec<Seq> = entries.iter().map(|entry| entry.seq).collect();
+        let mut known = Known::new(catalog);
+        known.ask_dependents(&seqs)?;
+        let going: HashSet<Seq> = seqs.into_iter().collect();
+        let (mut together, mut all) = (Together::default(), Vec::new());
+        for entry in entries {
+            let stays = |other: Entry| Ok(!going.contains(&other.seq));
+            let with = together.take(&mut known, *entry, |seq| self.is_gone(seq), stays)?;
+            all.extend(with.into_iter().flatten());
+        }
+        Ok(all)
+    }
+}
+
+pub(super) fn signed(bytes: u64) -> i64 {
+    // No store has 2^63 bytes.
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}

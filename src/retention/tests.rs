@@ -1,0 +1,259 @@
+//! Planning over a catalog in memory: its numbers, its questions, and its agreement with planning one checkpoint after the other.
+
+mod reference;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::known::Known;
+use super::*;
+
+/// A checkpoint of a [`Shelf`].
+#[derive(Clone, Debug, Default)]
+struct Row {
+    lineage: i64,
+    rank: u8,
+    saved_at: i64,
+    /// The parent, if the checkpoint cannot be read without it.
+    depends_on: Option<Seq>,
+    base: Option<Seq>,
+    bytes: u64,
+}
+
+/// Checkpoints by save number from 1 on. It counts its questions.
+#[derive(Debug, Default)]
+struct Shelf {
+    rows: Vec<Row>,
+    asked: RefCell<BTreeMap<&'static str, usize>>,
+}
+
+impl Shelf {
+    fn new(rows: Vec<Row>) -> Self {
+        Self { rows, ..Self::default() }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (Seq, &Row)> {
+        (1..).zip(&self.rows)
+    }
+
+    fn row(&self, seq: Seq) -> Option<&Row> {
+        self.rows.get(usize::try_from(seq - 1).ok()?)
+    }
+
+    fn ordered(&self, lineage: i64) -> Vec<Entry> {
+        let mut all: Vec<_> = self.rows().filter(|(_, row)| row.lineage == lineage).collect();
+        all.sort_by_key(|(seq, row)| (row.rank, *seq));
+        all.into_iter().map(entry).collect()
+    }
+
+    fn asked(&self, what: &'static str) {
+        *self.asked.borrow_mut().entry(what).or_default() += 1;
+    }
+
+    fn questions(&self) -> usize {
+        std::mem::take(&mut *self.asked.borrow_mut()).into_values().sum()
+    }
+}
+
+fn entry((seq, row): (Seq, &Row)) -> Entry {
+    Entry { seq, lineage: row.lineage, saved_at: row.saved_at }
+}
+
+impl Catalog for Shelf {
+    fn saved_after(&self, _: Option<Space>, after: Seq, most: usize) -> Result<Vec<Entry>> {
+        self.asked("saved_after");
+        Ok(self.rows().filter(|(seq, _)| *seq > after).take(most).map(entry).collect())
+    }
+    fn lineages_after(&self, _: Option<Space>, after: i64, most: usize) -> Result<Vec<i64>> {
+        self.asked("lineages_after");
+        let all: std::collections::BTreeSet<i64> = self.rows.iter().map(|row| row.lineage).collect();
+        Ok(all.into_iter().filter(|lineage| *lineage > after).take(most).collect())
+    }
+    fn count(&self, lineage: i64) -> Result<usize> {
+        self.asked("count");
+        Ok(self.ordered(lineage).len())
+    }
+    fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
+        self.asked("oldest");
+        Ok(self.ordered(lineage).into_iter().take(most).collect())
+    }
+    fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
+        self.asked("newest");
+        Ok(self.ordered(lineage).into_iter().rev().take(most).collect())
+    }
+    fn has_dependent(&self, lineage: i64) -> Result<bool> {
+        self.asked("has_dependent");
+        Ok(self.rows.iter().any(|row| row.lineage == lineage && row.depends_on.is_some()))
+    }
+    fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
+        self.asked("dependent_on");
+        let of = |(seq, row): (Seq, &Row)| {
+            let parent = row.depends_on.filter(|parent| parents.contains(parent))?;
+            Some((parent, entry((seq, row))))
+        };
+        Ok(self.rows().filter_map(of).collect())
+    }
+    fn stored(&self, seqs: &[Seq]) -> Result<Vec<(Seq, Stored)>> {
+        self.asked("stored");
+        let of = |seq: &Seq| self.row(*seq).map(|row| (*seq, Stored { base: row.base, bytes: row.bytes }));
+        Ok(seqs.iter().filter_map(of).collect())
+    }
+    fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>> {
+        self.asked("deltas_of");
+        let of = |(seq, row): (Seq, &Row)| Some((row.base.filter(|base| bases.contains(base))?, seq, row.bytes));
+        Ok(self.rows().filter_map(of).collect())
+    }
+    fn total(&self, _: Option<Space>, _: u64) -> Result<Option<u64>> {
+        self.asked("total");
+        Ok(Some(self.rows.iter().map(|row| row.bytes).sum()))
+    }
+}
+
+fn chain() -> Shelf {
+    // 1 <- 2 <- 3, a new keyframe 4 <- 5, and 6 that was made from 2.
+    let rows = [(None, 100), (Some(1), 10), (Some(2), 10), (None, 100), (Some(4), 10), (Some(2), 10)];
+    Shelf::new(rows.map(|(base, bytes)| Row { lineage: 1, base, bytes, ..Row::default() }).into())
+}
+
+fn bytes(rule: Rule) -> (u64, i64) {
+    let pruned = preview(&chain(), None, &[rule]).unwrap();
+    (pruned.checkpoints, pruned.bytes)
+}
+
+fn batch(rule: Rule, cursor: Cursor, most: usize) -> Prune {
+    Prune { space: None, rule, cursor, most }
+}
+
+#[test]
+fn what_must_be_stored_whole_takes_what_its_chain_took() {
+    assert_eq!(bytes(Rule::KeepLast(5)), (1, 0), "2 takes 110 where 1 and 2 took 110");
+    assert_eq!(bytes(Rule::KeepLast(4)), (2, -110), "3 and 6 take 120 each");
+    assert_eq!(bytes(Rule::KeepLast(3)), (3, 10), "6 alone");
+    assert_eq!(bytes(Rule::KeepLast(1)), (5, 120));
+    assert_eq!(bytes(Rule::KeepLast(0)), (6, 240));
+}
+
+#[test]
+fn bytes_are_freed_until_they_are_enough() {
+    assert_eq!(bytes(Rule::MaxBytes(240)), (0, 0));
+    assert_eq!(bytes(Rule::MaxBytes(239)), (3, 10), "the first two free nothing");
+    assert_eq!(bytes(Rule::MaxBytes(0)), (5, 120), "the newest stays");
+}
+
+#[test]
+fn a_batch_goes_on_where_the_last_one_ended() {
+    let mut ledger = Ledger::default();
+    let first = plan(&chain(), &batch(Rule::SavedBefore(1), Cursor::default(), 2), &mut ledger).unwrap();
+    assert_eq!(first, Plan { victims: vec![1, 2], next: Some(Cursor { after: 2, total: None }) });
+    let done = first.done(7, 0);
+    assert_eq!((done.checkpoints, done.bytes), (2, 7));
+    let second = plan(&chain(), &batch(Rule::SavedBefore(1), done.next.unwrap(), 2), &mut ledger).unwrap();
+    assert_eq!(second.victims, [3, 4]);
+    let bytes = plan(&chain(), &batch(Rule::MaxBytes(0), Cursor::default(), 2), &mut Ledger::default()).unwrap();
+    assert_eq!(bytes.next, Some(Cursor { after: 2, total: Some(240) }));
+    assert_eq!(bytes.done(-110, 0).next.unwrap().total, Some(350), "what is left, as it was measured");
+}
+
+#[test]
+fn what_depends_on_a_checkpoint_goes_before_it_or_keeps_it() {
+    let row = |saved_at, depends_on| Row { lineage: 1, saved_at, depends_on, ..Row::default() };
+    // 1 <- 2 <- 3 <- 4, where 4 is too new to go, and 5 <- 6.
+    let rows = [row(0, None), row(0, Some(1)), row(0, Some(2)), row(9, Some(3)), row(0, None), row(0, Some(5))];
+    let planned =
+        plan(&Shelf::new(rows.into()), &batch(Rule::SavedBefore(5), Cursor::default(), 500), &mut Ledger::default());
+    assert_eq!(planned.unwrap().victims, [6, 5]);
+}
+
+/// Six long chains that take turns, of payloads and of dependents.
+fn long(dependent: bool) -> Shelf {
+    let row = |seq: i64| {
+        let before = (seq > 6).then(|| seq - 6);
+        Row { lineage: seq % 6, base: before, depends_on: before.filter(|_| dependent), bytes: 10, ..Row::default() }
+    };
+    Shelf::new((1..=1800).map(row).collect())
+}
+
+#[test]
+fn a_batch_asks_a_handful_of_questions() {
+    // The last checkpoints of each chain stay, so that payloads are stored whole.
+    for rule in [Rule::SavedBefore(1), Rule::KeepLast(200), Rule::MaxBytes(9_000)] {
+        for dependent in [false, true] {
+            let shelf = long(dependent);
+            let planned = plan(&shelf, &batch(rule, Cursor::default(), 500), &mut Ledger::default()).unwrap();
+            let questions = shelf.questions();
+            // With dependents nothing goes where the newest stays.
+            let goes = !dependent || rule == Rule::SavedBefore(1);
+            assert_eq!(planned.victims.len(), if goes { 500 } else { 0 }, "{rule:?} {dependent}");
+            assert!(questions <= 24, "{questions} questions for {rule:?} {dependent}");
+            let asked = preview(&shelf, None, &[rule]).unwrap();
+            assert!(shelf.questions() <= 64, "{rule:?} {dependent} {asked:?}");
+        }
+    }
+}
+
+#[test]
+fn bases_below_what_goes_are_asked_for_level_by_level() {
+    // One chain of 1,000 payloads, of which 501 and later go: the first of them is built on 500 others.
+    let row = |seq: i64| Row { lineage: 1, base: (seq > 1).then(|| seq - 1), bytes: 10, ..Row::default() };
+    let mut shelf = Shelf::new((1..=1000).map(row).collect());
+    // This one stays, and is then stored whole.
+    shelf.rows.push(Row { lineage: 2, base: Some(1000), bytes: 10, saved_at: 1, ..Row::default() });
+    let after = Cursor { after: 500, total: None };
+    let mut ledger = Ledger::default();
+    plan(&shelf, &batch(Rule::SavedBefore(1), after, 500), &mut ledger).unwrap();
+    assert!(shelf.questions() <= 4, "whoever does not ask for the bytes does not wait for them");
+    assert_eq!(ledger.freed(&mut Known::new(&shelf)).unwrap(), 5_000 - 10_000);
+    assert!(shelf.questions() <= 500 + 8);
+}
+
+fn rows() -> impl Strategy<Value = Vec<Row>> {
+    let row = (0..3i64, 0..4u8, 0..10i64, 0..4usize, 0..4usize, 1..100u64);
+    prop::collection::vec(row, 1..60).prop_map(|drawn| {
+        let mut rows: Vec<Row> = Vec::new();
+        for (lineage, rank, saved_at, parent, base, bytes) in drawn {
+            let before = |back: usize, of: fn(&Row, i64) -> bool| {
+                let found = (1..).zip(&rows).filter(|(_, row)| of(row, lineage)).map(|(seq, _)| seq);
+                (back > 0).then(|| found.collect::<Vec<Seq>>().into_iter().rev().nth(back - 1)).flatten()
+            };
+            let depends_on = before(parent, |row, lineage| row.lineage == lineage && lineage > 0);
+            let base = before(base, |_, _| true);
+            rows.push(Row { lineage, rank, saved_at, depends_on, base, bytes });
+        }
+        rows
+    })
+}
+
+fn rule() -> impl Strategy<Value = Rule> {
+    prop_oneof![
+        (0..12i64).prop_map(Rule::SavedBefore),
+        (0..20u64).prop_map(Rule::KeepLast),
+        (0..4000u64).prop_map(Rule::MaxBytes),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn planning_in_bulk_is_planning_one_by_one(
+        rows in rows(),
+        rules in prop::collection::vec((rule(), 1..30usize), 1..4),
+    ) {
+        let shelf = Shelf::new(rows);
+        let (mut ledger, mut expected) = (Ledger::default(), reference::Ledger::default());
+        for (rule, most) in rules {
+            let mut next = Some(Cursor::default());
+            while let Some(cursor) = next {
+                let prune = batch(rule, cursor, most);
+                let planned = plan(&shelf, &prune, &mut ledger).unwrap();
+                let (victims, after) = reference::plan(&shelf, &prune, &mut expected).unwrap();
+                prop_assert_eq!(&planned.victims, &victims);
+                prop_assert_eq!(planned.next, after);
+                prop_assert_eq!(ledger.freed(&mut Known::new(&shelf)).unwrap(), expected.freed);
+                next = after;
+            }
+        }
+    }
+}
