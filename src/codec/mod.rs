@@ -4,10 +4,10 @@
 //! ([`envelope`]), whole or as a delta against another payload ([`delta`]). [`plan`] decides which, and [`chain`] rebuilds a payload
 //! from its rows.
 
-pub(crate) mod chain;
+pub mod chain;
 pub(crate) mod checksum;
 pub mod delta;
 pub mod envelope;
 pub mod frame;
-pub(crate) mod plan;
+pub mod plan;
 pub(crate) mod varint;

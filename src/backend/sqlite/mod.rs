@@ -14,6 +14,7 @@ mod retention;
 mod row;
 mod schema;
 mod setting;
+mod stats;
 mod totals;
 mod wal;
 mod write;
@@ -208,7 +209,9 @@ impl Backend for Sqlite {
 
     fn sweep(&mut self) -> Result<bool> {
         if self.uncounted >= totals::WORTH_FOLDING {
-            write::fold_totals(&mut self.connection)?;
+            if totals::worth_folding(&self.connection)? {
+                write::fold_totals(&mut self.connection)?;
+            }
             self.uncounted = 0;
         }
         Ok(false)

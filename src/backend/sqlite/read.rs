@@ -6,18 +6,17 @@ use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
 use super::logs::{self, SqliteLogs};
 use super::places::{self, Walk};
-use super::retention::{self, SqliteCatalog};
+use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
-use super::totals::Totals;
+use super::stats::stats;
 use super::{check, payloads, writes};
-use crate::backend::logs as log;
-use crate::backend::ancestors;
+use crate::backend::{ancestors, logs as log};
 use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::error::Result;
 use crate::query::{Answer, LogRange, Of, Pick, Query};
-use crate::record::{Checkpoint, Lineage, LineageStats, LogPage, Space, Stats, Tuple};
-use crate::retention::preview;
+use crate::record::{Checkpoint, Lineage, LogPage, Space, Tuple};
+use crate::retention::{Catalog, preview};
 
 pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
     if let Query::List { of: Of::Group(_), .. } | Query::Whole { of: Of::Group(_), .. } = query {
@@ -58,9 +57,9 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
             None => Ok(Answer::Logs(Vec::new())),
         },
         Query::Check { cursor, limit } => {
-            check::page(&snapshot, cache, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
+            check::page(&snapshot, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
         }
-        Query::Stats { space, largest } => reading.stats(*space, *largest).map(Answer::Stats),
+        Query::Stats { space, largest } => stats(&snapshot, *space, *largest).map(Answer::Stats),
         Query::Prunable { space, rules } => preview(&SqliteCatalog(&snapshot), *space, rules).map(Answer::Pruned),
     }
 }
@@ -149,7 +148,7 @@ impl Reading<'_> {
     fn lineage(&self, lin: i64) -> Result<Option<Lineage>> {
         let Some(row) = lineage::read(self.connection, lin)? else { return Ok(None) };
         let Some(newest) = self.newest_row(&row, None)? else { return Ok(None) };
-        let checkpoints = retention::count(self.connection, lin)?;
+        let checkpoints = SqliteCatalog(self.connection).count(lin)? as u64;
         let origin = row.origin.map(|origin| origin.id);
         Ok(Some(Lineage { position: lin, checkpoints, newest: newest.header, origin }))
     }
@@ -175,27 +174,5 @@ impl Reading<'_> {
             }
         };
         log::read(&logs, end, range).map(Some)
-    }
-
-    fn stats(&self, space: Option<Space>, largest: usize) -> Result<Stats> {
-        let totals = Totals::now(self.connection)?;
-        let file_bytes = retention::file_bytes(self.connection).map_err(from_sqlite)?;
-        let unsigned = |number: i64| u64::try_from(number).unwrap_or(0);
-        let mut stats = Stats {
-            file_bytes: Some(file_bytes),
-            records: unsigned(totals.records),
-            record_bytes: unsigned(totals.record_bytes),
-            ..Stats::default()
-        };
-        for (_, counts) in totals.contracts.iter().filter(|(contract, _)| space.is_none_or(|space| space.0 == **contract)) {
-            stats.checkpoints += unsigned(counts.checkpoints);
-            stats.lineages += unsigned(counts.lineages);
-            stats.logical_bytes += unsigned(counts.logical_bytes);
-            stats.stored_bytes += unsigned(counts.stored_bytes);
-        }
-        if largest > 0 {
-            retention::each_lineage(self.connection, space, |lineage: LineageStats| stats.rank_among_largest(lineage, largest))?;
-        }
-        Ok(stats)
     }
 }

@@ -186,7 +186,7 @@ fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
 }
 
-fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
+pub(super) fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
     connection.pragma_query_value(None, name, |row| unsigned(row, 0))
 }
 

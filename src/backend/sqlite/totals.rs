@@ -24,6 +24,8 @@ pub(super) struct Counts {
     pub lineages: i64,
     pub logical_bytes: i64,
     pub stored_bytes: i64,
+    pub records: i64,
+    pub record_bytes: i64,
 }
 
 /// The totals as they are stored.
@@ -35,10 +37,6 @@ pub(super) struct Totals {
     pub lin: i64,
     /// Records of logs up to this number are counted.
     pub record: i64,
-    /// How many records there are.
-    pub records: i64,
-    /// What they take.
-    pub record_bytes: i64,
     /// By contract.
     pub contracts: BTreeMap<u8, Counts>,
 }
@@ -89,6 +87,15 @@ impl Totals {
         }
     }
 
+    /// A record of a log was removed.
+    pub(super) fn record_removed(&mut self, space: Space, num: i64, bytes: i64) {
+        if num <= self.record {
+            let counts = self.contract(space);
+            counts.records -= 1;
+            counts.record_bytes -= bytes;
+        }
+    }
+
     /// Counts what was saved since.
     fn catch_up(&mut self, connection: &Connection) -> Result<()> {
         let sql = "SELECT seq, chain, length(body), contract
@@ -112,38 +119,57 @@ impl Totals {
             self.lin = row.get(0).map_err(from_sqlite)?;
             self.contracts.entry(row.get(1).map_err(from_sqlite)?).or_default().lineages += 1;
         }
-        (self.record, self.records, self.record_bytes) =
-            logs::count_after(connection, self.record, (self.records, self.record_bytes))?;
-        Ok(())
+        logs::each_record_after(connection, self.record, |num, space, bytes| {
+            let counts = self.contracts.entry(space.0).or_default();
+            counts.records += 1;
+            counts.record_bytes += bytes;
+            self.record = num;
+        })
     }
 
     fn encode(&self) -> Vec<u8> {
+        let contracts = self.contracts.iter().flat_map(|(contract, counts)| {
+            let Counts { checkpoints, lineages, logical_bytes, stored_bytes, records, record_bytes } = *counts;
+            [i64::from(*contract), checkpoints, lineages, logical_bytes, stored_bytes, records, record_bytes]
+        });
         let mut out = Vec::new();
-        let mut number = |value: i64| varint::write(&mut out, u64::try_from(value).unwrap_or(0));
-        [self.seq, self.lin, self.record, self.records, self.record_bytes].into_iter().for_each(&mut number);
-        for (contract, Counts { checkpoints, lineages, logical_bytes, stored_bytes }) in &self.contracts {
-            [i64::from(*contract), *checkpoints, *lineages, *logical_bytes, *stored_bytes].into_iter().for_each(&mut number);
+        for number in [self.seq, self.lin, self.record].into_iter().chain(contracts) {
+            varint::write(&mut out, u64::try_from(number).unwrap_or(0));
         }
         out
     }
 
     fn decode(mut value: &[u8]) -> Option<Self> {
-        let five = |value: &mut &[u8]| -> Option<[i64; 5]> {
-            let mut numbers = [0; 5];
-            for number in &mut numbers {
-                *number = i64::try_from(varint::read(value)?).ok()?;
-            }
-            Some(numbers)
-        };
-        let [seq, lin, record, records, record_bytes] = five(&mut value)?;
+        let [seq, lin, record] = numbers(&mut value)?;
         let mut contracts = BTreeMap::new();
         while !value.is_empty() {
-            let [contract, checkpoints, lineages, logical_bytes, stored_bytes] = five(&mut value)?;
-            let counts = Counts { checkpoints, lineages, logical_bytes, stored_bytes };
+            let [contract, checkpoints, lineages, logical_bytes, stored_bytes, records, record_bytes] =
+                numbers(&mut value)?;
+            let counts = Counts { checkpoints, lineages, logical_bytes, stored_bytes, records, record_bytes };
             contracts.insert(u8::try_from(contract).ok()?, counts);
         }
-        Some(Self { seq, lin, record, records, record_bytes, contracts })
+        Some(Self { seq, lin, record, contracts })
     }
+}
+
+fn numbers<const N: usize>(value: &mut &[u8]) -> Option<[i64; N]> {
+    let mut numbers = [0; N];
+    for number in &mut numbers {
+        *number = i64::try_from(varint::read(value)?).ok()?;
+    }
+    Some(numbers)
+}
+
+/// Whether so much was saved since the totals were stored that counting it takes a while.
+pub(super) fn worth_folding(connection: &Connection) -> Result<bool> {
+    let totals = Totals::read(connection)?;
+    let last: i64 = connection
+        .prepare_cached(
+            "SELECT max(coalesce((SELECT max(seq) FROM checkpoint), 0) - ?1, coalesce((SELECT max(num) FROM record), 0) - ?2)",
+        )
+        .and_then(|mut statement| statement.query_row([totals.seq, totals.record], |row| row.get(0)))
+        .map_err(from_sqlite)?;
+    Ok(usize::try_from(last).is_ok_and(|uncounted| uncounted >= WORTH_FOLDING))
 }
 
 /// Counts what was saved since the totals were stored, and stores them.
@@ -158,9 +184,10 @@ mod tests {
 
     #[test]
     fn totals_come_back() {
-        let counts = Counts { checkpoints: 3, lineages: 2, logical_bytes: 1 << 40, stored_bytes: 7 };
+        let counts =
+            Counts { checkpoints: 3, lineages: 2, logical_bytes: 1 << 40, stored_bytes: 7, records: 5, record_bytes: 6 };
         let contracts = BTreeMap::from([(1, counts), (200, Counts::default())]);
-        let totals = Totals { seq: 9, lin: 4, record: 1, records: 5, record_bytes: 6, contracts };
+        let totals = Totals { seq: 9, lin: 4, record: 1, contracts };
         assert_eq!(Totals::decode(&totals.encode()), Some(totals));
         assert_eq!(Totals::decode(&[1, 2]), None);
     }
