@@ -137,7 +137,7 @@ fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limi
     let mut rest = &entries[..];
     let mut portion = PORTION;
     while !rest.is_empty() {
-        let (now, later) = rest.split_at(portion.min(rest.len()));
+        let (now, later) = rest.split_at(wanted(portion, prune.most - plan.victims.len()).min(rest.len()));
         let groups = groups(known, ledger, limit, &mut together, now)?;
         if take_groups(known, prune.most, ledger, limit, &groups, &mut plan)? {
             break;
@@ -227,7 +227,7 @@ fn by_lineage(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, keep: u
     let mut rest = &lineages[..];
     let mut portion = PORTION;
     while !rest.is_empty() {
-        let now = &rest[..portion.min(rest.len())];
+        let now = &rest[..wanted(portion, prune.most - plan.victims.len()).min(rest.len())];
         let (found, looked_at) = ledger.beyond_each(known, now, keep, prune.most - plan.victims.len())?;
         for (lineage, entries) in found {
             for entry in entries.into_iter().take(prune.most - plan.victims.len()) {
@@ -243,6 +243,11 @@ fn by_lineage(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, keep: u
         (rest, portion) = (&rest[looked_at..], looked_at.saturating_mul(GROWTH));
     }
     Ok(plan)
+}
+
+/// The size of a portion. It is no larger than what is left to remove, unless much of the portion before had to stay.
+fn wanted(portion: usize, left: usize) -> usize {
+    portion.min(left.max(portion / GROWTH))
 }
 
 fn seqs(entries: &[Entry]) -> Vec<Seq> {
