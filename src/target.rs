@@ -43,7 +43,7 @@ impl Target {
         // Now and not at the first use: the working directory may change in between.
         std::path::absolute(path)
             .map(Target::Sqlite)
-            .map_err(|error| Error::invalid(format!("the path cannot be made absolute: {error}")))
+            .map_err(|error| Error::invalid(format!("the path cannot be made absolute: {error}")).with_cause(error))
     }
 }
 
