@@ -12,6 +12,7 @@ use crate::reader::{Question, Reader};
 use crate::retention::Policy;
 use crate::sweeper::Sweeper;
 use crate::task::{Closing, QUEUE_BYTES, Task, Work, hand_in};
+use crate::warnings::Warnings;
 
 /// Opens the backend, on the thread that will use it. Called again if it failed: what was wrong may have passed.
 pub(crate) type Open = Box<dyn FnMut() -> Result<Box<dyn Backend>> + Send>;
@@ -46,6 +47,7 @@ pub(crate) struct Writer {
     lane: Arc<Lane<Task>>,
     reader: Arc<Reader>,
     closing: Arc<Closing>,
+    warnings: Arc<Warnings>,
 }
 
 impl Writer {
@@ -57,11 +59,17 @@ impl Writer {
     ) -> Result<Self> {
         let mut backend = Lazy::new(open);
         let mut sweeper = Sweeper::new(policy);
+        let warnings = sweeper.warnings();
         let asked = Arc::clone(&reader);
         let work = move |batch| work(&mut backend, &mut sweeper, &asked, batch);
         let lane = Arc::new(Lane::start("forkpoint-writer", QUEUE_BYTES, work)?);
         let encoder = prepare.map(|prepare| Encoder::start(prepare, Arc::clone(&lane))).transpose()?;
-        Ok(Self { encoder, lane, reader, closing: Arc::default() })
+        Ok(Self { encoder, lane, reader, closing: Arc::default(), warnings })
+    }
+
+    /// Where it tells what fails in the background.
+    pub(crate) fn warnings(&self) -> Arc<Warnings> {
+        Arc::clone(&self.warnings)
     }
 
     /// Opens the backend now rather than with the first task.
