@@ -327,7 +327,10 @@ function failure({ code, message, retryable, outcomeUnknown, cause }: Failure): 
 }
 
 function causeOf({ message, code, errno }: NonNullable<Failure["cause"]>): Error {
-  return Object.assign(new Error(message), code != null && { code }, errno != null && { errno });
+  const cause = Object.assign(new Error(message), code != null && { code }, errno != null && { errno });
+  // It comes from no place in JavaScript.
+  cause.stack = String(cause);
+  return cause;
 }
 
 /** Tells what failed in the background, where no call can reject. */

@@ -178,7 +178,9 @@ pub fn json(written: serde_json::Result<String>) -> Result<Value> {
 }
 
 fn told(written: serde_json::Result<String>) -> Result<String> {
-    written.map_err(|error| Error::new(Code::Corrupt, format!("what was found cannot be told: {error}")))
+    written.map_err(|error| {
+        Error::new(Code::Corrupt, format!("the answer cannot be written as JSON ({error}): please report this"))
+    })
 }
 
 /// Bytes for JavaScript: small ones are copied into its heap, large ones are handed over.

@@ -213,7 +213,9 @@ fn set_journal(connection: &Connection, journal: Journal, busy_timeout: Duration
         match outcome {
             Ok(mode) if mode == name => break,
             Ok(mode) => {
-                let message = format!("SQLite keeps its journal mode \"{mode}\" and refuses \"{name}\" for this file");
+                let message = format!(
+                    "SQLite keeps its journal mode \"{mode}\" and refuses \"{name}\": give a file on a local disk"
+                );
                 return Err(Error::new(Code::Unavailable, message));
             }
             Err(error) if error.code() == Code::Busy && Instant::now() < deadline => {
