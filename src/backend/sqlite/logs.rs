@@ -1,0 +1,272 @@
+//! Logs as rows: see [`crate::backend::logs`].
+//!
+//! Every row has a checksum over its columns. A row that an index finds is read again by its own number and compared with what was
+//! asked for, so a damaged index cannot answer with another record.
+
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+
+use super::error::from_sqlite;
+use super::log_rows::{
+    Head, Stored, branch_sum, head_sum, key_hash, misled, record_sum, seal, signed, unsigned, verify_branch,
+};
+use crate::backend::logs::{Branch, BranchId, End, LogRows};
+use crate::error::Result;
+use crate::record::{Record, Seq, Space};
+
+/// The tables of logs.
+///
+/// Nothing refers to the number of a log or of a record, so a number that is free again may be used again. Marks and branches refer
+/// to branches: their numbers are never used twice, so that a damaged reference finds nothing instead of another branch.
+pub(super) const LOGS: &str = "
+CREATE TABLE log (
+  log    INTEGER PRIMARY KEY,
+  lin    INTEGER NOT NULL,
+  name   TEXT NOT NULL,
+  branch INTEGER NOT NULL,                  -- the branch in which its last record stands
+  length INTEGER NOT NULL,                  -- how many records it has, those of the branch's ancestors among them
+  sum    INTEGER NOT NULL                   -- of all these but log
+) STRICT;
+CREATE UNIQUE INDEX log_name   ON log (lin, name);
+CREATE INDEX        log_head   ON log (branch);
+
+CREATE TABLE log_branch (
+  branch   INTEGER PRIMARY KEY AUTOINCREMENT,
+  contract INTEGER NOT NULL,                -- whose records they are
+  parent   INTEGER,                         -- the branch that it goes on from; NULL: from the beginning
+  start    INTEGER NOT NULL,                -- the position of its first record
+  sum      INTEGER NOT NULL                 -- of all these
+) STRICT;
+CREATE INDEX log_branch_parent ON log_branch (parent, start) WHERE parent IS NOT NULL;
+
+CREATE TABLE record (
+  num      INTEGER PRIMARY KEY,
+  branch   INTEGER NOT NULL,
+  pos      INTEGER NOT NULL,                -- its position in every log that has it
+  key_hash INTEGER,                         -- of the key
+  key      TEXT,
+  sum      INTEGER NOT NULL,                -- of branch, pos, key and body
+  body     BLOB NOT NULL                    -- the codec's envelope of tag and bytes
+) STRICT;
+CREATE UNIQUE INDEX record_pos ON record (branch, pos);
+CREATE INDEX        record_key ON record (branch, key_hash) WHERE key_hash IS NOT NULL;
+
+CREATE TABLE log_mark (                     -- an index of the marks in checkpoint.logs, by branch
+  branch INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  seq    INTEGER NOT NULL,
+  PRIMARY KEY (branch, length, seq)
+) STRICT, WITHOUT ROWID;
+";
+
+/// The logs of a database.
+pub(super) struct Logs<'a>(pub(super) &'a Connection);
+
+impl Logs<'_> {
+    /// How many records there are, and the bytes of their envelopes.
+    pub(super) fn count(&self, space: Option<Space>) -> Result<(u64, u64)> {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let found = match space {
+            None => self.one("SELECT count(*), coalesce(sum(length(body)), 0) FROM record", [], read)?,
+            Some(space) => {
+                let sql = "SELECT count(*), coalesce(sum(length(body)), 0)
+                           FROM log_branch CROSS JOIN record USING (branch) WHERE contract = ?";
+                self.one(sql, params![space.0], read)?
+            }
+        };
+        let (records, bytes): (i64, i64) = found.unwrap_or_default();
+        Ok((unsigned(records)?, unsigned(bytes)?))
+    }
+
+    /// Whether a lineage has logs.
+    pub(super) fn any(&self, lin: i64) -> Result<bool> {
+        Ok(self.one("SELECT 1 FROM log WHERE lin = ? LIMIT 1", params![lin], |_| Ok(()))?.is_some())
+    }
+
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
+        let found = self.0.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, read).optional());
+        found.map_err(from_sqlite)
+    }
+
+    /// How many rows it has changed.
+    fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
+        self.0.prepare_cached(sql).and_then(|mut statement| statement.execute(params)).map_err(from_sqlite)
+    }
+}
+
+impl LogRows for Logs<'_> {
+    fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
+        let sql = "SELECT r.lin, r.name, r.branch, r.length, r.sum
+                   FROM log i CROSS JOIN log r ON r.log = i.log WHERE i.lin = ? AND i.name = ?";
+        let Some(head) = self.one(sql, params![lin, log], Head::read)? else { return Ok(None) };
+        let (name, end) = head.verify(lin)?;
+        if name == log { Ok(Some(end)) } else { Err(misled(&format!("log {log:?}"))) }
+    }
+
+    fn heads(&self, lin: i64) -> Result<Vec<(String, End)>> {
+        let sql = "SELECT r.lin, r.name, r.branch, r.length, r.sum
+                   FROM log i CROSS JOIN log r ON r.log = i.log WHERE i.lin = ? ORDER BY i.name";
+        let found: Vec<Head> = self
+            .0
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_map([lin], Head::read)?.collect())
+            .map_err(from_sqlite)?;
+        found.into_iter().map(|head| head.verify(lin)).collect()
+    }
+
+    fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()> {
+        let (branch, length) = (end.branch, signed(end.length));
+        let sum = head_sum(lin, log, branch, length);
+        // An append mostly stays in its branch. Then the index by branch is not written.
+        let sql = "UPDATE log SET length = ?, sum = ? WHERE lin = ? AND name = ? AND branch = ?";
+        if self.execute(sql, params![length, sum, lin, log, branch])? == 0 {
+            let sql = "INSERT INTO log (lin, name, branch, length, sum) VALUES (?, ?, ?, ?, ?)
+                       ON CONFLICT (lin, name) DO UPDATE
+                       SET branch = excluded.branch, length = excluded.length, sum = excluded.sum";
+            self.execute(sql, params![lin, log, branch, length, sum])?;
+        }
+        Ok(())
+    }
+
+    fn remove_head(&mut self, lin: i64, log: &str) -> Result<()> {
+        self.execute("DELETE FROM log WHERE lin = ? AND name = ?", params![lin, log]).map(drop)
+    }
+
+    fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
+        let sql = "SELECT contract, parent, start, sum FROM log_branch WHERE branch = ?";
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+        let Some((contract, parent, start, sum)) = self.one(sql, [id], read)? else { return Ok(None) };
+        verify_branch(id, contract, parent, start, sum).map(Some)
+    }
+
+    fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
+        // Given out here and not by SQLite, because the checksum covers it.
+        let sql = "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'log_branch'), 0),
+                              coalesce((SELECT max(branch) FROM log_branch), 0))";
+        let last: i64 = self.one(sql, [], |row| row.get(0))?.unwrap_or_default();
+        let (id, space) = (last + 1, branch.space.0);
+        let (parent, start) = (branch.parent.map(|parent| parent.branch), signed(branch.start()));
+        let sum = branch_sum(id, space, parent, start);
+        let sql = "INSERT INTO log_branch (branch, contract, parent, start, sum) VALUES (?, ?, ?, ?, ?)";
+        self.execute(sql, params![id, space, parent, start, sum])?;
+        Ok(id)
+    }
+
+    fn remove_branch(&mut self, id: BranchId) -> Result<()> {
+        self.execute("DELETE FROM log_branch WHERE branch = ?", [id]).map(drop)
+    }
+
+    fn needed(&self, id: BranchId) -> Result<Option<u64>> {
+        let sql = "SELECT max(coalesce((SELECT max(length) FROM log WHERE branch = ?1), 0),
+                              coalesce((SELECT max(length) FROM log_mark WHERE branch = ?1), 0),
+                              coalesce((SELECT max(start) FROM log_branch WHERE parent = ?1), 0))";
+        let length = self.one(sql, [id], |row| row.get(0))?.unwrap_or_default();
+        Ok(Some(unsigned(length)?).filter(|length| *length > 0))
+    }
+
+    fn tip(&self, id: BranchId) -> Result<Option<u64>> {
+        let sql = "SELECT pos FROM record WHERE branch = ? ORDER BY pos DESC LIMIT 1";
+        let last = self.one(sql, [id], |row| row.get(0))?;
+        last.map(|last| Ok(unsigned(last)? + 1)).transpose()
+    }
+
+    fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()> {
+        let sql = "INSERT INTO record (branch, pos, key_hash, key, sum, body) VALUES (?, ?, ?, ?, ?, ?)";
+        let mut statement = self.0.prepare_cached(sql).map_err(from_sqlite)?;
+        for (position, record) in (signed(at)..).zip(records) {
+            let key = record.key.as_deref();
+            let body = seal(record);
+            let sum = record_sum(id, position, key, &body);
+            let row = params![id, position, key.map(key_hash), key, sum, body];
+            statement.execute(row).map_err(from_sqlite)?;
+        }
+        Ok(())
+    }
+
+    fn cut(&mut self, id: BranchId, from: u64) -> Result<()> {
+        // Each row is asked whether it is what the index says: no record of another branch goes.
+        let sql = "DELETE FROM record WHERE num IN (
+                     SELECT r.num FROM record i CROSS JOIN record r ON r.num = i.num
+                     WHERE i.branch = ?1 AND i.pos >= ?2 AND +r.branch = ?1 AND +r.pos = i.pos)";
+        self.execute(sql, params![id, signed(from)]).map(drop)
+    }
+
+    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
+        let sql = "SELECT r.num, r.branch, r.pos, r.key_hash, r.key, r.sum, r.body, i.pos
+                   FROM record i CROSS JOIN record r ON r.num = i.num
+                   WHERE i.branch = ?1 AND i.pos >= ?2 AND i.pos < ?3 ORDER BY i.pos";
+        let mut statement = self.0.prepare_cached(sql).map_err(from_sqlite)?;
+        let mut rows = statement.query(params![id, signed(from), signed(to)]).map_err(from_sqlite)?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().map_err(from_sqlite)? {
+            let (stored, position) =
+                Stored::read(row).and_then(|stored| Ok((stored, row.get::<_, i64>(7)?))).map_err(from_sqlite)?;
+            found.push(stored.verify(id, position)?.record()?);
+        }
+        Ok(found)
+    }
+
+    fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
+        let sql = "SELECT r.num, r.branch, r.pos, r.key_hash, r.key, r.sum, r.body
+                   FROM record i CROSS JOIN record r ON r.num = i.num WHERE i.branch = ? AND i.key_hash = ?";
+        let hash = key_hash(key);
+        let mut statement = self.0.prepare_cached(sql).map_err(from_sqlite)?;
+        let mut rows = statement.query(params![id, hash]).map_err(from_sqlite)?;
+        while let Some(row) = rows.next().map_err(from_sqlite)? {
+            let stored = Stored::read(row).map_err(from_sqlite)?;
+            let position = stored.position;
+            let stored = stored.verify(id, position)?;
+            if stored.key_hash != Some(hash) {
+                return Err(misled(&format!("key {key:?}")));
+            }
+            if stored.key.as_deref() == Some(key) && position < signed(below) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn hold(&mut self, seq: Seq, end: End) -> Result<()> {
+        let sql = "INSERT OR IGNORE INTO log_mark (branch, length, seq) VALUES (?, ?, ?)";
+        self.execute(sql, params![end.branch, signed(end.length), seq]).map(drop)
+    }
+
+    fn let_go(&mut self, seq: Seq, end: End) -> Result<()> {
+        let sql = "DELETE FROM log_mark WHERE branch = ? AND length = ? AND seq = ?";
+        self.execute(sql, params![end.branch, signed(end.length), seq]).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::backend::logs::model::{check, steps};
+
+    fn open() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.set_prepared_statement_cache_capacity(64);
+        connection.execute_batch(LOGS).unwrap();
+        connection
+    }
+
+    fn rows(connection: &Connection, table: &str) -> u64 {
+        let count: i64 = connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap();
+        count.cast_unsigned()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn logs_are_as_their_model(steps in steps()) {
+            let connection = open();
+            check(&mut Logs(&connection), steps, |logs| (logs.count(None).unwrap().0, rows(logs.0, "log_branch")))?;
+            prop_assert_eq!((rows(&connection, "log"), rows(&connection, "log_mark")), (0, 0));
+        }
+    }
+}
