@@ -58,6 +58,25 @@ CREATE TABLE log_mark (                     -- an index of the marks in checkpoi
 ) STRICT, WITHOUT ROWID;
 ";
 
+// `i` is the row as an index has it, `r` the same row as the table has it.
+
+const HEAD: &str = "SELECT r.lin, r.name, r.branch, r.length, r.sum
+    FROM log i CROSS JOIN log r ON r.log = i.log WHERE i.lin = ? AND i.name = ?";
+const HEADS: &str = "SELECT r.lin, r.name, r.branch, r.length, r.sum
+    FROM log i CROSS JOIN log r ON r.log = i.log WHERE i.lin = ? ORDER BY i.name";
+const NEEDED: &str = "SELECT max(coalesce((SELECT max(length) FROM log WHERE branch = ?1), 0),
+    coalesce((SELECT max(length) FROM log_mark WHERE branch = ?1), 0),
+    coalesce((SELECT max(start) FROM log_branch WHERE parent = ?1), 0))";
+const TIP: &str = "SELECT pos FROM record WHERE branch = ? ORDER BY pos DESC LIMIT 1";
+const CUT: &str = "DELETE FROM record WHERE num IN (
+    SELECT r.num FROM record i CROSS JOIN record r ON r.num = i.num
+    WHERE i.branch = ?1 AND i.pos >= ?2 AND +r.branch = ?1 AND +r.pos = i.pos)";
+const READ: &str = "SELECT r.num, r.branch, r.pos, r.key_hash, r.key, r.sum, r.body, i.pos
+    FROM record i CROSS JOIN record r ON r.num = i.num
+    WHERE i.branch = ?1 AND i.pos >= ?2 AND i.pos < ?3 ORDER BY i.pos";
+const HAS_KEY: &str = "SELECT r.num, r.branch, r.pos, r.key_hash, r.key, r.sum, r.body
+    FROM record i CROSS JOIN record r ON r.num = i.num WHERE i.branch = ? AND i.key_hash = ?";
+
 /// The logs of a database.
 pub(super) struct Logs<'a>(pub(super) &'a Connection);
 
@@ -100,19 +119,15 @@ impl Logs<'_> {
 
 impl LogRows for Logs<'_> {
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
-        let sql = "SELECT r.lin, r.name, r.branch, r.length, r.sum
-                   FROM log i CROSS JOIN log r ON r.log = i.log WHERE i.lin = ? AND i.name = ?";
-        let Some(head) = self.one(sql, params![lin, log], Head::read)? else { return Ok(None) };
+        let Some(head) = self.one(HEAD, params![lin, log], Head::read)? else { return Ok(None) };
         let (name, end) = head.verify(lin)?;
         if name == log { Ok(Some(end)) } else { Err(misled(&format!("log {log:?}"))) }
     }
 
     fn heads(&self, lin: i64) -> Result<Vec<(String, End)>> {
-        let sql = "SELECT r.lin, r.name, r.branch, r.length, r.sum
-                   FROM log i CROSS JOIN log r ON r.log = i.log WHERE i.lin = ? ORDER BY i.name";
         let found: Vec<Head> = self
             .0
-            .prepare_cached(sql)
+            .prepare_cached(HEADS)
             .and_then(|mut statement| statement.query_map([lin], Head::read)?.collect())
             .map_err(from_sqlite)?;
         found.into_iter().map(|head| head.verify(lin)).collect()
@@ -161,16 +176,12 @@ impl LogRows for Logs<'_> {
     }
 
     fn needed(&self, id: BranchId) -> Result<Option<u64>> {
-        let sql = "SELECT max(coalesce((SELECT max(length) FROM log WHERE branch = ?1), 0),
-                              coalesce((SELECT max(length) FROM log_mark WHERE branch = ?1), 0),
-                              coalesce((SELECT max(start) FROM log_branch WHERE parent = ?1), 0))";
-        let length = self.one(sql, [id], |row| row.get(0))?.unwrap_or_default();
+        let length = self.one(NEEDED, [id], |row| row.get(0))?.unwrap_or_default();
         Ok(Some(unsigned(length)?).filter(|length| *length > 0))
     }
 
     fn tip(&self, id: BranchId) -> Result<Option<u64>> {
-        let sql = "SELECT pos FROM record WHERE branch = ? ORDER BY pos DESC LIMIT 1";
-        let last = self.one(sql, [id], |row| row.get(0))?;
+        let last = self.one(TIP, [id], |row| row.get(0))?;
         last.map(|last| Ok(unsigned(last)? + 1)).transpose()
     }
 
@@ -189,17 +200,11 @@ impl LogRows for Logs<'_> {
 
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()> {
         // Each row is asked whether it is what the index says: no record of another branch goes.
-        let sql = "DELETE FROM record WHERE num IN (
-                     SELECT r.num FROM record i CROSS JOIN record r ON r.num = i.num
-                     WHERE i.branch = ?1 AND i.pos >= ?2 AND +r.branch = ?1 AND +r.pos = i.pos)";
-        self.execute(sql, params![id, signed(from)]).map(drop)
+        self.execute(CUT, params![id, signed(from)]).map(drop)
     }
 
     fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
-        let sql = "SELECT r.num, r.branch, r.pos, r.key_hash, r.key, r.sum, r.body, i.pos
-                   FROM record i CROSS JOIN record r ON r.num = i.num
-                   WHERE i.branch = ?1 AND i.pos >= ?2 AND i.pos < ?3 ORDER BY i.pos";
-        let mut statement = self.0.prepare_cached(sql).map_err(from_sqlite)?;
+        let mut statement = self.0.prepare_cached(READ).map_err(from_sqlite)?;
         let mut rows = statement.query(params![id, signed(from), signed(to)]).map_err(from_sqlite)?;
         let mut found = Vec::new();
         while let Some(row) = rows.next().map_err(from_sqlite)? {
@@ -211,10 +216,8 @@ impl LogRows for Logs<'_> {
     }
 
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
-        let sql = "SELECT r.num, r.branch, r.pos, r.key_hash, r.key, r.sum, r.body
-                   FROM record i CROSS JOIN record r ON r.num = i.num WHERE i.branch = ? AND i.key_hash = ?";
         let hash = key_hash(key);
-        let mut statement = self.0.prepare_cached(sql).map_err(from_sqlite)?;
+        let mut statement = self.0.prepare_cached(HAS_KEY).map_err(from_sqlite)?;
         let mut rows = statement.query(params![id, hash]).map_err(from_sqlite)?;
         while let Some(row) = rows.next().map_err(from_sqlite)? {
             let stored = Stored::read(row).map_err(from_sqlite)?;
@@ -245,8 +248,13 @@ impl LogRows for Logs<'_> {
 mod tests {
     use proptest::prelude::*;
 
+    use std::path::Path;
+
     use super::*;
     use crate::backend::logs::model::{check, steps};
+    use crate::backend::logs::{self, LogName};
+    use crate::error::Code;
+    use crate::query::{LogRange, LogSide};
 
     fn open() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
@@ -268,5 +276,155 @@ mod tests {
             check(&mut Logs(&connection), steps, |logs| (logs.count(None).unwrap().0, rows(logs.0, "log_branch")))?;
             prop_assert_eq!((rows(&connection, "log"), rows(&connection, "log_mark")), (0, 0));
         }
+    }
+
+    const OF: LogName<'_> = LogName { space: Space(1), lin: 7, lineage: "run", log: "log" };
+
+    fn keyed(n: u64) -> Record {
+        let bytes = format!("record {n} of many").into_bytes().into();
+        Record { key: Some(format!("key {n}")), tag: "t".to_owned(), bytes }
+    }
+
+    fn range(from: LogSide, skip: u64, limit: usize) -> LogRange {
+        let (lineage, log) = ("run".to_owned(), "log".to_owned());
+        LogRange { space: Space(1), lineage, log, at: None, from, skip, limit }
+    }
+
+    fn read_all(connection: &Connection) -> Result<Vec<Record>> {
+        let logs = Logs(connection);
+        Ok(logs::read(&logs, logs.head(7, "log")?, &range(LogSide::First, 0, usize::MAX))?.records)
+    }
+
+    #[test]
+    fn any_changed_column_is_corrupt() {
+        let changes = [
+            "UPDATE record SET body = (SELECT body FROM record WHERE pos = 2) WHERE pos = 1",
+            "UPDATE record SET key = 'other', key_hash = 5 WHERE pos = 1",
+            "UPDATE record SET key_hash = key_hash + 1 WHERE pos = 1",
+            "UPDATE record SET key = NULL, key_hash = NULL WHERE pos = 1",
+            "UPDATE record SET sum = sum + 1 WHERE pos = 1",
+            "UPDATE record SET pos = pos + 10 WHERE pos = 1",
+            "UPDATE record SET branch = 9 WHERE pos = 1",
+            "DELETE FROM record WHERE pos = 1",
+            "DELETE FROM record WHERE pos = 2",
+            "UPDATE log SET length = 2",
+            "UPDATE log SET length = 4",
+            "UPDATE log SET branch = 9",
+            "UPDATE log SET name = 'log', lin = 7, sum = 0",
+            "UPDATE log_branch SET start = 1",
+            "UPDATE log_branch SET contract = 2",
+            "UPDATE log_branch SET parent = 1, start = 2",
+            "DELETE FROM log_branch",
+        ];
+        for change in changes {
+            let connection = open();
+            logs::append(&mut Logs(&connection), OF, &[keyed(0), keyed(1), keyed(2)], None).unwrap();
+            assert_eq!(read_all(&connection).unwrap().len(), 3);
+            connection.execute_batch(change).unwrap();
+            let error = read_all(&connection).expect_err(change);
+            assert_eq!(error.code(), Code::Corrupt, "{change}");
+            assert!(error.message().contains("log"), "{error}");
+        }
+    }
+
+    /// Changes rows behind the back of an index.
+    fn without_index(path: &Path, index: &str, change: &str) {
+        let schema = Connection::open(path).unwrap();
+        schema.execute_batch("PRAGMA writable_schema = ON").unwrap();
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let (root, sql): (i64, String) =
+            schema.query_row("SELECT rootpage, sql FROM sqlite_schema WHERE name = ?", [index], read).unwrap();
+        schema.execute("DELETE FROM sqlite_schema WHERE name = ?", [index]).unwrap();
+        drop(schema);
+        Connection::open(path).unwrap().execute_batch(change).unwrap();
+        let schema = Connection::open(path).unwrap();
+        schema.execute_batch("PRAGMA writable_schema = ON").unwrap();
+        let row = params![index, root, sql];
+        let sql = "INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql)
+                   VALUES ('index', ?1, substr(?1, 1, instr(?1, '_') - 1), ?2, ?3)";
+        schema.execute(sql, row).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_index_is_corrupt_and_never_another_record() {
+        let swap = "UPDATE record SET pos = -1 WHERE pos = 1; UPDATE record SET pos = 1 WHERE pos = 2;
+                    UPDATE record SET pos = 2 WHERE pos = -1";
+        let hashes = "UPDATE record SET key_hash = 5 WHERE pos = 1";
+        let names = "UPDATE log SET name = 'x' WHERE name = 'log'; UPDATE log SET name = 'log' WHERE name = 'other'";
+        for (index, change) in [("record_pos", swap), ("record_key", hashes), ("log_name", names)] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("logs.db");
+            let connection = Connection::open(&path).unwrap();
+            connection.execute_batch(LOGS).unwrap();
+            let mut logs = Logs(&connection);
+            logs::append(&mut logs, OF, &[keyed(0), keyed(1), keyed(2)], None).unwrap();
+            logs::append(&mut logs, LogName { log: "other", ..OF }, &[keyed(3)], None).unwrap();
+            drop(connection);
+            without_index(&path, index, change);
+            let connection = Connection::open(&path).unwrap();
+            let read = read_all(&connection);
+            let appended = logs::append(&mut Logs(&connection), OF, &[keyed(1)], None);
+            let error = read.map(drop).and(appended.map(drop)).expect_err(index);
+            assert_eq!(error.code(), Code::Corrupt, "{index}");
+            // What is cut is what was meant, or nothing.
+            if index == "record_pos" {
+                Logs(&connection).cut(1, 1).unwrap();
+                assert_eq!(rows(&connection, "record"), 4);
+            }
+        }
+    }
+
+    #[test]
+    fn every_statement_seeks() {
+        let connection = open();
+        let plan = |sql: &str| -> Vec<String> {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let count = statement.parameter_count();
+            let parameters = rusqlite::params_from_iter(vec![1; count]);
+            statement.query_map(parameters, |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap()
+        };
+        for sql in [HEAD, HEADS, NEEDED, TIP, READ, HAS_KEY, CUT] {
+            let steps = plan(sql);
+            let scans: Vec<_> =
+                steps.iter().filter(|step| step.starts_with("SCAN") && !step.contains("CONSTANT")).collect();
+            assert!(scans.is_empty(), "{sql}: {steps:?}");
+        }
+        for (sql, index) in [(HEAD, "log_name"), (READ, "record_pos"), (HAS_KEY, "record_key"), (CUT, "record_pos")] {
+            let steps = plan(sql).join("; ");
+            assert!(steps.contains(&format!("SEARCH i USING COVERING INDEX {index}")), "{steps}");
+            assert!(steps.contains("SEARCH r USING INTEGER PRIMARY KEY"), "{steps}");
+        }
+        assert!(plan(READ).iter().all(|step| !step.contains("B-TREE")), "in the order of the index");
+    }
+
+    #[test]
+    fn a_hundred_thousand_records_take_a_moment() {
+        let connection = open();
+        let mut logs = Logs(&connection);
+        let start = std::time::Instant::now();
+        connection.execute_batch("BEGIN").unwrap();
+        for batch in 0..100 {
+            let records: Vec<Record> = (batch * 1000..(batch + 1) * 1000).map(keyed).collect();
+            logs::append(&mut logs, OF, &records, None).unwrap();
+        }
+        connection.execute_batch("COMMIT").unwrap();
+        let batches = start.elapsed();
+        for n in 0..1000 {
+            logs::append(&mut logs, OF, &[keyed(100_000 + n)], Some(100_000 + n)).unwrap();
+        }
+        let singles = start.elapsed();
+        assert_eq!(read_all(&connection).unwrap().len(), 101_000);
+        let whole = start.elapsed();
+        logs::truncate(&mut logs, OF, 10).unwrap();
+        let cut = start.elapsed();
+        let said = format!(
+            "batches {batches:?}, single {:?}, read {:?}, cut {:?}",
+            singles.saturating_sub(batches),
+            whole.saturating_sub(singles),
+            cut.saturating_sub(whole)
+        );
+        println!("{said}");
+        // Many times what it takes: this finds work that grows with the log, not a slow machine.
+        assert!(cut.as_secs() < 60, "{said}");
     }
 }
