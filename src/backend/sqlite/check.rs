@@ -7,7 +7,7 @@ use super::chain;
 use super::error::from_sqlite;
 use super::row::{self, HeaderRow};
 use super::totals::Totals;
-use super::{lineage, logs, payloads, writes};
+use super::{lineage, log_check as logs, payloads, writes};
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::codec::frame;
@@ -228,7 +228,7 @@ impl Check<'_> {
         self.chain(&row)?;
         self.page.counted.payloads += 1;
         let split = payloads::load(self.connection, &self.cache, seq).and_then(|payload| frame::split(&payload.raw));
-        let marks = logs::check_marks(self.connection, seq, row.logs.as_deref(), &header.id);
+        let marks = logs::check_marks(self.connection, seq, row.logs.as_deref());
         for outcome in [split.map(drop), marks] {
             match outcome {
                 Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => {

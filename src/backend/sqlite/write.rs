@@ -7,7 +7,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::{from_commit, from_sqlite};
 use super::lineage::{self, LineageRow, Origin};
-use super::logs::{self, SqliteLogs};
+use super::log_rows::{decode_marks, encode_marks};
+use super::logs::Logs;
 use super::payloads::{New, Payloads};
 use super::places::{self, Place, Walk};
 use super::retention::SqliteCatalog;
@@ -66,6 +67,7 @@ pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &P
     let mut writing = Writing::begin(&transaction, cache)?;
     let plan = plan(&SqliteCatalog(&transaction), prune, &mut Ledger::default())?;
     let (bytes, lineages) = writing.remove_all(&plan.victims)?;
+    writing.count_removed_records()?;
     writing.payloads.finish()?;
     transaction.commit().map_err(from_commit)?;
     Ok(plan.done(bytes, lineages))
@@ -82,7 +84,7 @@ pub(super) fn fold_totals(connection: &mut Connection) -> Result<()> {
 struct Writing<'a> {
     transaction: &'a Transaction<'a>,
     payloads: Payloads<'a>,
-    logs: SqliteLogs<'a>,
+    logs: Logs<'a>,
     last_seq: Seq,
 }
 
@@ -100,7 +102,7 @@ impl<'a> Writing<'a> {
     fn begin(transaction: &'a Transaction<'a>, cache: &'a PayloadCache) -> Result<Self> {
         let last_seq = setting::last(transaction, LAST_SEQ, setting::SEQ_FLOOR)?;
         let payloads = Payloads::new(transaction, cache);
-        Ok(Self { transaction, payloads, logs: SqliteLogs::new(transaction), last_seq })
+        Ok(Self { transaction, payloads, logs: Logs::new(transaction), last_seq })
     }
 
     fn unit(&mut self, unit: &Unit) -> Result<Applied> {
@@ -111,7 +113,17 @@ impl<'a> Writing<'a> {
         for op in &unit.ops {
             applied.appended.extend(self.op(op)?);
         }
+        self.count_removed_records()?;
         Ok(applied)
+    }
+
+    /// Has the running totals know which records are gone.
+    fn count_removed_records(&mut self) -> Result<()> {
+        let removed = std::mem::take(&mut self.logs.removed);
+        if !removed.is_empty() {
+            self.payloads.totals()?.records_removed(self.transaction, &removed)?;
+        }
+        Ok(())
     }
 
     fn expect(&self, expect: &Expect) -> Result<()> {
@@ -235,7 +247,7 @@ impl<'a> Writing<'a> {
             seq,
             lin: lineage.lin,
             header,
-            logs: logs::encode_marks(&marks),
+            logs: encode_marks(&marks),
             raw,
             encoded,
             base: newest.or(parent),
@@ -261,7 +273,7 @@ impl<'a> Writing<'a> {
             return Err(Error::new(Code::Conflict, message));
         }
         let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
-        let marks = logs::decode_marks(found.logs.as_deref(), source)?;
+        let marks = decode_marks(found.logs.as_deref())?;
         let header = Header {
             lineage: lineage.clone(),
             id: id.clone(),
@@ -311,7 +323,7 @@ impl<'a> Writing<'a> {
                 let found = row::by_id(self.transaction, space, id)?;
                 match (found, row) {
                     (Some(found), Some(row)) if found.lin == row.lin => {
-                        let marks = logs::decode_marks(found.logs.as_deref(), id)?;
+                        let marks = decode_marks(found.logs.as_deref())?;
                         log::rewind(&mut self.logs, of(row.lin), id, &marks)
                     }
                     _ => Err(log::no_such_checkpoint(lineage, log, id)),
@@ -391,7 +403,7 @@ impl<'a> Writing<'a> {
         let marks: Vec<(Seq, Vec<Mark>)> = rows
             .iter()
             .filter(|row| row.logs.is_some())
-            .map(|row| Ok((row.seq, logs::decode_marks(row.logs.as_deref(), &row.header.id)?)))
+            .map(|row| Ok((row.seq, decode_marks(row.logs.as_deref())?)))
             .collect::<Result<_>>()?;
         log::release(&mut self.logs, marks.iter().map(|(seq, marks)| (*seq, &marks[..])))?;
         Ok(bytes)
@@ -409,7 +421,7 @@ impl<'a> Writing<'a> {
     }
 
     fn end_lineage_if_empty(&mut self, row: &LineageRow) -> Result<bool> {
-        let empty = places::newest(self.transaction, row.lin, None)?.is_none() && log::list(&self.logs, row.lin)?.is_empty();
+        let empty = places::newest(self.transaction, row.lin, None)?.is_none() && !self.logs.any(row.lin)?;
         if empty {
             lineage::end(self.transaction, row.lin)?;
             self.payloads.totals()?.ended(row.space, row.lin);
