@@ -262,15 +262,14 @@ impl<'a> Writing<'a> {
     fn fork(&mut self, fork: &Fork) -> Result<()> {
         let Fork { space, source, id, lineage, rank, saved_at } = fork;
         let Some(found) = row::by_id(self.transaction, *space, source)? else {
-            let message = format!("there is no checkpoint {source:?} to fork from: list the checkpoints that there are");
+            let message = format!("checkpoint {source:?} cannot be forked, because it is not there: check its id");
             return Err(Error::new(Code::NotFound, message));
         };
-        let known = lineage::find(self.transaction, *space, lineage)?;
-        if let Some(known) = &known
-            && places::newest(self.transaction, known.lin, None)?.is_some()
-        {
-            let message = format!("lineage {lineage:?} has checkpoints already: fork {source:?} into another one");
-            return Err(Error::new(Code::Conflict, message));
+        if let Some(copy) = row::by_id(self.transaction, *space, id)? {
+            return fork.check_sent_again(&copy.header.lineage, copy.header.parent.as_deref());
+        }
+        if lineage::find(self.transaction, *space, lineage)?.is_some() {
+            return Err(fork.lineage_taken());
         }
         let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
         let marks = decode_marks(found.logs.as_deref())?;
@@ -283,7 +282,7 @@ impl<'a> Writing<'a> {
             ..found.header.clone()
         };
         let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };
-        self.store(known, copy)?;
+        self.store(None, copy)?;
         if let Some(begun) = lineage::find(self.transaction, *space, lineage)? {
             log::fork(&mut self.logs, begun.lin, &marks)?;
         }
@@ -353,7 +352,7 @@ impl<'a> Writing<'a> {
 
     fn remove_lineages(&mut self, space: Space, prefix: &str) -> Result<()> {
         if prefix.is_empty() {
-            return Err(Error::invalid("the beginning of the lineages' names is empty: name what to remove"));
+            return Ok(());
         }
         for lineage in lineage::with_prefix(self.transaction, space, prefix)? {
             log::remove_all(&mut self.logs, lineage.lin)?;
@@ -409,15 +408,16 @@ impl<'a> Writing<'a> {
         Ok(bytes)
     }
 
-    /// Ends those of the lineages of which nothing is left, and counts them.
+    /// Ends those of the lineages of which nothing is left. Returns how many of them have no checkpoint.
     fn end_lineages(&mut self, lineages: impl IntoIterator<Item = i64>) -> Result<u64> {
-        let mut ended = 0;
+        let mut emptied = 0;
         for lin in lineages {
+            emptied += u64::from(places::newest(self.transaction, lin, None)?.is_none());
             if let Some(row) = lineage::read(self.transaction, lin)? {
-                ended += u64::from(self.end_lineage_if_empty(&row)?);
+                self.end_lineage_if_empty(&row)?;
             }
         }
-        Ok(ended)
+        Ok(emptied)
     }
 
     fn end_lineage_if_empty(&mut self, row: &LineageRow) -> Result<bool> {
