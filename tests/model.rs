@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::{draft, log_range, noise, part, sqlite};
@@ -26,6 +27,9 @@ use proptest::test_runner::RngSeed;
 /// A record, and a number that tells it from records that look the same.
 type Numbered = (u64, Record);
 
+/// The logs that a checkpoint names, each with the records that it keeps.
+type Kept = Vec<(String, Vec<Numbered>)>;
+
 /// The contract, read aloud: a list in save order, walked from end to end for every answer.
 #[derive(Clone, Default)]
 struct Model {
@@ -39,7 +43,7 @@ struct Model {
     /// By lineage and name. None is empty.
     logs: BTreeMap<(Space, String, String), Vec<Numbered>>,
     /// What each checkpoint keeps, by its id.
-    kept: BTreeMap<(Space, String), Vec<(String, Vec<Numbered>)>>,
+    kept: BTreeMap<(Space, String), Kept>,
     appended: u64,
 }
 
@@ -80,6 +84,7 @@ impl Model {
         if found == *newest || found.as_ref() == Some(or) { Ok(()) } else { Err(Code::Conflict) }
     }
 
+    #[expect(clippy::too_many_lines, reason = "all ops, read aloud from top to bottom")]
     fn op(&mut self, op: &Op, applied: &mut Applied) -> Result<(), Code> {
         match op {
             Op::Put(draft) => {
@@ -245,8 +250,8 @@ impl Model {
         kept.iter().find(|(name, _)| name == log).map(|(_, records)| records.clone())
     }
 
-    fn pinned(&self, header: &Header, pins: &[LogPin]) -> Result<Vec<(String, Vec<Numbered>)>, Code> {
-        let mut kept: Vec<(String, Vec<Numbered>)> = Vec::new();
+    fn pinned(&self, header: &Header, pins: &[LogPin]) -> Result<Kept, Code> {
+        let mut kept = Kept::new();
         for LogPin { log, length } in pins {
             let live = self.log(header.space, &header.lineage, log);
             let length = length.map_or(live.len(), |length| usize::try_from(length).unwrap());
@@ -271,7 +276,7 @@ impl Model {
     }
 
     /// Saves a checkpoint in place of the one with its id.
-    fn insert(&mut self, header: Header, payload: Payload, kept: Vec<(String, Vec<Numbered>)>) {
+    fn insert(&mut self, header: Header, payload: Payload, kept: Kept) {
         let Header { space, lineage, id, .. } = header.clone();
         self.begin(space, &lineage);
         if self.newest_first(space, |other| other.lineage == lineage).is_empty() {
@@ -409,7 +414,7 @@ impl Model {
     fn youngest_first(&self, space: Space, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
         let mut found = self.newest_first(space, keep);
         let age = |row: &Checkpoint| row.header.rank.age(row.header.age_offset).to_vec();
-        found.sort_by(|a, b| age(b).cmp(&age(a)));
+        found.sort_by_key(|row| Reverse(age(row)));
         found
     }
 
@@ -562,7 +567,7 @@ enum Step {
 }
 
 fn space() -> impl Strategy<Value = Space> {
-    prop_oneof![4 => Just(Space(1)), 1 => Just(Space(2)), 3 => Just(Space(4))]
+    prop_oneof![12 => Just(Space(1)), 1 => Just(Space(2)), 1 => Just(Space(4))]
 }
 
 fn name(names: &'static [&'static str]) -> impl Strategy<Value = String> {
@@ -574,11 +579,12 @@ fn id() -> impl Strategy<Value = String> {
 }
 
 fn run() -> impl Strategy<Value = String> {
-    name(&["r1", "r2", "r3", "_", "f1", "f2"])
+    prop_oneof![5 => Just("r1"), 3 => Just("r2"), 2 => Just("r3"), 1 => Just("_"), 1 => Just("f1"), 1 => Just("f2")]
+        .prop_map(str::to_owned)
 }
 
 fn log() -> impl Strategy<Value = String> {
-    name(&["log", "log\0", ""])
+    prop_oneof![8 => Just("log"), 1 => Just("log\0"), 1 => Just("")].prop_map(str::to_owned)
 }
 
 /// Empty is what has none, and what a question for it must not find.
@@ -609,7 +615,7 @@ fn rank() -> impl Strategy<Value = Rank> {
 
 fn put() -> impl Strategy<Value = Op> {
     let parent = prop::option::of(id());
-    let pins = prop::collection::vec((log(), prop::option::weighted(0.3, 0..4_u64)), 0..3);
+    let pins = prop::collection::vec((log(), prop::option::weighted(0.15, 0..4_u64)), 0..3);
     let flags = (prop::bool::weighted(0.25), prop::bool::weighted(0.03), pins);
     // The last number tells one put of an id from the next.
     (space(), run(), id(), parent, word(), word(), rank(), 0..5_i64, flags, any::<u32>()).prop_map(
@@ -619,7 +625,7 @@ fn put() -> impl Strategy<Value = Op> {
             made.0.header.parent = parent;
             made.0.header.saved_at = saved_at;
             made.0.header.depends_on_parent = depends;
-            made.0.header.age_offset = if (run == "r3") == other_age { 0 } else { 8 };
+            made.0.header.age_offset = if other_age { 4 } else { age_offset(&run) };
             made.1.pins = pins.into_iter().map(|(log, length)| LogPin { log, length }).collect();
             // Names of parts that some payloads have; one has two of a name, and one that none has.
             made.1.inherit = match version % 7 {
@@ -645,7 +651,7 @@ fn append() -> impl Strategy<Value = Op> {
             tag: (version % 3).to_string(),
             bytes: noise(u64::from(version), usize::from(version) % 700).into(),
         });
-    let expect = prop::option::weighted(0.2, 0..5_u64);
+    let expect = prop::option::weighted(0.1, 0..5_u64);
     (space(), run(), log(), prop::collection::vec(record, 0..4), expect)
         .prop_map(|(space, lineage, log, records, expect)| Op::Append { space, lineage, log, records, expect })
 }
@@ -663,7 +669,7 @@ fn op() -> impl Strategy<Value = Op> {
     let remove_lineages = (space(), name(&["", "f", "r", "r1", "_", "%"]))
         .prop_map(|(space, prefix)| Op::RemoveLineages { space, prefix });
     let remove_logs = (space(), run()).prop_map(|(space, lineage)| Op::RemoveLogs { space, lineage });
-    let end = prop_oneof![(0..6_u64).prop_map(LogEnd::Length), id().prop_map(LogEnd::Checkpoint)];
+    let end = prop_oneof![4 => (0..6_u64).prop_map(LogEnd::Length), 1 => id().prop_map(LogEnd::Checkpoint)];
     let truncate =
         (space(), run(), log(), end).prop_map(|(space, lineage, log, to)| Op::Truncate { space, lineage, log, to });
     let fork =
@@ -684,8 +690,8 @@ fn op() -> impl Strategy<Value = Op> {
     let remove_writes =
         (space(), name(&["", "a", "a\0", "%", "b"])).prop_map(|(space, prefix)| Op::RemoveWrites { space, prefix });
     prop_oneof![
-        20 => put(),
-        8 => remove,
+        20 => put().boxed(),
+        5 => remove,
         4 => keep_last,
         2 => remove_from,
         1 => remove_lineages,
@@ -749,18 +755,54 @@ fn query() -> impl Strategy<Value = Query> {
     ]
 }
 
+/// What makes branches: a checkpoint keeps a log, the log is cut, goes on, and is kept or forked again.
+fn story() -> impl Strategy<Value = Vec<Op>> {
+    let record = any::<u16>().prop_map(|version| Record {
+        key: None,
+        tag: String::new(),
+        bytes: noise(version.into(), 9).into(),
+    });
+    let records = || prop::collection::vec(record.clone(), 1..4);
+    let fork = prop::option::weighted(0.3, (id(), name(&["f1", "f2"])));
+    (space(), run(), log(), records(), put().boxed(), 0..6_u64, records(), fork).prop_map(
+        |(space, lineage, log, first, put, to, then, fork)| {
+            let append = |records| {
+                let (lineage, log) = (lineage.clone(), log.clone());
+                Op::Append { space, lineage, log, records, expect: None }
+            };
+            let Op::Put(mut draft) = put else { unreachable!("a put") };
+            (draft.header.space, draft.header.lineage) = (space, lineage.clone());
+            draft.header.age_offset = age_offset(&lineage);
+            draft.logs = vec![LogPin { log: log.clone(), length: None }];
+            let source = draft.header.id.clone();
+            let fork = fork.map(|(id, lineage)| {
+                Op::Fork(Box::new(Fork { space, source, id, lineage, rank: Rank::default(), saved_at: 0 }))
+            });
+            let cut = Op::Truncate { space, lineage: lineage.clone(), log: log.clone(), to: LogEnd::Length(to) };
+            let mut unit = vec![append(first), Op::Put(draft), cut, append(then)];
+            unit.extend(fork);
+            unit
+        },
+    )
+}
+
+/// Of the lineages of that name.
+fn age_offset(lineage: &str) -> u8 {
+    if lineage == "r2" { 8 } else { 0 }
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let unit =
         || {
             let expect = (space(), run(), prop::option::of(id()), id())
                 .prop_map(|(space, lineage, newest, or)| Expect { space, lineage, newest, or });
-            (prop::option::weighted(0.3, expect), prop::collection::vec(op(), 0..4))
-                .prop_map(|(expect, ops)| Unit { expect, ops })
+            let ops = prop_oneof![5 => prop::collection::vec(op().boxed(), 0..4), 1 => story().boxed()];
+            (prop::option::weighted(0.1, expect), ops).prop_map(|(expect, ops)| Unit { expect, ops })
         };
     prop_oneof![
-        6 => unit().prop_map(|unit| Step::Apply(vec![unit])),
-        2 => prop::collection::vec(unit(), 0..5).prop_map(Step::Apply),
-        6 => query().prop_map(Step::Ask),
+        12 => unit().boxed().prop_map(|unit| Step::Apply(vec![unit])),
+        3 => prop::collection::vec(unit().boxed(), 0..5).prop_map(Step::Apply),
+        6 => query().boxed().prop_map(Step::Ask),
         4 => (space(), word(), 0..4_usize)
             .prop_map(|(space, group_prefix, limit)| Step::Page { space, group_prefix, limit }),
         1 => prune(),
