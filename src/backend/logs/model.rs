@@ -114,7 +114,7 @@ impl Model {
                 let wrong = append(rows, name(lin, log), &records, Some(held.len() as u64 + 1)).unwrap_err();
                 prop_assert_eq!(wrong.code(), Code::Conflict);
                 let mut left_out = Vec::new();
-                let expect = (records.len() % 2 == 0).then_some(held.len() as u64);
+                let expect = records.len().is_multiple_of(2).then_some(held.len() as u64);
                 let done = append(rows, name(lin, log), &records, expect).unwrap();
                 for (at, record) in records.into_iter().enumerate() {
                     if record.key.is_some() && held.iter().any(|held| held.key == record.key) {
