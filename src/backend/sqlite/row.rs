@@ -149,6 +149,16 @@ pub(super) fn by_id(connection: &Connection, space: Space, id: &str) -> Result<O
     Ok(None)
 }
 
+/// The rows of a checkpoint that are damaged, where enough of each is whole to tell that it is that one. They can be removed.
+pub(super) fn damaged_by_id(connection: &Connection, space: Space, id: &str) -> Result<Vec<Seq>> {
+    let mut found = indexed(connection, space, id)?;
+    found.retain(|seq| {
+        let claims = claims(connection, *seq);
+        claims.space == Some(space) && claims.id.as_deref() == Some(id)
+    });
+    Ok(found)
+}
+
 /// The number of the lineage that a row names, verified or not.
 pub(super) fn lineage_of(connection: &Connection, seq: Seq) -> Result<Option<i64>> {
     connection
