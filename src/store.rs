@@ -7,6 +7,7 @@ use crate::backend::memory::Memory;
 use crate::backend::sqlite::{self, Sqlite};
 use crate::backend::{BUSY_TIMEOUT, Backend, Durability, PreEncode};
 use crate::cache::PayloadCache;
+use crate::check::{CheckCursor, CheckPage};
 use crate::error::{Error, Result};
 use crate::lane::Reply;
 use crate::op::{Applied, Op, Unit};
@@ -101,8 +102,8 @@ impl Store {
         Ok(Self { engine, options })
     }
 
-    /// A store over backends of the caller's own: one is opened for writing and one for reading. Large ops are encoded for them ahead
-    /// of time, if there is something that does that.
+    /// A store over backends of the caller's own: one is opened for writing, one for reading, and one at the first check. Large ops
+    /// are encoded for them ahead of time, if there is something that does that.
     pub fn with_backend(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
@@ -116,7 +117,7 @@ impl Store {
         pre_encoder: Option<Arc<dyn PreEncode>>,
         options: &Options,
     ) -> Result<Engine> {
-        let reader = Reader::start(Box::new(open.clone()))?;
+        let reader = Reader::start(Box::new(open.clone()), Box::new(open.clone()))?;
         Ok(Engine::Threads(Writer::start(Box::new(open), pre_encoder, Arc::new(reader), options.retention, options.busy_timeout)?))
     }
 
@@ -150,7 +151,7 @@ impl Store {
     /// Hands in a unit, and with each put in it what the store's [`Policy::keep_last`] asks for. A payload that is too large
     /// is refused before anything is queued.
     pub fn apply(&self, unit: Unit, reply: Reply<Applied>) {
-        if let Err(error) = unit.ops.iter().try_for_each(|op| self.check(op)) {
+        if let Err(error) = unit.ops.iter().try_for_each(|op| self.refuse_large(op)) {
             return reply.send(Err(error));
         }
         let unit = self.capped(unit);
@@ -190,6 +191,23 @@ impl Store {
         match &self.engine {
             Engine::Inline(backend) => reply.send(with(backend, |inline| inline.backend.answer(&query))),
             Engine::Threads(writer) => writer.ask(query, reply),
+        }
+    }
+
+    /// Verifies a part of what is stored: about so many rows from the cursor on. Going on from [`CheckPage::next`] until there is none
+    /// verifies all that was there at the beginning.
+    ///
+    /// A store with threads answers on a thread of its own, so that other reads and saves go on. It sees every unit that was
+    /// acknowledged before the call.
+    pub fn check(&self, cursor: CheckCursor, limit: usize, reply: Reply<CheckPage>) {
+        let query = Query::Check { cursor, limit };
+        match &self.engine {
+            Engine::Inline(backend) => {
+                reply.send(with(backend, |inline| inline.backend.answer(&query).and_then(Answer::into_checked)));
+            }
+            Engine::Threads(writer) => {
+                writer.check(query, Reply::new(|answer: Result<Answer>| reply.send(answer.and_then(Answer::into_checked))));
+            }
         }
     }
 
@@ -239,7 +257,7 @@ impl Store {
         Unit { ops, ..unit }
     }
 
-    fn check(&self, op: &Op) -> Result<()> {
+    fn refuse_large(&self, op: &Op) -> Result<()> {
         match op {
             Op::Put(draft) if draft.len() > self.options.max_payload_bytes => Err(Error::invalid(format!(
                 "checkpoint {:?} takes {} bytes, more than maxPayloadBytes ({}): keep less in the state, or open the store with a \

@@ -73,6 +73,11 @@ impl Writer {
         }
     }
 
+    /// Asks for a page of a check.
+    pub(crate) fn check(&self, query: Query, reply: Reply<Answer>) {
+        self.reader.check(Question { query, reply });
+    }
+
     /// Accepts nothing more; replies when all is done and the backend is closed. May be called again.
     pub(crate) fn close(&self, reply: Reply<()>) {
         if let Some(close) = self.closing.ask(reply) {
@@ -240,7 +245,7 @@ mod tests {
             move || -> Result<Box<dyn Backend>> { Ok(Box::new(Sqlite::open_with(&options, PayloadCache::new(0))?)) };
         let (entered, preparing) = channel();
         let (go, gate) = channel();
-        let reader = Arc::new(Reader::start(Box::new(open.clone())).unwrap());
+        let reader = Arc::new(Reader::start(Box::new(open.clone()), Box::new(open.clone())).unwrap());
         let prepare = Arc::new(Gated { entered, gate: Mutex::new(gate) });
         let writer = Writer::start(Box::new(open), Some(prepare), reader, Policy::default(), Duration::from_secs(30)).unwrap();
 

@@ -1,13 +1,20 @@
 //! Verifies everything that is stored: every row against its checksum, every payload through its chain, every index against its
 //! table. A page of it looks at so many rows; what is wrong with a row does not keep the next one from being looked at.
+//!
+//! Single errors are all that a row needs: a row that an index has lost is found because its own entry is looked up, and an entry
+//! that leads nowhere because index and table then differ in their number.
 
-use rusqlite::{Connection, params};
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::{Connection, Params, params};
 
 use super::chain;
 use super::error::from_sqlite;
-use super::row::{self, HeaderRow};
+use super::logs::Logs;
+use super::row::{self, Claims, HeaderRow};
 use super::totals::Totals;
-use super::{lineage, log_check as logs, payloads, writes};
+use super::{lineage, log_check as logs, payloads, places, setting, writes};
+use crate::backend::logs::list;
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::codec::frame;
@@ -19,19 +26,59 @@ const CACHE_BYTES: usize = 64 << 20;
 
 const RESTORE: &str = "Restore the database from a backup, or save the checkpoint again, or delete it.";
 const REBUILD: &str = "Stop all processes that use the database, and run REINDEX on it with the sqlite3 tool.";
+const HARMLESS: &str = "Nothing needs to be done.";
 
 /// The parts of a check, in their order.
-const STAGES: [Stage; 5] = [Stage::Pages, Stage::Lineages, Stage::Checkpoints, Stage::Writes, Stage::Logs];
+const STAGES: [Stage; 8] = [
+    Stage::File,
+    Stage::Indexes,
+    Stage::Lineages,
+    Stage::Checkpoints,
+    Stage::Writes,
+    Stage::Logs,
+    Stage::Branches,
+    Stage::Records,
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The file's own structure, the settings, and the number of entries in each index.
-    Pages,
+    /// The file's own structure and the settings: one page, which takes as long as reading the file.
+    File,
+    /// The number of entries of an index: a page each.
+    Indexes,
     Lineages,
     Checkpoints,
     Writes,
     Logs,
+    Branches,
+    Records,
 }
+
+/// The index of a table, the rows that it should have, and the entries that it has. `?` is the least integer.
+const INDEXES: [(&str, &str, &str); 7] = [
+    ("lineage", "lineage NOT INDEXED WHERE lin >= ?", "lineage INDEXED BY lineage_name WHERE contract >= ?"),
+    (
+        "lineage",
+        "lineage NOT INDEXED WHERE lin >= ? AND origin_lin IS NOT NULL",
+        "lineage INDEXED BY lineage_origin WHERE origin_lin >= ?",
+    ),
+    ("checkpoint", "checkpoint NOT INDEXED WHERE seq >= ?", "checkpoint INDEXED BY checkpoint_id WHERE id_hash >= ?"),
+    ("checkpoint", "checkpoint NOT INDEXED WHERE seq >= ?", "checkpoint INDEXED BY checkpoint_lineage WHERE lin >= ?"),
+    (
+        "checkpoint",
+        "checkpoint NOT INDEXED WHERE seq >= ? AND flags & 1",
+        "checkpoint INDEXED BY checkpoint_dependent WHERE lin >= ? AND flags & 1",
+    ),
+    ("write", "write NOT INDEXED WHERE num >= ?", "write INDEXED BY write_id WHERE contract >= ?"),
+    GROUPS,
+];
+
+/// This index is not in every database.
+const GROUPS: (&str, &str, &str) = (
+    "checkpoint",
+    "checkpoint NOT INDEXED WHERE seq >= ? AND grp <> ''",
+    "checkpoint INDEXED BY checkpoint_group WHERE ? IS NOT NULL AND grp <> ''",
+);
 
 /// Where a check goes on.
 struct Place {
@@ -51,25 +98,36 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
     let limit = limit.max(1);
     // Not the store's own cache: what is checked is what is stored.
     let cache = PayloadCache::new(CACHE_BYTES);
-    let mut check = Check { connection, cache, page: CheckPage::default() };
+    let mut check = Check { connection, cache, lists: HashMap::new(), groups: None, page: CheckPage::default() };
     let looked_at = match stage {
-        Stage::Pages => {
-            check.structure()?;
+        Stage::File => {
+            check.file()?;
             None
         }
-        Stage::Lineages => check.each("SELECT lin FROM lineage", "lin", place.after, limit, Check::lineage)?,
+        Stage::Indexes => check.index(place.after)?,
+        Stage::Lineages => {
+            check.each("SELECT lin FROM lineage NOT INDEXED", "lin", place.after, limit, Check::lineage)?
+        }
         Stage::Checkpoints => {
             check.each("SELECT seq FROM checkpoint NOT INDEXED", "seq", place.after, limit, Check::checkpoint)?
         }
         Stage::Writes => check.each("SELECT num FROM write NOT INDEXED", "num", place.after, limit, Check::write)?,
-        Stage::Logs => check.each(logs::RECORDS, "num", place.after, limit, Check::record)?,
+        Stage::Logs => check.each(logs::HEADS, "log", place.after, limit, |check, log| {
+            let found = logs::check_head(connection, log);
+            check.damage(found).map(drop)
+        })?,
+        Stage::Branches => check.each(logs::BRANCHES, "branch", place.after, limit, |check, branch| {
+            let found = logs::check_branch(connection, branch);
+            check.damage(found).map(drop)
+        })?,
+        Stage::Records => check.each(logs::RECORDS, "num", place.after, limit, Check::record)?,
     };
     let mut page = check.page;
     let counted = &page.counted;
     place.done += counted.checkpoints + counted.writes + counted.records;
     match looked_at {
         Some(last) => place.after = last,
-        None => (place.stage, place.after) = (place.stage + 1, 0),
+        None => (place.stage, place.after) = (place.stage + 1, place.beginning(place.stage + 1)),
     }
     (page.done, page.of) = (place.done, place.of.max(place.done));
     page.next = (place.stage < STAGES.len()).then(|| place.cursor());
@@ -80,16 +138,23 @@ impl Place {
     fn read(connection: &Connection, cursor: &CheckCursor) -> Result<Self> {
         if *cursor == CheckCursor::default() {
             let rows = "SELECT (SELECT count(*) FROM checkpoint) + (SELECT count(*) FROM write) + (SELECT count(*) FROM record)";
-            let of: i64 = connection.query_row(rows, [], |row| row.get(0)).map_err(from_sqlite)?;
+            // Where it cannot be counted, the check says why when it comes there.
+            let of: i64 = match connection.query_row(rows, [], |row| row.get(0)).map_err(from_sqlite) {
+                Err(error) if !damaged(&error) => return Err(error),
+                counted => counted.unwrap_or(0),
+            };
             return Ok(Self { stage: 0, after: 0, done: 0, of: u64::try_from(of).unwrap_or(0) });
         }
-        let mut numbers = cursor.0.split(' ').map(str::parse::<i64>);
-        let mut next = || numbers.next().and_then(std::result::Result::ok).filter(|number| *number >= 0);
-        let parts = (next(), next(), next(), next());
-        let (Some(stage), Some(after), Some(done), Some(of)) = parts else {
-            return Err(Error::invalid("the cursor of the check is none: begin without one"));
-        };
-        Ok(Self { stage: usize::try_from(stage).unwrap_or(usize::MAX), after, done: done.unsigned_abs(), of: of.unsigned_abs() })
+        let none = || Error::invalid("the cursor of the check is none: begin without one");
+        let numbers: Vec<i64> = cursor.0.split(' ').map(str::parse).collect::<Result<_, _>>().map_err(|_| none())?;
+        let [stage, after, done, of] = numbers[..] else { return Err(none()) };
+        let [done, of] = [done, of].map(|number| u64::try_from(number).map_err(|_| none()));
+        Ok(Self { stage: usize::try_from(stage).map_err(|_| none())?, after, done: done?, of: of? })
+    }
+
+    /// Where a stage begins: before every number that a row can have. A damaged one may be negative.
+    fn beginning(&self, stage: usize) -> i64 {
+        if matches!(STAGES.get(stage), Some(Stage::Indexes)) { 0 } else { i64::MIN }
     }
 
     fn cursor(&self) -> CheckCursor {
@@ -97,14 +162,23 @@ impl Place {
     }
 }
 
+/// Whether an error tells of damage. Any other ends the check.
+fn damaged(error: &Error) -> bool {
+    matches!(error.code(), Code::Corrupt | Code::Unsupported)
+}
+
 struct Check<'a> {
     connection: &'a Connection,
     cache: PayloadCache,
+    /// What is built on a payload, as far as the list of it was read; `None`: it cannot be read.
+    lists: HashMap<Seq, Option<HashSet<Seq>>>,
+    /// Whether there is an index of groups, once that was asked.
+    groups: Option<bool>,
     page: CheckPage,
 }
 
 impl Check<'_> {
-    /// Looks at rows by their numbers. Returns the last of them; `None`: there is no more.
+    /// Looks at rows by their numbers. Returns the greatest of them; `None`: there is no more.
     fn each(
         &mut self,
         rows: &str,
@@ -114,24 +188,31 @@ impl Check<'_> {
         look: impl Fn(&mut Self, i64) -> Result<()>,
     ) -> Result<Option<i64>> {
         let sql = format!("{rows} WHERE {number} > ? ORDER BY {number} LIMIT ?");
+        let mut statement = self.connection.prepare_cached(&sql).map_err(from_sqlite)?;
         let most = i64::try_from(limit).unwrap_or(i64::MAX);
-        let numbers: Vec<i64> = match self
-            .connection
-            .prepare_cached(&sql)
-            .and_then(|mut statement| statement.query_map(params![after, most], |row| row.get(0))?.collect())
-            .map_err(from_sqlite)
-        {
-            Ok(numbers) => numbers,
-            Err(error) if error.code() == Code::Corrupt => {
-                self.find(FindingCode::Corrupt, format!("a table cannot be read on: {}", error.message()), RESTORE);
-                return Ok(None);
+        let mut numbers: Vec<i64> = Vec::new();
+        let mut rows = statement.query(params![after, most]).map_err(from_sqlite)?;
+        let end = loop {
+            match rows.next().and_then(|row| row.map(|row| row.get(0)).transpose()) {
+                Ok(Some(number)) => numbers.push(number),
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(from_sqlite(error)),
             }
-            Err(error) => return Err(error),
         };
+        drop(rows);
         for number in &numbers {
             look(self, *number)?;
         }
-        Ok(numbers.last().copied().filter(|_| numbers.len() == limit))
+        match end {
+            // The rows behind are out of reach.
+            Err(error) if damaged(&error) => {
+                self.find(FindingCode::Corrupt, format!("a table cannot be read on: {}", error.message()), RESTORE);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+            // In a damaged table the last may not be the greatest. The greatest always is a step onward, so the check ends.
+            Ok(()) => Ok(numbers.iter().copied().max().filter(|greatest| numbers.len() == limit && *greatest > after)),
+        }
     }
 
     fn find(&mut self, code: FindingCode, message: String, remedy: &'static str) -> &mut Finding {
@@ -142,35 +223,50 @@ impl Check<'_> {
         &mut self.page.findings[last]
     }
 
+    /// The same, of a checkpoint.
     fn find_at(&mut self, code: FindingCode, row: &HeaderRow, message: &str, remedy: &'static str) {
         let header = &row.header;
-        let finding = self.find(code, format!("checkpoint {:?}: {message}", header.id), remedy);
-        finding.space = Some(header.space);
-        finding.lineage = Some(header.lineage.clone());
-        finding.id = Some(header.id.clone());
+        let claims =
+            Claims { space: Some(header.space), lineage: Some(header.lineage.clone()), id: Some(header.id.clone()) };
+        self.find_of(code, claims, format!("checkpoint {:?}: {message}", header.id), remedy);
+    }
+
+    fn find_of(&mut self, code: FindingCode, claims: Claims, message: String, remedy: &'static str) {
+        let finding = self.find(code, message, remedy);
+        let Claims { space, lineage, id } = claims;
+        (finding.space, finding.lineage, finding.id) = (space, lineage, id);
     }
 
     /// Takes an error of damage for a finding; any other ends the check.
     fn damage<T>(&mut self, found: Result<T>) -> Result<Option<T>> {
+        self.damage_of(found, Claims::default)
+    }
+
+    fn damage_of<T>(&mut self, found: Result<T>, claims: impl FnOnce() -> Claims) -> Result<Option<T>> {
         match found {
             Ok(found) => Ok(Some(found)),
-            Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => {
-                self.find(FindingCode::Corrupt, error.message().to_owned(), RESTORE);
+            Err(error) if damaged(&error) => {
+                self.find_of(FindingCode::Corrupt, claims(), error.message().to_owned(), RESTORE);
                 Ok(None)
             }
             Err(error) => Err(error),
         }
     }
 
-    fn number(&self, sql: &str, params: impl rusqlite::Params) -> Result<i64> {
+    fn number(&self, sql: &str, params: impl Params) -> Result<i64> {
         self.connection
             .prepare_cached(sql)
             .and_then(|mut statement| statement.query_row(params, |row| row.get(0)))
             .map_err(from_sqlite)
     }
 
+    /// Whether an index has exactly one entry for a row. One that cannot be read has none.
+    fn has_entry(&self, sql: &str, params: impl Params) -> Result<bool> {
+        leads(self.number(sql, params).map(|entries| entries == 1))
+    }
+
     /// What belongs to no row.
-    fn structure(&mut self) -> Result<()> {
+    fn file(&mut self) -> Result<()> {
         let said: Result<Vec<String>> = self
             .connection
             .prepare("PRAGMA quick_check(20)")
@@ -179,34 +275,56 @@ impl Check<'_> {
         for line in self.damage(said)?.into_iter().flatten().filter(|line| line != "ok") {
             self.find(FindingCode::Corrupt, format!("the file's structure is damaged: {line}"), RESTORE);
         }
+        let settings = setting::verify_all(self.connection);
+        self.damage(settings)?;
         let totals = Totals::now(self.connection);
-        self.damage(totals)?;
-        let entries = [
-            ("lineage", "lineage NOT INDEXED WHERE lin > ?", "lineage INDEXED BY lineage_name WHERE contract > ?"),
-            ("checkpoint", "checkpoint NOT INDEXED WHERE seq > ?", "checkpoint INDEXED BY checkpoint_id WHERE id_hash >= ?"),
-            ("checkpoint", "checkpoint NOT INDEXED WHERE seq > ?", "checkpoint INDEXED BY checkpoint_lineage WHERE lin > ?"),
-            ("write", "write NOT INDEXED WHERE num > ?", "write INDEXED BY write_id WHERE contract > ?"),
-        ];
-        for (table, rows, index) in entries.into_iter().chain(logs::INDEXES) {
+        self.damage(totals).map(drop)
+    }
+
+    /// Compares the number of an index's entries with that of its rows. Returns the index; `None`: it was the last one.
+    fn index(&mut self, before: i64) -> Result<Option<i64>> {
+        let at = usize::try_from(before).unwrap_or(usize::MAX);
+        let Some((table, rows, entries)) = INDEXES.iter().chain(&logs::INDEXES).nth(at) else { return Ok(None) };
+        if (*table, *rows, *entries) != GROUPS || self.has_groups()? {
             let count = |from: &str| self.number(&format!("SELECT count(*) FROM {from}"), [i64::MIN]);
-            let counted = count(rows).and_then(|rows| Ok((rows, count(index)?)));
-            if let Some((rows, entries)) = self.damage(counted)?
-                && rows != entries
+            let counted = count(rows).and_then(|rows| Ok((rows, count(entries)?)));
+            if let Some((rows, found)) = self.damage(counted)?
+                && rows != found
             {
-                let message = format!("table {table} has {rows} rows, and its index {entries} entries ({index})");
+                let message = format!("of table {table}, {rows} rows should be in an index that has {found} ({entries})");
                 self.find(FindingCode::Index, message, REBUILD);
             }
         }
-        Ok(())
+        Ok(Some(before + 1))
+    }
+
+    fn has_groups(&mut self) -> Result<bool> {
+        match self.groups {
+            Some(there) => Ok(there),
+            None => Ok(*self.groups.insert(places::has_group_index(self.connection)?)),
+        }
     }
 
     fn lineage(&mut self, lin: i64) -> Result<()> {
         let found = lineage::read(self.connection, lin);
         let Some(row) = self.damage(found)?.flatten() else { return Ok(()) };
-        if lineage::indexed(self.connection, row.space, &row.name)? != Some(lin) {
+        let claims = || Claims { space: Some(row.space), lineage: Some(row.name.clone()), id: None };
+        if !leads(lineage::indexed(self.connection, row.space, &row.name).map(|found| found == Some(lin)))? {
             let message = format!("lineage {:?}: the index of names does not lead to its row", row.name);
-            let finding = self.find(FindingCode::Index, message, REBUILD);
-            (finding.space, finding.lineage) = (Some(row.space), Some(row.name));
+            self.find_of(FindingCode::Index, claims(), message, REBUILD);
+        }
+        if let Some(origin) = &row.origin
+            && !leads(lineage::began_from(self.connection, origin.lin).map(|found| found.contains(&lin)))?
+        {
+            let message = format!("lineage {:?}: the index of forks does not lead to its row", row.name);
+            self.find_of(FindingCode::Index, claims(), message, REBUILD);
+        }
+        let used = places::newest(self.connection, lin, None)
+            .and_then(|newest| Ok(newest.is_some() || !list(&Logs::new(self.connection), lin)?.is_empty()));
+        if self.damage_of(used, claims)? == Some(false) {
+            let message = format!("lineage {:?} has neither a checkpoint nor a log", row.name);
+            self.find_of(FindingCode::Orphan, claims(), message, HARMLESS);
+            self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
         }
         Ok(())
     }
@@ -214,16 +332,9 @@ impl Check<'_> {
     fn checkpoint(&mut self, seq: Seq) -> Result<()> {
         self.page.counted.checkpoints += 1;
         let found = row::read(self.connection, seq);
-        let Some(row) = self.damage(found)?.flatten() else { return Ok(()) };
-        let header = &row.header;
-        if !row::indexed(self.connection, header.space, &header.id)?.contains(&seq) {
-            self.find_at(FindingCode::Index, &row, "the index of ids does not lead to its row", REBUILD);
-        }
-        let order = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_lineage
-                     WHERE lin = ? AND sort_key = ? AND seq = ? AND label = ?";
-        if self.number(order, params![row.lin, header.rank.0, seq, header.label])? != 1 {
-            self.find_at(FindingCode::Index, &row, "the index of its lineage does not lead to its row", REBUILD);
-        }
+        let connection = self.connection;
+        let Some(row) = self.damage_of(found, || row::claims(connection, seq))?.flatten() else { return Ok(()) };
+        self.entries(&row)?;
         self.parent(&row)?;
         self.chain(&row)?;
         self.page.counted.payloads += 1;
@@ -231,11 +342,37 @@ impl Check<'_> {
         let marks = logs::check_marks(self.connection, seq, row.logs.as_deref());
         for outcome in [split.map(drop), marks] {
             match outcome {
-                Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => {
-                    self.find_at(FindingCode::Corrupt, &row, error.message(), RESTORE);
-                }
+                Err(error) if damaged(&error) => self.find_at(FindingCode::Corrupt, &row, error.message(), RESTORE),
                 other => other?,
             }
+        }
+        Ok(())
+    }
+
+    /// Its entries in the indexes.
+    fn entries(&mut self, row: &HeaderRow) -> Result<()> {
+        let HeaderRow { seq, lin, header, .. } = row;
+        if !leads(row::indexed(self.connection, header.space, &header.id).map(|found| found.contains(seq)))? {
+            self.find_at(FindingCode::Index, row, "the index of ids does not lead to its row", REBUILD);
+        }
+        let order = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_lineage
+                     WHERE lin = ? AND sort_key = ? AND seq = ? AND label = ?";
+        if !self.has_entry(order, params![lin, header.rank.0, seq, header.label])? {
+            self.find_at(FindingCode::Index, row, "the index of its lineage does not lead to its row", REBUILD);
+        }
+        let group = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_group
+                     WHERE grp = ?1 AND grp <> '' AND sort_key = ?2 AND seq = ?3";
+        if !header.group.is_empty()
+            && self.has_groups()?
+            && !self.has_entry(group, params![header.group, header.rank.0, seq])?
+        {
+            self.find_at(FindingCode::Index, row, "the index of its group does not lead to its row", REBUILD);
+        }
+        let dependent = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_dependent
+                         WHERE lin = ? AND parent IS ? AND seq = ? AND flags & 1";
+        if header.depends_on_parent && !self.has_entry(dependent, params![lin, header.parent, seq])? {
+            let message = "the index of what depends on a parent does not lead to its row";
+            self.find_at(FindingCode::Index, row, message, REBUILD);
         }
         Ok(())
     }
@@ -246,44 +383,68 @@ impl Check<'_> {
         if !header.depends_on_parent {
             return Ok(());
         }
-        let dependent = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_dependent
-                         WHERE lin = ? AND parent IS ? AND seq = ? AND flags & 1";
-        if self.number(dependent, params![row.lin, header.parent, row.seq])? != 1 {
-            self.find_at(FindingCode::Index, row, "the index of what depends on a parent does not lead to its row", REBUILD);
+        let found = match &header.parent {
+            Some(parent) => row::by_id(self.connection, header.space, parent),
+            None => Ok(None),
+        };
+        match found {
+            Ok(None) => {
+                self.find_at(FindingCode::Orphan, row, "its parent is gone, and it cannot be read without that", RESTORE);
+                Ok(())
+            }
+            // A damaged parent is told where its own turn comes.
+            Err(error) if !damaged(&error) => Err(error),
+            _ => Ok(()),
         }
-        let parent = header.parent.as_ref().map(|parent| row::by_id(self.connection, header.space, parent));
-        let found = matches!(parent, Some(Ok(Some(_))) | Some(Err(_)));
-        if !found {
-            self.find_at(FindingCode::Orphan, row, "its parent is gone, and it cannot be read without that", RESTORE);
-        }
-        Ok(())
     }
 
     /// Its place in the lists of what is built on what.
     fn chain(&mut self, row: &HeaderRow) -> Result<()> {
-        let read = chain::read(self.connection, row.seq);
-        let Some(Some(own)) = self.damage(read)? else { return Ok(()) };
-        let listed = chain::listed(self.connection, row.seq);
-        self.damage(listed)?;
-        if let Some(base) = own.base {
-            let siblings = chain::listed(self.connection, base);
-            if siblings.is_ok_and(|siblings| !siblings.iter().any(|(seq, _)| *seq == row.seq)) {
-                self.find_at(FindingCode::Index, row, "the list of what is built on its base lacks it", RESTORE);
+        let own = match chain::read(self.connection, row.seq) {
+            Err(error) if damaged(&error) => {
+                self.find_at(FindingCode::Corrupt, row, error.message(), RESTORE);
+                return Ok(());
             }
+            read => read?,
+        };
+        let listed = chain::listed(self.connection, row.seq);
+        if let Err(error) = &listed
+            && damaged(error)
+        {
+            self.find_at(FindingCode::Corrupt, row, error.message(), RESTORE);
+        }
+        if let Some(base) = own.and_then(|chain| chain.base)
+            && !self.built_on(base)?.is_none_or(|all| all.contains(&row.seq))
+        {
+            self.find_at(FindingCode::Corrupt, row, "the list of what is built on its base lacks it", RESTORE);
         }
         Ok(())
+    }
+
+    /// What is built on a payload. Read once a page: there may be many.
+    fn built_on(&mut self, base: Seq) -> Result<Option<&HashSet<Seq>>> {
+        if !self.lists.contains_key(&base) {
+            let all = match chain::listed(self.connection, base) {
+                Ok(all) => Some(all.into_iter().map(|(seq, _)| seq).collect()),
+                Err(error) if damaged(&error) => None,
+                Err(error) => return Err(error),
+            };
+            self.lists.insert(base, all);
+        }
+        Ok(self.lists.get(&base).and_then(Option::as_ref))
     }
 
     fn write(&mut self, num: i64) -> Result<()> {
         self.page.counted.writes += 1;
         let found = writes::read(self.connection, num);
-        let Some(row) = self.damage(found)?.flatten() else { return Ok(()) };
+        let connection = self.connection;
+        let Some(row) = self.damage_of(found, || writes::claims(connection, num))?.flatten() else { return Ok(()) };
+        let claims = || Claims { space: Some(row.space), lineage: None, id: Some(row.id.clone()) };
         let opened = row.open(self.connection);
-        self.damage(opened)?;
-        if !writes::indexed(self.connection, row.space, &row.id)?.contains(&num) {
+        self.damage_of(opened, claims)?;
+        if !leads(writes::indexed(self.connection, row.space, &row.id).map(|found| found.contains(&num)))? {
             let message = format!("what task {:?} wrote to {:?}: the index does not lead to its row", row.task, row.id);
-            let finding = self.find(FindingCode::Index, message, REBUILD);
-            (finding.space, finding.id) = (Some(row.space), Some(row.id));
+            self.find_of(FindingCode::Index, claims(), message, REBUILD);
         }
         Ok(())
     }
@@ -295,6 +456,14 @@ impl Check<'_> {
     }
 }
 
+/// Whether an index leads to a row. One that cannot be read does not.
+fn leads(found: Result<bool>) -> Result<bool> {
+    match found {
+        Err(error) if damaged(&error) => Ok(false),
+        found => found,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,9 +471,13 @@ mod tests {
     #[test]
     fn a_cursor_comes_back() {
         let connection = Connection::open_in_memory().unwrap();
-        let place = Place { stage: 2, after: 7, done: 9, of: 100 };
-        let read = Place::read(&connection, &place.cursor()).unwrap();
-        assert_eq!((read.stage, read.after, read.done, read.of), (2, 7, 9, 100));
-        assert!(Place::read(&connection, &CheckCursor("nonsense".to_owned())).is_err());
+        for after in [7, -7, i64::MIN] {
+            let place = Place { stage: 2, after, done: 9, of: 100 };
+            let read = Place::read(&connection, &place.cursor()).unwrap();
+            assert_eq!((read.stage, read.after, read.done, read.of), (2, after, 9, 100));
+        }
+        for nonsense in ["nonsense", "1 2 3", "1 2 3 4 5", "-1 2 3 4", "1 2 -3 4"] {
+            assert!(Place::read(&connection, &CheckCursor(nonsense.to_owned())).is_err(), "{nonsense}");
+        }
     }
 }

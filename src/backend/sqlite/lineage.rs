@@ -95,11 +95,11 @@ pub(super) fn with_prefix(connection: &Connection, space: Space, prefix: &str) -
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(from_sqlite)? {
         // Compared here and not in SQL, where a prefix is a pattern. Names that begin so stand together.
-        if !row.get::<_, String>(1).map_err(from_sqlite)?.starts_with(prefix) {
+        let (lin, name): (i64, String) = row.get(0).and_then(|lin| Ok((lin, row.get(1)?))).map_err(from_sqlite)?;
+        if !name.starts_with(prefix) {
             break;
         }
-        let lin = row.get(0).map_err(from_sqlite)?;
-        let Some(lineage) = read(connection, lin)?.filter(|lineage| lineage.name.starts_with(prefix)) else {
+        let Some(lineage) = read(connection, lin)?.filter(|lineage| (lineage.space, &lineage.name) == (space, &name)) else {
             let message = format!("lineages of {prefix:?}: the index of names leads to another row: restore a backup");
             return Err(Error::new(Code::Corrupt, message));
         };

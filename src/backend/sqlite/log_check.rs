@@ -16,20 +16,20 @@ pub(super) const HEADS: &str = "SELECT log FROM log NOT INDEXED";
 /// The numbers of all branches.
 pub(super) const BRANCHES: &str = "SELECT branch FROM log_branch NOT INDEXED";
 
-/// Tables, their rows, and the entries of an index that must be as many.
+/// The index of a table, the rows that it should have, and the entries that it has. `?` is the least integer.
 pub(super) const INDEXES: [(&str, &str, &str); 5] = [
-    ("log", "log NOT INDEXED WHERE log > ?", "log INDEXED BY log_name WHERE lin > ?"),
-    ("log", "log NOT INDEXED WHERE log > ?", "log INDEXED BY log_head WHERE branch > ?"),
+    ("log", "log NOT INDEXED WHERE log >= ?", "log INDEXED BY log_name WHERE lin >= ?"),
+    ("log", "log NOT INDEXED WHERE log >= ?", "log INDEXED BY log_head WHERE branch >= ?"),
     (
         "log_branch",
-        "log_branch NOT INDEXED WHERE branch > ? AND parent IS NOT NULL",
-        "log_branch INDEXED BY log_branch_parent WHERE parent > ?",
+        "log_branch NOT INDEXED WHERE branch >= ? AND parent IS NOT NULL",
+        "log_branch INDEXED BY log_branch_parent WHERE parent >= ?",
     ),
-    ("record", "record NOT INDEXED WHERE num > ?", "record INDEXED BY record_pos WHERE branch > ?"),
+    ("record", "record NOT INDEXED WHERE num >= ?", "record INDEXED BY record_pos WHERE branch >= ?"),
     (
         "record",
-        "record NOT INDEXED WHERE num > ? AND key_hash IS NOT NULL",
-        "record INDEXED BY record_key WHERE branch > ? AND key_hash IS NOT NULL",
+        "record NOT INDEXED WHERE num >= ? AND key_hash IS NOT NULL",
+        "record INDEXED BY record_key WHERE branch >= ? AND key_hash IS NOT NULL",
     ),
 ];
 

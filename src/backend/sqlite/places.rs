@@ -27,11 +27,15 @@ pub(super) enum Walk<'a> {
 
 /// Builds the index of groups if it is not there yet. Must be called before the places of a group are looked for.
 pub(super) fn index_groups(connection: &Connection) -> Result<()> {
-    let there = connection
+    if has_group_index(connection)? { Ok(()) } else { schema::index_groups(connection) }
+}
+
+/// Whether the index of groups is there.
+pub(super) fn has_group_index(connection: &Connection) -> Result<bool> {
+    connection
         .prepare_cached("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint_group'")
         .and_then(|mut statement| statement.exists([]))
-        .map_err(from_sqlite)?;
-    if there { Ok(()) } else { schema::index_groups(connection) }
+        .map_err(from_sqlite)
 }
 
 /// The places of checkpoints in their order.

@@ -1,5 +1,7 @@
 //! Queries as statements. An index tells the places, and each row is then read and verified.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
@@ -111,6 +113,10 @@ impl Reading<'_> {
 
     fn rows(&self, space: Space, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
         let places = places::find(self.connection, space, of, walk)?;
+        let mut seen = HashSet::with_capacity(places.len());
+        if places.iter().any(|place| !seen.insert(place.seq)) {
+            return Err(row::index_damaged("a listing"));
+        }
         places.iter().map(|place| places::row_at(self.connection, space, of, place)).collect()
     }
 
@@ -123,7 +129,7 @@ impl Reading<'_> {
     }
 
     fn lineages(&self, space: Space, group_prefix: &str, before: Option<i64>, limit: usize) -> Result<Vec<Lineage>> {
-        let sql = "SELECT lin, grp FROM lineage WHERE lin < ? AND contract = ? ORDER BY lin DESC";
+        let sql = "SELECT lin, grp FROM lineage NOT INDEXED WHERE lin < ? AND contract = ? ORDER BY lin DESC";
         let mut walk = self.connection.prepare_cached(sql).map_err(from_sqlite)?;
         let mut rows = walk.query(params![before.unwrap_or(i64::MAX), space.0]).map_err(from_sqlite)?;
         let mut found = Vec::new();
@@ -133,7 +139,8 @@ impl Reading<'_> {
             // Compared here and not in SQL, where a prefix is a pattern or a function that stops at NUL.
             let group = row.get_ref(1).and_then(|group| Ok(group.as_bytes()?)).map_err(from_sqlite)?;
             if group.starts_with(group_prefix.as_bytes()) {
-                found.extend(self.lineage(row.get(0).map_err(from_sqlite)?)?);
+                let listed = lineage::read(self.connection, row.get(0).map_err(from_sqlite)?)?;
+                found.extend(listed.map(|listed| self.lineage(listed)).transpose()?.flatten());
             }
         }
         Ok(found)
@@ -142,16 +149,22 @@ impl Reading<'_> {
     fn forks(&self, space: Space, lineage: &str) -> Result<Vec<Lineage>> {
         let Some(origin) = lineage::find(self.connection, space, lineage)? else { return Ok(Vec::new()) };
         let forks = lineage::began_from(self.connection, origin.lin)?;
-        forks.into_iter().filter_map(|lin| self.lineage(lin).transpose()).collect()
+        let mut found = Vec::with_capacity(forks.len());
+        for lin in forks {
+            let row = lineage::read(self.connection, lin)?
+                .filter(|row| row.origin.as_ref().is_some_and(|from| from.lin == origin.lin))
+                .ok_or_else(|| row::index_damaged(&format!("forks of {lineage:?}")))?;
+            found.extend(self.lineage(row)?);
+        }
+        Ok(found)
     }
 
     /// A lineage as a listing shows it; `None`: it has no checkpoint.
-    fn lineage(&self, lin: i64) -> Result<Option<Lineage>> {
-        let Some(row) = lineage::read(self.connection, lin)? else { return Ok(None) };
+    fn lineage(&self, row: LineageRow) -> Result<Option<Lineage>> {
         let Some(newest) = self.newest_row(&row, None)? else { return Ok(None) };
-        let checkpoints = SqliteCatalog(self.connection).count(lin)? as u64;
+        let checkpoints = SqliteCatalog(self.connection).count(row.lin)? as u64;
         let origin = row.origin.map(|origin| origin.id);
-        Ok(Some(Lineage { position: lin, checkpoints, newest: newest.header, origin }))
+        Ok(Some(Lineage { position: row.lin, checkpoints, newest: newest.header, origin }))
     }
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {

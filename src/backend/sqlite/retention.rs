@@ -12,10 +12,10 @@ use crate::retention::{Catalog, Entry, Stored};
 mod tests;
 
 const COUNT: &str = "SELECT count(*) FROM checkpoint WHERE lin = ?";
-const OLDEST: &str = "SELECT seq FROM checkpoint WHERE lin = ? ORDER BY sort_key, seq LIMIT ?";
+const OLDEST: &str = "SELECT seq, sort_key FROM checkpoint WHERE lin = ? ORDER BY sort_key, seq LIMIT ?";
 const OLDEST_BY_AGE: &str =
-    "SELECT seq FROM checkpoint WHERE lin = ? ORDER BY substr(sort_key, 1 + ?), sort_key, seq LIMIT ?";
-const NEWEST: &str = "SELECT seq FROM checkpoint WHERE lin = ? ORDER BY sort_key DESC, seq DESC LIMIT ?";
+    "SELECT seq, sort_key FROM checkpoint WHERE lin = ? ORDER BY substr(sort_key, 1 + ?), sort_key, seq LIMIT ?";
+const NEWEST: &str = "SELECT seq, sort_key FROM checkpoint WHERE lin = ? ORDER BY sort_key DESC, seq DESC LIMIT ?";
 const ANY_DEPENDENT: &str = "SELECT EXISTS (SELECT 1 FROM checkpoint WHERE flags & 1)";
 const HAS_DEPENDENT: &str = "SELECT EXISTS (SELECT 1 FROM checkpoint WHERE lin = ? AND flags & 1)";
 const DEPENDENT_ON: &str = "
@@ -58,11 +58,13 @@ impl SqliteCatalog<'_> {
         Ok(self.one(sql, params, |row| unsigned(row, 0))?.unwrap_or(0))
     }
 
-    /// The rows that an index has named for a lineage, in the same order. A damaged index must not remove another's checkpoints.
-    fn entries(&self, lineage: i64, seqs: Vec<Seq>) -> Result<Vec<Entry>> {
-        let sql = "SELECT seq, lin, saved_at FROM checkpoint WHERE seq = ?";
-        let read = |seq: Seq| match self.one(sql, [seq], entry)? {
-            Some(found) if found.lineage == lineage => Ok(found),
+    /// The rows that an index has named for a lineage, in the same order. A damaged index must not remove another's checkpoints, or
+    /// those that are not the oldest: a row whose rank is another one in the index is left out.
+    fn entries(&self, lineage: i64, places: Vec<(Seq, Vec<u8>)>) -> Result<Vec<Entry>> {
+        let sql = "SELECT seq, lin, saved_at, sort_key FROM checkpoint WHERE seq = ?";
+        let ranked = |row: &Row<'_>| Ok((entry(row)?, row.get_ref(3)?.as_bytes()?.to_vec()));
+        let read = |(seq, rank): (Seq, Vec<u8>)| match self.one(sql, [seq], ranked)? {
+            Some((found, own)) if found.lineage == lineage => Ok((rank == own).then_some(found)),
             _ => {
                 let message = format!(
                     "checkpoint number {seq} is not in the lineage in which the index has it: restore the database from a backup"
@@ -70,7 +72,7 @@ impl SqliteCatalog<'_> {
                 Err(Error::new(Code::Corrupt, message))
             }
         };
-        seqs.into_iter().map(read).collect()
+        places.into_iter().filter_map(|place| read(place).transpose()).collect()
     }
 
     /// What a payload takes. The length is in the row's head: the body is not read for it.
@@ -106,16 +108,16 @@ impl Catalog for SqliteCatalog<'_> {
 
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
         let offset = self.one("SELECT age_offset FROM lineage WHERE lin = ?", [lineage], |row| row.get::<_, u8>(0))?;
-        let seqs = match offset.unwrap_or(0) {
-            0 => self.all(OLDEST, params![lineage, limit(most)], |row| row.get(0)),
-            offset => self.all(OLDEST_BY_AGE, params![lineage, offset, limit(most)], |row| row.get(0)),
+        let places = match offset.unwrap_or(0) {
+            0 => self.all(OLDEST, params![lineage, limit(most)], place),
+            offset => self.all(OLDEST_BY_AGE, params![lineage, offset, limit(most)], place),
         };
-        self.entries(lineage, seqs?)
+        self.entries(lineage, places?)
     }
 
     fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let seqs = self.all(NEWEST, params![lineage, limit(most)], |row| row.get(0))?;
-        self.entries(lineage, seqs)
+        let places = self.all(NEWEST, params![lineage, limit(most)], place)?;
+        self.entries(lineage, places)
     }
 
     fn has_dependent(&self, lineage: i64) -> Result<bool> {
@@ -175,6 +177,11 @@ impl Catalog for SqliteCatalog<'_> {
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     Ok(Entry { seq: row.get(0)?, lineage: row.get(1)?, saved_at: row.get(2)? })
+}
+
+/// What an index says of a checkpoint: its number and its rank.
+fn place(row: &Row<'_>) -> rusqlite::Result<(Seq, Vec<u8>)> {
+    Ok((row.get(0)?, row.get(1)?))
 }
 
 fn limit(most: usize) -> i64 {

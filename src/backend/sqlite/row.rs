@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::from_sqlite;
+use super::lineage;
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{Header, Rank, Seq, Space};
@@ -22,6 +23,15 @@ pub(super) struct HeaderRow {
     pub header: Header,
     /// The column `logs`.
     pub logs: Option<Vec<u8>>,
+}
+
+/// What is known of a thing that is damaged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Claims {
+    pub space: Option<Space>,
+    pub lineage: Option<String>,
+    /// The id of the checkpoint.
+    pub id: Option<String>,
 }
 
 /// The hash by which a checkpoint's id is indexed.
@@ -60,7 +70,7 @@ pub(super) fn index_damaged(what: &str) -> Error {
 /// The row with that number.
 pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow>> {
     let sql = "SELECT c.lin, c.saved_at, c.flags, c.sum, c.id, c.parent, c.grp, c.label, c.sort_key, c.meta, c.logs,
-                      l.contract, l.name, l.age_offset
+                      l.contract, l.name, l.age_offset, c.id_hash
                FROM checkpoint AS c LEFT JOIN lineage AS l ON l.lin = c.lin WHERE c.seq = ?";
     let found = connection
         .prepare_cached(sql)
@@ -84,22 +94,34 @@ pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow
                     meta: row.get(9)?,
                 };
                 let whole = HeaderRow { seq, lin: row.get(0)?, header, logs: row.get(10)? };
-                Ok((whole, known, flags, row.get::<_, i64>(3)?))
+                Ok((whole, known, (flags, row.get::<_, i64>(3)?), row.get::<_, i64>(14)?))
             };
             statement.query_row([seq], read).optional()
         })
         .map_err(from_sqlite)?;
-    let Some((row, known, flags, sum)) = found else { return Ok(None) };
-    let id = &row.header.id;
+    let Some((row, known, sums, hash)) = found else { return Ok(None) };
+    let (id, space) = (&row.header.id, row.header.space);
     if !known {
         let message = format!("checkpoint {id:?}: its lineage is not there: restore a backup");
         return Err(Error::new(Code::Corrupt, message));
     }
-    if flags_and_sum(seq, &row.header, row.logs.as_deref()) != (flags, sum) {
+    // The hash is no part of the checksum, because it follows from what is.
+    if flags_and_sum(seq, &row.header, row.logs.as_deref()) != sums || id_hash(space, id) != hash {
         let message = format!("checkpoint {id:?}: its row {seq} does not match its checksum: restore a backup");
         return Err(Error::new(Code::Corrupt, message));
     }
     Ok(Some(row))
+}
+
+/// What can be told of a damaged row. Its id is told where the hash of it fits, and its lineage where that one's row is whole.
+pub(super) fn claims(connection: &Connection, seq: Seq) -> Claims {
+    let lineage = lineage_of(connection, seq).ok().flatten().and_then(|lin| lineage::read(connection, lin).ok()?);
+    let space = lineage.as_ref().map(|lineage| lineage.space);
+    let id = connection
+        .prepare_cached("SELECT id, id_hash FROM checkpoint WHERE seq = ?")
+        .and_then(|mut statement| statement.query_row([seq], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))));
+    let id = id.ok().filter(|(id, hash)| space.is_some_and(|space| id_hash(space, id) == *hash)).map(|(id, _)| id);
+    Claims { space, lineage: lineage.map(|lineage| lineage.name), id }
 }
 
 /// The numbers that the index of ids has for that id, the newest first. Several may share a hash.
@@ -125,6 +147,16 @@ pub(super) fn by_id(connection: &Connection, space: Space, id: &str) -> Result<O
         }
     }
     Ok(None)
+}
+
+/// The rows of a checkpoint that are damaged, where enough of each is whole to tell that it is that one. They can be removed.
+pub(super) fn damaged_by_id(connection: &Connection, space: Space, id: &str) -> Result<Vec<Seq>> {
+    let mut found = indexed(connection, space, id)?;
+    found.retain(|seq| {
+        let claims = claims(connection, *seq);
+        claims.space == Some(space) && claims.id.as_deref() == Some(id)
+    });
+    Ok(found)
 }
 
 /// The number of the lineage that a row names, verified or not.

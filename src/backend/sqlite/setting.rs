@@ -30,6 +30,21 @@ pub(super) fn get(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>
     if sum(name, &value) == stored[..] { Ok(Some(value)) } else { Err(damaged()) }
 }
 
+/// Verifies every value that there is.
+pub(super) fn verify_all(connection: &Connection) -> Result<()> {
+    let names: Vec<String> = connection
+        .prepare_cached("SELECT name FROM setting")
+        .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
+        .map_err(from_sqlite)?;
+    for name in names {
+        if get(connection, &name)?.is_none() {
+            let message = format!("setting {name:?} is there and is not found: restore a backup");
+            return Err(Error::new(Code::Corrupt, message));
+        }
+    }
+    Ok(())
+}
+
 /// Stores a value.
 pub(super) fn set(connection: &Connection, name: &str, value: &[u8]) -> Result<()> {
     connection

@@ -4,6 +4,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::chain::Chain;
 use super::error::from_sqlite;
+use super::lineage;
 use super::retention::pragma;
 use super::totals::Totals;
 use crate::error::Result;
@@ -35,17 +36,18 @@ fn unsigned(number: i64) -> u64 {
 }
 
 fn find_largest(connection: &Connection, space: Option<Space>, largest: usize, stats: &mut Stats) -> Result<()> {
-    let sql = "SELECT lin, contract, name, seq, chain, length(body)
-               FROM lineage CROSS JOIN checkpoint USING (lin) WHERE ?1 IS NULL OR contract = ?1 ORDER BY lin";
+    let sql = "SELECT lin, seq, chain, length(body)
+               FROM lineage NOT INDEXED CROSS JOIN checkpoint USING (lin) WHERE ?1 IS NULL OR contract = ?1 ORDER BY lin";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
     let mut rows = statement.query(params![space.map(|space| space.0)]).map_err(from_sqlite)?;
     let mut current: Option<(i64, LineageStats)> = None;
     while let Some(row) = rows.next().map_err(from_sqlite)? {
         let lin = row.get(0).map_err(from_sqlite)?;
         if current.as_ref().is_none_or(|(before, _)| *before != lin) {
+            let Some(named) = lineage::read(connection, lin)? else { continue };
             let begun = LineageStats {
-                space: Space(row.get(1).map_err(from_sqlite)?),
-                lineage: row.get(2).map_err(from_sqlite)?,
+                space: named.space,
+                lineage: named.name,
                 checkpoints: 0,
                 logical_bytes: 0,
                 stored_bytes: 0,
@@ -66,7 +68,7 @@ fn find_largest(connection: &Connection, space: Option<Space>, largest: usize, s
 
 /// The raw size of a row's payload, and what it takes.
 fn sizes(row: &Row<'_>) -> Result<(i64, i64)> {
-    let read = || Ok((row.get(3)?, row.get_ref(4)?.as_blob()?, row.get(5)?));
+    let read = || Ok((row.get(1)?, row.get_ref(2)?.as_blob()?, row.get(3)?));
     let (seq, chain, stored) = read().map_err(from_sqlite)?;
     Ok((Chain::decode(seq, chain)?.size, stored))
 }

@@ -22,7 +22,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Appended, Expect, Fork, LogEnd, Op, Unit};
 use crate::query::Of;
 use crate::record::{Draft, Encoded, Header, Rank, Record, Seq, Space};
-use crate::retention::{Ledger, Prune, Pruned, plan};
+use crate::retention::{Ledger, Prune, Pruned, Rule, plan};
 
 /// Where a transaction failed.
 #[derive(Debug)]
@@ -65,7 +65,19 @@ pub(super) fn transaction(
 pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
     let mut writing = Writing::begin(&transaction, cache)?;
-    let plan = plan(&SqliteCatalog(&transaction), prune, &mut Ledger::default())?;
+    let mut plan = plan(&SqliteCatalog(&transaction), prune, &mut Ledger::default())?;
+    if let Rule::SavedBefore(_) = prune.rule {
+        // A damaged row may say that it is older than it is. It stays, and a check tells of it.
+        let mut whole = Vec::with_capacity(plan.victims.len());
+        for seq in std::mem::take(&mut plan.victims) {
+            match row::read(&transaction, seq) {
+                Err(error) if error.code() == Code::Corrupt => {}
+                Err(error) => return Err(error),
+                Ok(_) => whole.push(seq),
+            }
+        }
+        plan.victims = whole;
+    }
     let (bytes, lineages) = writing.remove_all(&plan.victims)?;
     writing.count_removed_records()?;
     writing.payloads.finish()?;
@@ -234,7 +246,15 @@ impl<'a> Writing<'a> {
             }
             None => lineage::begin(self.transaction, header, origin())?,
         };
-        let replaced = row::by_id(self.transaction, header.space, &header.id)?;
+        let replaced = match row::by_id(self.transaction, header.space, &header.id) {
+            // Saving it again is how a damaged checkpoint becomes whole.
+            Err(error) => {
+                let damaged = self.damaged(header.space, &header.id, error)?;
+                self.delete(&damaged, &[])?;
+                None
+            }
+            Ok(found) => found,
+        };
         if let Some(old) = &replaced {
             self.delete(&[old.seq], std::slice::from_ref(old))?;
         }
@@ -338,10 +358,24 @@ impl<'a> Writing<'a> {
     }
 
     fn remove(&mut self, space: Space, id: &str) -> Result<()> {
-        match row::by_id(self.transaction, space, id)? {
-            Some(row) => self.remove_all(&[row.seq]).map(drop),
-            None => Ok(()),
+        match row::by_id(self.transaction, space, id) {
+            Ok(Some(row)) => self.remove_all(&[row.seq]).map(drop),
+            Ok(None) => Ok(()),
+            Err(error) => {
+                let damaged = self.damaged(space, id, error)?;
+                self.remove_all(&damaged)?;
+                writes::remove(self.transaction, space, id)
+            }
         }
+    }
+
+    /// The rows of a checkpoint that cannot be read, to be removed. Fails as reading it did where they cannot be told from others.
+    fn damaged(&self, space: Space, id: &str, why: Error) -> Result<Vec<Seq>> {
+        if why.code() != Code::Corrupt {
+            return Err(why);
+        }
+        let damaged = row::damaged_by_id(self.transaction, space, id)?;
+        if damaged.is_empty() { Err(why) } else { Ok(damaged) }
     }
 
     fn remove_from(&mut self, space: Space, lineage: &str, rank: &Rank) -> Result<()> {

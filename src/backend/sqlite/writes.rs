@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::from_sqlite;
-use super::row::index_damaged;
+use super::row::{Claims, index_damaged};
 use crate::backend::writes::{by_task, merge, open, release, seal};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
@@ -69,6 +69,21 @@ pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>
         row.task, row.id
     );
     Err(Error::new(Code::Corrupt, message))
+}
+
+/// What can be told of a damaged row: the checkpoint that was written to, where only the claim is damaged.
+pub(super) fn claims(connection: &Connection, num: i64) -> Claims {
+    let found = connection.prepare_cached("SELECT contract, id, task, sum FROM write WHERE num = ?").and_then(|mut statement| {
+        statement.query_row([num], |row| {
+            Ok((Space(row.get(0)?), row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
+        })
+    });
+    match found {
+        Ok((space, id, task, stored)) if sum(num, space, &id, &task) == stored => {
+            Claims { space: Some(space), lineage: None, id: Some(id) }
+        }
+        _ => Claims::default(),
+    }
 }
 
 /// The numbers that the index has for a checkpoint, in the order in which the rows began.

@@ -1,0 +1,761 @@
+//! Flips one bit of a small database, many times, and asks everything again (D5). An answer is what was saved, or `CORRUPT`, or it
+//! lacks something that a check then reports. It is never something else.
+//!
+//! `FORKPOINT_TEST_SEED` chooses other flips, and `FORKPOINT_TEST_FLIPS` how many there are.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{Draft, apply, draft, fork, group, lineage, noise, part, remove, save};
+use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
+use forkpoint::backend::{Backend, Durability};
+use forkpoint::check::{CheckCursor, Counted, Finding, Severity};
+use forkpoint::error::{Code, Error, Result};
+use forkpoint::op::{Op, Unit};
+use forkpoint::query::{Ancestors, Answer, Of, Pick, Query};
+use forkpoint::record::{Checkpoint, Header, Lineage, Rank, Space, Stats, Tuple, Write};
+use forkpoint::retention::{Cursor, Prune, Rule};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params};
+
+const OTHER: Space = Space(2);
+const SPACES: [Space; 2] = [common::SPACE, OTHER];
+const LINEAGES: [&str; 6] = ["run", "run 2", "dependents", "a fork", "a copy", "offset"];
+const GROUPS: [&str; 2] = ["graph", "another graph"];
+const LABELS: [&str; 2] = ["plan", "act"];
+/// Flips in a page of 512 bytes hit the inner pages of the trees too, which a small database otherwise has not.
+const PAGE_SIZES: [u32; 2] = [512, 4096];
+
+// The database ---------------------------------------------------------------------------------------------------------------------
+
+fn open(path: &Path) -> Result<Sqlite> {
+    let options = Options { journal: Some(Journal::Rollback), durability: Durability::Off, ..Options::new(path) };
+    Sqlite::open(&Options { cache_bytes: 1 << 20, ..options })
+}
+
+/// A state that resembles the one of the step before.
+fn state(run: u64, step: u64) -> Vec<u8> {
+    let mut bytes = noise(run, 1500);
+    bytes.extend_from_slice("all work and no play ".repeat(10).as_bytes());
+    bytes.extend_from_slice(&noise(run * 1000 + step, 40));
+    bytes
+}
+
+fn step(space: Space, run: &str, number: u64) -> Draft {
+    let bytes = state(space.0.into(), number);
+    let step = draft(run, &format!("{run}/{number}"))
+        .space(space)
+        .rank(f64::from(u32::try_from(number / 2).unwrap()))
+        .saved_at(1000 * i64::try_from(number).unwrap())
+        .label(LABELS[usize::try_from(number % 2).unwrap()])
+        .parts(vec![part("state", "v8", bytes), part("channel\0v1", "json", format!("\"{number}\""))]);
+    match number {
+        0 => step,
+        _ => step.parent(&format!("{run}/{}", number - 1)),
+    }
+}
+
+fn write(task: &str, index: i64, content: &str) -> Write {
+    let part = part("channel", "json", content);
+    Write { task: task.to_owned(), index, owner: None, part }
+}
+
+fn writes(space: Space, id: &str, writes: Vec<Write>) -> Op {
+    Op::Write { space, id: id.to_owned(), writes, replace: true, encoded: None }
+}
+
+/// A database with something of everything, as the bytes of its file.
+fn build(page_size: u32) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flips.db");
+    let mut backend = open(&path).unwrap();
+    let b = &mut backend;
+
+    // The running totals count more than what is there now.
+    let bulk = (0..600).map(|number| draft("bulk", &format!("bulk {number}")).put()).collect::<Vec<_>>();
+    save(b, [draft("before", "before")]);
+    apply(b, bulk).unwrap();
+    b.sweep().unwrap();
+    apply(b, vec![Op::RemoveLineages { space: common::SPACE, prefix: "b".to_owned() }]).unwrap();
+
+    for space in SPACES {
+        (0..9).for_each(|number| save(b, [step(space, "run", number).group(GROUPS[0])]));
+        let named = step(space, "run 2", 0).group(GROUPS[1]).meta(&noise(5, 900));
+        save(b, [named, step(space, "run 2", 1)]);
+    }
+    // A base with two payloads that are built on it.
+    let base = draft("run 2", "run 2/side").parent("run 2/1").rank(9.0).parts(step(common::SPACE, "x", 77).0.payload.parts);
+    save(b, [base, step(common::SPACE, "run 2", 2).rank(0.5)]);
+    for number in 0..4 {
+        let dependent = step(common::SPACE, "dependents", number);
+        save(b, [if number > 0 { dependent.depends_on_parent() } else { dependent }]);
+    }
+    for number in 0..3_u8 {
+        let mut draft = draft("offset", &format!("offset/{number}")).age_offset(2).group(GROUPS[0]);
+        draft.0.header.rank = Rank(vec![number, 9, 3 - number, number]);
+        save(b, [draft.saved_at(i64::from(number))]);
+    }
+    // Larger than a page.
+    save(b, [draft("offset", "offset/large").age_offset(2).rank(3.0).parts(vec![part("noise", "v8", noise(9, 9000))])]);
+    save(b, [draft("a fork", "fork/0").parent("run/3").group(GROUPS[1]), draft("a fork", "fork/1").parent("fork/0").rank(1.0)]);
+    apply(b, vec![fork("run/5", "copy/0", "a copy")]).unwrap();
+
+    for (space, id, owner) in SPACES.iter().flat_map(|space| [(*space, "run/2", "run/3"), (*space, "run/3", "run/4")]) {
+        apply(b, vec![writes(space, id, vec![write("task 1", 0, "1"), write("task 1", 1, "2")])]).unwrap();
+        apply(b, vec![writes(space, id, vec![write("task 2", 0, "3")])]).unwrap();
+        apply(b, vec![Op::Claim { space, id: id.to_owned(), owner: owner.to_owned() }]).unwrap();
+        apply(b, vec![writes(space, id, vec![write("task 1", 0, "4")])]).unwrap();
+    }
+    apply(b, vec![writes(common::SPACE, "run/8", vec![write("task 1", -1, &"long ".repeat(200))])]).unwrap();
+    apply(b, vec![writes(common::SPACE, "not there yet", vec![write("task 1", 0, "5")])]).unwrap();
+    // LATER: records of logs, checkpoints that name them, and the queries for both.
+
+    // The last checkpoint and the last lineage are gone: their numbers are remembered.
+    save(b, [draft("gone", "gone")]);
+    apply(b, vec![remove("gone")]).unwrap();
+    b.answer(&Query::List { space: OTHER, of: group(GROUPS[0]), before: None, limit: None }).unwrap();
+    drop(backend);
+
+    let hand = Connection::open(&path).unwrap();
+    hand.execute_batch(&format!("PRAGMA journal_mode = DELETE; PRAGMA page_size = {page_size}; VACUUM")).unwrap();
+    drop(hand);
+    fs::read(&path).unwrap()
+}
+
+// The questions --------------------------------------------------------------------------------------------------------------------
+
+/// What is asked, and which question has the whole of which this one shows a part.
+struct Question {
+    query: Query,
+    whole: Option<usize>,
+}
+
+fn questions(ids: &[(Space, String)]) -> Vec<Question> {
+    let mut all: Vec<Question> = Vec::new();
+    let one = |query| Question { query, whole: None };
+    for (space, id) in ids {
+        all.push(one(Query::Get { space: *space, id: id.clone() }));
+        if id.starts_with("run/") {
+            all.push(one(Query::Tuple { space: *space, pick: Pick::Id(id.clone()) }));
+        }
+        if id.ends_with(['1', '4', '8']) {
+            let (stems, writes) = (vec!["none".to_owned()], vec!["channel".to_owned()]);
+            all.push(one(Query::Ancestors(Ancestors { space: *space, id: id.clone(), stems, writes, limit: 5 })));
+        }
+    }
+    for space in SPACES {
+        let names = if space == OTHER { &LINEAGES[..2] } else { &LINEAGES[..] };
+        for name in names.iter().copied() {
+            for label in [None, Some(LABELS[0]), Some(LABELS[1])] {
+                let label = label.map(str::to_owned);
+                all.push(one(Query::Newest { space, lineage: name.to_owned(), label }));
+            }
+            all.push(one(Query::Tuple { space, pick: Pick::Newest(name.to_owned()) }));
+            all.push(one(Query::Forks { space, lineage: name.to_owned() }));
+        }
+        let mut listed = vec![Of::Space, Of::Lineages("run".to_owned())];
+        listed.extend(names.iter().copied().map(lineage));
+        listed.extend(GROUPS.map(group));
+        listed.push(common::both("run", GROUPS[0]));
+        listed.push(common::both("run 2", GROUPS[1]));
+        for of in listed {
+            let whole = Some(all.len());
+            all.push(one(Query::List { space, of: of.clone(), before: None, limit: None }));
+            all.push(Question { query: Query::List { space, of: of.clone(), before: None, limit: Some(3) }, whole });
+            let before = Some(Rank::from_f64(2.0));
+            all.push(Question { query: Query::List { space, of: of.clone(), before, limit: Some(2) }, whole });
+            all.push(one(Query::Whole { space, of, prefix: Rank::from_f64(2.0).0[..2].to_vec() }));
+        }
+        for group_prefix in ["", "graph"] {
+            let whole = Some(all.len());
+            let ask = |before, limit| Query::Lineages { space, group_prefix: group_prefix.to_owned(), before, limit };
+            all.push(one(ask(None, usize::MAX)));
+            all.push(Question { query: ask(Some(6), 3), whole });
+        }
+    }
+    for space in [None, Some(common::SPACE), Some(OTHER)] {
+        all.push(one(Query::Stats { space, largest: 3 }));
+        for rule in [Rule::SavedBefore(3000), Rule::KeepLast(2), Rule::MaxBytes(4000)] {
+            all.push(one(Query::Prunable { space, rules: vec![rule] }));
+        }
+    }
+    all
+}
+
+/// What the whole database answers.
+struct Known {
+    questions: Vec<Question>,
+    answers: Vec<Answer>,
+    checkpoints: HashMap<(Space, String), Checkpoint>,
+    /// Each checkpoint's place in the order of its lineage: greater is newer.
+    places: HashMap<(Space, String), usize>,
+}
+
+impl Known {
+    fn of(backend: &mut Sqlite) -> Self {
+        let mut checkpoints = HashMap::new();
+        let mut places = HashMap::new();
+        for space in SPACES {
+            for name in LINEAGES {
+                let all = Query::Whole { space, of: lineage(name), prefix: Vec::new() };
+                let all = backend.answer(&all).unwrap().into_checkpoints().unwrap();
+                for (place, checkpoint) in all.into_iter().enumerate() {
+                    let key = (space, checkpoint.header.id.clone());
+                    places.insert(key.clone(), place);
+                    checkpoints.insert(key, checkpoint);
+                }
+            }
+        }
+        let ids: BTreeSet<(Space, String)> = checkpoints.keys().cloned().chain([(common::SPACE, "gone".to_owned())]).collect();
+        let questions = questions(&ids.into_iter().collect::<Vec<_>>());
+        let answers = questions.iter().map(|question| backend.answer(&question.query).unwrap()).collect();
+        Self { questions, answers, checkpoints, places }
+    }
+
+    /// The header is one that was saved.
+    fn knows(&self, header: &Header) -> bool {
+        let known = self.checkpoints.get(&(header.space, header.id.clone()));
+        known.is_some_and(|checkpoint| checkpoint.header == *header)
+    }
+
+    /// What was found instead of the newest is another one of its lineage, and older.
+    fn is_older(&self, found: &Header, newest: &Header, label: Option<&str>) -> bool {
+        let place = |header: &Header| self.places[&(header.space, header.id.clone())];
+        self.knows(found)
+            && (found.space, &found.lineage) == (newest.space, &newest.lineage)
+            && place(found) < place(newest)
+            && label.is_none_or(|label| found.label == label)
+    }
+}
+
+// The verdict ----------------------------------------------------------------------------------------------------------------------
+
+/// What an answer is, compared with what it was.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Same,
+    /// It is said that something is damaged.
+    Told,
+    /// Something is missing, or is counted wrongly.
+    Absent,
+    Wrong(String),
+}
+
+fn wrong(found: &impl std::fmt::Debug) -> Verdict {
+    Verdict::Wrong(shorten(format!("{found:?}")))
+}
+
+fn shorten(mut text: String) -> String {
+    if let Some((at, _)) = text.char_indices().nth(900) {
+        text.truncate(at);
+    }
+    text
+}
+
+/// Whether all of these stand in the whole, in its order.
+fn within<T>(part: &[T], whole: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
+    let mut rest = whole.iter();
+    part.iter().all(|item| rest.any(|other| same(item, other)))
+}
+
+fn absent_if(right: bool, found: &impl std::fmt::Debug) -> Verdict {
+    if right { Verdict::Absent } else { wrong(found) }
+}
+
+fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
+    let found = match found {
+        Ok(found) => found,
+        Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => return Verdict::Told,
+        Err(error) => return wrong(&error),
+    };
+    let Question { query, whole } = &known.questions[at];
+    let expected = &known.answers[at];
+    let whole = whole.map_or(expected, |whole| &known.answers[whole]);
+    if found == *expected {
+        return Verdict::Same;
+    }
+    let newest = matches!(query, Query::Newest { .. } | Query::Tuple { pick: Pick::Newest(_), .. });
+    let label = match query {
+        Query::Newest { label, .. } => label.as_deref(),
+        _ => None,
+    };
+    let older = |found: &Checkpoint, before: &Checkpoint| {
+        let saved = known.checkpoints.get(&(found.header.space, found.header.id.clone()));
+        newest && saved == Some(found) && known.is_older(&found.header, &before.header, label)
+    };
+    match (found, expected, whole) {
+        (Answer::Checkpoint(None), Answer::Checkpoint(Some(_)), _) | (Answer::Tuple(None), Answer::Tuple(Some(_)), _) => {
+            Verdict::Absent
+        }
+        (Answer::Checkpoint(Some(found)), Answer::Checkpoint(Some(before)), _) => absent_if(older(&found, before), &found.header),
+        (Answer::Tuple(Some(found)), Answer::Tuple(Some(before)), _) => {
+            let right = if found.checkpoint == before.checkpoint {
+                within(&found.writes, &before.writes, PartialEq::eq)
+            } else {
+                older(&found.checkpoint, &before.checkpoint) && same_writes(known, &found)
+            };
+            absent_if(right, &found)
+        }
+        (Answer::Tuples(found), Answer::Tuples(before), _) => {
+            let same = |found: &Tuple, before: &Tuple| {
+                found.checkpoint == before.checkpoint && within(&found.writes, &before.writes, PartialEq::eq)
+            };
+            let right = found.len() <= before.len() && found.iter().zip(before).all(|(found, before)| same(found, before));
+            absent_if(right, &found)
+        }
+        (Answer::Headers(found), _, Answer::Headers(whole)) => absent_if(within(&found, whole, PartialEq::eq), &found),
+        (Answer::Checkpoints(found), _, Answer::Checkpoints(whole)) => {
+            let ids: Vec<_> = found.iter().map(|found| &found.header.id).collect();
+            absent_if(within(&found, whole, PartialEq::eq), &ids)
+        }
+        (Answer::Lineages(found), _, Answer::Lineages(whole)) => {
+            let same = |found: &Lineage, whole: &Lineage| {
+                (found.position, &found.origin) == (whole.position, &whole.origin)
+                    && (found.newest == whole.newest || known.is_older(&found.newest, &whole.newest, None))
+            };
+            absent_if(within(&found, whole, same), &found)
+        }
+        // Sums of what is missing or damaged.
+        (Answer::Stats(found), Answer::Stats(before), _) => {
+            let named = |stats: &Stats| -> BTreeSet<(Space, String)> {
+                stats.largest.iter().map(|lineage| (lineage.space, lineage.lineage.clone())).collect()
+            };
+            let right = named(&found).iter().all(|(space, name)| SPACES.contains(space) && LINEAGES.contains(&&**name));
+            let file_alone = Stats { file_bytes: before.file_bytes, ..found.clone() } == *before;
+            if file_alone { Verdict::Same } else { absent_if(right, &found) }
+        }
+        (Answer::Pruned(_), Answer::Pruned(_), _) => Verdict::Absent,
+        (found, ..) => wrong(&found),
+    }
+}
+
+/// What was written to a checkpoint is what was written to it, or less.
+fn same_writes(known: &Known, found: &Tuple) -> bool {
+    let header = &found.checkpoint.header;
+    let asked = Query::Tuple { space: header.space, pick: Pick::Id(header.id.clone()) };
+    let Some(at) = known.questions.iter().position(|question| question.query == asked) else {
+        return found.writes.is_empty();
+    };
+    let Answer::Tuple(Some(before)) = &known.answers[at] else { return false };
+    within(&found.writes, &before.writes, PartialEq::eq)
+}
+
+/// All pages of a check.
+fn check(backend: &mut dyn Backend, limit: usize) -> Result<(Counted, Vec<Finding>)> {
+    let (mut cursor, mut findings, mut counted) = (Some(CheckCursor::default()), Vec::new(), Counted::default());
+    let mut pages = 0;
+    while let Some(at) = cursor {
+        let page = backend.answer(&Query::Check { cursor: at, limit })?.into_checked()?;
+        counted.checkpoints += page.counted.checkpoints;
+        counted.payloads += page.counted.payloads;
+        counted.writes += page.counted.writes;
+        assert!(page.counted.checkpoints.max(page.counted.writes) <= limit as u64, "a page is bounded");
+        assert!(page.of >= page.done);
+        findings.extend(page.findings);
+        cursor = page.next;
+        pages += 1;
+        assert!(pages < 1000, "a check ends");
+    }
+    Ok((counted, findings))
+}
+
+// The flips ------------------------------------------------------------------------------------------------------------------------
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) % end as u64).unwrap()
+    }
+
+    fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+}
+
+/// A database to flip bits of.
+struct Subject {
+    bytes: Vec<u8>,
+    page_size: usize,
+    /// The same without the entries of the indexes in the schema: a row can be changed there while the indexes keep what they say.
+    bare: Vec<u8>,
+    indexes: Vec<Vec<Value>>,
+    /// Table, column, and the primary key's column.
+    columns: Vec<(String, String, String)>,
+    /// The pages of each tree.
+    trees: Vec<(String, Vec<usize>)>,
+    known: Known,
+    /// What each of [`RULES`] removes.
+    victims: Vec<BTreeSet<(Space, String)>>,
+}
+
+impl Subject {
+    fn new(page_size: u32) -> Self {
+        let bytes = build(page_size);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("subject.db");
+        fs::write(&path, &bytes).unwrap();
+        let mut backend = open(&path).unwrap();
+        let known = Known::of(&mut backend);
+        let (counted, findings) = check(&mut backend, 7).unwrap();
+        assert_eq!(findings, [], "a clean database has no finding");
+        assert_eq!(counted.checkpoints, known.checkpoints.len() as u64);
+        assert_eq!(counted.payloads, counted.checkpoints);
+        assert!(counted.writes > 10);
+        drop(backend);
+        assert_eq!(fs::read(&path).unwrap(), bytes, "questions change nothing");
+
+        let hand = Connection::open(&path).unwrap();
+        let rows = |sql: &str, width: usize| -> Vec<Vec<Value>> {
+            let mut statement = hand.prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| (0..width).map(|at| row.get(at)).collect());
+            rows.unwrap().map(|row| row.unwrap()).collect()
+        };
+        let text = |value: &Value| if let Value::Text(text) = value { text.clone() } else { panic!("{value:?}") };
+        let mut columns = Vec::new();
+        for table in rows("SELECT name FROM sqlite_schema WHERE type = 'table'", 1) {
+            let table = text(&table[0]);
+            let all = rows(&format!("SELECT name, pk FROM pragma_table_info('{table}')"), 2);
+            let key = text(&all.iter().find(|column| column[1] == Value::Integer(1)).unwrap()[0]);
+            columns.extend(all.iter().map(|column| (table.clone(), text(&column[0]), key.clone())));
+        }
+        let mut trees: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for page in rows("SELECT name, pageno FROM dbstat WHERE name <> 'sqlite_schema'", 2) {
+            let Value::Integer(number) = page[1] else { panic!("{page:?}") };
+            trees.entry(text(&page[0])).or_default().push(usize::try_from(number).unwrap() - 1);
+        }
+        let indexes = rows("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE type = 'index'", 5);
+        hand.execute_batch("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE type = 'index'").unwrap();
+        drop(hand);
+        let bare = fs::read(&path).unwrap();
+        let page_size = usize::try_from(page_size).unwrap();
+        let trees = trees.into_iter().collect();
+        let mut subject = Self { bytes, page_size, bare, indexes, columns, trees, known, victims: Vec::new() };
+        subject.victims = RULES.iter().map(|rule| victims(&subject, *rule)).collect();
+        subject
+    }
+
+    /// Leaves a file with one bit flipped, and says which one. `None`: that flip is not possible.
+    fn flip(&self, number: usize, random: &mut Random, path: &Path) -> Option<String> {
+        let _ = fs::remove_file(path.with_extension("db-journal"));
+        match number % 2 {
+            0 => self.flip_column(number / 4, random, path),
+            _ => Some(self.flip_page(number / 4, random, path)),
+        }
+    }
+
+    /// In a column of a row: the indexes keep what they say.
+    fn flip_column(&self, number: usize, random: &mut Random, path: &Path) -> Option<String> {
+        let (table, column, key) = &self.columns[number % self.columns.len()];
+        fs::write(path, &self.bare).unwrap();
+        let hand = Connection::open(path).unwrap();
+        hand.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA writable_schema = ON; BEGIN").unwrap();
+        let mut statement = hand.prepare(&format!("SELECT {key}, {column} FROM \"{table}\"")).unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let rows: Vec<(Value, Value)> = rows.map(|row| row.unwrap()).collect();
+        drop(statement);
+        if rows.is_empty() {
+            return None;
+        }
+        let (row, value) = random.pick(&rows).clone();
+        let bytes = |bytes: &[u8], random: &mut Random| {
+            let mut bytes = bytes.to_vec();
+            if !bytes.is_empty() {
+                // Most of the time near the beginning, where the meaning is.
+                let end = if random.below(2) == 0 { bytes.len() } else { bytes.len().min(40) };
+                let at = random.below(end);
+                bytes[at] ^= 1 << random.below(8);
+            }
+            bytes
+        };
+        let (flipped, cast) = match &value {
+            Value::Null => (Value::Null, "?1"),
+            Value::Integer(value) => (Value::Integer(value ^ 1 << random.below(64)), "?1"),
+            Value::Text(text) => (Value::Blob(bytes(text.as_bytes(), random)), "CAST(?1 AS TEXT)"),
+            Value::Blob(blob) => (Value::Blob(bytes(blob, random)), "?1"),
+            Value::Real(_) => panic!("no column is a real"),
+        };
+        // A bit in the head of a record makes something of NULL.
+        let done = if value == Value::Null {
+            ["''", "'x'", "0", "x''", "x'00'"].iter().any(|text| hand.execute(&format!("UPDATE \"{table}\" SET {column} = {text} WHERE {key} IS ?1"), [&row]).is_ok())
+        } else {
+            hand.execute(&format!("UPDATE \"{table}\" SET {column} = {cast} WHERE {key} IS ?2"), params![flipped, row]).is_ok()
+        };
+        if !done {
+            return None;
+        }
+        for index in &self.indexes {
+            let [kind, name, table, root, sql] = &index[..] else { unreachable!() };
+            hand.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", params![kind, name, table, root, sql]).unwrap();
+        }
+        hand.execute_batch("COMMIT").unwrap();
+        Some(shorten(format!("{table}.{column} of row {row:?}: {value:?} became {flipped:?}")))
+    }
+
+    /// In the bytes of a page.
+    fn flip_page(&self, number: usize, random: &mut Random, path: &Path) -> String {
+        let (tree, pages) = &self.trees[number % self.trees.len()];
+        let page = *random.pick(pages);
+        let mut bytes = self.bytes.clone();
+        let begin = page * self.page_size;
+        let head = &bytes[begin..begin + self.page_size];
+        // Mostly where something stands: the page's head with its pointers, or its content.
+        let is_tree = [2, 5, 10, 13].contains(&head[0]);
+        let cells = usize::from(u16::from_be_bytes([head[3], head[4]]));
+        let content = usize::from(u16::from_be_bytes([head[5], head[6]])).min(self.page_size - 1);
+        let at = match random.below(4) {
+            0 if is_tree => random.below((12 + 2 * cells).min(self.page_size)),
+            1 | 2 if is_tree => content + random.below(self.page_size - content),
+            _ => random.below(self.page_size),
+        };
+        let bit = random.below(8);
+        bytes[begin + at] ^= 1 << bit;
+        fs::write(path, bytes).unwrap();
+        format!("page {} of {tree} (kind {}, {cells} cells from {content}), byte {at}, bit {bit}", page + 1, self.bytes[begin])
+    }
+}
+
+// The test -------------------------------------------------------------------------------------------------------------------------
+
+#[derive(Default)]
+struct Tally {
+    same: usize,
+    told: usize,
+    absent: usize,
+    refused: usize,
+}
+
+/// What came of a damaged file.
+#[derive(Default)]
+struct Outcome {
+    /// What must not be.
+    violations: Vec<String>,
+    /// A check says that something is wrong.
+    reported: bool,
+    /// The ids of checkpoints that are read as they were.
+    whole: BTreeSet<(Space, String)>,
+}
+
+/// Asks everything of a damaged file.
+fn look(subject: &Subject, path: &Path, tally: &mut Tally) -> Outcome {
+    let known = &subject.known;
+    let mut outcome = Outcome::default();
+    let mut backend = match open(path) {
+        Ok(backend) => backend,
+        Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => {
+            tally.refused += 1;
+            return outcome;
+        }
+        Err(error) => {
+            outcome.violations.push(format!("it cannot be opened: {error:?}"));
+            return outcome;
+        }
+    };
+    let mut to_report = Vec::new();
+    let (mut told, mut absent) = (0, 0);
+    for (at, Question { query, .. }) in known.questions.iter().enumerate() {
+        let found = backend.answer(query);
+        let said = found.as_ref().err().map(|error: &Error| error.message().to_owned());
+        match (judge(known, at, found), query) {
+            (Verdict::Same, Query::Get { space, id }) => drop(outcome.whole.insert((*space, id.clone()))),
+            (Verdict::Same, _) => {}
+            (Verdict::Told, _) => {
+                told += 1;
+                to_report.push(shorten(format!("{query:?} says {said:?}")));
+            }
+            (Verdict::Absent, _) => {
+                absent += 1;
+                to_report.push(shorten(format!("{query:?} lacks something")));
+            }
+            (Verdict::Wrong(why), _) => outcome.violations.push(shorten(format!("{query:?} answers {why}"))),
+        }
+    }
+    match check(&mut backend, 20) {
+        Ok((_, findings)) => outcome.reported = findings.iter().any(|finding| finding.severity == Severity::Error),
+        Err(error) => outcome.violations.push(format!("the check fails: {error:?}")),
+    }
+    if !outcome.reported
+        && let Some(first) = to_report.first()
+    {
+        outcome.violations.push(format!("the check reports none of {}: {first}", to_report.len()));
+    }
+    match (told, absent) {
+        (0, 0) => tally.same += 1,
+        (_, 0) => tally.told += 1,
+        _ => tally.absent += 1,
+    }
+    outcome
+}
+
+/// Damage is the only reason to fail.
+fn accept(violations: &mut Vec<String>, what: &str, outcome: Result<()>) -> bool {
+    if let Err(error) = &outcome
+        && !matches!(error.code(), Code::Corrupt | Code::Unsupported)
+    {
+        violations.push(format!("{what}: {error:?}"));
+    }
+    outcome.is_ok()
+}
+
+fn new_checkpoints() -> Vec<Draft> {
+    let named = LINEAGES.iter().copied().chain(["a new one"]).enumerate();
+    let new = |(at, name): (usize, &str)| {
+        let bytes = state(1, 500 + at as u64);
+        let new = draft(name, &format!("new {at}")).rank(1e6).saved_at(1 << 40).parts(vec![part("state", "v8", bytes)]);
+        if name == "offset" { new.age_offset(2) } else { new }
+    };
+    named.map(new).collect()
+}
+
+fn prune(backend: &mut Sqlite, rule: Rule, violations: &mut Vec<String>) {
+    let mut next = Some(Cursor::default());
+    while let Some(cursor) = next {
+        let pruned = backend.prune(&Prune { space: None, rule, cursor, most: 10 });
+        next = pruned.as_ref().ok().and_then(|pruned| pruned.next);
+        accept(violations, "a prune", pruned.map(drop));
+    }
+}
+
+/// What a rule removes of the whole database, once the new checkpoints are there.
+fn victims(subject: &Subject, rule: Rule) -> BTreeSet<(Space, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("whole.db");
+    fs::write(&path, &subject.bytes).unwrap();
+    let mut backend = open(&path).unwrap();
+    new_checkpoints().into_iter().for_each(|new| save(&mut backend, [new]));
+    prune(&mut backend, rule, &mut Vec::new());
+    let mut gone = |(space, id): &&(Space, String)| {
+        let found = backend.answer(&Query::Get { space: *space, id: id.clone() }).unwrap();
+        found.into_checkpoint().unwrap().is_none()
+    };
+    let victims: BTreeSet<_> = subject.known.checkpoints.keys().filter(&mut gone).cloned().collect();
+    assert!(victims.len() > 3 && victims.len() < subject.known.checkpoints.len() / 2, "{}", victims.len());
+    victims
+}
+
+const RULES: [Rule; 2] = [Rule::SavedBefore(2000), Rule::KeepLast(6)];
+
+/// Saves, deletes and prunes on a damaged file. What is acknowledged is there afterwards, and nothing else is gone.
+fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, before: &Outcome) -> Vec<String> {
+    let known = &subject.known;
+    let Ok(mut backend) = open(path) else { return Vec::new() };
+    let mut violations = Vec::new();
+    let mut saved: Vec<Checkpoint> = Vec::new();
+    for new in new_checkpoints() {
+        let checkpoint = new.0.clone();
+        if accept(&mut violations, "a save", apply(&mut backend, vec![new.put()]).map(drop)) {
+            saved.push(checkpoint);
+        }
+    }
+    // Not one that others depend on: a rule may remove other checkpoints without it.
+    let ids: BTreeSet<&(Space, String)> = known.checkpoints.keys().filter(|(_, id)| !id.starts_with("dep")).collect();
+    let deleted = (*random.pick(&ids.into_iter().collect::<Vec<_>>())).clone();
+    let removal = Op::Remove { space: deleted.0, id: deleted.1.clone() };
+    let is_deleted = accept(&mut violations, "a delete", apply(&mut backend, Unit::from(vec![removal])).map(drop));
+    let rule = random.below(RULES.len());
+    prune(&mut backend, RULES[rule], &mut violations);
+    drop(backend);
+
+    let mut backend = match open(path) {
+        Ok(backend) => backend,
+        Err(error) => {
+            accept(&mut violations, "it cannot be opened again", Err(error));
+            return violations;
+        }
+    };
+    // A bit of a tree's own structure can make that which is written into it unreadable. It is never absent, and never another.
+    let may_be_told = number % 2 == 1;
+    for checkpoint in saved {
+        let id = &checkpoint.header.id;
+        match common::try_get(&mut backend, id) {
+            Ok(Some(found)) if found == checkpoint => {}
+            Err(error) if may_be_told && error.code() == Code::Corrupt => {}
+            other => violations.push(shorten(format!("the acknowledged save {id:?} is {other:?}"))),
+        }
+    }
+    for (key, checkpoint) in &known.checkpoints {
+        let (space, id) = key;
+        let found = backend.answer(&Query::Get { space: *space, id: id.clone() }).and_then(Answer::into_checkpoint);
+        let may_go = (is_deleted && deleted == *key) || subject.victims[rule].contains(key) || before.reported;
+        match found {
+            Ok(None) if !before.whole.contains(key) || may_go => {}
+            Ok(None) => violations.push(format!("{id:?} is gone after {:?}", RULES[rule])),
+            Ok(Some(found)) if is_deleted && deleted == *key => {
+                violations.push(shorten(format!("the deleted {id:?} is {:?}", found.header)));
+            }
+            Ok(Some(found)) if *found == *checkpoint => {}
+            Ok(Some(found)) => violations.push(shorten(format!("{id:?} is {:?}", found.header))),
+            Err(error) => drop(accept(&mut violations, "a question afterwards", Err(error))),
+        }
+    }
+    if let Err(error) = check(&mut backend, 20) {
+        violations.push(format!("the check afterwards fails: {error:?}"));
+    }
+    violations
+}
+
+fn number(name: &str, default: usize) -> usize {
+    std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
+}
+
+#[test]
+fn one_flipped_bit_is_never_another_answer() {
+    let seed = number("FORKPOINT_TEST_SEED", 1);
+    let flips = number("FORKPOINT_TEST_FLIPS", 2200);
+    let only = std::env::var("FORKPOINT_TEST_ONLY").ok().map(|only| only.parse::<usize>().unwrap());
+    let begun = std::time::Instant::now();
+    let subjects = PAGE_SIZES.map(Subject::new);
+    let (next, tally, violations) = (AtomicUsize::new(0), Mutex::new(Tally::default()), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join("flipped.db");
+                let mut mine = Tally::default();
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= flips {
+                        break;
+                    }
+                    if only.is_some_and(|only| only != number) {
+                        continue;
+                    }
+                    let subject = &subjects[number / 2 % 2];
+                    let mut random = Random((seed as u64) << 32 | number as u64);
+                    let flip = (0..50).find_map(|_| subject.flip(number, &mut random, &path));
+                    let Some(flip) = flip else { continue };
+                    let outcome = look(subject, &path, &mut mine);
+                    let mut found = go_on(subject, number, &mut random, &path, &outcome);
+                    found.extend(outcome.violations);
+                    let told = found.into_iter().map(|why| format!("flip {number}, {flip}: {why}"));
+                    violations.lock().unwrap().extend(told);
+                }
+                let mut all = tally.lock().unwrap();
+                all.same += mine.same;
+                all.told += mine.told;
+                all.absent += mine.absent;
+                all.refused += mine.refused;
+            });
+        }
+    });
+    let Tally { same, told, absent, refused } = tally.into_inner().unwrap();
+    println!(
+        "seed {seed}: {} flips in {:?}: {same} changed no answer, {told} were told, {absent} made something absent, {refused} made \
+         the file refused",
+        same + told + absent + refused,
+        begun.elapsed()
+    );
+    let violations = violations.into_inner().unwrap();
+    assert!(violations.is_empty(), "seed {seed}: {} violations:\n{}", violations.len(), violations.join("\n"));
+    assert!(only.is_some() || same + told + absent + refused >= flips * 9 / 10, "most flips are possible");
+}
