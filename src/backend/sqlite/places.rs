@@ -8,7 +8,7 @@ use super::row::{self, HeaderRow};
 use super::schema;
 use crate::error::Result;
 use crate::query::Of;
-use crate::record::{Rank, Seq, Space};
+use crate::record::{Header, Rank, Seq, Space};
 
 /// A checkpoint, by an index alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,25 +125,38 @@ fn places(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec
         .map_err(from_sqlite)
 }
 
-/// The row at a place, which must be what the index said and what was asked for.
+/// The rows at places, each of which must be what the index said and what was asked for.
+pub(super) fn rows_at(connection: &Connection, space: Space, of: &Of, places: &[Place]) -> Result<Vec<HeaderRow>> {
+    let seqs: Vec<Seq> = places.iter().map(|place| place.seq).collect();
+    let rows = row::read_all(connection, &seqs).map_err(|error| error.context(&describe(of)))?;
+    places.iter().zip(rows).map(|(place, row)| fitting(space, of, place, row)).collect()
+}
+
+/// The row at a place: see [`rows_at`].
 pub(super) fn row_at(connection: &Connection, space: Space, of: &Of, place: &Place) -> Result<HeaderRow> {
-    let what = || match of {
-        Of::Space => format!("contract {}", space.0),
-        Of::Lineage(name) | Of::LineageInGroup { lineage: name, .. } => format!("lineage {name:?}"),
-        Of::Lineages(prefix) => format!("lineages of {prefix:?}"),
-        Of::Group(group) => format!("group {group:?}"),
-    };
-    let damaged = || row::index_damaged(&what());
-    let row = row::read(connection, place.seq).map_err(|error| error.context(&what()))?.ok_or_else(damaged)?;
-    let header = &row.header;
-    let fits = match of {
+    let row = row::read(connection, place.seq).map_err(|error| error.context(&describe(of)))?;
+    fitting(space, of, place, row)
+}
+
+fn fitting(space: Space, of: &Of, place: &Place, row: Option<HeaderRow>) -> Result<HeaderRow> {
+    let fits = |header: &Header| match of {
         Of::Space => true,
         Of::Lineage(name) => header.lineage == *name,
         Of::Lineages(prefix) => header.lineage.starts_with(prefix),
         Of::Group(group) => header.group == *group,
         Of::LineageInGroup { lineage, group } => header.lineage == *lineage && header.group == *group,
     };
-    if fits && header.space == space && header.rank == place.rank { Ok(row) } else { Err(damaged()) }
+    row.filter(|row| row.header.space == space && row.header.rank == place.rank && fits(&row.header))
+        .ok_or_else(|| row::index_damaged(&describe(of)))
+}
+
+fn describe(of: &Of) -> String {
+    match of {
+        Of::Space => "a listing".to_owned(),
+        Of::Lineage(name) | Of::LineageInGroup { lineage: name, .. } => format!("lineage {name:?}"),
+        Of::Lineages(prefix) => format!("lineages of {prefix:?}"),
+        Of::Group(group) => format!("group {group:?}"),
+    }
 }
 
 /// The numbers of a lineage's checkpoints from that rank on.

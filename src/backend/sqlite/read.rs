@@ -117,7 +117,7 @@ impl Reading<'_> {
         if places.iter().any(|place| !seen.insert(place.seq)) {
             return Err(row::index_damaged("a listing"));
         }
-        places.iter().map(|place| places::row_at(self.connection, space, of, place)).collect()
+        places::rows_at(self.connection, space, of, &places)
     }
 
     fn whole(&self, space: Space, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {

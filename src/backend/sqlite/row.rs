@@ -3,17 +3,28 @@
 //! An index tells a row's number and nothing else. The row is then read by that number, its header's checksum is verified, and it is
 //! compared with what was asked for. So a damaged index or row gives `CORRUPT`, and never another checkpoint.
 
-use rusqlite::{Connection, OptionalExtension};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension, Row};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::from_sqlite;
-use super::lineage;
+use super::lineage::{self, LineageRow};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{Header, Rank, Seq, Space};
 
 /// In the column `flags`: the checkpoint cannot be read without its parent.
 const DEPENDS_ON_PARENT: i64 = 1;
+
+/// What [`Found::read`] reads, in its order; a statement may select more behind it, from the fourteenth column on.
+macro_rules! columns {
+    () => {
+        "c.seq, c.lin, c.id_hash, c.saved_at, c.flags, c.sum, c.id, c.parent, c.grp, c.label, c.sort_key, c.meta, c.logs"
+    };
+}
 
 /// What a row says of its checkpoint beside its payload.
 #[derive(Clone, Debug)]
@@ -69,48 +80,112 @@ pub(super) fn index_damaged(what: &str) -> Error {
 
 /// The row with that number.
 pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow>> {
-    let sql = "SELECT c.lin, c.saved_at, c.flags, c.sum, c.id, c.parent, c.grp, c.label, c.sort_key, c.meta, c.logs,
-                      l.contract, l.name, l.age_offset, c.id_hash
-               FROM checkpoint AS c LEFT JOIN lineage AS l ON l.lin = c.lin WHERE c.seq = ?";
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        ", l.contract, l.name, l.age_offset
+         FROM checkpoint AS c LEFT JOIN lineage AS l ON l.lin = c.lin WHERE c.seq = ?"
+    );
     let found = connection
         .prepare_cached(sql)
         .and_then(|mut statement| {
-            let read = |row: &rusqlite::Row<'_>| {
-                let lineage: Option<(u8, String)> = row.get::<_, Option<u8>>(11)?.zip(row.get::<_, Option<String>>(12)?);
-                let known = lineage.is_some();
-                let (contract, lineage) = lineage.unwrap_or_default();
-                let flags: i64 = row.get(2)?;
-                let header = Header {
-                    space: Space(contract),
-                    lineage,
-                    id: row.get(4)?,
-                    parent: row.get(5)?,
-                    group: row.get(6)?,
-                    label: row.get(7)?,
-                    rank: Rank(row.get(8)?),
-                    saved_at: row.get(1)?,
-                    age_offset: row.get::<_, Option<u8>>(13)?.unwrap_or_default(),
-                    depends_on_parent: flags & DEPENDS_ON_PARENT != 0,
-                    meta: row.get(9)?,
-                };
-                let whole = HeaderRow { seq, lin: row.get(0)?, header, logs: row.get(10)? };
-                Ok((whole, known, (flags, row.get::<_, i64>(3)?), row.get::<_, i64>(14)?))
+            let read = |row: &Row<'_>| {
+                let named = || Ok::<_, rusqlite::Error>(Named { space: Space(row.get(13)?), name: row.get(14)?, age_offset: row.get(15)? });
+                let lineage = if row.get_ref(13)? == ValueRef::Null { None } else { Some(named()?) };
+                Found::read(row, lineage.as_ref())
             };
             statement.query_row([seq], read).optional()
         })
         .map_err(from_sqlite)?;
-    let Some((row, known, sums, hash)) = found else { return Ok(None) };
-    let (id, space) = (&row.header.id, row.header.space);
-    if !known {
-        let message = format!("checkpoint {id:?}: its lineage is not there: restore a backup");
-        return Err(Error::new(Code::Corrupt, message));
+    found.map(Found::verify).transpose()
+}
+
+/// The rows with those numbers, in that order. `None`: there is no such row.
+///
+/// One statement reads all of them, and what names a lineage is read once.
+pub(super) fn read_all(connection: &Connection, seqs: &[Seq]) -> Result<Vec<Option<HeaderRow>>> {
+    let sql = concat!("SELECT ", columns!(), " FROM json_each(?) AS i LEFT JOIN checkpoint AS c ON c.seq = i.value");
+    let numbers: Vec<String> = seqs.iter().map(Seq::to_string).collect();
+    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
+    let mut rows = statement.query([format!("[{}]", numbers.join(","))]).map_err(from_sqlite)?;
+    let mut lineages: HashMap<i64, Option<Named>> = HashMap::new();
+    let mut found = Vec::with_capacity(seqs.len());
+    while let Some(row) = rows.next().map_err(from_sqlite)? {
+        let Some(lin) = row.get::<_, Option<i64>>(1).map_err(from_sqlite)? else {
+            found.push(None);
+            continue;
+        };
+        let lineage = match lineages.entry(lin) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(lineage::read(connection, lin)?.map(Named::from)),
+        };
+        found.push(Some(Found::read(row, lineage.as_ref()).map_err(from_sqlite)?.verify()?));
     }
-    // The hash is no part of the checksum, because it follows from what is.
-    if flags_and_sum(seq, &row.header, row.logs.as_deref()) != sums || id_hash(space, id) != hash {
-        let message = format!("checkpoint {id:?}: its row {seq} does not match its checksum: restore a backup");
-        return Err(Error::new(Code::Corrupt, message));
+    Ok(found)
+}
+
+/// What a lineage gives to the headers of its checkpoints.
+struct Named {
+    space: Space,
+    name: String,
+    age_offset: u8,
+}
+
+impl From<LineageRow> for Named {
+    fn from(LineageRow { space, name, age_offset, .. }: LineageRow) -> Self {
+        Self { space, name, age_offset }
     }
-    Ok(Some(row))
+}
+
+/// A row as it was found, not verified yet.
+struct Found {
+    row: HeaderRow,
+    id_hash: i64,
+    flags: i64,
+    sum: i64,
+    /// Whether its lineage is there.
+    has_lineage: bool,
+}
+
+impl Found {
+    fn read(row: &Row<'_>, lineage: Option<&Named>) -> rusqlite::Result<Self> {
+        let flags: i64 = row.get(4)?;
+        let header = Header {
+            space: lineage.map_or(Space(0), |lineage| lineage.space),
+            lineage: lineage.map(|lineage| lineage.name.clone()).unwrap_or_default(),
+            id: row.get(6)?,
+            parent: row.get(7)?,
+            group: row.get(8)?,
+            label: row.get(9)?,
+            rank: Rank(row.get(10)?),
+            saved_at: row.get(3)?,
+            age_offset: lineage.map_or(0, |lineage| lineage.age_offset),
+            depends_on_parent: flags & DEPENDS_ON_PARENT != 0,
+            meta: row.get(11)?,
+        };
+        Ok(Self {
+            row: HeaderRow { seq: row.get(0)?, lin: row.get(1)?, header, logs: row.get(12)? },
+            id_hash: row.get(2)?,
+            flags,
+            sum: row.get(5)?,
+            has_lineage: lineage.is_some(),
+        })
+    }
+
+    fn verify(self) -> Result<HeaderRow> {
+        let Self { row, id_hash: hash, flags, sum, has_lineage } = self;
+        let (id, space, seq) = (&row.header.id, row.header.space, row.seq);
+        if !has_lineage {
+            let message = format!("checkpoint {id:?}: its lineage is not there: restore a backup");
+            return Err(Error::new(Code::Corrupt, message));
+        }
+        // The hash is no part of the checksum, because it follows from what is.
+        if flags_and_sum(seq, &row.header, row.logs.as_deref()) != (flags, sum) || id_hash(space, id) != hash {
+            let message = format!("checkpoint {id:?}: its row {seq} does not match its checksum: restore a backup");
+            return Err(Error::new(Code::Corrupt, message));
+        }
+        Ok(row)
+    }
 }
 
 /// What can be told of a damaged row. Its id is told where the hash of it fits, and its lineage where that one's row is whole.
