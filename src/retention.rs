@@ -5,9 +5,11 @@
 //!
 //! Order is the rank, then the save order, and never a clock of the store's; only what a rule calls old goes by the time of saving.
 
+mod ledger;
 mod plan;
 
-pub use self::plan::{Ledger, Plan, plan, preview};
+pub use self::ledger::Ledger;
+pub use self::plan::{Plan, plan, preview};
 use crate::error::Result;
 use crate::record::{Seq, Space};
 

@@ -1,138 +1,14 @@
 //! What the rules remove, worked out over a [`Catalog`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::{BATCH, Catalog, Cursor, Entry, Prune, Pruned, Rule, Stored};
+use super::ledger::{Ledger, signed};
+use super::{BATCH, Catalog, Cursor, Entry, Prune, Pruned, Rule};
 use crate::error::Result;
 use crate::record::{Seq, Space};
 
 /// A batch looks at so many checkpoints for each that it may remove.
 const LOOK: usize = 4;
-/// No chain of bases is longer, unless the file is damaged.
-const LONGEST_CHAIN: usize = 1000;
-
-/// What is planned so far to be removed, and what that does to the bytes: a delta whose base goes is stored whole, which
-/// takes about what its chain takes.
-#[derive(Debug, Default)]
-pub struct Ledger {
-    gone: HashSet<Seq>,
-    by_lineage: HashMap<i64, usize>,
-    whole: HashMap<Seq, u64>,
-    freed: i64,
-}
-
-impl Ledger {
-    fn remove(&mut self, catalog: &dyn Catalog, entry: Entry) -> Result<()> {
-        if !self.gone.insert(entry.seq) {
-            return Ok(());
-        }
-        *self.by_lineage.entry(entry.lineage).or_default() += 1;
-        let Some(stored) = self.stored(catalog, entry.seq)? else { return Ok(()) };
-        self.freed += signed(stored.bytes);
-        let staying = catalog.deltas_of(&[entry.seq])?.into_iter().filter(|(_, seq, _)| !self.gone.contains(seq));
-        let staying: Vec<_> = staying.collect();
-        if !staying.is_empty() {
-            let whole = self.chain(catalog, stored)?;
-            for (_, seq, bytes) in staying {
-                self.whole.insert(seq, whole + bytes);
-                self.freed -= signed(whole);
-            }
-        }
-        self.whole.remove(&entry.seq);
-        Ok(())
-    }
-
-    fn stored(&self, catalog: &dyn Catalog, seq: Seq) -> Result<Option<Stored>> {
-        match self.whole.get(&seq) {
-            Some(bytes) => Ok(Some(Stored { base: None, bytes: *bytes })),
-            None => Ok(catalog.stored(&[seq])?.first().map(|(_, stored)| *stored)),
-        }
-    }
-
-    /// The bytes of a payload and of all that it is built on.
-    fn chain(&self, catalog: &dyn Catalog, mut link: Stored) -> Result<u64> {
-        let mut bytes = link.bytes;
-        for _ in 0..LONGEST_CHAIN {
-            let Some(base) = link.base else { break };
-            let Some(next) = self.stored(catalog, base)? else { break };
-            bytes += next.bytes;
-            link = next;
-        }
-        Ok(bytes)
-    }
-
-    fn gone_of(&self, lineage: i64) -> usize {
-        self.by_lineage.get(&lineage).copied().unwrap_or(0)
-    }
-
-    /// The newest of a lineage that stays.
-    fn newest(&self, catalog: &dyn Catalog, lineage: i64) -> Result<Option<Seq>> {
-        let found = catalog.newest(lineage, self.gone_of(lineage) + 1)?;
-        Ok(found.into_iter().map(|entry| entry.seq).find(|seq| !self.gone.contains(seq)))
-    }
-
-    /// What a lineage has beyond so many checkpoints, the oldest first, but at most `most`, never `pinned`, and never the
-    /// parent without which one that stays cannot be read.
-    pub fn beyond(
-        &self,
-        catalog: &dyn Catalog,
-        lineage: i64,
-        keep: u64,
-        pinned: Option<Seq>,
-        most: usize,
-    ) -> Result<Vec<Entry>> {
-        let gone = self.gone_of(lineage);
-        let keep = usize::try_from(keep).unwrap_or(usize::MAX);
-        let excess = catalog.count(lineage)?.saturating_sub(gone).saturating_sub(keep);
-        // Where some depend on their parents, all have to be known.
-        let together = excess > 0 && catalog.has_dependent(lineage)?;
-        let excess = if together { excess } else { excess.min(most) };
-        if excess == 0 {
-            return Ok(Vec::new());
-        }
-        let found = catalog.oldest(lineage, excess + gone + usize::from(pinned.is_some()))?;
-        let stays = |entry: &Entry| Some(entry.seq) == pinned || self.gone.contains(&entry.seq);
-        let found: Vec<Entry> = found.into_iter().filter(|entry| !stays(entry)).take(excess).collect();
-        if !together {
-            return Ok(found);
-        }
-        let seqs: HashSet<Seq> = found.iter().map(|entry| entry.seq).collect();
-        let (mut taken, mut all) = (HashSet::new(), Vec::new());
-        for entry in found {
-            let with = self.with_dependents(catalog, entry, |other| Ok(seqs.contains(&other.seq)))?;
-            all.extend(with.into_iter().flatten().filter(|entry| taken.insert(entry.seq)));
-        }
-        all.truncate(most);
-        Ok(all)
-    }
-
-    /// A checkpoint, and before it those that cannot be read without it, step by step. `None`: some of that must stay, and so
-    /// must the checkpoint (D9).
-    fn with_dependents(
-        &self,
-        catalog: &dyn Catalog,
-        entry: Entry,
-        mut may_go: impl FnMut(Entry) -> Result<bool>,
-    ) -> Result<Option<Vec<Entry>>> {
-        let mut all = vec![entry];
-        let mut known = HashSet::from([entry.seq]);
-        let mut at = 0;
-        while let Some(entry) = all.get(at).copied() {
-            at += 1;
-            for (_, child) in catalog.dependent_on(&[entry.seq])? {
-                if self.gone.contains(&child.seq) || !known.insert(child.seq) {
-                    continue;
-                }
-                if !may_go(child)? {
-                    return Ok(None);
-                }
-                all.push(child);
-            }
-        }
-        all.reverse();
-        Ok(Some(all))
-    }
-}
 
 /// What a rule that goes in save order says of a checkpoint.
 enum Verdict {
@@ -140,11 +16,6 @@ enum Verdict {
     Stays,
     /// The rule holds now.
     Enough,
-}
-
-fn signed(bytes: u64) -> i64 {
-    // No store has 2^63 bytes.
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// What a batch removes.
@@ -168,9 +39,11 @@ impl Plan {
 /// Plans a batch on top of what is planned already.
 pub fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) -> Result<Plan> {
     match prune.rule {
-        Rule::SavedBefore(time) => in_save_order(catalog, prune, ledger, |_, entry| {
-            Ok(if entry.saved_at < time { Verdict::Goes } else { Verdict::Stays })
-        }),
+        Rule::SavedBefore(time) => {
+            let goes = |entry: &Entry| entry.saved_at < time;
+            let verdict = |entry| if goes(&entry) { Verdict::Goes } else { Verdict::Stays };
+            in_save_order(catalog, prune, ledger, goes, |_, entry| Ok(verdict(entry)))
+        }
         Rule::MaxBytes(limit) => {
             let counted = match prune.cursor.total {
                 Some(total) => Some(total),
@@ -182,17 +55,23 @@ pub fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) -> Result
                 return Ok(Plan::default());
             }
             let mut kept: HashMap<i64, Option<Seq>> = HashMap::new();
-            let mut plan = in_save_order(catalog, prune, ledger, |ledger, entry| {
-                if fits(ledger) {
-                    return Ok(Verdict::Enough);
-                }
-                let newest = match kept.get(&entry.lineage) {
-                    Some(newest) => *newest,
-                    // It stays the newest: this rule does not remove it.
-                    None => *kept.entry(entry.lineage).or_insert(ledger.newest(catalog, entry.lineage)?),
-                };
-                Ok(if newest == Some(entry.seq) { Verdict::Stays } else { Verdict::Goes })
-            })?;
+            let mut plan = in_save_order(
+                catalog,
+                prune,
+                ledger,
+                |_| true,
+                |ledger, entry| {
+                    if fits(ledger) {
+                        return Ok(Verdict::Enough);
+                    }
+                    let newest = match kept.get(&entry.lineage) {
+                        Some(newest) => *newest,
+                        // It stays the newest: this rule does not remove it.
+                        None => *kept.entry(entry.lineage).or_insert(ledger.newest(catalog, entry.lineage)?),
+                    };
+                    Ok(if newest == Some(entry.seq) { Verdict::Stays } else { Verdict::Goes })
+                },
+            )?;
             if let Some(next) = &mut plan.next {
                 next.total = Some(total);
             }
@@ -206,10 +85,12 @@ fn in_save_order(
     catalog: &dyn Catalog,
     prune: &Prune,
     ledger: &mut Ledger,
+    likely: impl Fn(&Entry) -> bool,
     mut goes: impl FnMut(&Ledger, Entry) -> Result<Verdict>,
 ) -> Result<Plan> {
     let look = prune.most.saturating_mul(LOOK);
     let entries = catalog.saved_after(prune.space, prune.cursor.after, look)?;
+    ledger.learn(catalog, entries.iter().copied().filter(likely).take(prune.most))?;
     let mut plan = Plan::default();
     if entries.len() == look {
         plan.next = entries.last().map(|last| Cursor { after: last.seq, total: None });
@@ -227,8 +108,9 @@ fn in_save_order(
                 break;
             }
         }
-        let all =
-            ledger.with_dependents(catalog, entry, |other| Ok(!matches!(goes(ledger, other)?, Verdict::Stays)))?;
+        let all = ledger.with_dependents(catalog, &ledger.known, entry, |other| {
+            Ok(!matches!(goes(ledger, other)?, Verdict::Stays))
+        })?;
         for victim in all.into_iter().flatten() {
             if plan.victims.len() == prune.most {
                 // The rest of what goes with it is looked for again.
@@ -254,7 +136,9 @@ fn by_lineage(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger, keep: u
         plan.next = lineages.last().map(|last| Cursor { after: *last, total: None });
     }
     for lineage in lineages {
-        for entry in ledger.beyond(catalog, lineage, keep, None, prune.most - plan.victims.len())? {
+        let beyond = ledger.beyond(catalog, lineage, keep, None, prune.most - plan.victims.len())?;
+        ledger.learn(catalog, beyond.iter().copied())?;
+        for entry in beyond {
             ledger.remove(catalog, entry)?;
             plan.victims.push(entry.seq);
         }
@@ -286,6 +170,7 @@ pub fn preview(catalog: &dyn Catalog, space: Option<Space>, rules: &[Rule]) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::retention::Stored;
 
     /// Payloads of one lineage by save number from 1 on, as base and bytes; all were saved at 0.
     struct Shelf(Vec<(Option<Seq>, u64)>);
