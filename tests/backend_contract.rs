@@ -166,6 +166,8 @@ macro_rules! shared_suite {
                 one_save_order_across_backends,
                 a_removed_last_place_is_not_given_out_by_another_backend,
                 one_sequence_of_lineages_across_backends,
+                logs_are_there_after_opening_again,
+                one_log_across_backends,
             }
         }
     )+};

@@ -8,12 +8,12 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use common::{Draft, SPACE, apply, draft, get, ids, lineage, noise, part};
+use common::{SPACE, apply, draft, get, ids, lineage, log, log_at, noise, part, texts, truncate};
 use forkpoint::backend::sqlite::{Options, Sqlite};
 use forkpoint::backend::{Backend, Durability};
-use forkpoint::op::{Op, Unit};
+use forkpoint::op::Op;
 use forkpoint::query::Query;
-use forkpoint::record::{Checkpoint, Stats};
+use forkpoint::record::{Checkpoint, LogMark, Stats};
 use forkpoint::retention::{Cursor, Prune, Pruned, Rule};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -61,7 +61,9 @@ fn grow(backend: &mut dyn Backend, run: &str, steps: usize) -> Vec<Checkpoint> {
     let mut state = noise(run.len() as u64, 40_000);
     let step = |n: usize| {
         state.extend(noise(n as u64 + 7, 20));
-        put(backend, &draft(run, &format!("{run}{n}")).parts(vec![part("state", "t", state.clone())]))
+        let made = draft(run, &format!("{run}{n}")).parts(vec![part("state", "t", state.clone())]).0;
+        apply(backend, vec![Op::Put(Box::new(made.clone().into()))]).unwrap();
+        made
     };
     (0..steps).map(step).collect()
 }
@@ -134,7 +136,9 @@ fn a_fork_keeps_what_it_was_made_from_without_keeping_the_run() {
     let mut forks = Vec::new();
     for (n, source) in made.iter().enumerate().step_by(5) {
         let fork = draft(&format!("fork{n}"), &format!("f{n}")).parent(&source.header.id).saved_at(9);
-        forks.push(put(&mut place.warm, &fork.parts(source.payload.parts.clone())));
+        let fork = fork.parts(source.payload.parts.clone()).0;
+        apply(&mut place.warm, vec![Op::Put(Box::new(fork.clone().into()))]).unwrap();
+        forks.push(fork);
     }
     let batches = prune(&mut place.warm, Rule::SavedBefore(9), 3);
     assert_eq!(batches.iter().map(|batch| (batch.checkpoints, batch.lineages)).max(), Some((3, 0)));
@@ -229,6 +233,8 @@ proptest! {
         let mut states: BTreeMap<u8, Vec<u8>> = BTreeMap::new();
         // By save order, which is the order of the ids.
         let mut kept: Vec<Checkpoint> = Vec::new();
+        let mut logs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut logs_kept: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (n, step) in (0..100i64).zip(steps) {
             match step {
                 Step::Save { run, at, removed, inserted, seed } => {
@@ -236,17 +242,42 @@ proptest! {
                     let at = at.index(state.len() + 1);
                     state.splice(at..(at + removed).min(state.len()), noise(seed, inserted));
                     let made = draft(&run.to_string(), &format!("{n:03}")).saved_at(n);
-                    let made = made.parts(vec![part("state", "t", state.clone())]);
-                    kept.push(put(&mut place.warm, &made));
+                    // Some steps go back before they go on, so that the log has branches.
+                    let log = logs.entry(run.to_string()).or_default();
+                    let from = if seed % 4 == 0 { log.len() / 2 } else { log.len() };
+                    log.truncate(from);
+                    log.extend((0..3).map(|record| format!("{n} {record}")));
+                    let records: Vec<&str> = log[from..].iter().map(String::as_str).collect();
+                    let made = made.parts(vec![part("state", "t", state.clone())]).pin("log", log.len() as u64);
+                    let unit = vec![
+                        truncate(&run.to_string(), "log", from as u64),
+                        texts(&run.to_string(), "log", &records),
+                        made.clone().put(),
+                    ];
+                    apply(&mut place.warm, unit).unwrap();
+                    logs_kept.insert(made.0.header.id.clone(), log.clone());
+                    kept.push(made.0);
                 }
                 Step::Fork { from, run } => {
                     if kept.is_empty() {
                         continue;
                     }
                     let source = &kept[from.index(kept.len())];
-                    let made = draft(&run.to_string(), &format!("{n:03}")).saved_at(n).parent(&source.header.id);
-                    let made = made.parts(source.payload.parts.clone());
-                    kept.push(put(&mut place.warm, &made));
+                    let id = format!("{n:03}");
+                    let of = source.header.id.clone();
+                    let new = !logs.contains_key(&run.to_string()) && kept.iter().all(|row| row.header.lineage != run.to_string());
+                    let mut made = draft(&run.to_string(), &id).saved_at(n).parent(&of).parts(source.payload.parts.clone()).0;
+                    if new {
+                        (made.header.meta, made.logs) = (source.header.meta.clone(), source.logs.clone());
+                        let Op::Fork(mut fork) = common::fork(&of, &id, &run.to_string()) else { unreachable!() };
+                        fork.saved_at = n;
+                        apply(&mut place.warm, vec![Op::Fork(fork)]).unwrap();
+                        logs.extend(logs_kept.get(&of).map(|log| (run.to_string(), log.clone())));
+                        logs_kept.extend(logs_kept.get(&of).cloned().map(|log| (id.clone(), log)));
+                    } else {
+                        apply(&mut place.warm, vec![Op::Put(Box::new(made.clone().into()))]).unwrap();
+                    }
+                    kept.push(made);
                 }
                 Step::Prune { rule, most } => {
                     let before = stats(&mut place.cold);
@@ -285,6 +316,9 @@ proptest! {
                         }
                     }
                     kept.retain(|row| ids.contains(&row.header.id));
+                    logs_kept.retain(|id, _| ids.contains(id));
+                    let named: BTreeSet<&String> = logs.values().chain(logs_kept.values()).flatten().collect();
+                    prop_assert_eq!(after.records, named.len() as u64, "what nothing names is freed");
                 }
             }
         }
@@ -294,6 +328,15 @@ proptest! {
             let expected = ids.contains(&row.header.id).then_some(&row);
             let (cold, warm) = (get(&mut place.cold, &row.header.id), get(&mut place.warm, &row.header.id));
             prop_assert!(cold.as_ref() == expected && warm.as_ref() == expected, "{:?}", row.header.id);
+        }
+        for (run, records) in &logs {
+            prop_assert_eq!(&log(&mut place.cold, run, "log"), records);
+        }
+        for (id, records) in logs_kept.iter().filter(|(id, _)| ids.contains(*id)) {
+            let row = get(&mut place.cold, id).unwrap();
+            prop_assert_eq!(&row.logs, &[LogMark { log: "log".to_owned(), length: records.len() as u64 }]);
+            let found = log_at(&mut place.warm, &row.header.lineage, "log", id);
+            prop_assert_eq!(found.as_ref(), Some(records));
         }
         prop_assert_eq!(common::integrity(&place.path), "ok");
         check_dependants(&place.path);

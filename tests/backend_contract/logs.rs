@@ -7,6 +7,7 @@ use forkpoint::query::{LogRange, LogSide, Query};
 use forkpoint::record::{LogMark, Rank, Record, Space};
 use forkpoint::retention::{Cursor, Prune, Rule};
 
+use crate::Place;
 use crate::common::{
     HOSTILE, SPACE, append, appended, apply, draft, expect, fork, get, ids, keyed, lineage, lineages, log, log_at,
     log_range, logs, names, noise, page, record, remove, rewind, save, texts, texts_at, truncate,
@@ -534,4 +535,46 @@ pub(crate) fn a_log_of_many_branches(backend: &mut dyn Backend) {
         .unwrap();
     assert_eq!(records(backend, None), 301);
     assert_eq!(log(backend, "run", "log"), expected);
+}
+
+pub(crate) fn logs_are_there_after_opening_again(place: &Place) {
+    let mut backend = (place.open)();
+    let unit =
+        vec![texts("run", "log", &["a", "b"]), draft("run", "1").pin_live("log").put(), truncate("run", "log", 1)];
+    apply(&mut *backend, unit).unwrap();
+    apply(&mut *backend, vec![append("run", "log", vec![keyed("k", "c")]), texts("gone", "log", &["x"])]).unwrap();
+    apply(&mut *backend, vec![remove_logs("gone"), fork("1", "2", "fork")]).unwrap();
+    drop(backend);
+    let mut backend = (place.open)();
+    assert_eq!(log(&mut *backend, "run", "log"), ["a", "c"]);
+    assert_eq!(log_at(&mut *backend, "run", "log", "1").unwrap(), ["a", "b"]);
+    assert_eq!(records(&mut *backend, None), 3);
+    // What goes on now is another branch than the one that was removed.
+    let unit =
+        vec![append("run", "log", vec![keyed("k", "no")]), texts("fork", "log", &["d"]), texts("gone", "log", &["y"])];
+    assert_eq!(appended(&mut *backend, unit), [said(2, &[0]), said(3, &[]), said(1, &[])]);
+    drop(backend);
+    let mut backend = (place.open)();
+    assert_eq!(log(&mut *backend, "fork", "log"), ["a", "b", "d"]);
+    assert_eq!(log(&mut *backend, "gone", "log"), ["y"]);
+    assert_eq!(log(&mut *backend, "run", "log"), ["a", "c"]);
+}
+
+pub(crate) fn one_log_across_backends(place: &Place) {
+    let (mut one, mut two) = ((place.open)(), (place.open)());
+    for n in 0..20_u64 {
+        let text = n.to_string();
+        assert_eq!(appended(&mut *one, vec![texts_at("run", "log", n, &[&text])]), [said(n + 1, &[])]);
+        assert_eq!(error(&mut *two, vec![texts_at("run", "log", n, &["late"])]).0, Code::Conflict);
+        assert_eq!(log(&mut *two, "run", "log").len() as u64, n + 1);
+        std::mem::swap(&mut one, &mut two);
+    }
+    // What one has kept, another cuts, goes on from and frees.
+    apply(&mut *one, vec![draft("run", "1").pin_live("log").put()]).unwrap();
+    apply(&mut *two, vec![truncate("run", "log", 10), texts("run", "log", &["anew"])]).unwrap();
+    assert_eq!(log(&mut *one, "run", "log").last().map(String::as_str), Some("anew"));
+    assert_eq!(log_at(&mut *two, "run", "log", "1").unwrap().len(), 20);
+    apply(&mut *two, vec![remove("1")]).unwrap();
+    assert_eq!(records(&mut *one, None), 11);
+    assert_eq!(appended(&mut *one, vec![texts("run", "log", &["last"])]), [said(12, &[])]);
 }

@@ -36,16 +36,16 @@ impl Catalog for Tables {
     }
 
     fn has_dependent(&self, lineage: i64) -> Result<bool> {
-        Ok(self.dependents(lineage).next().is_some())
+        Ok(self.lines.get(&lineage).is_some_and(|line| !line.dependents.is_empty()))
     }
 
     fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
         let mut found = Vec::new();
         for parent in parents {
             let Some(row) = self.rows.get(parent) else { continue };
-            let id = Some(&row.checkpoint.header.id);
-            let of = self.dependents(row.lineage).filter(|(_, child)| child.checkpoint.header.parent.as_ref() == id);
-            found.extend(of.map(|(seq, child)| (*parent, child.entry(seq))));
+            let line = self.lines.get(&row.lineage);
+            let places = line.and_then(|line| line.dependents.get(&row.checkpoint.header.id)).into_iter().flatten();
+            found.extend(places.filter_map(|(_, seq)| Some((*parent, self.rows.get(seq)?.entry(*seq)))));
         }
         Ok(found)
     }
@@ -62,14 +62,5 @@ impl Catalog for Tables {
     fn total(&self, space: Option<Space>, _: u64) -> Result<Option<u64>> {
         let of = |row: &&Row| space.is_none_or(|space| row.checkpoint.header.space == space);
         Ok(Some(self.rows.values().filter(of).map(|row| row.bytes).sum()))
-    }
-}
-
-impl Tables {
-    /// The checkpoints of a lineage that cannot be read without their parents.
-    fn dependents(&self, lineage: i64) -> impl Iterator<Item = (Seq, &Row)> {
-        let places = self.lines.get(&lineage).into_iter().flat_map(|line| &line.order);
-        let rows = places.filter_map(|(_, seq)| Some((*seq, self.rows.get(seq)?)));
-        rows.filter(|(_, row)| row.checkpoint.header.depends_on_parent)
     }
 }

@@ -1,15 +1,16 @@
 //! The maps, the few changes that can be made to them, and how a unit that fails takes its changes back.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use super::logs::Logs;
 use crate::backend::logs::{Branch, BranchId, End, Mark};
-use crate::record::{Checkpoint, Part, Record, Seq, Space};
+use crate::record::{Checkpoint, Part, Rank, Record, Seq, Space};
 use crate::retention::Entry;
 
 /// Save orders by rank: "newest first" walks it backwards.
-pub(super) type Ordered = BTreeSet<(crate::record::Rank, Seq)>;
+pub(super) type Ordered = BTreeSet<(Rank, Seq)>;
 
 /// A space and a name in it.
 pub(super) type Key = (Space, String);
@@ -56,6 +57,8 @@ pub(super) struct Line {
     pub(super) first: First,
     pub(super) order: Ordered,
     pub(super) labels: HashMap<String, Ordered>,
+    /// By the ids of their parents: the checkpoints that cannot be read without them.
+    pub(super) dependents: HashMap<String, Ordered>,
 }
 
 /// What a lineage has from its first checkpoint. Without meaning while it has no checkpoint.
@@ -142,6 +145,9 @@ impl Tables {
             if !header.label.is_empty() {
                 line.labels.entry(header.label.clone()).or_default().insert(place.clone());
             }
+            if let Some(parent) = header.parent.as_ref().filter(|_| header.depends_on_parent) {
+                line.dependents.entry(parent.clone()).or_default().insert(place.clone());
+            }
             line.order.insert(place);
         }
         self.rows.insert(seq, row);
@@ -154,20 +160,12 @@ impl Tables {
         let header = &row.checkpoint.header;
         let place = (header.rank.clone(), seq);
         self.ids.remove(&(header.space, header.id.clone()));
-        let group = (header.space, header.group.clone());
-        if let Some(order) = self.groups.get_mut(&group) {
-            order.remove(&place);
-            if order.is_empty() {
-                self.groups.remove(&group);
-            }
-        }
+        forget(&mut self.groups, &(header.space, header.group.clone()), &place);
         if let Some(line) = self.lines.get_mut(&row.lineage) {
             line.order.remove(&place);
-            if let Some(order) = line.labels.get_mut(&header.label) {
-                order.remove(&place);
-                if order.is_empty() {
-                    line.labels.remove(&header.label);
-                }
+            forget(&mut line.labels, &header.label, &place);
+            if let Some(parent) = &header.parent {
+                forget(&mut line.dependents, parent, &place);
             }
         }
         self.remember(|| Undo::Remove(seq, row.clone()));
@@ -181,8 +179,9 @@ impl Tables {
             return *position;
         }
         self.last_position += 1;
-        let (order, labels) = (Ordered::new(), HashMap::new());
-        self.insert_line(self.last_position, Line { space, name: key.1, first: First::default(), order, labels });
+        let (order, labels, dependents) = (Ordered::new(), HashMap::new(), HashMap::new());
+        let line = Line { space, name: key.1, first: First::default(), order, labels, dependents };
+        self.insert_line(self.last_position, line);
         self.last_position
     }
 
@@ -231,6 +230,16 @@ impl Tables {
         match rows {
             Some(rows) => self.writes.insert(key, rows),
             None => self.writes.remove(&key),
+        }
+    }
+}
+
+/// Takes a place out of an index.
+fn forget<K: Eq + Hash>(index: &mut HashMap<K, Ordered>, key: &K, place: &(Rank, Seq)) {
+    if let Some(order) = index.get_mut(key) {
+        order.remove(place);
+        if order.is_empty() {
+            index.remove(key);
         }
     }
 }

@@ -13,7 +13,9 @@ use super::error::from_sqlite;
 use super::logs::Logs;
 use super::row::{self, Claims, HeaderRow};
 use super::totals::Totals;
-use super::{lineage, log_check as logs, payloads, places, setting, writes};
+use super::log_check::{self, After, LogTable};
+use super::log_rows::decode_marks;
+use super::{lineage, payloads, places, setting, writes};
 use crate::backend::logs::list;
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
@@ -29,15 +31,16 @@ const REBUILD: &str = "Stop all processes that use the database, and run REINDEX
 const HARMLESS: &str = "Nothing needs to be done.";
 
 /// The parts of a check, in their order.
-const STAGES: [Stage; 8] = [
+const STAGES: [Stage; 9] = [
     Stage::File,
     Stage::Indexes,
     Stage::Lineages,
     Stage::Checkpoints,
     Stage::Writes,
-    Stage::Logs,
-    Stage::Branches,
-    Stage::Records,
+    Stage::Logs(LogTable::Records),
+    Stage::Logs(LogTable::Branches),
+    Stage::Logs(LogTable::Logs),
+    Stage::Logs(LogTable::Marks),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +52,7 @@ enum Stage {
     Lineages,
     Checkpoints,
     Writes,
-    Logs,
-    Branches,
-    Records,
+    Logs(LogTable),
 }
 
 /// The index of a table, the rows that it should have, and the entries that it has. `?` is the least integer.
@@ -83,8 +84,8 @@ const GROUPS: (&str, &str, &str) = (
 /// Where a check goes on.
 struct Place {
     stage: usize,
-    /// The number of the last row that was looked at.
-    after: i64,
+    /// The number of the last row that was looked at; of a table without numbers its key.
+    after: After,
     /// How many rows were looked at.
     done: u64,
     /// How many there were at the beginning.
@@ -104,30 +105,22 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
             check.file()?;
             None
         }
-        Stage::Indexes => check.index(place.after)?,
+        Stage::Indexes => number(check.index(place.after[0])?),
         Stage::Lineages => {
-            check.each("SELECT lin FROM lineage NOT INDEXED", "lin", place.after, limit, Check::lineage)?
+            number(check.each("SELECT lin FROM lineage NOT INDEXED", "lin", place.after[0], limit, Check::lineage)?)
         }
         Stage::Checkpoints => {
-            check.each("SELECT seq FROM checkpoint NOT INDEXED", "seq", place.after, limit, Check::checkpoint)?
+            number(check.each("SELECT seq FROM checkpoint NOT INDEXED", "seq", place.after[0], limit, Check::checkpoint)?)
         }
-        Stage::Writes => check.each("SELECT num FROM write NOT INDEXED", "num", place.after, limit, Check::write)?,
-        Stage::Logs => check.each(logs::HEADS, "log", place.after, limit, |check, log| {
-            let found = logs::check_head(connection, log);
-            check.damage(found).map(drop)
-        })?,
-        Stage::Branches => check.each(logs::BRANCHES, "branch", place.after, limit, |check, branch| {
-            let found = logs::check_branch(connection, branch);
-            check.damage(found).map(drop)
-        })?,
-        Stage::Records => check.each(logs::RECORDS, "num", place.after, limit, Check::record)?,
+        Stage::Writes => number(check.each("SELECT num FROM write NOT INDEXED", "num", place.after[0], limit, Check::write)?),
+        Stage::Logs(table) => check.logs(*table, place.after, limit)?,
     };
     let mut page = check.page;
     let counted = &page.counted;
     place.done += counted.checkpoints + counted.writes + counted.records;
     match looked_at {
         Some(last) => place.after = last,
-        None => (place.stage, place.after) = (place.stage + 1, place.beginning(place.stage + 1)),
+        None => (place.stage, place.after) = (place.stage + 1, [place.beginning(place.stage + 1); 3]),
     }
     (page.done, page.of) = (place.done, place.of.max(place.done));
     page.next = (place.stage < STAGES.len()).then(|| place.cursor());
@@ -143,11 +136,12 @@ impl Place {
                 Err(error) if !damaged(&error) => return Err(error),
                 counted => counted.unwrap_or(0),
             };
-            return Ok(Self { stage: 0, after: 0, done: 0, of: u64::try_from(of).unwrap_or(0) });
+            return Ok(Self { stage: 0, after: [0; 3], done: 0, of: u64::try_from(of).unwrap_or(0) });
         }
         let none = || Error::invalid("the cursor of the check is none: begin without one");
         let numbers: Vec<i64> = cursor.0.split(' ').map(str::parse).collect::<Result<_, _>>().map_err(|_| none())?;
-        let [stage, after, done, of] = numbers[..] else { return Err(none()) };
+        let [stage, first, second, third, done, of] = numbers[..] else { return Err(none()) };
+        let after = [first, second, third];
         let [done, of] = [done, of].map(|number| u64::try_from(number).map_err(|_| none()));
         Ok(Self { stage: usize::try_from(stage).map_err(|_| none())?, after, done: done?, of: of? })
     }
@@ -158,13 +152,19 @@ impl Place {
     }
 
     fn cursor(&self) -> CheckCursor {
-        CheckCursor(format!("{} {} {} {}", self.stage, self.after, self.done, self.of))
+        let [first, second, third] = self.after;
+        CheckCursor(format!("{} {first} {second} {third} {} {}", self.stage, self.done, self.of))
     }
 }
 
 /// Whether an error tells of damage. Any other ends the check.
 fn damaged(error: &Error) -> bool {
     matches!(error.code(), Code::Corrupt | Code::Unsupported)
+}
+
+/// A place in a table whose rows have numbers.
+fn number(last: Option<i64>) -> Option<After> {
+    last.map(|last| [last, 0, 0])
 }
 
 struct Check<'a> {
@@ -284,7 +284,7 @@ impl Check<'_> {
     /// Compares the number of an index's entries with that of its rows. Returns the index; `None`: it was the last one.
     fn index(&mut self, before: i64) -> Result<Option<i64>> {
         let at = usize::try_from(before).unwrap_or(usize::MAX);
-        let Some((table, rows, entries)) = INDEXES.iter().chain(&logs::INDEXES).nth(at) else { return Ok(None) };
+        let Some((table, rows, entries)) = INDEXES.get(at) else { return Ok(None) };
         if (*table, *rows, *entries) != GROUPS || self.has_groups()? {
             let count = |from: &str| self.number(&format!("SELECT count(*) FROM {from}"), [i64::MIN]);
             let counted = count(rows).and_then(|rows| Ok((rows, count(entries)?)));
@@ -339,7 +339,9 @@ impl Check<'_> {
         self.chain(&row)?;
         self.page.counted.payloads += 1;
         let split = payloads::load(self.connection, &self.cache, seq).and_then(|payload| frame::split(&payload.raw));
-        let marks = logs::check_marks(self.connection, seq, row.logs.as_deref());
+        let marks = decode_marks(row.logs.as_deref())
+            .and_then(|marks| log_check::marks_of(self.connection, seq, &marks))
+            .map(|findings| self.page.findings.extend(findings));
         for outcome in [split.map(drop), marks] {
             match outcome {
                 Err(error) if damaged(&error) => self.find_at(FindingCode::Corrupt, &row, error.message(), RESTORE),
@@ -451,10 +453,15 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn record(&mut self, num: i64) -> Result<()> {
-        self.page.counted.records += 1;
-        let found = logs::check_record(self.connection, num);
-        self.damage(found).map(drop)
+    /// A part of the tables of logs.
+    fn logs(&mut self, table: LogTable, after: After, limit: usize) -> Result<Option<After>> {
+        let found = log_check::page(self.connection, table, after, limit);
+        let Some(checked) = self.damage(found)? else { return Ok(None) };
+        if table == LogTable::Records {
+            self.page.counted.records += checked.rows;
+        }
+        self.page.findings.extend(checked.findings);
+        Ok(checked.next)
     }
 }
 

@@ -1,121 +1,362 @@
-//! The part of a check that is about logs.
+//! Verifies the tables of logs, page by page: every row, the rows that it refers to, and the indexes that find it.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::error::from_sqlite;
-use super::log_rows::{Head, Stored, damaged, decode_marks, misled, signed};
+use super::log_rows::{Head, Stored, decode_marks, misled, signed, verify_branch};
 use super::logs::Logs;
-use crate::backend::logs::{End, LogRows};
-use crate::error::{Code, Error, Result};
-use crate::record::Seq;
+use crate::backend::logs::{End, LogRows, Mark};
+use crate::check::{Finding, FindingCode, Severity};
+use crate::error::{Error, Result};
+use crate::record::{Seq, Space};
 
-/// The numbers of all records.
-pub(super) const RECORDS: &str = "SELECT num FROM record NOT INDEXED";
-/// The numbers of all logs.
-pub(super) const HEADS: &str = "SELECT log FROM log NOT INDEXED";
-/// The numbers of all branches.
-pub(super) const BRANCHES: &str = "SELECT branch FROM log_branch NOT INDEXED";
+/// A table of logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LogTable {
+    /// `record`.
+    Records,
+    /// `log_branch`.
+    Branches,
+    /// `log`.
+    Logs,
+    /// `log_mark`.
+    Marks,
+}
 
-/// The index of a table, the rows that it should have, and the entries that it has. `?` is the least integer.
-pub(super) const INDEXES: [(&str, &str, &str); 5] = [
-    ("log", "log NOT INDEXED WHERE log >= ?", "log INDEXED BY log_name WHERE lin >= ?"),
-    ("log", "log NOT INDEXED WHERE log >= ?", "log INDEXED BY log_head WHERE branch >= ?"),
-    (
-        "log_branch",
-        "log_branch NOT INDEXED WHERE branch >= ? AND parent IS NOT NULL",
-        "log_branch INDEXED BY log_branch_parent WHERE parent >= ?",
-    ),
-    ("record", "record NOT INDEXED WHERE num >= ?", "record INDEXED BY record_pos WHERE branch >= ?"),
-    (
-        "record",
-        "record NOT INDEXED WHERE num >= ? AND key_hash IS NOT NULL",
-        "record INDEXED BY record_key WHERE branch >= ? AND key_hash IS NOT NULL",
-    ),
-];
+/// The key of the row that was looked at last. Of all tables but `log_mark`, only the first number counts.
+pub(super) type After = [i64; 3];
 
-/// Verifies a checkpoint's marks, and that what they name is there.
-pub(super) fn check_marks(connection: &Connection, seq: Seq, marks: Option<&[u8]>) -> Result<()> {
-    for mark in decode_marks(marks)? {
-        let Some(end) = mark.end else { continue };
-        check_end(connection, end).map_err(|error| error.context(&format!("log {:?}", mark.log)))?;
-        let held = "SELECT 1 FROM log_mark WHERE branch = ? AND length = ? AND seq = ?";
-        if !exists(connection, held, params![end.branch, signed(end.length), seq])? {
-            return Err(misled(&format!("what the checkpoint keeps of log {:?}", mark.log)));
+/// What a page of a table has come to.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    /// How many rows it has looked at.
+    pub(super) rows: u64,
+    /// What is wrong with them.
+    pub(super) findings: Vec<Finding>,
+    /// Where the next page goes on; `None`: the table ends here.
+    pub(super) next: Option<After>,
+}
+
+/// Looks at the rows of a table behind that one: at most so many.
+pub(super) fn page(connection: &Connection, table: LogTable, after: After, limit: usize) -> Result<Checked> {
+    let limit = signed(limit.max(1) as u64);
+    let (keys, findings): (Vec<After>, _) = match table {
+        LogTable::Records => records(connection, after[0], limit)?,
+        LogTable::Branches => branches(connection, after[0], limit)?,
+        LogTable::Logs => heads(connection, after[0], limit)?,
+        LogTable::Marks => marks(connection, after, limit)?,
+    };
+    let rows = keys.len() as u64;
+    let next = keys.last().copied().filter(|_| signed(rows) == limit);
+    Ok(Checked { rows, findings, next })
+}
+
+fn records(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
+    let sql = "SELECT num, branch, pos, key_hash, key, sum, body FROM record WHERE num > ? ORDER BY num LIMIT ?";
+    let rows = all(connection, sql, params![after, limit], Stored::read)?;
+    let (mut keys, mut findings) = (Vec::new(), Vec::new());
+    for row in rows {
+        let (num, branch, position, key_hash) = (row.num, row.branch, row.position, row.key_hash);
+        keys.push([num, 0, 0]);
+        let what = format!("the record at {position} of branch {branch}");
+        if let Err(error) = row.verify(branch, position).and_then(Stored::record) {
+            findings.push(corrupt(&error));
+            continue;
+        }
+        let by_place = "SELECT num FROM record INDEXED BY record_pos WHERE branch = ? AND pos = ?";
+        if one(connection, by_place, params![branch, position], |row| row.get(0))? != Some(num) {
+            findings.push(index(&format!("{what} is not found by its position")));
+        }
+        let by_key = "SELECT 1 FROM record INDEXED BY record_key WHERE branch = ? AND key_hash = ? AND +num = ?";
+        if key_hash.is_some() && !exists(connection, by_key, params![branch, key_hash, num])? {
+            findings.push(index(&format!("{what} is not found by its key")));
+        }
+        if !exists(connection, "SELECT 1 FROM log_branch WHERE branch = ?", [branch])? {
+            findings.push(left_over(&format!("{what} has no branch")));
         }
     }
-    Ok(())
+    Ok((keys, findings))
 }
 
-/// Verifies a log, and that its records are there.
-pub(super) fn check_head(connection: &Connection, log: i64) -> Result<()> {
-    let sql = "SELECT lin, name, branch, length, sum FROM log WHERE log = ?";
-    let Some(head) = one(connection, sql, log, Head::read)? else { return Ok(()) };
-    let lin = head.lin;
-    let (name, end) = head.verify(lin)?;
-    if !exists(connection, "SELECT 1 FROM lineage WHERE lin = ?", params![lin])? {
-        return Err(Error::new(Code::Corrupt, format!("log {name:?}: its lineage is not there: restore a backup")));
+fn branches(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
+    let sql = "SELECT branch, contract, parent, start, sum FROM log_branch WHERE branch > ? ORDER BY branch LIMIT ?";
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
+    let rows: Vec<(i64, i64, Option<i64>, i64, i64)> = all(connection, sql, params![after, limit], read)?;
+    let (mut keys, mut findings) = (Vec::new(), Vec::new());
+    for (id, contract, parent, start, sum) in rows {
+        keys.push([id, 0, 0]);
+        let found = findings.len();
+        let branch = match verify_branch(id, contract, parent, start, sum) {
+            Ok(branch) => branch,
+            Err(error) => {
+                findings.push(corrupt(&error));
+                continue;
+            }
+        };
+        if let Some(parent) = branch.parent {
+            findings.extend(end_is_there(connection, parent, &format!("branch {id}"))?);
+            let by_parent =
+                "SELECT 1 FROM log_branch INDEXED BY log_branch_parent WHERE parent = ? AND start = ? AND +branch = ?";
+            if !exists(connection, by_parent, params![parent.branch, start, id])? {
+                findings.push(index(&format!("branch {id} is not found by its parent")));
+            }
+        }
+        // Without reading a record: the index by position has all there is to know.
+        let sql = "SELECT count(*), min(pos), max(pos) FROM record WHERE branch = ?";
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let places: Option<(i64, Option<i64>, Option<i64>)> = one(connection, sql, [id], read)?;
+        let (count, first, last) = places.unwrap_or_default();
+        if first.is_some_and(|first| first != start) || last.is_some_and(|last| last - start + 1 != count) {
+            findings.push(missing(&format!("records of branch {id} are missing")));
+        }
+        let tip = last.map_or(start, |last| last + 1);
+        match Logs::new(connection).needed(id)?.map(signed) {
+            Some(needed) if needed > tip => {
+                findings.push(missing(&format!("the last records of branch {id} are missing")));
+            }
+            Some(needed) if needed == tip => {}
+            _ => findings.push(left_over(&format!("nothing names the last records of branch {id}"))),
+        }
+        findings.iter_mut().skip(found).for_each(|finding| finding.space = Some(branch.space));
     }
-    for index in ["log_name WHERE lin = ?1 AND name = ?2", "log_head WHERE branch = ?3"] {
-        let sql = format!("SELECT 1 FROM log INDEXED BY {index} AND log = ?4 AND coalesce(?1, ?2, ?3) IS NOT NULL");
-        if !exists(connection, &sql, params![lin, name, end.branch, log])? {
-            return Err(misled(&format!("log {name:?}")));
+    Ok((keys, findings))
+}
+
+fn heads(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
+    let sql = "SELECT lin, name, branch, length, sum, log FROM log WHERE log > ? ORDER BY log LIMIT ?";
+    let rows = all(connection, sql, params![after, limit], |row| Ok((Head::read(row)?, row.get::<_, i64>(5)?)))?;
+    let (mut keys, mut findings) = (Vec::new(), Vec::new());
+    for (head, log) in rows {
+        keys.push([log, 0, 0]);
+        let found = findings.len();
+        let lin = head.lin;
+        let sql = "SELECT contract, name FROM lineage WHERE lin = ?";
+        let lineage = one(connection, sql, [lin], |row| Ok((Space(row.get(0)?), row.get::<_, String>(1)?)))?;
+        match head.verify(lin) {
+            Err(error) => findings.push(corrupt(&error)),
+            Ok((name, end)) => {
+                let what = format!("log {name:?}");
+                findings.extend(end_is_there(connection, end, &what)?);
+                let by_name = "SELECT log FROM log INDEXED BY log_name WHERE lin = ? AND name = ?";
+                if one(connection, by_name, params![lin, name], |row| row.get(0))? != Some(log) {
+                    findings.push(index(&format!("{what} is not found by its name")));
+                }
+                let by_branch = "SELECT 1 FROM log INDEXED BY log_head WHERE branch = ? AND +log = ?";
+                if !exists(connection, by_branch, params![end.branch, log])? {
+                    findings.push(index(&format!("{what} is not found by its branch")));
+                }
+                if lineage.is_none() {
+                    findings.push(missing(&format!("the lineage of {what} is missing")));
+                }
+            }
+        }
+        if let Some((space, name)) = lineage {
+            for finding in findings.iter_mut().skip(found) {
+                (finding.space, finding.lineage) = (Some(space), Some(name.clone()));
+            }
         }
     }
-    check_end(connection, end).map_err(|error| error.context(&format!("log {name:?}")))
+    Ok((keys, findings))
 }
 
-/// Verifies a branch, and that it has where it goes on from.
-pub(super) fn check_branch(connection: &Connection, id: i64) -> Result<()> {
-    match Logs::new(connection).branch(id)?.and_then(|branch| branch.parent) {
-        Some(parent) => check_end(connection, parent).map_err(|error| error.context(&format!("branch {id}"))),
-        None => Ok(()),
+fn marks(connection: &Connection, after: After, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
+    let sql = "SELECT branch, length, seq FROM log_mark WHERE (branch, length, seq) > (?, ?, ?)
+               ORDER BY branch, length, seq LIMIT ?";
+    let [branch, length, seq] = after;
+    let read = |row: &Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?]);
+    let keys: Vec<After> = all(connection, sql, params![branch, length, seq, limit], read)?;
+    let mut findings = Vec::new();
+    for [branch, length, seq] in &keys {
+        let sql = "SELECT logs FROM checkpoint WHERE seq = ?";
+        let stored: Option<Option<Vec<u8>>> = one(connection, sql, [seq], |row| row.get(0))?;
+        // A list that is damaged is found with its checkpoint.
+        let Ok(named) = decode_marks(stored.flatten().as_deref()) else { continue };
+        let is_it = |end: End| (end.branch, signed(end.length)) == (*branch, *length);
+        if !named.iter().filter_map(|mark| mark.end).any(is_it) {
+            findings.push(left_over(&format!("no checkpoint names the first {length} records up to branch {branch}")));
+        }
     }
+    Ok((keys, findings))
 }
 
-/// Verifies a record, and that the indexes lead to it.
-pub(super) fn check_record(connection: &Connection, num: i64) -> Result<()> {
-    let sql = "SELECT num, branch, pos, key_hash, key, sum, body FROM record WHERE num = ?";
-    let Some(stored) = one(connection, sql, num, Stored::read)? else { return Ok(()) };
-    let (branch, position, key_hash) = (stored.branch, stored.position, stored.key_hash);
-    stored.verify(branch, position)?.record()?;
-    let what = || format!("the record at {position} of branch {branch}");
-    let by_position = "SELECT 1 FROM record INDEXED BY record_pos WHERE branch = ? AND pos = ? AND num = ?";
-    let by_key = "SELECT 1 FROM record INDEXED BY record_key WHERE branch = ? AND key_hash = ? AND num = ?";
-    let found = exists(connection, by_position, params![branch, position, num])?
-        && (key_hash.is_none() || exists(connection, by_key, params![branch, key_hash, num])?);
-    if !found {
-        return Err(misled(&what()));
+/// What is wrong with the marks of a checkpoint, which its row has.
+pub(super) fn marks_of(connection: &Connection, seq: Seq, marks: &[Mark]) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for Mark { log, end } in marks {
+        let Some(end) = *end else { continue };
+        let what = format!("log {log:?} as the checkpoint names it");
+        findings.extend(end_is_there(connection, end, &what)?);
+        let sql = "SELECT 1 FROM log_mark WHERE branch = ? AND length = ? AND seq = ?";
+        if !exists(connection, sql, params![end.branch, signed(end.length), seq])? {
+            findings.push(index(&format!("{what} is not found by its branch")));
+        }
     }
-    match Logs::new(connection).branch(branch)? {
-        Some(branch) if signed(branch.start()) <= position => Ok(()),
-        _ => Err(damaged(&what())),
-    }
+    Ok(findings)
 }
 
-/// Whether a branch has its records up to there.
-fn check_end(connection: &Connection, end: End) -> Result<()> {
+/// Whether the last record before an end is there. The others are found missing with their branches.
+fn end_is_there(connection: &Connection, end: End, what: &str) -> Result<Option<Finding>> {
     let logs = Logs::new(connection);
-    let whole = logs.branch(end.branch)?.is_some_and(|branch| branch.start() < end.length)
-        && logs.tip(end.branch)?.is_some_and(|tip| tip >= end.length);
-    if whole {
-        return Ok(());
-    }
-    let message = format!("records of branch {} are missing below {}: restore a backup", end.branch, end.length);
-    Err(Error::new(Code::Corrupt, message))
+    // Damage is found with the branch itself.
+    let Ok(branch) = logs.branch(end.branch) else { return Ok(None) };
+    let tip = logs.tip(end.branch)?.unwrap_or_default();
+    Ok(match branch {
+        None => Some(missing(&format!("branch {} of {what} is missing", end.branch))),
+        Some(branch) if branch.start() >= end.length => Some(corrupt(&misled(what))),
+        Some(_) if tip < end.length => Some(missing(&format!("the last records of {what} are missing"))),
+        Some(_) => None,
+    })
 }
 
-fn exists(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<bool> {
-    connection.prepare_cached(sql).and_then(|mut statement| statement.exists(params)).map_err(from_sqlite)
+fn finding(code: FindingCode, severity: Severity, message: String, remedy: &'static str) -> Finding {
+    Finding { code, severity, message, remedy, space: None, lineage: None, id: None }
+}
+
+fn corrupt(error: &Error) -> Finding {
+    finding(FindingCode::Corrupt, Severity::Error, error.message().to_owned(), "restore the database from a backup")
+}
+
+fn missing(message: &str) -> Finding {
+    finding(FindingCode::Orphan, Severity::Error, message.to_owned(), "restore the database from a backup")
+}
+
+fn left_over(message: &str) -> Finding {
+    let remedy = "nothing needs to be done: it takes room, and that is all";
+    finding(FindingCode::Orphan, Severity::Warning, message.to_owned(), remedy)
+}
+
+fn index(message: &str) -> Finding {
+    let remedy = "run REINDEX on a copy of the database and check that, or restore a backup";
+    finding(FindingCode::Index, Severity::Error, message.to_owned(), remedy)
+}
+
+fn exists(connection: &Connection, sql: &str, params: impl Params) -> Result<bool> {
+    Ok(one(connection, sql, params, |_| Ok(()))?.is_some())
 }
 
 fn one<T>(
     connection: &Connection,
     sql: &str,
-    number: i64,
+    params: impl Params,
     read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
 ) -> Result<Option<T>> {
-    connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| statement.query_row([number], read).optional())
-        .map_err(from_sqlite)
+    let found = connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, read).optional());
+    found.map_err(from_sqlite)
+}
+
+fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>> {
+    let found = connection.prepare_cached(sql).and_then(|mut statement| statement.query_map(params, read)?.collect());
+    found.map_err(from_sqlite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::logs::{self, LogName};
+    use crate::backend::sqlite::log_rows::encode_marks;
+    use crate::backend::sqlite::logs::TABLES;
+    use crate::record::Record;
+
+    const OF: LogName<'_> = LogName { space: Space(1), lin: 7, lineage: "run", log: "log" };
+
+    /// Two branches, two logs, a checkpoint.
+    fn filled() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(TABLES).unwrap();
+        let others = "CREATE TABLE lineage (lin INTEGER PRIMARY KEY, contract INTEGER, name TEXT);
+                      CREATE TABLE checkpoint (seq INTEGER PRIMARY KEY, logs BLOB);
+                      INSERT INTO lineage VALUES (7, 1, 'run')";
+        connection.execute_batch(others).unwrap();
+        let mut rows = Logs::new(&connection);
+        let record = |n: u8| Record { key: Some(n.to_string()), tag: String::new(), bytes: vec![n].into() };
+        logs::append(&mut rows, OF, &[record(0), record(1), record(2)], None).unwrap();
+        let marks = [Mark { log: "log".to_owned(), end: rows.head(7, "log").unwrap() }];
+        logs::hold(&mut rows, 5, &marks).unwrap();
+        connection.execute("INSERT INTO checkpoint VALUES (5, ?)", [encode_marks(&marks)]).unwrap();
+        logs::truncate(&mut rows, OF, 1).unwrap();
+        logs::append(&mut rows, OF, &[record(3)], None).unwrap();
+        logs::append(&mut rows, LogName { log: "other", ..OF }, &[record(4)], None).unwrap();
+        connection
+    }
+
+    /// Checks in pages of two rows, as the whole check does.
+    fn check(connection: &Connection) -> (u64, Vec<String>) {
+        let (mut rows, mut said) = (0, Vec::new());
+        for table in [LogTable::Records, LogTable::Branches, LogTable::Logs, LogTable::Marks] {
+            let mut next = Some([0; 3]);
+            while let Some(after) = next {
+                let page = page(connection, table, after, 2).unwrap();
+                rows += page.rows;
+                said.extend(page.findings);
+                next = page.next;
+            }
+        }
+        let sql = "SELECT logs FROM checkpoint WHERE seq = 5";
+        let marks: Option<Vec<u8>> = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        said.extend(marks_of(connection, 5, &decode_marks(marks.as_deref()).unwrap()).unwrap());
+        let shown =
+            |finding: Finding| format!("{} {}: {}", finding.code.name(), finding.severity.name(), finding.message);
+        (rows, said.into_iter().map(shown).collect())
+    }
+
+    #[test]
+    fn nothing_is_wrong_with_what_was_written() {
+        let connection = filled();
+        assert_eq!(check(&connection), (5 + 3 + 2 + 1, Vec::new()));
+    }
+
+    #[test]
+    fn damage_is_found_and_named() {
+        for (change, code, named) in [
+            ("UPDATE record SET body = x'00' WHERE num = 2", "CORRUPT error", "the record at 1 of branch 1"),
+            ("UPDATE record SET key = 'x' WHERE num = 2", "CORRUPT error", "the record at 1 of branch 1"),
+            ("DELETE FROM record WHERE num = 2", "ORPHAN error", "records of branch 1 are missing"),
+            ("DELETE FROM record WHERE num = 3", "ORPHAN error", "the last records of branch 1"),
+            ("DELETE FROM log_branch WHERE branch = 1", "ORPHAN error", "branch 1 of branch 2 is missing"),
+            ("DELETE FROM log_branch WHERE branch = 2", "ORPHAN error", "branch 2 of log \"log\" is missing"),
+            ("UPDATE log_branch SET start = 2 WHERE branch = 2", "CORRUPT error", "branch 2"),
+            ("UPDATE log SET length = 1 WHERE name = 'log'", "CORRUPT error", "log \"log\""),
+            ("DELETE FROM log WHERE name = 'other'", "ORPHAN warning", "branch 3"),
+            ("DELETE FROM lineage", "ORPHAN error", "the lineage of log \"log\""),
+            ("DELETE FROM log_mark", "INDEX error", "log \"log\" as the checkpoint names it"),
+            ("INSERT INTO log_mark VALUES (1, 2, 9)", "ORPHAN warning", "no checkpoint"),
+        ] {
+            let connection = filled();
+            connection.execute_batch(change).unwrap();
+            let (_, said) = check(&connection);
+            assert!(said.iter().any(|said| said.starts_with(code) && said.contains(named)), "{change}: {said:#?}");
+        }
+    }
+
+    #[test]
+    fn an_index_that_has_lost_rows_is_found() {
+        for (index, named) in [
+            ("record_pos", "by its position"),
+            ("record_key", "by its key"),
+            ("log_name", "by its name"),
+            ("log_head", "by its branch"),
+            ("log_branch_parent", "by its parent"),
+        ] {
+            let connection = filled();
+            // The index is made anew without any row.
+            let sql: String = connection
+                .query_row("SELECT sql FROM sqlite_schema WHERE name = ?", [index], |row| row.get(0))
+                .unwrap();
+            let (partial, original) = (sql.split(" WHERE ").next().unwrap().to_owned() + " WHERE 0", sql);
+            connection.execute_batch(&format!("DROP INDEX {index}; {partial};")).unwrap();
+            connection.execute_batch("PRAGMA writable_schema = ON").unwrap();
+            connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", [&original, index]).unwrap();
+            connection.execute_batch("PRAGMA writable_schema = RESET").unwrap();
+            let (_, said) = check(&connection);
+            assert!(
+                said.iter().any(|said| said.starts_with("INDEX error") && said.contains(named)),
+                "{index}: {said:#?}"
+            );
+        }
+    }
 }

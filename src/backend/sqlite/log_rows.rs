@@ -39,7 +39,7 @@ impl Head {
 
 /// A row of `record`.
 pub(super) struct Stored {
-    num: i64,
+    pub(super) num: i64,
     pub(super) branch: i64,
     pub(super) position: i64,
     pub(super) key_hash: Option<i64>,

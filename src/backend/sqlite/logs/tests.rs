@@ -184,3 +184,40 @@ fn a_hundred_thousand_records_take_a_moment() {
     // Many times what it takes: this finds work that grows with the log, not a slow machine.
     assert!(cut.as_secs() < 60, "{said}");
 }
+
+#[test]
+fn names_and_keys_are_data() {
+    let connection = open();
+    let mut logs = Logs(&connection);
+    let names = ["", "\0", "a\0", "a\0b", "%", "'", "\u{feff}", "e\u{301}", "é", "🜁 née ﷽", "A", "a", "1", "1.0"];
+    for name in names {
+        let records: Vec<Record> = names.map(|key| Record { key: Some(key.to_owned()), ..keyed(0) }).to_vec();
+        let of = LogName { log: name, ..OF };
+        assert_eq!(logs::append(&mut logs, of, &records, Some(0)).unwrap().length, 14, "{name:?}");
+        assert_eq!(logs::append(&mut logs, of, &records, Some(14)).unwrap().left_out.len(), 14, "{name:?}");
+    }
+    let mut sorted = names.to_vec();
+    sorted.sort_unstable();
+    assert_eq!(logs::list(&logs, 7).unwrap().into_iter().map(|mark| mark.log).collect::<Vec<_>>(), sorted);
+    for name in names {
+        let of = LogName { log: name, ..OF };
+        logs::truncate(&mut logs, of, 0).unwrap();
+        assert_eq!(logs.head(7, name).unwrap(), None, "{name:?}");
+    }
+    assert_eq!(rows(&connection, "record"), 0);
+}
+
+#[test]
+fn the_number_of_a_branch_is_not_given_out_again() {
+    let connection = open();
+    let mut logs = Logs(&connection);
+    let branch = Branch { space: Space(1), parent: None };
+    let first = logs.create_branch(branch).unwrap();
+    logs.remove_branch(first).unwrap();
+    let second = logs.create_branch(branch).unwrap();
+    assert!(second > first);
+    connection.execute_batch("BEGIN").unwrap();
+    logs.create_branch(branch).unwrap();
+    connection.execute_batch("ROLLBACK; VACUUM").unwrap();
+    assert_eq!(logs.create_branch(branch).unwrap(), second + 1);
+}
