@@ -8,12 +8,14 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 use forkpoint::Reply;
-use forkpoint::backend::Backend;
-use forkpoint::backend::sqlite::{Durability, Journal, Options, Sqlite};
+use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
+use forkpoint::backend::{Backend, Durability};
 use forkpoint::error::Result;
-use forkpoint::op::{Op, Unit};
-use forkpoint::query::{Answer, Of, Query};
-use forkpoint::record::{Checkpoint, Header, Lineage, Part, Payload, Rank, Space};
+use forkpoint::op::{Applied, Appended, Expect, Fork, LogEnd, Op, Unit};
+use forkpoint::query::{Answer, LogRange, LogSide, Of, Query};
+use forkpoint::record::{
+    Checkpoint, Header, Lineage, LogMark, LogPage, LogPin, Part, Payload, Rank, Record, Space,
+};
 use forkpoint::store::Store;
 
 /// The space that a test uses unless it is about spaces.
@@ -53,13 +55,28 @@ pub(crate) const HOSTILE: [&str; 30] = [
     ":step-1",
 ];
 
-/// A checkpoint in the making: what a test does not say is plain, and its payload tells it from any other.
+/// A checkpoint in the making: what a test does not say is plain, and its payload tells it from any other. The first field is what
+/// is read back, unless parts are inherited or logs are pinned at their live lengths.
 #[derive(Clone)]
-pub(crate) struct Draft(pub(crate) Checkpoint);
+pub(crate) struct Draft(pub(crate) Checkpoint, pub(crate) Beyond);
+
+/// What a put says beyond what is read back.
+#[derive(Clone, Default)]
+pub(crate) struct Beyond {
+    pub(crate) inherit: Vec<String>,
+    pub(crate) like: Vec<Part>,
+    pub(crate) pins: Vec<LogPin>,
+}
+
+impl From<Checkpoint> for Draft {
+    fn from(checkpoint: Checkpoint) -> Self {
+        Self(checkpoint, Beyond::default())
+    }
+}
 
 /// A checkpoint with that id in that lineage, of rank 0, without group or label.
 pub(crate) fn draft(lineage: &str, id: &str) -> Draft {
-    Draft(Checkpoint {
+    Draft::from(Checkpoint {
         header: Header {
             space: SPACE,
             lineage: lineage.to_owned(),
@@ -69,12 +86,12 @@ pub(crate) fn draft(lineage: &str, id: &str) -> Draft {
             label: String::new(),
             rank: Rank::from_f64(0.0),
             saved_at: 0,
+            age_offset: 0,
+            depends_on_parent: false,
             meta: format!("meta of {id} in {lineage}").into_bytes(),
         },
-        payload: Payload {
-            parts: vec![part("state", "test", format!("state of {id} in {lineage}"))],
-            ..Payload::default()
-        },
+        payload: Payload { parts: vec![part("state", "test", format!("state of {id} in {lineage}"))] },
+        logs: Vec::new(),
     })
 }
 
@@ -119,8 +136,47 @@ impl Draft {
         self
     }
 
+    pub(crate) fn age_offset(mut self, age_offset: u8) -> Self {
+        self.0.header.age_offset = age_offset;
+        self
+    }
+
+    pub(crate) fn depends_on_parent(mut self) -> Self {
+        self.0.header.depends_on_parent = true;
+        self
+    }
+
+    pub(crate) fn inherit(mut self, names: &[&str]) -> Self {
+        self.1.inherit = names.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
+    pub(crate) fn like(mut self, parts: Vec<Part>) -> Self {
+        self.1.like = parts;
+        self
+    }
+
+    /// Names a log at a length.
+    pub(crate) fn pin(mut self, log: &str, length: u64) -> Self {
+        self.0.logs.push(LogMark { log: log.to_owned(), length });
+        self.1.pins.push(LogPin { log: log.to_owned(), length: Some(length) });
+        self
+    }
+
+    /// Names a log as it is when the put is applied.
+    pub(crate) fn pin_live(mut self, log: &str) -> Self {
+        self.1.pins.push(LogPin { log: log.to_owned(), length: None });
+        self
+    }
+
     pub(crate) fn put(self) -> Op {
-        Op::Put(Box::new(self.0))
+        let Self(checkpoint, Beyond { inherit, like, pins }) = self;
+        Op::Put(Box::new(forkpoint::record::Draft {
+            inherit,
+            like,
+            logs: pins,
+            ..forkpoint::record::Draft::from(checkpoint)
+        }))
     }
 }
 
@@ -146,9 +202,106 @@ pub(crate) fn remove(id: &str) -> Op {
     Op::Remove { space: SPACE, id: id.to_owned() }
 }
 
+pub(crate) fn fork(source: &str, id: &str, lineage: &str) -> Op {
+    Op::Fork(Box::new(Fork {
+        space: SPACE,
+        source: source.to_owned(),
+        id: id.to_owned(),
+        lineage: lineage.to_owned(),
+        rank: Rank::from_f64(0.0),
+        saved_at: 0,
+    }))
+}
+
+/// What must hold before a unit is applied.
+pub(crate) fn expect(lineage: &str, newest: Option<&str>, or: &str) -> Expect {
+    Expect { space: SPACE, lineage: lineage.to_owned(), newest: newest.map(str::to_owned), or: or.to_owned() }
+}
+
+/// A record without a key.
+pub(crate) fn record(bytes: impl Into<Vec<u8>>) -> Record {
+    Record { key: None, tag: "t".to_owned(), bytes: bytes.into().into() }
+}
+
+/// A record with a key. Its content tells it from others.
+pub(crate) fn keyed(key: &str, bytes: impl Into<Vec<u8>>) -> Record {
+    Record { key: Some(key.to_owned()), ..record(bytes) }
+}
+
+/// The op that appends these.
+pub(crate) fn append(lineage: &str, log: &str, records: Vec<Record>) -> Op {
+    Op::Append { space: SPACE, lineage: lineage.to_owned(), log: log.to_owned(), records, expect: None }
+}
+
+/// The op that appends records without keys whose contents are these texts.
+pub(crate) fn texts(lineage: &str, log: &str, texts: &[&str]) -> Op {
+    append(lineage, log, texts.iter().map(|text| record(*text)).collect())
+}
+
+/// The same, if the log has that length.
+pub(crate) fn texts_at(lineage: &str, log: &str, length: u64, contents: &[&str]) -> Op {
+    let Op::Append { space, lineage, log, records, .. } = texts(lineage, log, contents) else { unreachable!() };
+    Op::Append { space, lineage, log, records, expect: Some(length) }
+}
+
+pub(crate) fn truncate(lineage: &str, log: &str, length: u64) -> Op {
+    let to = LogEnd::Length(length);
+    Op::Truncate { space: SPACE, lineage: lineage.to_owned(), log: log.to_owned(), to }
+}
+
+pub(crate) fn rewind(lineage: &str, log: &str, checkpoint: &str) -> Op {
+    let to = LogEnd::Checkpoint(checkpoint.to_owned());
+    Op::Truncate { space: SPACE, lineage: lineage.to_owned(), log: log.to_owned(), to }
+}
+
+/// What came of the appends of a unit.
+pub(crate) fn appended(backend: &mut dyn Backend, unit: impl Into<Unit>) -> Vec<Appended> {
+    apply(backend, unit).unwrap().appended
+}
+
+/// The question for a whole log, as it is now or as a checkpoint names it.
+pub(crate) fn log_range(lineage: &str, log: &str, at: Option<&str>) -> LogRange {
+    LogRange {
+        space: SPACE,
+        lineage: lineage.to_owned(),
+        log: log.to_owned(),
+        at: at.map(str::to_owned),
+        from: LogSide::First,
+        skip: 0,
+        limit: usize::MAX,
+    }
+}
+
+pub(crate) fn page(backend: &mut dyn Backend, range: LogRange) -> Option<LogPage> {
+    backend.answer(&Query::Log(range)).unwrap().into_log().unwrap()
+}
+
+/// The contents of all records of a log.
+pub(crate) fn log(backend: &mut dyn Backend, lineage: &str, log: &str) -> Vec<String> {
+    contents(page(backend, log_range(lineage, log, None)).unwrap())
+}
+
+/// The contents of all records that a checkpoint keeps of a log.
+pub(crate) fn log_at(backend: &mut dyn Backend, lineage: &str, log: &str, checkpoint: &str) -> Option<Vec<String>> {
+    page(backend, log_range(lineage, log, Some(checkpoint))).map(contents)
+}
+
+/// The contents of the records of a page that holds all of them.
+fn contents(page: LogPage) -> Vec<String> {
+    assert_eq!((page.start, page.length), (0, page.records.len() as u64));
+    page.records.iter().map(|record| String::from_utf8(record.bytes.to_vec()).unwrap()).collect()
+}
+
+/// The logs of a lineage.
+pub(crate) fn logs(backend: &mut dyn Backend, lineage: &str) -> Vec<(String, u64)> {
+    let query = Query::Logs { space: SPACE, lineage: lineage.to_owned() };
+    let found = backend.answer(&query).unwrap().into_logs().unwrap();
+    found.into_iter().map(|mark| (mark.log, mark.length)).collect()
+}
+
 /// Applies one unit.
-pub(crate) fn apply(backend: &mut dyn Backend, unit: Unit) -> Result<()> {
-    let mut outcomes = backend.apply(&[unit]);
+pub(crate) fn apply(backend: &mut dyn Backend, unit: impl Into<Unit>) -> Result<Applied> {
+    let mut outcomes = backend.apply(&[unit.into()]);
     assert_eq!(outcomes.len(), 1, "one result per unit");
     outcomes.remove(0)
 }

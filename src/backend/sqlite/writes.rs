@@ -100,7 +100,12 @@ fn rows(connection: &Connection, space: Space, id: &str) -> Result<Vec<WriteRow>
         let row = read(connection, num).map_err(|error| error.context(&format!("what was written to {id:?}")))?;
         row.filter(|row| (row.space, &*row.id) == (space, id)).ok_or_else(damaged)
     };
-    indexed(connection, space, id)?.into_iter().map(row).collect()
+    let found = indexed(connection, space, id)?;
+    // They come in the order of their numbers, and each only once.
+    if !found.is_sorted_by(|a, b| a < b) {
+        return Err(damaged());
+    }
+    found.into_iter().map(row).collect()
 }
 
 /// What was written to a checkpoint: by task, in the order in which they began, and of a task in the order in which each
