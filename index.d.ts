@@ -179,6 +179,11 @@ export class ForkpointError extends Error {
   readonly code: ErrorCode;
   /** Whether the same call may succeed later, unchanged. */
   readonly retryable: boolean;
+  /**
+   * What the operating system or SQLite said, where one of them did: an Error with its `message`, its name as `code`
+   * (`"ENOENT"`, `"SQLITE_IOERR_FSYNC"`) and its number as `errno`. For logs; decide by `code`.
+   */
+  readonly cause?: unknown;
   /** `"unknown"`: the failed write may be stored all the same; the same id may be saved again. */
   readonly outcome?: "unknown";
 }

@@ -1,9 +1,12 @@
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import { basename, join, relative } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { CheckpointStore, type ErrorCode, ForkpointError, Store, type StoreOptions, openStore } from "forkpoint";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { checkpoint, failure, folder, open, rejection, thrown, wrongType } from "./helpers.js";
+import { checkpoint, failure, folder, holding, open, rejection, thrown, wrongType } from "./helpers.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -435,6 +438,39 @@ describe("what is wrong with the place", () => {
     expect(readFileSync(file, "utf8")).toBe(text);
     await failure(open(file).save(checkpoint()), "CORRUPT");
     expect(readFileSync(file, "utf8")).toBe(text);
+  });
+
+  test("the cause is the error of the operating system or of SQLite", async () => {
+    const home = folder();
+    const missing = await failure(openStore(join(home, "missing", "agent.db")), "UNAVAILABLE");
+    expect(missing.cause).toBeInstanceOf(Error);
+    expect(missing.cause).toMatchObject({ code: "ENOENT", message: expect.stringContaining("(os error ") });
+    if (process.platform !== "win32") expect(missing.cause).toMatchObject({ errno: constants.errno.ENOENT });
+
+    const notes = join(home, "notes.txt");
+    writeFileSync(notes, "These are my notes, and there are many of them.\n".repeat(100));
+    const store = open(notes);
+    for (const error of [await failure(openStore(notes), "CORRUPT"), await failure(store.get("a"), "CORRUPT")]) {
+      expect(error.cause).toMatchObject({ code: "SQLITE_NOTADB", errno: 26, message: "file is not a database" });
+      expect(error.message).toContain("SQLITE_NOTADB");
+    }
+  });
+
+  test("a database that another connection holds is BUSY, with SQLite's code", { timeout: 60_000 }, async () => {
+    const file = join(folder(), "agent.db");
+    const [holder, other] = [open(file), open(file, { busyTimeout: 1 })];
+    await holder.save(holding(randomBytes(16 << 20)));
+    let busy: unknown;
+    while (busy === undefined) {
+      // It writes the whole database in one transaction.
+      const held = holder.vacuum();
+      const saves = Array.from({ length: 20 }, () => setTimeout(5).then(() => other.save(checkpoint())));
+      busy = (await Promise.allSettled(saves)).find(({ status }) => status === "rejected");
+      await held;
+    }
+    const { reason } = busy as PromiseRejectedResult;
+    expect(reason).toMatchObject({ code: "BUSY", retryable: true, cause: { code: "SQLITE_BUSY", errno: 5 } });
+    expect("outcome" in reason).toBe(false);
   });
 
   test("a database of another program is refused and left alone", async () => {

@@ -1,6 +1,8 @@
 // What is removed to make room: by each save, in the background, and by prune(); what is there, and giving room back.
-import { statSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import {
   type Checkpoint,
   CheckpointStore,
@@ -132,6 +134,44 @@ test("a reader in another handle never sees more than keepLastN", async () => {
     for (let m = 0; m < 3; m++) expect((await run(reader, "run-1")).length).toBeLessThanOrEqual(2);
     await saving;
   }
+});
+
+test("a sweep that keeps failing is told once, as a warning of the process", { timeout: 30_000 }, async () => {
+  const heard: Array<Error & { code?: string }> = [];
+  const hear = (warning: Error) => heard.push(warning);
+  process.on("warning", hear);
+  onTestFinished(() => void process.off("warning", hear));
+  const target = place("sqlite");
+  const marker = randomBytes(4_096);
+  const writer = open(target);
+  await saveAt(writer, LONG_AGO, { id: "base", state: { ...checkpoint().state, scratch: marker } });
+  await writer.save(checkpoint({ id: "kept", state: { ...checkpoint().state, scratch: marker } }));
+  await writer.close();
+  // The one that stays is stored as the difference to the one that is to go. That one gets the format of a later version: the
+  // byte stands before the checksum, the length and the first part's name.
+  const bytes = readFileSync(target);
+  const at = bytes.indexOf("\u0002\u0005state\u0002v8") - 11;
+  expect(bytes[at]).toBe(1);
+  bytes[at] = 99;
+  writeFileSync(target, bytes);
+
+  const store = open(target, { ttl: HOUR });
+  for (let n = 0; n < 5; n += 1) {
+    await store.save(checkpoint({ runId: "other" }));
+    await store.stats();
+    // A sweep begins a second after the last one ended.
+    await setTimeout(1_050);
+  }
+  const ours = heard.filter(({ name }) => name === "ForkpointWarning");
+  expect(ours).toHaveLength(1);
+  const [{ code, message }] = ours as [Error & { code?: string }];
+  expect(code).toBe("FORKPOINT_SWEEP_FAILS");
+  expect(message).toContain(target);
+  expect(message).toContain("UNSUPPORTED: ");
+  expect(message).toContain("prune()");
+  expect(await run(store, "other")).toHaveLength(5);
+  // What the warning says: prune() rejects with the cause.
+  expect(message).toContain((await failure(store.prune(), "UNSUPPORTED")).message);
 });
 
 describe.each(kinds)("%s: in the background", (kind) => {

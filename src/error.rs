@@ -1,6 +1,12 @@
-//! The one error type. Its codes are few and each says what the caller should do; the story is in the message.
+//! The one error type. Its codes are few and each says what the caller should do. The message tells what happened; the cause
+//! is what the operating system or a library said.
+
+mod cause;
 
 use std::fmt;
+use std::sync::Arc;
+
+pub use self::cause::Cause;
 
 /// The engine's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -66,13 +72,14 @@ pub struct Error {
     message: String,
     retryable: bool,
     outcome_unknown: bool,
+    cause: Option<Arc<Cause>>,
 }
 
 impl Error {
     /// An error whose retryability follows from its code.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         let retryable = matches!(code, Code::Busy | Code::Unavailable);
-        Self { code, message: message.into(), retryable, outcome_unknown: false }
+        Self { code, message: message.into(), retryable, outcome_unknown: false, cause: None }
     }
 
     /// The call itself is wrong.
@@ -96,6 +103,13 @@ impl Error {
     #[must_use]
     pub fn with_outcome_unknown(mut self) -> Self {
         self.outcome_unknown = true;
+        self
+    }
+
+    /// Says what is beneath it.
+    #[must_use]
+    pub fn with_cause(mut self, cause: impl Into<Cause>) -> Self {
+        self.cause = Some(Arc::new(cause.into()));
         self
     }
 
@@ -125,6 +139,11 @@ impl Error {
     pub fn outcome_unknown(&self) -> bool {
         self.outcome_unknown
     }
+
+    /// What is beneath it, where that is known.
+    pub fn cause(&self) -> Option<&Cause> {
+        self.cause.as_deref()
+    }
 }
 
 impl fmt::Display for Error {
@@ -133,4 +152,32 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause().map(|cause| cause.source() as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn an_error_keeps_its_source() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let error = Error::new(Code::Full, "no room").with_cause(full()).context("checkpoint \"a\"");
+        let copy = error.clone().with_outcome_unknown();
+        for error in [&error, &copy] {
+            let source = error.source().and_then(|source| source.downcast_ref::<io::Error>()).unwrap();
+            assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+            assert_eq!(error.cause().unwrap().code(), Some("ENOSPC"));
+            assert_eq!(error.message(), "checkpoint \"a\": no room");
+        }
+        assert_eq!(error, Error::new(Code::Full, "checkpoint \"a\": no room").with_cause(full()));
+        assert_ne!(error, Error::new(Code::Full, "checkpoint \"a\": no room"));
+        assert!(Error::closed().source().is_none());
+    }
+}

@@ -75,6 +75,7 @@ impl SqliteSaver {
                 metadata: (tag, bytes(row, 5)?),
             })
         })
+        .map_err(of(thread))
     }
 
     /// What was written to a checkpoint, in the order in which it was; the checkpoint need not be there.
@@ -85,6 +86,7 @@ impl SqliteSaver {
             let value = (tag(row, 3)?, bytes(row, 4)?);
             Ok(SavedWrite { task: row.get(0)?, index: row.get(1)?, channel: row.get(2)?, value })
         })
+        .map_err(of(thread))
     }
 
     /// Where something was written to a checkpoint that is not there: namespaces and ids.
@@ -94,7 +96,7 @@ impl SqliteSaver {
                      SELECT 1 FROM checkpoints WHERE checkpoints.thread_id = ?1
                      AND checkpoints.checkpoint_ns = writes.checkpoint_ns
                      AND checkpoints.checkpoint_id = writes.checkpoint_id)";
-        self.all(sql, params![thread], |row| Ok((row.get(0)?, row.get(1)?)))
+        self.all(sql, params![thread], |row| Ok((row.get(0)?, row.get(1)?))).map_err(of(thread))
     }
 
     fn all<T>(
@@ -110,20 +112,30 @@ impl SqliteSaver {
         connection
             .prepare_cached(sql)
             .and_then(|mut statement| statement.query_map(params, read)?.collect())
-            .map_err(from_sqlite)
+            .map_err(|error| failed(&self.path, error))
     }
+}
+
+fn failed(path: &Path, error: rusqlite::Error) -> Error {
+    from_sqlite(error).context(&format!("cannot read \"{}\"", path.display()))
+}
+
+/// Says of which thread the rows are that cannot be read.
+fn of(thread: &str) -> impl Fn(Error) -> Error {
+    move |error| error.context(&format!("thread {thread:?}"))
 }
 
 fn open(path: &Path) -> Result<Connection> {
     let shown = path.display();
+    let failed = |error| failed(path, error);
     if !path.is_file() {
-        return Err(Error::new(Code::NotFound, format!("there is no file \"{shown}\" to import")));
+        return Err(Error::new(Code::NotFound, format!("there is no file \"{shown}\" to import: check the path")));
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(from_sqlite)?;
-    connection.busy_timeout(Duration::from_secs(30)).map_err(from_sqlite)?;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(Duration::from_secs(30)).map_err(failed)?;
     // One snapshot until it is closed.
-    connection.execute_batch("BEGIN").map_err(from_sqlite)?;
+    connection.execute_batch("BEGIN").map_err(failed)?;
     let has = |table: &str, column: &str| {
         let sql = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?";
         connection.query_row(sql, [table, column], |_| Ok(())).optional().map(|found| found.is_some())
@@ -131,7 +143,7 @@ fn open(path: &Path) -> Result<Connection> {
     let mut known = true;
     for table in ["checkpoints", "writes"] {
         for column in ["thread_id", "checkpoint_ns", "checkpoint_id", "type"] {
-            known = known && has(table, column).map_err(from_sqlite)?;
+            known = known && has(table, column).map_err(failed)?;
         }
     }
     if known {
@@ -140,7 +152,8 @@ fn open(path: &Path) -> Result<Connection> {
         Err(Error::new(
             Code::Unsupported,
             format!(
-                "\"{shown}\" is no database of LangGraph's SqliteSaver: it has not its tables checkpoints and writes"
+                "\"{shown}\" is no database of LangGraph's SqliteSaver: its tables \"checkpoints\" and \"writes\" are \
+                 missing. Give the file that the saver wrote"
             ),
         ))
     }

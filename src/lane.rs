@@ -135,10 +135,9 @@ impl<T: Send + 'static> Lane<T> {
                 }
             }
         };
-        let thread = Builder::new()
-            .name(name.to_owned())
-            .spawn(run)
-            .map_err(|error| Error::new(Code::Unavailable, format!("the store's thread cannot be started: {error}")))?;
+        let thread = Builder::new().name(name.to_owned()).spawn(run).map_err(|error| {
+            Error::new(Code::Unavailable, format!("the store's thread cannot be started: {error}")).with_cause(error)
+        })?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)), capacity })
     }
 

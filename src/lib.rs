@@ -5,7 +5,7 @@
 //! One direction; each floor uses only floors below it. `node` (behind the feature of that name) is the only one that knows
 //! Node.js; `workflow` says what a workflow does next; `contract` puts a framework's semantics into ops and queries; `store` is
 //! the engine's front door; `writer`, `encoder` and `reader` are its threads, each a `lane`; `sweeper` has removed in the background
-//! what limits ask for; `import` reads what another store left behind; a `backend` applies batches, prunes and answers queries; `retention` plans what a backend prunes;
+//! what limits ask for, and tells `warnings` what keeps failing; `import` reads what another store left behind; a `backend` applies batches, prunes and answers queries; `retention` plans what a backend prunes;
 //! `codec` turns payloads into bytes; `op`, `query`, `record` and `error` are the words that all of them speak.
 
 pub mod backend;
@@ -31,6 +31,7 @@ pub mod store;
 mod sweeper;
 pub mod target;
 mod task;
+mod warnings;
 pub mod workflow;
 mod writer;
 

@@ -32,11 +32,11 @@ pub enum Op {
         /// Those of this rank go too. The empty rank is before all others: the whole lineage goes.
         rank: Rank,
     },
-    /// Removes every lineage whose name begins so, literally, byte by byte: its checkpoints and its logs.
+    /// Removes every lineage whose name begins so, literally, byte by byte: its checkpoints and its logs. An empty prefix is none.
     RemoveLineages {
         /// Whose lineages they are.
         space: Space,
-        /// The beginning of their names, which is not empty.
+        /// The beginning of their names.
         prefix: String,
     },
     /// Adds writes to a checkpoint, which need not be there yet. They are read by task, in the order in which those began,

@@ -264,7 +264,7 @@ pub struct Lineage {
 pub struct Stats {
     /// How many checkpoints there are.
     pub checkpoints: u64,
-    /// How many lineages they belong to.
+    /// How many lineages there are, those that have logs alone among them.
     pub lineages: u64,
     /// What their payloads are, framed, in bytes.
     pub logical_bytes: u64,

@@ -5,6 +5,7 @@
 //!
 //! Order is the rank, then the save order, and never a clock of the store's; only what a rule calls old goes by the time of saving.
 
+mod excess;
 mod known;
 mod ledger;
 mod plan;
@@ -19,6 +20,8 @@ use crate::record::{Seq, Space};
 
 /// How many checkpoints a batch removes where nobody says otherwise.
 pub const BATCH: usize = 500;
+/// A batch looks at so many checkpoints for each that it may remove.
+const LOOK: usize = 4;
 
 /// What a store keeps by itself. Each limit holds by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,6 +122,22 @@ pub trait Catalog {
     fn stored(&self, seqs: &[Seq]) -> Result<Vec<(Seq, Stored)>>;
     /// The payloads that are deltas against one of those: base, payload, stored bytes.
     fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>>;
+    /// [`Catalog::count`] of each of those lineages. A server answers all of them at once.
+    fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
+        lineages.iter().map(|lineage| self.count(*lineage)).collect()
+    }
+    /// [`Catalog::oldest`] of each of those lineages, of each at most so many. A server answers all of them at once.
+    fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
+        lineages.iter().map(|(lineage, most)| self.oldest(*lineage, *most)).collect()
+    }
+    /// [`Catalog::newest`] of each of those lineages, of each at most so many. A server answers all of them at once.
+    fn newest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
+        lineages.iter().map(|(lineage, most)| self.newest(*lineage, *most)).collect()
+    }
+    /// [`Catalog::has_dependent`] of each of those lineages. A server answers all of them at once.
+    fn have_dependents(&self, lineages: &[i64]) -> Result<Vec<bool>> {
+        lineages.iter().map(|lineage| self.has_dependent(*lineage)).collect()
+    }
     /// The stored bytes of all payloads. `None`: certainly not more than `limit`, and not counted.
     fn total(&self, space: Option<Space>, limit: u64) -> Result<Option<u64>>;
 }

@@ -136,6 +136,18 @@ impl Store {
         }
     }
 
+    /// Calls `listener` with what fails in the background, on any of the store's threads. Only the first listener counts.
+    pub fn on_warning(&self, listener: impl Fn(Error) + Send + Sync + 'static) {
+        let warnings = match &self.engine {
+            Engine::Inline(backend) => with(backend, |inline| Ok(inline.sweeper.warnings())),
+            Engine::Threads(writer) => Ok(writer.warnings()),
+        };
+        // A closed store has nothing more to warn of.
+        if let Ok(warnings) = warnings {
+            warnings.listen(listener);
+        }
+    }
+
     /// Hands in a unit, and with each put in it what the store's [`Policy::keep_last`] asks for. A payload that is too large
     /// is refused before anything is queued.
     pub fn apply(&self, unit: Unit, reply: Reply<Applied>) {

@@ -2,18 +2,22 @@
 //! A save waits for one batch at most, so what has expired may be removed late.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::backend::Backend;
+use crate::error::Error;
 use crate::retention::{BATCH, Cursor, Policy, Prune, Rule};
+use crate::warnings::Warnings;
 
 /// A sweep begins this long after the end of the last one, or later.
 const PAUSE: Duration = Duration::from_secs(1);
 /// For each second that sweeping takes, so many pass without.
 const REST: u32 = 20;
+/// The user is warned when so many sweeps in a row have failed. Fewer may be a lock that another process held.
+const FAILURES: u32 = 3;
 
 /// The sweep of a store.
-#[derive(Debug)]
 pub(crate) struct Sweeper {
     policy: Policy,
     /// What the sweep under way has left to do.
@@ -22,16 +26,30 @@ pub(crate) struct Sweeper {
     due: Option<Instant>,
     /// What the sweep under way has taken.
     spent: Duration,
+    /// How many sweeps have failed since the last one that did not.
+    failed: u32,
+    warnings: Arc<Warnings>,
 }
 
 impl Sweeper {
     pub(crate) fn new(policy: Policy) -> Self {
-        Self { policy, left: VecDeque::new(), due: None, spent: Duration::ZERO }
+        Self { policy, left: VecDeque::new(), due: None, spent: Duration::ZERO, failed: 0, warnings: Arc::default() }
+    }
+
+    /// Where it warns.
+    pub(crate) fn warnings(&self) -> Arc<Warnings> {
+        Arc::clone(&self.warnings)
     }
 
     /// After a commit: does one batch if there is something to do.
     pub(crate) fn after_commit(&mut self, backend: &mut dyn Backend) {
-        if self.policy.ttl.is_none() && self.policy.max_bytes.is_none() {
+        let limited = self.policy.ttl.is_some() || self.policy.max_bytes.is_some();
+        match backend.sweep() {
+            Err(error) => self.fail(error),
+            Ok(_) if !limited => self.failed = 0,
+            Ok(_) => {}
+        }
+        if !limited {
             return;
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
@@ -57,23 +75,51 @@ impl Sweeper {
         }
         let Some((rule, cursor)) = self.left.pop_front() else { return false };
         // Nobody waits for the outcome; what is wrong with the place is told to the next save, and sweeping begins anew.
-        match backend.prune(&Prune { space: None, rule, cursor, most: BATCH }) {
+        let pruned = match backend.prune(&Prune { space: None, rule, cursor, most: BATCH }) {
+            Ok(pruned) => pruned,
+            Err(error) => {
+                self.left.clear();
+                self.fail(error);
+                return true;
+            }
+        };
+        match rule {
             // What is saved later expires later, but for clocks that were set: the first that have not expired end it.
-            Ok(pruned) if matches!(rule, Rule::SavedBefore(_)) && pruned.checkpoints == 0 => {}
-            Ok(pruned) => self.left.extend(pruned.next.map(|next| (rule, next))),
-            Err(_) => self.left.clear(),
+            Rule::SavedBefore(_) if pruned.checkpoints == 0 => {}
+            _ => self.left.extend(pruned.next.map(|next| (rule, next))),
+        }
+        if self.left.is_empty() {
+            self.failed = 0;
         }
         true
+    }
+
+    /// Warns once, until a sweep has succeeded again: nobody waits for a sweep, so nobody else would hear of it.
+    fn fail(&mut self, error: Error) {
+        self.failed = self.failed.saturating_add(1);
+        if self.failed != FAILURES {
+            return;
+        }
+        let what = format!(
+            "the last {FAILURES} background sweeps failed, so what ttl and maxBytes should remove may still be stored. The \
+             store tries again after later saves, and prune() tries now. The last sweep failed with {}",
+            error.code().name()
+        );
+        self.warnings.warn(error.context(&what));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::channel;
+
     use super::*;
     use crate::backend::memory::Memory;
-    use crate::op::Op;
-    use crate::query::Query;
+    use crate::error::{Code, Result};
+    use crate::op::{Op, Unit};
+    use crate::query::{Answer, Query};
     use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+    use crate::retention::Pruned;
 
     const TTL: i64 = 1000;
 
@@ -135,6 +181,55 @@ mod tests {
         let mut sweeper = Sweeper::new(Policy { max_bytes: Some(1030), ..Policy::default() });
         while sweeper.step(&mut backend, 0, begun) && !sweeper.left.is_empty() {}
         assert_eq!(left(&mut backend), 9, "104 bytes each");
+    }
+
+    /// A backend whose prunes fail while it is told so.
+    struct Failing(bool);
+
+    impl Backend for Failing {
+        fn apply(&mut self, batch: &[Unit]) -> Vec<Result<()>> {
+            batch.iter().map(|_| Ok(())).collect()
+        }
+
+        fn answer(&mut self, _: &Query) -> Result<Answer> {
+            Err(Error::closed())
+        }
+
+        fn prune(&mut self, _: &Prune) -> Result<Pruned> {
+            let cause = std::io::Error::from(std::io::ErrorKind::StorageFull);
+            if self.0 { Err(Error::new(Code::Full, "no room").with_cause(cause)) } else { Ok(Pruned::default()) }
+        }
+
+        fn vacuum(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn sweeps_that_keep_failing_warn_once_until_one_succeeds() {
+        let mut sweeper = Sweeper::new(Policy { ttl: Some(TTL), max_bytes: Some(1), ..Policy::default() });
+        let (told, warnings) = channel();
+        sweeper.warnings().listen(move |warning| told.send(warning).unwrap());
+        // A sweep that succeeds takes a batch of each of the two rules.
+        let mut sweeps = |failing: bool, many: usize| {
+            for _ in 0..many {
+                assert!(sweeper.step(&mut Failing(failing), TTL + 1, Instant::now()));
+                while !sweeper.left.is_empty() {
+                    assert!(sweeper.step(&mut Failing(failing), TTL + 1, Instant::now()));
+                }
+            }
+            warnings.try_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(sweeps(true, 2), []);
+        assert_eq!(sweeps(false, 1), [], "what has passed is no trouble");
+        assert_eq!(sweeps(true, 2), []);
+        let warning = sweeps(true, 1).pop().unwrap();
+        assert_eq!((warning.code(), warning.cause().unwrap().code()), (Code::Full, Some("ENOSPC")));
+        assert!(warning.message().ends_with("FULL: no room"), "it names the cause: {warning}");
+        assert!(warning.message().contains("prune()"), "it says what to do: {warning}");
+        assert_eq!(sweeps(true, 10), [], "once");
+        assert_eq!(sweeps(false, 1), []);
+        assert_eq!(sweeps(true, 3).len(), 1, "a success arms it again");
     }
 
     #[test]

@@ -17,12 +17,14 @@ impl Target {
     /// Reads a target. What looks like a URL of a scheme that we do not serve is refused, and not taken for a file name.
     pub fn parse(text: &str) -> Result<Self> {
         if text.contains('\0') {
-            return Err(Error::invalid("the target holds a NUL character, which no path can"));
+            return Err(Error::invalid("the target holds a NUL character, which no path can: give it without one"));
         }
         let path = match scheme(text) {
             None => text,
             Some(("memory", "")) => return Ok(Target::Memory),
-            Some(("memory", _)) => return Err(Error::invalid("\"memory:\" takes nothing behind the colon")),
+            Some(("memory", _)) => {
+                return Err(Error::invalid("\"memory:\" takes nothing behind the colon: give \"memory:\""));
+            }
             Some(("sqlite", path)) => path.strip_prefix("//").unwrap_or(path),
             Some((other, _)) => {
                 return Err(Error::new(
@@ -43,7 +45,7 @@ impl Target {
         // Now and not at the first use: the working directory may change in between.
         std::path::absolute(path)
             .map(Target::Sqlite)
-            .map_err(|error| Error::invalid(format!("the path cannot be made absolute: {error}")))
+            .map_err(|error| Error::invalid(format!("the path cannot be made absolute: {error}")).with_cause(error))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::reader::{Question, Reader};
 use crate::retention::Policy;
 use crate::sweeper::Sweeper;
 use crate::task::{Closing, QUEUE_BYTES, Task, Work, hand_in};
+use crate::warnings::Warnings;
 
 /// The writing side of a store.
 pub(crate) struct Writer {
@@ -21,6 +22,7 @@ pub(crate) struct Writer {
     lane: Arc<Lane<Task>>,
     reader: Arc<Reader>,
     closing: Arc<Closing>,
+    warnings: Arc<Warnings>,
 }
 
 impl Writer {
@@ -32,11 +34,17 @@ impl Writer {
         policy: Policy,
         patience: Duration,
     ) -> Result<Self> {
-        let side = Arc::clone(&reader);
-        let mut writing = Writing { backend: Lazy::new(open), sweeper: Sweeper::new(policy), reader: side, patience };
+        let sweeper = Sweeper::new(policy);
+        let warnings = sweeper.warnings();
+        let mut writing = Writing { backend: Lazy::new(open), sweeper, reader: Arc::clone(&reader), patience };
         let lane = Arc::new(Lane::start("forkpoint-writer", QUEUE_BYTES, move |batch| writing.work(batch))?);
         let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&lane))).transpose()?;
-        Ok(Self { encoder, lane, reader, closing: Arc::default() })
+        Ok(Self { encoder, lane, reader, closing: Arc::default(), warnings })
+    }
+
+    /// Where it tells what fails in the background.
+    pub(crate) fn warnings(&self) -> Arc<Warnings> {
+        Arc::clone(&self.warnings)
     }
 
     /// Opens the backend now rather than with the first task.

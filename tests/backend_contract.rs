@@ -4,19 +4,27 @@
 
 mod common;
 
+#[path = "backend_contract/forks.rs"]
+mod forks;
+#[path = "backend_contract/logs.rs"]
+mod logs;
+
 use common::{
-    HOSTILE, SPACE, apply, both, draft, get, group, headers, ids, lineage, lineages, names, newest, noise, part,
-    remove, save, sqlite,
+    HOSTILE, SPACE, apply, both, draft, expect, get, group, headers, ids, lineage, lineages, names, newest, noise,
+    part, remove, save, sqlite,
 };
-use forkpoint::backend::Backend;
 use forkpoint::backend::memory::Memory;
-use forkpoint::backend::sqlite::{Durability, Journal};
+use forkpoint::backend::sqlite::Journal;
+use forkpoint::backend::{Backend, Durability};
 use forkpoint::error::Code;
-use forkpoint::op::{Op, Unit};
+use forkpoint::op::{Applied, Op, Unit};
 use forkpoint::query::{Ancestors, Of, Pick, Query};
 use forkpoint::record::{Checkpoint, Rank, Space, Stats, Tuple, Write};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
+
+use self::forks::*;
+use self::logs::*;
 
 /// A database of a kind. Further backends stand on the same one, where that is possible.
 struct Place {
@@ -93,6 +101,34 @@ macro_rules! suite {
                 the_place_of_a_pruned_last_is_not_given_out_again,
                 statistics_add_up,
                 vacuum_changes_nothing_that_can_be_asked,
+                a_fork_is_a_copy_with_a_name_of_its_own,
+                a_fork_needs_a_source_and_names_that_are_free,
+                forks_are_listed_by_the_lineage_they_began_from,
+                lineages_go_by_the_beginning_of_their_names,
+                the_checkpoints_of_a_lineage_have_one_age,
+                a_parent_stays_while_another_depends_on_it,
+                a_unit_that_fails_leaves_nothing_behind,
+                a_check_counts_what_is_there_and_finds_nothing,
+                records_come_back_in_their_order,
+                a_log_that_is_not_there_is_empty,
+                an_append_may_expect_a_length,
+                a_key_is_in_a_log_once,
+                keys_are_those_of_the_branch,
+                names_of_logs_and_keys_are_data,
+                a_truncation_keeps_the_first,
+                a_range_counts_from_either_end,
+                a_checkpoint_keeps_the_records_it_names,
+                a_pin_without_a_length_takes_what_is_there,
+                a_pin_beyond_the_end_is_refused,
+                a_log_goes_back_to_a_checkpoint,
+                a_fork_has_the_logs_of_its_source,
+                replaced_marks_are_freed,
+                retention_frees_what_nothing_names,
+                a_live_log_outlasts_its_checkpoints,
+                appends_and_saves_happen_together,
+                logs_of_other_spaces_are_others,
+                a_log_of_100_000_records,
+                a_log_of_many_branches,
             }
         }
     )+};
@@ -617,15 +653,16 @@ fn the_units_of_a_batch_happen_in_order(backend: &mut dyn Backend) {
         vec![remove("unknown")],
         vec![draft("run", "a").put(), draft("run", "c").put()],
         vec![draft("run", "b").parts(Vec::new()).put()],
-    ];
-    assert_eq!(backend.apply(&batch), vec![Ok(()); 6], "one result per unit");
+    ]
+    .map(Unit::from);
+    assert_eq!(backend.apply(&batch), vec![Ok(Applied::default()); 6], "one result per unit");
     assert_eq!(ids(backend, lineage("run")), ["b", "c", "a"]);
     assert_eq!(get(backend, "b"), Some(draft("run", "b").parts(Vec::new()).0));
 }
 
 fn nothing_to_do_is_fine(backend: &mut dyn Backend) {
     assert!(backend.apply(&[]).is_empty());
-    apply(backend, Vec::new()).unwrap();
+    apply(backend, Unit::default()).unwrap();
     assert_eq!(backend.notice(), None, "nothing is wrong with a local disk");
     assert!(names(backend, "").is_empty());
 }
@@ -671,7 +708,7 @@ fn written(task: &str, index: i64, owner: Option<&str>, bytes: &str) -> Write {
 }
 
 fn write(id: &str, replace: bool, writes: &[Write]) -> Op {
-    Op::Write { space: SPACE, id: id.to_owned(), writes: writes.to_vec(), replace, prepared: None }
+    Op::Write { space: SPACE, id: id.to_owned(), writes: writes.to_vec(), replace, encoded: None }
 }
 
 fn claim(id: &str, owner: &str) -> Op {
@@ -726,12 +763,10 @@ fn writes_may_come_before_their_checkpoint_and_go_with_it(backend: &mut dyn Back
     apply(backend, vec![Op::RemoveWrites { space: SPACE, prefix: "a".to_owned() }, remove("b")]).unwrap();
     save(backend, [draft("run of b", "b")]);
     assert_eq!(all.map(|id| writes_to(backend, id).len()), [0, 0, 0, 1]);
-    apply(backend, vec![Op::RemoveGroup { space: SPACE, group: "g".to_owned() }]).unwrap();
-    assert_eq!(names(backend, ""), ["run of b"]);
-    apply(backend, vec![Op::RemoveGroup { space: SPACE, group: String::new() }]).unwrap();
-    assert_eq!(names(backend, ""), ["run of b"], "empty is no group");
+    apply(backend, vec![remove_lineages("run of %")]).unwrap();
+    assert_eq!(names(backend, ""), ["run of b", "run of ab", "run of a"]);
     save(backend, [draft("run", "%")]);
-    assert_eq!(writes_to(backend, "%"), [], "a group takes along what was written to its checkpoints");
+    assert_eq!(writes_to(backend, "%"), [], "a lineage takes along what was written to its checkpoints");
 }
 
 fn what_is_inherited_is_the_parents(backend: &mut dyn Backend) {
@@ -739,9 +774,7 @@ fn what_is_inherited_is_the_parents(backend: &mut dyn Backend) {
         names.iter().map(|name| part(name, "t", format!("{name} of {version}"))).collect::<Vec<_>>()
     };
     let inheriting = |id: &str, parent: &str, rank: f64, inherit: &[&str]| {
-        let mut draft = draft("run", id).parent(parent).rank(rank).parts(parts(&["m"], id));
-        draft.0.payload.inherit = inherit.iter().map(|name| (*name).to_owned()).collect();
-        draft
+        draft("run", id).parent(parent).rank(rank).parts(parts(&["m"], id)).inherit(inherit)
     };
     save(backend, [draft("run", "a").rank(0.0).parts(parts(&["x", "y"], "a"))]);
     save(backend, [draft("run", "b").rank(1.0).parts(parts(&["x", "z"], "b"))]);
@@ -750,11 +783,9 @@ fn what_is_inherited_is_the_parents(backend: &mut dyn Backend) {
     let of = |name: &str, version: &str| part(name, "t", format!("{name} of {version}"));
     let c = found(backend, "c");
     assert_eq!(c.parts, [of("m", "c"), of("x", "a"), of("z", "b")], "in the order of their names");
-    assert_eq!(c.inherit, [""; 0]);
     assert_eq!(found(backend, "d").parts, [of("m", "d"), of("x", "a")], "the newest that has it is c");
-    let mut like = inheriting("e", "gone", 4.0, &["x", "z"]);
-    like.0.payload.like = vec![of("x", "b"), of("z", "none")];
-    save(backend, [like]);
+    let like = vec![of("x", "b"), of("z", "none")];
+    save(backend, [inheriting("e", "gone", 4.0, &["x", "z"]).like(like)]);
     assert_eq!(found(backend, "e").parts, [of("m", "e"), of("x", "b"), of("z", "b")], "b has the newest that is equal");
     apply(backend, vec![remove("e")]).unwrap();
     save(backend, [inheriting("d", "a", 3.0, &["x"])]);
@@ -765,14 +796,9 @@ fn what_is_inherited_is_the_parents(backend: &mut dyn Backend) {
 }
 
 fn a_lineage_is_as_its_writer_knows_it_or_nothing_is_done(backend: &mut dyn Backend) {
-    let after = |newest: Option<&str>, id: &str, rank: f64| {
-        let expect = Op::Expect {
-            space: SPACE,
-            lineage: "run".to_owned(),
-            newest: newest.map(str::to_owned),
-            or: id.to_owned(),
-        };
-        vec![expect, draft("run", id).rank(rank).put()]
+    let after = |newest: Option<&str>, id: &str, rank: f64| Unit {
+        expect: Some(expect("run", newest, id)),
+        ops: vec![draft("run", id).rank(rank).put()],
     };
     let mut done = |units: Vec<Unit>| -> Vec<Option<Code>> {
         backend.apply(&units).into_iter().map(|done| done.err().map(|error| error.code())).collect()
@@ -800,7 +826,7 @@ fn ancestors_are_those_up_to_what_is_wanted(backend: &mut dyn Backend) {
     save(backend, [draft("run", "d").rank(3.0).parent("c").parts(versions(&["x\0 4"]))]);
     let named = |index, name| Write { task: "t".to_owned(), index, owner: None, part: part(name, "t", "") };
     let writes = [write("b", false, &[named(0, "x"), named(1, "other")]), write("c", false, &[named(0, "x")])];
-    apply(backend, writes.into()).unwrap();
+    apply(backend, writes.to_vec()).unwrap();
     let asked = |backend: &mut dyn Backend, stems: &[&str], limit| {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let asked = Ancestors { space: SPACE, id: "c".to_owned(), stems: owned(stems), writes: owned(&["x"]), limit };
@@ -841,18 +867,18 @@ fn removing_from_a_rank_on(backend: &mut dyn Backend) {
 
 fn the_oldest_by_age_go_where_the_rank_says_an_age(backend: &mut dyn Backend) {
     let aged = |id: &str, step: f64, age: f64| {
-        let mut draft = draft("run", id).space(Space::AGENTIUM);
+        let mut draft = draft("run", id).space(Space(2)).age_offset(8);
         draft.0.header.rank = Rank::from_f64(step).then(&Rank::from_f64(age));
         draft
     };
     let left = |backend: &mut dyn Backend| -> Vec<String> {
-        let query = Query::Whole { space: Space::AGENTIUM, of: lineage("run"), prefix: Vec::new() };
+        let query = Query::Whole { space: Space(2), of: lineage("run"), prefix: Vec::new() };
         let found = backend.answer(&query).unwrap().into_checkpoints().unwrap();
         found.into_iter().map(|found| found.header.id).collect()
     };
     save(backend, [aged("a", 0.0, 9.0), aged("b", 1.0, 1.0), aged("c", 2.0, 5.0), aged("d", 3.0, 1.0)]);
     let keep_last = |keep, pinned: &str| Op::KeepLast {
-        space: Space::AGENTIUM,
+        space: Space(2),
         lineage: "run".to_owned(),
         keep,
         pinned: pinned.to_owned(),

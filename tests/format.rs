@@ -57,7 +57,7 @@ fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state
     })
     .unwrap();
     let [forkpoint::op::Op::Put(checkpoint)] = <[_; 1]>::try_from(unit).unwrap() else { panic!("a put") };
-    Draft(*checkpoint)
+    Draft::from(*checkpoint)
 }
 
 /// The checkpoint that has [`writes`], in files of schema 2.
@@ -346,7 +346,7 @@ fn reads_back(path: &Path, expected: &[Expected], schema: u8) {
     let next = headers(&mut backend, lineage("chain"), Some(1)).remove(0);
     let mut again = try_get(&mut backend, &next.id).unwrap().unwrap();
     "written by this version".clone_into(&mut again.header.id);
-    save(&mut backend, [Draft(again.clone())]);
+    save(&mut backend, [Draft::from(again.clone())]);
     assert_eq!(try_get(&mut backend, &again.header.id).unwrap(), Some(again));
 }
 

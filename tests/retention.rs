@@ -1,4 +1,4 @@
-//! D9: retention never removes what a kept checkpoint needs. Over chains of differences with forks, whatever is pruned, every
+//! D9: retention never removes what a kept checkpoint needs. Over chains of deltas with forks, whatever is pruned, every
 //! checkpoint that is kept reads back exactly, from memory and from the rows alone, and only those are written anew whose
 //! base has gone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
@@ -8,10 +8,10 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use common::{SPACE, apply, draft, get, ids, lineage, noise, part};
-use forkpoint::backend::Backend;
-use forkpoint::backend::sqlite::{Durability, Options, Sqlite};
-use forkpoint::op::Op;
+use common::{Draft, SPACE, apply, draft, get, ids, lineage, noise, part};
+use forkpoint::backend::sqlite::{Options, Sqlite};
+use forkpoint::backend::{Backend, Durability};
+use forkpoint::op::{Op, Unit};
 use forkpoint::query::Query;
 use forkpoint::record::{Checkpoint, Stats};
 use forkpoint::retention::{Cursor, Prune, Pruned, Rule};
@@ -50,24 +50,60 @@ fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> Vec<Pruned> {
     batches
 }
 
-/// A run that grows by a little at each step: the first payload is whole, the others are differences.
+/// Puts a checkpoint, and returns it as it is read back.
+fn put(backend: &mut dyn Backend, draft: &Draft) -> Checkpoint {
+    apply(backend, Unit::from(vec![draft.clone().put()])).unwrap();
+    draft.0.clone()
+}
+
+/// A run that grows by a little at each step: the first payload is whole, the others are deltas.
 fn grow(backend: &mut dyn Backend, run: &str, steps: usize) -> Vec<Checkpoint> {
     let mut state = noise(run.len() as u64, 40_000);
     let step = |n: usize| {
         state.extend(noise(n as u64 + 7, 20));
-        let made = draft(run, &format!("{run}{n}")).parts(vec![part("state", "t", state.clone())]).0;
-        apply(backend, vec![Op::Put(Box::new(made.clone()))]).unwrap();
-        made
+        put(backend, &draft(run, &format!("{run}{n}")).parts(vec![part("state", "t", state.clone())]))
     };
     (0..steps).map(step).collect()
 }
 
-/// Save number, base and body of every payload, through a connection that owes nothing to the engine.
-fn rows(path: &Path) -> BTreeMap<i64, (Option<i64>, Vec<u8>)> {
+/// How a payload is stored, as the numbers of its chain say.
+#[derive(Debug, PartialEq, Eq)]
+struct Row {
+    base: Option<i64>,
+    first_dependant: Option<i64>,
+    next_sibling: Option<i64>,
+    body: Vec<u8>,
+}
+
+/// Every row by its save number, through a connection that owes nothing to the engine.
+fn rows(path: &Path) -> BTreeMap<i64, Row> {
     let connection = rusqlite::Connection::open(path).unwrap();
-    let mut statement = connection.prepare("SELECT seq, base, body FROM payload").unwrap();
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)));
+    let mut statement = connection.prepare("SELECT seq, chain, body FROM checkpoint").unwrap();
+    let read = |row: &rusqlite::Row<'_>| {
+        let (seq, chain): (i64, [u8; 56]) = (row.get(0)?, row.get(1)?);
+        let number = |at: usize| {
+            let number = i64::from_le_bytes(chain[8 * at..][..8].try_into().unwrap());
+            (number != 0).then_some(number)
+        };
+        let row = Row { base: number(0), first_dependant: number(4), next_sibling: number(5), body: row.get(2)? };
+        Ok((seq, row))
+    };
     statement.query_map([], read).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+/// The lists of dependants name every delta once, in the list of its base, and nothing else.
+fn check_dependants(path: &Path) {
+    let rows = rows(path);
+    let mut listed: BTreeMap<i64, i64> = BTreeMap::new();
+    for (base, row) in &rows {
+        let mut next = row.first_dependant;
+        while let Some(dependant) = next {
+            assert_eq!(listed.insert(dependant, *base), None, "{dependant} is listed once");
+            next = rows[&dependant].next_sibling;
+        }
+    }
+    let expected = rows.iter().filter_map(|(seq, row)| Some((*seq, row.base?))).collect();
+    assert_eq!(listed, expected);
 }
 
 #[test]
@@ -75,16 +111,17 @@ fn only_what_stays_behind_a_removed_base_is_written_anew() {
     let mut place = place();
     let kept = grow(&mut place.warm, "run", 100);
     let before = rows(&place.path);
-    assert_eq!(before.values().filter(|(base, _)| base.is_none()).count(), 1, "one chain");
+    assert_eq!(before.values().filter(|row| row.base.is_none()).count(), 1, "one chain");
     let batches = prune(&mut place.warm, Rule::KeepLast(10), 500);
     assert_eq!((batches.len(), batches[0].checkpoints), (1, 90));
     let after = rows(&place.path);
     assert_eq!(after.len(), 10);
-    let (first, (base, _)) = after.first_key_value().unwrap();
-    assert_eq!((*first, *base), (91, None), "the oldest that stays is whole now");
+    let (first, row) = after.first_key_value().unwrap();
+    assert_eq!((*first, row.base), (91, None), "the oldest that stays is whole now");
     for (seq, row) in after.iter().skip(1) {
         assert_eq!(row, &before[seq], "and no other was touched");
     }
+    check_dependants(&place.path);
     for made in &kept[90..] {
         assert_eq!(get(&mut place.cold, &made.header.id).as_ref(), Some(made));
     }
@@ -97,9 +134,7 @@ fn a_fork_keeps_what_it_was_made_from_without_keeping_the_run() {
     let mut forks = Vec::new();
     for (n, source) in made.iter().enumerate().step_by(5) {
         let fork = draft(&format!("fork{n}"), &format!("f{n}")).parent(&source.header.id).saved_at(9);
-        let fork = fork.parts(source.payload.parts.clone()).0;
-        apply(&mut place.warm, vec![Op::Put(Box::new(fork.clone()))]).unwrap();
-        forks.push(fork);
+        forks.push(put(&mut place.warm, &fork.parts(source.payload.parts.clone())));
     }
     let batches = prune(&mut place.warm, Rule::SavedBefore(9), 3);
     assert_eq!(batches.iter().map(|batch| (batch.checkpoints, batch.lineages)).max(), Some((3, 0)));
@@ -107,7 +142,8 @@ fn a_fork_keeps_what_it_was_made_from_without_keeping_the_run() {
     for fork in &forks {
         assert_eq!(get(&mut place.cold, &fork.header.id).as_ref(), Some(fork));
     }
-    assert!(rows(&place.path).values().all(|(base, _)| base.is_none()));
+    assert!(rows(&place.path).values().all(|row| row.base.is_none()));
+    check_dependants(&place.path);
     assert_eq!(stats(&mut place.cold).checkpoints, 4);
 }
 
@@ -120,11 +156,12 @@ fn a_save_that_prunes_removes_no_more_than_it_must() {
         let id = n.to_string();
         let made = draft("run", &id).parts(vec![part("state", "t", state.clone())]);
         let keep = Op::KeepLast { space: SPACE, lineage: "run".to_owned(), keep: 4, pinned: id.clone() };
-        apply(&mut place.warm, vec![made.clone().put(), keep]).unwrap();
+        apply(&mut place.warm, Unit::from(vec![made.clone().put(), keep])).unwrap();
         assert_eq!(get(&mut place.cold, &id), Some(made.0));
     }
     assert_eq!(ids(&mut place.cold, lineage("run")), ["29", "28", "27", "26"]);
-    assert_eq!(rows(&place.path).values().filter(|(base, _)| base.is_none()).count(), 1);
+    assert_eq!(rows(&place.path).values().filter(|row| row.base.is_none()).count(), 1);
+    check_dependants(&place.path);
 }
 
 #[test]
@@ -133,7 +170,7 @@ fn bytes_are_estimated_by_what_chains_take() {
     grow(&mut place.warm, "a", 50);
     grow(&mut place.warm, "bb", 50);
     let before = stats(&mut place.cold).stored_bytes;
-    // Each run is a keyframe of 40,000 bytes and small differences: only the end of a run frees its keyframe.
+    // Each run is a keyframe of 40,000 bytes and small deltas: only the end of a run frees its keyframe.
     let limit = before - 2_000;
     let asked = Query::Prunable { space: None, rules: vec![Rule::MaxBytes(limit)] };
     let planned = place.cold.answer(&asked).unwrap().into_pruned().unwrap();
@@ -199,9 +236,8 @@ proptest! {
                     let at = at.index(state.len() + 1);
                     state.splice(at..(at + removed).min(state.len()), noise(seed, inserted));
                     let made = draft(&run.to_string(), &format!("{n:03}")).saved_at(n);
-                    let made = made.parts(vec![part("state", "t", state.clone())]).0;
-                    apply(&mut place.warm, vec![Op::Put(Box::new(made.clone()))]).unwrap();
-                    kept.push(made);
+                    let made = made.parts(vec![part("state", "t", state.clone())]);
+                    kept.push(put(&mut place.warm, &made));
                 }
                 Step::Fork { from, run } => {
                     if kept.is_empty() {
@@ -209,9 +245,8 @@ proptest! {
                     }
                     let source = &kept[from.index(kept.len())];
                     let made = draft(&run.to_string(), &format!("{n:03}")).saved_at(n).parent(&source.header.id);
-                    let made = made.parts(source.payload.parts.clone()).0;
-                    apply(&mut place.warm, vec![Op::Put(Box::new(made.clone()))]).unwrap();
-                    kept.push(made);
+                    let made = made.parts(source.payload.parts.clone());
+                    kept.push(put(&mut place.warm, &made));
                 }
                 Step::Prune { rule, most } => {
                     let before = stats(&mut place.cold);
@@ -261,6 +296,7 @@ proptest! {
             prop_assert!(cold.as_ref() == expected && warm.as_ref() == expected, "{:?}", row.header.id);
         }
         prop_assert_eq!(common::integrity(&place.path), "ok");
+        check_dependants(&place.path);
     }
 }
 

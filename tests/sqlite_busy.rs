@@ -30,6 +30,8 @@ fn lock(path: &Path) -> Connection {
 
 fn assert_busy(error: &Error) {
     assert_eq!((error.code(), error.retryable(), error.outcome_unknown()), (Code::Busy, true, false), "{error}");
+    let cause = error.cause().unwrap();
+    assert_eq!((cause.code(), cause.number()), (Some("SQLITE_BUSY"), Some(5)));
 }
 
 #[test]

@@ -359,7 +359,7 @@ fn work(store: &Store, world: &Mutex<World>, cycle: usize, thread: usize) {
 
 fn made(change: &Change) -> forkpoint::op::Op {
     match change {
-        Change::Put(spec) => common::Draft(spec.checkpoint()).put(),
+        Change::Put(spec) => common::Draft::from(spec.checkpoint()).put(),
         Change::Remove(id) => remove(id),
     }
 }

@@ -100,6 +100,9 @@ impl Backend for Double {
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
         let _ = self.seen.send(Seen::Prune(prune.rule));
+        if prune.rule == Rule::MaxBytes(13) {
+            return Err(Error::new(Code::Unavailable, "as the test wants"));
+        }
         self.memory.lock().unwrap().prune(prune)
     }
 
@@ -169,6 +172,25 @@ fn a_sweep_follows_a_commit() {
     save(&store, "a").unwrap();
     close(&store).unwrap();
     assert!(!log.try_iter().any(|seen| matches!(seen, Seen::Prune(_))));
+}
+
+#[test]
+fn a_sweep_that_keeps_failing_is_told_to_whoever_listens() {
+    let (store, _log, go) = doubles(keeping(Policy { max_bytes: Some(13), ..Policy::default() }));
+    drop(go);
+    let (told, warnings) = channel();
+    store.on_warning(move |warning| told.send(warning).unwrap());
+    // Sweeps rest for a second in between, and a save has each of them begun.
+    let mut ids = 0..;
+    let warning = loop {
+        save(&store, &ids.next().unwrap().to_string()).unwrap();
+        if let Ok(warning) = warnings.recv_timeout(Duration::from_millis(50)) {
+            break warning;
+        }
+        assert!(ids.start < 1000, "no warning after a thousand saves");
+    };
+    assert!(warning.message().ends_with("UNAVAILABLE: as the test wants"), "{warning}");
+    store.shutdown();
 }
 
 #[test]
@@ -495,6 +517,7 @@ fn a_target_that_cannot_be_opened_is_told_to_everyone_until_it_can() {
         for error in errors {
             assert_eq!((error.code(), error.retryable(), error.outcome_unknown()), (Code::Unavailable, true, false));
             assert!(error.message().contains("missing"), "it names the place: {error}");
+            assert_eq!(error.cause().unwrap().code(), Some("ENOENT"));
         }
     }
     std::fs::create_dir(&missing).unwrap();

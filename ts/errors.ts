@@ -5,6 +5,7 @@ export class ForkpointError extends Error implements Contract {
   readonly code: ErrorCode;
   readonly retryable: boolean;
   declare readonly outcome?: "unknown";
+  declare readonly cause?: unknown;
 
   constructor(
     code: ErrorCode,

@@ -36,6 +36,7 @@ interface Failure {
   message: string;
   retryable: boolean;
   outcomeUnknown: boolean;
+  cause?: { message: string; code?: string | null; errno?: number | null } | null;
 }
 
 type Settled = [ticket: number, value: unknown, error: Failure | null | undefined];
@@ -287,6 +288,9 @@ interface Pending {
 const pending = new Map<number, Pending>();
 let lastTicket = 0;
 
+/** The ticket of no call: what comes with it is a warning. */
+const WARNING = 0;
+
 /** Holds the process while a promise is pending, and only then; its time never comes. */
 const hold = setInterval(() => {}, 0x7fffffff).unref();
 
@@ -306,6 +310,7 @@ function look(): void {
 }
 
 function settle(ticket: number, value: unknown, error: Failure | null | undefined): void {
+  if (ticket === WARNING && error) return warn(error);
   const waiting = pending.get(ticket);
   if (waiting === undefined) return;
   pending.delete(ticket);
@@ -313,14 +318,31 @@ function settle(ticket: number, value: unknown, error: Failure | null | undefine
   else waiting.resolve(value);
 }
 
-function failure({ code, message, retryable, outcomeUnknown }: Failure): ForkpointError {
-  return new ForkpointError(code, message, { retryable, ...(outcomeUnknown && { outcome: "unknown" as const }) });
+function failure({ code, message, retryable, outcomeUnknown, cause }: Failure): ForkpointError {
+  return new ForkpointError(code, message, {
+    retryable,
+    ...(outcomeUnknown && { outcome: "unknown" as const }),
+    ...(cause && { cause: causeOf(cause) }),
+  });
+}
+
+function causeOf({ message, code, errno }: NonNullable<Failure["cause"]>): Error {
+  const cause = Object.assign(new Error(message), code != null && { code }, errno != null && { errno });
+  // It comes from no place in JavaScript.
+  cause.stack = String(cause);
+  return cause;
+}
+
+/** Tells what failed in the background, where no call can reject. */
+function warn({ message, cause }: Failure): void {
+  const warning = new Error(message, cause ? { cause: causeOf(cause) } : undefined);
+  process.emitWarning(Object.assign(warning, { name: "ForkpointWarning", code: "FORKPOINT_SWEEP_FAILS" }));
 }
 
 /** Runs a call on the store; the promise settles with what comes of it. */
 export function call<T>(store: NativeStore, submit: (ticket: number) => Outcome): Promise<T> {
   do lastTicket = (lastTicket + 1) >>> 0;
-  while (pending.has(lastTicket));
+  while (lastTicket === WARNING || pending.has(lastTicket));
   const ticket = lastTicket;
   const outcome = submit(ticket);
   if (outcome !== null) {
@@ -358,7 +380,7 @@ export function direct<T>(run: (binding: Binding, bridge: Bridge) => T): T {
   try {
     return run(binding, bridge);
   } catch (error) {
-    const { code, message } = error as { code: ErrorCode; message: string };
-    throw new ForkpointError(code, message);
+    const thrown = error as { code: ErrorCode; message: string; failure?: Failure };
+    throw thrown.failure ? failure(thrown.failure) : new ForkpointError(thrown.code, thrown.message);
   }
 }

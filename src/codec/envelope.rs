@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::io::Read;
+use std::io::{self, Read};
 
 use xxhash_rust::xxh3::xxh3_64;
 use zstd::bulk::Compressor;
@@ -167,13 +167,11 @@ impl<'a> Envelope<'a> {
 
 /// Decompresses, but never beyond one byte more than was promised: a damaged length or frame costs no memory.
 fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>> {
+    let fails = |error: io::Error| corrupt(&format!("it does not decompress ({error})")).with_cause(error);
     // What a hostile length can reserve is bounded by what the frame could honestly hold.
     let mut content = Vec::with_capacity(length.min(body.len().saturating_mul(256)));
-    let decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(|error| corrupt(&error.to_string()))?;
-    decoder
-        .take(length as u64 + 1)
-        .read_to_end(&mut content)
-        .map_err(|error| corrupt(&format!("it does not decompress ({error})")))?;
+    let decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(fails)?;
+    decoder.take(length as u64 + 1).read_to_end(&mut content).map_err(fails)?;
     Ok(content)
 }
 

@@ -38,7 +38,12 @@ pub fn length(payload: &Payload) -> usize {
 
 /// The parts that [`join`] made one of; their bytes are slices of `frame`, not copies.
 pub fn split(frame: &Bytes) -> Result<Payload> {
-    parse(frame).ok_or_else(|| Error::new(Code::Corrupt, "the payload's parts cannot be told apart"))
+    parse(frame).ok_or_else(|| {
+        Error::new(
+            Code::Corrupt,
+            "the stored payload is damaged: its parts cannot be told apart; restore it from a backup",
+        )
+    })
 }
 
 fn parse(frame: &Bytes) -> Option<Payload> {

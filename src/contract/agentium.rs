@@ -4,8 +4,8 @@
 //! are opaque: a run is what its checkpoints say, never the beginning of an id. The payload has two parts: [`STATE`] and
 //! [`REST`], the checkpoint with its ids and its state left out.
 
-use super::{MAX_ID_BYTES, check_id};
-use crate::error::{Code, Error, Result};
+use super::{MAX_ID_BYTES, check_id, damaged};
+use crate::error::{Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
@@ -60,11 +60,16 @@ pub fn save(save: Save) -> Result<Unit> {
     check_id("checkpoint.runId", &step.run_id)?;
     if step.step_name.len() > MAX_ID_BYTES {
         return Err(Error::invalid(format!(
-            "checkpoint.stepName has more than {MAX_ID_BYTES} bytes: give a shorter one"
+            "checkpoint {:?}: checkpoint.stepName has {} bytes, and may have at most {MAX_ID_BYTES}: give a shorter one",
+            step.id,
+            step.step_name.len()
         )));
     }
     if !step.step_index.is_finite() || !step.created_at.is_finite() {
-        return Err(Error::invalid("checkpoint.stepIndex and checkpoint.createdAt must be finite"));
+        return Err(Error::invalid(format!(
+            "checkpoint {:?}: checkpoint.stepIndex and checkpoint.createdAt must be finite numbers",
+            step.id
+        )));
     }
     let place = Rank::from_f64(step.step_index);
     let clear = rewind.then(|| Op::RemoveFrom { space: SPACE, lineage: step.run_id.clone(), rank: place.clone() });
@@ -124,7 +129,7 @@ pub fn runs(before: Option<i64>, limit: usize) -> Query {
 pub fn step(header: Header) -> Result<Step> {
     let place = header.rank.split_f64().and_then(|(step, rest)| Some((step, rest.split_f64()?.0)));
     let (Some((step_index, created_at)), Some((state_size, step_name))) = (place, meta::decode(&header.meta)) else {
-        return Err(Error::new(Code::Corrupt, format!("checkpoint {:?}: its metadata is damaged", header.id)));
+        return Err(damaged(&header.id));
     };
     Ok(Step { id: header.id, run_id: header.lineage, step_index, step_name, created_at, state_size })
 }
@@ -200,7 +205,11 @@ pub mod storage {
 
     /// The key of a value.
     pub fn key(header: Header) -> Result<String> {
-        String::from_utf8(header.rank.0)
-            .map_err(|_| Error::new(Code::Corrupt, format!("the key of {:?} is damaged", header.id)))
+        String::from_utf8(header.rank.0).map_err(|_| {
+            Error::new(
+                Code::Corrupt,
+                format!("the stored key of value {:?} is damaged; restore the file from a backup", header.id),
+            )
+        })
     }
 }

@@ -4,8 +4,8 @@
 //! The payload has two parts: [`STATE`] and [`REST`]. The rest is the whole checkpoint with its ids and its state left
 //! out, so that a fork shares every byte with its source.
 
-use super::check_id;
-use crate::error::{Code, Error, Result};
+use super::{check_id, damaged};
+use crate::error::{Error, Result};
 use crate::op::{Fork, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
@@ -63,7 +63,10 @@ pub fn save(save: Save) -> Result<Unit> {
         check_id(what, id)?;
     }
     if !metadata.timestamp.is_finite() {
-        return Err(Error::invalid("checkpoint.timestamp is not finite: give milliseconds since the epoch"));
+        return Err(Error::invalid(format!(
+            "checkpoint {:?}: checkpoint.timestamp is not finite: give milliseconds since the epoch",
+            metadata.id
+        )));
     }
     let state_size = state.bytes.len() as u64;
     let header = Header {
@@ -124,7 +127,7 @@ pub fn runs(graph_id_prefix: String, before: Option<i64>, limit: usize) -> Query
 pub fn metadata(header: Header) -> Result<Metadata> {
     let timestamp = header.rank.split_f64().map(|(timestamp, _)| timestamp);
     let Some((timestamp, (state_size, has_memory_snapshot))) = timestamp.zip(meta::decode(&header.meta)) else {
-        return Err(Error::new(Code::Corrupt, format!("checkpoint {:?}: its metadata is damaged", header.id)));
+        return Err(damaged(&header.id));
     };
     Ok(Metadata {
         id: header.id,
@@ -209,6 +212,7 @@ fn effect(node: &str, class: &str) -> Result<Effect> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
 
     fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
         texts.map(str::to_owned).to_vec()

@@ -5,7 +5,7 @@
 //! checkpoint. A channel whose version is its parent's is not serialised again: it is inherited by its name. The metadata
 //! is in the header, so that listings and filters read no payload.
 
-use super::{MAX_ID_BYTES, check_id};
+use super::{MAX_ID_BYTES, check_id, damaged};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{Ancestors, Of, Pick, Query};
@@ -81,9 +81,9 @@ pub fn put(put: Put) -> Result<Unit> {
     let key = check(&place)?;
     if let Some(parent) = parent.as_ref().filter(|parent| only && **parent >= place.id) {
         let message = format!(
-            "checkpoint {:?} is not after its parent {parent:?}: ids sort by time, so the clock here is behind that of \
-             whoever made the parent",
-            place.id
+            "checkpoint {:?} of thread {:?} is not after its parent {parent:?}. Ids sort by time, so the clock here is behind the \
+             clock that made the parent: set the clocks and try again",
+            place.id, place.thread
         );
         return Err(Error::new(Code::Conflict, message));
     }
@@ -125,7 +125,8 @@ fn check(place: &Place) -> Result<String> {
     let key = place.key(&place.id);
     if key.len() > MAX_ID_BYTES {
         return Err(Error::invalid(format!(
-            "thread_id, checkpoint_ns and checkpoint_id have {} bytes together, and may have at most {MAX_ID_BYTES}",
+            "thread_id, checkpoint_ns and checkpoint_id have {} bytes together, and may have at most {MAX_ID_BYTES}: give \
+             shorter ones",
             key.len()
         )));
     }
@@ -192,7 +193,7 @@ pub struct Described {
 
 /// Reads a header.
 pub fn describe(header: &Header) -> Result<Described> {
-    let damaged = || Error::new(Code::Corrupt, format!("checkpoint {:?}: its metadata is damaged", header.id));
+    let damaged = || damaged(&header.id);
     let place = Place::read(header).ok_or_else(damaged)?;
     let parent = match &header.parent {
         Some(key) => Some(owner_id(&place, key).ok_or_else(damaged)?),

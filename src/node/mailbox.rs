@@ -11,11 +11,14 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 
 use super::values::{Settled, Value};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::store::Store;
 
 /// Outcomes that JavaScript settles in one turn of its loop.
 const TURN: usize = 1024;
+
+/// The ticket of no call: what is posted with it is a warning.
+const WARNING: u32 = 0;
 
 type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
 
@@ -42,11 +45,20 @@ impl Mailbox {
 
     /// Posts the outcome of a call. From any thread.
     pub fn post(&self, ticket: u32, outcome: Result<Value>) {
-        let mut waiting = self.waiting();
-        match outcome {
+        self.add(|waiting| match outcome {
             Ok(Either5::A(Null)) => waiting.done.push(ticket),
             other => waiting.others.push(Settled::new(ticket, other)),
-        }
+        });
+    }
+
+    /// Posts a warning for the user. From any thread.
+    pub fn warn(&self, warning: Error) {
+        self.add(|waiting| waiting.others.push(Settled::new(WARNING, Err(warning))));
+    }
+
+    fn add(&self, mail: impl FnOnce(&mut Waiting)) {
+        let mut waiting = self.waiting();
+        mail(&mut waiting);
         if !std::mem::replace(&mut waiting.watched, true) {
             drop(waiting);
             // An environment that is closing says so and needs no mail any more.

@@ -8,7 +8,7 @@ use napi::bindgen_prelude::{Either5, Env, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::mailbox::{Bridge, Mailbox};
-use super::values::{self, Cursor, NOTHING, Settled, Value};
+use super::values::{self, Cursor, Failure, NOTHING, Settled, Value};
 use crate::backend::sqlite::Durability;
 use crate::error::{Error, Result};
 use crate::lane::Reply;
@@ -22,7 +22,8 @@ use crate::target::Target;
 /// From here on a reference costs less than a copy.
 const REFERENCED: usize = 64 << 10;
 
-/// An error that is thrown from the call itself; JavaScript sees its code as `error.code`.
+/// An error about the arguments, thrown from the call itself; JavaScript sees its code as `error.code`. One that may have a
+/// cause is thrown by [`Failure::thrown`](super::values::Failure::thrown).
 pub fn thrown(error: Error) -> napi::Error<&'static str> {
     napi::Error::new(error.code().name(), error.message())
 }
@@ -96,14 +97,26 @@ pub struct NativeStore {
 #[napi]
 impl NativeStore {
     #[napi(constructor)]
-    pub fn new(bridge: &Bridge, target: String, options: NativeOptions) -> napi::Result<Self, &'static str> {
-        let target = Target::parse(&target).map_err(thrown)?;
-        let store = options.read().and_then(|options| Store::open(&target, options)).map_err(thrown).map(Arc::new)?;
+    pub fn new(env: &Env, bridge: &Bridge, target: String, options: NativeOptions) -> napi::Result<Self> {
+        let open = || {
+            let target = Target::parse(&target)?;
+            let store = Store::open(&target, options.read()?)?;
+            Ok((target, Arc::new(store)))
+        };
+        let (target, store) = open().map_err(|error: Error| Failure::from(error).thrown(env))?;
         bridge.mailbox.look_after(&store);
         let place = match &target {
             Target::Memory => None,
             Target::Sqlite(path) => Some(path.to_string_lossy().into_owned()),
         };
+        // Weak: a store that nobody uses any more must not keep the mailbox.
+        let mailbox = Arc::downgrade(&bridge.mailbox);
+        let name = format!("store \"{}\"", place.as_deref().unwrap_or("memory:"));
+        store.on_warning(move |warning| {
+            if let Some(mailbox) = mailbox.upgrade() {
+                mailbox.warn(warning.context(&name));
+            }
+        });
         Ok(Self { place, store, mailbox: Arc::clone(&bridge.mailbox) })
     }
 

@@ -31,6 +31,27 @@ pub struct Failure {
     pub message: String,
     pub retryable: bool,
     pub outcome_unknown: bool,
+    pub cause: Option<Cause>,
+}
+
+/// What is beneath a failure: `error.cause` in JavaScript.
+#[napi(object, object_from_js = false)]
+pub struct Cause {
+    pub message: String,
+    pub code: Option<&'static str>,
+    pub errno: Option<i32>,
+}
+
+impl Failure {
+    /// An error to be thrown from the call itself, whose `failure` says what it is.
+    pub fn thrown(self, env: &Env) -> napi::Error {
+        let make = || {
+            let mut error = env.create_error(napi::Error::from_reason(self.message.clone()))?;
+            error.set("failure", self)?;
+            Ok(error.into_unknown(env)?.into())
+        };
+        make().unwrap_or_else(|error| error)
+    }
 }
 
 impl From<Error> for Failure {
@@ -40,6 +61,11 @@ impl From<Error> for Failure {
             message: error.message().to_owned(),
             retryable: error.retryable(),
             outcome_unknown: error.outcome_unknown(),
+            cause: error.cause().map(|cause| Cause {
+                message: cause.to_string(),
+                code: cause.code(),
+                errno: cause.number(),
+            }),
         }
     }
 }
@@ -152,7 +178,9 @@ pub fn json(written: serde_json::Result<String>) -> Result<Value> {
 }
 
 fn told(written: serde_json::Result<String>) -> Result<String> {
-    written.map_err(|error| Error::new(Code::Corrupt, format!("what was found cannot be told: {error}")))
+    written.map_err(|error| {
+        Error::new(Code::Corrupt, format!("the answer cannot be written as JSON ({error}): please report this"))
+    })
 }
 
 /// Bytes for JavaScript: small ones are copied into its heap, large ones are handed over.

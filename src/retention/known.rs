@@ -31,7 +31,7 @@ impl<'a> Known<'a> {
     }
 
     pub(super) fn ask_dependents(&mut self, parents: &[Seq]) -> Result<()> {
-        let missing = missing(&self.dependents, parents);
+        let missing = missing(&self.dependents, parents.iter().copied());
         if missing.is_empty() {
             return Ok(());
         }
@@ -64,7 +64,7 @@ impl<'a> Known<'a> {
     }
 
     pub(super) fn ask_stored(&mut self, seqs: &[Seq]) -> Result<()> {
-        let missing = missing(&self.stored, seqs);
+        let missing = missing(&self.stored, seqs.iter().copied());
         if missing.is_empty() {
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl<'a> Known<'a> {
     }
 
     pub(super) fn ask_deltas(&mut self, bases: &[Seq]) -> Result<()> {
-        let missing = missing(&self.deltas, bases);
+        let missing = missing(&self.deltas, bases.iter().copied());
         if missing.is_empty() {
             return Ok(());
         }
@@ -116,7 +116,7 @@ impl<'a> Known<'a> {
 }
 
 /// The keys that have no value yet, each once.
-fn missing<K: Copy + Eq + Hash, V>(known: &HashMap<K, V>, keys: &[K]) -> Vec<K> {
+pub(super) fn missing<K: Copy + Eq + Hash, V>(known: &HashMap<K, V>, keys: impl Iterator<Item = K>) -> Vec<K> {
     let mut seen = HashSet::new();
-    keys.iter().copied().filter(|key| !known.contains_key(key) && seen.insert(*key)).collect()
+    keys.filter(|key| !known.contains_key(key) && seen.insert(*key)).collect()
 }

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use super::known::{Known, LONGEST_CHAIN};
-use super::together::Together;
 use super::{Catalog, Entry, Stored};
 use crate::error::Result;
 use crate::record::Seq;
@@ -39,9 +38,9 @@ impl Ledger {
         self.gone.len()
     }
 
-    /// How many of them each lineage loses.
-    pub(super) fn lineages(&self) -> impl Iterator<Item = (i64, usize)> {
-        self.by_lineage.iter().map(|(lineage, gone)| (*lineage, *gone))
+    /// The lineages that lose some of them.
+    pub(super) fn lineages(&self) -> Vec<i64> {
+        self.by_lineage.keys().copied().collect()
     }
 
     /// Asks for all that [`Ledger::freed`] needs to know once these, too, are removed in that order: one question for how they are
@@ -119,58 +118,18 @@ impl Ledger {
         Ok(bytes)
     }
 
-    fn gone_of(&self, lineage: i64) -> usize {
+    /// How many checkpoints of a lineage are planned to be removed.
+    pub(super) fn gone_of(&self, lineage: i64) -> usize {
         self.by_lineage.get(&lineage).copied().unwrap_or(0)
     }
 
-    /// The newest of a lineage that stays.
-    pub(super) fn newest(&self, catalog: &dyn Catalog, lineage: i64) -> Result<Option<Seq>> {
-        let found = catalog.newest(lineage, self.gone_of(lineage) + 1)?;
-        Ok(found.into_iter().map(|entry| entry.seq).find(|seq| !self.gone.contains(seq)))
-    }
-
-    /// What a lineage has beyond so many checkpoints, the oldest first, but at most `most`, never `pinned`, and never one that
-    /// a checkpoint that stays depends on.
-    pub fn beyond(
-        &self,
-        catalog: &dyn Catalog,
-        lineage: i64,
-        keep: u64,
-        pinned: Option<Seq>,
-        most: usize,
-    ) -> Result<Vec<Entry>> {
-        let gone = self.gone_of(lineage);
-        let keep = usize::try_from(keep).unwrap_or(usize::MAX);
-        let excess = catalog.count(lineage)?.saturating_sub(gone).saturating_sub(keep);
-        // Where some depend on others, all have to be known.
-        let together = excess > 0 && catalog.has_dependent(lineage)?;
-        let excess = if together { excess } else { excess.min(most) };
-        if excess == 0 {
-            return Ok(Vec::new());
-        }
-        let found = catalog.oldest(lineage, excess + gone + usize::from(pinned.is_some()))?;
-        let stays = |entry: &Entry| Some(entry.seq) == pinned || self.gone.contains(&entry.seq);
-        let mut found: Vec<Entry> = found.into_iter().filter(|entry| !stays(entry)).take(excess).collect();
-        if together {
-            found = self.with_dependents(catalog, &found)?;
-            found.truncate(most);
-        }
-        Ok(found)
-    }
-
-    /// Those of the entries on which only others of them depend, each behind what depends on it.
-    fn with_dependents(&self, catalog: &dyn Catalog, entries: &[Entry]) -> Result<Vec<Entry>> {
-        let seqs: Vec<Seq> = entries.iter().map(|entry| entry.seq).collect();
-        let mut known = Known::new(catalog);
-        known.ask_dependents(&seqs)?;
-        let going: HashSet<Seq> = seqs.into_iter().collect();
-        let (mut together, mut all) = (Together::default(), Vec::new());
-        for entry in entries {
-            let stays = |other: Entry| Ok(!going.contains(&other.seq));
-            let with = together.take(&mut known, *entry, |seq| self.is_gone(seq), stays)?;
-            all.extend(with.into_iter().flatten());
-        }
-        Ok(all)
+    /// The newest of each of those lineages that stays.
+    pub(super) fn newest(&self, catalog: &dyn Catalog, lineages: &[i64]) -> Result<Vec<(i64, Option<Seq>)>> {
+        let wanted: Vec<_> = lineages.iter().map(|lineage| (*lineage, self.gone_of(*lineage) + 1)).collect();
+        let staying = |(lineage, found): (&i64, Vec<Entry>)| {
+            (*lineage, found.into_iter().map(|entry| entry.seq).find(|seq| !self.is_gone(*seq)))
+        };
+        Ok(lineages.iter().zip(catalog.newest_of(&wanted)?).map(staying).collect())
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::known::Known;
+use super::excess::Keep;
+use super::known::{Known, missing};
 use super::ledger::{Ledger, signed};
 use super::together::Together;
-use super::{BATCH, Catalog, Cursor, Entry, Prune, Pruned, Rule};
+use super::{BATCH, Catalog, Cursor, Entry, LOOK, Prune, Pruned, Rule};
 use crate::error::Result;
 use crate::record::{Seq, Space};
 
-/// A batch looks at so many checkpoints for each that it may remove.
-const LOOK: usize = 4;
-/// So many checkpoints are asked about at first, and each time [`GROWTH`] times as many: a rule may need only a few of a batch.
+/// So many checkpoints or lineages are asked about at first, and each time [`GROWTH`] times as many: a rule may need only a few of
+/// a batch.
 const PORTION: usize = 64;
 const GROWTH: usize = 4;
 
@@ -39,9 +39,9 @@ impl Plan {
 
 /// Plans a batch on top of what is planned already.
 ///
-/// It puts a handful of questions to the catalog, whatever the number of checkpoints. There is one more for each level of
-/// [`depends_on_parent`](crate::record::Header::depends_on_parent) that leads out of the batch, for each level of bases below a payload
-/// that is removed, and a few for each lineage that a rule must know the newest or the oldest of.
+/// It puts a handful of questions to the catalog, whatever the number of checkpoints and lineages. There is one more for each level
+/// of [`depends_on_parent`](crate::record::Header::depends_on_parent) that leads out of the batch, and for each level of bases below
+/// a payload that must be stored whole.
 pub fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) -> Result<Plan> {
     plan_with(&mut Known::new(catalog), prune, ledger)
 }
@@ -101,18 +101,23 @@ impl Limit {
         }
     }
 
+    /// Asks for what [`Limit::takes`] needs to know of checkpoints of these lineages.
+    fn ask(&mut self, catalog: &dyn Catalog, ledger: &Ledger, lineages: impl Iterator<Item = i64>) -> Result<()> {
+        let Limit::Bytes { newest, .. } = self else { return Ok(()) };
+        let missing = missing(newest, lineages);
+        if !missing.is_empty() {
+            newest.extend(ledger.newest(catalog, &missing)?);
+        }
+        Ok(())
+    }
+
     /// Whether a checkpoint goes, as long as the rule does not hold yet.
     fn takes(&mut self, catalog: &dyn Catalog, ledger: &Ledger, entry: Entry) -> Result<bool> {
-        match self {
-            Limit::Time(time) => Ok(entry.saved_at < *time),
-            Limit::Bytes { newest, .. } => {
-                let newest = match newest.get(&entry.lineage) {
-                    Some(newest) => *newest,
-                    None => *newest.entry(entry.lineage).or_insert(ledger.newest(catalog, entry.lineage)?),
-                };
-                Ok(newest != Some(entry.seq))
-            }
-        }
+        self.ask(catalog, ledger, std::iter::once(entry.lineage))?;
+        Ok(match self {
+            Limit::Time(time) => entry.saved_at < *time,
+            Limit::Bytes { newest, .. } => newest.get(&entry.lineage) != Some(&Some(entry.seq)),
+        })
     }
 }
 
@@ -132,12 +137,12 @@ fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limi
     let mut rest = &entries[..];
     let mut portion = PORTION;
     while !rest.is_empty() {
-        let (now, later) = rest.split_at(portion.min(rest.len()));
+        let (now, later) = rest.split_at(wanted(portion, prune.most - plan.victims.len()).min(rest.len()));
         let groups = groups(known, ledger, limit, &mut together, now)?;
         if take_groups(known, prune.most, ledger, limit, &groups, &mut plan)? {
             break;
         }
-        (rest, portion) = (later, portion * GROWTH);
+        (rest, portion) = (later, portion.saturating_mul(GROWTH));
     }
     Ok(plan)
 }
@@ -155,6 +160,7 @@ fn groups(
 ) -> Result<Vec<Group>> {
     let catalog = known.catalog();
     known.ask_all_dependents(seqs(entries), |entry| !ledger.is_gone(entry.seq) && limit.may_take(entry))?;
+    limit.ask(catalog, ledger, entries.iter().map(|entry| entry.lineage))?;
     let mut groups = Vec::with_capacity(entries.len());
     for entry in entries {
         let mut all = None;
@@ -208,7 +214,7 @@ fn take_groups(
     Ok(false)
 }
 
-fn by_lineage(known: &Known<'_>, prune: &Prune, ledger: &mut Ledger, keep: u64) -> Result<Plan> {
+fn by_lineage(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, keep: u64) -> Result<Plan> {
     let look = prune.most.saturating_mul(LOOK);
     let lineages = known.catalog().lineages_after(prune.space, prune.cursor.after, look)?;
     let mut plan = Plan::default();
@@ -217,18 +223,31 @@ fn by_lineage(known: &Known<'_>, prune: &Prune, ledger: &mut Ledger, keep: u64) 
     {
         plan.next_after(*last);
     }
-    for lineage in lineages {
-        for entry in ledger.beyond(known.catalog(), lineage, keep, None, prune.most - plan.victims.len())? {
-            ledger.remove(entry);
-            plan.victims.push(entry.seq);
+    let keep = Keep { last: keep, pinned: None };
+    let mut rest = &lineages[..];
+    let mut portion = PORTION;
+    while !rest.is_empty() {
+        let now = &rest[..wanted(portion, prune.most - plan.victims.len()).min(rest.len())];
+        let (found, looked_at) = ledger.beyond_each(known, now, keep, prune.most - plan.victims.len())?;
+        for (lineage, entries) in found {
+            for entry in entries.into_iter().take(prune.most - plan.victims.len()) {
+                ledger.remove(entry);
+                plan.victims.push(entry.seq);
+            }
+            if plan.victims.len() == prune.most {
+                // It may have more.
+                plan.next_after(lineage - 1);
+                return Ok(plan);
+            }
         }
-        if plan.victims.len() == prune.most {
-            // It may have more.
-            plan.next_after(lineage - 1);
-            break;
-        }
+        (rest, portion) = (&rest[looked_at..], looked_at.saturating_mul(GROWTH));
     }
     Ok(plan)
+}
+
+/// The size of a portion. It is no larger than what is left to remove, unless much of the portion before had to stay.
+fn wanted(portion: usize, left: usize) -> usize {
+    portion.min(left.max(portion / GROWTH))
 }
 
 fn seqs(entries: &[Entry]) -> Vec<Seq> {
@@ -248,9 +267,8 @@ pub fn preview(catalog: &dyn Catalog, space: Option<Space>, rules: &[Rule]) -> R
             bytes = ledger.freed(&mut known)?;
         }
     }
-    let mut lineages = 0;
-    for (lineage, gone) in ledger.lineages() {
-        lineages += u64::from(catalog.count(lineage)? == gone);
-    }
-    Ok(Pruned { checkpoints: ledger.len() as u64, bytes, lineages, next: None })
+    let lineages = ledger.lineages();
+    let ended =
+        lineages.iter().zip(catalog.counts(&lineages)?).filter(|(lineage, count)| ledger.gone_of(**lineage) == *count);
+    Ok(Pruned { checkpoints: ledger.len() as u64, bytes, lineages: ended.count() as u64, next: None })
 }

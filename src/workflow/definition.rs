@@ -75,7 +75,12 @@ impl Definition {
                 None => definition.top.push(id),
                 Some(parent) => match definition.nodes.get_mut(parent) {
                     Some(node) if node.step.kind != Kind::Task => node.children.push(id),
-                    _ => return Err(Error::invalid(format!("step {:?} is a part of what has no parts", step.name))),
+                    _ => {
+                        return Err(Error::invalid(format!(
+                            "step {:?} belongs to a step that has no parts",
+                            step.name
+                        )));
+                    }
                 },
             }
             definition.nodes.push(Node { step, children: Vec::new() });

@@ -11,11 +11,9 @@ use forkpoint::Reply;
 use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::error::Result;
-use forkpoint::op::{Applied, Appended, Expect, Fork, LogEnd, Op, Unit};
+use forkpoint::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Unit};
 use forkpoint::query::{Answer, LogRange, LogSide, Of, Query};
-use forkpoint::record::{
-    Checkpoint, Header, Lineage, LogMark, LogPage, LogPin, Part, Payload, Rank, Record, Space,
-};
+use forkpoint::record::{Checkpoint, Header, Lineage, LogMark, LogPage, LogPin, Part, Payload, Rank, Record, Space};
 use forkpoint::store::Store;
 
 /// The space that a test uses unless it is about spaces.
@@ -278,16 +276,16 @@ pub(crate) fn page(backend: &mut dyn Backend, range: LogRange) -> Option<LogPage
 
 /// The contents of all records of a log.
 pub(crate) fn log(backend: &mut dyn Backend, lineage: &str, log: &str) -> Vec<String> {
-    contents(page(backend, log_range(lineage, log, None)).unwrap())
+    contents(&page(backend, log_range(lineage, log, None)).unwrap())
 }
 
 /// The contents of all records that a checkpoint keeps of a log.
 pub(crate) fn log_at(backend: &mut dyn Backend, lineage: &str, log: &str, checkpoint: &str) -> Option<Vec<String>> {
-    page(backend, log_range(lineage, log, Some(checkpoint))).map(contents)
+    page(backend, log_range(lineage, log, Some(checkpoint))).as_ref().map(contents)
 }
 
 /// The contents of the records of a page that holds all of them.
-fn contents(page: LogPage) -> Vec<String> {
+fn contents(page: &LogPage) -> Vec<String> {
     assert_eq!((page.start, page.length), (0, page.records.len() as u64));
     page.records.iter().map(|record| String::from_utf8(record.bytes.to_vec()).unwrap()).collect()
 }

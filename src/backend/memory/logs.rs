@@ -198,3 +198,40 @@ impl LogRows for Tables {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::backend::logs::model::{Model, check, steps};
+
+    fn count(tables: &Tables) -> (u64, u64) {
+        (tables.logs.count(None).0, tables.logs.branches.len() as u64)
+    }
+
+    proptest! {
+        #[test]
+        fn logs_are_as_their_model(steps in steps()) {
+            check(&mut Tables::default(), steps, count)?;
+        }
+
+        #[test]
+        fn a_unit_that_is_taken_back_leaves_the_logs_as_they_were(first in steps(), second in steps()) {
+            let (mut tables, mut model) = (Tables::default(), Model::default());
+            let shown = |tables: &Tables| {
+                let branches = tables.logs.branches.iter().map(|(id, stored)| {
+                    let keys: BTreeMap<_, _> = stored.keys.iter().collect();
+                    format!("{id}: {:?} {:?} {:?} {keys:?}", stored.branch, stored.records, stored.ends)
+                });
+                (tables.logs.heads.clone(), branches.collect::<Vec<_>>())
+            };
+            model.run(&mut tables, first, count)?;
+            let before = shown(&tables);
+            tables.begin(true);
+            model.run(&mut tables, second, count)?;
+            tables.roll_back();
+            prop_assert_eq!(shown(&tables), before);
+        }
+    }
+}

@@ -164,8 +164,12 @@ impl Tables {
     fn stats(&self, space: Option<Space>, largest: usize) -> Stats {
         let (records, record_bytes) = self.logs.count(space);
         let mut stats = Stats { records, record_bytes, ..Stats::default() };
-        let of = |line: &&Line| space.is_none_or(|space| line.space == space) && !line.order.is_empty();
-        for line in self.lines.values().filter(of) {
+        for line in self.lines.values().filter(|line| space.is_none_or(|space| line.space == space)) {
+            if line.order.is_empty() {
+                // It has logs alone.
+                stats.lineages += 1;
+                continue;
+            }
             let rows = line.order.iter().filter_map(|(_, seq)| self.rows.get(seq));
             let bytes = rows.map(|row| row.bytes).sum();
             let lineage = LineageStats {

@@ -82,7 +82,6 @@ pub(super) enum Undo {
     Remove(Seq, Row),
     Begin(i64),
     End(i64, Line),
-    First(i64, First),
     Writes(Key, Option<Vec<TaskRow>>),
     Head(i64, String, Option<End>),
     CreateBranch(BranchId),
@@ -112,7 +111,6 @@ impl Tables {
                 Undo::Remove(seq, row) => self.insert_row(seq, row),
                 Undo::Begin(position) => self.remove_line(position),
                 Undo::End(position, line) => self.insert_line(position, line),
-                Undo::First(position, first) => self.set_first(position, first),
                 Undo::Writes(key, rows) => drop(self.replace_writes(key, rows)),
                 Undo::Head(lin, log, end) => drop(self.logs.replace_head(lin, &log, end)),
                 Undo::CreateBranch(id) => drop(self.logs.remove_branch(id)),
@@ -208,10 +206,11 @@ impl Tables {
         self.remember(|| Undo::End(position, line));
     }
 
+    /// Says what a lineage without checkpoints has from the one that comes now. It need not be taken back: see [`First`].
     pub(super) fn set_first(&mut self, position: i64, first: First) {
-        let Some(line) = self.lines.get_mut(&position) else { return };
-        let before = std::mem::replace(&mut line.first, first);
-        self.remember(|| Undo::First(position, before));
+        if let Some(line) = self.lines.get_mut(&position) {
+            line.first = first;
+        }
     }
 
     /// Changes what was written to a checkpoint. Nothing is left of it if no row is.

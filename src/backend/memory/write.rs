@@ -140,8 +140,8 @@ impl Tables {
         // The lineage first: replacing its only checkpoint must not end it and begin it anew.
         let lineage = self.position(header.space, &header.lineage);
         if self.lines.get(&lineage).is_some_and(|line| line.order.is_empty()) {
-            let parent = header.parent.as_ref().and_then(|id| Some((id.clone(), self.find(header.space, id)?.lineage)));
-            let origin = parent.filter(|(_, other)| *other != lineage);
+            // The parent is of another lineage, if it is there: this one has no checkpoint.
+            let origin = header.parent.as_ref().and_then(|id| Some((id.clone(), self.find(header.space, id)?.lineage)));
             self.set_first(lineage, First { group: header.group.clone(), origin, age_offset: header.age_offset });
         }
         self.last_seq += 1;

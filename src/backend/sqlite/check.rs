@@ -10,10 +10,10 @@ use rusqlite::{Connection, Params, params};
 
 use super::chain;
 use super::error::from_sqlite;
-use super::logs::{self, SqliteLogs};
+use super::logs::Logs;
 use super::row::{self, Claims, HeaderRow};
 use super::totals::Totals;
-use super::{lineage, payloads, places, setting, writes};
+use super::{lineage, log_check as logs, payloads, places, setting, writes};
 use crate::backend::logs::list;
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
@@ -29,8 +29,16 @@ const REBUILD: &str = "Stop all processes that use the database, and run REINDEX
 const HARMLESS: &str = "Nothing needs to be done.";
 
 /// The parts of a check, in their order.
-const STAGES: [Stage; 6] =
-    [Stage::File, Stage::Indexes, Stage::Lineages, Stage::Checkpoints, Stage::Writes, Stage::Logs];
+const STAGES: [Stage; 8] = [
+    Stage::File,
+    Stage::Indexes,
+    Stage::Lineages,
+    Stage::Checkpoints,
+    Stage::Writes,
+    Stage::Logs,
+    Stage::Branches,
+    Stage::Records,
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -42,6 +50,8 @@ enum Stage {
     Checkpoints,
     Writes,
     Logs,
+    Branches,
+    Records,
 }
 
 /// The index of a table, the rows that it should have, and the entries that it has. `?` is the least integer.
@@ -102,7 +112,15 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
             check.each("SELECT seq FROM checkpoint NOT INDEXED", "seq", place.after, limit, Check::checkpoint)?
         }
         Stage::Writes => check.each("SELECT num FROM write NOT INDEXED", "num", place.after, limit, Check::write)?,
-        Stage::Logs => check.each(logs::RECORDS, "num", place.after, limit, Check::record)?,
+        Stage::Logs => check.each(logs::HEADS, "log", place.after, limit, |check, log| {
+            let found = logs::check_head(connection, log);
+            check.damage(found).map(drop)
+        })?,
+        Stage::Branches => check.each(logs::BRANCHES, "branch", place.after, limit, |check, branch| {
+            let found = logs::check_branch(connection, branch);
+            check.damage(found).map(drop)
+        })?,
+        Stage::Records => check.each(logs::RECORDS, "num", place.after, limit, Check::record)?,
     };
     let mut page = check.page;
     let counted = &page.counted;
@@ -302,7 +320,7 @@ impl Check<'_> {
             self.find_of(FindingCode::Index, claims(), message, REBUILD);
         }
         let used = places::newest(self.connection, lin, None)
-            .and_then(|newest| Ok(newest.is_some() || !list(&SqliteLogs::new(self.connection), lin)?.is_empty()));
+            .and_then(|newest| Ok(newest.is_some() || !list(&Logs::new(self.connection), lin)?.is_empty()));
         if self.damage_of(used, claims)? == Some(false) {
             let message = format!("lineage {:?} has neither a checkpoint nor a log", row.name);
             self.find_of(FindingCode::Orphan, claims(), message, HARMLESS);
@@ -318,7 +336,7 @@ impl Check<'_> {
         let Some(row) = self.damage_of(found, || row::claims(connection, seq))?.flatten() else { return Ok(()) };
         self.entries(&row)?;
         self.parent(&row)?;
-        let marks = logs::check_marks(self.connection, seq, row.logs.as_deref(), &row.header.id);
+        let marks = logs::check_marks(self.connection, seq, row.logs.as_deref());
         self.damage_at(&row, marks)?;
         if self.chain(&row)? {
             self.page.counted.payloads += 1;
@@ -380,7 +398,9 @@ impl Check<'_> {
         };
         match found {
             Ok(None) => {
-                self.find_at(FindingCode::Orphan, row, "its parent is gone, and it cannot be read without that", RESTORE);
+                // Whoever removes a checkpoint by its id may do that.
+            self.find_at(FindingCode::Orphan, row, "its parent is gone, and it cannot be read without that", RESTORE);
+            self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
                 Ok(())
             }
             // A damaged parent is told where its own turn comes.

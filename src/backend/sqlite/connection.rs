@@ -46,7 +46,9 @@ pub(super) fn set_journal(connection: &Connection, journal: Journal, busy_timeou
         match outcome {
             Ok(mode) if mode == name => break,
             Ok(mode) => {
-                let message = format!("SQLite keeps its journal mode \"{mode}\" and refuses \"{name}\" for this file");
+                let message = format!(
+                    "SQLite keeps its journal mode \"{mode}\" and refuses \"{name}\": give a file on a local disk"
+                );
                 return Err(Error::new(Code::Unavailable, message));
             }
             Err(error) if error.code() == Code::Busy && Instant::now() < deadline => {

@@ -1,11 +1,10 @@
 //! What `SQLite` says, as what the caller should do.
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
-use crate::error::{Code, Error};
+use crate::error::{Cause, Code, Error};
 
-/// An error of `SQLite`'s as one of ours.
-#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+/// An error of `SQLite`'s as one of ours, which keeps it as its cause.
 pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
     let code = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Code::Busy,
@@ -16,13 +15,24 @@ pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
         // The rest are the file system's and SQLite's own.
         Some(_) => Code::Unavailable,
     };
-    let remedy = match code {
-        Code::Busy => "; another process held the database for longer than the busy timeout: try again",
-        Code::Full => "; make room on the device and save again",
-        Code::Corrupt => "; if this is a forkpoint database, restore it from a backup",
+    let remedy = match (code, error.sqlite_error_code()) {
+        (Code::Busy, _) => "; another process held the database for longer than the busy timeout: try again",
+        (Code::Full, _) => "; make room on the device and save again",
+        (Code::Corrupt, _) => "; if this is a forkpoint database, restore it from a backup",
+        (Code::InvalidArgument, _) => "; keep less in one checkpoint",
+        (_, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)) => {
+            "; check that this process may write the file and its directory"
+        }
+        (_, Some(ErrorCode::SystemIoFailure)) => "; check the device and its file system, then try again",
         _ => "",
     };
-    Error::new(code, format!("SQLite: {error}{remedy}"))
+    let number = error.sqlite_error().map(|error| error.extended_code);
+    let name = number.and_then(name);
+    let message = match name {
+        Some(name) => format!("SQLite: {error} ({name}){remedy}"),
+        None => format!("SQLite: {error}{remedy}"),
+    };
+    Error::new(code, message).with_cause(Cause::new(error, name, number))
 }
 
 /// The same for a failed COMMIT: after an I/O error the commit may have reached the disk all the same (D4).
@@ -33,4 +43,102 @@ pub(super) fn from_commit(error: rusqlite::Error) -> Error {
     );
     let error = from_sqlite(error);
     if certain { error } else { error.with_outcome_unknown() }
+}
+
+/// The name of a result code; of an extended one that is not known, the name of its family. `SQLite` has these names in its
+/// header only.
+fn name(number: i32) -> Option<&'static str> {
+    // An extended code has its family in the low byte.
+    exact(number).or_else(|| exact(number & 0xff))
+}
+
+macro_rules! names {
+    ($($name:ident,)*) => {
+        fn exact(number: i32) -> Option<&'static str> {
+            match number {
+                $(ffi::$name => Some(stringify!($name)),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+names! {
+    SQLITE_ERROR, SQLITE_ERROR_MISSING_COLLSEQ, SQLITE_ERROR_RETRY, SQLITE_ERROR_SNAPSHOT, SQLITE_ERROR_RESERVESIZE,
+    SQLITE_ERROR_KEY, SQLITE_ERROR_UNABLE, SQLITE_INTERNAL, SQLITE_PERM, SQLITE_ABORT, SQLITE_ABORT_ROLLBACK,
+    SQLITE_BUSY, SQLITE_BUSY_RECOVERY, SQLITE_BUSY_SNAPSHOT, SQLITE_BUSY_TIMEOUT, SQLITE_LOCKED,
+    SQLITE_LOCKED_SHAREDCACHE, SQLITE_LOCKED_VTAB, SQLITE_NOMEM, SQLITE_READONLY, SQLITE_READONLY_RECOVERY,
+    SQLITE_READONLY_CANTLOCK, SQLITE_READONLY_ROLLBACK, SQLITE_READONLY_DBMOVED, SQLITE_READONLY_CANTINIT,
+    SQLITE_READONLY_DIRECTORY, SQLITE_INTERRUPT, SQLITE_IOERR, SQLITE_IOERR_READ, SQLITE_IOERR_SHORT_READ,
+    SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC, SQLITE_IOERR_TRUNCATE, SQLITE_IOERR_FSTAT,
+    SQLITE_IOERR_UNLOCK, SQLITE_IOERR_RDLOCK, SQLITE_IOERR_DELETE, SQLITE_IOERR_BLOCKED, SQLITE_IOERR_NOMEM,
+    SQLITE_IOERR_ACCESS, SQLITE_IOERR_CHECKRESERVEDLOCK, SQLITE_IOERR_LOCK, SQLITE_IOERR_CLOSE, SQLITE_IOERR_DIR_CLOSE,
+    SQLITE_IOERR_SHMOPEN, SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_SHMLOCK, SQLITE_IOERR_SHMMAP, SQLITE_IOERR_SEEK,
+    SQLITE_IOERR_DELETE_NOENT, SQLITE_IOERR_MMAP, SQLITE_IOERR_GETTEMPPATH, SQLITE_IOERR_CONVPATH, SQLITE_IOERR_VNODE,
+    SQLITE_IOERR_AUTH, SQLITE_IOERR_BEGIN_ATOMIC, SQLITE_IOERR_COMMIT_ATOMIC, SQLITE_IOERR_ROLLBACK_ATOMIC,
+    SQLITE_IOERR_DATA, SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_IN_PAGE, SQLITE_IOERR_BADKEY, SQLITE_IOERR_CODEC,
+    SQLITE_CORRUPT, SQLITE_CORRUPT_VTAB, SQLITE_CORRUPT_SEQUENCE, SQLITE_CORRUPT_INDEX, SQLITE_NOTFOUND, SQLITE_FULL,
+    SQLITE_CANTOPEN, SQLITE_CANTOPEN_NOTEMPDIR, SQLITE_CANTOPEN_ISDIR, SQLITE_CANTOPEN_FULLPATH,
+    SQLITE_CANTOPEN_CONVPATH, SQLITE_CANTOPEN_DIRTYWAL, SQLITE_CANTOPEN_SYMLINK, SQLITE_PROTOCOL, SQLITE_EMPTY,
+    SQLITE_SCHEMA, SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_CONSTRAINT_CHECK, SQLITE_CONSTRAINT_COMMITHOOK,
+    SQLITE_CONSTRAINT_FOREIGNKEY, SQLITE_CONSTRAINT_FUNCTION, SQLITE_CONSTRAINT_NOTNULL, SQLITE_CONSTRAINT_PRIMARYKEY,
+    SQLITE_CONSTRAINT_TRIGGER, SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_VTAB, SQLITE_CONSTRAINT_ROWID,
+    SQLITE_CONSTRAINT_PINNED, SQLITE_CONSTRAINT_DATATYPE, SQLITE_MISMATCH, SQLITE_MISUSE, SQLITE_NOLFS, SQLITE_AUTH,
+    SQLITE_AUTH_USER, SQLITE_FORMAT, SQLITE_RANGE, SQLITE_NOTADB,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    fn of(number: i32) -> Error {
+        from_sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(number), None))
+    }
+
+    #[test]
+    fn an_error_keeps_the_extended_code() {
+        for (number, code, name) in [
+            (ffi::SQLITE_IOERR_FSYNC, Code::Unavailable, "SQLITE_IOERR_FSYNC"),
+            (ffi::SQLITE_BUSY_SNAPSHOT, Code::Busy, "SQLITE_BUSY_SNAPSHOT"),
+            (ffi::SQLITE_CORRUPT_INDEX, Code::Corrupt, "SQLITE_CORRUPT_INDEX"),
+            (ffi::SQLITE_READONLY_DIRECTORY, Code::Unavailable, "SQLITE_READONLY_DIRECTORY"),
+            (ffi::SQLITE_FULL, Code::Full, "SQLITE_FULL"),
+            (ffi::SQLITE_NOTADB, Code::Corrupt, "SQLITE_NOTADB"),
+        ] {
+            let error = of(number);
+            assert_eq!(error.code(), code, "{error}");
+            let cause = error.cause().unwrap();
+            assert_eq!((cause.code(), cause.number()), (Some(name), Some(number)));
+            assert!(error.message().contains(name), "a log shows it: {error}");
+            assert!(error.message().contains("; "), "it says what to do: {error}");
+            let source = error.source().and_then(|source| source.downcast_ref::<rusqlite::Error>()).unwrap();
+            assert_eq!(source.sqlite_error().unwrap().extended_code, number);
+        }
+    }
+
+    #[test]
+    fn an_unknown_extended_code_has_the_name_of_its_family() {
+        let later = ffi::SQLITE_IOERR | (99 << 8);
+        let error = of(later);
+        let cause = error.cause().unwrap();
+        assert_eq!((cause.code(), cause.number()), (Some("SQLITE_IOERR"), Some(later)));
+        assert_eq!(name(0xfe), None);
+    }
+
+    #[test]
+    fn a_row_that_does_not_convert_has_a_cause_without_a_code() {
+        let error = from_sqlite(rusqlite::Error::InvalidColumnIndex(3));
+        let cause = error.cause().unwrap();
+        assert_eq!((error.code(), cause.code(), cause.number()), (Code::Corrupt, None, None));
+    }
+
+    #[test]
+    fn only_a_commit_that_failed_on_the_device_is_in_doubt() {
+        let unknown =
+            |number| from_commit(rusqlite::Error::SqliteFailure(ffi::Error::new(number), None)).outcome_unknown();
+        assert!(unknown(ffi::SQLITE_IOERR_FSYNC));
+        assert!(!unknown(ffi::SQLITE_BUSY) && !unknown(ffi::SQLITE_FULL));
+    }
 }

@@ -11,7 +11,6 @@ use crate::error::{Code, Error, Result};
 /// Makes sure that the file is there, is a plain file and is not reached through a symbolic link; creates it readable by
 /// its owner only. Returns the path with every directory of it resolved.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
-    let unavailable = |error: io::Error, what: &str| Error::new(Code::Unavailable, format!("{what}: {error}"));
     let Some(name) = path.file_name() else {
         return Err(Error::invalid("the path names a directory: give the path of a file"));
     };
@@ -20,15 +19,15 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
         _ => Path::new("."),
     };
     let folder = fs::canonicalize(folder)
-        .map_err(|error| unavailable(error, &format!("the directory \"{}\" cannot be used", folder.display())))?;
+        .map_err(|error| failed(error, &format!("the directory \"{}\" cannot be used", folder.display())))?;
     let path = folder.join(name);
     match create(&path) {
         // The directory entry must be as durable as what will be in the file.
-        Ok(()) => sync_folder(&folder).map_err(|error| unavailable(error, "the directory cannot be synced"))?,
+        Ok(()) => sync_folder(&folder).map_err(|error| failed(error, "the directory cannot be synced"))?,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(unavailable(error, "the file cannot be created")),
+        Err(error) => return Err(failed(error, "the file cannot be created")),
     }
-    let kind = fs::symlink_metadata(&path).map_err(|error| unavailable(error, "the file cannot be read"))?.file_type();
+    let kind = fs::symlink_metadata(&path).map_err(|error| failed(error, "the file cannot be read"))?.file_type();
     if kind.is_symlink() {
         return Err(Error::invalid("the path is a symbolic link, which is refused: give the path that it points to"));
     }
@@ -36,6 +35,18 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
         return Err(Error::invalid("the path names something that is not a file: give the path of a file"));
     }
     Ok(path)
+}
+
+/// An error of the operating system's as one of ours, which keeps it as its cause.
+fn failed(error: io::Error, what: &str) -> Error {
+    let (code, remedy) = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (Code::Full, "; make room on the device and try again"),
+        ErrorKind::NotFound => (Code::Unavailable, "; create the directory first"),
+        ErrorKind::PermissionDenied => (Code::Unavailable, "; check that this process may write there"),
+        ErrorKind::ReadOnlyFilesystem => (Code::Unavailable, "; give a path on a file system that can be written"),
+        _ => (Code::Unavailable, ""),
+    };
+    Error::new(code, format!("{what}: {error}{remedy}")).with_cause(error)
 }
 
 fn create(path: &Path) -> io::Result<()> {
@@ -144,10 +155,20 @@ pub(super) fn network(_: &Path) -> Option<&'static str> {
     None
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn an_error_keeps_what_the_system_said() {
+        let missing = prepare(Path::new("no such directory/a.db")).unwrap_err();
+        let cause = missing.cause().unwrap();
+        assert_eq!((missing.code(), cause.code()), (Code::Unavailable, Some("ENOENT")));
+        assert!(missing.message().contains("create the directory"), "it says what to do: {missing}");
+        assert_eq!(failed(ErrorKind::StorageFull.into(), "the file cannot be created").code(), Code::Full);
+    }
+
+    #[cfg(target_os = "linux")]
     #[test]
     fn network_file_systems_are_known_by_their_magic() {
         assert_eq!(network_by_magic(0x6969), Some("nfs"));

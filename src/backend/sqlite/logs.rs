@@ -1,33 +1,273 @@
-use crate::backend::logs::*;
+//! Logs as rows: see [`crate::backend::logs`].
+//!
+//! Every row has a checksum over its columns. A row that an index finds is read again by its own number and compared with what was
+//! asked for, so a damaged index cannot answer with another record.
+
+#[cfg(test)]
+mod tests;
+
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+
+use super::error::from_sqlite;
+use super::log_rows::{
+    Head, Stored, branch_sum, head_sum, key_hash, misled, record_sum, seal, signed, unsigned, verify_branch,
+};
+use crate::backend::logs::{Branch, BranchId, End, LogRows};
 use crate::error::Result;
-use crate::record::*;
-use rusqlite::Connection;
-pub(super) const TABLES: &str = "CREATE TABLE record (num INTEGER PRIMARY KEY);";
-pub(super) const RECORDS: &str = "SELECT num FROM record NOT INDEXED";
-pub(super) const INDEXES: [(&str, &str, &str); 0] = [];
-pub(super) struct SqliteLogs<'a>(&'a Connection);
-impl<'a> SqliteLogs<'a> {
-    pub(super) fn new(connection: &'a Connection) -> Self { Self(connection) }
+use crate::record::{Record, Seq, Space};
+
+/// The tables of logs.
+///
+/// Nothing refers to the number of a log or of a record, so a number that is free again may be used again. Marks and branches refer
+/// to branches: their numbers are never used twice, so that a damaged reference finds nothing instead of another branch.
+pub(super) const TABLES: &str = "
+CREATE TABLE log (
+  log    INTEGER PRIMARY KEY,
+  lin    INTEGER NOT NULL,
+  name   TEXT NOT NULL,
+  branch INTEGER NOT NULL,                  -- the branch in which its last record stands
+  length INTEGER NOT NULL,                  -- how many records it has, those of the branch's ancestors among them
+  sum    INTEGER NOT NULL                   -- of all these but log
+) STRICT;
+CREATE UNIQUE INDEX log_name   ON log (lin, name);
+CREATE INDEX        log_head   ON log (branch);
+
+CREATE TABLE log_branch (
+  branch   INTEGER PRIMARY KEY AUTOINCREMENT,
+  contract INTEGER NOT NULL,                -- whose records they are
+  parent   INTEGER,                         -- the branch that it goes on from; NULL: from the beginning
+  start    INTEGER NOT NULL,                -- the position of its first record
+  sum      INTEGER NOT NULL                 -- of all these
+) STRICT;
+CREATE INDEX log_branch_parent ON log_branch (parent, start) WHERE parent IS NOT NULL;
+
+CREATE TABLE record (
+  num      INTEGER PRIMARY KEY,
+  branch   INTEGER NOT NULL,
+  pos      INTEGER NOT NULL,                -- its position in every log that has it
+  key_hash INTEGER,                         -- of the key
+  key      TEXT,
+  sum      INTEGER NOT NULL,                -- of branch, pos, key and body
+  body     BLOB NOT NULL                    -- the codec's envelope of tag and bytes
+) STRICT;
+CREATE UNIQUE INDEX record_pos ON record (branch, pos);
+CREATE INDEX        record_key ON record (branch, key_hash) WHERE key_hash IS NOT NULL;
+
+CREATE TABLE log_mark (                     -- an index of the marks in checkpoint.logs, by branch
+  branch INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  seq    INTEGER NOT NULL,
+  PRIMARY KEY (branch, length, seq)
+) STRICT, WITHOUT ROWID;
+";
+
+// `i` is the row as an index has it, `r` the same row as the table has it.
+
+const HEAD: &str = "SELECT r.lin, r.name, r.branch, r.length, r.sum
+    FROM log i CROSS JOIN log r ON r.log = i.log WHERE i.lin = ? AND i.name = ?";
+const HEADS: &str = "SELECT r.lin, r.name, r.branch, r.length, r.sum
+    FROM log i CROSS JOIN log r ON r.log = i.log WHERE i.lin = ? ORDER BY i.name";
+const NEEDED: &str = "SELECT max(coalesce((SELECT max(length) FROM log WHERE branch = ?1), 0),
+    coalesce((SELECT max(length) FROM log_mark WHERE branch = ?1), 0),
+    coalesce((SELECT max(start) FROM log_branch WHERE parent = ?1), 0))";
+const TIP: &str = "SELECT pos FROM record WHERE branch = ? ORDER BY pos DESC LIMIT 1";
+const CUT: &str = "DELETE FROM record WHERE num IN (
+    SELECT r.num FROM record i CROSS JOIN record r ON r.num = i.num
+    WHERE i.branch = ?1 AND i.pos >= ?2 AND +r.branch = ?1 AND +r.pos = i.pos)
+    RETURNING num, length(body)";
+const READ: &str = "SELECT r.num, r.branch, r.pos, r.key_hash, r.key, r.sum, r.body, i.pos
+    FROM record i CROSS JOIN record r ON r.num = i.num
+    WHERE i.branch = ?1 AND i.pos >= ?2 AND i.pos < ?3 ORDER BY i.pos";
+const HAS_KEY: &str = "SELECT r.num, r.branch, r.pos, r.key_hash, r.key, r.sum, r.body
+    FROM record i CROSS JOIN record r ON r.num = i.num WHERE i.branch = ? AND i.key_hash = ?";
+
+/// A record that was removed.
+pub(super) struct Removed {
+    pub space: Space,
+    pub num: i64,
+    /// What its envelope took.
+    pub bytes: i64,
 }
-pub(super) fn encode_marks(_: &[Mark]) -> Option<Vec<u8>> { None }
-pub(super) fn decode_marks(_: Option<&[u8]>, _: &str) -> Result<Vec<Mark>> { Ok(vec![]) }
-pub(super) fn each_record_after(_: &Connection, _: i64, _: impl FnMut(i64, Space, i64)) -> Result<()> { Ok(()) }
-pub(super) fn check_marks(_: &Connection, _: Seq, _: Option<&[u8]>, _: &str) -> Result<()> { Ok(()) }
-pub(super) fn check_record(_: &Connection, _: i64) -> Result<()> { Ok(()) }
-impl LogRows for SqliteLogs<'_> {
-    fn head(&self, _: i64, _: &str) -> Result<Option<End>> { Ok(None) }
-    fn heads(&self, _: i64) -> Result<Vec<(String, End)>> { Ok(vec![]) }
-    fn set_head(&mut self, _: i64, _: &str, _: End) -> Result<()> { todo!() }
-    fn remove_head(&mut self, _: i64, _: &str) -> Result<()> { todo!() }
-    fn branch(&self, _: BranchId) -> Result<Option<Branch>> { todo!() }
-    fn create_branch(&mut self, _: Branch) -> Result<BranchId> { todo!() }
-    fn remove_branch(&mut self, _: BranchId) -> Result<()> { todo!() }
-    fn needed(&self, _: BranchId) -> Result<Option<u64>> { todo!() }
-    fn tip(&self, _: BranchId) -> Result<Option<u64>> { todo!() }
-    fn push(&mut self, _: BranchId, _: u64, _: &[&Record]) -> Result<()> { todo!() }
-    fn cut(&mut self, _: BranchId, _: u64) -> Result<()> { todo!() }
-    fn read(&self, _: BranchId, _: u64, _: u64) -> Result<Vec<Record>> { todo!() }
-    fn has_key(&self, _: BranchId, _: u64, _: &str) -> Result<bool> { todo!() }
-    fn hold(&mut self, _: Seq, _: End) -> Result<()> { todo!() }
-    fn let_go(&mut self, _: Seq, _: End) -> Result<()> { todo!() }
+
+/// The logs of a database.
+pub(super) struct Logs<'a> {
+    connection: &'a Connection,
+    /// The records that were removed through this: the running totals are corrected by them.
+    pub(super) removed: Vec<Removed>,
+}
+
+impl<'a> Logs<'a> {
+    pub(super) fn new(connection: &'a Connection) -> Self {
+        Self { connection, removed: Vec::new() }
+    }
+
+    /// Whether a lineage has logs.
+    pub(super) fn any(&self, lin: i64) -> Result<bool> {
+        Ok(self.one("SELECT 1 FROM log WHERE lin = ? LIMIT 1", params![lin], |_| Ok(()))?.is_some())
+    }
+
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
+        let found = self.connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, read).optional());
+        found.map_err(from_sqlite)
+    }
+
+    /// How many rows it has changed.
+    fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
+        self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(params)).map_err(from_sqlite)
+    }
+}
+
+impl LogRows for Logs<'_> {
+    fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
+        let Some(head) = self.one(HEAD, params![lin, log], Head::read)? else { return Ok(None) };
+        let (name, end) = head.verify(lin)?;
+        if name == log { Ok(Some(end)) } else { Err(misled(&format!("log {log:?}"))) }
+    }
+
+    fn heads(&self, lin: i64) -> Result<Vec<(String, End)>> {
+        let found: Vec<Head> = self
+            .connection
+            .prepare_cached(HEADS)
+            .and_then(|mut statement| statement.query_map([lin], Head::read)?.collect())
+            .map_err(from_sqlite)?;
+        found.into_iter().map(|head| head.verify(lin)).collect()
+    }
+
+    fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()> {
+        let (branch, length) = (end.branch, signed(end.length));
+        let sum = head_sum(lin, log, branch, length);
+        // An append mostly stays in its branch. Then the index by branch is not written.
+        let sql = "UPDATE log SET length = ?, sum = ? WHERE lin = ? AND name = ? AND branch = ?";
+        if self.execute(sql, params![length, sum, lin, log, branch])? == 0 {
+            let sql = "INSERT INTO log (lin, name, branch, length, sum) VALUES (?, ?, ?, ?, ?)
+                       ON CONFLICT (lin, name) DO UPDATE
+                       SET branch = excluded.branch, length = excluded.length, sum = excluded.sum";
+            self.execute(sql, params![lin, log, branch, length, sum])?;
+        }
+        Ok(())
+    }
+
+    fn remove_head(&mut self, lin: i64, log: &str) -> Result<()> {
+        self.execute("DELETE FROM log WHERE lin = ? AND name = ?", params![lin, log]).map(drop)
+    }
+
+    fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
+        let sql = "SELECT contract, parent, start, sum FROM log_branch WHERE branch = ?";
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+        let Some((contract, parent, start, sum)) = self.one(sql, [id], read)? else { return Ok(None) };
+        verify_branch(id, contract, parent, start, sum).map(Some)
+    }
+
+    fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
+        // Given out here and not by SQLite, because the checksum covers it.
+        let sql = "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'log_branch'), 0),
+                              coalesce((SELECT max(branch) FROM log_branch), 0))";
+        let last: i64 = self.one(sql, [], |row| row.get(0))?.unwrap_or_default();
+        let (id, space) = (last + 1, branch.space.0);
+        let (parent, start) = (branch.parent.map(|parent| parent.branch), signed(branch.start()));
+        let sum = branch_sum(id, space, parent, start);
+        let sql = "INSERT INTO log_branch (branch, contract, parent, start, sum) VALUES (?, ?, ?, ?, ?)";
+        self.execute(sql, params![id, space, parent, start, sum])?;
+        Ok(id)
+    }
+
+    fn remove_branch(&mut self, id: BranchId) -> Result<()> {
+        self.execute("DELETE FROM log_branch WHERE branch = ?", [id]).map(drop)
+    }
+
+    fn needed(&self, id: BranchId) -> Result<Option<u64>> {
+        let length = self.one(NEEDED, [id], |row| row.get(0))?.unwrap_or_default();
+        Ok(Some(unsigned(length)?).filter(|length| *length > 0))
+    }
+
+    fn tip(&self, id: BranchId) -> Result<Option<u64>> {
+        let last = self.one(TIP, [id], |row| row.get(0))?;
+        last.map(|last| Ok(unsigned(last)? + 1)).transpose()
+    }
+
+    fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()> {
+        let sql = "INSERT INTO record (branch, pos, key_hash, key, sum, body) VALUES (?, ?, ?, ?, ?, ?)";
+        let mut statement = self.connection.prepare_cached(sql).map_err(from_sqlite)?;
+        for (position, record) in (signed(at)..).zip(records) {
+            let key = record.key.as_deref();
+            let body = seal(record);
+            let sum = record_sum(id, position, key, &body);
+            let row = params![id, position, key.map(key_hash), key, sum, body];
+            statement.execute(row).map_err(from_sqlite)?;
+        }
+        Ok(())
+    }
+
+    fn cut(&mut self, id: BranchId, from: u64) -> Result<()> {
+        let space = self.branch(id)?.map_or(Space(0), |branch| branch.space);
+        // Each row is asked whether it is what the index says: no record of another branch goes.
+        let removed: Vec<Removed> = self
+            .connection
+            .prepare_cached(CUT)
+            .and_then(|mut statement| {
+                let read = |row: &Row<'_>| Ok(Removed { space, num: row.get(0)?, bytes: row.get(1)? });
+                statement.query_map(params![id, signed(from)], read)?.collect()
+            })
+            .map_err(from_sqlite)?;
+        self.removed.extend(removed);
+        Ok(())
+    }
+
+    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
+        let mut statement = self.connection.prepare_cached(READ).map_err(from_sqlite)?;
+        let mut rows = statement.query(params![id, signed(from), signed(to)]).map_err(from_sqlite)?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().map_err(from_sqlite)? {
+            let (stored, position) =
+                Stored::read(row).and_then(|stored| Ok((stored, row.get::<_, i64>(7)?))).map_err(from_sqlite)?;
+            found.push(stored.verify(id, position)?.record()?);
+        }
+        Ok(found)
+    }
+
+    fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
+        let hash = key_hash(key);
+        let mut statement = self.connection.prepare_cached(HAS_KEY).map_err(from_sqlite)?;
+        let mut rows = statement.query(params![id, hash]).map_err(from_sqlite)?;
+        while let Some(row) = rows.next().map_err(from_sqlite)? {
+            let stored = Stored::read(row).map_err(from_sqlite)?;
+            let position = stored.position;
+            let stored = stored.verify(id, position)?;
+            if stored.key_hash != Some(hash) {
+                return Err(misled(&format!("key {key:?}")));
+            }
+            if stored.key.as_deref() == Some(key) && position < signed(below) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn hold(&mut self, seq: Seq, end: End) -> Result<()> {
+        let sql = "INSERT OR IGNORE INTO log_mark (branch, length, seq) VALUES (?, ?, ?)";
+        self.execute(sql, params![end.branch, signed(end.length), seq]).map(drop)
+    }
+
+    fn let_go(&mut self, seq: Seq, end: End) -> Result<()> {
+        let sql = "DELETE FROM log_mark WHERE branch = ? AND length = ? AND seq = ?";
+        self.execute(sql, params![end.branch, signed(end.length), seq]).map(drop)
+    }
+}
+
+/// Tells the records with a greater number, in order: the number, the contract, what the envelope takes.
+pub(super) fn each_record_after(connection: &Connection, num: i64, mut tell: impl FnMut(i64, Space, i64)) -> Result<()> {
+    let sql = "SELECT num, contract, length(body) FROM record CROSS JOIN log_branch USING (branch) WHERE num > ? ORDER BY num";
+    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
+    let mut rows = statement.query([num]).map_err(from_sqlite)?;
+    while let Some(row) = rows.next().map_err(from_sqlite)? {
+        let read = || Ok((row.get(0)?, Space(row.get(1)?), row.get(2)?));
+        let (num, space, bytes) = read().map_err(from_sqlite)?;
+        tell(num, space, bytes);
+    }
+    Ok(())
 }

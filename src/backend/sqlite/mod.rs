@@ -6,6 +6,8 @@ mod connection;
 mod error;
 mod file;
 mod lineage;
+mod log_check;
+mod log_rows;
 mod logs;
 mod payloads;
 mod places;

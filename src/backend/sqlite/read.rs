@@ -6,7 +6,8 @@ use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
-use super::logs::{self, SqliteLogs};
+use super::log_rows::decode_marks;
+use super::logs::Logs;
 use super::places::{self, Walk};
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
@@ -55,7 +56,7 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
         Query::Forks { space, lineage } => reading.forks(*space, lineage).map(Answer::Lineages),
         Query::Log(range) => reading.log(range).map(Answer::Log),
         Query::Logs { space, lineage } => match lineage::find(&snapshot, *space, lineage)? {
-            Some(row) => log::list(&SqliteLogs::new(&snapshot), row.lin).map(Answer::Logs),
+            Some(row) => log::list(&Logs::new(&snapshot), row.lin).map(Answer::Logs),
             None => Ok(Answer::Logs(Vec::new())),
         },
         Query::Check { cursor, limit } => {
@@ -99,7 +100,7 @@ impl Reading<'_> {
         let payload = payloads::load(self.connection, self.cache, seq)
             .and_then(|payload| frame::split(&payload.raw))
             .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
-        let marks = logs::decode_marks(logs.as_deref(), &header.id)?;
+        let marks = decode_marks(logs.as_deref())?;
         Ok(Checkpoint { header, payload, logs: marks.iter().map(log::Mark::shown).collect() })
     }
 
@@ -167,7 +168,7 @@ impl Reading<'_> {
     }
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
-        let logs = SqliteLogs::new(self.connection);
+        let logs = Logs::new(self.connection);
         let lineage = lineage::find(self.connection, range.space, &range.lineage)?;
         let end = match &range.at {
             None => match lineage {
@@ -179,7 +180,7 @@ impl Reading<'_> {
                 if row.header.lineage != range.lineage {
                     return Ok(None);
                 }
-                let marks = logs::decode_marks(row.logs.as_deref(), id)?;
+                let marks = decode_marks(row.logs.as_deref())?;
                 match marks.into_iter().find(|mark| mark.log == range.log) {
                     Some(mark) => mark.end,
                     None => return Ok(None),

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use super::chain::Chain;
 use super::error::from_sqlite;
+use super::logs::Removed;
 use super::{logs, setting};
 use crate::codec::varint;
 use crate::error::{Code, Error, Result};
@@ -87,13 +88,20 @@ impl Totals {
         }
     }
 
-    /// A record of a log was removed.
-    pub(super) fn record_removed(&mut self, space: Space, num: i64, bytes: i64) {
-        if num <= self.record {
-            let counts = self.contract(space);
+    /// Records of logs were removed.
+    pub(super) fn records_removed(&mut self, connection: &Connection, removed: &[Removed]) -> Result<()> {
+        for Removed { space, bytes, .. } in removed.iter().filter(|removed| removed.num <= self.record) {
+            let counts = self.contracts.entry(space.0).or_default();
             counts.records -= 1;
             counts.record_bytes -= bytes;
         }
+        // The numbers behind the last record are given out again, and then have to be counted again.
+        let last: i64 = connection
+            .prepare_cached("SELECT coalesce(max(num), 0) FROM record")
+            .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+            .map_err(from_sqlite)?;
+        self.record = self.record.min(last);
+        Ok(())
     }
 
     /// Counts what was saved since.

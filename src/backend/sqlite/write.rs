@@ -7,7 +7,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::{from_commit, from_sqlite};
 use super::lineage::{self, LineageRow, Origin};
-use super::logs::{self, SqliteLogs};
+use super::log_rows::{decode_marks, encode_marks};
+use super::logs::Logs;
 use super::payloads::{New, Payloads};
 use super::places::{self, Place, Walk};
 use super::retention::SqliteCatalog;
@@ -78,6 +79,7 @@ pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &P
         plan.victims = whole;
     }
     let (bytes, lineages) = writing.remove_all(&plan.victims)?;
+    writing.count_removed_records()?;
     writing.payloads.finish()?;
     transaction.commit().map_err(from_commit)?;
     Ok(plan.done(bytes, lineages))
@@ -94,7 +96,7 @@ pub(super) fn fold_totals(connection: &mut Connection) -> Result<()> {
 struct Writing<'a> {
     transaction: &'a Transaction<'a>,
     payloads: Payloads<'a>,
-    logs: SqliteLogs<'a>,
+    logs: Logs<'a>,
     last_seq: Seq,
 }
 
@@ -112,7 +114,7 @@ impl<'a> Writing<'a> {
     fn begin(transaction: &'a Transaction<'a>, cache: &'a PayloadCache) -> Result<Self> {
         let last_seq = setting::last(transaction, LAST_SEQ, setting::SEQ_FLOOR)?;
         let payloads = Payloads::new(transaction, cache);
-        Ok(Self { transaction, payloads, logs: SqliteLogs::new(transaction), last_seq })
+        Ok(Self { transaction, payloads, logs: Logs::new(transaction), last_seq })
     }
 
     fn unit(&mut self, unit: &Unit) -> Result<Applied> {
@@ -123,7 +125,17 @@ impl<'a> Writing<'a> {
         for op in &unit.ops {
             applied.appended.extend(self.op(op)?);
         }
+        self.count_removed_records()?;
         Ok(applied)
+    }
+
+    /// Has the running totals know which records are gone.
+    fn count_removed_records(&mut self) -> Result<()> {
+        let removed = std::mem::take(&mut self.logs.removed);
+        if !removed.is_empty() {
+            self.payloads.totals()?.records_removed(self.transaction, &removed)?;
+        }
+        Ok(())
     }
 
     fn expect(&self, expect: &Expect) -> Result<()> {
@@ -255,7 +267,7 @@ impl<'a> Writing<'a> {
             seq,
             lin: lineage.lin,
             header,
-            logs: logs::encode_marks(&marks),
+            logs: encode_marks(&marks),
             raw,
             encoded,
             base: newest.or(parent),
@@ -270,18 +282,17 @@ impl<'a> Writing<'a> {
     fn fork(&mut self, fork: &Fork) -> Result<()> {
         let Fork { space, source, id, lineage, rank, saved_at } = fork;
         let Some(found) = row::by_id(self.transaction, *space, source)? else {
-            let message = format!("there is no checkpoint {source:?} to fork from: list the checkpoints that there are");
+            let message = format!("checkpoint {source:?} cannot be forked, because it is not there: check its id");
             return Err(Error::new(Code::NotFound, message));
         };
-        let known = lineage::find(self.transaction, *space, lineage)?;
-        if let Some(known) = &known
-            && places::newest(self.transaction, known.lin, None)?.is_some()
-        {
-            let message = format!("lineage {lineage:?} has checkpoints already: fork {source:?} into another one");
-            return Err(Error::new(Code::Conflict, message));
+        if let Some(copy) = row::by_id(self.transaction, *space, id)? {
+            return fork.check_sent_again(&copy.header.lineage, copy.header.parent.as_deref());
+        }
+        if lineage::find(self.transaction, *space, lineage)?.is_some() {
+            return Err(fork.lineage_taken());
         }
         let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
-        let marks = logs::decode_marks(found.logs.as_deref(), source)?;
+        let marks = decode_marks(found.logs.as_deref())?;
         let header = Header {
             lineage: lineage.clone(),
             id: id.clone(),
@@ -291,7 +302,7 @@ impl<'a> Writing<'a> {
             ..found.header.clone()
         };
         let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };
-        self.store(known, copy)?;
+        self.store(None, copy)?;
         if let Some(begun) = lineage::find(self.transaction, *space, lineage)? {
             log::fork(&mut self.logs, begun.lin, &marks)?;
         }
@@ -331,7 +342,7 @@ impl<'a> Writing<'a> {
                 let found = row::by_id(self.transaction, space, id)?;
                 match (found, row) {
                     (Some(found), Some(row)) if found.lin == row.lin => {
-                        let marks = logs::decode_marks(found.logs.as_deref(), id)?;
+                        let marks = decode_marks(found.logs.as_deref())?;
                         log::rewind(&mut self.logs, of(row.lin), id, &marks)
                     }
                     _ => Err(log::no_such_checkpoint(lineage, log, id)),
@@ -375,7 +386,7 @@ impl<'a> Writing<'a> {
 
     fn remove_lineages(&mut self, space: Space, prefix: &str) -> Result<()> {
         if prefix.is_empty() {
-            return Err(Error::invalid("the beginning of the lineages' names is empty: name what to remove"));
+            return Ok(());
         }
         for lineage in lineage::with_prefix(self.transaction, space, prefix)? {
             log::remove_all(&mut self.logs, lineage.lin)?;
@@ -425,25 +436,26 @@ impl<'a> Writing<'a> {
         let marks: Vec<(Seq, Vec<Mark>)> = rows
             .iter()
             .filter(|row| row.logs.is_some())
-            .map(|row| Ok((row.seq, logs::decode_marks(row.logs.as_deref(), &row.header.id)?)))
+            .map(|row| Ok((row.seq, decode_marks(row.logs.as_deref())?)))
             .collect::<Result<_>>()?;
         log::release(&mut self.logs, marks.iter().map(|(seq, marks)| (*seq, &marks[..])))?;
         Ok(bytes)
     }
 
-    /// Ends those of the lineages of which nothing is left, and counts them.
+    /// Ends those of the lineages of which nothing is left. Returns how many of them have no checkpoint.
     fn end_lineages(&mut self, lineages: impl IntoIterator<Item = i64>) -> Result<u64> {
-        let mut ended = 0;
+        let mut emptied = 0;
         for lin in lineages {
+            emptied += u64::from(places::newest(self.transaction, lin, None)?.is_none());
             if let Some(row) = lineage::read(self.transaction, lin)? {
-                ended += u64::from(self.end_lineage_if_empty(&row)?);
+                self.end_lineage_if_empty(&row)?;
             }
         }
-        Ok(ended)
+        Ok(emptied)
     }
 
     fn end_lineage_if_empty(&mut self, row: &LineageRow) -> Result<bool> {
-        let empty = places::newest(self.transaction, row.lin, None)?.is_none() && log::list(&self.logs, row.lin)?.is_empty();
+        let empty = places::newest(self.transaction, row.lin, None)?.is_none() && !self.logs.any(row.lin)?;
         if empty {
             lineage::end(self.transaction, row.lin)?;
             self.payloads.totals()?.ended(row.space, row.lin);

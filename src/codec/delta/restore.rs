@@ -52,7 +52,8 @@ enum Source {
 /// Rebuilds a payload from its keyframe and the differences that lead to it, oldest first. The differences are composed
 /// first, so that every byte is copied once. `length` is how many bytes it must have.
 pub fn restore(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Result<Vec<u8>> {
-    compose(keyframe, deltas, length).ok_or_else(|| Error::new(Code::Corrupt, "a delta does not fit its base"))
+    let damaged = "the stored payload is damaged: a delta does not fit its base; restore it from a backup";
+    compose(keyframe, deltas, length).ok_or_else(|| Error::new(Code::Corrupt, damaged))
 }
 
 fn compose(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Option<Vec<u8>> {

@@ -1,0 +1,130 @@
+//! What is beneath an error: what the operating system or a library said.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, ErrorKind};
+
+/// The error beneath an [`Error`](super::Error), with the name and the number that its maker gives it.
+///
+/// Two are equal if they say the same.
+#[derive(Debug)]
+pub struct Cause {
+    source: Box<dyn Error + Send + Sync>,
+    code: Option<&'static str>,
+    number: Option<i32>,
+}
+
+impl Cause {
+    /// What `source` says, for which its maker has that name and number.
+    pub fn new(source: impl Error + Send + Sync + 'static, code: Option<&'static str>, number: Option<i32>) -> Self {
+        Self { source: Box::new(source), code, number }
+    }
+
+    /// The error itself.
+    pub fn source(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &*self.source
+    }
+
+    /// Its name, such as `ENOSPC` or that of a library's result code, if it has one.
+    pub fn code(&self) -> Option<&'static str> {
+        self.code
+    }
+
+    /// Its number, as its maker counts.
+    pub fn number(&self) -> Option<i32> {
+        self.number
+    }
+}
+
+impl From<io::Error> for Cause {
+    fn from(error: io::Error) -> Self {
+        let (code, number) = (io_name(&error), error.raw_os_error());
+        Self::new(error, code, number)
+    }
+}
+
+/// What it says, in words.
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.source.fmt(f)
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        (self.code, self.number) == (other.code, other.number) && self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for Cause {}
+
+/// The name that POSIX has for an error of the operating system. The kinds of `std` cover Windows too.
+fn io_name(error: &io::Error) -> Option<&'static str> {
+    #[cfg(unix)]
+    if let Some(name) = rustix::io::Errno::from_io_error(error).and_then(errno_name) {
+        return Some(name);
+    }
+    Some(match error.kind() {
+        ErrorKind::NotFound => "ENOENT",
+        ErrorKind::PermissionDenied => "EACCES",
+        ErrorKind::AlreadyExists => "EEXIST",
+        ErrorKind::WouldBlock => "EAGAIN",
+        ErrorKind::NotADirectory => "ENOTDIR",
+        ErrorKind::IsADirectory => "EISDIR",
+        ErrorKind::ReadOnlyFilesystem => "EROFS",
+        ErrorKind::StaleNetworkFileHandle => "ESTALE",
+        ErrorKind::StorageFull => "ENOSPC",
+        ErrorKind::QuotaExceeded => "EDQUOT",
+        ErrorKind::FileTooLarge => "EFBIG",
+        ErrorKind::ResourceBusy => "EBUSY",
+        ErrorKind::InvalidFilename => "ENAMETOOLONG",
+        ErrorKind::OutOfMemory => "ENOMEM",
+        ErrorKind::Interrupted => "EINTR",
+        ErrorKind::TimedOut => "ETIMEDOUT",
+        _ => return None,
+    })
+}
+
+/// Those for which `std` has no kind, or one that they share with another.
+#[cfg(unix)]
+fn errno_name(errno: rustix::io::Errno) -> Option<&'static str> {
+    use rustix::io::Errno;
+    Some(match errno {
+        Errno::PERM => "EPERM",
+        Errno::IO => "EIO",
+        Errno::NXIO => "ENXIO",
+        Errno::LOOP => "ELOOP",
+        Errno::MFILE => "EMFILE",
+        Errno::NFILE => "ENFILE",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_io_error_has_the_name_and_number_of_the_system() {
+        let missing = Cause::from(std::fs::read("no such file").unwrap_err());
+        assert_eq!((missing.code(), missing.number()), (Some("ENOENT"), Some(2)));
+        assert!(missing.source().downcast_ref::<io::Error>().is_some());
+        let made_up = Cause::from(io::Error::other("made up"));
+        assert_eq!((made_up.code(), made_up.number(), made_up.to_string()), (None, None, "made up".to_owned()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn errors_that_std_does_not_tell_apart_have_their_own_names() {
+        let name = |number| Cause::from(io::Error::from_raw_os_error(number)).code();
+        assert_eq!([name(1), name(5), name(13), name(24)], ["EPERM", "EIO", "EACCES", "EMFILE"].map(Some));
+    }
+
+    #[test]
+    fn causes_are_equal_that_say_the_same() {
+        let cause = |text: &str, code| Cause::new(io::Error::other(text.to_owned()), code, Some(1));
+        assert_eq!(cause("a", Some("A")), cause("a", Some("A")));
+        assert_ne!(cause("a", Some("A")), cause("b", Some("A")));
+        assert_ne!(cause("a", Some("A")), cause("a", None));
+    }
+}

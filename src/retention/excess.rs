@@ -1,0 +1,122 @@
+//! What lineages have beyond a number of checkpoints that they keep.
+
+use std::collections::HashSet;
+
+use super::known::Known;
+use super::ledger::Ledger;
+use super::together::Together;
+use super::{Catalog, Entry, LOOK};
+use crate::error::Result;
+use crate::record::Seq;
+
+/// How many checkpoints each lineage keeps.
+#[derive(Clone, Copy)]
+pub(super) struct Keep {
+    /// So many.
+    pub(super) last: u64,
+    /// One that stays whatever its place, and counts among those that do.
+    pub(super) pinned: Option<Seq>,
+}
+
+/// A lineage that has too many.
+struct Crowded {
+    lineage: i64,
+    /// It has so many too many.
+    excess: usize,
+    /// Whether some of its checkpoints depend on others. Then all that may go have to be known.
+    together: bool,
+}
+
+impl Ledger {
+    /// What a lineage has beyond so many checkpoints, the oldest first, but at most `most`, never `pinned`, and never one that
+    /// a checkpoint that stays depends on.
+    pub fn beyond(
+        &self,
+        catalog: &dyn Catalog,
+        lineage: i64,
+        keep: u64,
+        pinned: Option<Seq>,
+        most: usize,
+    ) -> Result<Vec<Entry>> {
+        let keep = Keep { last: keep, pinned };
+        let (found, _) = self.beyond_each(&mut Known::new(catalog), &[lineage], keep, most)?;
+        Ok(found.into_iter().flat_map(|(_, entries)| entries).take(most).collect())
+    }
+
+    /// The same for the first of several lineages, and for how many of them: until they have `most` together, or would be too many to
+    /// hold in memory. A lineage that has nothing to give is left out. One with dependents may give more than `most`.
+    pub(super) fn beyond_each(
+        &self,
+        known: &mut Known<'_>,
+        lineages: &[i64],
+        keep: Keep,
+        most: usize,
+    ) -> Result<(Vec<(i64, Vec<Entry>)>, usize)> {
+        let (crowded, looked_at) = self.crowded(known.catalog(), lineages, keep, most)?;
+        let pinned = usize::from(keep.pinned.is_some());
+        let wanted: Vec<_> =
+            crowded.iter().map(|line| (line.lineage, line.excess + self.gone_of(line.lineage) + pinned)).collect();
+        if wanted.is_empty() {
+            return Ok((Vec::new(), looked_at));
+        }
+        let oldest = known.catalog().oldest_of(&wanted)?;
+        let stays = |entry: &Entry| Some(entry.seq) == keep.pinned || self.is_gone(entry.seq);
+        let found = crowded.iter().zip(oldest).map(|(line, entries)| {
+            entries.into_iter().filter(|entry| !stays(entry)).take(line.excess).collect::<Vec<_>>()
+        });
+        let found: Vec<_> = found.collect();
+        let dependent = crowded.iter().zip(&found).filter(|(line, _)| line.together).flat_map(|(_, entries)| entries);
+        known.ask_dependents(&dependent.map(|entry| entry.seq).collect::<Vec<_>>())?;
+        let with = crowded.into_iter().zip(found).map(|(line, entries)| {
+            let entries = if line.together { self.with_dependents(known, &entries)? } else { entries };
+            Ok((line.lineage, entries))
+        });
+        Ok((with.collect::<Result<_>>()?, looked_at))
+    }
+
+    /// The first lineages that have too many, and how many were looked at: see [`Ledger::beyond_each`].
+    fn crowded(
+        &self,
+        catalog: &dyn Catalog,
+        lineages: &[i64],
+        keep: Keep,
+        most: usize,
+    ) -> Result<(Vec<Crowded>, usize)> {
+        let last = usize::try_from(keep.last).unwrap_or(usize::MAX);
+        let counts = lineages.iter().zip(catalog.counts(lineages)?);
+        let excess = |(lineage, count): (&i64, usize)| {
+            (*lineage, count.saturating_sub(self.gone_of(*lineage)).saturating_sub(last))
+        };
+        let crowded: Vec<_> = counts.map(excess).enumerate().filter(|(_, (_, excess))| *excess > 0).collect();
+        if crowded.is_empty() {
+            return Ok((Vec::new(), lineages.len()));
+        }
+        let names: Vec<_> = crowded.iter().map(|(_, (lineage, _))| *lineage).collect();
+        // What is certain to go, and what may have to stay.
+        let (mut certain, mut uncertain) = (most, most.saturating_mul(LOOK));
+        let mut all = Vec::new();
+        for ((at, (lineage, excess)), together) in crowded.into_iter().zip(catalog.have_dependents(&names)?) {
+            let left = if together { &mut uncertain } else { &mut certain };
+            let taken = excess.min(*left);
+            *left -= taken;
+            let ends = *left == 0;
+            all.push(Crowded { lineage, excess: if together { excess } else { taken }, together });
+            if ends {
+                return Ok((all, at + 1));
+            }
+        }
+        Ok((all, lineages.len()))
+    }
+
+    /// Those of the entries on which only others of them depend, each behind what depends on it.
+    fn with_dependents(&self, known: &mut Known<'_>, entries: &[Entry]) -> Result<Vec<Entry>> {
+        let going: HashSet<Seq> = entries.iter().map(|entry| entry.seq).collect();
+        let (mut together, mut all) = (Together::default(), Vec::new());
+        for entry in entries {
+            let stays = |other: Entry| Ok(!going.contains(&other.seq));
+            let with = together.take(known, *entry, |seq| self.is_gone(seq), stays)?;
+            all.extend(with.into_iter().flatten());
+        }
+        Ok(all)
+    }
+}
