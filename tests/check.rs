@@ -59,11 +59,17 @@ fn large(id: &str, step: u64) -> Draft {
 fn database(folder: &Path) -> std::path::PathBuf {
     let path = folder.join("check.db");
     let mut backend = open(&path);
-    save(&mut backend, [large("a", 1).group("g"), large("b", 2).group("g").parent("a").depends_on_parent(), large("c", 3)]);
+    save(
+        &mut backend,
+        [large("a", 1).group("g"), large("b", 2).group("g").parent("a").depends_on_parent(), large("c", 3)],
+    );
     save(&mut backend, [draft("a fork", "f").parent("a")]);
     let write = Write { task: "t".to_owned(), index: 0, owner: None, part: part("channel", "json", "1") };
-    apply(&mut backend, vec![Op::Write { space: SPACE, id: "b".to_owned(), writes: vec![write], replace: true, encoded: None }])
-        .unwrap();
+    apply(
+        &mut backend,
+        vec![Op::Write { space: SPACE, id: "b".to_owned(), writes: vec![write], replace: true, encoded: None }],
+    )
+    .unwrap();
     common::ids(&mut backend, common::group("g"));
     assert_eq!(check(&mut backend, 2).0.findings, []);
     path
@@ -82,16 +88,23 @@ fn what_is_damaged_is_named() {
         ("UPDATE checkpoint SET saved_at = 77 WHERE id = 'b'", vec![corrupt(run, Some("b"))]),
         ("UPDATE checkpoint SET meta = x'00' WHERE id = 'b'", vec![corrupt(run, Some("b"))]),
         ("UPDATE checkpoint SET body = x'0100' WHERE id = 'c'", vec![corrupt(run, Some("c"))]),
-        ("UPDATE checkpoint SET body = x'' WHERE id = 'a'", vec![corrupt(run, Some("a")), corrupt(run, Some("b")), corrupt(run, Some("c"))]),
-        ("UPDATE checkpoint SET chain = zeroblob(56) WHERE id = 'c'", vec![corrupt(run, Some("b")), corrupt(run, Some("c"))]),
+        (
+            "UPDATE checkpoint SET body = x'' WHERE id = 'a'",
+            vec![corrupt(run, Some("a")), corrupt(run, Some("b")), corrupt(run, Some("c"))],
+        ),
+        (
+            "UPDATE checkpoint SET chain = zeroblob(56) WHERE id = 'c'",
+            vec![corrupt(run, Some("b")), corrupt(run, Some("c"))],
+        ),
         ("UPDATE write SET claimed = 'c'", vec![corrupt(None, Some("b"))]),
         ("UPDATE write SET body = x'01'", vec![corrupt(None, Some("b"))]),
         ("UPDATE write SET task = 'u'", vec![corrupt(None, None)]),
         ("UPDATE setting SET value = x'00'", vec![corrupt(None, None)]),
         ("DELETE FROM checkpoint WHERE id = 'f'", vec![(FindingCode::Orphan, Some("a fork"), None)]),
-        ("DELETE FROM checkpoint WHERE id = 'a'", vec![
-            (FindingCode::Orphan, run, Some("b")), corrupt(run, Some("b")), corrupt(run, Some("c")),
-        ]),
+        (
+            "DELETE FROM checkpoint WHERE id = 'a'",
+            vec![(FindingCode::Orphan, run, Some("b")), corrupt(run, Some("b")), corrupt(run, Some("c"))],
+        ),
     ];
     for (sql, expected) in cases {
         let folder = tempfile::tempdir().unwrap();
@@ -106,8 +119,9 @@ fn what_is_damaged_is_named() {
         assert_eq!(named(&found), expected, "{sql}: {found:#?}");
         for finding in &found {
             assert!(!finding.message.is_empty() && !finding.remedy.is_empty());
-            let harmless = finding.code == FindingCode::Orphan && finding.id.is_none();
-            assert_eq!(finding.severity, if harmless { Severity::Warning } else { Severity::Error });
+            // Removing a checkpoint by its id may leave such things.
+            let is_orphan = finding.code == FindingCode::Orphan;
+            assert_eq!(finding.severity, if is_orphan { Severity::Warning } else { Severity::Error });
             assert!(finding.id.is_none() || finding.space == Some(SPACE), "{finding:?}");
         }
     }
@@ -130,7 +144,9 @@ fn an_index_that_lacks_a_row_is_named() {
         let open = || Connection::open(&path).unwrap();
         let hand = open();
         let (number, before): (i64, rusqlite::types::Value) = hand
-            .query_row(&format!("SELECT rowid, {column} FROM {table} WHERE {row}"), [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row(&format!("SELECT rowid, {column} FROM {table} WHERE {row}"), [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
             .unwrap();
         // The index says something else than the row, which is as it was.
         hand.execute(&format!("UPDATE {table} SET {column} = {other} WHERE rowid = ?"), [number]).unwrap();
@@ -141,14 +157,18 @@ fn an_index_that_lacks_a_row_is_named() {
         .unwrap();
         drop(hand);
         let hand = open();
-        hand.execute(&format!("UPDATE {table} SET {column} = ? WHERE rowid = ?"), rusqlite::params![before, number]).unwrap();
+        hand.execute(&format!("UPDATE {table} SET {column} = ? WHERE rowid = ?"), rusqlite::params![before, number])
+            .unwrap();
         hand.execute_batch("PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM hidden").unwrap();
         drop(hand);
         open().execute_batch("DROP TABLE hidden").unwrap();
         let found = findings(&path);
         let at = found.iter().filter(|found| found.code == FindingCode::Index && found.space == Some(SPACE)).count();
         assert!(at == 1, "{index}: {found:#?}");
-        assert!(found.iter().all(|found| found.severity == Severity::Error || found.code == FindingCode::Orphan), "{found:#?}");
+        assert!(
+            found.iter().all(|found| found.severity == Severity::Error || found.code == FindingCode::Orphan),
+            "{found:#?}"
+        );
     }
 }
 
@@ -159,7 +179,8 @@ fn a_long_check_is_bounded_pages_and_ends() {
     let mut backend = open(&path);
     let all = 10_000;
     for lineage in 0..10 {
-        let put = |number| draft(&format!("run {lineage}"), &format!("{lineage}/{number}")).rank(f64::from(number)).put();
+        let put =
+            |number| draft(&format!("run {lineage}"), &format!("{lineage}/{number}")).rank(f64::from(number)).put();
         apply(&mut backend, (0..all / 10).map(put).collect::<Vec<_>>()).unwrap();
     }
     let (page, pages) = check(&mut backend, 700);
@@ -174,7 +195,10 @@ fn a_long_check_is_bounded_pages_and_ends() {
     drop(hand);
     let (page, _) = check(&mut open(&path), 700);
     assert_eq!(page.counted.checkpoints, 10_000);
-    assert_eq!(page.findings.iter().filter(|found| found.code == FindingCode::Corrupt && found.id.is_some()).count(), 100);
+    assert_eq!(
+        page.findings.iter().filter(|found| found.code == FindingCode::Corrupt && found.id.is_some()).count(),
+        100
+    );
 
     // A page in the middle of the file that is another one's.
     let mut bytes = std::fs::read(&path).unwrap();
@@ -186,7 +210,8 @@ fn a_long_check_is_bounded_pages_and_ends() {
 
 #[test]
 fn a_damaged_checkpoint_can_be_saved_again_or_deleted() {
-    for column in ["saved_at = saved_at + 1", "meta = x'00'", "chain = x'00'", "parent = 'x'", "sum = 0", "body = x''"] {
+    for column in ["saved_at = saved_at + 1", "meta = x'00'", "chain = x'00'", "parent = 'x'", "sum = 0", "body = x''"]
+    {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mended.db");
         let mut backend = open(&path);

@@ -100,7 +100,8 @@ fn build(page_size: u32) -> Vec<u8> {
         save(b, [named, step(space, "run 2", 1)]);
     }
     // A base with two payloads that are built on it.
-    let base = draft("run 2", "run 2/side").parent("run 2/1").rank(9.0).parts(step(common::SPACE, "x", 77).0.payload.parts);
+    let base =
+        draft("run 2", "run 2/side").parent("run 2/1").rank(9.0).parts(step(common::SPACE, "x", 77).0.payload.parts);
     save(b, [base, step(common::SPACE, "run 2", 2).rank(0.5)]);
     for number in 0..4 {
         let dependent = step(common::SPACE, "dependents", number);
@@ -113,7 +114,13 @@ fn build(page_size: u32) -> Vec<u8> {
     }
     // Larger than a page.
     save(b, [draft("offset", "offset/large").age_offset(2).rank(3.0).parts(vec![part("noise", "v8", noise(9, 9000))])]);
-    save(b, [draft("a fork", "fork/0").parent("run/3").group(GROUPS[1]), draft("a fork", "fork/1").parent("fork/0").rank(1.0)]);
+    save(
+        b,
+        [
+            draft("a fork", "fork/0").parent("run/3").group(GROUPS[1]),
+            draft("a fork", "fork/1").parent("fork/0").rank(1.0),
+        ],
+    );
     apply(b, vec![fork("run/5", "copy/0", "a copy")]).unwrap();
 
     for (space, id, owner) in SPACES.iter().flat_map(|space| [(*space, "run/2", "run/3"), (*space, "run/3", "run/4")]) {
@@ -125,13 +132,19 @@ fn build(page_size: u32) -> Vec<u8> {
     apply(b, vec![writes(common::SPACE, "run/8", vec![write("task 1", -1, &"long ".repeat(200))])]).unwrap();
     apply(b, vec![writes(common::SPACE, "not there yet", vec![write("task 1", 0, "5")])]).unwrap();
     let messages = |from: u64, to: u64| -> Vec<Record> {
-        (from..to).map(|number| keyed(&format!("key {number}"), noise(number, 60 + 7 * usize::try_from(number).unwrap()))).collect()
+        (from..to)
+            .map(|number| keyed(&format!("key {number}"), noise(number, 60 + 7 * usize::try_from(number).unwrap())))
+            .collect()
     };
     let named = |number: u64| {
         let draft = step(common::SPACE, "logged", number).saved_at(9000);
         vec![draft.pin_live("messages").pin_live("events").put()]
     };
-    apply(b, vec![append("logged", "messages", messages(0, 9)), append("logged", "events", vec![record("a"), record("b")])]).unwrap();
+    apply(
+        b,
+        vec![append("logged", "messages", messages(0, 9)), append("logged", "events", vec![record("a"), record("b")])],
+    )
+    .unwrap();
     apply(b, named(0)).unwrap();
     apply(b, vec![append("logged", "messages", messages(9, 14))]).unwrap();
     apply(b, named(1)).unwrap();
@@ -247,7 +260,8 @@ impl Known {
                 }
             }
         }
-        let ids: BTreeSet<(Space, String)> = checkpoints.keys().cloned().chain([(common::SPACE, "gone".to_owned())]).collect();
+        let ids: BTreeSet<(Space, String)> =
+            checkpoints.keys().cloned().chain([(common::SPACE, "gone".to_owned())]).collect();
         let questions = questions(&ids.into_iter().collect::<Vec<_>>());
         let answers = questions.iter().map(|question| backend.answer(&question.query).unwrap()).collect();
         Self { questions, answers, checkpoints, places }
@@ -325,10 +339,11 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
         newest && saved == Some(found) && known.is_older(&found.header, &before.header, label)
     };
     match (found, expected, whole) {
-        (Answer::Checkpoint(None), Answer::Checkpoint(Some(_)), _) | (Answer::Tuple(None), Answer::Tuple(Some(_)), _) => {
-            Verdict::Absent
+        (Answer::Checkpoint(None), Answer::Checkpoint(Some(_)), _)
+        | (Answer::Tuple(None), Answer::Tuple(Some(_)), _) => Verdict::Absent,
+        (Answer::Checkpoint(Some(found)), Answer::Checkpoint(Some(before)), _) => {
+            absent_if(older(&found, before), &found.header)
         }
-        (Answer::Checkpoint(Some(found)), Answer::Checkpoint(Some(before)), _) => absent_if(older(&found, before), &found.header),
         (Answer::Tuple(Some(found)), Answer::Tuple(Some(before)), _) => {
             let right = if found.checkpoint == before.checkpoint {
                 within(&found.writes, &before.writes, PartialEq::eq)
@@ -341,7 +356,8 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
             let same = |found: &Tuple, before: &Tuple| {
                 found.checkpoint == before.checkpoint && within(&found.writes, &before.writes, PartialEq::eq)
             };
-            let right = found.len() <= before.len() && found.iter().zip(before).all(|(found, before)| same(found, before));
+            let right =
+                found.len() <= before.len() && found.iter().zip(before).all(|(found, before)| same(found, before));
             absent_if(right, &found)
         }
         (Answer::Headers(found), _, Answer::Headers(whole)) => absent_if(within(&found, whole, PartialEq::eq), &found),
@@ -502,7 +518,10 @@ impl Subject {
         let (table, column, key) = &self.columns[number % self.columns.len()];
         fs::write(path, &self.bare).unwrap();
         let hand = Connection::open(path).unwrap();
-        hand.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA writable_schema = ON; BEGIN").unwrap();
+        hand.execute_batch(
+            "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA writable_schema = ON; BEGIN",
+        )
+        .unwrap();
         let mut statement = hand.prepare(&format!("SELECT {key}, {column} FROM \"{table}\"")).unwrap();
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         let rows: Vec<(Value, Value)> = rows.map(|row| row.unwrap()).collect();
@@ -530,16 +549,20 @@ impl Subject {
         };
         // A bit in the head of a record makes something of NULL.
         let done = if value == Value::Null {
-            ["''", "'x'", "0", "x''", "x'00'"].iter().any(|text| hand.execute(&format!("UPDATE \"{table}\" SET {column} = {text} WHERE {key} IS ?1"), [&row]).is_ok())
+            ["''", "'x'", "0", "x''", "x'00'"].iter().any(|text| {
+                hand.execute(&format!("UPDATE \"{table}\" SET {column} = {text} WHERE {key} IS ?1"), [&row]).is_ok()
+            })
         } else {
-            hand.execute(&format!("UPDATE \"{table}\" SET {column} = {cast} WHERE {key} IS ?2"), params![flipped, row]).is_ok()
+            hand.execute(&format!("UPDATE \"{table}\" SET {column} = {cast} WHERE {key} IS ?2"), params![flipped, row])
+                .is_ok()
         };
         if !done {
             return None;
         }
         for index in &self.indexes {
             let [kind, name, table, root, sql] = &index[..] else { unreachable!() };
-            hand.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", params![kind, name, table, root, sql]).unwrap();
+            hand.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", params![kind, name, table, root, sql])
+                .unwrap();
         }
         hand.execute_batch("COMMIT").unwrap();
         Some(shorten(format!("{table}.{column} of row {row:?}: {value:?} became {flipped:?}")))
@@ -564,7 +587,11 @@ impl Subject {
         let bit = random.below(8);
         bytes[begin + at] ^= 1 << bit;
         fs::write(path, bytes).unwrap();
-        format!("page {} of {tree} (kind {}, {cells} cells from {content}), byte {at}, bit {bit}", page + 1, self.bytes[begin])
+        format!(
+            "page {} of {tree} (kind {}, {cells} cells from {content}), byte {at}, bit {bit}",
+            page + 1,
+            self.bytes[begin]
+        )
     }
 }
 

@@ -125,9 +125,11 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
     let mut page = check.page;
     let counted = &page.counted;
     place.done += counted.checkpoints + counted.writes + counted.records;
-    match looked_at {
-        Some(last) => place.after = last,
-        None => (place.stage, place.after) = (place.stage + 1, place.beginning(place.stage + 1)),
+    if let Some(last) = looked_at {
+        place.after = last;
+    } else {
+        place.stage += 1;
+        place.after = beginning(place.stage);
     }
     (page.done, page.of) = (place.done, place.of.max(place.done));
     page.next = (place.stage < STAGES.len()).then(|| place.cursor());
@@ -152,14 +154,14 @@ impl Place {
         Ok(Self { stage: usize::try_from(stage).map_err(|_| none())?, after, done: done?, of: of? })
     }
 
-    /// Where a stage begins: before every number that a row can have. A damaged one may be negative.
-    fn beginning(&self, stage: usize) -> i64 {
-        if matches!(STAGES.get(stage), Some(Stage::Indexes)) { 0 } else { i64::MIN }
-    }
-
     fn cursor(&self) -> CheckCursor {
         CheckCursor(format!("{} {} {} {}", self.stage, self.after, self.done, self.of))
     }
+}
+
+/// Where a stage begins: before every number that a row can have. A damaged one may be negative.
+fn beginning(stage: usize) -> i64 {
+    if matches!(STAGES.get(stage), Some(Stage::Indexes)) { 0 } else { i64::MIN }
 }
 
 /// Whether an error tells of damage. Any other ends the check.
@@ -291,7 +293,8 @@ impl Check<'_> {
             if let Some((rows, found)) = self.damage(counted)?
                 && rows != found
             {
-                let message = format!("of table {table}, {rows} rows should be in an index that has {found} ({entries})");
+                let message =
+                    format!("of table {table}, {rows} rows should be in an index that has {found} ({entries})");
                 self.find(FindingCode::Index, message, REBUILD);
             }
         }
@@ -357,7 +360,6 @@ impl Check<'_> {
         }
     }
 
-
     /// Its entries in the indexes.
     fn entries(&mut self, row: &HeaderRow) -> Result<()> {
         let HeaderRow { seq, lin, header, .. } = row;
@@ -399,8 +401,13 @@ impl Check<'_> {
         match found {
             Ok(None) => {
                 // Whoever removes a checkpoint by its id may do that.
-            self.find_at(FindingCode::Orphan, row, "its parent is gone, and it cannot be read without that", RESTORE);
-            self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
+                self.find_at(
+                    FindingCode::Orphan,
+                    row,
+                    "its parent is gone, and it cannot be read without that",
+                    RESTORE,
+                );
+                self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
                 Ok(())
             }
             // A damaged parent is told where its own turn comes.

@@ -220,7 +220,10 @@ fn fetch(connection: &Connection, seq: Seq) -> Result<Option<Link>> {
     let Some((chain, body)) = found else { return Ok(None) };
     let base = Chain::decode(seq, &chain)?.base;
     if base.is_some_and(|base| base >= seq) {
-        return Err(Error::new(Code::Corrupt, format!("row {seq}: its payload is built on a later one: restore a backup")));
+        return Err(Error::new(
+            Code::Corrupt,
+            format!("row {seq}: its payload is built on a later one: restore a backup"),
+        ));
     }
     Ok(Some(Link { base, body }))
 }

@@ -76,7 +76,8 @@ pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow
         .prepare_cached(sql)
         .and_then(|mut statement| {
             let read = |row: &rusqlite::Row<'_>| {
-                let lineage: Option<(u8, String)> = row.get::<_, Option<u8>>(11)?.zip(row.get::<_, Option<String>>(12)?);
+                let lineage: Option<(u8, String)> =
+                    row.get::<_, Option<u8>>(11)?.zip(row.get::<_, Option<String>>(12)?);
                 let known = lineage.is_some();
                 let (contract, lineage) = lineage.unwrap_or_default();
                 let flags: i64 = row.get(2)?;
@@ -117,9 +118,9 @@ pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow
 pub(super) fn claims(connection: &Connection, seq: Seq) -> Claims {
     let lineage = lineage_of(connection, seq).ok().flatten().and_then(|lin| lineage::read(connection, lin).ok()?);
     let space = lineage.as_ref().map(|lineage| lineage.space);
-    let id = connection
-        .prepare_cached("SELECT id, id_hash FROM checkpoint WHERE seq = ?")
-        .and_then(|mut statement| statement.query_row([seq], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))));
+    let id = connection.prepare_cached("SELECT id, id_hash FROM checkpoint WHERE seq = ?").and_then(|mut statement| {
+        statement.query_row([seq], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))
+    });
     let id = id.ok().filter(|(id, hash)| space.is_some_and(|space| id_hash(space, id) == *hash)).map(|(id, _)| id);
     Claims { space, lineage: lineage.map(|lineage| lineage.name), id }
 }
