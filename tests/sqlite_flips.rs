@@ -12,21 +12,31 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{Draft, apply, draft, fork, group, lineage, noise, part, remove, save};
+use common::{
+    Draft, append, apply, draft, fork, group, keyed, lineage, log_range, noise, part, record, remove, rewind, save,
+};
 use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::check::{CheckCursor, Counted, Finding, Severity};
 use forkpoint::error::{Code, Error, Result};
 use forkpoint::op::{Op, Unit};
-use forkpoint::query::{Ancestors, Answer, Of, Pick, Query};
-use forkpoint::record::{Checkpoint, Header, Lineage, Rank, Space, Stats, Tuple, Write};
+use forkpoint::query::{Ancestors, Answer, LogRange, LogSide, Of, Pick, Query};
+use forkpoint::record::{Checkpoint, Header, Lineage, LogPage, Rank, Record, Space, Stats, Tuple, Write};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
 const OTHER: Space = Space(2);
 const SPACES: [Space; 2] = [common::SPACE, OTHER];
-const LINEAGES: [&str; 6] = ["run", "run 2", "dependents", "a fork", "a copy", "offset"];
+const LINEAGES: [&str; 8] = ["run", "run 2", "dependents", "a fork", "a copy", "offset", "logged", "a logged fork"];
+/// Lineages with logs, and their names.
+const LOGS: [(&str, &str); 5] = [
+    ("logged", "messages"),
+    ("logged", "events"),
+    ("a logged fork", "messages"),
+    ("a logged fork", "events"),
+    ("logs alone", "messages"),
+];
 const GROUPS: [&str; 2] = ["graph", "another graph"];
 const LABELS: [&str; 2] = ["plan", "act"];
 /// Flips in a page of 512 bytes hit the inner pages of the trees too, which a small database otherwise has not.
@@ -90,7 +100,8 @@ fn build(page_size: u32) -> Vec<u8> {
         save(b, [named, step(space, "run 2", 1)]);
     }
     // A base with two payloads that are built on it.
-    let base = draft("run 2", "run 2/side").parent("run 2/1").rank(9.0).parts(step(common::SPACE, "x", 77).0.payload.parts);
+    let base =
+        draft("run 2", "run 2/side").parent("run 2/1").rank(9.0).parts(step(common::SPACE, "x", 77).0.payload.parts);
     save(b, [base, step(common::SPACE, "run 2", 2).rank(0.5)]);
     for number in 0..4 {
         let dependent = step(common::SPACE, "dependents", number);
@@ -103,7 +114,13 @@ fn build(page_size: u32) -> Vec<u8> {
     }
     // Larger than a page.
     save(b, [draft("offset", "offset/large").age_offset(2).rank(3.0).parts(vec![part("noise", "v8", noise(9, 9000))])]);
-    save(b, [draft("a fork", "fork/0").parent("run/3").group(GROUPS[1]), draft("a fork", "fork/1").parent("fork/0").rank(1.0)]);
+    save(
+        b,
+        [
+            draft("a fork", "fork/0").parent("run/3").group(GROUPS[1]),
+            draft("a fork", "fork/1").parent("fork/0").rank(1.0),
+        ],
+    );
     apply(b, vec![fork("run/5", "copy/0", "a copy")]).unwrap();
 
     for (space, id, owner) in SPACES.iter().flat_map(|space| [(*space, "run/2", "run/3"), (*space, "run/3", "run/4")]) {
@@ -114,7 +131,29 @@ fn build(page_size: u32) -> Vec<u8> {
     }
     apply(b, vec![writes(common::SPACE, "run/8", vec![write("task 1", -1, &"long ".repeat(200))])]).unwrap();
     apply(b, vec![writes(common::SPACE, "not there yet", vec![write("task 1", 0, "5")])]).unwrap();
-    // LATER: records of logs, checkpoints that name them, and the queries for both.
+    let messages = |from: u64, to: u64| -> Vec<Record> {
+        (from..to)
+            .map(|number| keyed(&format!("key {number}"), noise(number, 60 + 7 * usize::try_from(number).unwrap())))
+            .collect()
+    };
+    let named = |number: u64| {
+        let draft = step(common::SPACE, "logged", number).saved_at(9000);
+        vec![draft.pin_live("messages").pin_live("events").put()]
+    };
+    apply(
+        b,
+        vec![append("logged", "messages", messages(0, 9)), append("logged", "events", vec![record("a"), record("b")])],
+    )
+    .unwrap();
+    apply(b, named(0)).unwrap();
+    apply(b, vec![append("logged", "messages", messages(9, 14))]).unwrap();
+    apply(b, named(1)).unwrap();
+    apply(b, vec![fork("logged/1", "logged fork/0", "a logged fork")]).unwrap();
+    // The log goes on from where a checkpoint was, beside what another one keeps.
+    apply(b, vec![rewind("logged", "messages", "logged/0"), append("logged", "messages", messages(20, 23))]).unwrap();
+    apply(b, named(2)).unwrap();
+    apply(b, vec![append("a logged fork", "messages", messages(30, 32))]).unwrap();
+    apply(b, vec![append("logs alone", "messages", vec![record(noise(3, 3000)), record("second")])]).unwrap();
 
     // The last checkpoint and the last lineage are gone: their numbers are remembered.
     save(b, [draft("gone", "gone")]);
@@ -179,6 +218,15 @@ fn questions(ids: &[(Space, String)]) -> Vec<Question> {
             all.push(Question { query: ask(Some(6), 3), whole });
         }
     }
+    for (lineage, log) in LOGS {
+        all.push(one(Query::Logs { space: common::SPACE, lineage: lineage.to_owned() }));
+        all.push(one(Query::Log(log_range(lineage, log, None))));
+        let last = LogRange { from: LogSide::Last, skip: 1, limit: 2, ..log_range(lineage, log, None) };
+        all.push(one(Query::Log(last)));
+        for at in ["logged/0", "logged/1", "logged/2", "logged fork/0"] {
+            all.push(one(Query::Log(log_range(lineage, log, Some(at)))));
+        }
+    }
     for space in [None, Some(common::SPACE), Some(OTHER)] {
         all.push(one(Query::Stats { space, largest: 3 }));
         for rule in [Rule::SavedBefore(3000), Rule::KeepLast(2), Rule::MaxBytes(4000)] {
@@ -212,7 +260,8 @@ impl Known {
                 }
             }
         }
-        let ids: BTreeSet<(Space, String)> = checkpoints.keys().cloned().chain([(common::SPACE, "gone".to_owned())]).collect();
+        let ids: BTreeSet<(Space, String)> =
+            checkpoints.keys().cloned().chain([(common::SPACE, "gone".to_owned())]).collect();
         let questions = questions(&ids.into_iter().collect::<Vec<_>>());
         let answers = questions.iter().map(|question| backend.answer(&question.query).unwrap()).collect();
         Self { questions, answers, checkpoints, places }
@@ -290,10 +339,11 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
         newest && saved == Some(found) && known.is_older(&found.header, &before.header, label)
     };
     match (found, expected, whole) {
-        (Answer::Checkpoint(None), Answer::Checkpoint(Some(_)), _) | (Answer::Tuple(None), Answer::Tuple(Some(_)), _) => {
-            Verdict::Absent
+        (Answer::Checkpoint(None), Answer::Checkpoint(Some(_)), _)
+        | (Answer::Tuple(None), Answer::Tuple(Some(_)), _) => Verdict::Absent,
+        (Answer::Checkpoint(Some(found)), Answer::Checkpoint(Some(before)), _) => {
+            absent_if(older(&found, before), &found.header)
         }
-        (Answer::Checkpoint(Some(found)), Answer::Checkpoint(Some(before)), _) => absent_if(older(&found, before), &found.header),
         (Answer::Tuple(Some(found)), Answer::Tuple(Some(before)), _) => {
             let right = if found.checkpoint == before.checkpoint {
                 within(&found.writes, &before.writes, PartialEq::eq)
@@ -306,7 +356,8 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
             let same = |found: &Tuple, before: &Tuple| {
                 found.checkpoint == before.checkpoint && within(&found.writes, &before.writes, PartialEq::eq)
             };
-            let right = found.len() <= before.len() && found.iter().zip(before).all(|(found, before)| same(found, before));
+            let right =
+                found.len() <= before.len() && found.iter().zip(before).all(|(found, before)| same(found, before));
             absent_if(right, &found)
         }
         (Answer::Headers(found), _, Answer::Headers(whole)) => absent_if(within(&found, whole, PartialEq::eq), &found),
@@ -331,6 +382,11 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
             if file_alone { Verdict::Same } else { absent_if(right, &found) }
         }
         (Answer::Pruned(_), Answer::Pruned(_), _) => Verdict::Absent,
+        // The checkpoint in question is not found, or the log.
+        (Answer::Log(found), Answer::Log(Some(_)), _) => {
+            absent_if(found.as_ref().is_none_or(|page| *page == LogPage::default()), &found)
+        }
+        (Answer::Logs(found), Answer::Logs(before), _) => absent_if(within(&found, before, PartialEq::eq), &found),
         (found, ..) => wrong(&found),
     }
 }
@@ -355,7 +411,9 @@ fn check(backend: &mut dyn Backend, limit: usize) -> Result<(Counted, Vec<Findin
         counted.checkpoints += page.counted.checkpoints;
         counted.payloads += page.counted.payloads;
         counted.writes += page.counted.writes;
-        assert!(page.counted.checkpoints.max(page.counted.writes) <= limit as u64, "a page is bounded");
+        let Counted { checkpoints, writes, records, .. } = page.counted;
+        assert!(checkpoints.max(writes).max(records) <= limit as u64, "a page is bounded");
+        counted.records += records;
         assert!(page.of >= page.done);
         findings.extend(page.findings);
         cursor = page.next;
@@ -411,7 +469,7 @@ impl Subject {
         assert_eq!(findings, [], "a clean database has no finding");
         assert_eq!(counted.checkpoints, known.checkpoints.len() as u64);
         assert_eq!(counted.payloads, counted.checkpoints);
-        assert!(counted.writes > 10);
+        assert!(counted.writes > 10 && counted.records > 20);
         drop(backend);
         assert_eq!(fs::read(&path).unwrap(), bytes, "questions change nothing");
 
@@ -426,7 +484,8 @@ impl Subject {
         for table in rows("SELECT name FROM sqlite_schema WHERE type = 'table'", 1) {
             let table = text(&table[0]);
             let all = rows(&format!("SELECT name, pk FROM pragma_table_info('{table}')"), 2);
-            let key = text(&all.iter().find(|column| column[1] == Value::Integer(1)).unwrap()[0]);
+            let key = all.iter().find(|column| column[1] == Value::Integer(1));
+            let key = key.map_or("rowid".to_owned(), |column| text(&column[0]));
             columns.extend(all.iter().map(|column| (table.clone(), text(&column[0]), key.clone())));
         }
         let mut trees: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -459,7 +518,10 @@ impl Subject {
         let (table, column, key) = &self.columns[number % self.columns.len()];
         fs::write(path, &self.bare).unwrap();
         let hand = Connection::open(path).unwrap();
-        hand.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA writable_schema = ON; BEGIN").unwrap();
+        hand.execute_batch(
+            "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA writable_schema = ON; BEGIN",
+        )
+        .unwrap();
         let mut statement = hand.prepare(&format!("SELECT {key}, {column} FROM \"{table}\"")).unwrap();
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         let rows: Vec<(Value, Value)> = rows.map(|row| row.unwrap()).collect();
@@ -487,16 +549,20 @@ impl Subject {
         };
         // A bit in the head of a record makes something of NULL.
         let done = if value == Value::Null {
-            ["''", "'x'", "0", "x''", "x'00'"].iter().any(|text| hand.execute(&format!("UPDATE \"{table}\" SET {column} = {text} WHERE {key} IS ?1"), [&row]).is_ok())
+            ["''", "'x'", "0", "x''", "x'00'"].iter().any(|text| {
+                hand.execute(&format!("UPDATE \"{table}\" SET {column} = {text} WHERE {key} IS ?1"), [&row]).is_ok()
+            })
         } else {
-            hand.execute(&format!("UPDATE \"{table}\" SET {column} = {cast} WHERE {key} IS ?2"), params![flipped, row]).is_ok()
+            hand.execute(&format!("UPDATE \"{table}\" SET {column} = {cast} WHERE {key} IS ?2"), params![flipped, row])
+                .is_ok()
         };
         if !done {
             return None;
         }
         for index in &self.indexes {
             let [kind, name, table, root, sql] = &index[..] else { unreachable!() };
-            hand.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", params![kind, name, table, root, sql]).unwrap();
+            hand.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", params![kind, name, table, root, sql])
+                .unwrap();
         }
         hand.execute_batch("COMMIT").unwrap();
         Some(shorten(format!("{table}.{column} of row {row:?}: {value:?} became {flipped:?}")))
@@ -521,7 +587,11 @@ impl Subject {
         let bit = random.below(8);
         bytes[begin + at] ^= 1 << bit;
         fs::write(path, bytes).unwrap();
-        format!("page {} of {tree} (kind {}, {cells} cells from {content}), byte {at}, bit {bit}", page + 1, self.bytes[begin])
+        format!(
+            "page {} of {tree} (kind {}, {cells} cells from {content}), byte {at}, bit {bit}",
+            page + 1,
+            self.bytes[begin]
+        )
     }
 }
 
@@ -657,6 +727,9 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
             saved.push(checkpoint);
         }
     }
+    let appended = record("appended");
+    let more = append("logged", "messages", vec![appended.clone()]);
+    let is_appended = accept(&mut violations, "an append", apply(&mut backend, vec![more]).map(drop));
     // Not one that others depend on: a rule may remove other checkpoints without it.
     let ids: BTreeSet<&(Space, String)> = known.checkpoints.keys().filter(|(_, id)| !id.starts_with("dep")).collect();
     let deleted = (*random.pick(&ids.into_iter().collect::<Vec<_>>())).clone();
@@ -673,14 +746,32 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
             return violations;
         }
     };
-    // A bit of a tree's own structure can make that which is written into it unreadable. It is never absent, and never another.
-    let may_be_told = number % 2 == 1;
+    let reported = match check(&mut backend, 20) {
+        Ok((_, findings)) => findings.iter().any(|finding| finding.severity == Severity::Error),
+        Err(error) => {
+            violations.push(format!("the check afterwards fails: {error:?}"));
+            false
+        }
+    };
+    // What is written into a page whose structure is damaged may be lost there, which is told or reported.
+    let may_be_lost = number % 2 == 1 && reported;
     for checkpoint in saved {
         let id = &checkpoint.header.id;
         match common::try_get(&mut backend, id) {
             Ok(Some(found)) if found == checkpoint => {}
-            Err(error) if may_be_told && error.code() == Code::Corrupt => {}
+            Ok(None) if may_be_lost => {}
+            Err(error) if may_be_lost && error.code() == Code::Corrupt => {}
             other => violations.push(shorten(format!("the acknowledged save {id:?} is {other:?}"))),
+        }
+    }
+    if is_appended {
+        let last = LogRange { from: LogSide::Last, limit: 1, ..log_range("logged", "messages", None) };
+        match backend.answer(&Query::Log(last)).and_then(Answer::into_log) {
+            Ok(Some(page)) if page.records == [appended] => {}
+            Ok(Some(LogPage { length: 0, .. })) if may_be_lost => {}
+            // A log that was damaged before is damaged still.
+            Err(error) if reported && error.code() == Code::Corrupt => {}
+            other => violations.push(shorten(format!("the appended record is {other:?}"))),
         }
     }
     for (key, checkpoint) in &known.checkpoints {
@@ -697,9 +788,6 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
             Ok(Some(found)) => violations.push(shorten(format!("{id:?} is {:?}", found.header))),
             Err(error) => drop(accept(&mut violations, "a question afterwards", Err(error))),
         }
-    }
-    if let Err(error) = check(&mut backend, 20) {
-        violations.push(format!("the check afterwards fails: {error:?}"));
     }
     violations
 }

@@ -35,16 +35,11 @@ impl Chain {
     pub(super) fn decode(seq: Seq, column: &[u8]) -> Result<Self> {
         let Ok(column) = <&[u8; SIZE]>::try_from(column) else { return Err(damaged(seq)) };
         let (numbers, _) = column.as_chunks::<8>();
-        let [base, depth, budget, size, first, next, sum] = [0, 1, 2, 3, 4, 5, 6].map(|at| i64::from_le_bytes(numbers[at]));
+        let [base, depth, budget, size, first, next, sum] =
+            [0, 1, 2, 3, 4, 5, 6].map(|at| i64::from_le_bytes(numbers[at]));
         let named = |seq: Seq| (seq != 0).then_some(seq);
-        let chain = Self {
-            base: named(base),
-            depth,
-            budget,
-            size,
-            first_dependant: named(first),
-            next_sibling: named(next),
-        };
+        let chain =
+            Self { base: named(base), depth, budget, size, first_dependant: named(first), next_sibling: named(next) };
         if chain.sum(seq) == sum { Ok(chain) } else { Err(damaged(seq)) }
     }
 
@@ -145,12 +140,12 @@ pub(super) fn link(connection: &Connection, base: Seq, dependant: Seq) -> Result
     Ok(before)
 }
 
-/// Takes a payload out of the list of its base, which stays. A list that is damaged stays as it is: [`dependants`] knows what to do.
+/// Takes a payload out of the list of its base, which stays. A list that is damaged is made anew.
 pub(super) fn unlink(connection: &Connection, dependant: Seq, chain: &Chain) -> Result<()> {
     let Some(base) = chain.base else { return Ok(()) };
     let list = match listed(connection, base) {
         Ok(list) => list,
-        Err(error) if error.code() == Code::Corrupt => return Ok(()),
+        Err(error) if error.code() == Code::Corrupt => return list_anew(connection, base, dependant),
         Err(error) => return Err(error),
     };
     let Some(at) = list.iter().position(|(seq, _)| *seq == dependant) else { return Ok(()) };
@@ -161,5 +156,39 @@ pub(super) fn unlink(connection: &Connection, dependant: Seq, chain: &Chain) -> 
             Some(chain) => write(connection, base, &Chain { first_dependant: after, ..chain }),
             None => Ok(()),
         },
+    }
+}
+
+/// Takes a payload whose own column is damaged out of the list that it is in. All rows are looked at for that.
+pub(super) fn unlink_damaged(connection: &Connection, dependant: Seq) -> Result<()> {
+    let mut statement =
+        connection.prepare_cached("SELECT seq, chain FROM checkpoint ORDER BY seq DESC").map_err(from_sqlite)?;
+    let mut rows = statement.query([]).map_err(from_sqlite)?;
+    let mut base = None;
+    while let Some(row) = rows.next().map_err(from_sqlite)? {
+        let seq: Seq = row.get(0).map_err(from_sqlite)?;
+        let column = row.get_ref(1).map_err(from_sqlite)?;
+        let Some(chain) = column.as_blob().ok().and_then(|column| Chain::decode(seq, column).ok()) else { continue };
+        if chain.first_dependant == Some(dependant) {
+            base = Some(seq);
+        } else if chain.next_sibling == Some(dependant) {
+            base = chain.base;
+        }
+    }
+    drop(rows);
+    base.map_or(Ok(()), |base| list_anew(connection, base, dependant))
+}
+
+/// Writes the list of a base from the rows that say that they are built on it, without one of them.
+fn list_anew(connection: &Connection, base: Seq, without: Seq) -> Result<()> {
+    let mut next = None;
+    for (seq, chain) in searched(connection, base)?.into_iter().filter(|(seq, _)| *seq != without).rev() {
+        write(connection, seq, &Chain { next_sibling: next, ..chain })?;
+        next = Some(seq);
+    }
+    match read(connection, base) {
+        Ok(Some(chain)) => write(connection, base, &Chain { first_dependant: next, ..chain }),
+        Err(error) if error.code() != Code::Corrupt => Err(error),
+        _ => Ok(()),
     }
 }

@@ -1,8 +1,8 @@
 //! Verifies everything that is stored: every row against its checksum, every payload through its chain, every index against its
 //! table. A page of it looks at so many rows; what is wrong with a row does not keep the next one from being looked at.
 //!
-//! Single errors are all that a row needs: a row that an index has lost is found because its own entry is looked up, and an entry
-//! that leads nowhere because index and table then differ in their number.
+//! A row that an index has lost is found by looking up the row's entry. An entry that leads nowhere is found by counting: the index
+//! then has more entries than the table has rows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -118,9 +118,11 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
     let mut page = check.page;
     let counted = &page.counted;
     place.done += counted.checkpoints + counted.writes + counted.records;
-    match looked_at {
-        Some(last) => place.after = last,
-        None => (place.stage, place.after) = (place.stage + 1, [place.beginning(place.stage + 1); 3]),
+    if let Some(last) = looked_at {
+        place.after = last;
+    } else {
+        place.stage += 1;
+        place.after = [beginning(place.stage); 3];
     }
     (page.done, page.of) = (place.done, place.of.max(place.done));
     page.next = (place.stage < STAGES.len()).then(|| place.cursor());
@@ -146,15 +148,15 @@ impl Place {
         Ok(Self { stage: usize::try_from(stage).map_err(|_| none())?, after, done: done?, of: of? })
     }
 
-    /// Where a stage begins: before every number that a row can have. A damaged one may be negative.
-    fn beginning(&self, stage: usize) -> i64 {
-        if matches!(STAGES.get(stage), Some(Stage::Indexes)) { 0 } else { i64::MIN }
-    }
-
     fn cursor(&self) -> CheckCursor {
         let [first, second, third] = self.after;
         CheckCursor(format!("{} {first} {second} {third} {} {}", self.stage, self.done, self.of))
     }
+}
+
+/// Where a stage begins: before every number that a row can have. A damaged one may be negative.
+fn beginning(stage: usize) -> i64 {
+    if matches!(STAGES.get(stage), Some(Stage::Indexes)) { 0 } else { i64::MIN }
 }
 
 /// Whether an error tells of damage. Any other ends the check.
@@ -170,7 +172,7 @@ fn number(last: Option<i64>) -> Option<After> {
 struct Check<'a> {
     connection: &'a Connection,
     cache: PayloadCache,
-    /// What is built on a payload, as far as the list of it was read; `None`: it cannot be read.
+    /// What is built on a payload, as far as the list of it was read; `None`: it cannot be read, or the payload is gone.
     lists: HashMap<Seq, Option<HashSet<Seq>>>,
     /// Whether there is an index of groups, once that was asked.
     groups: Option<bool>,
@@ -277,7 +279,7 @@ impl Check<'_> {
         }
         let settings = setting::verify_all(self.connection);
         self.damage(settings)?;
-        let totals = Totals::now(self.connection);
+        let totals = Totals::read(self.connection);
         self.damage(totals).map(drop)
     }
 
@@ -291,7 +293,8 @@ impl Check<'_> {
             if let Some((rows, found)) = self.damage(counted)?
                 && rows != found
             {
-                let message = format!("of table {table}, {rows} rows should be in an index that has {found} ({entries})");
+                let message =
+                    format!("of table {table}, {rows} rows should be in an index that has {found} ({entries})");
                 self.find(FindingCode::Index, message, REBUILD);
             }
         }
@@ -336,19 +339,27 @@ impl Check<'_> {
         let Some(row) = self.damage_of(found, || row::claims(connection, seq))?.flatten() else { return Ok(()) };
         self.entries(&row)?;
         self.parent(&row)?;
-        self.chain(&row)?;
-        self.page.counted.payloads += 1;
-        let split = payloads::load(self.connection, &self.cache, seq).and_then(|payload| frame::split(&payload.raw));
         let marks = decode_marks(row.logs.as_deref())
             .and_then(|marks| log_check::marks_of(self.connection, seq, &marks))
             .map(|findings| self.page.findings.extend(findings));
-        for outcome in [split.map(drop), marks] {
-            match outcome {
-                Err(error) if damaged(&error) => self.find_at(FindingCode::Corrupt, &row, error.message(), RESTORE),
-                other => other?,
-            }
+        self.damage_at(&row, marks)?;
+        if self.chain(&row)? {
+            self.page.counted.payloads += 1;
+            let payload = payloads::load(self.connection, &self.cache, seq);
+            self.damage_at(&row, payload.and_then(|payload| frame::split(&payload.raw)))?;
         }
         Ok(())
+    }
+
+    /// Takes an error of damage to a checkpoint for a finding.
+    fn damage_at<T>(&mut self, row: &HeaderRow, found: Result<T>) -> Result<Option<T>> {
+        match found {
+            Err(error) if damaged(&error) => {
+                self.find_at(FindingCode::Corrupt, row, error.message(), RESTORE);
+                Ok(None)
+            }
+            found => found.map(Some),
+        }
     }
 
     /// Its entries in the indexes.
@@ -392,8 +403,13 @@ impl Check<'_> {
         match found {
             Ok(None) => {
                 // Whoever removes a checkpoint by its id may do that.
-            self.find_at(FindingCode::Orphan, row, "its parent is gone, and it cannot be read without that", RESTORE);
-            self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
+                self.find_at(
+                    FindingCode::Orphan,
+                    row,
+                    "its parent is gone, and it cannot be read without that",
+                    RESTORE,
+                );
+                self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
                 Ok(())
             }
             // A damaged parent is told where its own turn comes.
@@ -402,34 +418,29 @@ impl Check<'_> {
         }
     }
 
-    /// Its place in the lists of what is built on what.
-    fn chain(&mut self, row: &HeaderRow) -> Result<()> {
-        let own = match chain::read(self.connection, row.seq) {
-            Err(error) if damaged(&error) => {
-                self.find_at(FindingCode::Corrupt, row, error.message(), RESTORE);
-                return Ok(());
-            }
-            read => read?,
-        };
+    /// Its place in the lists of what is built on what. Returns whether it says how its payload is stored.
+    fn chain(&mut self, row: &HeaderRow) -> Result<bool> {
+        let own = chain::read(self.connection, row.seq);
+        let Some(own) = self.damage_at(row, own)?.flatten() else { return Ok(false) };
         let listed = chain::listed(self.connection, row.seq);
-        if let Err(error) = &listed
-            && damaged(error)
-        {
-            self.find_at(FindingCode::Corrupt, row, error.message(), RESTORE);
-        }
-        if let Some(base) = own.and_then(|chain| chain.base)
+        self.damage_at(row, listed)?;
+        if let Some(base) = own.base
             && !self.built_on(base)?.is_none_or(|all| all.contains(&row.seq))
         {
             self.find_at(FindingCode::Corrupt, row, "the list of what is built on its base lacks it", RESTORE);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// What is built on a payload. Read once a page: there may be many.
     fn built_on(&mut self, base: Seq) -> Result<Option<&HashSet<Seq>>> {
         if !self.lists.contains_key(&base) {
-            let all = match chain::listed(self.connection, base) {
-                Ok(all) => Some(all.into_iter().map(|(seq, _)| seq).collect()),
+            let read = chain::read(self.connection, base).and_then(|found| match found {
+                Some(_) => chain::listed(self.connection, base).map(Some),
+                None => Ok(None),
+            });
+            let all = match read {
+                Ok(all) => all.map(|all| all.into_iter().map(|(seq, _)| seq).collect()),
                 Err(error) if damaged(&error) => None,
                 Err(error) => return Err(error),
             };

@@ -33,7 +33,9 @@ impl LineageRow {
     fn sum(&self) -> i64 {
         let Self { lin, space, name, group, age_offset, origin } = self;
         let sum = Sum::new().int(*lin).int(space.0.into()).text(name).text(group).int((*age_offset).into());
-        sum.opt_text(origin.as_ref().map(|origin| &*origin.id)).opt_int(origin.as_ref().map(|origin| origin.lin)).finish()
+        sum.opt_text(origin.as_ref().map(|origin| &*origin.id))
+            .opt_int(origin.as_ref().map(|origin| origin.lin))
+            .finish()
     }
 }
 
@@ -60,7 +62,8 @@ pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRo
         .map_err(from_sqlite)?;
     match found {
         Some((lineage, sum)) if lineage.sum() != sum => {
-            let message = format!("lineage {:?}: its row {lin} does not match its checksum: restore a backup", lineage.name);
+            let message =
+                format!("lineage {:?}: its row {lin} does not match its checksum: restore a backup", lineage.name);
             Err(Error::new(Code::Corrupt, message))
         }
         found => Ok(found.map(|(lineage, _)| lineage)),
@@ -99,7 +102,8 @@ pub(super) fn with_prefix(connection: &Connection, space: Space, prefix: &str) -
         if !name.starts_with(prefix) {
             break;
         }
-        let Some(lineage) = read(connection, lin)?.filter(|lineage| (lineage.space, &lineage.name) == (space, &name)) else {
+        let Some(lineage) = read(connection, lin)?.filter(|lineage| (lineage.space, &lineage.name) == (space, &name))
+        else {
             let message = format!("lineages of {prefix:?}: the index of names leads to another row: restore a backup");
             return Err(Error::new(Code::Corrupt, message));
         };
@@ -124,7 +128,12 @@ pub(super) fn begin(connection: &Connection, header: &Header, origin: Option<Ori
 }
 
 /// Stores what the first checkpoint of a lineage says of it. Until then the lineage had logs alone.
-pub(super) fn describe(connection: &Connection, lin: i64, header: &Header, origin: Option<Origin>) -> Result<LineageRow> {
+pub(super) fn describe(
+    connection: &Connection,
+    lin: i64,
+    header: &Header,
+    origin: Option<Origin>,
+) -> Result<LineageRow> {
     connection
         .prepare_cached("DELETE FROM lineage WHERE lin = ?")
         .and_then(|mut statement| statement.execute([lin]))

@@ -143,7 +143,7 @@ impl<'a> Payloads<'a> {
     }
 
     /// The contract of a row, its chain, and what its payload takes.
-    fn sizes(&self, seq: Seq) -> Result<Option<(Space, Chain, i64)>> {
+    fn sizes(&self, seq: Seq) -> Result<Option<(Space, Option<Chain>, i64)>> {
         let sql = "SELECT coalesce(contract, 0), chain, length(body)
                    FROM checkpoint LEFT JOIN lineage USING (lin) WHERE seq = ?";
         let found = self
@@ -155,8 +155,8 @@ impl<'a> Payloads<'a> {
             })
             .map_err(from_sqlite)?;
         Ok(found.map(|(contract, chain, bytes)| {
-            // A row that is damaged can be removed; the totals then count its size until they are made anew.
-            (Space(contract), Chain::decode(seq, &chain).unwrap_or_default(), bytes)
+            // A row that is damaged can be removed.
+            (Space(contract), Chain::decode(seq, &chain).ok(), bytes)
         }))
     }
 }
@@ -175,7 +175,7 @@ impl rebase::Payloads for Payloads<'_> {
 
     fn rewrite(&mut self, seq: Seq, row: &Row) -> Result<i64> {
         let Some((space, chain, before)) = self.sizes(seq)? else { return Ok(0) };
-        let chain = Chain { base: None, depth: 0, budget: row.budget, next_sibling: None, ..chain };
+        let chain = Chain { base: None, depth: 0, budget: row.budget, next_sibling: None, ..chain.unwrap_or_default() };
         self.execute(
             "UPDATE checkpoint SET chain = ?, body = ? WHERE seq = ?",
             params![chain.encode(seq), &row.body[..], seq],
@@ -187,12 +187,17 @@ impl rebase::Payloads for Payloads<'_> {
 
     fn delete(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64> {
         let Some((space, chain, bytes)) = self.sizes(seq)? else { return Ok(0) };
-        if chain.base.is_some_and(|base| !going.contains(&base)) {
-            chain::unlink(self.connection, seq, &chain)?;
+        match &chain {
+            Some(chain) if chain.base.is_some_and(|base| !going.contains(&base)) => {
+                chain::unlink(self.connection, seq, chain)?;
+            }
+            Some(_) => {}
+            None => chain::unlink_damaged(self.connection, seq)?,
         }
         self.execute("DELETE FROM checkpoint WHERE seq = ?", params![seq])?;
         self.stored.remove(&seq);
-        self.totals()?.removed(space, seq, chain.size, bytes);
+        // The totals then count the size of a damaged row until they are made anew.
+        self.totals()?.removed(space, seq, chain.map_or(0, |chain| chain.size), bytes);
         Ok(bytes)
     }
 }
@@ -215,7 +220,10 @@ fn fetch(connection: &Connection, seq: Seq) -> Result<Option<Link>> {
     let Some((chain, body)) = found else { return Ok(None) };
     let base = Chain::decode(seq, &chain)?.base;
     if base.is_some_and(|base| base >= seq) {
-        return Err(Error::new(Code::Corrupt, format!("row {seq}: its payload is built on a later one: restore a backup")));
+        return Err(Error::new(
+            Code::Corrupt,
+            format!("row {seq}: its payload is built on a later one: restore a backup"),
+        ));
     }
     Ok(Some(Link { base, body }))
 }

@@ -87,17 +87,26 @@ fn in_lineage(connection: &Connection, lin: i64, walk: &Walk<'_>) -> Result<Vec<
 /// The newest place of a lineage, or of its checkpoints with that label.
 pub(super) fn newest(connection: &Connection, lin: i64, label: Option<&str>) -> Result<Option<Place>> {
     let sql = match label {
-        None => "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
-                 WHERE lin = ?1 AND ?2 IS NULL ORDER BY sort_key DESC, seq DESC LIMIT 1",
+        None => {
+            "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
+                 WHERE lin = ?1 AND ?2 IS NULL ORDER BY sort_key DESC, seq DESC LIMIT 1"
+        }
         // An empty label is none.
-        Some(_) => "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
-                    WHERE lin = ?1 AND label = ?2 AND label <> '' ORDER BY sort_key DESC, seq DESC LIMIT 1",
+        Some(_) => {
+            "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
+                    WHERE lin = ?1 AND label = ?2 AND label <> '' ORDER BY sort_key DESC, seq DESC LIMIT 1"
+        }
     };
     Ok(places(connection, sql, params![lin, label])?.pop())
 }
 
 /// `?1` is the lineage or the contract, `?4` the group; `?2` and `?3` are the walk's.
-fn select(connection: &Connection, from: &str, walk: &Walk<'_>, (one, four): (impl rusqlite::ToSql, Option<&String>)) -> Result<Vec<Place>> {
+fn select(
+    connection: &Connection,
+    from: &str,
+    walk: &Walk<'_>,
+    (one, four): (impl rusqlite::ToSql, Option<&String>),
+) -> Result<Vec<Place>> {
     match walk {
         Walk::Newest { before, limit } => {
             let end = if before.is_some() { "sort_key < ?2" } else { "?2 IS NULL" };
@@ -107,7 +116,8 @@ fn select(connection: &Connection, from: &str, walk: &Walk<'_>, (one, four): (im
             places(connection, &sql, params![one, before.map(|rank| &rank.0), limit, four])
         }
         Walk::Oldest { prefix } => {
-            let sql = format!("SELECT sort_key, seq FROM {from} AND sort_key >= ?2 AND ?3 IS NULL ORDER BY sort_key, seq");
+            let sql =
+                format!("SELECT sort_key, seq FROM {from} AND sort_key >= ?2 AND ?3 IS NULL ORDER BY sort_key, seq");
             let nothing: Option<i64> = None;
             let mut found = places(connection, &sql, params![one, prefix, nothing, four])?;
             // Ranks with a prefix stand together.

@@ -139,8 +139,13 @@ impl Reading<'_> {
             // Compared here and not in SQL, where a prefix is a pattern or a function that stops at NUL.
             let group = row.get_ref(1).and_then(|group| Ok(group.as_bytes()?)).map_err(from_sqlite)?;
             if group.starts_with(group_prefix.as_bytes()) {
-                let listed = lineage::read(self.connection, row.get(0).map_err(from_sqlite)?)?;
-                found.extend(listed.map(|listed| self.lineage(listed)).transpose()?.flatten());
+                let lin = row.get(0).map_err(from_sqlite)?;
+                // Read again by its number, and verified. A damaged number leads to another row, or to one that was here already.
+                let listed = lineage::read(self.connection, lin)?
+                    .filter(|listed| listed.space == space && listed.group.starts_with(group_prefix))
+                    .filter(|_| found.last().is_none_or(|before: &Lineage| before.position > lin))
+                    .ok_or_else(|| row::index_damaged(&format!("lineage number {lin}")))?;
+                found.extend(self.lineage(listed)?);
             }
         }
         Ok(found)

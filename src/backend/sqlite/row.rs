@@ -192,9 +192,9 @@ impl Found {
 pub(super) fn claims(connection: &Connection, seq: Seq) -> Claims {
     let lineage = lineage_of(connection, seq).ok().flatten().and_then(|lin| lineage::read(connection, lin).ok()?);
     let space = lineage.as_ref().map(|lineage| lineage.space);
-    let id = connection
-        .prepare_cached("SELECT id, id_hash FROM checkpoint WHERE seq = ?")
-        .and_then(|mut statement| statement.query_row([seq], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))));
+    let id = connection.prepare_cached("SELECT id, id_hash FROM checkpoint WHERE seq = ?").and_then(|mut statement| {
+        statement.query_row([seq], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))
+    });
     let id = id.ok().filter(|(id, hash)| space.is_some_and(|space| id_hash(space, id) == *hash)).map(|(id, _)| id);
     Claims { space, lineage: lineage.map(|lineage| lineage.name), id }
 }

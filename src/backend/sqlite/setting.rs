@@ -24,7 +24,8 @@ pub(super) fn get(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>
         .and_then(|mut statement| statement.query_row([name], |row| row.get(0)).optional())
         .map_err(from_sqlite)?;
     let Some(mut value) = found else { return Ok(None) };
-    let damaged = || Error::new(Code::Corrupt, format!("setting {name:?} does not match its checksum: restore a backup"));
+    let damaged =
+        || Error::new(Code::Corrupt, format!("setting {name:?} does not match its checksum: restore a backup"));
     let at = value.len().checked_sub(8).ok_or_else(damaged)?;
     let stored = value.split_off(at);
     if sum(name, &value) == stored[..] { Ok(Some(value)) } else { Err(damaged()) }

@@ -19,7 +19,7 @@ use crate::backend::logs::{self as log, LogName, Mark};
 use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::error::{Code, Error, Result};
-use crate::op::{Applied, Appended, Expect, Fork, LogEnd, Op, Unit};
+use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Unit};
 use crate::query::Of;
 use crate::record::{Draft, Encoded, Header, Rank, Record, Seq, Space};
 use crate::retention::{Ledger, Prune, Pruned, Rule, plan};
@@ -418,7 +418,9 @@ impl<'a> Writing<'a> {
                 }
                 Ok(None) => {}
                 // A damaged row can be removed. Its id may be another one's, so what was written to that stays.
-                Err(error) if error.code() == Code::Corrupt => lineages.extend(row::lineage_of(self.transaction, *seq)?),
+                Err(error) if error.code() == Code::Corrupt => {
+                    lineages.extend(row::lineage_of(self.transaction, *seq)?)
+                }
                 Err(error) => return Err(error),
             }
         }

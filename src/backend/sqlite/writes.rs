@@ -73,11 +73,13 @@ pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>
 
 /// What can be told of a damaged row: the checkpoint that was written to, where only the claim is damaged.
 pub(super) fn claims(connection: &Connection, num: i64) -> Claims {
-    let found = connection.prepare_cached("SELECT contract, id, task, sum FROM write WHERE num = ?").and_then(|mut statement| {
-        statement.query_row([num], |row| {
-            Ok((Space(row.get(0)?), row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
-        })
-    });
+    let found = connection.prepare_cached("SELECT contract, id, task, sum FROM write WHERE num = ?").and_then(
+        |mut statement| {
+            statement.query_row([num], |row| {
+                Ok((Space(row.get(0)?), row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
+            })
+        },
+    );
     match found {
         Ok((space, id, task, stored)) if sum(num, space, &id, &task) == stored => {
             Claims { space: Some(space), lineage: None, id: Some(id) }
@@ -100,7 +102,12 @@ fn rows(connection: &Connection, space: Space, id: &str) -> Result<Vec<WriteRow>
         let row = read(connection, num).map_err(|error| error.context(&format!("what was written to {id:?}")))?;
         row.filter(|row| (row.space, &*row.id) == (space, id)).ok_or_else(damaged)
     };
-    indexed(connection, space, id)?.into_iter().map(row).collect()
+    let found = indexed(connection, space, id)?;
+    // They come in the order of their numbers, and each only once.
+    if !found.is_sorted_by(|a, b| a < b) {
+        return Err(damaged());
+    }
+    found.into_iter().map(row).collect()
 }
 
 /// What was written to a checkpoint: by task, in the order in which they began, and of a task in the order in which each
@@ -127,7 +134,9 @@ pub(super) fn add(
     for group in by_task(writes) {
         let held = match group.owner {
             Some(_) => None,
-            None => rows(connection, space, id)?.into_iter().find(|row| row.claimed.is_none() && row.task == group.task),
+            None => {
+                rows(connection, space, id)?.into_iter().find(|row| row.claimed.is_none() && row.task == group.task)
+            }
         };
         match (held, encoded) {
             (Some(row), _) => {
@@ -149,13 +158,21 @@ pub(super) fn add(
     Ok(())
 }
 
-fn insert(connection: &Connection, space: Space, id: &str, task: &str, claimed: Option<&str>, body: &[u8]) -> Result<()> {
+fn insert(
+    connection: &Connection,
+    space: Space,
+    id: &str,
+    task: &str,
+    claimed: Option<&str>,
+    body: &[u8],
+) -> Result<()> {
     let last: i64 = connection
         .prepare_cached("SELECT coalesce(max(num), 0) FROM write")
         .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
         .map_err(from_sqlite)?;
     let num = last + 1;
-    let sql = "INSERT INTO write (num, contract, id, task, sum, claimed, claim_sum, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql =
+        "INSERT INTO write (num, contract, id, task, sum, claimed, claim_sum, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
     let sums = (sum(num, space, id, task), claim_sum(num, claimed));
     execute(connection, sql, params![num, space.0, id, task, sums.0, claimed, sums.1, body])
 }

@@ -16,7 +16,7 @@ fn open() -> Connection {
     connection.set_prepared_statement_cache_capacity(64);
     // As the backend has it: a bound value must not have a statement planned anew.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).unwrap();
-    connection.execute_batch(LOGS).unwrap();
+    connection.execute_batch(TABLES).unwrap();
     connection
 }
 
@@ -112,7 +112,7 @@ fn a_damaged_index_is_corrupt_and_never_another_record() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("logs.db");
         let connection = Connection::open(&path).unwrap();
-        connection.execute_batch(LOGS).unwrap();
+        connection.execute_batch(TABLES).unwrap();
         let mut logs = Logs::new(&connection);
         logs::append(&mut logs, OF, &[keyed(0), keyed(1), keyed(2)], None).unwrap();
         logs::append(&mut logs, LogName { log: "other", ..OF }, &[keyed(3)], None).unwrap();
@@ -188,7 +188,7 @@ fn a_hundred_thousand_records_take_a_moment() {
 #[test]
 fn names_and_keys_are_data() {
     let connection = open();
-    let mut logs = Logs(&connection);
+    let mut logs = Logs::new(&connection);
     let names = ["", "\0", "a\0", "a\0b", "%", "'", "\u{feff}", "e\u{301}", "é", "🜁 née ﷽", "A", "a", "1", "1.0"];
     for name in names {
         let records: Vec<Record> = names.map(|key| Record { key: Some(key.to_owned()), ..keyed(0) }).to_vec();
@@ -210,7 +210,7 @@ fn names_and_keys_are_data() {
 #[test]
 fn the_number_of_a_branch_is_not_given_out_again() {
     let connection = open();
-    let mut logs = Logs(&connection);
+    let mut logs = Logs::new(&connection);
     let branch = Branch { space: Space(1), parent: None };
     let first = logs.create_branch(branch).unwrap();
     logs.remove_branch(first).unwrap();

@@ -141,9 +141,11 @@ fn what_an_index_names_is_read_from_its_row() {
     let connection = database();
     save(&connection, 1, 1, b"", 1, &PLAIN);
     let rows = SqliteCatalog(&connection);
-    assert_eq!(rows.entries(1, vec![1]).unwrap(), [Entry { seq: 1, lineage: 1, saved_at: 10 }]);
+    let named = |lineage, seq: Seq, rank: &[u8]| rows.entries(lineage, vec![(seq, rank.to_vec())]);
+    assert_eq!(named(1, 1, b"").unwrap(), [Entry { seq: 1, lineage: 1, saved_at: 10 }]);
+    assert_eq!(named(1, 1, b"older").unwrap(), [], "nobody knows which of the two ranks is right");
     for (lineage, seq) in [(2, 1), (1, 77)] {
-        let error = rows.entries(lineage, vec![seq]).unwrap_err();
+        let error = named(lineage, seq, b"").unwrap_err();
         assert!(error.code() == Code::Corrupt && error.message().contains(&seq.to_string()), "{error}");
     }
 }
