@@ -87,11 +87,13 @@ mod tests {
             label: String::new(),
             rank: Rank::default(),
             saved_at,
+            age_offset: 0,
+            depends_on_parent: false,
             meta: Vec::new(),
         };
         let part = Part { name: String::new(), tag: String::new(), bytes: vec![0; 100].into() };
-        let whole = Checkpoint { header, payload: Payload { parts: vec![part], ..Payload::default() } };
-        backend.apply(&[vec![Op::Put(Box::new(whole))]]).remove(0).unwrap();
+        let whole = Checkpoint { header, payload: Payload { parts: vec![part] }, logs: Vec::new() };
+        backend.apply(&[vec![Op::Put(Box::new(whole.into()))].into()]).remove(0).unwrap();
     }
 
     fn left(backend: &mut Memory) -> u64 {

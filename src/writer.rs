@@ -195,12 +195,12 @@ mod tests {
 
     impl PreEncode for Gated {
         fn takes_long(&self, op: &Op) -> bool {
-            matches!(op, Op::Put(checkpoint) if checkpoint.payload.len() > 1000)
+            matches!(op, Op::Put(draft) if draft.len() > 1000)
         }
 
         fn encode(&self, op: &mut Op) {
-            let Op::Put(checkpoint) = op else { panic!("not what takes long") };
-            self.entered.send(checkpoint.header.id.clone()).unwrap();
+            let Op::Put(draft) = op else { panic!("not what takes long") };
+            self.entered.send(draft.header.id.clone()).unwrap();
             self.gate.lock().unwrap().recv().unwrap();
         }
     }
@@ -244,7 +244,7 @@ mod tests {
                 told.send(name).unwrap();
             })
         };
-        let apply = |name: &'static str, unit: Unit| writer.apply(unit, reply(name));
+        let apply = |name: &'static str, ops: Vec<Op>| writer.apply(ops.into(), reply(name));
         let next = || replies.recv_timeout(Duration::from_secs(30)).unwrap();
 
         apply("large", vec![put("a", "large", None, 1 << 20)]);
@@ -281,9 +281,13 @@ mod tests {
         assert_eq!(next(), "another", "a question lets others past");
         apply("a removal", vec![Op::Remove { space: SPACE, id: "of who knows which run".to_owned() }]);
         apply("behind it", vec![put("d", "behind it", None, 10)]);
-        writer.close(reply("closed"));
+        let told_closed = told.clone();
+        writer.close(Reply::new(move |outcome: Result<()>| {
+            outcome.unwrap();
+            told_closed.send("closed").unwrap();
+        }));
         let (refused, refusals) = channel();
-        writer.apply(vec![put("d", "too late", None, 10)], Reply::new(move |outcome| refused.send(outcome).unwrap()));
+        writer.apply(vec![put("d", "too late", None, 10)].into(), Reply::new(move |outcome| refused.send(outcome).unwrap()));
 
         assert!(replies.recv_timeout(Duration::from_millis(50)).is_err(), "all of them come after the large one");
         go.send(()).unwrap();
