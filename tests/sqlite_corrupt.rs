@@ -6,8 +6,8 @@ mod common;
 use std::path::Path;
 
 use common::{Draft, draft, get, ids, lineage, newest_query, noise, part, save, sqlite, try_get};
-use forkpoint::backend::Backend;
-use forkpoint::backend::sqlite::{Durability, Journal, Sqlite};
+use forkpoint::backend::{Backend, Durability};
+use forkpoint::backend::sqlite::{Journal, Sqlite};
 use forkpoint::contract::agentos;
 use forkpoint::error::{Code, Error};
 use rusqlite::{Connection, params};

@@ -25,17 +25,19 @@ fn checkpoint(id: &str, lineage: &str, parent: Option<&str>, at: u32, bytes: &[u
             label: "node".to_owned(),
             rank: Rank::from_f64(f64::from(at)),
             saved_at: i64::from(at),
+            age_offset: 0,
+            depends_on_parent: false,
             meta: Vec::new(),
         },
         payload: Payload {
             parts: vec![Part { name: "state".to_owned(), tag: "v8".to_owned(), bytes: bytes.to_vec().into() }],
-            ..Payload::default()
         },
+        logs: Vec::new(),
     }
 }
 
 fn put(backend: &mut Sqlite, checkpoint: &Checkpoint) {
-    backend.apply(&[vec![Op::Put(Box::new(checkpoint.clone()))]]).pop().unwrap().unwrap();
+    backend.apply(&[vec![Op::Put(Box::new(checkpoint.clone().into()))].into()]).pop().unwrap().unwrap();
 }
 
 fn get(backend: &mut Sqlite, id: &str) -> Option<Checkpoint> {
@@ -57,7 +59,7 @@ fn noise(length: usize, seed: u32) -> Vec<u8> {
 /// Connections that keep payloads in memory, and one that reads every one from its rows.
 fn connections(folder: &TempDir) -> (Sqlite, Sqlite) {
     let options = Options::new(folder.path().join("agent.db"));
-    let cold = Options { head_bytes: 0, ..options.clone() };
+    let cold = Options { cache_bytes: 0, ..options.clone() };
     (Sqlite::open(&options).unwrap(), Sqlite::open(&cold).unwrap())
 }
 
@@ -93,7 +95,7 @@ fn a_fork_is_stored_against_its_source() {
     }
     let pages: usize = cold.pragma("page_count").unwrap().parse().unwrap();
     assert!(pages * 4096 < 1_000_000, "{} bytes for 21 states of 500,000", pages * 4096);
-    warm.apply(&[vec![Op::Remove { space: SPACE, id: "source".to_owned() }]]).pop().unwrap().unwrap();
+    warm.apply(&[vec![Op::Remove { space: SPACE, id: "source".to_owned() }].into()]).pop().unwrap().unwrap();
     for fork in 0..20usize {
         let found = get(&mut cold, &format!("fork{fork}")).unwrap();
         assert_eq!(found.payload.parts[0].bytes[fork * 1000], state[fork * 1000] ^ 1);
@@ -107,7 +109,7 @@ fn another_connection_removes_the_base_that_this_one_remembers() {
     let (mut warm, mut cold) = connections(&folder);
     let mut state = noise(20_000, 1);
     put(&mut warm, &checkpoint("a", "run", None, 1, &state));
-    cold.apply(&[vec![Op::Remove { space: SPACE, id: "a".to_owned() }]]).pop().unwrap().unwrap();
+    cold.apply(&[vec![Op::Remove { space: SPACE, id: "a".to_owned() }].into()]).pop().unwrap().unwrap();
     state.extend(noise(100, 2));
     put(&mut warm, &checkpoint("b", "run", None, 2, &state));
     // The other one has written in between: what is in memory here is not the newest any more.
@@ -184,7 +186,7 @@ proptest! {
                     let unit = vec![Op::Remove { space: SPACE, id: id.to_string() }];
                     // By whichever connection: bases go away under both.
                     let by = if id % 2 == 0 { &mut warm } else { &mut cold };
-                    by.apply(&[unit]).pop().unwrap().unwrap();
+                    by.apply(&[unit.into()]).pop().unwrap().unwrap();
                     stored.remove(&id);
                 }
             }
