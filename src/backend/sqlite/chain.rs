@@ -48,6 +48,22 @@ impl Chain {
         if chain.sum(seq) == sum { Ok(chain) } else { Err(damaged(seq)) }
     }
 
+    /// The base that the column names, whether the column matches its checksum or not. It is good enough to read a payload by, and
+    /// to look for dependants: a payload has a checksum of its own, so a wrong base never gives a wrong payload.
+    pub(super) fn named_base(seq: Seq, column: &[u8]) -> Result<Option<Seq>> {
+        let Ok(column) = <&[u8; SIZE]>::try_from(column) else { return Err(damaged(seq)) };
+        let base = column.first_chunk().map_or(0, |base| i64::from_le_bytes(*base));
+        Ok((base != 0).then_some(base))
+    }
+
+    /// A damaged column of a payload that is stored as a keyframe from now on. It stays damaged, because nobody knows what is built on
+    /// the payload without looking for it.
+    pub(super) fn damaged_keyframe(column: &[u8]) -> [u8; SIZE] {
+        let mut keyframe = <[u8; SIZE]>::try_from(column).unwrap_or([0xff; SIZE]);
+        keyframe[..8].fill(0);
+        keyframe
+    }
+
     /// Writes the column for the row with that number.
     pub(super) fn encode(&self, seq: Seq) -> [u8; SIZE] {
         let mut column = [0; SIZE];
@@ -91,17 +107,17 @@ fn write(connection: &Connection, seq: Seq, chain: &Chain) -> Result<()> {
         .map_err(from_sqlite)
 }
 
-/// The payloads that are deltas against that one, each with its chain.
+/// The payloads that are deltas against that one, the newest first.
 ///
 /// Where the list is damaged, all rows are looked at instead: that is slow, and finds every dependant that can be read at all.
-pub(super) fn dependants(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Chain)>> {
+pub(super) fn dependants(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     match listed(connection, base) {
         Err(error) if error.code() == Code::Corrupt => searched(connection, base),
-        other => other,
+        found => Ok(found?.into_iter().map(|(seq, _)| seq).collect()),
     }
 }
 
-/// The list of dependants as it stands, or `CORRUPT`.
+/// The list of dependants as it stands, each with its chain, or `CORRUPT`.
 pub(super) fn listed(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Chain)>> {
     let mut found: Vec<(Seq, Chain)> = Vec::new();
     let mut next = read(connection, base)?.and_then(|chain| chain.first_dependant);
@@ -121,7 +137,7 @@ pub(super) fn listed(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Cha
     Ok(found)
 }
 
-fn searched(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Chain)>> {
+fn searched(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     let mut statement = connection
         .prepare_cached("SELECT seq, chain FROM checkpoint WHERE seq > ? ORDER BY seq DESC")
         .map_err(from_sqlite)?;
@@ -130,9 +146,11 @@ fn searched(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Chain)>> {
     while let Some(row) = rows.next().map_err(from_sqlite)? {
         let seq: Seq = row.get(0).map_err(from_sqlite)?;
         let column = row.get_ref(1).map_err(from_sqlite)?;
-        // A row whose own column is damaged cannot be read with its base either.
-        let chain = column.as_blob().ok().and_then(|column| Chain::decode(seq, column).ok());
-        found.extend(chain.filter(|chain| chain.base == Some(base)).map(|chain| (seq, chain)));
+        // A row whose column is damaged so far that it does not name its base cannot be read with it either.
+        let named = column.as_blob().ok().and_then(|column| Chain::named_base(seq, column).ok().flatten());
+        if named == Some(base) {
+            found.push(seq);
+        }
     }
     Ok(found)
 }

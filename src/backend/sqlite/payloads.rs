@@ -142,28 +142,23 @@ impl<'a> Payloads<'a> {
             .map_err(from_sqlite)
     }
 
-    /// The contract of a row, its chain, and what its payload takes.
-    fn sizes(&self, seq: Seq) -> Result<Option<(Space, Chain, i64)>> {
+    /// The contract of a row, its column `chain`, and what its payload takes.
+    fn sizes(&self, seq: Seq) -> Result<Option<(Space, Vec<u8>, i64)>> {
         let sql = "SELECT coalesce(contract, 0), chain, length(body)
                    FROM checkpoint LEFT JOIN lineage USING (lin) WHERE seq = ?";
-        let found = self
-            .connection
+        self.connection
             .prepare_cached(sql)
             .and_then(|mut statement| {
-                let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?, row.get(2)?));
+                let read = |row: &rusqlite::Row<'_>| Ok((Space(row.get(0)?), row.get(1)?, row.get(2)?));
                 statement.query_row([seq], read).optional()
             })
-            .map_err(from_sqlite)?;
-        Ok(found.map(|(contract, chain, bytes)| {
-            // A row that is damaged can be removed; the totals then count its size until they are made anew.
-            (Space(contract), Chain::decode(seq, &chain).unwrap_or_default(), bytes)
-        }))
+            .map_err(from_sqlite)
     }
 }
 
 impl rebase::Payloads for Payloads<'_> {
     fn dependants(&self, base: Seq) -> Result<Vec<Seq>> {
-        Ok(chain::dependants(self.connection, base)?.into_iter().map(|(seq, _)| seq).collect())
+        chain::dependants(self.connection, base)
     }
 
     fn load(&self, seq: Seq) -> Result<CachedPayload> {
@@ -175,11 +170,11 @@ impl rebase::Payloads for Payloads<'_> {
 
     fn rewrite(&mut self, seq: Seq, row: &Row) -> Result<i64> {
         let Some((space, chain, before)) = self.sizes(seq)? else { return Ok(0) };
-        let chain = Chain { base: None, depth: 0, budget: row.budget, next_sibling: None, ..chain };
-        self.execute(
-            "UPDATE checkpoint SET chain = ?, body = ? WHERE seq = ?",
-            params![chain.encode(seq), &row.body[..], seq],
-        )?;
+        let chain = match Chain::decode(seq, &chain) {
+            Ok(chain) => Chain { base: None, depth: 0, budget: row.budget, next_sibling: None, ..chain }.encode(seq),
+            Err(_) => Chain::damaged_keyframe(&chain),
+        };
+        self.execute("UPDATE checkpoint SET chain = ?, body = ? WHERE seq = ?", params![chain, &row.body[..], seq])?;
         let grown = length(row.body.len()) - before;
         self.totals()?.rewritten(space, seq, grown);
         Ok(grown)
@@ -187,6 +182,8 @@ impl rebase::Payloads for Payloads<'_> {
 
     fn delete(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64> {
         let Some((space, chain, bytes)) = self.sizes(seq)? else { return Ok(0) };
+        // A row that is damaged can be removed. The totals have counted no size of it, unless they did so before the damage.
+        let chain = Chain::decode(seq, &chain).unwrap_or_default();
         if chain.base.is_some_and(|base| !going.contains(&base)) {
             chain::unlink(self.connection, seq, &chain)?;
         }
@@ -213,7 +210,7 @@ fn fetch(connection: &Connection, seq: Seq) -> Result<Option<Link>> {
         .and_then(|mut statement| statement.query_row([seq], |row| Ok((row.get(0)?, row.get(1)?))).optional())
         .map_err(from_sqlite)?;
     let Some((chain, body)) = found else { return Ok(None) };
-    let base = Chain::decode(seq, &chain)?.base;
+    let base = Chain::named_base(seq, &chain)?;
     if base.is_some_and(|base| base >= seq) {
         return Err(Error::new(Code::Corrupt, format!("row {seq}: its payload is built on a later one: restore a backup")));
     }

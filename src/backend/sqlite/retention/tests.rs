@@ -135,8 +135,10 @@ fn a_damaged_link_is_corrupt_and_names_the_checkpoint() {
     let connection = database();
     save(&connection, 22, 1, b"", 1, &PLAIN);
     connection.execute("UPDATE checkpoint SET chain = zeroblob(56)", []).unwrap();
-    let error = SqliteCatalog(&connection).stored(&[22]).unwrap_err();
+    let error = chain::read(&connection, 22).unwrap_err();
     assert!(error.code() == Code::Corrupt && error.message().contains("22"), "{error}");
+    let stored = SqliteCatalog(&connection).stored(&[22]).unwrap();
+    assert_eq!(stored, [(22, Stored { base: None, bytes: 1 })], "what is damaged can be removed");
 }
 
 #[test]
