@@ -579,7 +579,8 @@ fn lineage_rows(connection: &Connection) -> BTreeMap<i64, LineageRow> {
 }
 
 fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>) -> BTreeMap<i64, CheckpointRow> {
-    let sql = "SELECT seq, lin, id_hash, saved_at, flags, chain, sum, id, parent, grp, label, sort_key, meta, logs, body
+    let sql =
+        "SELECT seq, lin, id_hash, saved_at, flags, chain, sum, id, parent, grp, label, sort_key, meta, logs, body
                FROM checkpoint NOT INDEXED";
     let row = |row: &Row<'_>| {
         let (seq, lin, saved_at, flags): (i64, i64, i64, i64) =
@@ -790,7 +791,8 @@ fn chains_are_as_documented(rows: &BTreeMap<i64, CheckpointRow>) {
     for (seq, CheckpointRow { base, chain: [_, budget, _, first, next], body, .. }) in rows {
         let after = |seq: &i64| Some(rows[seq].chain[4]).filter(|next| *next != 0);
         let listed: Vec<i64> = std::iter::successors(Some(*first).filter(|first| *first != 0), after).collect();
-        let built: Vec<i64> = rows.iter().rev().filter(|(_, row)| row.base == Some(*seq)).map(|(seq, _)| *seq).collect();
+        let built: Vec<i64> =
+            rows.iter().rev().filter(|(_, row)| row.base == Some(*seq)).map(|(seq, _)| *seq).collect();
         assert_eq!(listed, built, "what is built on row {seq}");
         assert!(base.is_some() || *next == 0, "a keyframe has no siblings");
         if base.is_none() {

@@ -6,8 +6,8 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::{Draft, draft, get, ids, lineage, newest_query, noise, part, save, try_get};
-use forkpoint::backend::{Backend, Durability};
 use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
+use forkpoint::backend::{Backend, Durability};
 use forkpoint::contract::agentos;
 use forkpoint::error::{Code, Error};
 use forkpoint::query::{Pick, Query};
@@ -228,8 +228,7 @@ fn a_file_that_was_cut_is_noticed() {
     let path = folder.path().join("damaged.db");
     let file = std::fs::read(&path).unwrap();
     std::fs::write(&path, &file[..file.len() / 2]).unwrap();
-    let read = Sqlite::open(&Options::new(&path))
-        .and_then(|mut backend| try_get(&mut backend, VICTIM));
+    let read = Sqlite::open(&Options::new(&path)).and_then(|mut backend| try_get(&mut backend, VICTIM));
     assert_eq!(read.expect_err("half of the file is gone").code(), Code::Corrupt);
 }
 
@@ -257,7 +256,8 @@ fn a_row_that_an_index_has_and_the_table_has_not_is_corrupt_and_not_absent() {
 /// Changes rows behind the back of the indexes on checkpoints.
 fn without_indexes(path: &Path, sql: &str) {
     let hand = Connection::open(path).unwrap();
-    let taken = "CREATE TEMP TABLE taken AS SELECT * FROM main.sqlite_schema WHERE type = 'index' AND tbl_name = 'checkpoint';
+    let taken =
+        "CREATE TEMP TABLE taken AS SELECT * FROM main.sqlite_schema WHERE type = 'index' AND tbl_name = 'checkpoint';
                  PRAGMA writable_schema = ON;
                  DELETE FROM main.sqlite_schema WHERE type = 'index' AND tbl_name = 'checkpoint';
                  PRAGMA writable_schema = RESET;";
@@ -274,7 +274,8 @@ fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
     let mut damage = damage(small());
     // The entries of two ids change places. Both rows are sound.
     damage.hand.execute("CREATE TEMP TABLE sound AS SELECT id, id_hash FROM main.checkpoint", []).unwrap();
-    let swap = "UPDATE checkpoint SET id_hash = (SELECT id_hash FROM sound WHERE id IN (?1, ?2) AND id <> checkpoint.id)
+    let swap =
+        "UPDATE checkpoint SET id_hash = (SELECT id_hash FROM sound WHERE id IN (?1, ?2) AND id <> checkpoint.id)
                 WHERE id IN (?1, ?2)";
     assert_eq!(damage.hand.execute(swap, [VICTIM, "before"]).unwrap(), 2);
 
@@ -290,7 +291,9 @@ fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
         // What would change or take along the other one changes nothing.
         corrupt(common::apply(backend, vec![draft("run", "new").put(), draft("run", id).put()]).unwrap_err());
         corrupt(common::apply(backend, vec![draft("run", "new").put(), common::remove(id)]).unwrap_err());
-        corrupt(common::apply(backend, vec![draft("run", "new").put(), common::fork(id, "copy", "forked")]).unwrap_err());
+        corrupt(
+            common::apply(backend, vec![draft("run", "new").put(), common::fork(id, "copy", "forked")]).unwrap_err(),
+        );
         let heir = draft("run", "new").parent(id).inherit(&["state"]);
         corrupt(common::apply(backend, vec![heir.put()]).unwrap_err());
         assert_eq!(ids(backend, lineage("run")), [VICTIM, "after", "before"]);

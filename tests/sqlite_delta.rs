@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use forkpoint::backend::Backend;
 use forkpoint::backend::sqlite::{Options, Sqlite};
+use forkpoint::check::CheckCursor;
 use forkpoint::op::Op;
 use forkpoint::query::Query;
 use forkpoint::record::{Checkpoint, Header, Part, Payload, Rank, Space};
@@ -197,6 +198,14 @@ proptest! {
             let from_memory = get(&mut warm, &id.to_string());
             prop_assert_eq!(from_rows.as_ref(), expected);
             prop_assert_eq!(from_memory.as_ref(), expected);
+        }
+        // The lists of what is built on what are whole, too.
+        let check = Query::Check { cursor: CheckCursor::default(), limit: 1000 };
+        let mut next = Some(check);
+        while let Some(check) = next {
+            let page = cold.answer(&check).unwrap().into_checked().unwrap();
+            prop_assert_eq!(page.findings, []);
+            next = page.next.map(|cursor| Query::Check { cursor, limit: 1000 });
         }
     }
 }

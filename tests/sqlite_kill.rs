@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use common::{Draft, Process, draft, get, group, ids, noise, part, role, say, sqlite};
 use forkpoint::Reply;
-use forkpoint::backend::{Backend, Durability};
 use forkpoint::backend::sqlite::Journal;
+use forkpoint::backend::{Backend, Durability};
 use forkpoint::op::Applied;
 use forkpoint::store::{Options, Store};
 

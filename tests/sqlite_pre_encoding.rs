@@ -29,9 +29,9 @@ fn open(folder: &TempDir, cache: usize) -> (Sqlite, PreEncoder, Sqlite) {
 }
 
 /// Has a put encoded, whatever its size.
-fn encode(encoder: &PreEncoder, draft: &mut Draft) {
+fn encode(pre_encoder: &PreEncoder, draft: &mut Draft) {
     let mut op = put(draft);
-    encoder.encode(&mut op);
+    pre_encoder.encode(&mut op);
     let Op::Put(encoded) = op else { unreachable!("it was one") };
     *draft = *encoded;
 }
@@ -50,8 +50,7 @@ fn drafted(made: common::Draft) -> Draft {
 fn stored(folder: &TempDir) -> (Option<i64>, Vec<u8>) {
     let rows = Connection::open(folder.path().join("agent.db")).unwrap();
     let newest = "SELECT chain, body FROM checkpoint ORDER BY seq DESC LIMIT 1";
-    let (chain, body): (Vec<u8>, Vec<u8>) =
-        rows.query_row(newest, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let (chain, body): (Vec<u8>, Vec<u8>) = rows.query_row(newest, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     let base = i64::from_le_bytes(chain[..8].try_into().unwrap());
     ((base != 0).then_some(base), body)
 }
@@ -59,14 +58,14 @@ fn stored(folder: &TempDir) -> (Option<i64>, Vec<u8>) {
 #[test]
 fn what_was_encoded_early_is_what_is_stored() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, encoder, mut cold) = open(&folder, CACHE);
+    let (mut warm, pre_encoder, mut cold) = open(&folder, CACHE);
     let (mut keyframes, mut deltas) = (0, 0);
     let mut state = noise(1, 100_000);
     for step in 0..300u16 {
         state.extend(noise(u64::from(step), 20));
         let mut checkpoint = drafted(draft("run", &format!("c{step}")).rank(f64::from(step)));
         checkpoint.payload.parts = vec![part("state", "v8", state.clone())];
-        encode(&encoder, &mut checkpoint);
+        encode(&pre_encoder, &mut checkpoint);
         let encoded = checkpoint.encoded.clone().unwrap();
         apply(&mut warm, vec![put(&checkpoint)]).unwrap();
         let (base, body) = stored(&folder);
@@ -85,15 +84,15 @@ fn what_was_encoded_early_is_what_is_stored() {
 #[test]
 fn what_is_inherited_is_encoded_too() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, encoder, mut cold) = open(&folder, CACHE);
+    let (mut warm, pre_encoder, mut cold) = open(&folder, CACHE);
     let mut first = drafted(draft("thread", "0"));
     first.payload.parts = vec![part("kept", "v8", noise(1, 100_000)), part("list", "v8", noise(2, 70_000))];
-    encode(&encoder, &mut first);
+    encode(&pre_encoder, &mut first);
     apply(&mut warm, vec![put(&first)]).unwrap();
     let mut next = drafted(draft("thread", "1").parent("0").rank(1.0));
     next.payload.parts = vec![part("list", "v8", [noise(2, 70_000), noise(3, 100)].concat())];
     next.inherit = vec!["kept".to_owned()];
-    encode(&encoder, &mut next);
+    encode(&pre_encoder, &mut next);
     let encoded = next.encoded.clone().unwrap();
     assert!(encoded.is_delta && encoded.parent.is_some());
     apply(&mut warm, vec![put(&next)]).unwrap();
@@ -105,18 +104,18 @@ fn what_is_inherited_is_encoded_too() {
     // A parent that is not the newest: its parts are not at hand.
     next.header.parent = Some("0".to_owned());
     next.header.id = "2".to_owned();
-    encode(&encoder, &mut next);
+    encode(&pre_encoder, &mut next);
     assert_eq!(next.encoded, None);
 }
 
 #[test]
 fn where_nothing_is_cached_nothing_is_encoded_early() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, encoder, mut cold) = open(&folder, 0);
+    let (mut warm, pre_encoder, mut cold) = open(&folder, 0);
     for step in 0..3u16 {
         let mut checkpoint = drafted(draft("run", &step.to_string()).rank(f64::from(step)));
         checkpoint.payload.parts = vec![part("state", "v8", [noise(1, 100_000), noise(u64::from(step), 9)].concat())];
-        encode(&encoder, &mut checkpoint);
+        encode(&pre_encoder, &mut checkpoint);
         assert_eq!(checkpoint.encoded, None);
         apply(&mut warm, vec![put(&checkpoint)]).unwrap();
         assert_eq!(get(&mut cold, &checkpoint.header.id).unwrap().payload, checkpoint.payload);
@@ -170,7 +169,7 @@ proptest! {
     #[test]
     fn whatever_happens_before_its_turn(steps in steps()) {
         let folder = tempfile::tempdir().unwrap();
-        let (mut warm, encoder, mut cold) = open(&folder, CACHE);
+        let (mut warm, pre_encoder, mut cold) = open(&folder, CACHE);
         let (mut elsewhere, _, _) = open(&folder, CACHE);
         let mut model = Memory::new();
         // What waits for its turn, and how many steps it still waits.
@@ -192,7 +191,7 @@ proptest! {
                         checkpoint.inherit = vec!["state".to_owned()];
                         checkpoint.payload.parts.remove(0);
                     }
-                    encode(&encoder, &mut checkpoint);
+                    encode(&pre_encoder, &mut checkpoint);
                     waiting.push((early, checkpoint));
                 }
                 Some(Step::PutElsewhere { lineage, id, edit }) => {
@@ -234,7 +233,7 @@ fn written(task: &str, index: i64, length: usize, seed: u64) -> Write {
 #[test]
 fn writes_are_encoded_for_a_task_that_has_not_written() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, encoder, mut cold) = open(&folder, CACHE);
+    let (mut warm, pre_encoder, mut cold) = open(&folder, CACHE);
     let mut model = Memory::new();
     apply(&mut warm, vec![draft("thread", "c").put()]).unwrap();
     apply(&mut model, vec![draft("thread", "c").put()]).unwrap();
@@ -251,9 +250,9 @@ fn writes_are_encoded_for_a_task_that_has_not_written() {
         (vec![owned], true, false),
     ] {
         let mut op = Op::Write { space: SPACE, id: "c".to_owned(), writes, replace, encoded: None };
-        assert!(encoder.takes_long(&op));
+        assert!(pre_encoder.takes_long(&op));
         apply(&mut model, vec![op.clone()]).unwrap();
-        encoder.encode(&mut op);
+        pre_encoder.encode(&mut op);
         assert!(matches!(&op, Op::Write { encoded, .. } if encoded.is_some() == expected));
         apply(&mut warm, vec![op]).unwrap();
         let tuple = || Query::Tuple { space: SPACE, pick: Pick::Id("c".to_owned()) };
@@ -265,18 +264,18 @@ fn writes_are_encoded_for_a_task_that_has_not_written() {
 #[test]
 fn what_takes_long() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, encoder, _) = open(&folder, CACHE);
+    let (mut warm, pre_encoder, _) = open(&folder, CACHE);
     let of = |length: usize| draft("run", "a").parts(vec![part("state", "v8", noise(1, length))]);
-    assert!(!encoder.takes_long(&of(1000).put()));
-    assert!(encoder.takes_long(&of(300_000).put()));
+    assert!(!pre_encoder.takes_long(&of(1000).put()));
+    assert!(pre_encoder.takes_long(&of(300_000).put()));
     let inherits = |lineage: &str| {
         let mut heir = drafted(draft(lineage, "b").parent("a"));
         heir.inherit = vec!["state".to_owned()];
         put(&heir)
     };
-    assert!(!encoder.takes_long(&inherits("run")), "nothing is there yet");
+    assert!(!pre_encoder.takes_long(&inherits("run")), "nothing is there yet");
     apply(&mut warm, vec![of(300_000).put()]).unwrap();
-    assert!(encoder.takes_long(&inherits("run")), "it is as large as its parent");
-    assert!(!encoder.takes_long(&inherits("another")));
-    assert!(!encoder.takes_long(&remove("a")));
+    assert!(pre_encoder.takes_long(&inherits("run")), "it is as large as its parent");
+    assert!(!pre_encoder.takes_long(&inherits("another")));
+    assert!(!pre_encoder.takes_long(&remove("a")));
 }

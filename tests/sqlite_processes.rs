@@ -8,8 +8,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use common::{Process, apply, call, draft, get, group, ids, names, remove, role, say, sqlite, told};
-use forkpoint::backend::{Backend, Durability};
 use forkpoint::backend::sqlite::Journal;
+use forkpoint::backend::{Backend, Durability};
 use forkpoint::store::{Options, Store};
 
 const PROCESSES: usize = 4;

@@ -7,8 +7,8 @@ mod common;
 use std::path::Path;
 
 use common::{apply, draft, get, ids, lineage, names, remove, save, sqlite};
-use forkpoint::backend::{Backend, Durability};
 use forkpoint::backend::sqlite::{Journal, Sqlite};
+use forkpoint::backend::{Backend, Durability};
 use forkpoint::op::Unit;
 
 /// The strengths with which a statement can fail: ROLLBACK ends the transaction under the engine's feet.

@@ -35,16 +35,11 @@ impl Chain {
     pub(super) fn decode(seq: Seq, column: &[u8]) -> Result<Self> {
         let Ok(column) = <&[u8; SIZE]>::try_from(column) else { return Err(damaged(seq)) };
         let (numbers, _) = column.as_chunks::<8>();
-        let [base, depth, budget, size, first, next, sum] = [0, 1, 2, 3, 4, 5, 6].map(|at| i64::from_le_bytes(numbers[at]));
+        let [base, depth, budget, size, first, next, sum] =
+            [0, 1, 2, 3, 4, 5, 6].map(|at| i64::from_le_bytes(numbers[at]));
         let named = |seq: Seq| (seq != 0).then_some(seq);
-        let chain = Self {
-            base: named(base),
-            depth,
-            budget,
-            size,
-            first_dependant: named(first),
-            next_sibling: named(next),
-        };
+        let chain =
+            Self { base: named(base), depth, budget, size, first_dependant: named(first), next_sibling: named(next) };
         if chain.sum(seq) == sum { Ok(chain) } else { Err(damaged(seq)) }
     }
 
