@@ -10,6 +10,7 @@ use forkpoint::check::CheckCursor;
 use forkpoint::op::Op;
 use forkpoint::query::Query;
 use forkpoint::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -126,6 +127,41 @@ fn another_connection_removes_the_base_that_this_one_remembers() {
     }
 }
 
+/// Has the engine verify everything, the lists of what is built on what among it.
+fn check(backend: &mut Sqlite) {
+    let mut cursor = Some(CheckCursor::default());
+    while let Some(from) = cursor {
+        let page = backend.answer(&Query::Check { cursor: from, limit: 1000 }).unwrap().into_checked().unwrap();
+        assert_eq!(page.findings, []);
+        cursor = page.next;
+    }
+}
+
+#[test]
+fn a_rule_removes_some_of_many_that_are_built_on_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut warm, mut cold) = connections(&folder);
+    let state = noise(20_000, 1);
+    // `saved_at` is the number: what the rule names lies anywhere in the list.
+    let forked = |fork: u32| {
+        let bytes = [&state[..], &noise(10, fork)].concat();
+        checkpoint(&format!("fork{fork}"), &format!("run{fork}"), Some("source"), fork * 37 % 100, &bytes)
+    };
+    put(&mut warm, &checkpoint("source", "run", None, 1000, &state));
+    (0..100).for_each(|fork| put(&mut warm, &forked(fork)));
+    for limit in [1, 40, 41, 90] {
+        let prune = Prune { space: None, rule: Rule::SavedBefore(limit), cursor: Cursor::default(), most: 1000 };
+        cold.prune(&prune).unwrap();
+        check(&mut cold);
+    }
+    warm.apply(&[vec![Op::Remove { space: SPACE, id: "source".to_owned() }].into()]).pop().unwrap().unwrap();
+    check(&mut cold);
+    for fork in 0..100 {
+        let expected = Some(forked(fork)).filter(|fork| fork.header.saved_at >= 90);
+        assert_eq!(get(&mut cold, &format!("fork{fork}")), expected);
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     /// Saves (or replaces) a checkpoint of a run, made from that run's last state by an edit.
@@ -199,13 +235,6 @@ proptest! {
             prop_assert_eq!(from_rows.as_ref(), expected);
             prop_assert_eq!(from_memory.as_ref(), expected);
         }
-        // The lists of what is built on what are whole, too.
-        let check = Query::Check { cursor: CheckCursor::default(), limit: 1000 };
-        let mut next = Some(check);
-        while let Some(check) = next {
-            let page = cold.answer(&check).unwrap().into_checked().unwrap();
-            prop_assert_eq!(page.findings, []);
-            next = page.next.map(|cursor| Query::Check { cursor, limit: 1000 });
-        }
+        check(&mut cold);
     }
 }

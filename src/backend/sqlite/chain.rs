@@ -4,6 +4,8 @@
 //! So what is built on a payload is found without an index. The column always has the same size, because a save of a delta
 //! changes it in the row of its base, in place.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::from_sqlite;
@@ -158,21 +160,25 @@ pub(super) fn link(connection: &Connection, base: Seq, dependant: Seq) -> Result
     Ok(before)
 }
 
-/// Takes a payload out of the list of its base, which stays. A list that is damaged stays as it is: [`dependants`] knows what to do.
-pub(super) fn unlink(connection: &Connection, dependant: Seq, chain: &Chain) -> Result<()> {
-    let Some(base) = chain.base else { return Ok(()) };
+/// Takes the payloads that are going out of the list of a base that stays, all of them in one pass. A list that is damaged stays as
+/// it is: [`dependants`] knows what to do.
+pub(super) fn unlink(connection: &Connection, base: Seq, going: &HashSet<Seq>) -> Result<()> {
     let list = match listed(connection, base) {
         Ok(list) => list,
         Err(error) if error.code() == Code::Corrupt => return Ok(()),
         Err(error) => return Err(error),
     };
-    let Some(at) = list.iter().position(|(seq, _)| *seq == dependant) else { return Ok(()) };
-    let after = list.get(at + 1).map(|(seq, _)| *seq);
-    match at.checked_sub(1).and_then(|before| list.get(before)) {
-        Some((before, chain)) => write(connection, *before, &Chain { next_sibling: after, ..chain.clone() }),
-        None => match read(connection, base)? {
-            Some(chain) => write(connection, base, &Chain { first_dependant: after, ..chain }),
-            None => Ok(()),
-        },
+    let mut after = None;
+    for (seq, chain) in list.into_iter().rev().filter(|(seq, _)| !going.contains(seq)) {
+        if chain.next_sibling != after {
+            write(connection, seq, &Chain { next_sibling: after, ..chain })?;
+        }
+        after = Some(seq);
+    }
+    match read(connection, base)? {
+        Some(chain) if chain.first_dependant != after => {
+            write(connection, base, &Chain { first_dependant: after, ..chain })
+        }
+        _ => Ok(()),
     }
 }

@@ -47,11 +47,13 @@ pub(super) struct Payloads<'a> {
     stored: BTreeMap<Seq, NewEntry>,
     /// The running totals, once they have been corrected.
     totals: Option<Totals>,
+    /// The bases whose lists do not have any more what is being removed.
+    relisted: HashSet<Seq>,
 }
 
 impl<'a> Payloads<'a> {
     pub(super) fn new(connection: &'a Connection, cache: &'a PayloadCache) -> Self {
-        Self { connection, cache, stored: BTreeMap::new(), totals: None }
+        Self { connection, cache, stored: BTreeMap::new(), totals: None, relisted: HashSet::new() }
     }
 
     /// Stores a checkpoint with its payload.
@@ -105,6 +107,7 @@ impl<'a> Payloads<'a> {
 
     /// Removes checkpoints with their payloads. Returns by how many bytes the payloads that stay and they take less.
     pub(super) fn remove(&mut self, victims: &[Seq]) -> Result<i64> {
+        self.relisted.clear();
         rebase::remove(self, victims)
     }
 
@@ -184,8 +187,10 @@ impl rebase::Payloads for Payloads<'_> {
         let Some((space, chain, bytes)) = self.sizes(seq)? else { return Ok(0) };
         // A row that is damaged can be removed. The totals have counted no size of it, unless they did so before the damage.
         let chain = Chain::decode(seq, &chain).unwrap_or_default();
-        if chain.base.is_some_and(|base| !going.contains(&base)) {
-            chain::unlink(self.connection, seq, &chain)?;
+        if let Some(base) = chain.base.filter(|base| !going.contains(base))
+            && self.relisted.insert(base)
+        {
+            chain::unlink(self.connection, base, going)?;
         }
         self.execute("DELETE FROM checkpoint WHERE seq = ?", params![seq])?;
         self.stored.remove(&seq);
