@@ -118,7 +118,13 @@ impl Store {
         options: &Options,
     ) -> Result<Engine> {
         let reader = Reader::start(Box::new(open.clone()), Box::new(open.clone()))?;
-        Ok(Engine::Threads(Writer::start(Box::new(open), pre_encoder, Arc::new(reader), options.retention, options.busy_timeout)?))
+        Ok(Engine::Threads(Writer::start(
+            Box::new(open),
+            pre_encoder,
+            Arc::new(reader),
+            options.retention,
+            options.busy_timeout,
+        )?))
     }
 
     /// Whether replies come before the call returns.
@@ -206,7 +212,10 @@ impl Store {
                 reply.send(with(backend, |inline| inline.backend.answer(&query).and_then(Answer::into_checked)));
             }
             Engine::Threads(writer) => {
-                writer.check(query, Reply::new(|answer: Result<Answer>| reply.send(answer.and_then(Answer::into_checked))));
+                writer.check(
+                    query,
+                    Reply::new(|answer: Result<Answer>| reply.send(answer.and_then(Answer::into_checked))),
+                );
             }
         }
     }

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::backend::memory::Memory;
     use crate::error::{Code, Result};
-    use crate::op::{Op, Unit};
+    use crate::op::{Applied, Op, Unit};
     use crate::query::{Answer, Query};
     use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
     use crate::retention::Pruned;
@@ -133,11 +133,13 @@ mod tests {
             label: String::new(),
             rank: Rank::default(),
             saved_at,
+            age_offset: 0,
+            depends_on_parent: false,
             meta: Vec::new(),
         };
         let part = Part { name: String::new(), tag: String::new(), bytes: vec![0; 100].into() };
-        let whole = Checkpoint { header, payload: Payload { parts: vec![part], ..Payload::default() } };
-        backend.apply(&[vec![Op::Put(Box::new(whole))]]).remove(0).unwrap();
+        let whole = Checkpoint { header, payload: Payload { parts: vec![part] }, logs: Vec::new() };
+        backend.apply(&[vec![Op::Put(Box::new(whole.into()))].into()]).remove(0).unwrap();
     }
 
     fn left(backend: &mut Memory) -> u64 {
@@ -187,8 +189,8 @@ mod tests {
     struct Failing(bool);
 
     impl Backend for Failing {
-        fn apply(&mut self, batch: &[Unit]) -> Vec<Result<()>> {
-            batch.iter().map(|_| Ok(())).collect()
+        fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+            batch.iter().map(|_| Ok(Applied::default())).collect()
         }
 
         fn answer(&mut self, _: &Query) -> Result<Answer> {

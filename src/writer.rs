@@ -190,7 +190,7 @@ fn fitting(units: &[Unit], limits: Limits) -> usize {
 mod tests {
     use std::sync::Mutex;
     use std::sync::mpsc::{Receiver, Sender, channel};
-    
+
     use super::*;
     use crate::backend::Backend;
     use crate::backend::sqlite::{Options, Sqlite};
@@ -208,12 +208,12 @@ mod tests {
 
     impl PreEncode for Gated {
         fn takes_long(&self, op: &Op) -> bool {
-            matches!(op, Op::Put(checkpoint) if checkpoint.payload.len() > 1000)
+            matches!(op, Op::Put(draft) if draft.len() > 1000)
         }
 
         fn encode(&self, op: &mut Op) {
-            let Op::Put(checkpoint) = op else { panic!("not what takes long") };
-            self.entered.send(checkpoint.header.id.clone()).unwrap();
+            let Op::Put(draft) = op else { panic!("not what takes long") };
+            self.entered.send(draft.header.id.clone()).unwrap();
             self.gate.lock().unwrap().recv().unwrap();
         }
     }
@@ -247,7 +247,8 @@ mod tests {
         let (go, gate) = channel();
         let reader = Arc::new(Reader::start(Box::new(open.clone()), Box::new(open.clone())).unwrap());
         let prepare = Arc::new(Gated { entered, gate: Mutex::new(gate) });
-        let writer = Writer::start(Box::new(open), Some(prepare), reader, Policy::default(), Duration::from_secs(30)).unwrap();
+        let writer =
+            Writer::start(Box::new(open), Some(prepare), reader, Policy::default(), Duration::from_secs(30)).unwrap();
 
         let (told, replies) = channel::<&str>();
         let reply = |name: &'static str| {
@@ -257,7 +258,7 @@ mod tests {
                 told.send(name).unwrap();
             })
         };
-        let apply = |name: &'static str, unit: Unit| writer.apply(unit, reply(name));
+        let apply = |name: &'static str, ops: Vec<Op>| writer.apply(ops.into(), reply(name));
         let next = || replies.recv_timeout(Duration::from_secs(30)).unwrap();
 
         apply("large", vec![put("a", "large", None, 1 << 20)]);
@@ -271,13 +272,7 @@ mod tests {
         let write = Write { task: "t".to_owned(), index: 0, owner: None, part };
         apply(
             "its write",
-            vec![Op::Write {
-                space: SPACE,
-                id: "large".to_owned(),
-                writes: vec![write],
-                replace: true,
-                encoded: None,
-            }],
+            vec![Op::Write { space: SPACE, id: "large".to_owned(), writes: vec![write], replace: true, encoded: None }],
         );
         apply("its cap", vec![Op::KeepLast { space: SPACE, lineage: "a".to_owned(), keep: 9, pinned: String::new() }]);
         apply("what follows the fork", vec![put("c", "what follows the fork", None, 10)]);
@@ -294,9 +289,16 @@ mod tests {
         assert_eq!(next(), "another", "a question lets others past");
         apply("a removal", vec![Op::Remove { space: SPACE, id: "of who knows which run".to_owned() }]);
         apply("behind it", vec![put("d", "behind it", None, 10)]);
-        writer.close(reply("closed"));
+        let told_closed = told.clone();
+        writer.close(Reply::new(move |outcome: Result<()>| {
+            outcome.unwrap();
+            told_closed.send("closed").unwrap();
+        }));
         let (refused, refusals) = channel();
-        writer.apply(vec![put("d", "too late", None, 10)], Reply::new(move |outcome| refused.send(outcome).unwrap()));
+        writer.apply(
+            vec![put("d", "too late", None, 10)].into(),
+            Reply::new(move |outcome| refused.send(outcome).unwrap()),
+        );
 
         assert!(replies.recv_timeout(Duration::from_millis(50)).is_err(), "all of them come after the large one");
         go.send(()).unwrap();

@@ -270,7 +270,6 @@ proptest! {
     ) {
         let payload = |states: &[Vec<u8>]| Payload {
             parts: (0..).zip(states).map(|(n, state)| part(&format!("channel {n}"), "t", state.clone())).collect(),
-            ..Payload::default()
         };
         let before = payload(&states);
         let mut states = states;

@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 use common::{Draft, apply, draft, headers, lineage, lineages, noise, part, save, try_get};
 use forkpoint::backend::Backend;
 use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
+use forkpoint::check::CheckCursor;
 use forkpoint::codec::envelope;
-use forkpoint::contract::agentos;
+use forkpoint::contract::{agentium, agentos, langgraph};
 use forkpoint::error::Code;
-use forkpoint::op::Op;
+use forkpoint::op::{Op, Unit};
 use forkpoint::query::{Of, Pick, Query};
 use forkpoint::record::{Checkpoint, Header, Part, Payload, Rank, Space, Write};
 use rusqlite::{Connection, Row};
@@ -56,11 +57,51 @@ fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state
         saved_at: 1_700_000_000_123,
     })
     .unwrap();
-    let [forkpoint::op::Op::Put(checkpoint)] = <[_; 1]>::try_from(unit).unwrap() else { panic!("a put") };
-    Draft::from(*checkpoint)
+    put_by(unit)
 }
 
-/// The checkpoint that has [`writes`], in files of schema 2.
+/// The checkpoint of a unit that puts one.
+fn put_by(unit: Unit) -> Draft {
+    let put = unit.ops.into_iter().find_map(|op| match op {
+        Op::Put(draft) => Some(*draft),
+        _ => None,
+    });
+    let put = put.expect("a put");
+    Draft::from(Checkpoint { header: put.header, payload: put.payload, logs: Vec::new() })
+}
+
+/// A step of a run of Agentium's: the age begins in the middle of its sort key.
+fn agentium_save(step_index: f64) -> Draft {
+    let step = agentium::Step {
+        id: format!("step {step_index}"),
+        run_id: "workflow".to_owned(),
+        step_index,
+        step_name: "schätzen".to_owned(),
+        created_at: 1_700_000_000_000.0 - step_index,
+        state_size: 0,
+    };
+    let (state, rest) = (part("state", "json", "{\"n\":1}"), part("rest", "json", "{}"));
+    put_by(agentium::save(agentium::Save { step, parent: None, rewind: false, state, rest, saved_at: 7 }).unwrap())
+}
+
+/// A checkpoint of LangGraph's; with a parent, it cannot be read without that.
+fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
+    let place = langgraph::Place { thread: "thread".to_owned(), namespace: "ns".to_owned(), id: id.to_owned() };
+    let put = langgraph::Put {
+        place,
+        parent: parent.map(str::to_owned),
+        parts: vec![part("", "json", "{\"v\":4}"), part("messages\u{0}1", "json", "[]")],
+        inherit: Vec::new(),
+        like: Vec::new(),
+        metadata: ("json".to_owned(), b"{\"step\":0}".to_vec()),
+        saved_at: 8,
+        difference: parent.is_some(),
+        only: false,
+    };
+    put_by(langgraph::put(put).unwrap())
+}
+
+/// The checkpoint that has [`writes`].
 const WRITTEN_TO: &str = "several parts";
 
 fn writes() -> [Write; 2] {
@@ -84,6 +125,11 @@ fn hex(text: &str) -> Vec<u8> {
 /// saved.
 fn generate(path: &Path) -> Vec<Checkpoint> {
     let mut backend = Sqlite::open(&Options { journal: Some(Journal::Wal), ..Options::new(path) }).unwrap();
+    // Saved so often that the totals count what was saved so far.
+    let often = draft("thread", "saved often").space(OTHER).meta(b"often");
+    let saves: Vec<Unit> = (0..520).map(|_| vec![often.clone().put()].into()).collect();
+    assert!(backend.apply(&saves).iter().all(Result::is_ok));
+    backend.sweep().unwrap();
     let rest = || part("rest", "json", r#"{"id":null,"graphId":"graph","runId":null,"nodeId":"answer"}"#);
     let now = 1_700_000_000_000.25;
 
@@ -125,9 +171,14 @@ fn generate(path: &Path) -> Vec<Checkpoint> {
         text(0, "text", "t0", None),
         text(1, "text", "t1", None),
         text(2, "text", "t2", None),
-        // A fork: of the second, in a run of its own.
+        // A save that begins a run with another one's checkpoint as its parent.
         text(2, "fork", "f1", Some("t1")),
     ];
+    // A copy, which the engine makes.
+    let mut copy = text[1].clone();
+    let Header { lineage, id, parent, rank, saved_at, .. } = &mut copy.0.header;
+    (*lineage, *id, *parent) = ("copy".to_owned(), "f2".to_owned(), Some("t1".to_owned()));
+    (*rank, *saved_at) = (Rank::from_f64(now + 9.0), 1_700_000_000_999);
 
     // What no contract of today makes: any parts, no labels, any rank.
     let other = [
@@ -141,7 +192,23 @@ fn generate(path: &Path) -> Vec<Checkpoint> {
     let [first, mut second] = other;
     second.0.header.rank = Rank(vec![0, 255, 7]);
 
-    for draft in kept.iter().chain(&chain).chain(&text).chain([&first, &second]) {
+    // Contracts whose headers say more.
+    let others = [
+        agentium_save(-1.0),
+        agentium_save(0.0),
+        langgraph_put("1ef0-a", None),
+        langgraph_put("1ef0-b", Some("1ef0-a")),
+    ];
+    // LOGS: appends, checkpoints that name logs, forks of them, and cut logs are written here once logs have landed.
+
+    for draft in kept.iter().chain(&chain).chain(&text) {
+        save(&mut backend, [draft.clone()]);
+    }
+    let Header { lineage, id, rank, saved_at, .. } = copy.0.header.clone();
+    let (id, source) = (id, "t1".to_owned());
+    let fork = agentos::fork(source, id, lineage, rank.split_f64().unwrap().0, saved_at).unwrap();
+    apply(&mut backend, fork).unwrap();
+    for draft in [&first, &second].into_iter().chain(&others) {
         save(&mut backend, [draft.clone()]);
     }
     // A replaced checkpoint goes to the end of the order; one that is removed leaves what is built on it whole; the
@@ -162,8 +229,8 @@ fn generate(path: &Path) -> Vec<Checkpoint> {
     for write in [Write { owner: None, ..owned.clone() }, unowned] {
         let claim = Op::Claim { space, id: id(), owner: owned.owner.clone().unwrap() };
         let claim = (write.task == owned.task).then_some(claim);
-        let write = Op::Write { space, id: id(), writes: vec![write], replace: false, prepared: None };
-        apply(&mut backend, [write].into_iter().chain(claim).collect()).unwrap();
+        let write = Op::Write { space, id: id(), writes: vec![write], replace: false, encoded: None };
+        apply(&mut backend, [write].into_iter().chain(claim).collect::<Vec<_>>()).unwrap();
     }
     drop(backend);
 
@@ -172,7 +239,8 @@ fn generate(path: &Path) -> Vec<Checkpoint> {
     connection.close().unwrap();
 
     let replaced = kept.pop().unwrap();
-    let all = kept.into_iter().chain(chain).chain(text).chain([first, second, replaced]);
+    let all = [often].into_iter().chain(kept).chain(chain).chain(text).chain([copy, first, second]);
+    let all = all.chain(others).chain([replaced]);
     all.map(|draft| draft.0).collect()
 }
 
@@ -195,11 +263,11 @@ fn to_hex(bytes: &[u8]) -> String {
 }
 
 fn describe(path: &Path, checkpoints: &[Checkpoint]) -> String {
-    let rows = rows(path);
-    let mut out = String::from("{\n  \"schema\": 1,\n  \"checkpoints\": [");
-    for (at, Checkpoint { header, payload }) in checkpoints.iter().enumerate() {
-        let row = rows.values().find(|row| row.id == header.id).unwrap();
-        let base = row.base.map_or("null".to_owned(), |base| quoted(&rows[&base].id));
+    let rows = decode(path).checkpoints;
+    let mut out = String::from("{\n  \"version\": 1,\n  \"checkpoints\": [");
+    for (at, Checkpoint { header, payload, .. }) in checkpoints.iter().enumerate() {
+        let row = rows.values().find(|row| row.header.id == header.id).unwrap();
+        let base = row.base.map_or("null".to_owned(), |base| quoted(&rows[&base].header.id));
         let parent = header.parent.as_deref().map_or("null".to_owned(), quoted);
         write!(out, "{}\n    {{\n", if at > 0 { "," } else { "" }).unwrap();
         let fields = [
@@ -212,6 +280,8 @@ fn describe(path: &Path, checkpoints: &[Checkpoint]) -> String {
             ("rank", quoted(&to_hex(&header.rank.0))),
             ("meta", quoted(&to_hex(&header.meta))),
             ("savedAt", header.saved_at.to_string()),
+            ("ageOffset", header.age_offset.to_string()),
+            ("dependsOnParent", header.depends_on_parent.to_string()),
             ("format", row.body[0].to_string()),
             ("base", base),
         ];
@@ -257,10 +327,12 @@ fn read_description(json: &str) -> Vec<Expected> {
             rank: Rank(row.get("rank")?),
             meta: row.get("meta")?,
             saved_at: row.get("saved_at")?,
+            age_offset: row.get("age_offset")?,
+            depends_on_parent: row.get("depends_on_parent")?,
         };
         let timestamp: Option<f64> = row.get("timestamp")?;
         let expected = Expected {
-            checkpoint: Checkpoint { header, payload: Payload::default() },
+            checkpoint: Checkpoint { header, payload: Payload::default(), logs: Vec::new() },
             format: row.get("format")?,
             base: row.get("base")?,
             agentos: timestamp.map(|timestamp| (timestamp, row.get_unwrap("snapshot"))),
@@ -272,6 +344,7 @@ fn read_description(json: &str) -> Vec<Expected> {
             "SELECT value ->> 'space' AS space, value ->> 'lineage' AS lineage, value ->> 'id' AS id,
                     value ->> 'parent' AS parent, value ->> 'group' AS \"group\", value ->> 'label' AS label,
                     unhex(value ->> 'rank') AS rank, unhex(value ->> 'meta') AS meta, value ->> 'savedAt' AS saved_at,
+                    value ->> 'ageOffset' AS age_offset, value ->> 'dependsOnParent' AS depends_on_parent,
                     value ->> 'format' AS format,
                     value ->> 'base' AS base, value ->> 'timestamp' AS timestamp,
                     value ->> 'hasMemorySnapshot' AS snapshot, value -> 'parts' AS parts
@@ -302,10 +375,10 @@ fn read_description(json: &str) -> Vec<Expected> {
 
 // The engine reads it.
 
-fn reads_back(path: &Path, expected: &[Expected], schema: u8) {
+fn reads_back(path: &Path, expected: &[Expected]) {
     // From the rows alone.
-    let mut backend = Sqlite::open(&Options { head_bytes: 0, ..Options::new(path) }).unwrap();
-    for space in [agentos::SPACE, OTHER] {
+    let mut backend = Sqlite::open(&Options { cache_bytes: 0, ..Options::new(path) }).unwrap();
+    for space in [agentos::SPACE, agentium::SPACE, langgraph::SPACE, OTHER] {
         let mine = || expected.iter().map(|expected| &expected.checkpoint).filter(|one| one.header.space == space);
         for checkpoint in mine() {
             let query = Query::Get { space, id: checkpoint.header.id.clone() };
@@ -325,7 +398,15 @@ fn reads_back(path: &Path, expected: &[Expected], schema: u8) {
     }
     let query = Query::Tuple { space: OTHER, pick: Pick::Id(WRITTEN_TO.to_owned()) };
     let written = backend.answer(&query).unwrap().into_tuple().unwrap().unwrap().writes;
-    assert_eq!(written, if schema == 1 { Vec::new() } else { writes().to_vec() });
+    assert_eq!(written, writes());
+    let query = Query::Forks { space: agentos::SPACE, lineage: "text".to_owned() };
+    let forks = backend.answer(&query).unwrap().into_lineages().unwrap();
+    let forks: Vec<_> = forks.into_iter().map(|fork| (fork.newest.lineage, fork.origin.unwrap())).collect();
+    assert_eq!(forks, [("copy", "t1"), ("fork", "t1")].map(|(fork, origin)| (fork.to_owned(), origin.to_owned())));
+    check(&mut backend, expected.len() as u64);
+    let stats = backend.answer(&Query::Stats { space: None, largest: 0 }).unwrap().into_stats().unwrap();
+    let raw = |one: &Expected| forkpoint::codec::frame::length(&one.checkpoint.payload) as u64;
+    assert_eq!((stats.checkpoints, stats.logical_bytes), (expected.len() as u64, expected.iter().map(raw).sum()));
     let names: BTreeSet<&str> = expected
         .iter()
         .filter(|expected| expected.checkpoint.header.space == agentos::SPACE)
@@ -350,6 +431,19 @@ fn reads_back(path: &Path, expected: &[Expected], schema: u8) {
     assert_eq!(try_get(&mut backend, &again.header.id).unwrap(), Some(again));
 }
 
+/// Has the engine verify everything.
+fn check(backend: &mut Sqlite, checkpoints: u64) {
+    let (mut cursor, mut seen) = (CheckCursor::default(), 0);
+    loop {
+        let page = backend.answer(&Query::Check { cursor, limit: 10 }).unwrap().into_checked().unwrap();
+        assert_eq!(page.findings, []);
+        seen += page.counted.checkpoints;
+        let Some(next) = page.next else { break };
+        cursor = next;
+    }
+    assert_eq!(seen, checkpoints);
+}
+
 // A decoder made from docs/format.md. It panics where the engine says CORRUPT.
 
 struct Bytes<'a>(&'a [u8]);
@@ -372,35 +466,217 @@ impl<'a> Bytes<'a> {
     }
 }
 
-struct PayloadRow {
-    id: String,
+/// The bytes that a checksum is taken over. In the document's words: a list of values.
+#[derive(Default)]
+struct Values(Vec<u8>);
+
+impl Values {
+    fn int(mut self, number: i64) -> Self {
+        self.0.push(1);
+        self.0.extend(number.to_le_bytes());
+        self
+    }
+
+    fn text(self, text: &str) -> Self {
+        self.lengthy(2, text.as_bytes())
+    }
+
+    fn bytes(self, bytes: &[u8]) -> Self {
+        self.lengthy(3, bytes)
+    }
+
+    fn nothing(mut self) -> Self {
+        self.0.push(4);
+        self
+    }
+
+    fn text_or_nothing(self, text: Option<&str>) -> Self {
+        match text {
+            Some(text) => self.text(text),
+            None => self.nothing(),
+        }
+    }
+
+    fn int_or_nothing(self, number: Option<i64>) -> Self {
+        match number {
+            Some(number) => self.int(number),
+            None => self.nothing(),
+        }
+    }
+
+    fn lengthy(mut self, kind: u8, bytes: &[u8]) -> Self {
+        self.0.push(kind);
+        let mut length = bytes.len();
+        while length > 127 {
+            self.0.push(u8::try_from(length % 128).unwrap() + 128);
+            length /= 128;
+        }
+        self.0.push(u8::try_from(length).unwrap());
+        self.0.extend(bytes);
+        self
+    }
+
+    fn sum(&self) -> i64 {
+        i64::from_ne_bytes(xxh3_64(&self.0).to_ne_bytes())
+    }
+}
+
+/// A database, every checksum of it verified.
+struct Decoded {
+    /// By number.
+    lineages: BTreeMap<i64, LineageRow>,
+    /// By number, which is the save order.
+    checkpoints: BTreeMap<i64, CheckpointRow>,
+    /// Each with its contract and the id of its checkpoint.
+    writes: Vec<(u8, String, Write)>,
+    /// Without their checksums.
+    settings: BTreeMap<String, Vec<u8>>,
+}
+
+struct LineageRow {
+    contract: u8,
+    name: String,
+    group: String,
+    age_offset: u8,
+    origin: Option<(String, i64)>,
+}
+
+struct CheckpointRow {
+    lin: i64,
+    header: Header,
     base: Option<i64>,
-    size: i64,
+    /// The numbers of the column `chain` behind the base: depth, budget, size, first dependant, next sibling.
+    chain: [i64; 5],
     body: Vec<u8>,
 }
 
-fn rows(path: &Path) -> BTreeMap<i64, PayloadRow> {
+fn decode(path: &Path) -> Decoded {
     let connection = Connection::open(path).unwrap();
-    let mut statement =
-        connection.prepare("SELECT seq, id, base, size, body FROM payload JOIN checkpoint USING (seq)").unwrap();
+    let lineages = lineage_rows(&connection);
+    let checkpoints = checkpoint_rows(&connection, &lineages);
+    Decoded { checkpoints, lineages, writes: write_rows(&connection), settings: settings(&connection) }
+}
+
+/// What a row is read as, for all rows.
+fn read<T>(connection: &Connection, sql: &str, row: impl Fn(&Row<'_>) -> T) -> Vec<T> {
+    let mut statement = connection.prepare(sql).unwrap();
+    statement.query_map([], |found| Ok(row(found))).unwrap().map(Result::unwrap).collect()
+}
+
+fn lineage_rows(connection: &Connection) -> BTreeMap<i64, LineageRow> {
+    let sql = "SELECT lin, contract, name, grp, age_offset, origin, origin_lin, sum FROM lineage NOT INDEXED";
     let row = |row: &Row<'_>| {
-        let payload = PayloadRow { id: row.get(1)?, base: row.get(2)?, size: row.get(3)?, body: row.get(4)? };
-        Ok((row.get(0)?, payload))
+        let (lin, contract, name): (i64, u8, String) = (row.get_unwrap(0), row.get_unwrap(1), row.get_unwrap(2));
+        let (group, age_offset): (String, u8) = (row.get_unwrap(3), row.get_unwrap(4));
+        let (origin, origin_lin): (Option<String>, Option<i64>) = (row.get_unwrap(5), row.get_unwrap(6));
+        let values = Values::default().int(lin).int(contract.into()).text(&name).text(&group).int(age_offset.into());
+        let values = values.text_or_nothing(origin.as_deref()).int_or_nothing(origin_lin);
+        assert_eq!(values.sum(), row.get_unwrap(7), "lineage {lin}");
+        assert_eq!(origin.is_some(), origin_lin.is_some());
+        (lin, LineageRow { contract, name, group, age_offset, origin: origin.zip(origin_lin) })
     };
-    statement.query_map([], row).unwrap().map(Result::unwrap).collect()
+    read(connection, sql, row).into_iter().collect()
 }
 
-/// How long the raw bytes of an envelope are.
-fn length(body: &[u8]) -> u64 {
-    let mut envelope = Bytes(body);
-    envelope.take(9);
-    envelope.leb128()
+fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>) -> BTreeMap<i64, CheckpointRow> {
+    let sql =
+        "SELECT seq, lin, id_hash, saved_at, flags, chain, sum, id, parent, grp, label, sort_key, meta, logs, body
+               FROM checkpoint NOT INDEXED";
+    let row = |row: &Row<'_>| {
+        let (seq, lin, saved_at, flags): (i64, i64, i64, i64) =
+            (row.get_unwrap(0), row.get_unwrap(1), row.get_unwrap(3), row.get_unwrap(4));
+        let lineage = &lineages[&lin];
+        let header = Header {
+            space: Space(lineage.contract),
+            lineage: lineage.name.clone(),
+            id: row.get_unwrap(7),
+            parent: row.get_unwrap(8),
+            group: row.get_unwrap(9),
+            label: row.get_unwrap(10),
+            rank: Rank(row.get_unwrap(11)),
+            saved_at,
+            age_offset: lineage.age_offset,
+            depends_on_parent: flags == 1,
+            meta: row.get_unwrap(12),
+        };
+        assert!(flags == 0 || flags == 1);
+        let hash = Values([&[lineage.contract], header.id.as_bytes()].concat()).sum();
+        assert_eq!(hash, row.get_unwrap(2), "the hash of {:?}", header.id);
+        let logs: Option<Vec<u8>> = row.get_unwrap(13);
+        let values = Values::default()
+            .int(seq)
+            .int(lineage.contract.into())
+            .text(&header.lineage)
+            .text(&header.id)
+            .text_or_nothing(header.parent.as_deref())
+            .text(&header.group)
+            .text(&header.label)
+            .bytes(&header.rank.0)
+            .int(saved_at)
+            .int(lineage.age_offset.into())
+            .int(flags)
+            .bytes(&header.meta)
+            .bytes(&logs.unwrap_or_default());
+        assert_eq!(values.sum(), row.get_unwrap(6), "the header of {:?}", header.id);
+
+        let column: Vec<u8> = row.get_unwrap(5);
+        assert_eq!(column.len(), 56);
+        let number = |at: usize| i64::from_le_bytes(column[8 * at..8 * at + 8].try_into().unwrap());
+        let values = (0..6).map(number).fold(Values::default().int(seq), Values::int);
+        assert_eq!(values.sum(), number(6), "the chain of {:?}", header.id);
+        let base = (number(0) != 0).then_some(number(0));
+        let chain = std::array::from_fn(|at| number(at + 1));
+        (seq, CheckpointRow { lin, header, base, chain, body: row.get_unwrap(14) })
+    };
+    read(connection, sql, row).into_iter().collect()
 }
 
-/// The raw bytes of a payload. In the document's words: an envelope.
-fn raw(rows: &BTreeMap<i64, PayloadRow>, seq: i64) -> Vec<u8> {
-    let row = &rows[&seq];
-    let mut envelope = Bytes(&row.body);
+fn write_rows(connection: &Connection) -> Vec<(u8, String, Write)> {
+    let sql = "SELECT num, contract, id, task, sum, claimed, claim_sum, body FROM write NOT INDEXED ORDER BY num";
+    let row = |row: &Row<'_>| {
+        let (num, contract): (i64, u8) = (row.get_unwrap(0), row.get_unwrap(1));
+        let (id, task, claimed): (String, String, Option<String>) =
+            (row.get_unwrap(2), row.get_unwrap(3), row.get_unwrap(5));
+        let values = Values::default().int(num).int(contract.into()).text(&id).text(&task);
+        assert_eq!(values.sum(), row.get_unwrap(4), "write {num}");
+        let values = Values::default().int(num).text_or_nothing(claimed.as_deref());
+        assert_eq!(values.sum(), row.get_unwrap(6), "whose write {num} is");
+        let written = parts(&open(&row.get_unwrap::<_, Vec<u8>>(7), None)).into_iter().map(|named| {
+            let (index, name) = named.name.split_once(' ').unwrap();
+            let part = part(name, &named.tag, named.bytes.clone());
+            let write = Write { task: task.clone(), index: index.parse().unwrap(), owner: claimed.clone(), part };
+            (contract, id.clone(), write)
+        });
+        written.collect::<Vec<_>>()
+    };
+    read(connection, sql, row).into_iter().flatten().collect()
+}
+
+fn settings(connection: &Connection) -> BTreeMap<String, Vec<u8>> {
+    let row = |row: &Row<'_>| {
+        let (name, mut value): (String, Vec<u8>) = (row.get_unwrap(0), row.get_unwrap(1));
+        let stored = value.split_off(value.len() - 8);
+        let sum = Values::default().text(&name).bytes(&value).sum();
+        assert_eq!(sum.to_le_bytes(), stored[..], "setting {name}");
+        (name, value)
+    };
+    read(connection, "SELECT name, value FROM setting", row).into_iter().collect()
+}
+
+/// The raw bytes of a payload.
+fn raw(rows: &BTreeMap<i64, CheckpointRow>, seq: i64) -> Vec<u8> {
+    let CheckpointRow { base, chain: [depth, _, size, ..], body, .. } = &rows[&seq];
+    assert!(base.is_none_or(|base| base < seq), "a base is older");
+    assert!(base.is_some() || *depth == 0);
+    assert!(base.is_none_or(|base| rows[&base].chain[0] < *depth && *depth <= 256), "no more deltas than its depth");
+    let raw = open(body, base.map(|base| raw(rows, base)).as_deref());
+    assert_eq!(i64::try_from(raw.len()), Ok(*size));
+    raw
+}
+
+/// What is in an envelope.
+fn open(sealed: &[u8], base: Option<&[u8]>) -> Vec<u8> {
+    let mut envelope = Bytes(sealed);
     let format = envelope.take(1)[0];
     let checksum = u64::from_le_bytes(envelope.take(8).try_into().unwrap());
     let length = envelope.leb128();
@@ -411,18 +687,17 @@ fn raw(rows: &BTreeMap<i64, PayloadRow>, seq: i64) -> Vec<u8> {
         _ => panic!("format {format}"),
     };
     assert_eq!(content.len() as u64, content_length);
-    let raw = match row.base {
+    let raw = match base {
         None => {
             assert!(matches!(format, 1 | 2), "a keyframe");
             content
         }
         Some(base) => {
             assert!(matches!(format, 3 | 4), "a delta");
-            assert!(base < seq);
-            patch(&raw(rows, base), &content)
+            patch(base, &content)
         }
     };
-    assert_eq!((raw.len() as u64, i64::try_from(raw.len()).unwrap(), xxh3_64(&raw)), (length, row.size, checksum));
+    assert_eq!((raw.len() as u64, xxh3_64(&raw)), (length, checksum));
     raw
 }
 
@@ -447,55 +722,132 @@ fn parts(raw: &[u8]) -> Vec<Part> {
     parts
 }
 
-fn is_as_documented(path: &Path, expected: &[Expected], schema: u8) {
+fn is_as_documented(path: &Path, expected: &[Expected], version: u8) {
     let header = fs::read(path).unwrap();
     assert_eq!(header[68..72], *b"Fkpt", "the application id");
-    assert_eq!(header[60..64], [0, 0, 0, schema], "the schema's version");
-    if schema > 1 {
-        let connection = Connection::open(path).unwrap();
-        let sql = "SELECT space, id, task, owner, body FROM write ORDER BY num";
-        let written = |row: &Row<'_>| {
-            let body: Vec<u8> = row.get(4)?;
-            let size = i64::try_from(length(&body)).unwrap();
-            let rows = BTreeMap::from([(1, PayloadRow { id: String::new(), base: None, size, body })]);
-            let [named] = <[Part; 1]>::try_from(parts(&raw(&rows, 1))).unwrap();
-            let (index, name) = named.name.split_once(' ').unwrap();
-            let part = part(name, &named.tag, named.bytes.clone());
-            let write = Write { task: row.get(2)?, index: index.parse().unwrap(), owner: row.get(3)?, part };
-            Ok((row.get::<_, u8>(0)?, row.get::<_, String>(1)?, write))
-        };
-        let found: Vec<_> =
-            connection.prepare(sql).unwrap().query_map([], written).unwrap().map(Result::unwrap).collect();
-        assert_eq!(found, writes().map(|write| (OTHER.0, WRITTEN_TO.to_owned(), write)));
-    }
-    let rows = rows(path);
+    assert_eq!(header[60..64], [0, 0, 0, version], "the version");
+    let decoded = decode(path);
+    assert_eq!(decoded.writes, writes().map(|write| (OTHER.0, WRITTEN_TO.to_owned(), write)));
+    lineages_are_as_documented(&decoded);
+    chains_are_as_documented(&decoded.checkpoints);
+    settings_are_as_documented(&decoded);
+
+    let rows = &decoded.checkpoints;
     assert_eq!(rows.len(), expected.len());
     let mut formats = BTreeSet::new();
     // Both are in save order.
     for ((seq, row), Expected { checkpoint, format, base, agentos }) in rows.iter().zip(expected) {
-        let Checkpoint { header, payload } = checkpoint;
-        assert_eq!((&row.id, row.body[0]), (&header.id, *format));
-        assert_eq!(row.base.map(|base| &rows[&base].id), base.as_ref());
-        assert_eq!(parts(&raw(&rows, *seq)), payload.parts, "{}", row.id);
+        let Checkpoint { header, payload, .. } = checkpoint;
+        assert_eq!((&row.header, row.body[0]), (header, *format));
+        assert_eq!(row.base.map(|base| &rows[&base].header.id), base.as_ref());
+        assert_eq!(parts(&raw(rows, *seq)), payload.parts, "{}", header.id);
         formats.insert(*format);
         if let Some((timestamp, has_memory_snapshot)) = agentos {
-            let bits = timestamp.to_bits();
-            let rank = if timestamp.is_sign_negative() { !bits } else { bits ^ 1 << 63 };
-            assert_eq!(header.rank.0, rank.to_be_bytes());
+            assert_eq!(header.rank.0, sortable(*timestamp));
             let size = payload.parts[0].bytes.len() as u64;
             let flags = [u8::from(*has_memory_snapshot)];
-            assert_eq!(header.meta, [&timestamp.to_le_bytes()[..], &size.to_le_bytes(), &flags].concat());
+            assert_eq!(header.meta, [&size.to_le_bytes()[..], &flags].concat());
             assert_eq!(payload.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["state", "rest"]);
         }
     }
     assert_eq!(formats.into_iter().collect::<Vec<_>>(), [1, 2, 3, 4], "every format is in it");
-    let across = rows.values().filter_map(|row| Some((&row.id, &rows[&row.base?].id)));
+    other_contracts_are_as_documented(rows);
+    let across = rows.values().filter_map(|row| Some((&row.header.id, &rows[&row.base?].header.id)));
     assert!(across.clone().any(|(fork, source)| (fork.as_str(), source.as_str()) == ("f1", "t1")), "and a fork");
     let mut links = vec!["n3"];
     while let Some((_, base)) = across.clone().find(|(id, _)| id == links.last().unwrap()) {
         links.push(base);
     }
     assert_eq!(links, ["n3", "n2", "n1", "n0"], "and a chain");
+    let most = rows.keys().map(|base| rows.values().filter(|row| row.base == Some(*base)).count()).max();
+    assert!(most >= Some(3), "and a list of dependants");
+}
+
+/// A number as a sort key.
+fn sortable(number: f64) -> [u8; 8] {
+    let bits = number.to_bits();
+    (if number.is_sign_negative() { !bits } else { bits ^ 1 << 63 }).to_be_bytes()
+}
+
+fn lineages_are_as_documented(decoded: &Decoded) {
+    let Decoded { lineages, checkpoints, .. } = decoded;
+    let groups = BTreeMap::from([(agentos::SPACE, "graph"), (langgraph::SPACE, "6:thread")]);
+    for (lin, lineage) in lineages {
+        assert!(checkpoints.values().any(|row| row.lin == *lin), "no lineage is without checkpoints");
+        let group = groups.get(&Space(lineage.contract)).copied();
+        assert_eq!(lineage.group, group.unwrap_or_default(), "the group of its first checkpoint");
+    }
+    let named = |name: &str| lineages.iter().find(|(_, lineage)| lineage.name == name).unwrap();
+    let (source, _) = named("text");
+    for fork in ["fork", "copy"] {
+        assert_eq!(named(fork).1.origin, Some(("t1".to_owned(), *source)), "{fork}");
+    }
+    assert_eq!(named("workflow").1.age_offset, 8);
+    assert_eq!(lineages.values().filter(|lineage| lineage.origin.is_some() || lineage.age_offset > 0).count(), 3);
+}
+
+/// The payloads that are built on one are in its list, the newest first, and nothing else is.
+fn chains_are_as_documented(rows: &BTreeMap<i64, CheckpointRow>) {
+    for (seq, CheckpointRow { base, chain: [_, budget, _, first, next], body, .. }) in rows {
+        let after = |seq: &i64| Some(rows[seq].chain[4]).filter(|next| *next != 0);
+        let listed: Vec<i64> = std::iter::successors(Some(*first).filter(|first| *first != 0), after).collect();
+        let built: Vec<i64> =
+            rows.iter().rev().filter(|(_, row)| row.base == Some(*seq)).map(|(seq, _)| *seq).collect();
+        assert_eq!(listed, built, "what is built on row {seq}");
+        assert!(base.is_some() || *next == 0, "a keyframe has no siblings");
+        if base.is_none() {
+            assert_eq!(*budget, i64::try_from(body.len()).unwrap());
+        }
+        assert!(*budget >= 0);
+    }
+}
+
+fn settings_are_as_documented(decoded: &Decoded) {
+    let Decoded { lineages, checkpoints, settings, .. } = decoded;
+    assert_eq!(settings.keys().collect::<Vec<_>>(), ["lin_floor", "seq_floor", "totals"]);
+    let number = |name: &str| i64::from_le_bytes(settings[name][..].try_into().unwrap());
+    let (last_seq, last_lin) = (*checkpoints.keys().last().unwrap(), *lineages.keys().last().unwrap());
+    assert!(number("seq_floor") > last_seq && number("lin_floor") > last_lin, "the last ones were removed");
+
+    let mut totals = Bytes(&settings["totals"]);
+    let mut next = || i64::try_from(totals.leb128()).unwrap();
+    let (seq, lin, record) = (next(), next(), next());
+    assert!(seq >= 520 && lin >= 1 && record == 0, "{seq} {lin} {record}");
+    let mut counted = BTreeMap::new();
+    while !totals.0.is_empty() {
+        let mut next = || i64::try_from(totals.leb128()).unwrap();
+        let [contract, numbers @ ..]: [i64; 7] = std::array::from_fn(|_| next());
+        counted.insert(u8::try_from(contract).unwrap(), numbers);
+    }
+    let mut expected: BTreeMap<u8, [i64; 6]> = BTreeMap::new();
+    for row in checkpoints.range(..=seq).map(|(_, row)| row) {
+        let counts = expected.entry(row.header.space.0).or_default();
+        counts[0] += 1;
+        counts[2] += row.chain[2];
+        counts[3] += i64::try_from(row.body.len()).unwrap();
+    }
+    for lineage in lineages.range(..=lin).map(|(_, lineage)| lineage) {
+        expected.entry(lineage.contract).or_default()[1] += 1;
+    }
+    assert_eq!(counted, expected);
+}
+
+fn other_contracts_are_as_documented(rows: &BTreeMap<i64, CheckpointRow>) {
+    let header = |contract: u8, at: usize| {
+        let headers = rows.values().map(|row| &row.header).filter(|header| header.space.0 == contract);
+        headers.clone().nth(at).unwrap()
+    };
+    let step = header(2, 1);
+    assert_eq!(step.rank.0, [sortable(0.0), sortable(1_700_000_000_000.0)].concat());
+    assert_eq!(step.meta, [&7_u64.to_le_bytes()[..], "schätzen".as_bytes()].concat());
+    for (at, id) in ["1ef0-a", "1ef0-b"].into_iter().enumerate() {
+        let found = header(4, at);
+        let texts = [&found.group, &found.lineage, &found.id, &found.label].map(String::as_str);
+        assert_eq!(texts, ["6:thread", "6:threadns", &format!("6:thread2:ns{id}"), ""]);
+        assert_eq!(found.rank.0, id.as_bytes());
+        assert_eq!(found.meta, b"json\0{\"step\":0}");
+        assert_eq!(found.depends_on_parent, at == 1);
+    }
 }
 
 fn folder() -> PathBuf {
@@ -516,14 +868,13 @@ fn what_earlier_versions_wrote_is_read_back_exactly() {
         // A copy: reading may write beside the file, and into it.
         let copy = temporary.path().join(&name);
         fs::copy(&fixture, &copy).unwrap();
-        let schema = name[1..].parse().unwrap();
-        is_as_documented(&copy, &expected, schema);
-        reads_back(&copy, &expected, schema);
+        is_as_documented(&copy, &expected, name[1..].parse().unwrap());
+        reads_back(&copy, &expected);
         assert_eq!(common::integrity(&copy), "ok");
         names.push(name);
     }
     names.sort();
-    assert_eq!(names, ["v1", "v2"], "a fixture is never removed; a new one is named here");
+    assert_eq!(names, ["v1"], "a fixture is never removed; a new one is named here");
 }
 
 /// Set to a name, `FORKPOINT_FIXTURE` makes a new fixture of what this writes.
@@ -539,8 +890,16 @@ fn what_this_version_writes_is_as_documented() {
         fs::write(fixture.with_extension("json"), &json).unwrap();
     }
     let expected = read_description(&json);
-    is_as_documented(&made, &expected, 2);
-    reads_back(&made, &expected, 2);
+    is_as_documented(&made, &expected, 1);
+    reads_back(&made, &expected);
+}
+
+/// The example of the document.
+#[test]
+fn checksums_taken_by_hand_are_those_of_the_document() {
+    let values = Values::default().int(-1).text("run").nothing().bytes(&[0, 255]);
+    assert_eq!(values.0, hex("01ffffffffffffffff020372756e04030200ff"));
+    assert_eq!(values.sum(), 1_709_278_139_221_932_405);
 }
 
 /// Bytes made with the document in one hand and a pencil in the other.

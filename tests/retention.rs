@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use common::{SPACE, apply, draft, get, ids, lineage, log, log_at, noise, part, texts, truncate};
 use forkpoint::backend::sqlite::{Options, Sqlite};
 use forkpoint::backend::{Backend, Durability};
-use forkpoint::op::Op;
+use forkpoint::op::{Op, Unit};
 use forkpoint::query::Query;
 use forkpoint::record::{Checkpoint, LogMark, Stats};
 use forkpoint::retention::{Cursor, Prune, Pruned, Rule};
@@ -31,7 +31,7 @@ fn place() -> Place {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("agent.db");
     let options = Options { durability: Durability::Off, ..Options::new(&path) };
-    let cold = Options { head_bytes: 0, ..options.clone() };
+    let cold = Options { cache_bytes: 0, ..options.clone() };
     let (warm, cold) = (Sqlite::open(&options).unwrap(), Sqlite::open(&cold).unwrap());
     Place { _folder: folder, path, warm, cold }
 }
@@ -48,12 +48,6 @@ fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> Vec<Pruned> {
         batches.push(done);
     }
     batches
-}
-
-/// Puts a checkpoint, and returns it as it is read back.
-fn put(backend: &mut dyn Backend, draft: &Draft) -> Checkpoint {
-    apply(backend, Unit::from(vec![draft.clone().put()])).unwrap();
-    draft.0.clone()
 }
 
 /// A run that grows by a little at each step: the first payload is whole, the others are deltas.

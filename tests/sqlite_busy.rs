@@ -8,8 +8,10 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use common::{apply, call, draft, get, ids, lineage, pending, save, sqlite, store_get, store_ids};
-use forkpoint::backend::sqlite::{self, Durability, Journal, Sqlite};
+use forkpoint::backend::Durability;
+use forkpoint::backend::sqlite::{self, Journal, Sqlite};
 use forkpoint::error::{Code, Error};
+use forkpoint::op::Unit;
 use forkpoint::store::{Options, Store};
 use forkpoint::target::Target;
 use rusqlite::Connection;
@@ -18,7 +20,7 @@ const SHORT: Duration = Duration::from_millis(30);
 
 fn store(path: &Path, busy_timeout: Duration) -> Store {
     let store = Store::open(&Target::Sqlite(path.to_owned()), Options { busy_timeout, ..Options::default() }).unwrap();
-    call(|reply| store.apply(vec![draft("run", "before").put()], reply)).unwrap();
+    call(|reply| store.apply(vec![draft("run", "before").put()].into(), reply)).unwrap();
     store
 }
 
@@ -42,14 +44,14 @@ fn a_lock_held_too_long_is_busy_and_nothing_is_written() {
     let lock = lock(&path);
     for _ in 0..2 {
         let unit = vec![draft("run", "refused").put(), draft("run", "too").put()];
-        assert_busy(&call(|reply| store.apply(unit, reply)).unwrap_err());
+        assert_busy(&call(|reply| store.apply(unit.into(), reply)).unwrap_err());
         // In WAL readers do not wait for writers.
         assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["before"]);
         assert_eq!(store_get(&store, "refused").unwrap(), None);
     }
     lock.execute_batch("ROLLBACK").unwrap();
     assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["before"], "a rejected save does not come later");
-    call(|reply| store.apply(vec![draft("run", "refused").put()], reply)).unwrap();
+    call(|reply| store.apply(vec![draft("run", "refused").put()].into(), reply)).unwrap();
     assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["refused", "before"]);
     store.shutdown();
 }
@@ -60,7 +62,7 @@ fn everyone_in_a_batch_hears_of_the_lock() {
     let path = folder.path().join("busy.db");
     let mut backend = Sqlite::open(&sqlite::Options { busy_timeout: SHORT, ..sqlite::Options::new(&path) }).unwrap();
     let lock = lock(&path);
-    let batch = [vec![draft("run", "a").put()], Vec::new(), vec![draft("run", "b").put()]];
+    let batch = [vec![draft("run", "a").put()], Vec::new(), vec![draft("run", "b").put()]].map(Unit::from);
     let outcomes = forkpoint::backend::Backend::apply(&mut backend, &batch);
     assert_eq!(outcomes.len(), 3);
     for outcome in outcomes {
@@ -77,7 +79,7 @@ fn a_lock_held_for_less_than_the_timeout_is_waited_for() {
     let path = folder.path().join("busy.db");
     let store = store(&path, Duration::from_secs(30));
     let lock = lock(&path);
-    let saved = pending(|reply| store.apply(vec![draft("run", "patient").put()], reply));
+    let saved = pending(|reply| store.apply(vec![draft("run", "patient").put()].into(), reply));
     // It cannot be answered while the lock is there, however long this machine takes.
     assert_eq!(saved.recv_timeout(SHORT).unwrap_err(), RecvTimeoutError::Timeout);
     lock.execute_batch("COMMIT").unwrap();
@@ -97,7 +99,7 @@ fn a_locked_file_is_opened_once_the_lock_is_gone() {
     let error = Sqlite::open(&sqlite::Options { busy_timeout: SHORT, ..sqlite::Options::new(&path) }).unwrap_err();
     assert_busy(&error);
     let store = Store::open(&Target::Sqlite(path.clone()), Options::default()).unwrap();
-    let saved = pending(|reply| store.apply(vec![draft("run", "a").put()], reply));
+    let saved = pending(|reply| store.apply(vec![draft("run", "a").put()].into(), reply));
     assert_eq!(saved.recv_timeout(SHORT).unwrap_err(), RecvTimeoutError::Timeout);
     locked.execute_batch("ROLLBACK").unwrap();
     saved.recv().unwrap().unwrap();

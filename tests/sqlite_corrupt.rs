@@ -3,13 +3,16 @@
 
 mod common;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use common::{Draft, draft, get, ids, lineage, newest_query, noise, part, save, sqlite, try_get};
-use forkpoint::backend::Backend;
-use forkpoint::backend::sqlite::{Durability, Journal, Sqlite};
+use common::{Draft, draft, get, ids, lineage, newest_query, noise, part, save, try_get};
+use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
+use forkpoint::backend::{Backend, Durability};
 use forkpoint::contract::agentos;
 use forkpoint::error::{Code, Error};
+use forkpoint::query::{Pick, Query};
+use forkpoint::record::Checkpoint;
+use forkpoint::retention::{Cursor, Prune, Rule};
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
@@ -39,18 +42,20 @@ fn damage(victim: Draft) -> Damage {
     Damage { backend, hand, folder }
 }
 
+/// A connection that caches nothing: everything is read from the rows.
 fn open(path: &Path) -> Sqlite {
-    sqlite(path, Journal::Wal, Durability::Off).unwrap()
+    let journal = Some(Journal::Wal);
+    Sqlite::open(&Options { journal, durability: Durability::Off, cache_bytes: 0, ..Options::new(path) }).unwrap()
 }
 
 impl Damage {
     fn body(&self) -> Vec<u8> {
-        let sql = "SELECT body FROM payload JOIN checkpoint USING (seq) WHERE id = ?";
+        let sql = "SELECT body FROM checkpoint WHERE id = ?";
         self.hand.query_row(sql, [VICTIM], |row| row.get(0)).unwrap()
     }
 
     fn set_body(&self, body: &[u8]) {
-        let sql = "UPDATE payload SET body = ? WHERE seq = (SELECT seq FROM checkpoint WHERE id = ?)";
+        let sql = "UPDATE checkpoint SET body = ? WHERE id = ?";
         assert_eq!(self.hand.execute(sql, params![body, VICTIM]).unwrap(), 1);
     }
 
@@ -133,7 +138,7 @@ fn damage_stays_where_it_is() {
 }
 
 #[test]
-fn damaged_meta_is_told_by_the_contract_that_reads_it() {
+fn damaged_meta_is_told_by_the_row_and_by_the_contract_that_reads_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("damaged.db");
     let mut backend = open(&path);
@@ -155,17 +160,32 @@ fn damaged_meta_is_told_by_the_contract_that_reads_it() {
     let expected = agentos::Metadata { state_size: 2, ..save.metadata.clone() };
     common::apply(&mut backend, agentos::save(save).unwrap()).unwrap();
     let list = agentos::list(lineage("run"), None);
-    let mut read = || agentos::metadata(backend.answer(&list).unwrap().into_headers().unwrap().remove(0));
-    assert_eq!(read(), Ok(expected));
+    let read = |backend: &mut Sqlite| agentos::metadata(backend.answer(&list)?.into_headers()?.remove(0));
+    assert_eq!(read(&mut backend), Ok(expected));
+    let saved = backend.answer(&agentos::get(VICTIM.to_owned())).unwrap().into_checkpoint().unwrap().unwrap();
     let hand = Connection::open(&path).unwrap();
-    let lengths = [0, 1, 16, 18, 1000];
-    for length in lengths {
+    for length in [0, 1, 8, 10, 16, 18, 1000] {
+        // Changed in the row, it does not match the row's checksum.
         let meta = vec![0_u8; length];
         hand.execute("UPDATE checkpoint SET meta = ?", params![meta]).unwrap();
-        let error = read().unwrap_err();
+        let error = read(&mut backend).unwrap_err();
         assert_eq!(error.code(), Code::Corrupt, "{length} bytes");
         assert!(error.message().contains(VICTIM), "{error}");
+        hand.execute("UPDATE checkpoint SET meta = ?", params![saved.header.meta]).unwrap();
+        // Stored like that, it does not match what the contract stores.
+        let mut wrong = saved.clone();
+        wrong.header.meta = meta;
+        save_whole(&mut backend, *wrong);
+        let error = read(&mut backend).unwrap_err();
+        assert_eq!(error.code(), Code::Corrupt, "{length} bytes");
+        assert!(error.message().contains(VICTIM), "{error}");
+        save_whole(&mut backend, *saved.clone());
+        assert!(read(&mut backend).is_ok());
     }
+}
+
+fn save_whole(backend: &mut Sqlite, checkpoint: Checkpoint) {
+    save(backend, [Draft::from(checkpoint)]);
 }
 
 #[test]
@@ -208,17 +228,266 @@ fn a_file_that_was_cut_is_noticed() {
     let path = folder.path().join("damaged.db");
     let file = std::fs::read(&path).unwrap();
     std::fs::write(&path, &file[..file.len() / 2]).unwrap();
-    let read = Sqlite::open(&forkpoint::backend::sqlite::Options::new(&path))
-        .and_then(|mut backend| try_get(&mut backend, VICTIM));
+    let read = Sqlite::open(&Options::new(&path)).and_then(|mut backend| try_get(&mut backend, VICTIM));
     assert_eq!(read.expect_err("half of the file is gone").code(), Code::Corrupt);
 }
 
 #[test]
-fn a_payload_that_is_gone_is_corrupt_and_not_absent() {
-    let mut damage = damage(small());
-    let sql = "DELETE FROM payload WHERE seq = (SELECT seq FROM checkpoint WHERE id = ?)";
-    assert_eq!(damage.hand.execute(sql, [VICTIM]).unwrap(), 1);
+fn a_row_that_an_index_has_and_the_table_has_not_is_corrupt_and_not_absent() {
+    let Damage { backend, hand, folder } = damage(small());
+    let seq: i64 = hand.query_row("SELECT seq FROM checkpoint WHERE id = ?", [VICTIM], |row| row.get(0)).unwrap();
+    drop((backend, hand));
+    let path = folder.path().join("damaged.db");
+    // The row goes while SQLite does not know of the indexes: their entries stay.
+    without_indexes(&path, &format!("DELETE FROM checkpoint WHERE seq = {seq}"));
+    let mut backend = open(&path);
+    let error = try_get(&mut backend, VICTIM).unwrap_err();
+    assert_eq!(error.code(), Code::Corrupt);
+    assert!(error.message().contains(VICTIM), "it names the checkpoint: {error}");
     // As the newest too: an older checkpoint in its place would be a wrong answer.
-    assert_eq!(damage.told().code(), Code::Corrupt);
-    assert_eq!(ids(&mut damage.backend, lineage("run")), [VICTIM, "after", "before"]);
+    for query in [newest_query("run", None), common::list_query(lineage("run"), None)] {
+        let error = backend.answer(&query).unwrap_err();
+        assert_eq!(error.code(), Code::Corrupt);
+        assert!(error.message().contains("\"run\""), "it names the lineage: {error}");
+    }
+    assert_eq!(get(&mut backend, "after"), Some(draft("run", "after").0));
+}
+
+/// Changes rows behind the back of the indexes on checkpoints.
+fn without_indexes(path: &Path, sql: &str) {
+    let hand = Connection::open(path).unwrap();
+    let taken =
+        "CREATE TEMP TABLE taken AS SELECT * FROM main.sqlite_schema WHERE type = 'index' AND tbl_name = 'checkpoint';
+                 PRAGMA writable_schema = ON;
+                 DELETE FROM main.sqlite_schema WHERE type = 'index' AND tbl_name = 'checkpoint';
+                 PRAGMA writable_schema = RESET;";
+    hand.execute_batch(taken).unwrap();
+    hand.execute_batch(sql).unwrap();
+    let given_back = "PRAGMA writable_schema = ON;
+                      INSERT INTO main.sqlite_schema SELECT * FROM taken;
+                      PRAGMA writable_schema = RESET;";
+    hand.execute_batch(given_back).unwrap();
+}
+
+#[test]
+fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
+    let mut damage = damage(small());
+    // The entries of two ids change places. Both rows are sound.
+    damage.hand.execute("CREATE TEMP TABLE sound AS SELECT id, id_hash FROM main.checkpoint", []).unwrap();
+    let swap =
+        "UPDATE checkpoint SET id_hash = (SELECT id_hash FROM sound WHERE id IN (?1, ?2) AND id <> checkpoint.id)
+                WHERE id IN (?1, ?2)";
+    assert_eq!(damage.hand.execute(swap, [VICTIM, "before"]).unwrap(), 2);
+
+    for id in [VICTIM, "before"] {
+        let backend = &mut damage.backend;
+        let corrupt = |error: Error| {
+            assert_eq!(error.code(), Code::Corrupt, "{error}");
+            assert!(error.message().contains(id), "it names the checkpoint: {error}");
+        };
+        corrupt(try_get(backend, id).unwrap_err());
+        let tuple = Query::Tuple { space: common::SPACE, pick: Pick::Id(id.to_owned()) };
+        corrupt(backend.answer(&tuple).unwrap_err());
+        // What would change or take along the other one changes nothing.
+        corrupt(common::apply(backend, vec![draft("run", "new").put(), draft("run", id).put()]).unwrap_err());
+        corrupt(common::apply(backend, vec![draft("run", "new").put(), common::remove(id)]).unwrap_err());
+        corrupt(
+            common::apply(backend, vec![draft("run", "new").put(), common::fork(id, "copy", "forked")]).unwrap_err(),
+        );
+        let heir = draft("run", "new").parent(id).inherit(&["state"]);
+        corrupt(common::apply(backend, vec![heir.put()]).unwrap_err());
+        assert_eq!(ids(backend, lineage("run")), [VICTIM, "after", "before"]);
+    }
+    // Their places in the lineage are sound, and so is the third one.
+    let newest = damage.backend.answer(&newest_query("run", None)).unwrap().into_checkpoint().unwrap().unwrap();
+    assert_eq!(*newest, small().0);
+    assert_eq!(get(&mut damage.backend, "after"), Some(draft("run", "after").0));
+}
+
+#[test]
+fn an_index_of_ids_that_differs_from_its_table_never_gives_another_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("damaged.db");
+    let names = ["a", "b", "c"];
+    for id in names {
+        save(&mut open(&path), [draft("run", id).parts(vec![part("state", "test", noise(1, 3000))])]);
+    }
+    // The rows change places; the index entries stay where they were.
+    without_indexes(&path, "UPDATE checkpoint SET seq = seq + 100; UPDATE checkpoint SET seq = 104 - seq");
+    let mut backend = open(&path);
+    for id in names {
+        assert_eq!(try_get(&mut backend, id).unwrap_err().code(), Code::Corrupt, "{id}");
+    }
+    let newest = backend.answer(&newest_query("run", None));
+    assert_eq!(newest.unwrap_err().code(), Code::Corrupt);
+}
+
+/// A family of payloads: what each is built on, and what it is.
+struct Family {
+    path: PathBuf,
+    _folder: TempDir,
+    all: Vec<Checkpoint>,
+}
+
+/// `base` is what a list of five is built on: the next of its run and four forks. Others are built on two of those.
+fn family() -> Family {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("family.db");
+    let mut backend = open(&path);
+    let mut all = Vec::new();
+    let mut grow = |lineage: &str, id: &str, parent: Option<&str>, rank: f64, seeds: &[u64]| {
+        let state: Vec<u8> = seeds.iter().flat_map(|seed| noise(*seed, 1500)).collect();
+        let made = draft(lineage, id).rank(rank).parts(vec![part("state", "test", state)]);
+        let made = match parent {
+            Some(parent) => made.parent(parent),
+            None => made,
+        };
+        save(&mut backend, [made.clone()]);
+        all.push(made.0);
+    };
+    grow("run", "base", None, 0.0, &[1, 2, 3, 21, 22, 23]);
+    grow("fork 1", "f1", Some("base"), 1.0, &[1, 2, 3, 21, 22, 23, 4]);
+    grow("fork 2", "f2", Some("base"), 1.0, &[1, 2, 3, 21, 22, 23, 5]);
+    grow("run", "next", None, 1.0, &[1, 2, 3, 21, 22, 23, 6]);
+    grow("fork 3", "f3", Some("base"), 1.0, &[1, 2, 3, 21, 22, 23, 7]);
+    grow("fork 4", "f4", Some("base"), 1.0, &[1, 2, 3, 21, 22, 23, 8]);
+    grow("fork 2", "f2 next", None, 2.0, &[1, 2, 3, 21, 22, 23, 5, 9]);
+    grow("fork 2", "f2 last", None, 3.0, &[1, 2, 3, 21, 22, 23, 5, 9, 10]);
+    grow("fork of 2", "f2 fork", Some("f2"), 3.0, &[1, 2, 3, 21, 22, 23, 5, 11]);
+    drop(backend);
+    let family = Family { path, _folder: folder, all };
+    let bases: Vec<Option<i64>> = (1..=9).map(|seq| family.base(seq)).collect();
+    let expected = [None, Some(1), Some(1), Some(1), Some(1), Some(1), Some(3), Some(7), Some(3)];
+    assert_eq!(bases, expected, "they are built on one another as this test wants");
+    family
+}
+
+impl Family {
+    fn base(&self, seq: i64) -> Option<i64> {
+        let hand = Connection::open(&self.path).unwrap();
+        let sql = "SELECT chain FROM checkpoint WHERE seq = ?";
+        let chain: Vec<u8> = hand.query_row(sql, [seq], |row| row.get(0)).unwrap();
+        let base = i64::from_le_bytes(chain[..8].try_into().unwrap());
+        (base != 0).then_some(base)
+    }
+
+    /// Flips a bit of a column.
+    fn flip(&self, id: &str, column: &str, at: usize) {
+        let hand = Connection::open(&self.path).unwrap();
+        let read = format!("SELECT {column} FROM checkpoint WHERE id = ?");
+        let mut bytes: Vec<u8> = hand.query_row(&read, [id], |row| row.get(0)).unwrap();
+        bytes[at] ^= 1 << (at % 8);
+        hand.execute(&format!("UPDATE checkpoint SET {column} = ? WHERE id = ?"), params![bytes, id]).unwrap();
+    }
+
+    fn remove(&self, id: &str) {
+        common::apply(&mut open(&self.path), vec![common::remove(id)]).unwrap();
+    }
+
+    /// The ids of those that can be read, from the rows alone. Wrong bytes are a failure.
+    fn healthy(&self) -> Vec<&str> {
+        let mut backend = open(&self.path);
+        let mut healthy = Vec::new();
+        for one in &self.all {
+            match try_get(&mut backend, &one.header.id) {
+                Ok(Some(found)) => {
+                    assert!(found == *one, "{}: wrong bytes were returned", one.header.id);
+                    healthy.push(one.header.id.as_str());
+                }
+                Ok(None) => {}
+                Err(error) => assert_eq!(error.code(), Code::Corrupt, "{error}"),
+            }
+        }
+        healthy
+    }
+}
+
+#[test]
+fn whoever_goes_where_a_list_of_dependants_is_damaged_takes_no_healthy_checkpoint_along() {
+    for damaged in ["base", "f4", "f2", "next", "f1", "f2 next"] {
+        // A bit of each number of the column: base, depth, budget, size, first dependant, next sibling, checksum.
+        for number in 0..7 {
+            let family = family();
+            family.flip(damaged, "chain", 8 * number + number);
+            let mut healthy = family.healthy();
+            if number > 0 {
+                assert_eq!(healthy.len(), family.all.len(), "{damaged}, {number}: only the base decides what is read");
+            }
+            for gone in ["base", "f3", "f2", "f2 next"] {
+                family.remove(gone);
+                healthy.retain(|id| *id != gone);
+                let left = family.healthy();
+                let lost: Vec<&&str> = healthy.iter().filter(|id| !left.contains(id)).collect();
+                assert!(lost.is_empty(), "{damaged}, {number}: {gone} has taken {lost:?} along");
+            }
+            // And it goes on: what follows is saved, and read.
+            let next = draft("fork 2", "later").rank(9.0).parts(vec![part("state", "test", noise(1, 4000))]);
+            save(&mut open(&family.path), [next.clone()]);
+            assert_eq!(get(&mut open(&family.path), "later"), Some(next.0));
+        }
+    }
+}
+
+#[test]
+fn a_damaged_dependant_takes_nothing_along_that_is_built_on_it_when_its_base_goes() {
+    let family = family();
+    // The checksum of its payload: what is built on it does not need that.
+    family.flip("f2", "body", 1);
+    let mut healthy: Vec<&str> = family.all.iter().map(|one| one.header.id.as_str()).collect();
+    healthy.retain(|id| *id != "f2");
+    assert_eq!(family.healthy(), healthy);
+    family.remove("base");
+    healthy.retain(|id| *id != "base");
+    assert_eq!(family.healthy(), healthy);
+    // And then it goes itself.
+    family.remove("f2");
+    assert_eq!(family.healthy(), healthy);
+    assert_eq!(common::integrity(&family.path), "ok");
+}
+
+#[test]
+fn a_rule_removes_what_is_damaged_too() {
+    for (column, at) in [("chain", 0), ("chain", 33), ("body", 1), ("meta", 0)] {
+        let family = family();
+        for id in ["base", "f2", "f2 last"] {
+            family.flip(id, column, at);
+        }
+        let mut backend = open(&family.path);
+        let stats = Query::Stats { space: None, largest: 9 };
+        backend.answer(&stats).unwrap();
+        let prune = |rule| Prune { space: None, rule, cursor: Cursor::default(), most: 100 };
+        let pruned = backend.prune(&prune(Rule::SavedBefore(1))).unwrap();
+        assert_eq!(pruned.checkpoints, 9, "{column} {at}");
+        let left = backend.answer(&stats).unwrap().into_stats().unwrap();
+        assert_eq!((left.checkpoints, left.lineages, left.stored_bytes), (0, 0, 0), "{column} {at}");
+    }
+}
+
+#[test]
+fn what_would_inherit_from_a_damaged_parent_is_refused() {
+    let mut damage = damage(small());
+    damage.set_body(b"\x01 garbage");
+    for unit in [
+        vec![draft("run", "heir").rank(2.0).parent(VICTIM).inherit(&["rest"]).put()],
+        vec![draft("run", "first").put(), draft("run", "heir").parent(VICTIM).inherit(&["state"]).put()],
+        // From the newest of the lineage: the parent is not there.
+        vec![draft("run", "heir").parent("none").inherit(&["rest"]).put()],
+        vec![common::fork(VICTIM, "copy", "forked")],
+    ] {
+        let error = common::apply(&mut damage.backend, unit).unwrap_err();
+        assert_eq!(error.code(), Code::Corrupt);
+        assert!(error.message().contains(VICTIM), "it names the damaged one: {error}");
+        assert!(!error.outcome_unknown());
+    }
+    assert_eq!(ids(&mut damage.backend, lineage("run")), [VICTIM, "after", "before"], "nothing was stored");
+    assert!(ids(&mut damage.backend, lineage("forked")).is_empty());
+    // What inherits nothing is saved, whatever its base would have been.
+    for (number, body) in [&b"\x01 garbage"[..], b"\x4d later", b""].into_iter().enumerate() {
+        damage.set_body(body);
+        let next = draft("run", &format!("next {number}")).rank(1.0).parent(VICTIM);
+        let next = next.parts(vec![part("state", "test", noise(1, 3000))]);
+        save(&mut damage.backend, [next.clone()]);
+        assert_eq!(get(&mut damage.backend, &next.0.header.id), Some(next.0));
+        common::apply(&mut damage.backend, vec![common::remove(&format!("next {number}"))]).unwrap();
+    }
 }

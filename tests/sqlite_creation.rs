@@ -6,7 +6,8 @@ mod common;
 use std::sync::Barrier;
 
 use common::{draft, save, sqlite};
-use forkpoint::backend::sqlite::{Durability, Journal};
+use forkpoint::backend::Durability;
+use forkpoint::backend::sqlite::Journal;
 
 #[test]
 fn a_file_may_be_created_by_several_at_once() {

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 
 use forkpoint::backend::Backend;
 use forkpoint::backend::sqlite::{Options, Sqlite};
+use forkpoint::check::CheckCursor;
 use forkpoint::op::Op;
 use forkpoint::query::Query;
 use forkpoint::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -25,17 +27,19 @@ fn checkpoint(id: &str, lineage: &str, parent: Option<&str>, at: u32, bytes: &[u
             label: "node".to_owned(),
             rank: Rank::from_f64(f64::from(at)),
             saved_at: i64::from(at),
+            age_offset: 0,
+            depends_on_parent: false,
             meta: Vec::new(),
         },
         payload: Payload {
             parts: vec![Part { name: "state".to_owned(), tag: "v8".to_owned(), bytes: bytes.to_vec().into() }],
-            ..Payload::default()
         },
+        logs: Vec::new(),
     }
 }
 
 fn put(backend: &mut Sqlite, checkpoint: &Checkpoint) {
-    backend.apply(&[vec![Op::Put(Box::new(checkpoint.clone()))]]).pop().unwrap().unwrap();
+    backend.apply(&[vec![Op::Put(Box::new(checkpoint.clone().into()))].into()]).pop().unwrap().unwrap();
 }
 
 fn get(backend: &mut Sqlite, id: &str) -> Option<Checkpoint> {
@@ -57,7 +61,7 @@ fn noise(length: usize, seed: u32) -> Vec<u8> {
 /// Connections that keep payloads in memory, and one that reads every one from its rows.
 fn connections(folder: &TempDir) -> (Sqlite, Sqlite) {
     let options = Options::new(folder.path().join("agent.db"));
-    let cold = Options { head_bytes: 0, ..options.clone() };
+    let cold = Options { cache_bytes: 0, ..options.clone() };
     (Sqlite::open(&options).unwrap(), Sqlite::open(&cold).unwrap())
 }
 
@@ -93,7 +97,7 @@ fn a_fork_is_stored_against_its_source() {
     }
     let pages: usize = cold.pragma("page_count").unwrap().parse().unwrap();
     assert!(pages * 4096 < 1_000_000, "{} bytes for 21 states of 500,000", pages * 4096);
-    warm.apply(&[vec![Op::Remove { space: SPACE, id: "source".to_owned() }]]).pop().unwrap().unwrap();
+    warm.apply(&[vec![Op::Remove { space: SPACE, id: "source".to_owned() }].into()]).pop().unwrap().unwrap();
     for fork in 0..20usize {
         let found = get(&mut cold, &format!("fork{fork}")).unwrap();
         assert_eq!(found.payload.parts[0].bytes[fork * 1000], state[fork * 1000] ^ 1);
@@ -107,7 +111,7 @@ fn another_connection_removes_the_base_that_this_one_remembers() {
     let (mut warm, mut cold) = connections(&folder);
     let mut state = noise(20_000, 1);
     put(&mut warm, &checkpoint("a", "run", None, 1, &state));
-    cold.apply(&[vec![Op::Remove { space: SPACE, id: "a".to_owned() }]]).pop().unwrap().unwrap();
+    cold.apply(&[vec![Op::Remove { space: SPACE, id: "a".to_owned() }].into()]).pop().unwrap().unwrap();
     state.extend(noise(100, 2));
     put(&mut warm, &checkpoint("b", "run", None, 2, &state));
     // The other one has written in between: what is in memory here is not the newest any more.
@@ -120,6 +124,41 @@ fn another_connection_removes_the_base_that_this_one_remembers() {
     for (id, length) in [("b", 20_100), ("c", 20_200), ("d", 20_300)] {
         assert_eq!(get(&mut cold, id).unwrap().payload.parts[0].bytes, state[..length]);
         assert_eq!(get(&mut warm, id).unwrap().payload.parts[0].bytes, state[..length]);
+    }
+}
+
+/// Has the engine verify everything, the lists of what is built on what among it.
+fn check(backend: &mut Sqlite) {
+    let mut cursor = Some(CheckCursor::default());
+    while let Some(from) = cursor {
+        let page = backend.answer(&Query::Check { cursor: from, limit: 1000 }).unwrap().into_checked().unwrap();
+        assert_eq!(page.findings, []);
+        cursor = page.next;
+    }
+}
+
+#[test]
+fn a_rule_removes_some_of_many_that_are_built_on_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut warm, mut cold) = connections(&folder);
+    let state = noise(20_000, 1);
+    // `saved_at` is the number: what the rule names lies anywhere in the list.
+    let forked = |fork: u32| {
+        let bytes = [&state[..], &noise(10, fork)].concat();
+        checkpoint(&format!("fork{fork}"), &format!("run{fork}"), Some("source"), fork * 37 % 100, &bytes)
+    };
+    put(&mut warm, &checkpoint("source", "run", None, 1000, &state));
+    (0..100).for_each(|fork| put(&mut warm, &forked(fork)));
+    for limit in [1, 40, 41, 90] {
+        let prune = Prune { space: None, rule: Rule::SavedBefore(limit), cursor: Cursor::default(), most: 1000 };
+        cold.prune(&prune).unwrap();
+        check(&mut cold);
+    }
+    warm.apply(&[vec![Op::Remove { space: SPACE, id: "source".to_owned() }].into()]).pop().unwrap().unwrap();
+    check(&mut cold);
+    for fork in 0..100 {
+        let expected = Some(forked(fork)).filter(|fork| fork.header.saved_at >= 90);
+        assert_eq!(get(&mut cold, &format!("fork{fork}")), expected);
     }
 }
 
@@ -184,7 +223,7 @@ proptest! {
                     let unit = vec![Op::Remove { space: SPACE, id: id.to_string() }];
                     // By whichever connection: bases go away under both.
                     let by = if id % 2 == 0 { &mut warm } else { &mut cold };
-                    by.apply(&[unit]).pop().unwrap().unwrap();
+                    by.apply(&[unit.into()]).pop().unwrap().unwrap();
                     stored.remove(&id);
                 }
             }
@@ -196,5 +235,6 @@ proptest! {
             prop_assert_eq!(from_rows.as_ref(), expected);
             prop_assert_eq!(from_memory.as_ref(), expected);
         }
+        check(&mut cold);
     }
 }

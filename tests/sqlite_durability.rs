@@ -4,7 +4,8 @@
 mod common;
 
 use common::{draft, get, save, sqlite};
-use forkpoint::backend::sqlite::{Durability, Journal, Options, Sqlite};
+use forkpoint::backend::Durability;
+use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
 
 #[test]
 fn a_durability_is_a_level_of_synchronous() {

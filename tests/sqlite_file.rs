@@ -171,7 +171,7 @@ fn a_newer_schema_is_refused_and_unchanged() {
     let path = folder.path().join("newer.db");
     save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", "a")]);
     let newer = Connection::open(&path).unwrap();
-    newer.pragma_update(None, "user_version", 3).unwrap();
+    newer.pragma_update(None, "user_version", 2).unwrap();
     drop(newer);
     assert_eq!(contents(folder.path()).len(), 1, "it is in the file's header");
     refused_and_unchanged(&path, Code::Unsupported);
@@ -185,7 +185,7 @@ fn a_newer_schema_that_is_only_in_the_log_is_refused_and_unchanged() {
     save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", "a")]);
     let newer = Connection::open(&path).unwrap();
     newer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
-    newer.pragma_update(None, "user_version", 3).unwrap();
+    newer.pragma_update(None, "user_version", 2).unwrap();
     // While the newer program has it open, and after it was killed.
     refused_and_unchanged(&path, Code::Unsupported);
     drop(newer);

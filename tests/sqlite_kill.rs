@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use common::{Draft, Process, draft, get, group, ids, noise, part, role, say, sqlite};
 use forkpoint::Reply;
-use forkpoint::backend::Backend;
-use forkpoint::backend::sqlite::{Durability, Journal};
+use forkpoint::backend::sqlite::Journal;
+use forkpoint::backend::{Backend, Durability};
+use forkpoint::op::Applied;
 use forkpoint::store::{Options, Store};
 
 const CYCLES: usize = 9;
@@ -44,12 +45,12 @@ fn child() {
                     let unit = vec![made(&format!("{id}.a")).put(), made(&format!("{id}.b")).put()];
                     let (told, done) = std::sync::mpsc::channel();
                     // Acknowledged from where the store acknowledges, with nothing in between.
-                    let acknowledge = Reply::new(move |outcome: forkpoint::error::Result<()>| {
+                    let acknowledge = Reply::new(move |outcome: forkpoint::error::Result<Applied>| {
                         outcome.unwrap();
                         say(&id);
                         told.send(()).unwrap();
                     });
-                    store.apply(unit, acknowledge);
+                    store.apply(unit.into(), acknowledge);
                     done.recv().unwrap();
                 }
             });

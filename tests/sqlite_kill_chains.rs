@@ -2,7 +2,7 @@
 //! them and remove them from the middle of their chains (D1, D5, D9).
 //!
 //! Each thread of a child writes ids of its own, announces each unit before it hands it in, and hands in up to three
-//! before the first is done. What is large is prepared ahead, and may be overtaken by what has nothing to do with it;
+//! before the first is done. What is large is encoded early, and may be overtaken by what has nothing to do with it;
 //! otherwise call order is save order. So after a kill what a thread has done is exactly: every unit that was acknowledged,
 //! and of those that were only announced some, none of which belongs behind one that is not there.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
@@ -17,9 +17,10 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use common::{Process, call, draft, group, headers, lineages, list_query, noise, part, remove, role, say, try_get};
 use forkpoint::Reply;
-use forkpoint::backend::sqlite::{Ahead, Journal, Options, Sqlite};
-use forkpoint::codec::heads::SharedHeads;
-use forkpoint::op::Unit;
+use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
+use forkpoint::cache::PayloadCache;
+use forkpoint::op::{Applied, Op, Unit};
+use forkpoint::pre_encoder::PreEncoder;
 use forkpoint::record::{Checkpoint, Header, Rank};
 use forkpoint::store::{self, Store};
 use rusqlite::Connection;
@@ -296,8 +297,8 @@ impl World {
     }
 }
 
-fn open(path: &Path, journal: Journal, heads: SharedHeads) -> forkpoint::error::Result<Sqlite> {
-    Sqlite::open_with(&Options { journal: Some(journal), ..Options::new(path) }, heads)
+fn open(path: &Path, journal: Journal, cache: PayloadCache) -> forkpoint::error::Result<Sqlite> {
+    Sqlite::open_with(&Options { journal: Some(journal), ..Options::new(path) }, cache)
 }
 
 /// Works until it is killed.
@@ -308,10 +309,10 @@ fn child() {
     let [cycle, journal, path] = role.splitn(3, '|').collect::<Vec<_>>().try_into().unwrap();
     let (cycle, path) = (cycle.parse().unwrap(), PathBuf::from(path));
     let journal = if journal == "wal" { Journal::Wal } else { Journal::Rollback };
-    let heads = SharedHeads::new(Options::new(&path).head_bytes);
-    let ahead = Arc::new(Ahead::new(heads.clone()));
-    let open = move || open(&path, journal, heads.clone()).map(|backend| Box::new(backend) as _);
-    let store = Store::with_backend(open, Some(ahead), store::Options::default()).unwrap();
+    let cache = PayloadCache::new(Options::new(&path).cache_bytes);
+    let encoder = Arc::new(PreEncoder::new(cache.clone()));
+    let open = move || open(&path, journal, cache.clone()).map(|backend| Box::new(backend) as _);
+    let store = Store::with_backend(open, Some(encoder), store::Options::default()).unwrap();
 
     let mut world = World { saved: vec![BTreeMap::new(); THREADS], ..World::default() };
     let known = call(|reply| store.ask(list_query(group("all"), None), reply)).unwrap().into_headers().unwrap();
@@ -339,7 +340,7 @@ fn work(store: &Store, world: &Mutex<World>, cycle: usize, thread: usize) {
             pending.pop_front().unwrap().recv().unwrap();
         }
         let changes = world.lock().unwrap().plan(&mut random, cycle, thread);
-        let unit: Unit = changes.iter().map(made).collect();
+        let unit = Unit::from(changes.iter().map(made).collect::<Vec<Op>>());
         let mut announced = format!("try {thread} {n} ");
         for (at, change) in changes.iter().enumerate() {
             write!(announced, "{}{}", if at > 0 { ", " } else { "" }, change.write()).unwrap();
@@ -347,7 +348,7 @@ fn work(store: &Store, world: &Mutex<World>, cycle: usize, thread: usize) {
         say(&announced);
         let (told, done) = channel();
         // Acknowledged from where the store acknowledges, with nothing in between.
-        let acknowledge = Reply::new(move |outcome: forkpoint::error::Result<()>| {
+        let acknowledge = Reply::new(move |outcome: forkpoint::error::Result<Applied>| {
             outcome.unwrap();
             say(&format!("ok {thread} {n}"));
             told.send(()).unwrap();
@@ -357,7 +358,7 @@ fn work(store: &Store, world: &Mutex<World>, cycle: usize, thread: usize) {
     }
 }
 
-fn made(change: &Change) -> forkpoint::op::Op {
+fn made(change: &Change) -> Op {
     match change {
         Change::Put(spec) => common::Draft::from(spec.checkpoint()).put(),
         Change::Remove(id) => remove(id),
@@ -479,13 +480,34 @@ struct Seen {
     overtook: usize,
 }
 
+/// Makes a table of what the column `chain` says. The lists of dependants in it must be exactly what the bases say.
+fn read_chains(connection: &Connection) {
+    let sql = "CREATE TEMP TABLE payload (seq INTEGER PRIMARY KEY, base, depth, body)";
+    connection.execute_batch(sql).unwrap();
+    let mut chains: BTreeMap<i64, [i64; 7]> = BTreeMap::new();
+    let mut statement = connection.prepare("SELECT seq, chain, body FROM main.checkpoint").unwrap();
+    let mut rows = statement.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        let (seq, chain, body): (i64, [u8; 56], Vec<u8>) = (row.get_unwrap(0), row.get_unwrap(1), row.get_unwrap(2));
+        let numbers = std::array::from_fn(|at| i64::from_le_bytes(chain[8 * at..][..8].try_into().unwrap()));
+        let base = (numbers[0] != 0).then_some(numbers[0]);
+        connection.execute("INSERT INTO payload VALUES (?, ?, ?, ?)", (seq, base, numbers[1], body)).unwrap();
+        chains.insert(seq, numbers);
+    }
+    for (base, [.., first, _, _]) in &chains {
+        let next = |seq: &i64| chains.get(seq).map(|chain| chain[5]);
+        let listed: Vec<i64> = std::iter::successors(Some(*first), next).take_while(|seq| *seq != 0).collect();
+        let built: Vec<i64> = chains.iter().rev().filter(|(_, chain)| chain[0] == *base).map(|(seq, _)| *seq).collect();
+        assert_eq!(listed, built, "what is built on row {base} is in its list, the newest first");
+    }
+}
+
 /// What must be true of the tables whatever happened, through a connection that owes nothing to the engine.
 fn check_rows(path: &Path, seen: &mut Seen) -> BTreeSet<String> {
     let connection = Connection::open(path).unwrap();
+    read_chains(&connection);
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     for (what, sql) in [
-        ("a checkpoint has a payload", "SELECT count(*) FROM checkpoint WHERE seq NOT IN (SELECT seq FROM payload)"),
-        ("a payload has a checkpoint", "SELECT count(*) FROM payload WHERE seq NOT IN (SELECT seq FROM checkpoint)"),
         ("a checkpoint has a lineage", "SELECT count(*) FROM checkpoint WHERE lin NOT IN (SELECT lin FROM lineage)"),
         ("a lineage has a checkpoint", "SELECT count(*) FROM lineage WHERE lin NOT IN (SELECT lin FROM checkpoint)"),
         (
@@ -495,7 +517,7 @@ fn check_rows(path: &Path, seen: &mut Seen) -> BTreeSet<String> {
         (
             "a base is older, and a depth is no less than the chain is long",
             "SELECT count(*) FROM payload JOIN payload AS below ON below.seq = payload.base
-             WHERE below.seq >= payload.seq OR below.depth >= payload.depth OR payload.depth > 128",
+             WHERE below.seq >= payload.seq OR below.depth >= payload.depth OR payload.depth > 256",
         ),
         (
             "who has a base is a delta, and who has none is whole",
@@ -558,7 +580,7 @@ fn run(cycles: usize, journal: Journal) {
             hear(&mut heard, &line);
         }
 
-        let options = Options { head_bytes: 0, journal: Some(journal), ..Options::new(&path) };
+        let options = Options { cache_bytes: 0, journal: Some(journal), ..Options::new(&path) };
         let mut rows = Sqlite::open(&options).unwrap_or_else(|error| panic!("{told}: {error}"));
         let found: Vec<Header> = headers(&mut rows, group("all"), None);
         let mut parts = vec![Saved::new(); THREADS];

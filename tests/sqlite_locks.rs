@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::{Process, apply, draft, role, save, say, sqlite};
-use forkpoint::backend::sqlite::{Durability, Journal, Options, Sqlite};
+use forkpoint::backend::Durability;
+use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint::error::Code;
 
 /// Another process that tries to save.
@@ -22,7 +23,7 @@ fn child() {
     };
     let mut backend = Sqlite::open(&options).unwrap();
     match apply(&mut backend, vec![draft("run", "intruder").put()]) {
-        Ok(()) => say("saved"),
+        Ok(_) => say("saved"),
         Err(error) if error.code() == Code::Busy => say("busy"),
         Err(error) => panic!("{error}"),
     }
@@ -35,7 +36,7 @@ fn a_transaction_keeps_its_lock_while_the_same_process_opens_the_file_again() {
     save(&mut sqlite(&path, Journal::Rollback, Durability::Full).unwrap(), [draft("run", "first")]);
     // The engine's own SQLite, as one of its connections would be in the middle of a batch.
     let writing = rusqlite::Connection::open(&path).unwrap();
-    writing.execute_batch("BEGIN IMMEDIATE; INSERT INTO setting VALUES ('test', 1)").unwrap();
+    writing.execute_batch("BEGIN IMMEDIATE; INSERT INTO setting VALUES ('test', x'01')").unwrap();
     let another_try = || {
         let mut process = Process::start("child", &path);
         let line = process.line();

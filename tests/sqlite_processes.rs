@@ -8,8 +8,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use common::{Process, apply, call, draft, get, group, ids, names, remove, role, say, sqlite, told};
-use forkpoint::backend::Backend;
-use forkpoint::backend::sqlite::{Durability, Journal};
+use forkpoint::backend::sqlite::Journal;
+use forkpoint::backend::{Backend, Durability};
 use forkpoint::store::{Options, Store};
 
 const PROCESSES: usize = 4;
@@ -47,7 +47,7 @@ fn child() {
             draft(name, &format!("{name} brief")).put(),
             remove(&format!("{name} brief")),
         ];
-        call(|reply| store.apply(unit, reply)).unwrap();
+        call(|reply| store.apply(unit.into(), reply)).unwrap();
         if n % 10 == 0 {
             let newest = common::store_ids(&store, group("all")).unwrap();
             let own = newest.iter().find(|id| id.starts_with(&format!("{name} "))).unwrap();

@@ -7,7 +7,8 @@ mod common;
 use std::collections::HashSet;
 
 use common::{apply, draft, remove, save, sqlite};
-use forkpoint::backend::sqlite::{Durability, Journal};
+use forkpoint::backend::Durability;
+use forkpoint::backend::sqlite::Journal;
 
 #[test]
 fn no_number_is_given_out_twice() {
@@ -30,7 +31,7 @@ fn no_number_is_given_out_twice() {
         greatest = place;
         match round % 4 {
             // The last goes: alone, in the unit that put something behind it, or with all the others.
-            0 => apply(&mut one, vec![remove("last")]).unwrap(),
+            0 => drop(apply(&mut one, vec![remove("last")]).unwrap()),
             1 => {
                 let unit = vec![draft("brief", "brief").put(), remove("last"), remove("brief")];
                 apply(&mut two, unit).unwrap();

@@ -54,7 +54,7 @@ fn save_and_look(store: &Store, name: &str) {
             draft(name, &format!("{name} {n} a")).group("all").put(),
             draft(name, &format!("{name} {n} b")).group("all").put(),
         ];
-        let saved = pending(|reply| store.apply(unit, reply));
+        let saved = pending(|reply| store.apply(unit.into(), reply));
         // Asked without waiting for the save: it was handed in before, so it must be seen.
         let answer = call(|reply| store.ask(list_query(group("all"), None), reply)).unwrap();
         let ids: Vec<String> = answer.into_headers().unwrap().into_iter().map(|header| header.id).collect();

@@ -7,8 +7,8 @@ mod common;
 use std::path::Path;
 
 use common::{apply, draft, get, ids, lineage, names, remove, save, sqlite};
-use forkpoint::backend::Backend;
-use forkpoint::backend::sqlite::{Durability, Journal, Sqlite};
+use forkpoint::backend::sqlite::{Journal, Sqlite};
+use forkpoint::backend::{Backend, Durability};
 use forkpoint::op::Unit;
 
 /// The strengths with which a statement can fail: ROLLBACK ends the transaction under the engine's feet.
@@ -19,7 +19,7 @@ fn open(path: &Path) -> Sqlite {
 }
 
 fn put(id: &str) -> Unit {
-    vec![draft("run", id).put()]
+    vec![draft("run", id).put()].into()
 }
 
 /// A file with a checkpoint in it, into which "bad" cannot be put and out of which "stuck" cannot be removed.
@@ -53,10 +53,11 @@ fn a_unit_that_fails_leaves_nothing_and_takes_no_other_along() {
                 remove("a"),
                 draft("run", "bad").put(),
                 draft("run", "behind").put(),
-            ],
+            ]
+            .into(),
             put("b"),
-            vec![draft("new", "begun too").put(), remove("stuck")],
-            Vec::new(),
+            vec![draft("new", "begun too").put(), remove("stuck")].into(),
+            Unit::default(),
             put("c"),
         ];
         let outcomes = backend.apply(&batch);

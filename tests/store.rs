@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use common::{call, draft, get, get_query, lineage, part, pending, remove, sqlite, store_get, store_ids};
 use forkpoint::Reply;
-use forkpoint::backend::Backend;
 use forkpoint::backend::memory::Memory;
-use forkpoint::backend::sqlite::{Durability, Journal};
+use forkpoint::backend::sqlite::Journal;
+use forkpoint::backend::{Backend, Durability};
 use forkpoint::error::{Code, Error, Result};
-use forkpoint::op::{Op, Unit};
+use forkpoint::op::{Applied, Op, Unit};
 use forkpoint::query::{Answer, Query};
 use forkpoint::retention::{Cursor, Policy, Prune, Pruned, Rule};
 use forkpoint::store::{Options, Store};
@@ -32,11 +32,11 @@ fn stores() -> [(Store, Option<TempDir>); 2] {
 }
 
 fn put(id: &str) -> Unit {
-    vec![draft("run", id).put()]
+    vec![draft("run", id).put()].into()
 }
 
 fn save(store: &Store, id: &str) -> Result<()> {
-    call(|reply| store.apply(put(id), reply))
+    call(|reply| store.apply(put(id), reply)).map(drop)
 }
 
 fn close(store: &Store) -> Result<()> {
@@ -62,20 +62,23 @@ struct Double {
 }
 
 impl Backend for Double {
-    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<()>> {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
         let id = |op: &Op| match op {
-            Op::Put(checkpoint) => checkpoint.header.id.clone(),
+            Op::Put(draft) => draft.header.id.clone(),
+            Op::Fork(fork) => fork.id.clone(),
             Op::Remove { id, .. }
             | Op::Write { id, .. }
             | Op::Claim { id, .. }
             | Op::Release { id, .. }
-            | Op::Expect { lineage: id, .. }
             | Op::RemoveFrom { lineage: id, .. }
-            | Op::RemoveGroup { group: id, .. }
+            | Op::RemoveLineages { prefix: id, .. }
+            | Op::Append { lineage: id, .. }
+            | Op::Truncate { lineage: id, .. }
+            | Op::RemoveLogs { lineage: id, .. }
             | Op::RemoveWrites { prefix: id, .. }
             | Op::KeepLast { pinned: id, .. } => id.clone(),
         };
-        let ids: Vec<Vec<String>> = batch.iter().map(|unit| unit.iter().map(id).collect()).collect();
+        let ids: Vec<Vec<String>> = batch.iter().map(|unit| unit.ops.iter().map(id).collect()).collect();
         let (panics, fails): (HashSet<_>, HashSet<_>) =
             ids.iter().flatten().cloned().partition(|id| id.starts_with("panic"));
         // The test may have heard enough.
@@ -85,7 +88,7 @@ impl Backend for Double {
         assert!(panics.is_empty(), "as the test wants");
         let fails: HashSet<String> = fails.into_iter().filter(|id| id.starts_with("fail")).collect();
         let mut memory = self.memory.lock().unwrap();
-        let one = |unit: &Unit| match unit.iter().map(id).find(|id| fails.contains(id)) {
+        let one = |unit: &Unit| match unit.ops.iter().map(id).find(|id| fails.contains(id)) {
             Some(id) => Err(Error::new(Code::Full, id)),
             None => memory.apply(std::slice::from_ref(unit)).remove(0),
         };
@@ -150,7 +153,7 @@ fn save_and_prune_are_one_unit() {
     assert_eq!(log.recv().unwrap(), Seen::Batch(vec![vec!["a".to_owned(), "a".to_owned()]]));
     save(&store, "b").unwrap();
     assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["b"]);
-    call(|reply| store.apply(vec![remove("b"), draft("other", "c").put()], reply)).unwrap();
+    call(|reply| store.apply(vec![remove("b"), draft("other", "c").put()].into(), reply)).unwrap();
     let unit = ["b", "c", "c"].map(str::to_owned).to_vec();
     assert!(log.try_iter().any(|seen| seen == Seen::Batch(vec![unit.clone()])));
     close(&store).unwrap();
@@ -258,7 +261,7 @@ fn a_question_sees_what_was_handed_in_before_it() {
         for n in 0..100 {
             let id = n.to_string();
             let saved = pending(|reply| store.apply(put(&id), reply));
-            let removed = pending(|reply| store.apply(vec![remove(&(n - 1).to_string())], reply));
+            let removed = pending(|reply| store.apply(vec![remove(&(n - 1).to_string())].into(), reply));
             assert!(store_get(&store, &id).unwrap().is_some(), "{n}");
             assert_eq!(store_ids(&store, lineage("run")).unwrap(), [id]);
             saved.recv().unwrap().unwrap();
@@ -384,7 +387,7 @@ fn a_closed_file_can_be_opened_by_another_store() {
         assert_eq!(store_ids(&store, lineage("run")).unwrap().len(), n);
         let saved = pending(|reply| store.apply(put(&n.to_string()), reply));
         close(&store).unwrap();
-        assert_eq!(saved.try_recv().unwrap(), Ok(()), "told before the store was closed");
+        assert_eq!(saved.try_recv().unwrap(), Ok(Applied::default()), "told before the store was closed");
         // Closed is closed: nothing of it is left beside the file.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -472,7 +475,7 @@ fn shutdown_leaves_no_thread_and_no_backend() {
     let last = pending(|reply| store.apply(put("last"), reply));
     store.shutdown();
     assert_eq!(threads.load(Ordering::SeqCst), 0);
-    assert_eq!(last.try_recv().unwrap(), Ok(()));
+    assert_eq!(last.try_recv().unwrap(), Ok(Applied::default()));
     assert_eq!(log.try_iter().filter(|seen| *seen == Seen::Dropped).count(), 2);
 }
 
@@ -485,18 +488,18 @@ fn a_payload_that_is_too_large_is_refused_before_anything_is_written() {
     for target in [Target::Memory, Target::Sqlite(folder.path().join("store.db"))] {
         let store = Store::open(&target, options.clone()).unwrap();
         let unit = vec![sized("small", 1).put(), sized("the large one", 10).put(), remove("x")];
-        let error = call(|reply| store.apply(unit, reply)).unwrap_err();
+        let error = call(|reply| store.apply(unit.into(), reply)).unwrap_err();
         assert_eq!((error.code(), error.retryable()), (Code::InvalidArgument, false));
         for part in ["\"the large one\"", "11 bytes", "maxPayloadBytes (10)"] {
             assert!(error.message().contains(part), "{error}");
         }
         assert!(store_ids(&store, lineage("run")).unwrap().is_empty(), "not even the small one of that unit");
-        call(|reply| store.apply(vec![sized("just so", 9).put()], reply)).unwrap();
+        call(|reply| store.apply(vec![sized("just so", 9).put()].into(), reply)).unwrap();
         assert!(store_get(&store, "just so").unwrap().is_some());
         store.shutdown();
     }
     let (store, log, _go) = doubles(options);
-    let error = call(|reply| store.apply(vec![sized("x", 10).put()], reply)).unwrap_err();
+    let error = call(|reply| store.apply(vec![sized("x", 10).put()].into(), reply)).unwrap_err();
     assert_eq!(error.code(), Code::InvalidArgument);
     store.shutdown();
     assert!(log.try_iter().next().is_none(), "no backend has heard of it");
@@ -556,8 +559,9 @@ fn a_failed_unit_is_told_to_its_caller_only() {
     let saves: Vec<_> = ["a", "fail", "b"].into_iter().map(|id| pending(|reply| store.apply(put(id), reply))).collect();
     drop(go);
     first.recv().unwrap().unwrap();
-    let outcomes: Vec<Result<()>> = saves.into_iter().map(|saved| saved.recv().unwrap()).collect();
-    assert_eq!(outcomes, [Ok(()), Err(Error::new(Code::Full, "fail")), Ok(())]);
+    let outcomes: Vec<Result<Applied>> = saves.into_iter().map(|saved| saved.recv().unwrap()).collect();
+    let applied = || Ok(Applied::default());
+    assert_eq!(outcomes, [applied(), Err(Error::new(Code::Full, "fail")), applied()]);
     assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["b", "a", "first"]);
     save(&store, "after").unwrap();
     store.shutdown();

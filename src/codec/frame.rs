@@ -60,7 +60,7 @@ fn parse(frame: &Bytes) -> Option<Payload> {
     for (name, tag, length) in heads {
         parts.push(Part { name, tag, bytes: frame.slice_ref(varint::take(&mut rest, length)?) });
     }
-    rest.is_empty().then_some(Payload { parts, ..Payload::default() })
+    rest.is_empty().then_some(Payload { parts })
 }
 
 fn text(input: &mut &[u8]) -> Option<String> {

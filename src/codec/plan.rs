@@ -58,7 +58,7 @@ impl Row {
 /// was worth it.
 ///
 /// `encoded` is what was encoded ahead of time; it is used where it was made against the same base. `load` reads the base, and is
-/// called only if a delta is tried. A base that is damaged gives a keyframe: it must not keep new checkpoints from being saved.
+/// called only if a delta is tried. A base that is damaged, or of a later format, gives a keyframe: it must not keep new checkpoints from being saved.
 pub fn plan(
     raw: &Bytes,
     base: Option<Base>,
@@ -71,7 +71,7 @@ pub fn plan(
             Some(Encoded { is_delta, body, misses, .. }) => (is_delta.then(|| body.clone()), *misses),
             None => match load(base.seq) {
                 Ok(payload) => encode_delta(&payload, raw),
-                Err(error) if error.code() == Code::Corrupt => (None, 0),
+                Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => (None, 0),
                 Err(error) => return Err(error),
             },
         };

@@ -168,7 +168,8 @@ pub fn threads(before: Option<i64>, limit: usize) -> Query {
 /// `deleteThread`: with what was written to checkpoints that never came.
 pub fn delete_thread(thread: &str) -> Unit {
     let group = Place::group(thread);
-    vec![Op::RemoveLineages { space: SPACE, prefix: group.clone() }, Op::RemoveWrites { space: SPACE, prefix: group }].into()
+    vec![Op::RemoveLineages { space: SPACE, prefix: group.clone() }, Op::RemoveWrites { space: SPACE, prefix: group }]
+        .into()
 }
 
 /// Removes checkpoints, all of them or none. What was written to those that are `left` without a child is pending again.

@@ -4,6 +4,8 @@
 //! So what is built on a payload is found without an index. The column always has the same size, because a save of a delta
 //! changes it in the row of its base, in place.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::from_sqlite;
@@ -41,6 +43,22 @@ impl Chain {
         let chain =
             Self { base: named(base), depth, budget, size, first_dependant: named(first), next_sibling: named(next) };
         if chain.sum(seq) == sum { Ok(chain) } else { Err(damaged(seq)) }
+    }
+
+    /// The base that the column names, whether the column matches its checksum or not. It is good enough to read a payload by, and
+    /// to look for dependants: a payload has a checksum of its own, so a wrong base never gives a wrong payload.
+    pub(super) fn named_base(seq: Seq, column: &[u8]) -> Result<Option<Seq>> {
+        let Ok(column) = <&[u8; SIZE]>::try_from(column) else { return Err(damaged(seq)) };
+        let base = column.first_chunk().map_or(0, |base| i64::from_le_bytes(*base));
+        Ok((base != 0).then_some(base))
+    }
+
+    /// A damaged column of a payload that is stored as a keyframe from now on. It stays damaged, because nobody knows what is built on
+    /// the payload without looking for it.
+    pub(super) fn damaged_keyframe(column: &[u8]) -> [u8; SIZE] {
+        let mut keyframe = <[u8; SIZE]>::try_from(column).unwrap_or([0xff; SIZE]);
+        keyframe[..8].fill(0);
+        keyframe
     }
 
     /// Writes the column for the row with that number.
@@ -86,17 +104,17 @@ fn write(connection: &Connection, seq: Seq, chain: &Chain) -> Result<()> {
         .map_err(from_sqlite)
 }
 
-/// The payloads that are deltas against that one, each with its chain.
+/// The payloads that are deltas against that one, the newest first.
 ///
 /// Where the list is damaged, all rows are looked at instead: that is slow, and finds every dependant that can be read at all.
-pub(super) fn dependants(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Chain)>> {
+pub(super) fn dependants(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     match listed(connection, base) {
         Err(error) if error.code() == Code::Corrupt => searched(connection, base),
-        other => other,
+        found => Ok(found?.into_iter().map(|(seq, _)| seq).collect()),
     }
 }
 
-/// The list of dependants as it stands, or `CORRUPT`.
+/// The list of dependants as it stands, each with its chain, or `CORRUPT`.
 pub(super) fn listed(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Chain)>> {
     let mut found: Vec<(Seq, Chain)> = Vec::new();
     let mut next = read(connection, base)?.and_then(|chain| chain.first_dependant);
@@ -116,7 +134,7 @@ pub(super) fn listed(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Cha
     Ok(found)
 }
 
-fn searched(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Chain)>> {
+fn searched(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     let mut statement = connection
         .prepare_cached("SELECT seq, chain FROM checkpoint WHERE seq > ? ORDER BY seq DESC")
         .map_err(from_sqlite)?;
@@ -125,9 +143,11 @@ fn searched(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Chain)>> {
     while let Some(row) = rows.next().map_err(from_sqlite)? {
         let seq: Seq = row.get(0).map_err(from_sqlite)?;
         let column = row.get_ref(1).map_err(from_sqlite)?;
-        // A row whose own column is damaged cannot be read with its base either.
-        let chain = column.as_blob().ok().and_then(|column| Chain::decode(seq, column).ok());
-        found.extend(chain.filter(|chain| chain.base == Some(base)).map(|chain| (seq, chain)));
+        // A row whose column is damaged so far that it does not name its base cannot be read with it either.
+        let named = column.as_blob().ok().and_then(|column| Chain::named_base(seq, column).ok().flatten());
+        if named == Some(base) {
+            found.push(seq);
+        }
     }
     Ok(found)
 }
@@ -140,27 +160,31 @@ pub(super) fn link(connection: &Connection, base: Seq, dependant: Seq) -> Result
     Ok(before)
 }
 
-/// Takes a payload out of the list of its base, which stays. A list that is damaged is made anew.
-pub(super) fn unlink(connection: &Connection, dependant: Seq, chain: &Chain) -> Result<()> {
-    let Some(base) = chain.base else { return Ok(()) };
+/// Takes the payloads that are going out of the list of a base that stays, all of them in one pass. A list that is damaged is made
+/// anew.
+pub(super) fn unlink(connection: &Connection, base: Seq, going: &HashSet<Seq>) -> Result<()> {
     let list = match listed(connection, base) {
         Ok(list) => list,
-        Err(error) if error.code() == Code::Corrupt => return list_anew(connection, base, dependant),
+        Err(error) if error.code() == Code::Corrupt => return list_anew(connection, base, going),
         Err(error) => return Err(error),
     };
-    let Some(at) = list.iter().position(|(seq, _)| *seq == dependant) else { return Ok(()) };
-    let after = list.get(at + 1).map(|(seq, _)| *seq);
-    match at.checked_sub(1).and_then(|before| list.get(before)) {
-        Some((before, chain)) => write(connection, *before, &Chain { next_sibling: after, ..chain.clone() }),
-        None => match read(connection, base)? {
-            Some(chain) => write(connection, base, &Chain { first_dependant: after, ..chain }),
-            None => Ok(()),
-        },
+    let mut after = None;
+    for (seq, chain) in list.into_iter().rev().filter(|(seq, _)| !going.contains(seq)) {
+        if chain.next_sibling != after {
+            write(connection, seq, &Chain { next_sibling: after, ..chain })?;
+        }
+        after = Some(seq);
+    }
+    match read(connection, base)? {
+        Some(chain) if chain.first_dependant != after => {
+            write(connection, base, &Chain { first_dependant: after, ..chain })
+        }
+        _ => Ok(()),
     }
 }
 
 /// Takes a payload whose own column is damaged out of the list that it is in. All rows are looked at for that.
-pub(super) fn unlink_damaged(connection: &Connection, dependant: Seq) -> Result<()> {
+pub(super) fn unlink_damaged(connection: &Connection, dependant: Seq, going: &HashSet<Seq>) -> Result<()> {
     let mut statement =
         connection.prepare_cached("SELECT seq, chain FROM checkpoint ORDER BY seq DESC").map_err(from_sqlite)?;
     let mut rows = statement.query([]).map_err(from_sqlite)?;
@@ -176,13 +200,22 @@ pub(super) fn unlink_damaged(connection: &Connection, dependant: Seq) -> Result<
         }
     }
     drop(rows);
-    base.map_or(Ok(()), |base| list_anew(connection, base, dependant))
+    base.map_or(Ok(()), |base| list_anew(connection, base, going))
 }
 
-/// Writes the list of a base from the rows that say that they are built on it, without one of them.
-fn list_anew(connection: &Connection, base: Seq, without: Seq) -> Result<()> {
+/// Writes the list of a base from the rows that say that they are built on it, without those that are going. If one of them has a
+/// damaged column, the list stays damaged: then [`dependants`] goes on to look at all rows, and finds that one as well.
+fn list_anew(connection: &Connection, base: Seq, going: &HashSet<Seq>) -> Result<()> {
+    let mut list = Vec::new();
+    for seq in searched(connection, base)?.into_iter().filter(|seq| !going.contains(seq)).rev() {
+        match read(connection, seq) {
+            Ok(chain) => list.extend(chain.map(|chain| (seq, chain))),
+            Err(error) if error.code() == Code::Corrupt => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
     let mut next = None;
-    for (seq, chain) in searched(connection, base)?.into_iter().filter(|(seq, _)| *seq != without).rev() {
+    for (seq, chain) in list {
         write(connection, seq, &Chain { next_sibling: next, ..chain })?;
         next = Some(seq);
     }

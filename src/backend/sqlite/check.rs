@@ -10,11 +10,11 @@ use rusqlite::{Connection, Params, params};
 
 use super::chain;
 use super::error::from_sqlite;
+use super::log_check::{self, After, LogTable};
+use super::log_rows::decode_marks;
 use super::logs::Logs;
 use super::row::{self, Claims, HeaderRow};
 use super::totals::Totals;
-use super::log_check::{self, After, LogTable};
-use super::log_rows::decode_marks;
 use super::{lineage, payloads, places, setting, writes};
 use crate::backend::logs::list;
 use crate::cache::PayloadCache;
@@ -109,10 +109,16 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
         Stage::Lineages => {
             number(check.each("SELECT lin FROM lineage NOT INDEXED", "lin", place.after[0], limit, Check::lineage)?)
         }
-        Stage::Checkpoints => {
-            number(check.each("SELECT seq FROM checkpoint NOT INDEXED", "seq", place.after[0], limit, Check::checkpoint)?)
+        Stage::Checkpoints => number(check.each(
+            "SELECT seq FROM checkpoint NOT INDEXED",
+            "seq",
+            place.after[0],
+            limit,
+            Check::checkpoint,
+        )?),
+        Stage::Writes => {
+            number(check.each("SELECT num FROM write NOT INDEXED", "num", place.after[0], limit, Check::write)?)
         }
-        Stage::Writes => number(check.each("SELECT num FROM write NOT INDEXED", "num", place.after[0], limit, Check::write)?),
         Stage::Logs(table) => check.logs(*table, place.after, limit)?,
     };
     let mut page = check.page;
@@ -491,12 +497,12 @@ mod tests {
     #[test]
     fn a_cursor_comes_back() {
         let connection = Connection::open_in_memory().unwrap();
-        for after in [7, -7, i64::MIN] {
+        for after in [[7, 0, 0], [-7, 1, i64::MAX], [i64::MIN; 3]] {
             let place = Place { stage: 2, after, done: 9, of: 100 };
             let read = Place::read(&connection, &place.cursor()).unwrap();
             assert_eq!((read.stage, read.after, read.done, read.of), (2, after, 9, 100));
         }
-        for nonsense in ["nonsense", "1 2 3", "1 2 3 4 5", "-1 2 3 4", "1 2 -3 4"] {
+        for nonsense in ["nonsense", "1 2 3", "1 2 3 4 5", "-1 2 3 4 5 6", "1 2 3 4 -5 6"] {
             assert!(Place::read(&connection, &CheckCursor(nonsense.to_owned())).is_err(), "{nonsense}");
         }
     }

@@ -112,7 +112,8 @@ impl<'a> Logs<'a> {
         params: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>> {
-        let found = self.connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, read).optional());
+        let found =
+            self.connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, read).optional());
         found.map_err(from_sqlite)
     }
 
@@ -260,7 +261,11 @@ impl LogRows for Logs<'_> {
 }
 
 /// Tells the records with a greater number, in order: the number, the contract, what the envelope takes.
-pub(super) fn each_record_after(connection: &Connection, num: i64, mut tell: impl FnMut(i64, Space, i64)) -> Result<()> {
+pub(super) fn each_record_after(
+    connection: &Connection,
+    num: i64,
+    mut tell: impl FnMut(i64, Space, i64),
+) -> Result<()> {
     let sql = "SELECT num, contract, length(body) FROM record CROSS JOIN log_branch USING (branch) WHERE num > ? ORDER BY num";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
     let mut rows = statement.query([num]).map_err(from_sqlite)?;

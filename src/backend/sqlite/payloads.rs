@@ -47,11 +47,13 @@ pub(super) struct Payloads<'a> {
     stored: BTreeMap<Seq, NewEntry>,
     /// The running totals, once they have been corrected.
     totals: Option<Totals>,
+    /// The bases whose lists do not have any more what is being removed.
+    relisted: HashSet<Seq>,
 }
 
 impl<'a> Payloads<'a> {
     pub(super) fn new(connection: &'a Connection, cache: &'a PayloadCache) -> Self {
-        Self { connection, cache, stored: BTreeMap::new(), totals: None }
+        Self { connection, cache, stored: BTreeMap::new(), totals: None, relisted: HashSet::new() }
     }
 
     /// Stores a checkpoint with its payload.
@@ -105,6 +107,7 @@ impl<'a> Payloads<'a> {
 
     /// Removes checkpoints with their payloads. Returns by how many bytes the payloads that stay and they take less.
     pub(super) fn remove(&mut self, victims: &[Seq]) -> Result<i64> {
+        self.relisted.clear();
         rebase::remove(self, victims)
     }
 
@@ -142,28 +145,23 @@ impl<'a> Payloads<'a> {
             .map_err(from_sqlite)
     }
 
-    /// The contract of a row, its chain, and what its payload takes.
-    fn sizes(&self, seq: Seq) -> Result<Option<(Space, Option<Chain>, i64)>> {
+    /// The contract of a row, its column `chain`, and what its payload takes.
+    fn sizes(&self, seq: Seq) -> Result<Option<(Space, Vec<u8>, i64)>> {
         let sql = "SELECT coalesce(contract, 0), chain, length(body)
                    FROM checkpoint LEFT JOIN lineage USING (lin) WHERE seq = ?";
-        let found = self
-            .connection
+        self.connection
             .prepare_cached(sql)
             .and_then(|mut statement| {
-                let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?, row.get(2)?));
+                let read = |row: &rusqlite::Row<'_>| Ok((Space(row.get(0)?), row.get(1)?, row.get(2)?));
                 statement.query_row([seq], read).optional()
             })
-            .map_err(from_sqlite)?;
-        Ok(found.map(|(contract, chain, bytes)| {
-            // A row that is damaged can be removed.
-            (Space(contract), Chain::decode(seq, &chain).ok(), bytes)
-        }))
+            .map_err(from_sqlite)
     }
 }
 
 impl rebase::Payloads for Payloads<'_> {
     fn dependants(&self, base: Seq) -> Result<Vec<Seq>> {
-        Ok(chain::dependants(self.connection, base)?.into_iter().map(|(seq, _)| seq).collect())
+        chain::dependants(self.connection, base)
     }
 
     fn load(&self, seq: Seq) -> Result<CachedPayload> {
@@ -175,11 +173,11 @@ impl rebase::Payloads for Payloads<'_> {
 
     fn rewrite(&mut self, seq: Seq, row: &Row) -> Result<i64> {
         let Some((space, chain, before)) = self.sizes(seq)? else { return Ok(0) };
-        let chain = Chain { base: None, depth: 0, budget: row.budget, next_sibling: None, ..chain.unwrap_or_default() };
-        self.execute(
-            "UPDATE checkpoint SET chain = ?, body = ? WHERE seq = ?",
-            params![chain.encode(seq), &row.body[..], seq],
-        )?;
+        let chain = match Chain::decode(seq, &chain) {
+            Ok(chain) => Chain { base: None, depth: 0, budget: row.budget, next_sibling: None, ..chain }.encode(seq),
+            Err(_) => Chain::damaged_keyframe(&chain),
+        };
+        self.execute("UPDATE checkpoint SET chain = ?, body = ? WHERE seq = ?", params![chain, &row.body[..], seq])?;
         let grown = length(row.body.len()) - before;
         self.totals()?.rewritten(space, seq, grown);
         Ok(grown)
@@ -187,17 +185,24 @@ impl rebase::Payloads for Payloads<'_> {
 
     fn delete(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64> {
         let Some((space, chain, bytes)) = self.sizes(seq)? else { return Ok(0) };
-        match &chain {
-            Some(chain) if chain.base.is_some_and(|base| !going.contains(&base)) => {
-                chain::unlink(self.connection, seq, chain)?;
+        let size = match Chain::decode(seq, &chain) {
+            Ok(chain) => {
+                if let Some(base) = chain.base.filter(|base| !going.contains(base))
+                    && self.relisted.insert(base)
+                {
+                    chain::unlink(self.connection, base, going)?;
+                }
+                chain.size
             }
-            Some(_) => {}
-            None => chain::unlink_damaged(self.connection, seq)?,
-        }
+            // A row that is damaged can be removed. The totals have counted no size of it, unless they did so before the damage.
+            Err(_) => {
+                chain::unlink_damaged(self.connection, seq, going)?;
+                0
+            }
+        };
         self.execute("DELETE FROM checkpoint WHERE seq = ?", params![seq])?;
         self.stored.remove(&seq);
-        // The totals then count the size of a damaged row until they are made anew.
-        self.totals()?.removed(space, seq, chain.map_or(0, |chain| chain.size), bytes);
+        self.totals()?.removed(space, seq, size, bytes);
         Ok(bytes)
     }
 }
@@ -218,7 +223,7 @@ fn fetch(connection: &Connection, seq: Seq) -> Result<Option<Link>> {
         .and_then(|mut statement| statement.query_row([seq], |row| Ok((row.get(0)?, row.get(1)?))).optional())
         .map_err(from_sqlite)?;
     let Some((chain, body)) = found else { return Ok(None) };
-    let base = Chain::decode(seq, &chain)?.base;
+    let base = Chain::named_base(seq, &chain)?;
     if base.is_some_and(|base| base >= seq) {
         return Err(Error::new(
             Code::Corrupt,

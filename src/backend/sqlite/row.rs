@@ -90,7 +90,13 @@ pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow
         .prepare_cached(sql)
         .and_then(|mut statement| {
             let read = |row: &Row<'_>| {
-                let named = || Ok::<_, rusqlite::Error>(Named { space: Space(row.get(13)?), name: row.get(14)?, age_offset: row.get(15)? });
+                let named = || {
+                    Ok::<_, rusqlite::Error>(Named {
+                        space: Space(row.get(13)?),
+                        name: row.get(14)?,
+                        age_offset: row.get(15)?,
+                    })
+                };
                 let lineage = if row.get_ref(13)? == ValueRef::Null { None } else { Some(named()?) };
                 Found::read(row, lineage.as_ref())
             };

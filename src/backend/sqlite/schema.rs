@@ -73,8 +73,7 @@ CREATE TABLE setting (
 ";
 
 /// The index of groups. It is built by the first listing of a group: saves into a store that never lists groups do not pay for it.
-const GROUP_INDEX: &str =
-    "CREATE INDEX IF NOT EXISTS checkpoint_group ON checkpoint (grp, sort_key) WHERE grp <> ''";
+const GROUP_INDEX: &str = "CREATE INDEX IF NOT EXISTS checkpoint_group ON checkpoint (grp, sort_key) WHERE grp <> ''";
 
 /// Whether a file can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +142,8 @@ mod tests {
     use super::*;
 
     /// A made-up next version.
-    const NEXT: &[&[&str]] = &[STEPS[0], &["CREATE TABLE lease (name TEXT PRIMARY KEY) STRICT", "INSERT INTO lease VALUES ('a')"]];
+    const NEXT: &[&[&str]] =
+        &[STEPS[0], &["CREATE TABLE lease (name TEXT PRIMARY KEY) STRICT", "INSERT INTO lease VALUES ('a')"]];
 
     #[test]
     fn a_file_of_this_version_becomes_one_of_the_next_once() {

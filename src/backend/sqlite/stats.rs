@@ -70,5 +70,6 @@ fn find_largest(connection: &Connection, space: Option<Space>, largest: usize, s
 fn sizes(row: &Row<'_>) -> Result<(i64, i64)> {
     let read = || Ok((row.get(1)?, row.get_ref(2)?.as_blob()?, row.get(3)?));
     let (seq, chain, stored) = read().map_err(from_sqlite)?;
-    Ok((Chain::decode(seq, chain)?.size, stored))
+    // As in the totals: a damaged row counts no size.
+    Ok((Chain::decode(seq, chain).map_or(0, |chain| chain.size), stored))
 }

@@ -1,68 +1,77 @@
-//! What is prepared for a large put before its turn comes: it is what is stored if nothing has changed, and whatever has changed,
-//! every checkpoint reads back exactly.
+//! Large puts that are encoded before their turn comes: what was encoded is what is stored if nothing has changed, and whatever has
+//! changed, every checkpoint reads back exactly.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
 
 use common::{SPACE, apply, draft, get, noise, part, remove};
 use forkpoint::backend::memory::Memory;
-use forkpoint::backend::sqlite::{Ahead, Options, Sqlite};
-use forkpoint::backend::{Backend, Prepare};
-use forkpoint::codec::heads::SharedHeads;
+use forkpoint::backend::sqlite::{Options, Sqlite};
+use forkpoint::backend::{Backend, PreEncode};
+use forkpoint::cache::PayloadCache;
 use forkpoint::op::Op;
+use forkpoint::pre_encoder::PreEncoder;
 use forkpoint::query::{Pick, Query};
-use forkpoint::record::{Checkpoint, Part, Write};
+use forkpoint::record::{Draft, Part, Write};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
 const CACHE: usize = 64 << 20;
 
-/// A connection, what prepares for it, and one that reads everything from the rows.
-fn open(folder: &TempDir, cache: usize) -> (Sqlite, Ahead, Sqlite) {
-    let options = Options { head_bytes: cache, ..Options::new(folder.path().join("agent.db")) };
-    let heads = SharedHeads::new(cache);
-    let warm = Sqlite::open_with(&options, heads.clone()).unwrap();
-    let cold = Sqlite::open(&Options { head_bytes: 0, ..options }).unwrap();
-    (warm, Ahead::new(heads), cold)
+/// A connection, what encodes for it, and one that reads everything from the rows.
+fn open(folder: &TempDir, cache: usize) -> (Sqlite, PreEncoder, Sqlite) {
+    let options = Options { cache_bytes: cache, ..Options::new(folder.path().join("agent.db")) };
+    let payloads = PayloadCache::new(cache);
+    let warm = Sqlite::open_with(&options, payloads.clone()).unwrap();
+    let cold = Sqlite::open(&Options { cache_bytes: 0, ..options }).unwrap();
+    (warm, PreEncoder::new(payloads), cold)
 }
 
-/// Has a put prepared, whatever its size.
-fn prepare(ahead: &Ahead, checkpoint: &mut Checkpoint) {
-    let mut op = put(checkpoint);
-    ahead.prepare(&mut op);
-    let Op::Put(prepared) = op else { unreachable!("it was one") };
-    *checkpoint = *prepared;
+/// Has a put encoded, whatever its size.
+fn encode(pre_encoder: &PreEncoder, draft: &mut Draft) {
+    let mut op = put(draft);
+    pre_encoder.encode(&mut op);
+    let Op::Put(encoded) = op else { unreachable!("it was one") };
+    *draft = *encoded;
 }
 
-fn put(checkpoint: &Checkpoint) -> Op {
-    Op::Put(Box::new(checkpoint.clone()))
+fn put(draft: &Draft) -> Op {
+    Op::Put(Box::new(draft.clone()))
+}
+
+/// What a test made, as a put has it.
+fn drafted(made: common::Draft) -> Draft {
+    let Op::Put(draft) = made.put() else { unreachable!("it is one") };
+    *draft
 }
 
 /// What the newest row holds.
 fn stored(folder: &TempDir) -> (Option<i64>, Vec<u8>) {
     let rows = Connection::open(folder.path().join("agent.db")).unwrap();
-    let newest = "SELECT base, body FROM payload ORDER BY seq DESC LIMIT 1";
-    rows.query_row(newest, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+    let newest = "SELECT chain, body FROM checkpoint ORDER BY seq DESC LIMIT 1";
+    let (chain, body): (Vec<u8>, Vec<u8>) = rows.query_row(newest, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let base = i64::from_le_bytes(chain[..8].try_into().unwrap());
+    ((base != 0).then_some(base), body)
 }
 
 #[test]
-fn what_was_prepared_is_what_is_stored() {
+fn what_was_encoded_early_is_what_is_stored() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, ahead, mut cold) = open(&folder, CACHE);
+    let (mut warm, pre_encoder, mut cold) = open(&folder, CACHE);
     let (mut keyframes, mut deltas) = (0, 0);
     let mut state = noise(1, 100_000);
     for step in 0..300u16 {
         state.extend(noise(u64::from(step), 20));
-        let mut checkpoint = draft("run", &format!("c{step}")).rank(f64::from(step)).0;
+        let mut checkpoint = drafted(draft("run", &format!("c{step}")).rank(f64::from(step)));
         checkpoint.payload.parts = vec![part("state", "v8", state.clone())];
-        prepare(&ahead, &mut checkpoint);
-        let prepared = checkpoint.payload.prepared.clone().unwrap();
+        encode(&pre_encoder, &mut checkpoint);
+        let encoded = checkpoint.encoded.clone().unwrap();
         apply(&mut warm, vec![put(&checkpoint)]).unwrap();
         let (base, body) = stored(&folder);
-        assert_eq!((base.is_some(), body), (prepared.is_delta, prepared.body.to_vec()), "step {step}");
-        if prepared.is_delta {
-            assert_eq!(base, prepared.base);
+        assert_eq!((base.is_some(), body), (encoded.is_delta, encoded.body.to_vec()), "step {step}");
+        if encoded.is_delta {
+            assert_eq!(base, encoded.base);
             deltas += 1;
         } else {
             keyframes += 1;
@@ -73,21 +82,21 @@ fn what_was_prepared_is_what_is_stored() {
 }
 
 #[test]
-fn what_is_inherited_is_prepared_too() {
+fn what_is_inherited_is_encoded_too() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, ahead, mut cold) = open(&folder, CACHE);
-    let mut first = draft("thread", "0").0;
+    let (mut warm, pre_encoder, mut cold) = open(&folder, CACHE);
+    let mut first = drafted(draft("thread", "0"));
     first.payload.parts = vec![part("kept", "v8", noise(1, 100_000)), part("list", "v8", noise(2, 70_000))];
-    prepare(&ahead, &mut first);
+    encode(&pre_encoder, &mut first);
     apply(&mut warm, vec![put(&first)]).unwrap();
-    let mut next = draft("thread", "1").parent("0").rank(1.0).0;
+    let mut next = drafted(draft("thread", "1").parent("0").rank(1.0));
     next.payload.parts = vec![part("list", "v8", [noise(2, 70_000), noise(3, 100)].concat())];
-    next.payload.inherit = vec!["kept".to_owned()];
-    prepare(&ahead, &mut next);
-    let prepared = next.payload.prepared.clone().unwrap();
-    assert!(prepared.is_delta && prepared.parent.is_some());
+    next.inherit = vec!["kept".to_owned()];
+    encode(&pre_encoder, &mut next);
+    let encoded = next.encoded.clone().unwrap();
+    assert!(encoded.is_delta && encoded.parent.is_some());
     apply(&mut warm, vec![put(&next)]).unwrap();
-    assert_eq!(stored(&folder), (prepared.base, prepared.body.to_vec()));
+    assert_eq!(stored(&folder), (encoded.base, encoded.body.to_vec()));
     let mut expected = next.payload.parts.clone();
     expected.insert(0, part("kept", "v8", noise(1, 100_000)));
     assert_eq!(get(&mut cold, "1").unwrap().payload.parts, expected);
@@ -95,19 +104,19 @@ fn what_is_inherited_is_prepared_too() {
     // A parent that is not the newest: its parts are not at hand.
     next.header.parent = Some("0".to_owned());
     next.header.id = "2".to_owned();
-    prepare(&ahead, &mut next);
-    assert_eq!(next.payload.prepared, None);
+    encode(&pre_encoder, &mut next);
+    assert_eq!(next.encoded, None);
 }
 
 #[test]
-fn where_nothing_is_kept_nothing_is_prepared() {
+fn where_nothing_is_cached_nothing_is_encoded_early() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, ahead, mut cold) = open(&folder, 0);
+    let (mut warm, pre_encoder, mut cold) = open(&folder, 0);
     for step in 0..3u16 {
-        let mut checkpoint = draft("run", &step.to_string()).rank(f64::from(step)).0;
+        let mut checkpoint = drafted(draft("run", &step.to_string()).rank(f64::from(step)));
         checkpoint.payload.parts = vec![part("state", "v8", [noise(1, 100_000), noise(u64::from(step), 9)].concat())];
-        prepare(&ahead, &mut checkpoint);
-        assert_eq!(checkpoint.payload.prepared, None);
+        encode(&pre_encoder, &mut checkpoint);
+        assert_eq!(checkpoint.encoded, None);
         apply(&mut warm, vec![put(&checkpoint)]).unwrap();
         assert_eq!(get(&mut cold, &checkpoint.header.id).unwrap().payload, checkpoint.payload);
     }
@@ -116,7 +125,7 @@ fn where_nothing_is_kept_nothing_is_prepared() {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A put into one of the lineages, prepared so many steps before its turn.
+    /// A put into one of the lineages, encoded so many steps before its turn.
     Put {
         lineage: u8,
         id: u8,
@@ -124,7 +133,7 @@ enum Step {
         inherits: bool,
         early: u8,
     },
-    /// The same from another process, which prepares nothing.
+    /// The same from another process, which encodes nothing early.
     PutElsewhere {
         lineage: u8,
         id: u8,
@@ -160,11 +169,11 @@ proptest! {
     #[test]
     fn whatever_happens_before_its_turn(steps in steps()) {
         let folder = tempfile::tempdir().unwrap();
-        let (mut warm, ahead, mut cold) = open(&folder, CACHE);
+        let (mut warm, pre_encoder, mut cold) = open(&folder, CACHE);
         let (mut elsewhere, _, _) = open(&folder, CACHE);
         let mut model = Memory::new();
         // What waits for its turn, and how many steps it still waits.
-        let mut waiting: Vec<(u8, Checkpoint)> = Vec::new();
+        let mut waiting: Vec<(u8, Draft)> = Vec::new();
         let quiet = steps.iter().cloned().map(Some).chain(std::iter::repeat_n(None, 4));
         for (number, step) in (0u16..).zip(quiet) {
             let make = |lineage: u8, id: u8, edit: u8| {
@@ -172,17 +181,17 @@ proptest! {
                 let rank = f64::from(number * 7 % 11 + number);
                 let name = |id: u8| format!("c{id}");
                 let parent = name(id.wrapping_add(11) % 12);
-                draft(&format!("run {lineage}"), &name(id)).parent(&parent).rank(rank).parts(vec![state(lineage, edit)]).0
+                drafted(draft(&format!("run {lineage}"), &name(id)).parent(&parent).rank(rank).parts(vec![state(lineage, edit)]))
             };
             match step {
                 Some(Step::Put { lineage, id, edit, inherits, early }) => {
                     let mut checkpoint = make(lineage, id, edit);
                     checkpoint.payload.parts.push(part("own", "v8", vec![edit; 10]));
                     if inherits {
-                        checkpoint.payload.inherit = vec!["state".to_owned()];
+                        checkpoint.inherit = vec!["state".to_owned()];
                         checkpoint.payload.parts.remove(0);
                     }
-                    prepare(&ahead, &mut checkpoint);
+                    encode(&pre_encoder, &mut checkpoint);
                     waiting.push((early, checkpoint));
                 }
                 Some(Step::PutElsewhere { lineage, id, edit }) => {
@@ -203,7 +212,7 @@ proptest! {
                     continue;
                 }
                 apply(&mut warm, vec![put(&checkpoint)]).unwrap();
-                checkpoint.payload.prepared = None;
+                checkpoint.encoded = None;
                 apply(&mut model, vec![put(&checkpoint)]).unwrap();
             }
         }
@@ -222,9 +231,9 @@ fn written(task: &str, index: i64, length: usize, seed: u64) -> Write {
 }
 
 #[test]
-fn writes_are_prepared_for_a_task_that_has_not_written() {
+fn writes_are_encoded_for_a_task_that_has_not_written() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, ahead, mut cold) = open(&folder, CACHE);
+    let (mut warm, pre_encoder, mut cold) = open(&folder, CACHE);
     let mut model = Memory::new();
     apply(&mut warm, vec![draft("thread", "c").put()]).unwrap();
     apply(&mut model, vec![draft("thread", "c").put()]).unwrap();
@@ -240,11 +249,11 @@ fn writes_are_prepared_for_a_task_that_has_not_written() {
         (vec![written("c", 0, large, 8), written("d", 0, 10, 8)], true, false),
         (vec![owned], true, false),
     ] {
-        let mut op = Op::Write { space: SPACE, id: "c".to_owned(), writes, replace, prepared: None };
-        assert!(ahead.takes_long(&op));
+        let mut op = Op::Write { space: SPACE, id: "c".to_owned(), writes, replace, encoded: None };
+        assert!(pre_encoder.takes_long(&op));
         apply(&mut model, vec![op.clone()]).unwrap();
-        ahead.prepare(&mut op);
-        assert!(matches!(&op, Op::Write { prepared, .. } if prepared.is_some() == expected));
+        pre_encoder.encode(&mut op);
+        assert!(matches!(&op, Op::Write { encoded, .. } if encoded.is_some() == expected));
         apply(&mut warm, vec![op]).unwrap();
         let tuple = || Query::Tuple { space: SPACE, pick: Pick::Id("c".to_owned()) };
         let found = cold.answer(&tuple()).unwrap().into_tuple().unwrap();
@@ -255,18 +264,18 @@ fn writes_are_prepared_for_a_task_that_has_not_written() {
 #[test]
 fn what_takes_long() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut warm, ahead, _) = open(&folder, CACHE);
+    let (mut warm, pre_encoder, _) = open(&folder, CACHE);
     let of = |length: usize| draft("run", "a").parts(vec![part("state", "v8", noise(1, length))]);
-    assert!(!ahead.takes_long(&of(1000).put()));
-    assert!(ahead.takes_long(&of(300_000).put()));
+    assert!(!pre_encoder.takes_long(&of(1000).put()));
+    assert!(pre_encoder.takes_long(&of(300_000).put()));
     let inherits = |lineage: &str| {
-        let mut heir = draft(lineage, "b").parent("a").0;
-        heir.payload.inherit = vec!["state".to_owned()];
+        let mut heir = drafted(draft(lineage, "b").parent("a"));
+        heir.inherit = vec!["state".to_owned()];
         put(&heir)
     };
-    assert!(!ahead.takes_long(&inherits("run")), "nothing is there yet");
+    assert!(!pre_encoder.takes_long(&inherits("run")), "nothing is there yet");
     apply(&mut warm, vec![of(300_000).put()]).unwrap();
-    assert!(ahead.takes_long(&inherits("run")), "it is as large as its parent");
-    assert!(!ahead.takes_long(&inherits("another")));
-    assert!(!ahead.takes_long(&remove("a")));
+    assert!(pre_encoder.takes_long(&inherits("run")), "it is as large as its parent");
+    assert!(!pre_encoder.takes_long(&inherits("another")));
+    assert!(!pre_encoder.takes_long(&remove("a")));
 }

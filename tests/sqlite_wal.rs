@@ -22,7 +22,7 @@ fn payload(number: u64) -> Vec<u8> {
 
 fn put(number: u64) -> Unit {
     let id = number.to_string();
-    vec![draft(&format!("run-{}", number % 7), &id).parts(vec![part("state", "test", payload(number))]).put()]
+    vec![draft(&format!("run-{}", number % 7), &id).parts(vec![part("state", "test", payload(number))]).put()].into()
 }
 
 /// Saves the numbers, so many in a commit; whoever waits for a save hears of every one.
