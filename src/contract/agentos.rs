@@ -4,12 +4,18 @@
 //! The payload has two parts: [`STATE`] and [`REST`]. The rest is the whole checkpoint with its ids and its state left
 //! out, so that a fork shares every byte with its source.
 
-use super::check_id;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::call::{Buffers, Request, Tool, read};
+use super::response::{PackedPart, Response, ResponseBuilder};
+use super::{Contract, check_id};
 use crate::error::{Code, Error, Result};
 use crate::op::{Op, Unit};
-use crate::query::{Of, Query};
+use crate::query::{Answer, Of, Query};
 use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
 
+/// The contract.
+pub const CONTRACT: Contract = Contract { name: "agentos", space: SPACE, request, tool: Some(tool) };
 /// Whose ids these are.
 pub const SPACE: Space = Space::AGENTOS;
 /// The part that holds `checkpoint.state`.
@@ -17,8 +23,137 @@ pub const STATE: &str = "state";
 /// The part that holds everything else.
 pub const REST: &str = "rest";
 
+/// The calls, as `ts/agentos/wire.ts` declares them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    /// Two buffers: the state, the rest.
+    Save {
+        id: String,
+        run_id: String,
+        graph_id: String,
+        node_id: String,
+        #[serde(deserialize_with = "number")]
+        timestamp: f64,
+        has_memory_snapshot: bool,
+        parent: Option<String>,
+        saved_at: i64,
+        state_tag: String,
+        rest_tag: String,
+    },
+    Delete {
+        checkpoint_id: String,
+    },
+    Get {
+        checkpoint_id: String,
+    },
+    Load {
+        run_id: String,
+        node_id: Option<String>,
+    },
+    /// One of the ids may be missing.
+    List {
+        graph_id: Option<String>,
+        run_id: Option<String>,
+        limit: Option<usize>,
+    },
+    /// `before` is the cursor of a run that an earlier call listed.
+    Runs {
+        graph_id_prefix: String,
+        limit: usize,
+        before: Option<i64>,
+    },
+}
+
+fn request(call: &str, buffers: &mut Buffers) -> Result<Request> {
+    Ok(match read(call)? {
+        Call::Save {
+            id,
+            run_id,
+            graph_id,
+            node_id,
+            timestamp,
+            has_memory_snapshot,
+            parent,
+            saved_at,
+            state_tag,
+            rest_tag,
+        } => Request::Apply(save(Save {
+            metadata: Metadata { id, run_id, graph_id, node_id, timestamp, state_size: 0, has_memory_snapshot },
+            parent,
+            state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
+            rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
+            saved_at,
+        })?),
+        Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
+        Call::Get { checkpoint_id } => Request::Ask(get(checkpoint_id), found),
+        Call::Load { run_id, node_id } => Request::Ask(load(run_id, node_id), found),
+        Call::List { graph_id, run_id, limit } => {
+            let of = match (graph_id, run_id) {
+                (Some(group), Some(lineage)) => Of::LineageInGroup { lineage, group },
+                (Some(group), None) => Of::Group(group),
+                (None, run_id) => Of::Lineage(run_id.unwrap_or_default()),
+            };
+            Request::Ask(list(of, limit), listed)
+        }
+        Call::Runs { graph_id_prefix, limit, before } => Request::Ask(runs(graph_id_prefix, before, limit), run_list),
+    })
+}
+
+/// A number, or the text "-0": JSON.stringify writes -0 as 0.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Number {
+        Number(f64),
+        NegativeZero(NegativeZero),
+    }
+    #[derive(Deserialize)]
+    enum NegativeZero {
+        #[serde(rename = "-0")]
+        It,
+    }
+    Ok(match Number::deserialize(deserializer)? {
+        Number::Number(number) => number,
+        Number::NegativeZero(NegativeZero::It) => -0.0,
+    })
+}
+
+fn found(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Found {
+        metadata: Metadata,
+        parts: Vec<PackedPart>,
+    }
+    let Some(checkpoint) = answer.into_checkpoint()? else { return Ok(None) };
+    let mut response = ResponseBuilder::default();
+    let parts = response.parts(checkpoint.payload);
+    response.finish(&Found { metadata: metadata(checkpoint.header)?, parts }).map(Some)
+}
+
+fn listed(answer: Answer) -> Result<Option<Response>> {
+    let listed: Vec<Metadata> = answer.into_headers()?.into_iter().map(metadata).collect::<Result<_>>()?;
+    Response::json(&listed).map(Some)
+}
+
+fn run_list(answer: Answer) -> Result<Option<Response>> {
+    /// The cursor is where a listing goes on behind it.
+    #[derive(Serialize)]
+    struct Run {
+        cursor: String,
+        checkpoints: u64,
+        latest: Metadata,
+    }
+    let runs = answer.into_lineages()?.into_iter().map(|run| {
+        let latest = metadata(run.newest)?;
+        Ok(Run { cursor: run.position.to_string(), checkpoints: run.checkpoints, latest })
+    });
+    Response::json(&runs.collect::<Result<Vec<_>>>()?).map(Some)
+}
+
 /// What a listing shows of a checkpoint: the contract's `CheckpointMetadata`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Metadata {
     /// `id`.
     pub id: String,
@@ -142,9 +277,37 @@ mod meta {
     }
 }
 
+/// Says what a runtime does with the nodes of a checkpoint.
+struct ResumePlanner;
+
+fn tool(which: &str) -> Result<Box<dyn Tool>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum Which {
+        ResumePlanner {},
+    }
+    let Which::ResumePlanner {} = read(which)?;
+    Ok(Box::new(ResumePlanner))
+}
+
+impl Tool for ResumePlanner {
+    fn call(&mut self, call: &str) -> Result<Response> {
+        /// `recorded` has pairs of a node and its effect class.
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Nodes {
+            recorded: Vec<(String, String)>,
+            visited: Vec<String>,
+            skipped: Vec<String>,
+        }
+        let Nodes { recorded, visited, skipped } = read(call)?;
+        Response::json(&resume_plan(recorded, visited, skipped)?)
+    }
+}
+
 /// What a runtime does with the nodes of a checkpoint when it resumes. Every list is in the checkpoint's own order; a node
 /// that is in none of them never began and simply runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResumePlan {
     /// Completed: they never run again, and what they did is in the state.
     pub completed: Vec<String>,
