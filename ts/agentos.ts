@@ -215,8 +215,19 @@ function restore({ format }: Engine, { metadata, parts }: Found): Checkpoint {
 }
 
 function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serialized): Promise<null> {
-  const timestamp = Object.is(fields.timestamp, -0) ? "-0" : fields.timestamp;
-  const call = { ...fields, timestamp, savedAt: Date.now(), stateTag: state.tag, restTag: rest.tag } as const;
+  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, parent } = fields;
+  const call = {
+    id,
+    runId,
+    graphId,
+    nodeId,
+    timestamp,
+    hasMemorySnapshot,
+    parent,
+    savedAt: Date.now(),
+    stateTag: state.tag,
+    restTag: rest.tag,
+  };
   return agentos.call(native, "save", call, [state.bytes, rest.bytes]);
 }
 
@@ -233,7 +244,16 @@ async function list(
   limit: number | undefined,
 ): Promise<CheckpointMetadata[]> {
   if (graphId === null || runId === null || limit === 0) return [];
-  return agentos.call(native, "list", { graphId, runId, limit });
+  const all = await agentos.call(native, "list", { graphId, runId, limit });
+  return all.id.map((id, row) => ({
+    id,
+    runId: all.runId[row]!,
+    graphId: all.graphId[row]!,
+    nodeId: all.nodeId[row]!,
+    timestamp: all.timestamp[row]!,
+    stateSize: all.stateSize[row]!,
+    hasMemorySnapshot: all.hasMemorySnapshot[row]!,
+  }));
 }
 
 /** The contract's listing options: whatever is no limit above 0 means all. */

@@ -20,12 +20,20 @@ export type Response = string | [text: string, buffers: Uint8Array[]] | null;
 
 type Settled = [callId: number, response: Response, error: Failure | null | undefined];
 
-/** A store's native handle. */
+/** The value of a call's field. One that is an object crosses as its JSON. */
+export type Field = string | number | boolean | null | undefined;
+
+/** A store in the addon. */
 export interface NativeStore {
   /** The absolute path of its file: two stores with the same one hold the same. Null for memory. */
   readonly databasePath: string | null;
-  /** Null: the outcome comes through the completion queue. */
-  call(callId: number, contract: string, call: string, buffers: Uint8Array[]): Settled | null;
+  /** Runs a call. Null: the outcome comes through the completion queue. */
+  readonly call: (
+    callId: number,
+    shape: number,
+    bufferCount: number,
+    ...buffersAndFields: Array<Uint8Array | Field>
+  ) => Settled | null;
 }
 
 /** Options of a store, checked. */
@@ -46,13 +54,18 @@ interface NativeTool {
 }
 
 interface Completions {
+  shape(contract: string, call: string, names: string[]): number;
   take(): [done: number[], others: Settled[], again: boolean] | null;
   drain(): void;
 }
 
 interface Binding {
   Completions: new (wake: () => void) => Completions;
-  NativeStore: new (completions: Completions, target: string, options: NativeOptions) => NativeStore;
+  NativeStore: new (
+    completions: Completions,
+    target: string,
+    options: NativeOptions,
+  ) => { readonly databasePath: string | null; calls(): NativeStore["call"] };
   NativeTool: new (contract: string, which: string) => NativeTool;
   detach(buffer: ArrayBuffer): void;
 }
@@ -133,18 +146,23 @@ function failure({ code, message, retryable, outcomeUnknown }: Failure): Forkpoi
   return new ForkpointError(code, message, { retryable, ...(outcomeUnknown && { outcome: "unknown" as const }) });
 }
 
-/** Runs a call on the store; the promise resolves to what `open` makes of its response. */
+/** Makes known the names of the fields that calls will have: they cross once, and then the values alone. */
+export function shapeOf(contract: string, call: string, names: string[]): number {
+  return completions.shape(contract, call, names);
+}
+
+/** Runs a call of that shape on the store; the promise resolves to what `open` makes of its response. */
 export function submit<T>(
   store: NativeStore,
-  contract: string,
-  call: string,
+  shape: number,
+  fields: Field[],
   buffers: Uint8Array[],
   open: (response: Response) => T,
 ): Promise<T> {
   do lastCallId = (lastCallId + 1) >>> 0;
   while (pending.has(lastCallId));
   const callId = lastCallId;
-  const outcome = store.call(callId, contract, call, buffers);
+  const outcome = store.call(callId, shape, buffers.length, ...buffers, ...fields);
   if (outcome !== null) {
     const [, response, error] = outcome;
     return error ? Promise.reject(failure(error)) : Promise.resolve(open(response));
@@ -157,7 +175,10 @@ export function submit<T>(
 
 /** Opens a store. Throws what is wrong with the target or the options. */
 export function open(target: string, options: NativeOptions): NativeStore {
-  return throwing(() => new binding.NativeStore(completions, target, options));
+  return throwing(() => {
+    const native = new binding.NativeStore(completions, target, options);
+    return { databasePath: native.databasePath, call: native.calls() };
+  });
 }
 
 /** What of a contract's works without a store. */

@@ -3,7 +3,7 @@
  * named fields, and what it resolves to. The engine has the same ones as the contract's `enum Call`.
  */
 
-import { type NativeStore, type Response, submit } from "./native.js";
+import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Serialized } from "./serializer.js";
 
 /** A part of a checkpoint: its name, and what a serializer made of it, as a view of bytes that others share. */
@@ -11,19 +11,8 @@ export interface Part extends Serialized {
   name: string;
 }
 
-/** A part as a response names it: which of the response's buffers it is in, and where. */
-export interface PackedPart {
-  name: string;
-  tag: string;
-  buffer: number;
-  start: number;
-  length: number;
-}
-
-/** Finds the bytes of a part in the buffers of its response. */
-export function unpack({ name, tag, buffer, start, length }: PackedPart, buffers: Uint8Array[]): Part {
-  return { name, tag, bytes: buffers[buffer]!.subarray(start, start + length) };
-}
+/** A part as a response has it: which of the response's buffers it is in, and where. */
+export type PackedPart = [name: string, tag: string, buffer: number, start: number, length: number];
 
 /** Makes what the caller wants of a response with parts. */
 export type Open<T, R> = (found: T, part: (packed: PackedPart) => Part) => R;
@@ -34,9 +23,17 @@ type Result<C extends Calls<C>, K extends keyof C> = ReturnType<C[K]>;
 
 const none: Uint8Array[] = [];
 
+/** The names of a call's fields, and the number by which the engine knows them. */
+interface Shape {
+  names: string[];
+  number: number;
+}
+
 /** A contract's calls on a store. `buffers` are the large values, in the order in which the call's fields name them. */
 export class Contract<C extends Calls<C>> {
   readonly name: string;
+  /** By the name of the call. Its fields are mostly written down in one order. */
+  readonly #shapes = new Map<string, Shape[]>();
 
   constructor(name: string) {
     this.name = name;
@@ -49,7 +46,7 @@ export class Contract<C extends Calls<C>> {
     fields: Fields<C, K>,
     buffers: Uint8Array[] = none,
   ): Promise<Result<C, K>> {
-    return submit(store, this.name, JSON.stringify({ [call]: fields }), buffers, parse as Opener<Result<C, K>>);
+    return submit(store, this.#shape(call, fields), values(fields), buffers, parse as (response: Response) => Result<C, K>);
   }
 
   /** Runs a call whose response has parts. Null where nothing was found. */
@@ -59,14 +56,36 @@ export class Contract<C extends Calls<C>> {
     fields: Fields<C, K>,
     open: Open<NonNullable<Result<C, K>>, R>,
   ): Promise<R | Extract<Result<C, K>, null>> {
-    const text = JSON.stringify({ [call]: fields });
-    return submit(store, this.name, text, none, (response) =>
+    return submit(store, this.#shape(call, fields), values(fields), none, (response) =>
       response === null ? (null as Extract<Result<C, K>, null>) : opened(response, open),
     );
   }
+
+  #shape(call: string, fields: object): number {
+    const names = Object.keys(fields);
+    const known = this.#shapes.get(call) ?? [];
+    for (const shape of known) if (same(shape.names, names)) return shape.number;
+    const number = shapeOf(this.name, call, names);
+    this.#shapes.set(call, [...known, { names, number }]);
+    return number;
+  }
 }
 
-type Opener<R> = (response: Response) => R;
+function same(one: string[], other: string[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
+  return true;
+}
+
+/** The fields' values, in the order of their names. */
+function values(fields: object): Field[] {
+  const all: unknown[] = Object.values(fields);
+  for (let at = 0; at < all.length; at++) {
+    const value = all[at];
+    if (typeof value === "object" && value !== null) all[at] = JSON.stringify(value);
+  }
+  return all as Field[];
+}
 
 /** Reads a response without parts. */
 export function parse(response: Response): unknown {
@@ -76,7 +95,11 @@ export function parse(response: Response): unknown {
 /** Reads a response with parts. */
 export function opened<T, R>(response: NonNullable<Response>, open: Open<T, R>): R {
   const buffers = typeof response === "string" ? none : response[1];
-  return open(JSON.parse(textOf(response)) as T, (packed) => unpack(packed, buffers));
+  return open(JSON.parse(textOf(response)) as T, ([name, tag, buffer, start, length]) => ({
+    name,
+    tag,
+    bytes: buffers[buffer]!.subarray(start, start + length),
+  }));
 }
 
 function textOf(response: NonNullable<Response>): string {

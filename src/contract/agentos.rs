@@ -4,9 +4,9 @@
 //! The payload has two parts: [`STATE`] and [`REST`]. The rest is the whole checkpoint with its ids and its state left
 //! out, so that a fork shares every byte with its source.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use super::call::{Buffers, Request, Tool, read};
+use super::call::{Call, Request, Tool, read_json};
 use super::response::{PackedPart, Response, ResponseBuilder};
 use super::{Contract, check_id};
 use crate::error::{Code, Error, Result};
@@ -26,14 +26,13 @@ pub const REST: &str = "rest";
 /// The calls, as `ts/agentos/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-enum Call {
+enum Method {
     /// Two buffers: the state, the rest.
     Save {
         id: String,
         run_id: String,
         graph_id: String,
         node_id: String,
-        #[serde(deserialize_with = "number")]
         timestamp: f64,
         has_memory_snapshot: bool,
         parent: Option<String>,
@@ -65,9 +64,10 @@ enum Call {
     },
 }
 
-fn request(call: &str, buffers: &mut Buffers) -> Result<Request> {
-    Ok(match read(call)? {
-        Call::Save {
+fn request(call: Call<'_>) -> Result<Request> {
+    let (method, mut buffers) = call.read()?;
+    Ok(match method {
+        Method::Save {
             id,
             run_id,
             graph_id,
@@ -85,10 +85,10 @@ fn request(call: &str, buffers: &mut Buffers) -> Result<Request> {
             rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
             saved_at,
         })?),
-        Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
-        Call::Get { checkpoint_id } => Request::Ask(get(checkpoint_id), found),
-        Call::Load { run_id, node_id } => Request::Ask(load(run_id, node_id), found),
-        Call::List { graph_id, run_id, limit } => {
+        Method::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
+        Method::Get { checkpoint_id } => Request::Ask(get(checkpoint_id), found),
+        Method::Load { run_id, node_id } => Request::Ask(load(run_id, node_id), found),
+        Method::List { graph_id, run_id, limit } => {
             let of = match (graph_id, run_id) {
                 (Some(group), Some(lineage)) => Of::LineageInGroup { lineage, group },
                 (Some(group), None) => Of::Group(group),
@@ -96,26 +96,7 @@ fn request(call: &str, buffers: &mut Buffers) -> Result<Request> {
             };
             Request::Ask(list(of, limit), listed)
         }
-        Call::Runs { graph_id_prefix, limit, before } => Request::Ask(runs(graph_id_prefix, before, limit), run_list),
-    })
-}
-
-/// A number, or the text "-0": JSON.stringify writes -0 as 0.
-fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Number {
-        Number(f64),
-        NegativeZero(NegativeZero),
-    }
-    #[derive(Deserialize)]
-    enum NegativeZero {
-        #[serde(rename = "-0")]
-        It,
-    }
-    Ok(match Number::deserialize(deserializer)? {
-        Number::Number(number) => number,
-        Number::NegativeZero(NegativeZero::It) => -0.0,
+        Method::Runs { graph_id_prefix, limit, before } => Request::Ask(runs(graph_id_prefix, before, limit), run_list),
     })
 }
 
@@ -131,9 +112,32 @@ fn found(answer: Answer) -> Result<Option<Response>> {
     response.finish(&Found { metadata: metadata(checkpoint.header)?, parts }).map(Some)
 }
 
+/// A listing in columns: JavaScript reads them twice as fast as an object a row.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Columns {
+    id: Vec<String>,
+    run_id: Vec<String>,
+    graph_id: Vec<String>,
+    node_id: Vec<String>,
+    timestamp: Vec<f64>,
+    state_size: Vec<u64>,
+    has_memory_snapshot: Vec<bool>,
+}
+
 fn listed(answer: Answer) -> Result<Option<Response>> {
-    let listed: Vec<Metadata> = answer.into_headers()?.into_iter().map(metadata).collect::<Result<_>>()?;
-    Response::json(&listed).map(Some)
+    let mut columns = Columns::default();
+    for header in answer.into_headers()? {
+        let Metadata { id, run_id, graph_id, node_id, timestamp, state_size, has_memory_snapshot } = metadata(header)?;
+        columns.id.push(id);
+        columns.run_id.push(run_id);
+        columns.graph_id.push(graph_id);
+        columns.node_id.push(node_id);
+        columns.timestamp.push(timestamp);
+        columns.state_size.push(state_size);
+        columns.has_memory_snapshot.push(has_memory_snapshot);
+    }
+    Response::json(&columns).map(Some)
 }
 
 fn run_list(answer: Answer) -> Result<Option<Response>> {
@@ -286,7 +290,7 @@ fn tool(which: &str) -> Result<Box<dyn Tool>> {
     enum Which {
         ResumePlanner {},
     }
-    let Which::ResumePlanner {} = read(which)?;
+    let Which::ResumePlanner {} = read_json(which)?;
     Ok(Box::new(ResumePlanner))
 }
 
@@ -300,7 +304,7 @@ impl Tool for ResumePlanner {
             visited: Vec<String>,
             skipped: Vec<String>,
         }
-        let Nodes { recorded, visited, skipped } = read(call)?;
+        let Nodes { recorded, visited, skipped } = read_json(call)?;
         Response::json(&resume_plan(recorded, visited, skipped)?)
     }
 }

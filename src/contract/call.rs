@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
+use super::fields::{Fields, Shape, Value};
 use super::response::Response;
 use crate::error::{Error, Result};
 use crate::lane::Reply;
@@ -50,6 +52,30 @@ fn then<T: 'static>(reply: Reply<Option<Response>>, respond: fn(T) -> Result<Opt
     Reply::new(move |outcome: Result<T>| reply.send(outcome.and_then(respond)))
 }
 
+/// A call's fields and buffers, as its contract reads them.
+pub struct Call<'a> {
+    fields: Fields<'a>,
+    buffers: Buffers,
+}
+
+impl<'a> Call<'a> {
+    /// A call of that shape.
+    pub fn new(shape: &'a Shape, values: Vec<Value>, buffers: Vec<Bytes>) -> Self {
+        Self { fields: Fields { shape, values }, buffers: Buffers(buffers.into_iter()) }
+    }
+
+    /// The contract that it is a call of.
+    pub fn contract(&self) -> &'a str {
+        &self.fields.shape.contract
+    }
+
+    /// Reads the fields: the contract's enum, and the buffers that its variant takes.
+    pub fn read<T: DeserializeOwned>(self) -> Result<(T, Buffers)> {
+        let fields = T::deserialize(self.fields).map_err(|error| unreadable(&error))?;
+        Ok((fields, self.buffers))
+    }
+}
+
 /// The buffers of a call, which its variant takes in their order.
 #[derive(Debug)]
 pub struct Buffers(std::vec::IntoIter<Bytes>);
@@ -61,12 +87,6 @@ impl Buffers {
     }
 }
 
-impl From<Vec<Bytes>> for Buffers {
-    fn from(buffers: Vec<Bytes>) -> Self {
-        Self(buffers.into_iter())
-    }
-}
-
 /// Something of a contract's that works without a store: a state machine, or the reader of another store's file.
 pub trait Tool: Send {
     /// Answers a call, which is a text in JSON. May take its time only where the contract says that it is called on
@@ -74,13 +94,16 @@ pub trait Tool: Send {
     fn call(&mut self, call: &str) -> Result<Response>;
 }
 
-/// Reads the JSON of a call.
-pub fn read<'a, T: Deserialize<'a>>(call: &'a str) -> Result<T> {
-    serde_json::from_str(call).map_err(|error| {
-        // JSON.stringify writes half of a surrogate pair as an escape that no text in UTF-8 can hold.
-        if error.to_string().contains("hex escape") {
-            return Error::invalid("a text in the call holds half of a surrogate pair, which cannot be stored exactly");
-        }
-        Error::invalid(format!("the call cannot be read: {error}: please report this"))
-    })
+/// Reads the JSON of a tool's call.
+pub fn read_json<'a, T: Deserialize<'a>>(call: &'a str) -> Result<T> {
+    serde_json::from_str(call).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &serde_json::Error) -> Error {
+    let why = error.to_string();
+    // JSON.stringify writes half of a surrogate pair as an escape that no text in UTF-8 can hold.
+    if why.contains("hex escape") {
+        return Error::invalid("a text in the call holds half of a surrogate pair, which cannot be stored exactly");
+    }
+    Error::invalid(format!("the call cannot be read: {why}: please report this"))
 }

@@ -1,17 +1,18 @@
 //! Frameworks' semantics as ops and queries. Each file is one contract, and [`CONTRACTS`] is the one place that lists them.
 //! Its space is stored with every checkpoint and never given out again.
 //!
-//! A contract is called by its name, with a text in JSON that its `enum Call` reads, and with buffers. So what lies between
-//! it and its TypeScript knows no contract.
+//! A contract is called by its name, with named fields that its own enum reads, and with buffers. So what lies between it
+//! and its TypeScript knows no contract.
 
 pub mod agentium;
 pub mod agentos;
 pub mod call;
+pub mod fields;
 pub mod langgraph;
 pub mod response;
 mod store;
 
-use self::call::{Buffers, Request, Tool};
+use self::call::{Call, Request, Tool};
 use self::response::Response;
 use crate::error::{Error, Result};
 use crate::lane::Reply;
@@ -26,7 +27,7 @@ pub struct Contract {
     /// Whose checkpoints are its own.
     pub space: Space,
     /// Reads a call: what it asks of the engine.
-    pub request: fn(&str, &mut Buffers) -> Result<Request>,
+    pub request: fn(Call<'_>) -> Result<Request>,
     /// Makes what of it works without a store. `None`: nothing does.
     pub tool: Option<fn(&str) -> Result<Box<dyn Tool>>>,
 }
@@ -36,21 +37,18 @@ pub const CONTRACTS: [Contract; 4] =
     [agentos::CONTRACT, agentium::CONTRACT, agentium::storage::CONTRACT, langgraph::CONTRACT];
 
 /// Runs a call of a contract, or of the store itself (`"store"`), on a store. Replies with its response; `None` is null.
-///
-/// `call` is `{"<name of the call>": {<its fields>}}`. `buffers` are the large values, in the order in which the call's
-/// fields name them.
-pub fn call(store: &Store, contract: &str, call: &str, buffers: Buffers, reply: Reply<Option<Response>>) {
-    match request(contract, call, buffers) {
+pub fn run(store: &Store, call: Call<'_>, reply: Reply<Option<Response>>) {
+    match request(call) {
         Ok(request) => request.run(store, reply),
         Err(error) => reply.send(Err(error)),
     }
 }
 
-fn request(contract: &str, call: &str, mut buffers: Buffers) -> Result<Request> {
-    if contract == store::NAME {
-        return store::request(call, &mut buffers);
+fn request(call: Call<'_>) -> Result<Request> {
+    match call.contract() {
+        store::NAME => store::request(call),
+        contract => (named(contract)?.request)(call),
     }
-    (named(contract)?.request)(call, &mut buffers)
 }
 
 /// Makes something of a contract's that works without a store; which, says a text in JSON.

@@ -23,16 +23,10 @@ impl Response {
     }
 }
 
-/// Where in a response a part is.
+/// Where in a response a part is: its name, its tag, which of the buffers has its bytes, from where, and how many. The one
+/// thing in a response that has no named fields: they would double what reading it costs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PackedPart {
-    name: String,
-    tag: String,
-    /// Which of the response's buffers has its bytes.
-    buffer: usize,
-    start: usize,
-    length: usize,
-}
+pub struct PackedPart(String, String, usize, usize, usize);
 
 /// A buffer takes up parts until it has so many bytes.
 const FULL: usize = 256 << 20;
@@ -55,7 +49,7 @@ impl ResponseBuilder {
         let (start, length) = (self.buffers[buffer], bytes.len());
         self.buffers[buffer] += length;
         self.bytes.push(bytes);
-        PackedPart { name, tag, buffer, start, length }
+        PackedPart(name, tag, buffer, start, length)
     }
 
     /// Adds all parts of a payload.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::call::{Buffers, Request, read};
+use super::call::{Call, Request};
 use super::response::Response;
 use super::space_of;
 use crate::error::Result;
@@ -18,7 +18,7 @@ pub(super) const NAME: &str = "store";
 /// The calls, as `ts/wire.ts` declares them. Without a contract they are about all checkpoints.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-enum Call {
+enum Method {
     Ready {},
     Close {},
     Vacuum {},
@@ -28,18 +28,19 @@ enum Call {
 }
 
 /// What a call asks of the engine.
-pub(super) fn request(call: &str, _: &mut Buffers) -> Result<Request> {
-    Ok(match read(call)? {
-        Call::Ready {} => Request::Ready,
-        Call::Close {} => Request::Close,
-        Call::Vacuum {} => Request::Vacuum,
-        Call::Prune { contract, rule, cursor, most } => {
+pub(super) fn request(call: Call<'_>) -> Result<Request> {
+    let (method, _) = call.read()?;
+    Ok(match method {
+        Method::Ready {} => Request::Ready,
+        Method::Close {} => Request::Close,
+        Method::Vacuum {} => Request::Vacuum,
+        Method::Prune { contract, rule, cursor, most } => {
             Request::Prune(Prune { space: space(contract)?, rule, cursor: cursor.unwrap_or_default(), most })
         }
-        Call::Prunable { contract, rules } => {
+        Method::Prunable { contract, rules } => {
             Request::Ask(Query::Prunable { space: space(contract)?, rules }, |answer| respond(&answer.into_pruned()?))
         }
-        Call::Stats { contract, largest } => Request::Ask(Query::Stats { space: space(contract)?, largest }, stats),
+        Method::Stats { contract, largest } => Request::Ask(Query::Stats { space: space(contract)?, largest }, stats),
     })
 }
 

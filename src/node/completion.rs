@@ -11,6 +11,7 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 
 use super::values::Settled;
+use crate::contract::fields::Shape;
 use crate::contract::response::Response;
 use crate::error::Result;
 use crate::store::Store;
@@ -25,6 +26,7 @@ pub struct CompletionQueue {
     waiting: Mutex<Waiting>,
     wake: Wake,
     stores: Mutex<Vec<Weak<Store>>>,
+    shapes: Mutex<Vec<Arc<Shape>>>,
 }
 
 #[derive(Default)]
@@ -62,6 +64,16 @@ impl CompletionQueue {
         stores.push(Arc::downgrade(store));
     }
 
+    fn shapes(&self) -> MutexGuard<'_, Vec<Arc<Shape>>> {
+        self.shapes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The shape of that number.
+    pub fn shape(&self, number: u32) -> napi::Result<Arc<Shape>> {
+        let shape = self.shapes().get(number as usize).map(Arc::clone);
+        shape.ok_or_else(|| napi::Error::from_reason("a call has no shape"))
+    }
+
     fn stores(&self) -> Vec<Arc<Store>> {
         let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
         stores.iter().filter_map(Weak::upgrade).collect()
@@ -84,7 +96,12 @@ impl Completions {
     #[napi(constructor)]
     pub fn new(env: &Env, wake: Function<(), ()>) -> napi::Result<Self> {
         let wake = wake.build_threadsafe_function().weak::<true>().callee_handled::<false>().build()?;
-        let queue = Arc::new(CompletionQueue { waiting: Mutex::default(), wake, stores: Mutex::default() });
+        let queue = Arc::new(CompletionQueue {
+            waiting: Mutex::default(),
+            wake,
+            stores: Mutex::default(),
+            shapes: Mutex::default(),
+        });
         // Runs when the loop is empty and when a worker is terminated; on process.exit(), `drain` stands in for it.
         env.add_env_cleanup_hook(Arc::clone(&queue), |queue| {
             for store in queue.stores() {
@@ -92,6 +109,14 @@ impl Completions {
             }
         })?;
         Ok(Self { queue })
+    }
+
+    /// Makes a shape known that calls may have, and returns its number.
+    #[napi]
+    pub fn shape(&self, contract: String, call: String, names: Vec<String>) -> napi::Result<u32> {
+        let mut shapes = self.queue.shapes();
+        shapes.push(Arc::new(Shape { contract, call, names }));
+        u32::try_from(shapes.len() - 1).map_err(|_| napi::Error::from_reason("there are too many shapes of calls"))
     }
 
     /// Some of what has come. Null: nothing has, and the next outcome wakes.

@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use napi::bindgen_prelude::{Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Env, Function, FunctionCallContext, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::completion::{CompletionQueue, Completions};
-use super::values::{Settled, thrown};
+use super::values::{Field, Settled, thrown};
 use crate::backend::sqlite::Durability;
-use crate::contract::{self, call::Buffers};
+use crate::contract::{self, call::Call};
 use crate::error::{Error, Result};
 use crate::lane::Reply;
 use crate::retention::Policy;
@@ -63,8 +63,7 @@ impl NativeOptions {
 pub struct NativeStore {
     /// The file, where there is one.
     database_path: Option<String>,
-    store: Arc<Store>,
-    completions: Arc<CompletionQueue>,
+    calls: Calls,
 }
 
 #[napi]
@@ -78,7 +77,7 @@ impl NativeStore {
             Target::Memory => None,
             Target::Sqlite(path) => Some(path.to_string_lossy().into_owned()),
         };
-        Ok(Self { database_path, store, completions: Arc::clone(&completions.queue) })
+        Ok(Self { database_path, calls: Calls { store, completions: Arc::clone(&completions.queue) } })
     }
 
     /// The absolute path of its file: two stores with the same one hold the same. Null for memory.
@@ -87,32 +86,52 @@ impl NativeStore {
         self.database_path.clone()
     }
 
-    /// Runs a call of a contract: see [`contract::call`]. Returns its outcome if the store answers at once; otherwise the
-    /// outcome comes through the completion queue, under the call's id.
+    /// The function that runs calls of contracts on the store: see [`Calls::run`].
     #[napi]
-    pub fn call(
-        &self,
-        env: &Env,
-        call_id: u32,
-        contract: String,
-        call: String,
-        buffers: Vec<Uint8ArraySlice>,
-    ) -> napi::Result<Option<Settled>> {
-        let buffers: Vec<Bytes> =
-            buffers.into_iter().map(|bytes| self.take(env, bytes)).collect::<napi::Result<_>>()?;
-        let run = |reply| contract::call(&self.store, &contract, &call, Buffers::from(buffers), reply);
+    pub fn calls<'env>(&self, env: &'env Env) -> napi::Result<Function<'env, (), Option<Settled>>> {
+        let calls = self.calls.clone();
+        // A function of any number of arguments: an array's items cost as much to fetch as to read.
+        env.create_function_from_closure("call", move |context| calls.run(&context))
+    }
+}
+
+#[derive(Clone)]
+struct Calls {
+    store: Arc<Store>,
+    completions: Arc<CompletionQueue>,
+}
+
+impl Calls {
+    /// Runs a call of a contract. The arguments are its id, the number of its shape, how many buffers it has, those, and the
+    /// values of its fields, which have the names of the shape. Returns its outcome if the store answers at once; otherwise
+    /// the outcome comes through the completion queue, under the call's id.
+    fn run(&self, context: &FunctionCallContext<'_>) -> napi::Result<Option<Settled>> {
+        let call_id: u32 = context.get(0)?;
+        let shape = self.completions.shape(context.get(1)?)?;
+        let fields_at = 3 + context.get::<u32>(2)? as usize;
+        let mut buffers = Vec::with_capacity(fields_at - 3);
+        for at in 3..fields_at {
+            buffers.push(self.take(context.env, context.get(at)?)?);
+        }
+        let mut values = Vec::with_capacity(context.length().saturating_sub(fields_at));
+        for at in fields_at..context.length() {
+            values.push(context.get::<Field>(at)?.0);
+        }
+        Ok(self.outcome(call_id, Call::new(&shape, values, buffers)))
+    }
+
+    fn outcome(&self, call_id: u32, call: Call<'_>) -> Option<Settled> {
         if self.store.is_inline() {
             let slot = Arc::new(Mutex::new(None));
             let filled = Arc::clone(&slot);
-            run(Reply::new(move |outcome| {
-                *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-            }));
+            let fill = move |outcome| *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            contract::run(&self.store, call, Reply::new(fill));
             let outcome = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-            return Ok(Some(Settled::new(call_id, outcome.unwrap_or_else(|| Err(Error::poisoned())))));
+            return Some(Settled::new(call_id, outcome.unwrap_or_else(|| Err(Error::poisoned()))));
         }
         let completions = Arc::clone(&self.completions);
-        run(Reply::new(move |outcome| completions.push(call_id, outcome)));
-        Ok(None)
+        contract::run(&self.store, call, Reply::new(move |outcome| completions.push(call_id, outcome)));
+        None
     }
 
     /// Bytes that a serializer has made, and that nobody but the store knows: `ts/serializer.ts` sees to that. Large ones

@@ -1,9 +1,12 @@
 //! The shapes that cross the border. `ts/native.ts` declares the same ones.
 
-use napi::bindgen_prelude::{ArrayBuffer, Buffer, BufferSlice, Either3, Env, Null, ToNapiValue, TypeName};
+use napi::bindgen_prelude::{
+    ArrayBuffer, Buffer, BufferSlice, Either3, Env, FromNapiValue, Null, ToNapiValue, TypeName, type_of,
+};
 use napi::{ValueType, sys};
 use napi_derive::napi;
 
+use crate::contract::fields;
 use crate::contract::response::Response;
 use crate::error::{Error, Result};
 
@@ -17,6 +20,44 @@ pub fn detach(buffer: ArrayBuffer) -> napi::Result<()> {
 /// An error that is thrown from the call itself; JavaScript sees its code as `error.code`.
 pub fn thrown(error: Error) -> napi::Error<&'static str> {
     napi::Error::new(error.code().name(), error.message())
+}
+
+/// The value of a call's field.
+pub struct Field(pub fields::Value);
+
+impl FromNapiValue for Field {
+    #[expect(unsafe_code, reason = "the trait's own signature: both are of the call under way, as napi passes them on")]
+    unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
+        Ok(Self(match type_of!(env, value)? {
+            ValueType::Undefined | ValueType::Null => fields::Value::Null,
+            ValueType::Boolean => fields::Value::Bool(unsafe { bool::from_napi_value(env, value)? }),
+            ValueType::Number => fields::Value::Number(unsafe { f64::from_napi_value(env, value)? }),
+            _ => fields::Value::Text(unsafe { text(env, value)? }),
+        }))
+    }
+}
+
+/// Most ids are shorter, in bytes.
+const SHORT: usize = 128;
+
+/// A text. A short one is read in one go: napi asks for its length first, which takes as long again.
+#[expect(
+    unsafe_code,
+    reason = "env and value are those of the call under way; the buffer is as long as it is said to be"
+)]
+unsafe fn text(env: sys::napi_env, value: sys::napi_value) -> napi::Result<String> {
+    let mut short = [0_u8; SHORT];
+    let mut length = 0;
+    let status =
+        unsafe { sys::napi_get_value_string_utf8(env, value, short.as_mut_ptr().cast(), SHORT, &raw mut length) };
+    // A text that fills it may go on: a character of 4 bytes is not begun if it does not fit, nor is the NUL behind all.
+    if status == sys::Status::napi_ok
+        && length + 4 < SHORT
+        && let Ok(text) = std::str::from_utf8(&short[..length])
+    {
+        return Ok(text.to_owned());
+    }
+    unsafe { String::from_napi_value(env, value) }
 }
 
 /// What a call rejects with: `ts/errors.ts` makes a `ForkpointError` of it.

@@ -16,6 +16,9 @@ interface FoundRun {
   latest: CheckpointMetadata;
 }
 
+/** A listing in columns: they are read twice as fast as an object a row. */
+type Columns = { [K in keyof CheckpointMetadata]: Array<CheckpointMetadata[K]> };
+
 interface AgentosCalls {
   /** Two buffers: the state, the rest. */
   save(fields: {
@@ -23,8 +26,7 @@ interface AgentosCalls {
     runId: string;
     graphId: string;
     nodeId: string;
-    /** JSON has no -0. */
-    timestamp: number | "-0";
+    timestamp: number;
     hasMemorySnapshot: boolean;
     parent: string | undefined;
     savedAt: number;
@@ -35,11 +37,7 @@ interface AgentosCalls {
   get(fields: { checkpointId: string }): Found | null;
   load(fields: { runId: string; nodeId: string | undefined }): Found | null;
   /** One of the ids may be missing. */
-  list(fields: {
-    graphId: string | undefined;
-    runId: string | undefined;
-    limit: number | undefined;
-  }): CheckpointMetadata[];
+  list(fields: { graphId: string | undefined; runId: string | undefined; limit: number | undefined }): Columns;
   runs(fields: { graphIdPrefix: string; limit: number; before: number | undefined }): FoundRun[];
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{REST, STATE, Save, Step, clear, delete, latest, list, load, runs, save, step, timeline};
-use crate::contract::call::{Buffers, Request, read};
+use crate::contract::call::{Call, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;
 use crate::query::Answer;
@@ -12,7 +12,7 @@ use crate::record::{Checkpoint, Part};
 /// The calls, as `ts/agentium/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-enum Call {
+enum Method {
     /// Two buffers: the state, the rest.
     Save {
         id: String,
@@ -51,25 +51,35 @@ enum Call {
     },
 }
 
-pub(super) fn request(call: &str, buffers: &mut Buffers) -> Result<Request> {
-    Ok(match read(call)? {
-        Call::Save { id, run_id, step_index, step_name, created_at, parent, rewind, saved_at, state_tag, rest_tag } => {
-            Request::Apply(save(Save {
-                step: Step { id, run_id, step_index, step_name, created_at, state_size: 0 },
-                parent,
-                rewind,
-                state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
-                rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
-                saved_at,
-            })?)
-        }
-        Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
-        Call::Clear { run_id } => Request::Apply(clear(run_id)),
-        Call::Load { checkpoint_id } => Request::Ask(load(checkpoint_id), found),
-        Call::Latest { run_id } => Request::Ask(latest(run_id), found),
-        Call::List { run_id } => Request::Ask(list(run_id), all),
-        Call::Timeline { run_id } => Request::Ask(timeline(run_id), summaries),
-        Call::Runs { limit, before } => Request::Ask(runs(before, limit), run_list),
+pub(super) fn request(call: Call<'_>) -> Result<Request> {
+    let (method, mut buffers) = call.read()?;
+    Ok(match method {
+        Method::Save {
+            id,
+            run_id,
+            step_index,
+            step_name,
+            created_at,
+            parent,
+            rewind,
+            saved_at,
+            state_tag,
+            rest_tag,
+        } => Request::Apply(save(Save {
+            step: Step { id, run_id, step_index, step_name, created_at, state_size: 0 },
+            parent,
+            rewind,
+            state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
+            rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
+            saved_at,
+        })?),
+        Method::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
+        Method::Clear { run_id } => Request::Apply(clear(run_id)),
+        Method::Load { checkpoint_id } => Request::Ask(load(checkpoint_id), found),
+        Method::Latest { run_id } => Request::Ask(latest(run_id), found),
+        Method::List { run_id } => Request::Ask(list(run_id), all),
+        Method::Timeline { run_id } => Request::Ask(timeline(run_id), summaries),
+        Method::Runs { limit, before } => Request::Ask(runs(before, limit), run_list),
     })
 }
 

@@ -6,7 +6,7 @@ use super::{
     Described, Place, Put, ancestors, delete, delete_thread, describe, get_tuple, list, owner_id, put, put_writes,
     threads,
 };
-use crate::contract::call::{Buffers, Request, read};
+use crate::contract::call::{Buffers, Call, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;
 use crate::query::Answer;
@@ -15,7 +15,7 @@ use crate::record::{self, Header, Part, Tuple};
 /// The calls, as `ts/langgraph/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-enum Call {
+enum Method {
     /// A buffer for each of `parts`, for each of `like`, and for the metadata.
     Put {
         checkpoint: Place,
@@ -98,9 +98,10 @@ impl Write {
     }
 }
 
-pub(super) fn request(call: &str, buffers: &mut Buffers) -> Result<Request> {
-    Ok(match read(call)? {
-        Call::Put {
+pub(super) fn request(call: Call<'_>) -> Result<Request> {
+    let (method, mut buffers) = call.read()?;
+    Ok(match method {
+        Method::Put {
             checkpoint: place,
             parent,
             parts,
@@ -111,7 +112,8 @@ pub(super) fn request(call: &str, buffers: &mut Buffers) -> Result<Request> {
             depends_on_parent,
             only_child,
         } => {
-            let mut with = |names: Vec<Name>| names.into_iter().map(|name| name.with(buffers)).collect::<Result<_>>();
+            let mut with =
+                |names: Vec<Name>| names.into_iter().map(|name| name.with(&mut buffers)).collect::<Result<_>>();
             let (parts, like) = (with(parts)?, with(like)?);
             Request::Apply(put(Put {
                 place,
@@ -125,18 +127,18 @@ pub(super) fn request(call: &str, buffers: &mut Buffers) -> Result<Request> {
                 only: only_child,
             })?)
         }
-        Call::PutWrites { checkpoint, task, writes, replace } => {
-            let writes = writes.into_iter().map(|write| write.with(&task, buffers)).collect::<Result<_>>()?;
+        Method::PutWrites { checkpoint, task, writes, replace } => {
+            let writes = writes.into_iter().map(|write| write.with(&task, &mut buffers)).collect::<Result<_>>()?;
             Request::Apply(put_writes(&checkpoint, writes, replace)?)
         }
-        Call::Get { thread_id, namespace, id } => Request::Ask(get_tuple(thread_id, namespace, id), found),
-        Call::Ancestors { checkpoint, channels, limit } => Request::Ask(ancestors(&checkpoint, channels, limit), all),
-        Call::List { thread_id, namespace, before, limit } => {
+        Method::Get { thread_id, namespace, id } => Request::Ask(get_tuple(thread_id, namespace, id), found),
+        Method::Ancestors { checkpoint, channels, limit } => Request::Ask(ancestors(&checkpoint, channels, limit), all),
+        Method::List { thread_id, namespace, before, limit } => {
             Request::Ask(list(thread_id, namespace, before, limit), listed)
         }
-        Call::Threads { before, limit } => Request::Ask(threads(before, limit), thread_list),
-        Call::DeleteThread { thread_id } => Request::Apply(delete_thread(&thread_id)),
-        Call::Delete { remove, reopen } => Request::Apply(delete(remove, reopen)),
+        Method::Threads { before, limit } => Request::Ask(threads(before, limit), thread_list),
+        Method::DeleteThread { thread_id } => Request::Apply(delete_thread(&thread_id)),
+        Method::Delete { remove, reopen } => Request::Apply(delete(remove, reopen)),
     })
 }
 

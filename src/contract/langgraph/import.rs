@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, params};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::sqlite::from_sqlite;
-use crate::contract::call::{Tool, read};
+use crate::contract::call::{Tool, read_json};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Code, Error, Result};
 use crate::record::Part;
@@ -124,7 +124,7 @@ pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
     enum Which {
         SqliteSaver { path: PathBuf },
     }
-    let Which::SqliteSaver { path } = read(which)?;
+    let Which::SqliteSaver { path } = read_json(which)?;
     Ok(Box::new(SqliteSaver::new(path)))
 }
 
@@ -166,7 +166,7 @@ impl Tool for SqliteSaver {
     fn call(&mut self, call: &str) -> Result<Response> {
         let mut response = ResponseBuilder::default();
         let mut part = |name, (tag, bytes): Typed| response.part(Part { name, tag, bytes: bytes.into() });
-        match read(call)? {
+        match read_json(call)? {
             Call::Threads {} => Response::json(&self.threads()?),
             Call::Checkpoints { thread_id, namespace, id, limit } => {
                 let found = self.checkpoints(&thread_id, (&namespace, &id), limit)?.into_iter();

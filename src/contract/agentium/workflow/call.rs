@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::definition::{Definition, Retry, Step};
 use super::protocol::Options;
 use super::run::Run;
-use crate::contract::call::{Tool, read};
+use crate::contract::call::{Tool, read_json};
 use crate::contract::response::Response;
 use crate::error::Result;
 
@@ -19,13 +19,13 @@ enum Which {
 }
 
 pub(in crate::contract::agentium) fn tool(which: &str) -> Result<Box<dyn Tool>> {
-    let Which::Run { steps, retry, options } = read(which)?;
+    let Which::Run { steps, retry, options } = read_json(which)?;
     let definition = Definition::new(steps, retry)?;
     Ok(Box::new(Run::new(Arc::new(definition), options)))
 }
 
 impl Tool for Run {
     fn call(&mut self, event: &str) -> Result<Response> {
-        Response::json(&self.on(read(event)?))
+        Response::json(&self.on(read_json(event)?))
     }
 }
