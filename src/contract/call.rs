@@ -52,13 +52,13 @@ fn then<T: 'static>(reply: Reply<Option<Response>>, respond: fn(T) -> Result<Opt
     Reply::new(move |outcome: Result<T>| reply.send(outcome.and_then(respond)))
 }
 
-/// A call's fields and buffers, as its contract reads them.
-pub struct Call<'a> {
+/// A call as it crosses the border, until its contract has read it.
+pub struct RawCall<'a> {
     fields: Fields<'a>,
     buffers: Buffers,
 }
 
-impl<'a> Call<'a> {
+impl<'a> RawCall<'a> {
     /// A call of that shape.
     pub fn new(shape: &'a Shape, values: Vec<Value>, buffers: Vec<Bytes>) -> Self {
         Self { fields: Fields { shape, values }, buffers: Buffers(buffers.into_iter()) }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::call::{Call, Request};
+use super::call::{RawCall, Request};
 use super::response::Response;
 use super::space_of;
 use crate::error::Result;
@@ -18,7 +18,7 @@ pub(super) const NAME: &str = "store";
 /// The calls, as `ts/wire.ts` declares them. Without a contract they are about all checkpoints.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-enum Method {
+enum Call {
     Ready {},
     Close {},
     Vacuum {},
@@ -28,19 +28,19 @@ enum Method {
 }
 
 /// What a call asks of the engine.
-pub(super) fn request(call: Call<'_>) -> Result<Request> {
-    let (method, _) = call.read()?;
-    Ok(match method {
-        Method::Ready {} => Request::Ready,
-        Method::Close {} => Request::Close,
-        Method::Vacuum {} => Request::Vacuum,
-        Method::Prune { contract, rule, cursor, most } => {
+pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, _) = call.read()?;
+    Ok(match call {
+        Call::Ready {} => Request::Ready,
+        Call::Close {} => Request::Close,
+        Call::Vacuum {} => Request::Vacuum,
+        Call::Prune { contract, rule, cursor, most } => {
             Request::Prune(Prune { space: space(contract)?, rule, cursor: cursor.unwrap_or_default(), most })
         }
-        Method::Prunable { contract, rules } => {
+        Call::Prunable { contract, rules } => {
             Request::Ask(Query::Prunable { space: space(contract)?, rules }, |answer| respond(&answer.into_pruned()?))
         }
-        Method::Stats { contract, largest } => Request::Ask(Query::Stats { space: space(contract)?, largest }, stats),
+        Call::Stats { contract, largest } => Request::Ask(Query::Stats { space: space(contract)?, largest }, stats),
     })
 }
 

@@ -10,7 +10,7 @@ use napi_derive::napi;
 use super::completion::{CompletionQueue, Completions};
 use super::values::{Field, Settled, thrown};
 use crate::backend::sqlite::Durability;
-use crate::contract::{self, call::Call};
+use crate::contract::{self, call::RawCall};
 use crate::error::{Error, Result};
 use crate::lane::Reply;
 use crate::retention::Policy;
@@ -117,10 +117,10 @@ impl Calls {
         for at in fields_at..context.length() {
             values.push(context.get::<Field>(at)?.0);
         }
-        Ok(self.outcome(call_id, Call::new(&shape, values, buffers)))
+        Ok(self.outcome(call_id, RawCall::new(&shape, values, buffers)))
     }
 
-    fn outcome(&self, call_id: u32, call: Call<'_>) -> Option<Settled> {
+    fn outcome(&self, call_id: u32, call: RawCall<'_>) -> Option<Settled> {
         if self.store.is_inline() {
             let slot = Arc::new(Mutex::new(None));
             let filled = Arc::clone(&slot);

@@ -1,4 +1,4 @@
-/** AgentOS' calls on the engine: see `enum Call` in `src/contract/agentos.rs`. */
+/** AgentOS' calls on the engine: see `enum Call` in `src/contract/agentos/call.rs`. */
 
 import type { CheckpointMetadata } from "../../index.js";
 import { Contract, type PackedPart } from "../wire.js";

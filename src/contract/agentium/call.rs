@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{REST, STATE, Save, Step, clear, delete, latest, list, load, runs, save, step, timeline};
-use crate::contract::call::{Call, Request};
+use crate::contract::call::{RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;
 use crate::query::Answer;
@@ -12,7 +12,7 @@ use crate::record::{Checkpoint, Part};
 /// The calls, as `ts/agentium/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-enum Method {
+enum Call {
     /// Two buffers: the state, the rest.
     Save {
         id: String,
@@ -51,35 +51,26 @@ enum Method {
     },
 }
 
-pub(super) fn request(call: Call<'_>) -> Result<Request> {
-    let (method, mut buffers) = call.read()?;
-    Ok(match method {
-        Method::Save {
-            id,
-            run_id,
-            step_index,
-            step_name,
-            created_at,
-            parent,
-            rewind,
-            saved_at,
-            state_tag,
-            rest_tag,
-        } => Request::Apply(save(Save {
-            step: Step { id, run_id, step_index, step_name, created_at, state_size: 0 },
-            parent,
-            rewind,
-            state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
-            rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
-            saved_at,
-        })?),
-        Method::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
-        Method::Clear { run_id } => Request::Apply(clear(run_id)),
-        Method::Load { checkpoint_id } => Request::Ask(load(checkpoint_id), found),
-        Method::Latest { run_id } => Request::Ask(latest(run_id), found),
-        Method::List { run_id } => Request::Ask(list(run_id), all),
-        Method::Timeline { run_id } => Request::Ask(timeline(run_id), summaries),
-        Method::Runs { limit, before } => Request::Ask(runs(before, limit), run_list),
+pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    Ok(match call {
+        Call::Save { id, run_id, step_index, step_name, created_at, parent, rewind, saved_at, state_tag, rest_tag } => {
+            Request::Apply(save(Save {
+                step: Step { id, run_id, step_index, step_name, created_at, state_size: 0 },
+                parent,
+                rewind,
+                state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
+                rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
+                saved_at,
+            })?)
+        }
+        Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
+        Call::Clear { run_id } => Request::Apply(clear(run_id)),
+        Call::Load { checkpoint_id } => Request::Ask(load(checkpoint_id), found),
+        Call::Latest { run_id } => Request::Ask(latest(run_id), found),
+        Call::List { run_id } => Request::Ask(list(run_id), all),
+        Call::Timeline { run_id } => Request::Ask(timeline(run_id), summaries),
+        Call::Runs { limit, before } => Request::Ask(runs(before, limit), run_list),
     })
 }
 
@@ -133,7 +124,7 @@ fn run_list(answer: Answer) -> Result<Option<Response>> {
     /// The cursor is where a listing goes on behind it.
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct Run {
+    struct FoundRun {
         cursor: String,
         run_id: String,
         checkpoints: u64,
@@ -142,7 +133,7 @@ fn run_list(answer: Answer) -> Result<Option<Response>> {
     let runs = answer.into_lineages()?.into_iter().map(|run| {
         let run_id = run.newest.lineage.clone();
         let latest = summary(step(run.newest)?);
-        Ok(Run { cursor: run.position.to_string(), run_id, checkpoints: run.checkpoints, latest })
+        Ok(FoundRun { cursor: run.position.to_string(), run_id, checkpoints: run.checkpoints, latest })
     });
     Response::json(&runs.collect::<Result<Vec<_>>>()?).map(Some)
 }

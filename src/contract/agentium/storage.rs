@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::call::{Call, Request};
+use crate::contract::call::{RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::{Contract, check_id};
 use crate::error::{Code, Error, Result};
@@ -21,7 +21,7 @@ pub const VALUE: &str = "value";
 /// The calls, as `ts/agentium/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-enum Method {
+enum Call {
     /// One buffer: the value.
     Set {
         namespace: String,
@@ -43,16 +43,16 @@ enum Method {
     },
 }
 
-fn request(call: Call<'_>) -> Result<Request> {
-    let (method, mut buffers) = call.read()?;
-    Ok(match method {
-        Method::Set { namespace, key, saved_at, tag } => {
+fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    Ok(match call {
+        Call::Set { namespace, key, saved_at, tag } => {
             let value = Part { name: VALUE.to_owned(), tag, bytes: buffers.take()? };
             Request::Apply(set(&namespace, key, value, saved_at)?)
         }
-        Method::Delete { namespace, key } => Request::Apply(delete(&namespace, &key)),
-        Method::Get { namespace, key } => Request::Ask(get(&namespace, &key), found),
-        Method::List { namespace, prefix } => Request::Ask(list(&namespace, prefix), all),
+        Call::Delete { namespace, key } => Request::Apply(delete(&namespace, &key)),
+        Call::Get { namespace, key } => Request::Ask(get(&namespace, &key), found),
+        Call::List { namespace, prefix } => Request::Ask(list(&namespace, prefix), all),
     })
 }
 

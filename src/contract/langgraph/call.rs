@@ -6,7 +6,7 @@ use super::{
     Described, Place, Put, ancestors, delete, delete_thread, describe, get_tuple, list, owner_id, put, put_writes,
     threads,
 };
-use crate::contract::call::{Buffers, Call, Request};
+use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;
 use crate::query::Answer;
@@ -15,7 +15,7 @@ use crate::record::{self, Header, Part, Tuple};
 /// The calls, as `ts/langgraph/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-enum Method {
+enum Call {
     /// A buffer for each of `parts`, for each of `like`, and for the metadata.
     Put {
         checkpoint: Place,
@@ -98,10 +98,10 @@ impl Write {
     }
 }
 
-pub(super) fn request(call: Call<'_>) -> Result<Request> {
-    let (method, mut buffers) = call.read()?;
-    Ok(match method {
-        Method::Put {
+pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    Ok(match call {
+        Call::Put {
             checkpoint: place,
             parent,
             parts,
@@ -127,18 +127,18 @@ pub(super) fn request(call: Call<'_>) -> Result<Request> {
                 only: only_child,
             })?)
         }
-        Method::PutWrites { checkpoint, task, writes, replace } => {
+        Call::PutWrites { checkpoint, task, writes, replace } => {
             let writes = writes.into_iter().map(|write| write.with(&task, &mut buffers)).collect::<Result<_>>()?;
             Request::Apply(put_writes(&checkpoint, writes, replace)?)
         }
-        Method::Get { thread_id, namespace, id } => Request::Ask(get_tuple(thread_id, namespace, id), found),
-        Method::Ancestors { checkpoint, channels, limit } => Request::Ask(ancestors(&checkpoint, channels, limit), all),
-        Method::List { thread_id, namespace, before, limit } => {
+        Call::Get { thread_id, namespace, id } => Request::Ask(get_tuple(thread_id, namespace, id), found),
+        Call::Ancestors { checkpoint, channels, limit } => Request::Ask(ancestors(&checkpoint, channels, limit), all),
+        Call::List { thread_id, namespace, before, limit } => {
             Request::Ask(list(thread_id, namespace, before, limit), listed)
         }
-        Method::Threads { before, limit } => Request::Ask(threads(before, limit), thread_list),
-        Method::DeleteThread { thread_id } => Request::Apply(delete_thread(&thread_id)),
-        Method::Delete { remove, reopen } => Request::Apply(delete(remove, reopen)),
+        Call::Threads { before, limit } => Request::Ask(threads(before, limit), thread_list),
+        Call::DeleteThread { thread_id } => Request::Apply(delete_thread(&thread_id)),
+        Call::Delete { remove, reopen } => Request::Apply(delete(remove, reopen)),
     })
 }
 
@@ -223,7 +223,7 @@ fn listed(answer: Answer) -> Result<Option<Response>> {
 fn thread_list(answer: Answer) -> Result<Option<Response>> {
     /// A namespace of a thread. The cursor is where a listing goes on behind it.
     #[derive(Serialize)]
-    struct Thread {
+    struct FoundThread {
         cursor: String,
         checkpoints: u64,
         latest: Listed,
@@ -231,7 +231,7 @@ fn thread_list(answer: Answer) -> Result<Option<Response>> {
     let mut response = ResponseBuilder::default();
     let threads = answer.into_lineages()?.into_iter().map(|thread| {
         let latest = header(&thread.newest, &mut response)?;
-        Ok(Thread { cursor: thread.position.to_string(), checkpoints: thread.checkpoints, latest })
+        Ok(FoundThread { cursor: thread.position.to_string(), checkpoints: thread.checkpoints, latest })
     });
     let threads = threads.collect::<Result<Vec<_>>>()?;
     response.finish(&threads).map(Some)

@@ -78,7 +78,7 @@ pub struct Base {
 /// What happened. `step` is the step that it is about, `attempt` counts from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-#[allow(missing_docs, reason = "the fields are explained above, once")]
+#[expect(missing_docs, reason = "the fields are explained above, once")]
 pub enum Event {
     /// The host is ready.
     Started,
@@ -126,7 +126,7 @@ pub enum How {
 /// Why a run ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "camelCase")]
-#[allow(missing_docs, reason = "the fields say what the variants do")]
+#[expect(missing_docs, reason = "the fields say what the variants do")]
 pub enum Reason {
     /// There is no such checkpoint.
     NotFound { id: String },
@@ -146,7 +146,7 @@ pub enum Reason {
 /// counts from 0, `slot` is the state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "command", rename_all = "camelCase", rename_all_fields = "camelCase")]
-#[allow(missing_docs, reason = "the fields are explained above, once")]
+#[expect(missing_docs, reason = "the fields are explained above, once")]
 pub enum Command {
     /// Look for a checkpoint, the latest of the run if none is named. [`Event::Loaded`].
     Load { id: Option<String> },
