@@ -34,9 +34,9 @@ interface Found {
   parts: Part[];
 }
 
-const openFound: Open<{ metadata: CheckpointMetadata; parts: PackedPart[] }, Found> = ({ metadata, parts }, part) => ({
-  metadata,
-  parts: parts.map(part),
+const openFound: Open<CheckpointMetadata & { parts: PackedPart[] }, Found> = (found, part) => ({
+  metadata: found,
+  parts: found.parts.map(part),
 });
 
 const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;

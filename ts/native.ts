@@ -27,13 +27,13 @@ export type Field = string | number | boolean | null | undefined;
 export interface NativeStore {
   /** The absolute path of its file: two stores with the same one hold the same. Null for memory. */
   readonly databasePath: string | null;
-  /** Runs a call. Null: the outcome comes through the completion queue. */
+  /** Runs a call. Undefined: the outcome comes through the completion queue. */
   readonly call: (
     callId: number,
     shape: number,
     bufferCount: number,
     ...buffersAndFields: Array<Uint8Array | Field>
-  ) => Settled | null;
+  ) => Response | Failure | undefined;
 }
 
 /** Options of a store, checked. */
@@ -163,14 +163,17 @@ export function submit<T>(
   while (pending.has(lastCallId));
   const callId = lastCallId;
   const outcome = store.call(callId, shape, buffers.length, ...buffers, ...fields);
-  if (outcome !== null) {
-    const [, response, error] = outcome;
-    return error ? Promise.reject(failure(error)) : Promise.resolve(open(response));
+  if (outcome !== undefined) {
+    return isFailure(outcome) ? Promise.reject(failure(outcome)) : Promise.resolve(open(outcome));
   }
   return new Promise<T>((resolve, reject) => {
     if (pending.size === 0) hold.ref();
     pending.set(callId, { store, open, resolve: resolve as (value: unknown) => void, reject });
   });
+}
+
+function isFailure(outcome: Response | Failure): outcome is Failure {
+  return typeof outcome === "object" && outcome !== null && "code" in outcome;
 }
 
 /** Opens a store. Throws what is wrong with the target or the options. */

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use napi::bindgen_prelude::{Env, Function, FunctionCallContext, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either3, Env, Function, FunctionCallContext, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::completion::{CompletionQueue, Completions};
-use super::values::{Field, Settled, thrown};
+use super::values::{Failure, Field, Value, thrown, value};
 use crate::backend::sqlite::Durability;
 use crate::contract::{self, call::RawCall};
 use crate::error::{Error, Result};
@@ -88,12 +88,14 @@ impl NativeStore {
 
     /// The function that runs calls of contracts on the store: see [`Calls::run`].
     #[napi]
-    pub fn calls<'env>(&self, env: &'env Env) -> napi::Result<Function<'env, (), Option<Settled>>> {
+    pub fn calls<'env>(&self, env: &'env Env) -> napi::Result<Function<'env, (), Outcome>> {
         let calls = self.calls.clone();
         // A function of any number of arguments: an array's items cost as much to fetch as to read.
         env.create_function_from_closure("call", move |context| calls.run(&context))
     }
 }
+
+type Outcome = Either3<(), Value, Failure>;
 
 #[derive(Clone)]
 struct Calls {
@@ -104,8 +106,8 @@ struct Calls {
 impl Calls {
     /// Runs a call of a contract. The arguments are its id, the number of its shape, how many buffers it has, those, and the
     /// values of its fields, which have the names of the shape. Returns its outcome if the store answers at once; otherwise
-    /// the outcome comes through the completion queue, under the call's id.
-    fn run(&self, context: &FunctionCallContext<'_>) -> napi::Result<Option<Settled>> {
+    /// undefined, and the outcome comes through the completion queue, under the call's id.
+    fn run(&self, context: &FunctionCallContext<'_>) -> napi::Result<Outcome> {
         let call_id: u32 = context.get(0)?;
         let shape = self.completions.shape(context.get(1)?)?;
         let fields_at = 3 + context.get::<u32>(2)? as usize;
@@ -120,18 +122,21 @@ impl Calls {
         Ok(self.outcome(call_id, RawCall::new(&shape, values, buffers)))
     }
 
-    fn outcome(&self, call_id: u32, call: RawCall<'_>) -> Option<Settled> {
+    fn outcome(&self, call_id: u32, call: RawCall<'_>) -> Outcome {
         if self.store.is_inline() {
             let slot = Arc::new(Mutex::new(None));
             let filled = Arc::clone(&slot);
             let fill = move |outcome| *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             contract::run(&self.store, call, Reply::new(fill));
             let outcome = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-            return Some(Settled::new(call_id, outcome.unwrap_or_else(|| Err(Error::poisoned()))));
+            return match outcome.unwrap_or_else(|| Err(Error::poisoned())) {
+                Ok(response) => Either3::B(value(response)),
+                Err(error) => Either3::C(error.into()),
+            };
         }
         let completions = Arc::clone(&self.completions);
         contract::run(&self.store, call, Reply::new(move |outcome| completions.push(call_id, outcome)));
-        None
+        Either3::A(())
     }
 
     /// Bytes that a serializer has made, and that nobody but the store knows: `ts/serializer.ts` sees to that. Large ones

@@ -4,8 +4,7 @@ import type { CheckpointMetadata } from "../../index.js";
 import { Contract, type PackedPart } from "../wire.js";
 
 /** A checkpoint as the engine has it. */
-interface Found {
-  metadata: CheckpointMetadata;
+interface Found extends CheckpointMetadata {
   parts: PackedPart[];
 }
 

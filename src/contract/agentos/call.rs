@@ -89,6 +89,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
 fn found(answer: Answer) -> Result<Option<Response>> {
     #[derive(Serialize)]
     struct Found {
+        #[serde(flatten)]
         metadata: Metadata,
         parts: Vec<PackedPart>,
     }
