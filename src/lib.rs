@@ -3,9 +3,10 @@
 //! # Layout
 //!
 //! One direction; each floor uses only floors below it. `node` (behind the feature of that name) is the only one that knows
-//! Node.js; `workflow` says what a workflow does next; `contract` puts a framework's semantics into ops and queries; `store` is
-//! the engine's front door; `writer`, `encoder` and `reader` are its threads, each a `lane`; `sweeper` has removed in the background
-//! what limits ask for, and tells `warnings` what keeps failing; `import` reads what another store left behind; a `backend` applies batches, prunes and answers queries; `retention` plans what a backend prunes;
+//! Node.js; `contract` puts a framework's calls and semantics into ops and queries; `store` is the engine's front door;
+//! `writer`, `encoder` and `reader` are its threads, each a `lane`; `sweeper` has removed in the background what limits ask
+//! for, and tells `warnings` what keeps failing; a `backend` applies batches, prunes and answers queries; `retention` plans what a
+//! backend prunes; `cache` holds recent payloads, which `pre_encoder` compares large ones with ahead of time;
 //! `codec` turns payloads into bytes; `op`, `query`, `record` and `error` are the words that all of them speak.
 
 pub mod backend;
@@ -15,7 +16,6 @@ pub mod codec;
 pub mod contract;
 mod encoder;
 pub mod error;
-pub mod import;
 mod lane;
 // Under `cfg(test)` napi registers nothing, so everything in there looks unused.
 #[cfg(feature = "node")]
@@ -32,7 +32,6 @@ mod sweeper;
 pub mod target;
 mod task;
 mod warnings;
-pub mod workflow;
 mod writer;
 
 pub use lane::Reply;

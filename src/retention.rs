@@ -13,6 +13,8 @@ mod plan;
 mod tests;
 mod together;
 
+use serde::{Deserialize, Serialize};
+
 pub use self::ledger::Ledger;
 pub use self::plan::{Plan, plan, preview};
 use crate::error::Result;
@@ -35,7 +37,8 @@ pub struct Policy {
 }
 
 /// One reason to remove checkpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Rule {
     /// Removes what was saved before that time, in ms since the epoch: the newest of a lineage too.
     SavedBefore(i64),
@@ -46,7 +49,7 @@ pub enum Rule {
 }
 
 /// Where the next batch goes on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Cursor {
     /// What has been dealt with: save numbers, or positions of lineages.
     pub after: i64,
@@ -68,7 +71,7 @@ pub struct Prune {
 }
 
 /// What was removed, or would be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pruned {
     /// Checkpoints.
     pub checkpoints: u64,

@@ -1,7 +1,7 @@
 //! Reading a `SqliteSaver`'s database: what the TypeScript tests' database, which the real one made, does not hold.
 
+use forkpoint::contract::langgraph::import::SqliteSaver;
 use forkpoint::error::Code;
-use forkpoint::import::SqliteSaver;
 use rusqlite::Connection;
 
 const TABLES: &str = "

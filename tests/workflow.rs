@@ -5,9 +5,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use forkpoint::workflow::definition::{Definition, Kind, NodeId, Retry, Step};
-use forkpoint::workflow::protocol::{Base, Command, ENTRY, Event, How, Mode, OnError, Options, Reason, Slot};
-use forkpoint::workflow::run::Run;
+use forkpoint::contract::agentium::workflow::definition::{Definition, Kind, NodeId, Retry, Step};
+use forkpoint::contract::agentium::workflow::protocol::{
+    Base, Command, ENTRY, Event, How, Mode, OnError, Options, Reason, Slot,
+};
+use forkpoint::contract::agentium::workflow::run::Run;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -63,7 +65,7 @@ struct Host<'a> {
 impl Host<'_> {
     fn play(&mut self, options: Options) -> End {
         self.run_id.clone_from(&options.run_id);
-        self.replaying = matches!(options.mode, Mode::Replay(_));
+        self.replaying = matches!(options.mode, Mode::Replay { .. });
         self.plain = options.mode == Mode::Plain;
         self.slots = HashMap::from([(ENTRY, Vec::new())]);
         let mut run = Run::new(Arc::clone(&self.definition), options);
@@ -104,7 +106,7 @@ impl Host<'_> {
 
     fn act(&mut self, command: Command) -> Result<Option<Event>, End> {
         Ok(match command {
-            Command::Load(id) => {
+            Command::Load { id } => {
                 let found = match &id {
                     Some(id) => self.store.values().flatten().find(|checkpoint| checkpoint.id == *id),
                     None => self.store.get(&self.run_id).and_then(|chain| chain.last()),
@@ -117,7 +119,7 @@ impl Host<'_> {
                     }
                     Base { id: found.id, run_id, step_index: found.step_index, step_name: found.step_name }
                 });
-                Some(Event::Loaded(base))
+                Some(Event::Loaded { base })
             }
             Command::Mutate => Some(Event::Mutated),
             Command::Store { id, step_index, step_name, slot, rewind } => {
@@ -137,37 +139,37 @@ impl Host<'_> {
                 self.slots = HashMap::from([(slot, made)]);
                 Some(Event::Stored)
             }
-            Command::Keep(slot) => {
+            Command::Keep { slot } => {
                 let made = self.slots[&slot].clone();
                 self.slots = HashMap::from([(slot, made)]);
                 None
             }
-            Command::Run(node, attempt, input) => {
+            Command::Run { step: node, attempt, slot: input } => {
                 self.check_not_stored(node);
                 if self.chance.once_in(4) {
-                    return Ok(Some(Event::Threw(node, attempt)));
+                    return Ok(Some(Event::Threw { step: node, attempt }));
                 }
                 let mut made = self.slots[&input].clone();
                 made.push(node);
                 self.slots.insert(node + 1, made);
-                Some(Event::Ran(node, attempt))
+                Some(Event::Ran { step: node, attempt })
             }
-            Command::Evaluate(node, attempt, input) => {
+            Command::Evaluate { step: node, attempt, slot: input } => {
                 self.check_not_stored(node);
                 assert!(self.slots.contains_key(&input));
                 Some(match self.chance.draw(8) {
-                    0 => Event::Threw(node, attempt),
-                    drawn => Event::Evaluated(node, attempt, drawn > 2),
+                    0 => Event::Threw { step: node, attempt },
+                    drawn => Event::Evaluated { step: node, attempt, holds: drawn > 2 },
                 })
             }
-            Command::Wait(node, _, ms) => {
+            Command::Wait { step: node, ms, .. } => {
                 assert!(ms > 0.0);
-                Some(Event::Waited(node))
+                Some(Event::Waited { step: node })
             }
-            Command::Ask(node) => Some(Event::Decided(node, self.chance.draw(2) == 0)),
-            Command::Merge(node, base, branches) => {
+            Command::Ask { step: node } => Some(Event::Decided { step: node, go_on: self.chance.draw(2) == 0 }),
+            Command::Merge { step: node, base, branches } => {
                 if self.chance.once_in(9) {
-                    return Ok(Some(Event::Conflicted(node)));
+                    return Ok(Some(Event::Conflicted { step: node }));
                 }
                 let base = self.slots[&base].clone();
                 let mut merged = base.clone();
@@ -175,11 +177,11 @@ impl Host<'_> {
                     merged.extend(&self.slots[&branch][base.len()..]);
                 }
                 self.slots.insert(node + 1, merged);
-                Some(Event::Merged(node))
+                Some(Event::Merged { step: node })
             }
-            Command::Began(_) | Command::Ended(..) | Command::Cancel => None,
-            Command::Finish(slot) => return Err(End::Finished(self.slots[&slot].clone())),
-            Command::Fail(reason) => return Err(End::Failed(reason)),
+            Command::Began { .. } | Command::Ended { .. } | Command::Cancel => None,
+            Command::Finish { slot } => return Err(End::Finished(self.slots[&slot].clone())),
+            Command::Fail { why: reason } => return Err(End::Failed(reason)),
         })
     }
 
@@ -293,7 +295,7 @@ proptest! {
             let from = picked.unwrap_or_else(|| "nothing".to_owned());
             let mode = match mode % 8 {
                 0 => Mode::Fresh,
-                1 => Mode::Replay(from.clone()),
+                1 => Mode::Replay { from: from.clone() },
                 2 | 3 => Mode::Branch { from: from.clone(), mutate: mode % 2 == 0 },
                 4 => Mode::Plain,
                 _ => Mode::Resume,
@@ -327,8 +329,8 @@ proptest! {
                     prop_assert_eq!(&last.made, made);
                     prop_assert_eq!(last.step_index + 1, i64::try_from(definition.top.len()).unwrap());
                 }
-                (End::Failed(Reason::NotFound(id)), _) => prop_assert!(*id == from && known.is_empty()),
-                (End::Failed(Reason::Mismatch(why)), _) => panic!("{why}"),
+                (End::Failed(Reason::NotFound { id }), _) => prop_assert!(*id == from && known.is_empty()),
+                (End::Failed(Reason::Mismatch { message: why }), _) => panic!("{why}"),
                 _ => {}
             }
             if matches!(mode, Mode::Branch { .. }) && let Some(chain) = store.get(&touched) {
@@ -374,15 +376,15 @@ proptest! {
         new.nodes[renamed].step.name = "other".to_owned();
         let options = Options { run_id: "x".to_owned(), mode: Mode::Resume, force, on_error: OnError::Fail };
         let mut run = Run::new(Arc::new(new), options);
-        prop_assert_eq!(run.on(Event::Started), [Command::Load(None)]);
-        let commands = run.on(Event::Loaded(Some(old.clone())));
+        prop_assert_eq!(run.on(Event::Started), [Command::Load { id: None }]);
+        let commands = run.on(Event::Loaded { base: Some(old.clone()) });
         if done == renamed + 1 && !force {
-            let [Command::Fail(Reason::Mismatch(why))] = &commands[..] else { panic!("{commands:?}") };
+            let [Command::Fail { why: Reason::Mismatch { message: why } }] = &commands[..] else { panic!("{commands:?}") };
             prop_assert!(why.contains(&format!("{:?}", old.step_name)) && why.contains("\"other\""), "{}", why);
         } else if done == steps {
-            prop_assert_eq!(commands, [Command::Finish(ENTRY)]);
+            prop_assert_eq!(commands, [Command::Finish { slot: ENTRY }]);
         } else {
-            prop_assert_eq!(commands, [Command::Began(done), Command::Run(done, 0, ENTRY)]);
+            prop_assert_eq!(commands, [Command::Began { step: done }, Command::Run { step: done, attempt: 0, slot: ENTRY }]);
         }
     }
 }
@@ -405,21 +407,24 @@ fn a_shorter_definition_is_noticed() {
     for (force, ends) in [(false, false), (true, true)] {
         let mut run = Run::new(tasks(2, Retry::default()), options(force));
         run.on(Event::Started);
-        let commands = run.on(Event::Loaded(Some(base.clone())));
-        assert_eq!(commands == [Command::Finish(ENTRY)], ends, "{commands:?}");
-        assert_eq!(matches!(&commands[..], [Command::Fail(Reason::Mismatch(_))]), !ends);
+        let commands = run.on(Event::Loaded { base: Some(base.clone()) });
+        assert_eq!(commands == [Command::Finish { slot: ENTRY }], ends, "{commands:?}");
+        assert_eq!(matches!(&commands[..], [Command::Fail { why: Reason::Mismatch { .. } }]), !ends);
     }
 }
 
 #[test]
 fn retries_wait_longer_each_time_and_then_the_step_has_failed() {
     let mut run = begun(&tasks(1, Retry { max_retries: 2, backoff_ms: 10.0 }), OnError::Fail);
-    assert_eq!(run.on(Event::Threw(0, 0)), [Command::Wait(0, 0, 10.0)]);
-    assert_eq!(run.on(Event::Threw(0, 0)), [], "an attempt fails once");
-    assert_eq!(run.on(Event::Waited(0)), [Command::Run(0, 1, ENTRY)]);
-    assert_eq!(run.on(Event::Threw(0, 1)), [Command::Wait(0, 1, 20.0)]);
-    assert_eq!(run.on(Event::Waited(0)), [Command::Run(0, 2, ENTRY)]);
-    assert_eq!(run.on(Event::Threw(0, 2)), [Command::Cancel, Command::Fail(Reason::Step(0))]);
+    assert_eq!(run.on(Event::Threw { step: 0, attempt: 0 }), [Command::Wait { step: 0, attempt: 0, ms: 10.0 }]);
+    assert_eq!(run.on(Event::Threw { step: 0, attempt: 0 }), [], "an attempt fails once");
+    assert_eq!(run.on(Event::Waited { step: 0 }), [Command::Run { step: 0, attempt: 1, slot: ENTRY }]);
+    assert_eq!(run.on(Event::Threw { step: 0, attempt: 1 }), [Command::Wait { step: 0, attempt: 1, ms: 20.0 }]);
+    assert_eq!(run.on(Event::Waited { step: 0 }), [Command::Run { step: 0, attempt: 2, slot: ENTRY }]);
+    assert_eq!(
+        run.on(Event::Threw { step: 0, attempt: 2 }),
+        [Command::Cancel, Command::Fail { why: Reason::Step { step: 0 } }]
+    );
 }
 
 #[test]
@@ -427,53 +432,62 @@ fn a_failed_branch_ends_the_run_when_the_others_have_ended() {
     let parallel =
         Arc::new(definition(&[Tree::Parallel(vec![Tree::Task; 3])], Retry { max_retries: 1, backoff_ms: 5.0 }));
     let mut run = begun(&parallel, OnError::Fail);
-    assert_eq!(run.on(Event::Threw(1, 0)), [Command::Wait(1, 0, 5.0)]);
-    assert_eq!(run.on(Event::Threw(2, 0)), [Command::Wait(2, 0, 5.0)]);
-    assert_eq!(run.on(Event::Waited(2)), [Command::Run(2, 1, ENTRY)]);
-    assert_eq!(run.on(Event::Threw(2, 1)), [Command::Cancel], "3 still runs; 1 waits no longer");
-    assert_eq!(run.on(Event::Waited(1)), []);
-    assert_eq!(run.on(Event::Ran(3, 0)), [Command::Fail(Reason::Step(2))]);
+    assert_eq!(run.on(Event::Threw { step: 1, attempt: 0 }), [Command::Wait { step: 1, attempt: 0, ms: 5.0 }]);
+    assert_eq!(run.on(Event::Threw { step: 2, attempt: 0 }), [Command::Wait { step: 2, attempt: 0, ms: 5.0 }]);
+    assert_eq!(run.on(Event::Waited { step: 2 }), [Command::Run { step: 2, attempt: 1, slot: ENTRY }]);
+    assert_eq!(run.on(Event::Threw { step: 2, attempt: 1 }), [Command::Cancel], "3 still runs; 1 waits no longer");
+    assert_eq!(run.on(Event::Waited { step: 1 }), []);
+    assert_eq!(run.on(Event::Ran { step: 3, attempt: 0 }), [Command::Fail { why: Reason::Step { step: 2 } }]);
 }
 
 #[test]
 fn parallel_results_are_merged_where_there_are_several() {
     let parallel = Arc::new(definition(&[Tree::Parallel(vec![Tree::Task; 3])], Retry::default()));
     let mut run = begun(&parallel, OnError::Continue);
-    assert_eq!(run.on(Event::Ran(3, 0)), [Command::Ended(3, How::Done)]);
-    assert_eq!(run.on(Event::Threw(2, 0)), [Command::Ended(2, How::Failed)]);
-    assert_eq!(run.on(Event::Ran(1, 0)), [Command::Ended(1, How::Done), Command::Merge(0, ENTRY, vec![2, 4])]);
-    let end = [Command::Ended(0, How::Done), Command::Keep(1), Command::Finish(1)];
-    assert_eq!(run.on(Event::Merged(0)), end);
+    assert_eq!(run.on(Event::Ran { step: 3, attempt: 0 }), [Command::Ended { step: 3, how: How::Done }]);
+    assert_eq!(run.on(Event::Threw { step: 2, attempt: 0 }), [Command::Ended { step: 2, how: How::Failed }]);
+    assert_eq!(
+        run.on(Event::Ran { step: 1, attempt: 0 }),
+        [Command::Ended { step: 1, how: How::Done }, Command::Merge { step: 0, base: ENTRY, branches: vec![2, 4] }]
+    );
+    let end = [Command::Ended { step: 0, how: How::Done }, Command::Keep { slot: 1 }, Command::Finish { slot: 1 }];
+    assert_eq!(run.on(Event::Merged { step: 0 }), end);
     let mut run = begun(&parallel, OnError::Continue);
-    run.on(Event::Threw(1, 0));
-    run.on(Event::Threw(2, 0));
-    let end = [Command::Ended(3, How::Done), Command::Ended(0, How::Done), Command::Keep(4), Command::Finish(4)];
-    assert_eq!(run.on(Event::Ran(3, 0)), end, "what one branch alone has changed is the result");
+    run.on(Event::Threw { step: 1, attempt: 0 });
+    run.on(Event::Threw { step: 2, attempt: 0 });
+    let end = [
+        Command::Ended { step: 3, how: How::Done },
+        Command::Ended { step: 0, how: How::Done },
+        Command::Keep { slot: 4 },
+        Command::Finish { slot: 4 },
+    ];
+    assert_eq!(run.on(Event::Ran { step: 3, attempt: 0 }), end, "what one branch alone has changed is the result");
 }
 
 #[test]
 fn a_drain_finishes_the_step_but_waits_for_no_retry() {
     let mut run = begun(&tasks(2, Retry { max_retries: 1, backoff_ms: 5.0 }), OnError::Fail);
     assert_eq!(run.on(Event::DrainRequested), []);
-    let end = [Command::Ended(0, How::Done), Command::Keep(1), Command::Fail(Reason::Drained)];
-    assert_eq!(run.on(Event::Ran(0, 0)), end);
+    let end =
+        [Command::Ended { step: 0, how: How::Done }, Command::Keep { slot: 1 }, Command::Fail { why: Reason::Drained }];
+    assert_eq!(run.on(Event::Ran { step: 0, attempt: 0 }), end);
     let mut run = begun(&tasks(1, Retry { max_retries: 1, backoff_ms: 5.0 }), OnError::Fail);
-    run.on(Event::Threw(0, 0));
-    assert_eq!(run.on(Event::DrainRequested), [Command::Cancel, Command::Fail(Reason::Drained)]);
+    run.on(Event::Threw { step: 0, attempt: 0 });
+    assert_eq!(run.on(Event::DrainRequested), [Command::Cancel, Command::Fail { why: Reason::Drained }]);
     let mut run = begun(&tasks(1, Retry::default()), OnError::Fail);
     run.on(Event::DrainRequested);
-    let end = [Command::Ended(0, How::Done), Command::Keep(1), Command::Finish(1)];
-    assert_eq!(run.on(Event::Ran(0, 0)), end, "the last step ends the run, drained or not");
+    let end = [Command::Ended { step: 0, how: How::Done }, Command::Keep { slot: 1 }, Command::Finish { slot: 1 }];
+    assert_eq!(run.on(Event::Ran { step: 0, attempt: 0 }), end, "the last step ends the run, drained or not");
 }
 
 #[test]
 fn an_abort_ends_the_run_at_once_but_not_before_what_is_being_stored() {
     let mut run = begun(&tasks(1, Retry::default()), OnError::Fail);
-    assert_eq!(run.on(Event::Aborted), [Command::Cancel, Command::Fail(Reason::Aborted)]);
-    assert_eq!(run.on(Event::Ran(0, 0)), []);
+    assert_eq!(run.on(Event::Aborted), [Command::Cancel, Command::Fail { why: Reason::Aborted }]);
+    assert_eq!(run.on(Event::Ran { step: 0, attempt: 0 }), []);
     let options = Options { run_id: "r".to_owned(), mode: Mode::Fresh, force: false, on_error: OnError::Fail };
     let mut run = Run::new(tasks(1, Retry::default()), options);
     assert!(matches!(run.on(Event::Started)[..], [Command::Store { .. }]));
     assert_eq!(run.on(Event::Aborted), []);
-    assert_eq!(run.on(Event::Stored), [Command::Fail(Reason::Aborted)]);
+    assert_eq!(run.on(Event::Stored), [Command::Fail { why: Reason::Aborted }]);
 }

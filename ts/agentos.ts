@@ -6,59 +6,69 @@ import type {
   CheckpointStore as Contract,
   PruneOptions,
   PruneResult,
+  ResumePlan,
   RunsPage,
   StatePartitions,
   StoreOptions,
   resumePlan as resumePlanContract,
 } from "../index.js";
+import { agentos } from "./agentos/wire.js";
+import type { Engine } from "./engine.js";
 import { ForkpointError, quote, rangeError, reading, show, typeError } from "./errors.js";
+import { StoreHandle } from "./handle.js";
 import { lookup, own } from "./ids.js";
-import { type NativeStore, call, direct } from "./native.js";
+import { type NativeStore, Tool } from "./native.js";
 import { pageOptions, readRecord } from "./options.js";
-import { type Found, type FoundRun, type Metadata, fetchFound } from "./parcel.js";
-import { discard, putTogether, stateAndRest, takeApart } from "./record.js";
+import { decodeCheckpoint, detachBuffers, encodeCheckpoint, stateAndRest } from "./record.js";
 import { type Serialized, deserialize } from "./serializer.js";
-import type { Engine } from "./store.js";
-import { View } from "./view.js";
+import { type Open, type PackedPart, type Part, parse } from "./wire.js";
 
 /** What a record says of a checkpoint beside its parts. */
 interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
   parent: string | undefined;
 }
 
-/** Whose checkpoints these are, among those of all contracts. */
-const space = direct((binding) => binding.AGENTOS_SPACE);
+/** A checkpoint as it was found. */
+interface Found {
+  metadata: CheckpointMetadata;
+  parts: Part[];
+}
+
+const openFound: Open<CheckpointMetadata & { parts: PackedPart[] }, Found> = (found, part) => ({
+  metadata: found,
+  parts: found.parts.map(part),
+});
 
 const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
 
 export class CheckpointStore implements Contract {
-  readonly #view: View;
+  readonly #handle: StoreHandle;
 
   constructor(target: string | URL | Contract | object, options?: StoreOptions) {
-    this.#view = new View(target, options, space);
+    this.#handle = new StoreHandle(target, options, agentos);
   }
 
   save(checkpoint: Checkpoint): Promise<void> {
-    return this.#view.run(async (engine) => {
+    return this.#handle.run(async (engine) => {
       const { fields, state, rest } = snapshot(checkpoint, engine);
       await put(engine, fields, state, rest);
-      discard(state, rest);
+      detachBuffers(state, rest);
     });
   }
 
   get(checkpointId: string): Promise<Checkpoint | null> {
-    return this.#view.run(async (engine) => {
+    return this.#handle.run(async (engine) => {
       const found = await find(engine, checkpointId);
       return found && restore(engine, found);
     });
   }
 
   load(runId: string, nodeId?: string): Promise<Checkpoint | null> {
-    return this.#view.run(async (engine) => {
+    return this.#handle.run(async (engine) => {
       const run = lookup(runId, "runId");
       const node = nodeId === undefined || nodeId === null ? undefined : lookup(nodeId, "nodeId");
       if (run === null || node === null) return null;
-      const found = await fetchFound(engine.native, (ticket) => engine.native.agentosLoad(ticket, run, node));
+      const found = await agentos.find(engine.native, "load", { runId: run, nodeId: node }, openFound);
       return found && restore(engine, found);
     });
   }
@@ -68,45 +78,45 @@ export class CheckpointStore implements Contract {
   }
 
   list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]> {
-    return this.#view.run(async (engine) => {
+    return this.#handle.run(async (engine) => {
       const { limit, runId } = listOptions(options);
       return list(engine, lookup(graphId, "graphId"), runId, limit);
     });
   }
 
   listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]> {
-    return this.#view.run(async (engine) => list(engine, undefined, lookup(runId, "runId"), listOptions(options).limit));
+    return this.#handle.run(async (engine) => list(engine, undefined, lookup(runId, "runId"), listOptions(options).limit));
   }
 
   delete(checkpointId: string): Promise<void> {
-    return this.#view.run(async ({ native }) => {
+    return this.#handle.run(async ({ native }) => {
       const id = lookup(checkpointId, "checkpointId");
-      if (id !== null) await call<null>(native, (ticket) => native.agentosDelete(ticket, id));
+      if (id !== null) await agentos.call(native, "delete", { checkpointId: id });
     });
   }
 
   fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string> {
-    return this.#view.run((engine) => fork(engine, checkpointId, patchState));
+    return this.#handle.run((engine) => fork(engine, checkpointId, patchState));
   }
 
   runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage> {
-    return this.#view.run(({ native }) => runs(native, options));
+    return this.#handle.run(({ native }) => runs(native, options));
   }
 
   prune(options?: PruneOptions): Promise<PruneResult> {
-    return this.#view.prune(options);
+    return this.#handle.prune(options);
   }
 
   stats(): Promise<CheckpointStats> {
-    return this.#view.stats();
+    return this.#handle.stats();
   }
 
   vacuum(): Promise<void> {
-    return this.#view.vacuum();
+    return this.#handle.vacuum();
   }
 
   close(): Promise<void> {
-    return this.#view.close();
+    return this.#handle.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -122,8 +132,8 @@ async function fork(engine: Engine, checkpointId: string, patchState: unknown): 
     throw new ForkpointError("NOT_FOUND", `checkpoint ${quote(checkpointId)} not found: nothing to fork from`);
   }
   const { format } = engine;
-  const { id: parent, graphId, nodeId, hasMemorySnapshot } = metadata(found[0]);
-  const [state, rest] = stateAndRest(found[1], parent);
+  const { id: parent, graphId, nodeId, hasMemorySnapshot } = found.metadata;
+  const [state, rest] = stateAndRest(found.parts, parent);
   const runId = randomUUID();
   const fields: Fields = { id: randomUUID(), runId, graphId, nodeId, timestamp: Date.now(), hasMemorySnapshot, parent };
   if (patch === undefined) {
@@ -145,17 +155,18 @@ async function runs(native: NativeStore, options: unknown): Promise<RunsPage> {
   const limit = (read["limit"] as number | undefined) ?? 100;
   const before = read["cursor"] as number | undefined;
   // One more than the page: whether there is a next page is then known.
-  const listed = await call<string>(native, (ticket) => native.agentosRuns(ticket, prefix, limit + 1, before));
-  const found = JSON.parse(listed) as FoundRun[];
+  const found = await agentos.call(native, "runs", { graphIdPrefix: prefix, limit: limit + 1, before });
   const page = found.slice(0, limit);
   return {
-    runs: page.map(([, checkpoints, newest]) => {
-      const latest = metadata(newest);
-      return { runId: latest.runId, graphId: latest.graphId, checkpoints, latest };
+    runs: page.map(({ checkpoints, latest }) => {
+      const { runId, graphId } = latest;
+      return { runId, graphId, checkpoints, latest };
     }),
-    cursor: found.length > limit ? page[limit - 1]![0] : null,
+    cursor: found.length > limit ? page[limit - 1]!.cursor : null,
   };
 }
+
+const planner = new Tool(agentos.name, JSON.stringify({ resumePlanner: {} }));
 
 export const resumePlan: typeof resumePlanContract = (checkpoint) => {
   if (typeof checkpoint !== "object" || checkpoint === null) {
@@ -172,12 +183,13 @@ export const resumePlan: typeof resumePlanContract = (checkpoint) => {
   });
   const visited = strings(visitedNodes, "checkpoint.visitedNodes");
   const skipped = skippedNodes === undefined ? [] : strings(skippedNodes, "checkpoint.skippedNodes");
-  return direct((binding) => binding.agentosResumePlan(nodes, classes, visited, skipped));
+  const recorded = nodes.map((node, at) => [node, classes[at]]);
+  return parse(planner.call(JSON.stringify({ recorded, visited, skipped }))) as ResumePlan;
 };
 
 /** A checkpoint in bytes, made before `save` returns its promise. The argument is neither changed nor kept. */
 function snapshot(checkpoint: Checkpoint, { format }: Engine) {
-  return takeApart(checkpoint, format, ["id", "runId", "timestamp"], (given): Fields => {
+  return encodeCheckpoint(checkpoint, format, ["id", "runId", "timestamp"], (given): Fields => {
     const { timestamp } = given;
     if (typeof timestamp !== "number") throw typeError(`checkpoint.timestamp must be a number, and is ${show(timestamp)}`);
     if (!Number.isFinite(timestamp)) throw rangeError(`checkpoint.timestamp must be finite, and is ${timestamp}`);
@@ -194,43 +206,34 @@ function snapshot(checkpoint: Checkpoint, { format }: Engine) {
 }
 
 /** A fresh checkpoint from a record. */
-function restore({ format }: Engine, [fields, parts]: Found): Checkpoint {
-  const { id, runId, timestamp } = metadata(fields);
-  const checkpoint = putTogether<Checkpoint>(format, parts, { id, runId, timestamp });
+function restore({ format }: Engine, { metadata, parts }: Found): Checkpoint {
+  const { id, runId, timestamp } = metadata;
+  const checkpoint = decodeCheckpoint<Checkpoint>(format, parts, { id, runId, timestamp });
   // It has memory of its own.
-  discard(...parts.map(([tag, , bytes]) => ({ tag, bytes })));
+  detachBuffers(...parts);
   return checkpoint;
-}
-
-function metadata(fields: Metadata): CheckpointMetadata {
-  const [id, runId, graphId, nodeId, timestamp, stateSize, hasMemorySnapshot] = fields;
-  return { id, runId, graphId, nodeId, timestamp, stateSize, hasMemorySnapshot };
 }
 
 function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serialized): Promise<null> {
   const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, parent } = fields;
-  return call<null>(native, (ticket) =>
-    native.agentosSave(
-      ticket,
-      id,
-      runId,
-      graphId,
-      nodeId,
-      timestamp,
-      hasMemorySnapshot,
-      parent,
-      Date.now(),
-      state.tag,
-      state.bytes,
-      rest.tag,
-      rest.bytes,
-    ),
-  );
+  const call = {
+    id,
+    runId,
+    graphId,
+    nodeId,
+    timestamp,
+    hasMemorySnapshot,
+    parent,
+    savedAt: Date.now(),
+    stateTag: state.tag,
+    restTag: rest.tag,
+  };
+  return agentos.call(native, "save", call, [state.bytes, rest.bytes]);
 }
 
 async function find({ native }: Engine, checkpointId: string): Promise<Found | null> {
   const id = lookup(checkpointId, "checkpointId");
-  return id === null ? null : fetchFound(native, (ticket) => native.agentosGet(ticket, id));
+  return id === null ? null : agentos.find(native, "get", { checkpointId: id }, openFound);
 }
 
 /** Null for an id that no record can have. */
@@ -241,8 +244,16 @@ async function list(
   limit: number | undefined,
 ): Promise<CheckpointMetadata[]> {
   if (graphId === null || runId === null || limit === 0) return [];
-  const listed = await call<string>(native, (ticket) => native.agentosList(ticket, graphId, runId, limit));
-  return (JSON.parse(listed) as Metadata[]).map(metadata);
+  const all = await agentos.call(native, "list", { graphId, runId, limit });
+  return all.id.map((id, row) => ({
+    id,
+    runId: all.runId[row]!,
+    graphId: all.graphId[row]!,
+    nodeId: all.nodeId[row]!,
+    timestamp: all.timestamp[row]!,
+    stateSize: all.stateSize[row]!,
+    hasMemorySnapshot: all.hasMemorySnapshot[row]!,
+  }));
 }
 
 /** The contract's listing options: whatever is no limit above 0 means all. */

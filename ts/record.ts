@@ -4,15 +4,15 @@
  */
 
 import { ForkpointError, quote, reading, show, typeError } from "./errors.js";
-import { release } from "./native.js";
-import type { Part } from "./parcel.js";
+import { detach } from "./native.js";
 import { type Format, type Serialized, deserialize } from "./serializer.js";
+import type { Part } from "./wire.js";
 
 /**
  * A checkpoint in bytes. Every field is read once, whatever a getter may do; `read` checks the fields. Those in `blanks` keep
  * their places, so that the keys come back in order, and are filled in from the record.
  */
-export function takeApart<T>(
+export function encodeCheckpoint<T>(
   checkpoint: unknown,
   format: Format,
   blanks: readonly string[],
@@ -42,15 +42,15 @@ export function serializeState(state: unknown, format: Format): Serialized {
 }
 
 /** Lets go of parts that have been stored, or read, and are not used again. */
-export function discard(...parts: Serialized[]): void {
+export function detachBuffers(...parts: Serialized[]): void {
   const used = new Map<ArrayBufferLike, number>();
   for (const { bytes } of parts) used.set(bytes.buffer, (used.get(bytes.buffer) ?? 0) + bytes.byteLength);
   // Others may have the rest of the memory.
-  for (const [buffer, length] of used) if (length === buffer.byteLength) release(buffer);
+  for (const [buffer, length] of used) if (length === buffer.byteLength) detach(buffer);
 }
 
 /** A fresh checkpoint from a record; `fields` are those that were left out. */
-export function putTogether<T extends object>(
+export function decodeCheckpoint<T extends object>(
   format: Format,
   parts: Part[],
   fields: Partial<T> & { id: string },
@@ -63,11 +63,8 @@ export function putTogether<T extends object>(
 
 /** The two parts of a record. */
 export function stateAndRest([state, rest]: Part[], id: string): [state: Serialized, rest: Serialized] {
-  if (state?.[0] !== "state" || rest?.[0] !== "rest") {
+  if (state?.name !== "state" || rest?.name !== "rest") {
     throw new ForkpointError("CORRUPT", `checkpoint ${quote(id)} has other parts than a checkpoint`);
   }
-  return [
-    { tag: state[1], bytes: state[2] },
-    { tag: rest[1], bytes: rest[2] },
-  ];
+  return [state, rest];
 }

@@ -1,8 +1,8 @@
 import type { PruneOptions, PruneProgress, PruneResult, StoreStats } from "../index.js";
+import type { Engine } from "./engine.js";
 import { ForkpointError, rangeError, show, typeError } from "./errors.js";
-import { type Cursor, type FoundStats, type Pruned, type Rule, call } from "./native.js";
 import { type Reader, type Retention, atMost, readRecord } from "./options.js";
-import type { Engine } from "./store.js";
+import { type Cursor, type Pruned, type Rule, storeCalls } from "./wire.js";
 
 /** Checkpoints that one transaction removes: a save waits for one batch at most. */
 const BATCH = 500;
@@ -10,12 +10,12 @@ const BATCH = 500;
 const LARGEST = 10;
 
 /**
- * Removes what the options name, batch by batch; `space` is the contract whose checkpoints they are. Closing waits for one
- * batch at most.
+ * Removes what the options name, batch by batch: checkpoints of that contract, or of all. Closing waits for one batch at
+ * most.
  */
 export async function prune(
   { native, retention }: Engine,
-  space: number | undefined,
+  contract: string | undefined,
   options: unknown,
   closing: () => boolean,
 ): Promise<PruneResult> {
@@ -26,21 +26,20 @@ export async function prune(
   };
   goOn();
   const done: PruneProgress = { removed: 0, bytes: 0, lineages: 0 };
-  const count = ({ removed, bytes, lineages }: Pruned) => {
-    done.removed += removed;
+  const count = ({ checkpoints, bytes, lineages }: Pruned) => {
+    done.removed += checkpoints;
     done.bytes += bytes;
     done.lineages += lineages;
     onProgress?.({ ...done });
   };
   if (dryRun) {
-    count(await call<Pruned>(native, (ticket) => native.prunable(ticket, space, rules)));
+    count(await storeCalls.call(native, "prunable", { contract, rules }));
     return done;
   }
   for (const rule of rules) {
     let next: Cursor | undefined;
     do {
-      const cursor = next;
-      const batch = await call<Pruned>(native, (ticket) => native.prune(ticket, space, rule, cursor, BATCH));
+      const batch: Pruned = await storeCalls.call(native, "prune", { contract, rule, cursor: next, most: BATCH });
       count(batch);
       next = batch.next ?? undefined;
       if (next !== undefined) {
@@ -54,8 +53,8 @@ export async function prune(
 }
 
 /** What there is. */
-export async function stats({ native }: Engine, space: number | undefined): Promise<StoreStats> {
-  const found = await call<FoundStats>(native, (ticket) => native.stats(ticket, space, LARGEST));
+export async function stats({ native }: Engine, contract: string | undefined): Promise<StoreStats> {
+  const found = await storeCalls.call(native, "stats", { contract, largest: LARGEST });
   const { checkpoints, lineages, logicalBytes, storedBytes, fileBytes, largest } = found;
   const ratio = storedBytes === 0 ? 1 : logicalBytes / storedBytes;
   const file = typeof fileBytes === "number" ? { fileBytes } : {};
@@ -64,7 +63,7 @@ export async function stats({ native }: Engine, space: number | undefined): Prom
 
 /** Gives back what removed checkpoints took. */
 export async function vacuum({ native }: Engine): Promise<void> {
-  await call<null>(native, (ticket) => native.vacuum(ticket));
+  await storeCalls.call(native, "vacuum", {});
 }
 
 function readPruneOptions(options: unknown, policy: Retention) {

@@ -7,22 +7,12 @@ import type {
   openStore as openStoreContract,
 } from "../index.js";
 import { Activity } from "./activity.js";
+import type { Engine } from "./engine.js";
 import { ForkpointError, typeError } from "./errors.js";
-import { type NativeStore, call, direct } from "./native.js";
-import { type Retention, readOptions, readTarget } from "./options.js";
+import { open } from "./native.js";
+import { readOptions, readTarget } from "./options.js";
 import { prune, stats, vacuum } from "./retention.js";
-import type { Format } from "./serializer.js";
-
-/** What the contracts' stores use of a store. */
-export interface Engine {
-  readonly native: NativeStore;
-  readonly format: Format;
-  readonly retention: Retention;
-  /** Settles when the target is open. */
-  readonly ready: Promise<void>;
-  /** What the store's closing waits for. */
-  readonly activity: Activity;
-}
+import { storeCalls } from "./wire.js";
 
 const PRIVATE = Symbol("openStore");
 
@@ -35,12 +25,11 @@ export class Store implements Contract {
   constructor(key: symbol, target: string | URL, options: StoreOptions | undefined) {
     if (key !== PRIVATE) throw typeError("Store has no public constructor: use openStore()");
     const { format, ...settings } = readOptions(options);
-    const place = readTarget(target);
     const { keepLastN, ttl, maxBytes } = settings;
     // The addon knows a missing value as undefined only.
     const limits = { keepLastN: keepLastN ?? undefined, ttl: ttl ?? undefined, maxBytes: maxBytes ?? undefined };
-    const native = direct((binding, bridge) => new binding.NativeStore(bridge, place, { ...settings, ...limits }));
-    const ready = call<string | null>(native, (ticket) => native.ready(ticket)).then(say);
+    const native = open(readTarget(target), { ...settings, ...limits });
+    const ready = storeCalls.call(native, "ready", {}).then(say);
     // Whoever does not wait for it hears of the trouble from the first call.
     ready.catch(() => {});
     this.#engine = { native, format, retention: settings, ready, activity: new Activity() };
@@ -73,7 +62,7 @@ export class Store implements Contract {
   async #close(): Promise<void> {
     const { native, activity } = this.#engine;
     await activity.idle();
-    await call<null>(native, (ticket) => native.close(ticket));
+    await storeCalls.call(native, "close", {});
   }
 
   [Symbol.asyncDispose](): Promise<void> {

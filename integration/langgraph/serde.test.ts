@@ -8,8 +8,8 @@ import { describe, expect, it } from "vitest";
 const path = (name: string) => new URL(`node_modules/forkpoint/dist/langgraph/${name}.js`, import.meta.url).href;
 const { toJson } = (await import(path("json"))) as { toJson(value: unknown, serde: object): Uint8Array | undefined };
 const { dump, load, trust } = (await import(path("serde"))) as {
-  dump(serde: object, value: unknown, what: string): Promise<[string, Uint8Array]>;
-  load(serde: object, typed: [string, Uint8Array]): Promise<unknown>;
+  dump(serde: object, value: unknown, what: string): Promise<{ tag: string; bytes: Uint8Array }>;
+  load(serde: object, typed: { tag: string; bytes: Uint8Array }): Promise<unknown>;
   trust(serde: object): void;
 };
 const { serde } = new MemorySaver();
@@ -26,7 +26,7 @@ async function checked(value: unknown): Promise<boolean> {
   if (mine !== undefined) expect(["json", text(mine)]).toEqual([tag, text(bytes)]);
   if (!text(bytes)!.startsWith('"[unable')) {
     const typed = await dump(serde, value, "it");
-    expect([typed[0], text(typed[1])]).toEqual([tag, text(bytes)]);
+    expect([typed.tag, text(typed.bytes)]).toEqual([tag, text(bytes)]);
     expect(await load(serde, typed)).toEqual(await serde.loadsTyped(tag, bytes));
   }
   return mine !== undefined;
@@ -199,7 +199,7 @@ it("a serializer of LangGraph's that writes plain data otherwise is asked for ev
   };
   trust(later);
   await new Promise((resolve) => setTimeout(resolve, 0));
-  const [, bytes] = await dump(later, { a: 1 }, "it");
+  const { bytes } = await dump(later, { a: 1 }, "it");
   expect(text(bytes)).toBe('{"later":{"a":1}}');
-  expect(await load(later, ["json", bytes])).toEqual({ a: 1 });
+  expect(await load(later, { tag: "json", bytes })).toEqual({ a: 1 });
 });

@@ -4,12 +4,19 @@
 //! are opaque: a run is what its checkpoints say, never the beginning of an id. The payload has two parts: [`STATE`] and
 //! [`REST`], the checkpoint with its ids and its state left out.
 
-use super::{MAX_ID_BYTES, check_id, damaged};
+mod call;
+pub mod storage;
+pub mod workflow;
+
+use super::{Contract, MAX_ID_BYTES, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
 
+/// The contract.
+pub const CONTRACT: Contract =
+    Contract { name: "agentium", space: SPACE, request: call::request, tool: Some(workflow::call::tool) };
 /// Whose ids the checkpoints' are.
 pub const SPACE: Space = Space(2);
 /// The byte of a rank at which `createdAt` begins: the step index comes before it.
@@ -143,73 +150,5 @@ mod meta {
     pub(super) fn decode(meta: &[u8]) -> Option<(u64, String)> {
         let (state_size, step_name) = meta.split_first_chunk()?;
         Some((u64::from_le_bytes(*state_size), String::from_utf8(step_name.to_vec()).ok()?))
-    }
-}
-
-/// Agentium's `StorageDriver`: values by namespace and key. Each key is a lineage of its own, so that what is kept by number
-/// per run never takes a value away; a namespace is a group, in which keys stand in the order of their bytes.
-pub mod storage {
-    use super::{Checkpoint, Error, Header, Of, Op, Part, Payload, Query, Rank, Result, Space, Unit, check_id};
-    use crate::error::Code;
-
-    /// Whose keys these are.
-    pub const SPACE: Space = Space(3);
-    /// The part that holds the value.
-    pub const VALUE: &str = "value";
-
-    /// No two pairs have the same.
-    fn id(namespace: &str, key: &str) -> String {
-        format!("{}:{namespace}{key}", namespace.len())
-    }
-
-    /// An empty namespace is one too.
-    fn group(namespace: &str) -> String {
-        format!("/{namespace}")
-    }
-
-    /// `set`.
-    pub fn set(namespace: &str, key: String, value: Part, saved_at: i64) -> Result<Unit> {
-        let id = id(namespace, &key);
-        check_id("the namespace and the key together", &id)?;
-        let header = Header {
-            space: SPACE,
-            lineage: id.clone(),
-            id,
-            parent: None,
-            group: group(namespace),
-            label: String::new(),
-            rank: Rank(key.into_bytes()),
-            saved_at,
-            age_offset: 0,
-            depends_on_parent: false,
-            meta: Vec::new(),
-        };
-        let checkpoint = Checkpoint { header, payload: Payload { parts: vec![value] }, logs: Vec::new() };
-        Ok(vec![Op::Put(Box::new(checkpoint.into()))].into())
-    }
-
-    /// `get`.
-    pub fn get(namespace: &str, key: &str) -> Query {
-        Query::Get { space: SPACE, id: id(namespace, key) }
-    }
-
-    /// `delete`.
-    pub fn delete(namespace: &str, key: &str) -> Unit {
-        vec![Op::Remove { space: SPACE, id: id(namespace, key) }].into()
-    }
-
-    /// `list`: by the bytes of their keys.
-    pub fn list(namespace: &str, prefix: String) -> Query {
-        Query::Whole { space: SPACE, of: Of::Group(group(namespace)), prefix: prefix.into_bytes() }
-    }
-
-    /// The key of a value.
-    pub fn key(header: Header) -> Result<String> {
-        String::from_utf8(header.rank.0).map_err(|_| {
-            Error::new(
-                Code::Corrupt,
-                format!("the stored key of value {:?} is damaged; restore the file from a backup", header.id),
-            )
-        })
     }
 }

@@ -4,12 +4,19 @@
 //! The payload has two parts: [`STATE`] and [`REST`]. The rest is the whole checkpoint with its ids and its state left
 //! out, so that a fork shares every byte with its source.
 
-use super::{check_id, damaged};
+mod call;
+
+use serde::Serialize;
+
+use super::{Contract, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Fork, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
 
+/// The contract.
+pub const CONTRACT: Contract =
+    Contract { name: "agentos", space: SPACE, request: call::request, tool: Some(call::tool) };
 /// Whose ids these are.
 pub const SPACE: Space = Space(1);
 /// The part that holds `checkpoint.state`.
@@ -18,7 +25,8 @@ pub const STATE: &str = "state";
 pub const REST: &str = "rest";
 
 /// What a listing shows of a checkpoint: the contract's `CheckpointMetadata`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Metadata {
     /// `id`.
     pub id: String,
@@ -159,7 +167,7 @@ mod meta {
 
 /// What a runtime does with the nodes of a checkpoint when it resumes. Every list is in the checkpoint's own order; a node
 /// that is in none of them never began and simply runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResumePlan {
     /// Completed: they never run again, and what they did is in the state.
     pub completed: Vec<String>,

@@ -5,19 +5,28 @@
 //! checkpoint. A channel whose version is its parent's is not serialised again: it is inherited by its name. The metadata
 //! is in the header, so that listings and filters read no payload.
 
-use super::{MAX_ID_BYTES, check_id, damaged};
+mod call;
+pub mod import;
+
+use serde::Deserialize;
+
+use super::{Contract, MAX_ID_BYTES, check_id, damaged};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{Ancestors, Of, Pick, Query};
 use crate::record::{Draft, Header, Part, Payload, Rank, Space, Write};
 
+/// The contract.
+pub const CONTRACT: Contract =
+    Contract { name: "langgraph", space: SPACE, request: call::request, tool: Some(import::tool) };
 /// Whose ids these are.
 pub const SPACE: Space = Space(4);
 
 /// Where a checkpoint is: `thread_id`, `checkpoint_ns`, `checkpoint_id`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Place {
     /// The thread.
+    #[serde(rename = "threadId")]
     pub thread: String,
     /// The namespace in it; empty: the graph itself.
     pub namespace: String,

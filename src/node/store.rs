@@ -4,29 +4,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use napi::bindgen_prelude::{Either5, Env, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either3, Env, Function, FunctionCallContext, Uint8ArraySlice};
 use napi_derive::napi;
 
-use super::mailbox::{Bridge, Mailbox};
-use super::values::{self, Cursor, Failure, NOTHING, Settled, Value};
-use crate::backend::sqlite::Durability;
+use super::completion::{CompletionQueue, Completions};
+use super::values::{Failure, Field, Value, value};
+use crate::backend::Durability;
+use crate::contract::{self, call::RawCall};
 use crate::error::{Error, Result};
 use crate::lane::Reply;
-use crate::op::Unit;
-use crate::query::{Answer, Query};
-use crate::record::Space;
-use crate::retention::{self, Policy, Prune, Rule};
+use crate::retention::Policy;
 use crate::store::{Options, Store};
 use crate::target::Target;
 
 /// From here on a reference costs less than a copy.
 const REFERENCED: usize = 64 << 10;
-
-/// An error about the arguments, thrown from the call itself; JavaScript sees its code as `error.code`. One that may have a
-/// cause is thrown by [`Failure::thrown`](super::values::Failure::thrown).
-pub fn thrown(error: Error) -> napi::Error<&'static str> {
-    napi::Error::new(error.code().name(), error.message())
-}
 
 /// The options, checked and filled in by `ts/options.ts`.
 #[napi(object, object_to_js = false)]
@@ -67,166 +59,104 @@ impl NativeOptions {
     }
 }
 
-/// A rule of retention: exactly one of them is there.
-#[napi(object, object_to_js = false)]
-pub struct NativeRule {
-    pub saved_before: Option<i64>,
-    pub keep_last: Option<i64>,
-    pub max_bytes: Option<i64>,
-}
-
-impl NativeRule {
-    fn read(&self) -> Result<Rule> {
-        match (self.saved_before, self.keep_last, self.max_bytes) {
-            (Some(time), None, None) => Ok(Rule::SavedBefore(time)),
-            (None, Some(keep), None) => Ok(Rule::KeepLast(keep.unsigned_abs())),
-            (None, None, Some(bytes)) => Ok(Rule::MaxBytes(bytes.unsigned_abs())),
-            _ => Err(Error::invalid("a rule of retention is one rule")),
-        }
-    }
-}
-
 #[napi]
 pub struct NativeStore {
     /// The file, where there is one.
-    place: Option<String>,
-    store: Arc<Store>,
-    mailbox: Arc<Mailbox>,
+    database_path: Option<String>,
+    calls: Calls,
 }
 
 #[napi]
 impl NativeStore {
     #[napi(constructor)]
-    pub fn new(env: &Env, bridge: &Bridge, target: String, options: NativeOptions) -> napi::Result<Self> {
+    pub fn new(env: &Env, completions: &Completions, target: String, options: NativeOptions) -> napi::Result<Self> {
         let open = || {
             let target = Target::parse(&target)?;
             let store = Store::open(&target, options.read()?)?;
             Ok((target, Arc::new(store)))
         };
         let (target, store) = open().map_err(|error: Error| Failure::from(error).thrown(env))?;
-        bridge.mailbox.look_after(&store);
-        let place = match &target {
+        completions.queue.look_after(&store);
+        let database_path = match &target {
             Target::Memory => None,
             Target::Sqlite(path) => Some(path.to_string_lossy().into_owned()),
         };
-        // Weak: a store that nobody uses any more must not keep the mailbox.
-        let mailbox = Arc::downgrade(&bridge.mailbox);
-        let name = format!("store \"{}\"", place.as_deref().unwrap_or("memory:"));
+        // Weak: a store that is not used any more must not keep the queue.
+        let queue = Arc::downgrade(&completions.queue);
+        let name = format!("store \"{}\"", database_path.as_deref().unwrap_or("memory:"));
         store.on_warning(move |warning| {
-            if let Some(mailbox) = mailbox.upgrade() {
-                mailbox.warn(warning.context(&name));
+            if let Some(queue) = queue.upgrade() {
+                queue.warn(warning.context(&name));
             }
         });
-        Ok(Self { place, store, mailbox: Arc::clone(&bridge.mailbox) })
+        Ok(Self { database_path, calls: Calls { store, completions: Arc::clone(&completions.queue) } })
     }
 
     /// The absolute path of its file: two stores with the same one hold the same. Null for memory.
     #[napi(getter)]
-    pub fn place(&self) -> Option<String> {
-        self.place.clone()
+    pub fn database_path(&self) -> Option<String> {
+        self.database_path.clone()
     }
 
-    /// Resolves when the target is open, to what the user should hear about it or null.
+    /// The function that runs calls of contracts on the store: see [`Calls::run`].
     #[napi]
-    pub fn ready(&self, ticket: u32) -> Option<Settled> {
-        self.submit(ticket, |notice: Option<String>| Ok(notice.map_or(NOTHING, Either5::B)), Store::ready)
+    pub fn calls<'env>(&self, env: &'env Env) -> napi::Result<Function<'env, (), Outcome>> {
+        let calls = self.calls.clone();
+        // A function of any number of arguments: an array's items cost as much to fetch as to read.
+        env.create_function_from_closure("call", move |context| calls.run(&context))
+    }
+}
+
+type Outcome = Either3<(), Value, Failure>;
+
+#[derive(Clone)]
+struct Calls {
+    store: Arc<Store>,
+    completions: Arc<CompletionQueue>,
+}
+
+impl Calls {
+    /// Runs a call of a contract. The arguments are its id, the number of its shape, how many buffers it has, those, and the
+    /// values of its fields, which have the names of the shape. Returns its outcome if the store answers at once; otherwise
+    /// undefined, and the outcome comes through the completion queue, under the call's id.
+    fn run(&self, context: &FunctionCallContext<'_>) -> napi::Result<Outcome> {
+        let call_id: u32 = context.get(0)?;
+        let shape = self.completions.shape(context.get(1)?)?;
+        let fields_at = 3 + context.get::<u32>(2)? as usize;
+        let mut buffers = Vec::with_capacity(fields_at - 3);
+        for at in 3..fields_at {
+            buffers.push(self.take(context.env, context.get(at)?)?);
+        }
+        let mut values = Vec::with_capacity(context.length().saturating_sub(fields_at));
+        for at in fields_at..context.length() {
+            values.push(context.get::<Field>(at)?.0);
+        }
+        Ok(self.outcome(call_id, RawCall::new(&shape, values, buffers)))
     }
 
-    /// Resolves when everything handed in before is done and the target is closed.
-    #[napi]
-    pub fn close(&self, ticket: u32) -> Option<Settled> {
-        self.submit(ticket, nothing, Store::close)
+    fn outcome(&self, call_id: u32, call: RawCall<'_>) -> Outcome {
+        if self.store.is_inline() {
+            let slot = Arc::new(Mutex::new(None));
+            let filled = Arc::clone(&slot);
+            let fill = move |outcome| *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            contract::run(&self.store, call, Reply::new(fill));
+            let outcome = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            return match outcome.unwrap_or_else(|| Err(Error::poisoned())) {
+                Ok(response) => Either3::B(value(response)),
+                Err(error) => Either3::C(error.into()),
+            };
+        }
+        let completions = Arc::clone(&self.completions);
+        contract::run(&self.store, call, Reply::new(move |outcome| completions.push(call_id, outcome)));
+        Either3::A(())
     }
 
     /// Bytes that a serializer has made, and that nobody but the store knows: `ts/serializer.ts` sees to that. Large ones
     /// are used where they are and let go on JavaScript's thread; small ones, and those that stay in memory, are copied.
-    pub(super) fn take(&self, env: &Env, bytes: Uint8ArraySlice<'_>) -> napi::Result<Bytes> {
+    fn take(&self, env: &Env, bytes: Uint8ArraySlice<'_>) -> napi::Result<Bytes> {
         if bytes.len() < REFERENCED || self.store.is_inline() {
             return Ok(Bytes::copy_from_slice(&bytes));
         }
         Ok(Bytes::from_owner(bytes.into_typed_array(env)?))
     }
-
-    /// Removes one batch of what the rule names, from where the batch before ended.
-    #[napi]
-    pub fn prune(
-        &self,
-        ticket: u32,
-        space: Option<u8>,
-        rule: NativeRule,
-        cursor: Option<Cursor>,
-        most: u32,
-    ) -> Option<Settled> {
-        let cursor = cursor.map_or_else(retention::Cursor::default, |cursor| retention::Cursor {
-            after: cursor.after,
-            total: cursor.total.map(i64::unsigned_abs),
-        });
-        let prune = rule.read().map(|rule| Prune { space: space.map(Space), rule, cursor, most: most as usize });
-        self.submit(ticket, values::pruned, |store, reply| match prune {
-            Ok(prune) => store.prune(prune, reply),
-            Err(error) => reply.send(Err(error)),
-        })
-    }
-
-    /// What all rules together would remove.
-    #[napi]
-    pub fn prunable(&self, ticket: u32, space: Option<u8>, rules: Vec<NativeRule>) -> Option<Settled> {
-        let rules: Result<Vec<_>> = rules.iter().map(NativeRule::read).collect();
-        let convert = |answer: Answer| values::pruned(answer.into_pruned()?);
-        self.submit(ticket, convert, |store, reply| match rules {
-            Ok(rules) => store.ask(Query::Prunable { space: space.map(Space), rules }, reply),
-            Err(error) => reply.send(Err(error)),
-        })
-    }
-
-    /// What there is, and so many of the largest lineages.
-    #[napi]
-    pub fn stats(&self, ticket: u32, space: Option<u8>, largest: u32) -> Option<Settled> {
-        let query = Query::Stats { space: space.map(Space), largest: largest as usize };
-        self.submit(ticket, values::stats, |store, reply| store.ask(query, reply))
-    }
-
-    /// Gives back what removed checkpoints took.
-    #[napi]
-    pub fn vacuum(&self, ticket: u32) -> Option<Settled> {
-        self.submit(ticket, nothing, Store::vacuum)
-    }
-
-    /// Applies a unit, unless making it has failed.
-    pub(super) fn apply(&self, ticket: u32, unit: Result<Unit>) -> Option<Settled> {
-        self.submit(ticket, nothing, |store, reply| match unit {
-            Ok(unit) => store.apply(unit, reply),
-            Err(error) => reply.send(Err(error)),
-        })
-    }
-
-    /// Runs a call whose outcome goes to the ticket: by mail, or at once if the store answers at once.
-    pub(super) fn submit<T: 'static>(
-        &self,
-        ticket: u32,
-        convert: impl FnOnce(T) -> Result<Value> + Send + 'static,
-        run: impl FnOnce(&Store, Reply<T>),
-    ) -> Option<Settled> {
-        if self.store.is_inline() {
-            let slot = Arc::new(Mutex::new(None));
-            let filled = Arc::clone(&slot);
-            run(
-                &self.store,
-                Reply::new(move |outcome: Result<T>| {
-                    *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.and_then(convert));
-                }),
-            );
-            let outcome = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-            return Some(Settled::new(ticket, outcome.unwrap_or_else(|| Err(Error::poisoned()))));
-        }
-        let mailbox = Arc::clone(&self.mailbox);
-        run(&self.store, Reply::new(move |outcome: Result<T>| mailbox.post(ticket, outcome.and_then(convert))));
-        None
-    }
-}
-
-/// Converts what resolves to undefined.
-#[expect(clippy::unnecessary_wraps, reason = "the shape of a conversion")]
-fn nothing((): ()) -> Result<Value> {
-    Ok(NOTHING)
 }

@@ -1,28 +1,64 @@
 //! The shapes that cross the border. `ts/native.ts` declares the same ones.
 
-use bytes::Bytes;
-use napi::bindgen_prelude::{ArrayBuffer, Buffer, BufferSlice, Either5, Env, Null, ToNapiValue, TypeName};
+use napi::bindgen_prelude::{
+    ArrayBuffer, Buffer, BufferSlice, Either3, Env, FromNapiValue, Null, ToNapiValue, TypeName, type_of,
+};
 use napi::{ValueType, sys};
 use napi_derive::napi;
 
-use crate::contract::agentos;
-use crate::error::{Code, Error, Result};
-use crate::query::Answer;
-use crate::record::{self, Checkpoint, Header, Lineage, Part, Payload};
-use crate::retention;
-
-/// What a call resolves to.
-pub type Value = Either5<Null, String, Parcel, Pruned, Stats>;
+use crate::contract::fields;
+use crate::contract::response::Response;
+use crate::error::{Error, Result};
 
 /// Gives a buffer's memory back now. It counts for V8's collector, which would run for the sake of what nobody uses any more.
 /// Nobody may be reading it, on any thread.
 #[napi]
-pub fn release(buffer: ArrayBuffer) -> napi::Result<()> {
+pub fn detach(buffer: ArrayBuffer) -> napi::Result<()> {
     buffer.detach()
 }
 
-/// `undefined`, and "there is none".
-pub const NOTHING: Value = Either5::A(Null);
+/// An error that is thrown from the call itself; JavaScript sees its code as `error.code`.
+pub fn thrown(error: Error) -> napi::Error<&'static str> {
+    napi::Error::new(error.code().name(), error.message())
+}
+
+/// The value of a call's field.
+pub struct Field(pub fields::Value);
+
+impl FromNapiValue for Field {
+    #[expect(unsafe_code, reason = "the trait's own signature: both are of the call under way, as napi passes them on")]
+    unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
+        Ok(Self(match type_of!(env, value)? {
+            ValueType::Undefined | ValueType::Null => fields::Value::Null,
+            ValueType::Boolean => fields::Value::Bool(unsafe { bool::from_napi_value(env, value)? }),
+            ValueType::Number => fields::Value::Number(unsafe { f64::from_napi_value(env, value)? }),
+            _ => fields::Value::Text(unsafe { text(env, value)? }),
+        }))
+    }
+}
+
+/// Most ids are shorter, in bytes.
+const SHORT: usize = 128;
+
+/// A text. A short one is read in one go: napi asks for its length first, which takes as long again.
+#[expect(
+    unsafe_code,
+    reason = "env and value are those of the call under way; the buffer is as long as it is said to be"
+)]
+unsafe fn text(env: sys::napi_env, value: sys::napi_value) -> napi::Result<String> {
+    let mut short = [0_u8; SHORT];
+    let mut length = 0;
+    let status =
+        unsafe { sys::napi_get_value_string_utf8(env, value, short.as_mut_ptr().cast(), SHORT, &raw mut length) };
+    // A text that fills it may go on: a character of 4 bytes is not begun if it does not fit, nor is the NUL behind all.
+    if status == sys::Status::napi_ok
+        && length + 4 < SHORT
+        && let Ok(text) = std::str::from_utf8(&short[..length])
+    {
+        return Ok(text.to_owned());
+    }
+    unsafe { String::from_napi_value(env, value) }
+}
 
 /// What a call rejects with: `ts/errors.ts` makes a `ForkpointError` of it.
 #[napi(object, object_from_js = false)]
@@ -72,115 +108,32 @@ impl From<Error> for Failure {
 
 // Outcomes cross as arrays: setting an element costs Node-API a fraction of setting a named property.
 
-/// The outcome of one call: the ticket, then the value or the error.
+/// The outcome of one call: its id, then the value or the error.
 #[napi(array, object_from_js = false)]
-pub struct Settled(pub u32, pub Option<Value>, pub Option<Failure>);
+pub struct Settled(pub u32, pub Value, pub Option<Failure>);
 
 impl Settled {
-    pub fn new(ticket: u32, outcome: Result<Value>) -> Self {
+    pub fn new(call_id: u32, outcome: Result<Option<Response>>) -> Self {
         match outcome {
-            Ok(value) => Self(ticket, Some(value), None),
-            Err(error) => Self(ticket, None, Some(error.into())),
+            Ok(response) => Self(call_id, value(response), None),
+            Err(error) => Self(call_id, Either3::A(Null), Some(error.into())),
         }
     }
 }
 
-/// Checkpoints and the like: a text in JSON that says of each part where its bytes are, and the bytes of all parts. V8 reads
-/// a text several times faster than Node-API hands over what is in it, and one buffer costs what each of many does.
+/// A response with buffers: its text, then those.
 #[napi(array, object_from_js = false)]
-pub struct Parcel(pub String, pub Vec<Blob>);
+pub struct TextAndBuffers(pub String, pub Vec<Blob>);
 
-/// Where a part is: its name and tag, which of the parcel's buffers it is in, from where, and how long it is.
-pub type Packed = (String, String, usize, usize, usize);
+/// What a call resolves to: null, the text of a response, or that with its buffers.
+pub type Value = Either3<Null, String, TextAndBuffers>;
 
-/// A buffer takes up parts until it has so many bytes.
-const FULL: usize = 256 << 20;
-
-/// A parcel in the making. Runs on the thread that has the bytes: only pointers are left for JavaScript's.
-#[derive(Default)]
-pub struct Packing {
-    bytes: Vec<Bytes>,
-    /// How long each buffer is.
-    buffers: Vec<usize>,
-}
-
-impl Packing {
-    pub fn part(&mut self, Part { name, tag, bytes }: Part) -> Packed {
-        if self.buffers.last().is_none_or(|length| *length >= FULL) {
-            self.buffers.push(0);
-        }
-        let buffer = self.buffers.len() - 1;
-        let (start, length) = (self.buffers[buffer], bytes.len());
-        self.buffers[buffer] += length;
-        self.bytes.push(bytes);
-        (name, tag, buffer, start, length)
+pub fn value(response: Option<Response>) -> Value {
+    match response {
+        None => Either3::A(Null),
+        Some(Response { text, buffers }) if buffers.is_empty() => Either3::B(text),
+        Some(Response { text, buffers }) => Either3::C(TextAndBuffers(text, buffers.into_iter().map(Blob).collect())),
     }
-
-    pub fn parts(&mut self, payload: Payload) -> Vec<Packed> {
-        payload.parts.into_iter().map(|part| self.part(part)).collect()
-    }
-
-    /// The parcel with that text, in which the parts are.
-    pub fn close(self, text: serde_json::Result<String>) -> Result<Value> {
-        let mut bytes = self.bytes.into_iter();
-        let mut fill = |length: usize| {
-            let mut buffer: Vec<u8> = Vec::new();
-            while buffer.len() < length
-                && let Some(part) = bytes.next()
-            {
-                if part.len() == length {
-                    return part.into();
-                }
-                buffer.reserve_exact(length - buffer.len());
-                buffer.extend_from_slice(&part);
-            }
-            buffer
-        };
-        let blobs = self.buffers.into_iter().map(|length| Blob(fill(length))).collect();
-        Ok(Either5::C(Parcel(told(text)?, blobs)))
-    }
-}
-
-/// `AgentOS`' `CheckpointMetadata`: id, run id, graph id, node id, timestamp, state size, has a memory snapshot.
-type Metadata = (String, String, String, String, f64, u64, bool);
-
-fn metadata(header: Header) -> Result<Metadata> {
-    let agentos::Metadata { id, run_id, graph_id, node_id, timestamp, state_size, has_memory_snapshot } =
-        agentos::metadata(header)?;
-    Ok((id, run_id, graph_id, node_id, timestamp, state_size, has_memory_snapshot))
-}
-
-/// A listing as JSON, an array of what [`Metadata`] is. Runs on the thread that has the headers.
-pub fn listing(headers: Vec<Header>) -> Result<Value> {
-    let listed: Vec<Metadata> = headers.into_iter().map(metadata).collect::<Result<_>>()?;
-    json(serde_json::to_string(&listed))
-}
-
-/// Runs as JSON: where a listing goes on behind each, how many checkpoints it has, the newest of them.
-pub fn runs(lineages: Vec<Lineage>) -> Result<Value> {
-    let run = |of: Lineage| Ok((of.position.to_string(), of.checkpoints, metadata(of.newest)?));
-    let listed: Vec<_> = lineages.into_iter().map(run).collect::<Result<_>>()?;
-    json(serde_json::to_string(&listed))
-}
-
-/// A checkpoint: its metadata, its parts.
-pub fn found(checkpoint: Option<Box<Checkpoint>>) -> Result<Value> {
-    let Some(checkpoint) = checkpoint else { return Ok(NOTHING) };
-    let Checkpoint { header, payload } = *checkpoint;
-    let mut packing = Packing::default();
-    let parts = packing.parts(payload);
-    packing.close(serde_json::to_string(&(metadata(header)?, parts)))
-}
-
-/// What `serde_json` made of a listing.
-pub fn json(written: serde_json::Result<String>) -> Result<Value> {
-    told(written).map(Either5::B)
-}
-
-fn told(written: serde_json::Result<String>) -> Result<String> {
-    written.map_err(|error| {
-        Error::new(Code::Corrupt, format!("the answer cannot be written as JSON ({error}): please report this"))
-    })
 }
 
 /// Bytes for JavaScript: small ones are copied into its heap, large ones are handed over.
@@ -211,75 +164,4 @@ impl ToNapiValue for Blob {
         let copy = BufferSlice::copy_from(&Env::from_raw(env), bytes)?;
         unsafe { <&BufferSlice>::to_napi_value(env, &copy) }
     }
-}
-
-/// What a prune has removed, or would.
-#[napi(object, object_from_js = false)]
-pub struct Pruned {
-    pub removed: f64,
-    pub bytes: f64,
-    pub lineages: f64,
-    /// Where the next batch goes on; null: the rule holds.
-    pub next: Option<Cursor>,
-}
-
-/// Where a batch goes on.
-#[napi(object)]
-pub struct Cursor {
-    pub after: i64,
-    pub total: Option<i64>,
-}
-
-/// What a store holds and takes.
-#[napi(object, object_from_js = false)]
-pub struct Stats {
-    pub checkpoints: f64,
-    pub lineages: f64,
-    pub logical_bytes: f64,
-    pub stored_bytes: f64,
-    pub file_bytes: Option<f64>,
-    pub largest: Vec<LineageStats>,
-}
-
-/// What a lineage holds and takes.
-#[napi(object, object_from_js = false)]
-pub struct LineageStats {
-    pub lineage: String,
-    pub checkpoints: f64,
-    pub logical_bytes: f64,
-    pub stored_bytes: f64,
-}
-
-#[expect(clippy::cast_precision_loss, reason = "no store has 2^53 bytes or checkpoints")]
-fn float(count: u64) -> f64 {
-    count as f64
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "the shape of a conversion")]
-pub fn pruned(pruned: retention::Pruned) -> Result<Value> {
-    let next = pruned.next.map(|next| Cursor {
-        after: next.after,
-        total: next.total.map(|total| i64::try_from(total).unwrap_or(i64::MAX)),
-    });
-    #[expect(clippy::cast_precision_loss, reason = "no store has 2^53 bytes")]
-    let bytes = pruned.bytes as f64;
-    Ok(Either5::D(Pruned { removed: float(pruned.checkpoints), bytes, lineages: float(pruned.lineages), next }))
-}
-
-pub fn stats(answer: Answer) -> Result<Value> {
-    let stats = answer.into_stats()?;
-    let lineage = |of: record::LineageStats| LineageStats {
-        lineage: of.lineage,
-        checkpoints: float(of.checkpoints),
-        logical_bytes: float(of.logical_bytes),
-        stored_bytes: float(of.stored_bytes),
-    };
-    Ok(Either5::E(Stats {
-        checkpoints: float(stats.checkpoints),
-        lineages: float(stats.lineages),
-        logical_bytes: float(stats.logical_bytes),
-        stored_bytes: float(stats.stored_bytes),
-        file_bytes: stats.file_bytes.map(float),
-        largest: stats.largest.into_iter().map(lineage).collect(),
-    }))
 }

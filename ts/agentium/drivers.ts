@@ -1,13 +1,12 @@
 import type { ForkpointStorage as DurableContract, InMemoryStorage as Contract } from "../../agentium.js";
 import type { StoreOptions } from "../../index.js";
 import { show, typeError } from "../errors.js";
+import { StoreHandle } from "../handle.js";
 import { own } from "../ids.js";
-import { call, direct } from "../native.js";
-import { type Named, fetchAllNamed, fetchNamed } from "../parcel.js";
-import { type Serialized, deserialize, formatOf, readBack } from "../serializer.js";
-import { View } from "../view.js";
+import { type Format, type Serialized, deserialize, formatOf, readBack } from "../serializer.js";
+import { type Open, type PackedPart, type Part } from "../wire.js";
+import { storage } from "./wire.js";
 
-const space = direct((binding) => binding.STORAGE_SPACE);
 const v8 = formatOf("v8");
 
 export class InMemoryStorage implements Contract {
@@ -45,45 +44,47 @@ export class InMemoryStorage implements Contract {
 }
 
 export class ForkpointStorage implements DurableContract {
-  readonly #view: View;
+  readonly #handle: StoreHandle;
 
   constructor(target: string | URL | object, options?: StoreOptions) {
-    this.#view = new View(target, options, space);
+    this.#handle = new StoreHandle(target, options, storage);
   }
 
   get<T>(namespace: string, key: string): Promise<T | null> {
-    return this.#view.run(async ({ native, format }) => {
+    return this.#handle.run(async ({ native, format }) => {
       const [ns, id] = [own(namespace, "namespace"), own(key, "key")];
-      const found = await fetchNamed(native, (ticket) => native.storageGet(ticket, ns, id));
+      const found = await storage.find(native, "get", { namespace: ns, key: id }, openValue);
       return found && (valueOf(format, found) as T);
     });
   }
 
   set<T>(namespace: string, key: string, value: T): Promise<void> {
-    return this.#view.run(async ({ native, format }) => {
+    return this.#handle.run(async ({ native, format }) => {
       const [ns, id] = [own(namespace, "namespace"), own(key, "key")];
       const { tag, bytes } = format.serialize({ value }, "value");
-      await call<null>(native, (ticket) => native.storageSet(ticket, ns, id, Date.now(), tag, bytes));
+      await storage.call(native, "set", { namespace: ns, key: id, savedAt: Date.now(), tag }, [bytes]);
     });
   }
 
   delete(namespace: string, key: string): Promise<void> {
-    return this.#view.run(async ({ native }) => {
+    return this.#handle.run(async ({ native }) => {
       const [ns, id] = [own(namespace, "namespace"), own(key, "key")];
-      await call<null>(native, (ticket) => native.storageDelete(ticket, ns, id));
+      await storage.call(native, "delete", { namespace: ns, key: id });
     });
   }
 
   list<T>(namespace: string, prefix = ""): Promise<Array<{ key: string; value: T }>> {
-    return this.#view.run(async ({ native, format }) => {
+    return this.#handle.run(async ({ native, format }) => {
       const [ns, begin] = [own(namespace, "namespace"), own(prefix, "prefix")];
-      const found = await fetchAllNamed(native, (ticket) => native.storageList(ticket, ns, begin));
-      return found.map((named) => ({ key: named[0][0]!, value: valueOf(format, named) as T }));
+      const found = await storage.find(native, "list", { namespace: ns, prefix: begin }, (values, part) =>
+        values.map((value) => openValue(value, part)),
+      );
+      return found.map((each) => ({ key: each.key, value: valueOf(format, each) as T }));
     });
   }
 
   close(): Promise<void> {
-    return this.#view.close();
+    return this.#handle.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -91,9 +92,20 @@ export class ForkpointStorage implements DurableContract {
   }
 }
 
+/** A value as it was found. */
+interface FoundValue {
+  key: string;
+  parts: Part[];
+}
+
+const openValue: Open<{ key: string; parts: PackedPart[] }, FoundValue> = ({ key, parts }, part) => ({
+  key,
+  parts: parts.map(part),
+});
+
 /** A value is wrapped, because what a store keeps is an object. */
-function valueOf(format: Parameters<typeof deserialize>[0], [[key], [part]]: Named): unknown {
-  const [, tag, bytes] = part!;
+function valueOf(format: Format, { key, parts }: FoundValue): unknown {
+  const { tag, bytes } = parts[0]!;
   return (deserialize(format, tag, bytes, `the value of ${JSON.stringify(key)}`) as { value?: unknown }).value;
 }
 

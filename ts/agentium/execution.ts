@@ -1,5 +1,5 @@
 /**
- * A run: does what the engine's state machine says (`src/workflow`), and tells it what came of that. The user's functions, the
+ * A run: does what the engine's state machine says (`src/contract/agentium/workflow`), and tells it what came of that. The user's functions, the
  * store, timers and signals are here; what happens next is decided there.
  */
 
@@ -13,8 +13,9 @@ import type {
   WorkflowRunOutput,
 } from "../../agentium.js";
 import { ForkpointError, show, typeError } from "../errors.js";
-import { type Command, type NativeRun, direct } from "../native.js";
+import { Tool } from "../native.js";
 import { formatOf } from "../serializer.js";
+import { parse } from "../wire.js";
 import { checkpointNotFound } from "./checkpoint.js";
 import { RunDrainedError, onDrain } from "./drain.js";
 import { carrying, messageOf } from "./failure.js";
@@ -22,14 +23,13 @@ import type { Recorded, Recorder } from "./recorder.js";
 import { reserve } from "./running.js";
 import { Snapshot, applyResult, mergeBranches } from "./state.js";
 import { type Definition, type Node, callTask } from "./steps.js";
+import { type Command, type Mode, type RunEvent, type RunTool, type Why, agentium } from "./wire.js";
 
 /** What a run is to do. */
 export interface Plan extends RunOptions {
   kind: "run" | "resume" | "replay" | "fork";
-  mode: "plain" | "fresh" | "resume" | "replay" | "branch" | "mutate";
+  mode: Mode;
   runId: string;
-  /** The checkpoint to go on from. */
-  from?: string;
   force: boolean;
   initialState: object;
   mutator?: (state: any) => unknown;
@@ -43,7 +43,7 @@ export class Execution {
   readonly #recorder: Recorder | undefined;
   readonly #plan: Plan;
   readonly #tell: (event: WorkflowEvent<any>) => void;
-  readonly #run: NativeRun;
+  readonly #run: Tool;
   readonly #cancelled = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
   /** The states that are still needed: 0 is the one at the beginning, any other a step's result. */
@@ -74,25 +74,25 @@ export class Execution {
     this.#tell = tell;
     this.#runId = plan.runId;
     const onError = typeof plan.onStepError === "function" ? "ask" : (plan.onStepError ?? "fail");
-    this.#run = direct(
-      (binding) => new binding.NativeRun(definition.native, plan.runId, plan.mode, plan.from, plan.force, onError),
-    );
+    const { runId, mode, force } = plan;
+    const run: RunTool = { run: { ...definition.told, options: { runId, mode, force, onError } } };
+    this.#run = new Tool(agentium.name, JSON.stringify(run));
   }
 
   async start(): Promise<WorkflowRunOutput<any>> {
-    const { signal, drain, mode, initialState } = this.#plan;
+    const { signal, drain, mode: { kind }, initialState } = this.#plan;
     const format = this.#recorder?.format ?? formatOf("v8");
     try {
       // A replay's run is known when its checkpoint is.
-      if (this.#recorder !== undefined && mode !== "replay") this.#reserve();
-      if (mode === "plain" || mode === "fresh" || mode === "resume") this.#slots.set(ENTRY, Snapshot.of(initialState, format));
+      if (this.#recorder !== undefined && kind !== "replay") this.#reserve();
+      if (kind === "plain" || kind === "fresh" || kind === "resume") this.#slots.set(ENTRY, Snapshot.of(initialState, format));
       return await new Promise((resolve, reject) => {
         this.#settle = { resolve, reject };
         if (drain !== undefined) this.#listenToDrain(drain);
         if (signal !== undefined) this.#listenToAbort(signal);
         if (signal?.aborted) return;
-        if (mode === "plain" || mode === "fresh") this.#tellStart(0);
-        this.#on("started");
+        if (kind === "plain" || kind === "fresh") this.#tellStart(0);
+        this.#on({ event: "started" });
       });
     } catch (error) {
       this.#release();
@@ -111,25 +111,22 @@ export class Execution {
   }
 
   #listenToDrain(drain: NonNullable<RunOptions["drain"]>): void {
-    if (drain.drained) this.#on("drain");
-    else this.#releases.push(onDrain(drain, () => this.#on("drain")));
+    const requested = () => this.#on({ event: "drainRequested" });
+    if (drain.drained) requested();
+    else this.#releases.push(onDrain(drain, requested));
   }
 
   #listenToAbort(signal: AbortSignal): void {
-    const abort = () => this.#on("aborted");
+    const abort = () => this.#on({ event: "aborted" });
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
     this.#releases.push(() => signal.removeEventListener("abort", abort));
   }
 
-  #on(event: string, node?: number, attempt?: number, yes?: boolean): void {
-    this.#perform(() => this.#run.on(event, node, attempt, yes));
-  }
-
-  #perform(hear: () => string): void {
+  #on(event: RunEvent): void {
     if (this.#over) return;
     try {
-      for (const command of JSON.parse(hear()) as Command[]) this.#do(command);
+      for (const command of parse(this.#run.call(JSON.stringify(event))) as Command[]) this.#do(command);
     } catch (error) {
       // Nothing here is meant to throw; whoever waits for the run must hear of it all the same.
       this.#over = true;
@@ -138,40 +135,42 @@ export class Execution {
     }
   }
 
-  #do([what, a, b, c, text, more, slots]: Command): void {
-    switch (what) {
+  #do(told: Command): void {
+    switch (told.command) {
       case "load":
-        return void this.#load(text ?? undefined);
+        return void this.#load(told.id ?? undefined);
       case "mutate":
         return this.#mutate();
-      case "store":
-        return void this.#store({ id: text!, stepIndex: a, stepName: more! }, b, c === 1);
+      case "store": {
+        const { id, stepIndex, stepName, slot, rewind } = told;
+        return void this.#store({ id, stepIndex, stepName }, slot, rewind);
+      }
       case "keep":
-        return this.#keep(a, this.#slots.get(a)!);
+        return this.#keep(told.slot, this.#slots.get(told.slot)!);
       case "began":
-        this.#began.set(a, performance.now());
-        return this.#tellStep(a, "start");
+        this.#began.set(told.step, performance.now());
+        return this.#tellStep(told.step, "start");
       case "run":
-        return void this.#call(a, b, c);
+        return void this.#call(told.step, told.attempt, told.slot);
       case "evaluate":
-        return void this.#evaluate(a, b, c);
-      case "wait":
-        this.#tellStep(a, "retry", { attempt: b, delayMs: c, error: this.#errors.get(a) });
-        return this.#wait(a, c);
+        return void this.#evaluate(told.step, told.attempt, told.slot);
+      case "wait": {
+        const { step, attempt, ms } = told;
+        this.#tellStep(step, "retry", { attempt, delayMs: ms, error: this.#errors.get(step) });
+        return this.#wait(step, ms);
+      }
       case "ask":
-        return void this.#ask(a);
+        return void this.#ask(told.step);
       case "merge":
-        return this.#merge(a, b, slots);
+        return this.#merge(told.step, told.base, told.branches);
       case "ended":
-        return this.#ended(a, text as StepResult["status"]);
+        return this.#ended(told.step, told.how);
       case "cancel":
         return this.#cancel();
       case "finish":
-        return this.#finish(a);
+        return this.#finish(told.slot);
       case "fail":
-        return this.#settle.reject(this.#failure(text!, a, more ?? ""));
-      default:
-        throw new ForkpointError("UNAVAILABLE", `the engine asks for ${what}, which nobody knows: please report this`);
+        return this.#settle.reject(this.#failure(told.why));
     }
   }
 
@@ -179,7 +178,7 @@ export class Execution {
     let found: Recorded | null;
     try {
       found = id === undefined ? await this.#recorder!.latest(this.#runId) : await this.#recorder!.load(id);
-      if (found !== null && this.#plan.mode === "replay") {
+      if (found !== null && this.#plan.mode.kind === "replay") {
         this.#runId = found.runId;
         this.#reserve();
       }
@@ -187,14 +186,14 @@ export class Execution {
       return this.#broke(error);
     }
     if (found === null) {
-      if (this.#plan.mode === "resume") this.#tellStart(0);
-      return this.#on("missing");
+      if (this.#plan.mode.kind === "resume") this.#tellStart(0);
+      return this.#on({ event: "loaded", base: null });
     }
     this.#base = found;
     this.#slots.set(ENTRY, found.state);
     this.#tellStart(found.stepIndex + 1, found.id);
     const { id: baseId, runId, stepIndex, stepName } = found;
-    this.#perform(() => this.#run.loaded(baseId, runId, stepIndex, stepName));
+    this.#on({ event: "loaded", base: { id: baseId, runId, stepIndex, stepName } });
   }
 
   #mutate(): void {
@@ -214,7 +213,7 @@ export class Execution {
       return this.#broke(error);
     }
     this.#slots.set(ENTRY, state);
-    this.#on("mutated");
+    this.#on({ event: "mutated" });
   }
 
   async #store(place: { id: string; stepIndex: number; stepName: string }, slot: number, rewind: boolean): Promise<void> {
@@ -230,7 +229,7 @@ export class Execution {
     }
     const { id: checkpointId, stepIndex, stepName } = place;
     this.#tell({ type: "checkpoint.saved", runId, checkpointId, stepIndex, stepName });
-    this.#on("stored");
+    this.#on({ event: "stored" });
   }
 
   #keep(slot: number, state: Snapshot): void {
@@ -247,7 +246,7 @@ export class Execution {
     } catch (error) {
       return this.#threw(id, attempt, error);
     }
-    this.#on("ran", id, attempt);
+    this.#on({ event: "ran", step: id, attempt });
   }
 
   async #evaluate(id: number, attempt: number, slot: number): Promise<void> {
@@ -260,19 +259,19 @@ export class Execution {
     } catch (error) {
       return this.#threw(id, attempt, error);
     }
-    this.#on("evaluated", id, attempt, holds);
+    this.#on({ event: "evaluated", step: id, attempt, holds });
   }
 
   #threw(id: number, attempt: number, error: unknown): void {
     this.#errors.set(id, error);
     this.#attempts.set(id, attempt + 1);
-    this.#on("threw", id, attempt);
+    this.#on({ event: "threw", step: id, attempt });
   }
 
   #wait(id: number, ms: number): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      this.#on("waited", id);
+      this.#on({ event: "waited", step: id });
     }, ms);
     this.#timers.add(timer);
   }
@@ -289,7 +288,7 @@ export class Execution {
     } catch (error) {
       this.#errors.set(id, error);
     }
-    this.#on("decided", id, undefined, goOn);
+    this.#on({ event: "decided", step: id, goOn });
   }
 
   #merge(id: number, base: number, slots: number[]): void {
@@ -299,9 +298,9 @@ export class Execution {
       this.#slots.set(id + 1, Snapshot.of(mergeBranches(from, branches), from.format));
     } catch (error) {
       this.#errors.set(id, error);
-      return this.#on("conflicted", id);
+      return this.#on({ event: "conflicted", step: id });
     }
-    this.#on("merged", id);
+    this.#on({ event: "merged", step: id });
   }
 
   #ended(id: number, status: StepResult["status"]): void {
@@ -332,20 +331,21 @@ export class Execution {
 
   #broke(error: unknown): void {
     this.#hostError = error;
-    this.#on("broke");
+    this.#on({ event: "broke" });
   }
 
-  #failure(reason: string, id: number, text: string): unknown {
-    switch (reason) {
-      case "missing":
-        return checkpointNotFound(text);
+  #failure(why: Why): unknown {
+    switch (why.reason) {
+      case "notFound":
+        return checkpointNotFound(why.id);
       case "mismatch":
-        return new ForkpointError("CONFLICT", text);
+        return new ForkpointError("CONFLICT", why.message);
       case "drained":
         return new RunDrainedError(this.#runId);
       case "aborted":
         return this.#plan.signal!.reason;
       case "step": {
+        const { step: id } = why;
         const { stepIndex, path } = this.#node(id);
         const error = this.#errors.get(id);
         this.#tellStep(id, "error", { error, durationMs: performance.now() - this.#began.get(id)! });

@@ -1,12 +1,11 @@
 import type { IWorkflowCheckpointStore, WorkflowCheckpoint } from "../../agentium.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
-import type { Named } from "../parcel.js";
+import type { StoreHandle } from "../handle.js";
 import { stateAndRest } from "../record.js";
 import { type Format, deserialize, formatOf } from "../serializer.js";
-import type { View } from "../view.js";
 import { readPlace } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
-import { find, findLatest, put, viewOf } from "./store.js";
+import { type Found, find, findLatest, handleOf, put } from "./store.js";
 
 /** A checkpoint as a run goes on from it. */
 export interface Recorded {
@@ -39,8 +38,8 @@ export interface Recorder {
 
 /** The recorder over a store of the user's. */
 export function recorderOf(store: IWorkflowCheckpointStore<any>): Recorder {
-  const view = viewOf(store);
-  return view === undefined ? new ForeignRecorder(store) : new OwnRecorder(view);
+  const handle = handleOf(store);
+  return handle === undefined ? new ForeignRecorder(store) : new OwnRecorder(handle);
 }
 
 /** Checks that it is a store, of the documented interface or of the framework's. */
@@ -55,42 +54,42 @@ export function readStore(store: unknown): IWorkflowCheckpointStore<any> | undef
 
 /** Bytes go to our own store as they are. */
 class OwnRecorder implements Recorder {
-  readonly #view: View;
+  readonly #handle: StoreHandle;
   readonly identity: unknown;
   readonly format: Format;
 
-  constructor(view: View) {
-    this.#view = view;
-    this.identity = view.identity;
-    this.format = view.format;
+  constructor(handle: StoreHandle) {
+    this.#handle = handle;
+    this.identity = handle.identity;
+    this.format = handle.format;
   }
 
   load(checkpointId: string): Promise<Recorded | null> {
-    return this.#view.run(async (engine) => this.#recorded(await find(engine, checkpointId)));
+    return this.#handle.run(async (engine) => this.#recorded(await find(engine, checkpointId)));
   }
 
   latest(runId: string): Promise<Recorded | null> {
-    return this.#view.run(async (engine) => this.#recorded(await findLatest(engine, runId)));
+    return this.#handle.run(async (engine) => this.#recorded(await findLatest(engine, runId)));
   }
 
   async store({ id, runId, stepIndex, stepName, state, rewind, parent }: Recording): Promise<Snapshot> {
     const stored = state.in(this.format);
     const createdAt = Date.now();
     const rest = { id: null, runId: null, stepIndex, stepName, state: null, createdAt };
-    const packed = {
+    const encoded = {
       place: { id, runId, stepIndex, stepName, age: createdAt },
       state: stored,
       rest: this.format.serialize(rest, "checkpoint"),
       parent,
       rewind,
     };
-    await this.#view.run((engine) => put(engine, packed));
+    await this.#handle.run((engine) => put(engine, encoded));
     return new Snapshot(this.format, stored);
   }
 
-  #recorded(found: Named | null): Recorded | null {
+  #recorded(found: Found | null): Recorded | null {
     if (found === null) return null;
-    const [[id, runId], parts] = found as [[string, string], Named[1]];
+    const { id, runId, parts } = found;
     const [state, rest] = stateAndRest(parts, id);
     const fields = deserialize(this.format, rest.tag, rest.bytes, `checkpoint ${quote(id)}`);
     return recorded({ ...fields, id, runId }, new Snapshot(this.format, state));

@@ -9,7 +9,7 @@ import type {
 } from "../../agentium.js";
 import { quote, show, typeError } from "../errors.js";
 import { own } from "../ids.js";
-import { type NativeWorkflow, direct } from "../native.js";
+import type { RunTool } from "./wire.js";
 
 /** A step as it is run. */
 export interface Node {
@@ -22,12 +22,12 @@ export interface Node {
   step: StepDefinition<any>;
 }
 
-/** The steps of a workflow: every one of them, parents before their parts, and the same for the engine. */
+/** The steps of a workflow: every one of them, parents before their parts, and what the engine is told of them. */
 export interface Definition {
   nodes: Node[];
   /** The checkpointed ones, in their order. */
   names: string[];
-  native: NativeWorkflow;
+  told: Pick<RunTool["run"], "steps" | "retry">;
 }
 
 const LONGEST_NESTING = 100;
@@ -49,11 +49,13 @@ export function readDefinition({ steps, retryPolicy }: Pick<WorkflowConfig<any>,
     }
   };
   read(steps, "steps", -1, []);
-  const { maxRetries, backoffMs } = readRetryPolicy(retryPolicy);
-  const names = nodes.map(({ name }) => name);
-  const kinds = nodes.map(({ kind }) => kind);
-  const native = direct((binding) => new binding.NativeWorkflow(names, kinds, parents, maxRetries, backoffMs));
-  return { nodes, names: names.filter((_, node) => parents[node] === -1), native };
+  const parentOf = (node: number) => (parents[node] === -1 ? undefined : parents[node]);
+  const told = {
+    steps: nodes.map(({ name, kind }, node) => ({ name, kind, parent: parentOf(node) })),
+    retry: readRetryPolicy(retryPolicy),
+  };
+  const top = nodes.filter((_, node) => parents[node] === -1);
+  return { nodes, names: top.map(({ name }) => name), told };
 }
 
 function readStep(step: unknown, where: string, stepIndex: number, path: readonly string[]): Node {

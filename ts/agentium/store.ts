@@ -6,32 +6,43 @@ import type {
   WorkflowRunsPage,
 } from "../../agentium.js";
 import type { PruneOptions, PruneResult, StoreOptions } from "../../index.js";
+import type { Engine } from "../engine.js";
+import { StoreHandle } from "../handle.js";
 import { lookup } from "../ids.js";
-import { type NativeStore, type Outcome, call, direct } from "../native.js";
-import { type Fetch, type Named, fetchAllNamed, fetchNamed } from "../parcel.js";
+import type { NativeStore } from "../native.js";
 import { pageOptions, readRecord } from "../options.js";
-import { discard, putTogether, takeApart } from "../record.js";
+import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../record.js";
 import type { Serialized } from "../serializer.js";
-import type { Engine } from "../store.js";
-import { View } from "../view.js";
+import type { Open, PackedPart, Part } from "../wire.js";
 import { type Place, filled, readPlace } from "./checkpoint.js";
+import { agentium } from "./wire.js";
 
-/** Whose checkpoints these are, among those of all contracts. */
-const space = direct((binding) => binding.AGENTIUM_SPACE);
+/** A checkpoint as it was found. */
+export interface Found {
+  id: string;
+  runId: string;
+  parts: Part[];
+}
+
+const openFound: Open<Omit<Found, "parts"> & { parts: PackedPart[] }, Found> = ({ id, runId, parts }, part) => ({
+  id,
+  runId,
+  parts: parts.map(part),
+});
 
 type SaveOptions = { parent?: string } | undefined;
 
-let views: (store: WorkflowCheckpointStore<unknown>) => View;
+let handles: (store: WorkflowCheckpointStore<unknown>) => StoreHandle;
 
 export class WorkflowCheckpointStore<TState> implements Contract<TState> {
-  readonly #view: View;
+  readonly #handle: StoreHandle;
 
   constructor(target: string | URL | object, options?: StoreOptions) {
-    this.#view = new View(target, options, space);
+    this.#handle = new StoreHandle(target, options, agentium);
   }
 
   static {
-    views = (store) => store.#view;
+    handles = (store) => store.#handle;
   }
 
   save(checkpoint: WorkflowCheckpoint<TState>, options?: SaveOptions): Promise<void> {
@@ -43,19 +54,23 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
   }
 
   load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null> {
-    return this.#view.run(async (engine) => unpack(engine, await find(engine, checkpointId)));
+    return this.#handle.run(async (engine) => restore(engine, await find(engine, checkpointId)));
   }
 
   latest(runId: string): Promise<WorkflowCheckpoint<TState> | null> {
-    return this.#view.run(async (engine) => unpack(engine, await findLatest(engine, runId)));
+    return this.#handle.run(async (engine) => restore(engine, await findLatest(engine, runId)));
   }
 
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
-    return this.#view.run(async (engine) => {
-      const found = await ask(engine, runId, "runId", submitList, fetchAllNamed);
+    return this.#handle.run(async (engine) => {
+      const run = lookup(runId, "runId");
+      if (run === null) return [];
+      const all = await agentium.find(engine.native, "list", { runId: run }, (list, part) =>
+        list.map((found) => openFound(found, part)),
+      );
       const checkpoints: Array<WorkflowCheckpoint<TState>> = [];
-      for (const named of found ?? []) {
-        checkpoints.push(unpack<TState>(engine, named)!);
+      for (const found of all) {
+        checkpoints.push(restore<TState>(engine, found)!);
         // A long run takes a while to read: timers get their turn.
         if (checkpoints.length % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
       }
@@ -68,38 +83,44 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
   }
 
   timeline(runId: string): Promise<CheckpointSummary[]> {
-    return this.#view.run(async (engine) => {
-      const found = await ask<string>(engine, runId, "runId", (native, ticket, id) => native.agentiumTimeline(ticket, id));
-      return found === null ? [] : (JSON.parse(found) as SummaryFields[]).map(summary).toReversed();
+    return this.#handle.run(async ({ native }) => {
+      const run = lookup(runId, "runId");
+      return run === null ? [] : (await agentium.call(native, "timeline", { runId: run })).toReversed();
     });
   }
 
   runs(options?: { limit?: number; cursor?: string | null }): Promise<WorkflowRunsPage> {
-    return this.#view.run(({ native }) => runs(native, options));
+    return this.#handle.run(({ native }) => runs(native, options));
   }
 
   clear(runId: string): Promise<void> {
-    return this.#remove(runId, "runId", (native, ticket, id) => native.agentiumClear(ticket, id));
+    return this.#handle.run(async ({ native }) => {
+      const run = lookup(runId, "runId");
+      if (run !== null) await agentium.call(native, "clear", { runId: run });
+    });
   }
 
   delete(checkpointId: string): Promise<void> {
-    return this.#remove(checkpointId, "checkpointId", (native, ticket, id) => native.agentiumDelete(ticket, id));
+    return this.#handle.run(async ({ native }) => {
+      const id = lookup(checkpointId, "checkpointId");
+      if (id !== null) await agentium.call(native, "delete", { checkpointId: id });
+    });
   }
 
   prune(options?: PruneOptions): Promise<PruneResult> {
-    return this.#view.prune(options);
+    return this.#handle.prune(options);
   }
 
   stats(): Promise<WorkflowCheckpointStats> {
-    return this.#view.stats();
+    return this.#handle.stats();
   }
 
   vacuum(): Promise<void> {
-    return this.#view.vacuum();
+    return this.#handle.vacuum();
   }
 
   close(): Promise<void> {
-    return this.#view.close();
+    return this.#handle.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -107,17 +128,11 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
   }
 
   #save(checkpoint: unknown, options: SaveOptions, rewind: boolean): Promise<void> {
-    return this.#view.run(async (engine) => {
+    return this.#handle.run(async (engine) => {
       const { parent } = readRecord(options, "options", saveOptions) as { parent?: string };
-      const { fields, state, rest } = takeApart(checkpoint, engine.format, ["id", "runId"], readPlace);
+      const { fields, state, rest } = encodeCheckpoint(checkpoint, engine.format, ["id", "runId"], readPlace);
       await put(engine, { place: fields, state, rest, parent, rewind });
-      discard(state, rest);
-    });
-  }
-
-  #remove(id: unknown, what: string, submit: Submit): Promise<void> {
-    return this.#view.run(async (engine) => {
-      await ask(engine, id, what, submit);
+      detachBuffers(state, rest);
     });
   }
 }
@@ -125,12 +140,12 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
 const saveOptions = { parent: filled };
 
 /** What the workflow uses of a store of ours: it hands over bytes. */
-export function viewOf(store: object): View | undefined {
-  return store instanceof WorkflowCheckpointStore ? views(store) : undefined;
+export function handleOf(store: object): StoreHandle | undefined {
+  return store instanceof WorkflowCheckpointStore ? handles(store) : undefined;
 }
 
 /** A checkpoint in bytes. */
-export interface Packed {
+export interface Encoded {
   place: Place;
   state: Serialized;
   rest: Serialized;
@@ -140,61 +155,29 @@ export interface Packed {
   rewind: boolean;
 }
 
-export async function put({ native }: Engine, { place, state, rest, parent, rewind }: Packed): Promise<void> {
-  const { id, runId, stepIndex, stepName, age } = place;
-  await call<null>(native, (ticket) =>
-    native.agentiumSave(
-      ticket,
-      id,
-      runId,
-      stepIndex,
-      stepName,
-      age,
-      parent,
-      rewind,
-      Date.now(),
-      state.tag,
-      state.bytes,
-      rest.tag,
-      rest.bytes,
-    ),
-  );
+export async function put({ native }: Engine, { place, state, rest, parent, rewind }: Encoded): Promise<void> {
+  const { age: createdAt, ...fields } = place;
+  const tags = { stateTag: state.tag, restTag: rest.tag };
+  const call = { ...fields, createdAt, parent, rewind, savedAt: Date.now(), ...tags };
+  await agentium.call(native, "save", call, [state.bytes, rest.bytes]);
 }
 
-export function find(engine: Engine, checkpointId: unknown): Promise<Named | null> {
-  return ask(engine, checkpointId, "checkpointId", (native, ticket, id) => native.agentiumLoad(ticket, id), fetchNamed);
+/** Null also for an id that no record can have. */
+export async function find({ native }: Engine, checkpointId: unknown): Promise<Found | null> {
+  const id = lookup(checkpointId, "checkpointId");
+  return id === null ? null : agentium.find(native, "load", { checkpointId: id }, openFound);
 }
 
-export function findLatest(engine: Engine, runId: unknown): Promise<Named | null> {
-  return ask(engine, runId, "runId", (native, ticket, id) => native.agentiumLatest(ticket, id), fetchNamed);
+/** The same for a run. */
+export async function findLatest({ native }: Engine, runId: unknown): Promise<Found | null> {
+  const run = lookup(runId, "runId");
+  return run === null ? null : agentium.find(native, "latest", { runId: run }, openFound);
 }
 
-type Submit = (native: NativeStore, ticket: number, id: string) => Outcome;
-
-const submitList: Submit = (native, ticket, id) => native.agentiumList(ticket, id);
-
-/** Null for an id that no record can have. */
-async function ask<T>(
-  { native }: Engine,
-  id: unknown,
-  what: string,
-  submit: Submit,
-  settle: Fetch<T | null> = call,
-): Promise<T | null> {
-  const known = lookup(id, what);
-  return known === null ? null : settle(native, (ticket) => submit(native, ticket, known));
-}
-
-function unpack<TState>({ format }: Engine, found: Named | null): WorkflowCheckpoint<TState> | null {
+function restore<TState>({ format }: Engine, found: Found | null): WorkflowCheckpoint<TState> | null {
   if (found === null) return null;
-  const [[id, runId], parts] = found as [[string, string], Named[1]];
-  return putTogether<WorkflowCheckpoint<TState>>(format, parts, { id, runId });
-}
-
-type SummaryFields = [id: string, stepIndex: number, stepName: string, createdAt: number, stateSize: number];
-
-function summary([id, stepIndex, stepName, createdAt, stateSize]: SummaryFields): CheckpointSummary {
-  return { id, stepIndex, stepName, createdAt, stateSize };
+  const { id, runId, parts } = found;
+  return decodeCheckpoint<WorkflowCheckpoint<TState>>(format, parts, { id, runId });
 }
 
 async function runs(native: NativeStore, options: unknown): Promise<WorkflowRunsPage> {
@@ -202,11 +185,10 @@ async function runs(native: NativeStore, options: unknown): Promise<WorkflowRuns
   const limit = (read["limit"] as number | undefined) ?? 100;
   const before = read["cursor"] as number | undefined;
   // One more than the page: whether there is a next page is then known.
-  const listed = await call<string>(native, (ticket) => native.agentiumRuns(ticket, limit + 1, before));
-  const found = JSON.parse(listed) as Array<[cursor: string, runId: string, checkpoints: number, latest: SummaryFields]>;
+  const found = await agentium.call(native, "runs", { limit: limit + 1, before });
   const page = found.slice(0, limit);
   return {
-    runs: page.map(([, runId, checkpoints, latest]) => ({ runId, checkpoints, latest: summary(latest) })),
-    cursor: found.length > limit ? page[limit - 1]![0] : null,
+    runs: page.map(({ runId, checkpoints, latest }) => ({ runId, checkpoints, latest })),
+    cursor: found.length > limit ? page[limit - 1]!.cursor : null,
   };
 }

@@ -13,11 +13,12 @@ import type {
 } from "../../agentium.js";
 import { ForkpointError, show, typeError } from "../errors.js";
 import { type Reader, readRecord } from "../options.js";
-import { filled } from "./checkpoint.js";
+import { checkpointNotFound, filled } from "./checkpoint.js";
 import { Events, Queue } from "./events.js";
 import { Execution, type Plan } from "./execution.js";
 import { type Recorder, readStore, recorderOf } from "./recorder.js";
 import { type Definition, readDefinition } from "./steps.js";
+import type { Mode } from "./wire.js";
 
 type Output<TState> = Promise<WorkflowRunOutput<TState>>;
 type Tell = (event: WorkflowEvent<any>) => void;
@@ -45,7 +46,7 @@ export class Workflow<TState extends object> implements Contract<TState> {
   }
 
   async run(options?: StartOptions<TState>): Output<TState> {
-    return this.#start(undefined, this.#plan(options, startOptions, { kind: "run", mode: "plain" }));
+    return this.#start(undefined, this.#plan(options, startOptions, { kind: "run", mode: { kind: "plain" } }));
   }
 
   async runWithCheckpoints(options?: RunWithCheckpointsOptions<TState>): Output<TState> {
@@ -75,7 +76,7 @@ export class Workflow<TState extends object> implements Contract<TState> {
       if (replay !== undefined) return this.#replay(replay, given as ReplayOptions, tell);
       if (fork !== undefined) return this.#fork(fork, mutator, given as ForkOptions, tell);
       if (this.#store !== undefined) return this.#runWithCheckpoints(given, tell);
-      return this.#start(undefined, this.#plan(given, startOptions, { kind: "run", mode: "plain" }), tell);
+      return this.#start(undefined, this.#plan(given, startOptions, { kind: "run", mode: { kind: "plain" } }), tell);
     };
     const output = (async () => started())();
     // Heard of below, or by nobody who has left.
@@ -96,16 +97,18 @@ export class Workflow<TState extends object> implements Contract<TState> {
     const recorder = this.#recorder("Workflow.runWithCheckpoints requires checkpointStore to be configured");
     const { resume, runId } = readRecord(options, "options", runOptions) as RunWithCheckpointsOptions<TState>;
     if (resume && runId === undefined) throw typeError("a resume needs the runId of the run to go on with");
-    const begin = resume ? ({ kind: "resume", mode: "resume" } as const) : ({ kind: "run", mode: "fresh" } as const);
+    const begin = resume
+      ? ({ kind: "resume", mode: { kind: "resume" } } as const)
+      : ({ kind: "run", mode: { kind: "fresh" } } as const);
     return this.#start(recorder, this.#plan(options, runOptions, begin), tell);
   }
 
   async #replay(checkpointId: string, options: ReplayOptions | undefined, tell?: Tell): Output<TState> {
     const recorder = this.#recorder("checkpointStore not configured");
-    const from = text(checkpointId, "checkpointId");
+    const from = checkpointIdOf(checkpointId);
     const { newRun } = readRecord(options, "options", replayOptions) as ReplayOptions;
-    const mode = newRun ? "branch" : "replay";
-    return this.#start(recorder, this.#plan(options, replayOptions, { kind: "replay", mode, from }), tell);
+    const mode: Mode = newRun ? { kind: "branch", from, mutate: false } : { kind: "replay", from };
+    return this.#start(recorder, this.#plan(options, replayOptions, { kind: "replay", mode }), tell);
   }
 
   async #fork(
@@ -115,12 +118,12 @@ export class Workflow<TState extends object> implements Contract<TState> {
     tell?: Tell,
   ): Output<TState> {
     const recorder = this.#recorder("checkpointStore not configured");
-    const from = text(checkpointId, "checkpointId");
+    const from = checkpointIdOf(checkpointId);
     if (mutator === undefined || mutator === null) {
-      return this.#start(recorder, this.#plan(options, forkOptions, { kind: "fork", mode: "branch", from }), tell);
+      return this.#start(recorder, this.#plan(options, forkOptions, { kind: "fork", mode: { kind: "branch", from, mutate: false } }), tell);
     }
     if (typeof mutator !== "function") throw typeError(`mutator must be a function, and is ${show(mutator)}`);
-    const begin = { kind: "fork", mode: "mutate", from, mutator } as const;
+    const begin = { kind: "fork", mode: { kind: "branch", from, mutate: true }, mutator } as const;
     return this.#start(recorder, this.#plan(options, forkOptions, begin), tell);
   }
 
@@ -135,7 +138,7 @@ export class Workflow<TState extends object> implements Contract<TState> {
   #plan(
     options: RunOptions | undefined,
     known: Record<string, Reader<unknown>>,
-    begin: Pick<Plan, "kind" | "mode" | "from" | "mutator">,
+    begin: Pick<Plan, "kind" | "mode" | "mutator">,
   ): Plan {
     const read = readRecord(options, "options", known) as Partial<Plan>;
     return {
@@ -160,6 +163,13 @@ export class Workflow<TState extends object> implements Contract<TState> {
 function state(value: unknown, what: string): object {
   if (typeof value !== "object" || value === null) throw typeError(`${what} must be an object, and is ${show(value)}`);
   return value;
+}
+
+/** Half of a surrogate pair is in no id that a checkpoint can have. */
+function checkpointIdOf(value: unknown): string {
+  const id = text(value, "checkpointId");
+  if (!id.isWellFormed()) throw checkpointNotFound(id);
+  return id;
 }
 
 function text(value: unknown, what: string): string {

@@ -1,10 +1,10 @@
 import type { Config, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import type { NativeStore } from "../native.js";
-import { type FoundTuple, type FoundWrite, fetchTuples } from "../parcel.js";
 import { type Place, asked, askedId } from "./place.js";
 import { type Reader, find, placeOf } from "./tuples.js";
-import { loadPart } from "./serde.js";
+import { load } from "./serde.js";
 import { channelOf } from "./values.js";
+import { type Found, type FoundWrite, each, langgraph, openFound } from "./wire.js";
 
 type History = Record<string, DeltaChannelHistory>;
 
@@ -19,27 +19,27 @@ export async function* upwards(
   { native }: Pick<Reader, "native">,
   { threadId, namespace, id }: Place,
   channels: string[],
-): AsyncGenerator<FoundTuple> {
+): AsyncGenerator<Found> {
   const wanted = new Set(channels);
   // A checkpoint may have been put again as a child of its own: then there is no end.
   const seen = new Set<string>();
   let next: string | null | undefined = id;
   while (next && wanted.size > 0) {
-    const page: FoundTuple[] = await pageOf(native, { threadId, namespace, id: next }, [...wanted]);
+    const page: Found[] = await pageOf(native, { threadId, namespace, id: next }, [...wanted]);
     for (const found of page) {
-      const [, , each, parent] = found[0];
-      if (seen.has(each)) return;
-      seen.add(each);
-      for (const [name] of found[1]) wanted.delete(channelOf(name)!);
+      const { header, parts } = found;
+      if (seen.has(header.id)) return;
+      seen.add(header.id);
+      for (const { name } of parts) wanted.delete(channelOf(name)!);
       yield found;
-      next = parent;
+      next = header.parent;
     }
     if (page.length < PAGE) return;
   }
 }
 
-function pageOf(native: NativeStore, { threadId, namespace, id }: Place, channels: string[]): Promise<FoundTuple[]> {
-  return fetchTuples(native, (ticket) => native.langgraphAncestors(ticket, threadId, namespace, id, channels, PAGE));
+function pageOf(native: NativeStore, checkpoint: Place, channels: string[]): Promise<Found[]> {
+  return langgraph.find(native, "ancestors", { checkpoint, channels, limit: PAGE }, each(openFound));
 }
 
 /**
@@ -54,19 +54,18 @@ export async function deltaHistory(reader: Reader, config: Config, channels: str
   const threadId = asked(config, "thread_id");
   const tip =
     threadId === undefined ? null : await find(reader, threadId, asked(config, "checkpoint_ns") ?? "", askedId(config));
-  const [, , , parent] = tip?.[0] ?? [];
-  let child = tip?.[0][2];
-  const above = parent ? upwards(reader, { ...placeOf(tip![0]), id: parent }, channels) : [];
-  for await (const [header, parts, all] of above) {
-    for (const [task, , , part] of ofChild(all, child!).toReversed()) {
-      const [channel] = part;
-      if (open.has(channel)) writes.get(channel)!.push([task, channel, await loadPart(reader.serde, part)]);
+  let child = tip?.header;
+  const above = child?.parent ? upwards(reader, { ...placeOf(child), id: child.parent }, channels) : [];
+  for await (const { header, parts, writes: all } of above) {
+    for (const { task, part } of ofChild(all, child!.id).toReversed()) {
+      const channel = part.name;
+      if (open.has(channel)) writes.get(channel)!.push([task, channel, await load(reader.serde, part)]);
     }
     for (const part of parts) {
-      const channel = channelOf(part[0])!;
-      if (open.delete(channel)) seeds.set(channel, await loadPart(reader.serde, part));
+      const channel = channelOf(part.name)!;
+      if (open.delete(channel)) seeds.set(channel, await load(reader.serde, part));
     }
-    [, , child] = header;
+    child = header;
   }
   return Object.fromEntries(
     channels.map((channel) => {
@@ -80,8 +79,8 @@ export async function deltaHistory(reader: Reader, config: Config, channels: str
 function ofChild(writes: FoundWrite[], child: string): FoundWrite[] {
   const places = new Map<string, FoundWrite>();
   for (const write of writes) {
-    const [task, index, owner] = write;
-    if (owner ? owner === child : !places.has(`${index},${task}`)) places.set(`${index},${task}`, write);
+    const { task, index, claimedBy } = write;
+    if (claimedBy ? claimedBy === child : !places.has(`${index},${task}`)) places.set(`${index},${task}`, write);
   }
-  return [...places.values()].toSorted((a, b) => (a[0] === b[0] ? a[1] - b[1] : a[0] < b[0] ? -1 : 1));
+  return [...places.values()].toSorted((a, b) => (a.task === b.task ? a.index - b.index : a.task < b.task ? -1 : 1));
 }

@@ -1,15 +1,16 @@
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import type { ImportOptions, ImportProgress } from "../../langgraph.js";
 import { ForkpointError, quote } from "../errors.js";
-import { type ImportedCheckpoint, type ImportedWrite, type NativeSqliteSaver, direct, read } from "../native.js";
 import { type Reader as OptionReader, pathOf, readRecord } from "../options.js";
 import { pruneOptions } from "../retention.js";
-import { asDifference } from "./difference.js";
+import type { Serialized } from "../serializer.js";
+import { dependsOnParent } from "./dependence.js";
 import type { Place } from "./place.js";
 import { headers, remove } from "./threads.js";
 import { type Reader, find } from "./tuples.js";
-import { type Typed, dump, loadPart } from "./serde.js";
-import { putTogether, takeApart } from "./values.js";
+import { dump, load } from "./serde.js";
+import { decodeCheckpoint, encodeCheckpoint } from "./values.js";
+import { type FoundWrite, type ImportedCheckpoint, type ImportedWrite, SqliteSaver } from "./wire.js";
 import { putCheckpoint, putWrites } from "./writing.js";
 
 /** Checkpoints that are under way at a time. */
@@ -22,8 +23,8 @@ const PAGE = 64;
 export async function importSqliteSaver(reader: Reader, from: unknown, options: unknown): Promise<ImportProgress> {
   const path = pathOf(from, "the database to import");
   const { signal, onProgress } = readRecord(options, "options", importOptions) as ImportOptions;
-  const source = direct((binding) => new binding.NativeSqliteSaver(path));
-  const threads = await read<string[]>(() => source.threads());
+  const source = new SqliteSaver(path);
+  const threads = await source.threads();
   const done: ImportProgress = { threads: 0, ofThreads: threads.length, checkpoints: 0, writes: 0 };
   for (const thread of threads) {
     for await (const _ of headers(reader, thread)) {
@@ -57,7 +58,7 @@ const importOptions: { [K in keyof Required<ImportOptions>]: OptionReader<unknow
 
 async function copyThread(
   reader: Reader,
-  source: NativeSqliteSaver,
+  source: SqliteSaver,
   thread: string,
   done: ImportProgress,
   step: () => void,
@@ -69,24 +70,23 @@ async function copyThread(
   for await (const page of pages(source, thread)) {
     const arriving = await Promise.all(
       page.map(async (row) => {
-        const [namespace, id, parent] = row;
+        const { namespace, id, parent, metadata } = row;
         const checkpoint = await checkpointOf(reader, row);
         const versions = { ...checkpoint.channel_versions };
         for (const channel of Object.keys(checkpoint.channel_values ?? {})) versions[channel] ??= 0;
-        const { parts } = await takeApart(reader.serde, checkpoint, versions);
+        const { parts } = await encodeCheckpoint(reader.serde, checkpoint, versions);
         const before = parent ? { threadId: thread, namespace, id: parent } : undefined;
-        const writes = before ? await writesTo(source, before) : [];
-        const [, , , , [, tag, bytes]] = row;
-        const pieces = { parts, inherit: [], like: [], metadata: [tag, bytes] as Typed };
-        const difference = asDifference(checkpoint, await loadPart(reader.serde, row[4]), before);
-        return { place: { threadId: thread, namespace, id }, before, writes, pieces, difference };
+        const writes = before ? await source.writes(before) : [];
+        const pieces = { parts, inherit: [], like: [], metadata };
+        const depends = dependsOnParent(checkpoint, await load(reader.serde, metadata), before);
+        return { place: { threadId: thread, namespace, id }, before, writes, pieces, depends };
       }),
     );
     // Handed over in order, all of a page at once: they share commits.
     const stored: Array<Promise<null>> = [];
-    for (const { place, before, writes, pieces, difference } of arriving) {
+    for (const { place, before, writes, pieces, depends } of arriving) {
       if (before) stored.push(...writes.map((write) => putWrite(reader, before, write)));
-      stored.push(putCheckpoint(native, place, before?.id, { ...pieces, difference: await difference(reader) }));
+      stored.push(putCheckpoint(native, place, before?.id, { ...pieces, dependsOnParent: await depends(reader) }));
     }
     await Promise.all(stored);
     for (const { place, before } of arriving) {
@@ -96,10 +96,9 @@ async function copyThread(
     done.checkpoints += page.length;
     step();
   }
-  const orphans = await read<Array<[string, string]>>(() => source.orphans(thread));
-  for (const [namespace, id] of orphans) all.push({ threadId: thread, namespace, id });
+  for (const { namespace, id } of await source.orphans(thread)) all.push({ threadId: thread, namespace, id });
   for (const place of all) {
-    const writes = await writesTo(source, place);
+    const writes = await source.writes(place);
     done.writes += writes.length;
     // Nothing was made of them yet: they are pending.
     if (!parents.has(keyOf(place))) await Promise.all(writes.map((write) => putWrite(reader, place, write)));
@@ -107,20 +106,19 @@ async function copyThread(
 }
 
 /** Every checkpoint and every write must be there as they were. */
-async function verifyThread(reader: Reader, source: NativeSqliteSaver, thread: string): Promise<void> {
+async function verifyThread(reader: Reader, source: SqliteSaver, thread: string): Promise<void> {
   for await (const page of pages(source, thread)) {
     for (const row of page) {
-      const [namespace, id, parent, , metadata] = row;
+      const { namespace, id, parent, metadata } = row;
       const place = { threadId: thread, namespace, id };
       const what = `checkpoint ${quote(id)} of thread ${quote(thread)}`;
       const found = await find(reader, thread, namespace, id);
       const same =
         found !== null &&
-        (found[0][3] ?? "") === (parent ?? "") &&
-        found[0][4][1] === metadata[1] &&
-        Buffer.compare(found[0][4][2], metadata[2]) === 0 &&
-        (await isSame(reader, await checkpointOf(reader, row), await putTogether(reader.serde, found[1], what))) &&
-        holdsAll(found[2], await writesTo(source, place));
+        (found.header.parent ?? "") === (parent ?? "") &&
+        isEqual(found.header.metadata, metadata) &&
+        (await isSame(reader, await checkpointOf(reader, row), await decodeCheckpoint(reader.serde, found.parts, what))) &&
+        holdsAll(found.writes, await source.writes(place));
       if (!same) {
         throw new ForkpointError("CORRUPT", `${what} does not read back as it was: this thread was not imported. Please report this`);
       }
@@ -136,40 +134,39 @@ async function isSame({ serde }: Reader, one: Checkpoint, other: Checkpoint): Pr
       return dump(serde, { ...rest, channel_values: Object.fromEntries(sorted) }, "a checkpoint");
     }),
   );
-  return a![0] === b![0] && Buffer.compare(a![1], b![1]) === 0;
+  return isEqual(a!, b!);
 }
 
-function holdsAll(found: Array<[string, number, unknown, ImportedWrite[2]]>, wanted: ImportedWrite[]): boolean {
-  const held = new Map(found.map(([task, index, , part]) => [`${index},${task}`, part]));
+function isEqual(one: Serialized, other: Serialized): boolean {
+  return one.tag === other.tag && Buffer.compare(one.bytes, other.bytes) === 0;
+}
+
+function holdsAll(found: FoundWrite[], wanted: ImportedWrite[]): boolean {
+  const held = new Map(found.map(({ task, index, part }) => [`${index},${task}`, part]));
   if (held.size !== wanted.length) return false;
-  return wanted.every(([task, index, [channel, tag, bytes]]) => {
-    const part = held.get(`${index},${task}`);
-    return part !== undefined && part[0] === channel && part[1] === tag && Buffer.compare(part[2], bytes) === 0;
+  return wanted.every(({ task, index, part }) => {
+    const known = held.get(`${index},${task}`);
+    return known !== undefined && known.name === part.name && isEqual(known, part);
   });
 }
 
-async function checkpointOf({ serde }: Reader, [, id, , whole]: ImportedCheckpoint): Promise<Checkpoint> {
-  const checkpoint: unknown = await loadPart(serde, whole);
+async function checkpointOf({ serde }: Reader, { id, checkpoint: whole }: ImportedCheckpoint): Promise<Checkpoint> {
+  const checkpoint: unknown = await load(serde, whole);
   if (typeof checkpoint === "object" && checkpoint !== null && "channel_versions" in checkpoint) return checkpoint as Checkpoint;
   throw new ForkpointError("UNSUPPORTED", `checkpoint ${quote(id)} of the database to import is no checkpoint that LangGraph.js made`);
 }
 
-async function* pages(source: NativeSqliteSaver, thread: string): AsyncGenerator<ImportedCheckpoint[]> {
-  for (let [namespace, id, full] = ["", "", true]; full; ) {
-    const [ns, after] = [namespace, id];
-    const page = await read<ImportedCheckpoint[]>(() => source.checkpoints(thread, ns, after, PAGE));
+async function* pages(source: SqliteSaver, thread: string): AsyncGenerator<ImportedCheckpoint[]> {
+  for (let [after, full] = [{ namespace: "", id: "" }, true]; full; ) {
+    const page: ImportedCheckpoint[] = await source.checkpoints(thread, after, PAGE);
     if (page.length > 0) yield page;
     full = page.length === PAGE;
-    [namespace, id] = page.at(-1) ?? ["", ""];
+    after = page.at(-1) ?? after;
   }
 }
 
-function writesTo(source: NativeSqliteSaver, { threadId, namespace, id }: Place): Promise<ImportedWrite[]> {
-  return read<ImportedWrite[]>(() => source.writes(threadId, namespace, id));
-}
-
-function putWrite({ native }: Reader, place: Place, [task, index, part]: ImportedWrite): Promise<null> {
-  return putWrites(native, place, task, [[index, part]], false);
+function putWrite({ native }: Reader, place: Place, { task, ...write }: ImportedWrite): Promise<null> {
+  return putWrites(native, place, task, [write], false);
 }
 
 function keyOf({ namespace, id }: Place): string {

@@ -11,12 +11,11 @@ import type {
 } from "@langchain/langgraph-checkpoint";
 import type { StoreOptions } from "../../index.js";
 import type { ImportOptions, ImportProgress, SaverStats } from "../../langgraph.js";
+import type { Engine } from "../engine.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { StoreHandle } from "../handle.js";
 import { own } from "../ids.js";
-import { direct } from "../native.js";
-import type { Engine } from "../store.js";
-import { View } from "../view.js";
-import { asDifference } from "./difference.js";
+import { dependsOnParent } from "./dependence.js";
 import { deltaHistory } from "./history.js";
 import { importSqliteSaver } from "./import.js";
 import { Order } from "./order.js";
@@ -25,11 +24,9 @@ import { retrying } from "./retry.js";
 import * as threads from "./threads.js";
 import { type Peer, type Reader, find, listed, placeOf, readListing, tupleOf } from "./tuples.js";
 import { dump, trust } from "./serde.js";
-import { takeApart } from "./values.js";
+import { encodeCheckpoint } from "./values.js";
+import { langgraph } from "./wire.js";
 import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
-
-/** Whose checkpoints these are, among those of all contracts. */
-const space = direct((binding) => binding.LANGGRAPH_SPACE);
 
 type Options = StoreOptions & { serde?: SerializerProtocol; expectedParent?: boolean };
 
@@ -42,7 +39,7 @@ export function saverOf(peer: Peer) {
   const special = (channel: string) => (Object.hasOwn(peer.WRITES_IDX_MAP, channel) ? peer.WRITES_IDX_MAP[channel] : undefined);
 
   return class ForkpointSaver extends peer.BaseCheckpointSaver {
-    readonly #view: View;
+    readonly #handle: StoreHandle;
     readonly #order = new Order();
     readonly #onlyChild: boolean;
 
@@ -59,7 +56,7 @@ export function saverOf(peer: Peer) {
       super(serde);
       if (serde === undefined) trust(this.serde);
       this.#onlyChild = expectedParent ?? false;
-      this.#view = new View(target, Object.keys(others).length > 0 ? others : undefined, space);
+      this.#handle = new StoreHandle(target, Object.keys(others).length > 0 ? others : undefined, langgraph);
     }
 
     getTuple(config: Config): Promise<CheckpointTuple | undefined> {
@@ -105,14 +102,14 @@ export function saverOf(peer: Peer) {
         const place = { threadId, namespace, id: own(checkpoint.id, "checkpoint.id") };
         const parent = askedId(config);
         const only = onlyChild(config) ?? this.#onlyChild;
-        const taken = takeApart(this.serde, checkpoint, newVersions ?? {});
-        const dumped = Promise.all([taken, dump(this.serde, metadata, "the metadata")]);
+        const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {});
+        const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata")]);
         const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
-        const isDifference = asDifference(checkpoint, metadata, before);
+        const depends = dependsOnParent(checkpoint, metadata, before);
         // It takes up what was written to its parent, and inherits from it.
         const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
           retrying(async () => {
-            const whole = { ...pieces, metadata, difference: await isDifference(reader) };
+            const whole = { ...pieces, metadata, dependsOnParent: await depends(reader) };
             await putCheckpoint(native, place, parent, whole, only);
           }),
         );
@@ -124,7 +121,7 @@ export function saverOf(peer: Peer) {
     }
 
     putWrites(config: Config, writes: PendingWrite[], taskId: string): Promise<void> {
-      return this.#view.run(async ({ native }) => {
+      return this.#handle.run(async ({ native }) => {
         const { threadId, namespace } = written(config, "putWrites()");
         const id = askedId(config);
         if (id === undefined) {
@@ -137,7 +134,7 @@ export function saverOf(peer: Peer) {
         const dumped = writes.map(async ([, value], at): Promise<IndexedWrite> => {
           const channel = channels[at]!;
           const typed = await dump(this.serde, value, `the write to channel ${JSON.stringify(channel)}`);
-          return [special(channel) ?? at, [channel, ...typed]];
+          return { index: special(channel) ?? at, part: { name: channel, ...typed } };
         });
         const replace = channels.every((channel) => special(channel) !== undefined);
         await this.#order.behind(threadId, Promise.all(dumped), (indexed) =>
@@ -147,7 +144,7 @@ export function saverOf(peer: Peer) {
     }
 
     deleteThread(threadId: string): Promise<void> {
-      return this.#view.run((engine) =>
+      return this.#handle.run((engine) =>
         this.#order.after(threadId, Promise.resolve(), () => threads.remove(engine, threadId)),
       );
     }
@@ -173,7 +170,7 @@ export function saverOf(peer: Peer) {
     }
 
     listThreads(options?: { limit?: number; cursor?: string | null }): Promise<threads.Page> {
-      return this.#view.run((engine) => threads.list(engine, options));
+      return this.#handle.run((engine) => threads.list(engine, options));
     }
 
     importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress> {
@@ -181,17 +178,17 @@ export function saverOf(peer: Peer) {
     }
 
     async stats(): Promise<SaverStats> {
-      const { runs: namespaces, largest, ...rest } = await this.#view.stats();
+      const { runs: namespaces, largest, ...rest } = await this.#handle.stats();
       const line = ({ runId, ...sizes }: (typeof largest)[number]) => ({ ...lineageOf(runId), ...sizes });
       return { ...rest, namespaces, largest: largest.map(line) };
     }
 
     vacuum(): Promise<void> {
-      return this.#view.vacuum();
+      return this.#handle.vacuum();
     }
 
     close(): Promise<void> {
-      return this.#view.close();
+      return this.#handle.close();
     }
 
     [Symbol.asyncDispose](): Promise<void> {
@@ -199,7 +196,7 @@ export function saverOf(peer: Peer) {
     }
 
     #read<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
-      return this.#view.run(({ native }: Engine) =>
+      return this.#handle.run(({ native }: Engine) =>
         work({ native, peer, serde: this.serde, getNextVersion: (current) => this.getNextVersion(current) }),
       );
     }

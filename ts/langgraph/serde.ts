@@ -1,17 +1,14 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ForkpointError } from "../errors.js";
-import type { Part } from "../parcel.js";
+import type { Serialized } from "../serializer.js";
 import { toJson } from "./json.js";
-
-/** A value as the saver's serializer wrote it. */
-export type Typed = [tag: string, bytes: Uint8Array];
 
 const decoder = new TextDecoder();
 
 /** Serialises a value, before anything else runs; `what` names it in messages. */
-export async function dump(serde: SerializerProtocol, value: unknown, what: string): Promise<Typed> {
+export async function dump(serde: SerializerProtocol, value: unknown, what: string): Promise<Serialized> {
   const json = isJsonPlus(serde) ? toJson(value, serde) : undefined;
-  if (json !== undefined) return ["json", json];
+  if (json !== undefined) return { tag: "json", bytes: json };
   const [tag, bytes] = await serde.dumpsTyped(value);
   // What LangGraph's serializer writes in place of a value that it cannot hold: a BigInt somewhere in it, for one.
   if (typeof value !== "string" && tag === "json" && Buffer.from(bytes.subarray(0, 24)).toString() === '"[unable to serialize, c') {
@@ -21,11 +18,11 @@ export async function dump(serde: SerializerProtocol, value: unknown, what: stri
         "has, or pass a serde of your own",
     );
   }
-  return [tag, bytes];
+  return { tag, bytes };
 }
 
 /** Makes a value of bytes. */
-export async function load(serde: SerializerProtocol, [tag, bytes]: Typed): Promise<any> {
+export async function load(serde: SerializerProtocol, { tag, bytes }: Serialized): Promise<any> {
   if (tag === "json" && isJsonPlus(serde)) {
     const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     // Without these marks the serializer would give back what JSON has, object by object. (The second is the beginning of
@@ -35,11 +32,6 @@ export async function load(serde: SerializerProtocol, [tag, bytes]: Typed): Prom
   // The serializer of LangGraph gives the bytes themselves to whoever wrote bytes: these were no Buffer.
   // And they share their memory with no other part.
   return serde.loadsTyped(tag, new Uint8Array(bytes));
-}
-
-/** The value of a part. */
-export function loadPart(serde: SerializerProtocol, [, tag, bytes]: Part): Promise<any> {
-  return load(serde, [tag, bytes]);
 }
 
 /** LangGraph's own serializers, as far as they write plain data as JSON: those that turned out to. */

@@ -11,10 +11,10 @@ import { isDeepStrictEqual } from "node:util";
 import { show, typeError } from "../errors.js";
 import { lookup } from "../ids.js";
 import type { NativeStore } from "../native.js";
-import { type FoundTuple, type FoundWrite, type ListedTuple, fetchListed, fetchTuple } from "../parcel.js";
 import { type Place, asked, askedId, configOf } from "./place.js";
-import { loadPart } from "./serde.js";
-import { putTogether } from "./values.js";
+import { load } from "./serde.js";
+import { decodeCheckpoint } from "./values.js";
+import { type Found, type FoundWrite, type Header, each, langgraph, openFound, openHeader } from "./wire.js";
 
 /** How many headers a listing reads at a time. */
 const PAGE = 100;
@@ -33,7 +33,7 @@ export interface Reader {
   getNextVersion: BaseCheckpointSaver["getNextVersion"];
 }
 
-export function placeOf([threadId, namespace, id]: ListedTuple): Place {
+export function placeOf({ threadId, namespace, id }: Header): Place {
   return { threadId, namespace, id };
 }
 
@@ -43,29 +43,29 @@ export async function find(
   threadId: string,
   namespace: string,
   id: string | undefined,
-): Promise<FoundTuple | null> {
+): Promise<Found | null> {
   const [thread, ns] = [lookup(threadId, "thread_id"), lookup(namespace, "checkpoint_ns")];
   const checkpoint = id === undefined ? undefined : lookup(id, "checkpoint_id");
   if (thread === null || ns === null || checkpoint === null) return null;
-  return fetchTuple(native, (ticket) => native.langgraphGet(ticket, thread, ns, checkpoint));
+  return langgraph.find(native, "get", { threadId: thread, namespace: ns, id: checkpoint }, openFound);
 }
 
 /** A fresh tuple from what was found. */
-export async function tupleOf(reader: Reader, [listed, parts, writes]: FoundTuple): Promise<CheckpointTuple> {
+export async function tupleOf(reader: Reader, { header, parts, writes }: Found): Promise<CheckpointTuple> {
   const { serde } = reader;
-  const place = placeOf(listed);
-  const [, , , parent, metadata] = listed;
-  const checkpoint = await putTogether(serde, parts, `checkpoint ${JSON.stringify(place.id)}`);
+  const place = placeOf(header);
+  const { parent, metadata } = header;
+  const checkpoint = await decodeCheckpoint(serde, parts, `checkpoint ${JSON.stringify(place.id)}`);
   if (checkpoint.v < 4 && parent) await migrate(reader, checkpoint, { ...place, id: parent });
   const pendingWrites = await Promise.all(
     current(writes).map(
-      async ([task, , , part]): Promise<[string, string, unknown]> => [task, part[0], await loadPart(serde, part)],
+      async ({ task, part }): Promise<[string, string, unknown]> => [task, part.name, await load(serde, part)],
     ),
   );
   return {
     config: configOf(place),
     checkpoint,
-    metadata: (await loadPart(serde, metadata)) as Metadata,
+    metadata: (await load(serde, metadata)) as Metadata,
     ...(parent && { parentConfig: configOf({ ...place, id: parent }) }),
     pendingWrites,
   };
@@ -75,9 +75,9 @@ export async function tupleOf(reader: Reader, [listed, parts, writes]: FoundTupl
 function current(writes: FoundWrite[]): FoundWrite[] {
   const places = new Map<string, FoundWrite>();
   for (const write of writes) {
-    const place = `${write[1]},${write[0]}`;
+    const place = `${write.index},${write.task}`;
     const held = places.get(place);
-    if (held === undefined || held[2]) places.set(place, write);
+    if (held === undefined || held.claimedBy) places.set(place, write);
   }
   return [...places.values()];
 }
@@ -86,9 +86,9 @@ function current(writes: FoundWrite[]): FoundWrite[] {
 async function migrate(reader: Reader, checkpoint: Checkpoint, { threadId, namespace, id }: Place): Promise<void> {
   const { peer } = reader;
   const parent = await find(reader, threadId, namespace, id);
-  const sends = current(parent?.[2] ?? []).filter(([, , , [channel]]) => channel === peer.TASKS);
+  const sends = current(parent?.writes ?? []).filter(({ part }) => part.name === peer.TASKS);
   const versions = Object.values(checkpoint.channel_versions ?? {});
-  checkpoint.channel_values[peer.TASKS] = await Promise.all(sends.map(([, , , part]) => loadPart(reader.serde, part)));
+  checkpoint.channel_values[peer.TASKS] = await Promise.all(sends.map(({ part }) => load(reader.serde, part)));
   checkpoint.channel_versions = {
     ...checkpoint.channel_versions,
     [peer.TASKS]: versions.length > 0 ? peer.maxChannelVersion(...versions) : reader.getNextVersion(undefined),
@@ -124,7 +124,7 @@ export function readListing(config: Config, options: CheckpointListOptions | und
 }
 
 /** The headers that are wanted, newest id first, a page at a time. */
-export async function* listed({ native, serde }: Pick<Reader, "native" | "serde">, wanted: Wanted): AsyncGenerator<ListedTuple> {
+export async function* listed({ native, serde }: Pick<Reader, "native" | "serde">, wanted: Wanted): AsyncGenerator<Header> {
   const { threadId, namespace, id, filter } = wanted;
   let { before, limit } = wanted;
   // Whether some of what is found is not wanted.
@@ -133,26 +133,26 @@ export async function* listed({ native, serde }: Pick<Reader, "native" | "serde"
   // What is no text is no id of anything.
   if ([threadId, namespace, id, before].some((name) => name?.isWellFormed() === false)) return;
   while (limit > 0) {
-    const [end, size] = [before, page];
-    const found = await fetchListed(native, (ticket) => native.langgraphList(ticket, threadId, namespace, end, size));
+    const call = { threadId, namespace, before, limit: page };
+    const found: Header[] = await langgraph.find(native, "list", call, each(openHeader));
     const full = found.length === page;
     // Copies of a thread have the same ids: those that a full page ends with may go on in the next.
-    const last = full ? found.at(-1)![2] : undefined;
-    const whole = full ? found.filter((each) => each[2] !== last) : found;
+    const last = full ? found.at(-1)!.id : undefined;
+    const whole = full ? found.filter(({ id: other }) => other !== last) : found;
     if (full && whole.length === 0) {
       page *= 2;
       // A page of one id is enough for whoever wants any of them, and no more.
       if (limit > found.length || narrow) continue;
     }
-    for (const each of whole.length > 0 ? whole : found) {
-      if ((namespace !== undefined && each[1] !== namespace) || (id !== undefined && each[2] !== id)) continue;
-      if (filter.length > 0 && !matches((await loadPart(serde, each[4])) as Metadata, filter)) continue;
-      yield each;
+    for (const header of whole.length > 0 ? whole : found) {
+      if ((namespace !== undefined && header.namespace !== namespace) || (id !== undefined && header.id !== id)) continue;
+      if (filter.length > 0 && !matches((await load(serde, header.metadata)) as Metadata, filter)) continue;
+      yield header;
       limit -= 1;
       if (limit <= 0) return;
     }
     if (!full) return;
-    before = whole.at(-1)?.[2] ?? last;
+    before = whole.at(-1)?.id ?? last;
   }
 }
 

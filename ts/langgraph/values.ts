@@ -1,7 +1,7 @@
 import type { Checkpoint, ChannelVersions, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ForkpointError } from "../errors.js";
-import type { Part } from "../parcel.js";
-import { dump, loadPart } from "./serde.js";
+import type { Part } from "../wire.js";
+import { dump, load } from "./serde.js";
 import type { Pieces } from "./writing.js";
 
 /** The name of the part that holds a channel's value at that version. */
@@ -16,7 +16,7 @@ export function channelOf(name: string): string | undefined {
 }
 
 /** A checkpoint in parts: what changed and the rest as bytes, what did not by its name. */
-export async function takeApart(
+export async function encodeCheckpoint(
   serde: SerializerProtocol,
   checkpoint: Checkpoint,
   newVersions: ChannelVersions,
@@ -24,7 +24,7 @@ export async function takeApart(
   const { channel_values: values = {}, ...rest } = checkpoint;
   const versions = rest.channel_versions ?? {};
   const part = (name: string, value: unknown, what: string) =>
-    dump(serde, value, what).then(([tag, bytes]): Part => [name, tag, bytes]);
+    dump(serde, value, what).then(({ tag, bytes }): Part => ({ name, tag, bytes }));
   // All of them are serialised before the first is waited for: the graph goes on meanwhile.
   const parts = [part("", rest, "the checkpoint")];
   const inherit: string[] = [];
@@ -43,16 +43,16 @@ export async function takeApart(
     }
   }
   const [dumped, looks] = await Promise.all([Promise.all(parts), Promise.all(like)]);
-  return { parts: dumped.toSorted(([a], [b]) => (a < b ? -1 : 1)), inherit, like: looks };
+  return { parts: dumped.toSorted((a, b) => (a.name < b.name ? -1 : 1)), inherit, like: looks };
 }
 
 /** A checkpoint from its parts. */
-export async function putTogether(serde: SerializerProtocol, parts: Part[], what: string): Promise<Checkpoint> {
+export async function decodeCheckpoint(serde: SerializerProtocol, parts: Part[], what: string): Promise<Checkpoint> {
   let checkpoint: Checkpoint | undefined;
   const values: Array<[string, unknown]> = [];
   for (const part of parts) {
-    const value = await loadPart(serde, part);
-    const channel = channelOf(part[0]);
+    const value = await load(serde, part);
+    const channel = channelOf(part.name);
     if (channel === undefined) checkpoint = value as Checkpoint;
     else values.push([channel, value]);
   }

@@ -1,7 +1,8 @@
-import { type NativeStore, call } from "../native.js";
-import type { Part } from "../parcel.js";
+import type { NativeStore } from "../native.js";
+import type { Serialized } from "../serializer.js";
+import type { Part } from "../wire.js";
 import type { Place } from "./place.js";
-import type { Typed } from "./serde.js";
+import { langgraph } from "./wire.js";
 
 /** A checkpoint in the pieces that are stored. */
 export interface Pieces {
@@ -10,66 +11,59 @@ export interface Pieces {
   inherit: string[];
   /** What some of those look like. */
   like: Part[];
-  metadata: Typed;
+  metadata: Serialized;
   /** Whether it cannot be read without its ancestors. */
-  difference: boolean;
+  dependsOnParent: boolean;
 }
 
 /** A write: the channel's value, and its place among those of the task. */
-export type IndexedWrite = [index: number, part: Part];
-
-/** With `only` it is refused unless its parent is the latest of its namespace. */
-export function putCheckpoint(
-  native: NativeStore,
-  { threadId, namespace, id }: Place,
-  parent: string | undefined,
-  { parts, inherit, like, metadata: [tag, bytes], difference }: Pieces,
-  only = false,
-): Promise<null> {
-  const all = [...parts, ...like];
-  return call<null>(native, (ticket) =>
-    native.langgraphPut(
-      ticket,
-      threadId,
-      namespace,
-      id,
-      parent,
-      all.map(([name]) => name),
-      all.map(([, tag]) => tag),
-      all.map(([, , bytes]) => bytes),
-      inherit,
-      parts.length,
-      tag,
-      bytes,
-      Date.now(),
-      difference,
-      only,
-    ),
-  );
+export interface IndexedWrite {
+  index: number;
+  part: Part;
+  /** In a copy: the id of the checkpoint that was made of it. */
+  claimedBy?: string | null;
 }
 
-/** With `replace` one in a place that is taken replaces the other; if not, the first one stays. A copy has `owners`. */
+/** With `onlyChild` it is refused unless its parent is the latest of its namespace. */
+export function putCheckpoint(
+  native: NativeStore,
+  checkpoint: Place,
+  parent: string | undefined,
+  { parts, inherit, like, metadata, dependsOnParent }: Pieces,
+  onlyChild = false,
+): Promise<null> {
+  const call = {
+    checkpoint,
+    parent,
+    parts: parts.map(nameOf),
+    inherit,
+    like: like.map(nameOf),
+    metadataTag: metadata.tag,
+    savedAt: Date.now(),
+    dependsOnParent,
+    onlyChild,
+  };
+  return langgraph.call(native, "put", call, [...parts, ...like, metadata].map(({ bytes }) => bytes));
+}
+
+function nameOf({ name, tag }: Part): { name: string; tag: string } {
+  return { name, tag };
+}
+
+/** With `replace` one in a place that is taken replaces the other; if not, the first one stays. */
 export function putWrites(
   native: NativeStore,
-  { threadId, namespace, id }: Place,
+  checkpoint: Place,
   task: string,
   writes: IndexedWrite[],
   replace: boolean,
-  owners?: string[],
 ): Promise<null> {
-  return call<null>(native, (ticket) =>
-    native.langgraphPutWrites(
-      ticket,
-      threadId,
-      namespace,
-      id,
-      task,
-      writes.map(([index]) => index),
-      writes.map(([, [channel]]) => channel),
-      writes.map(([, [, tag]]) => tag),
-      writes.map(([, [, , bytes]]) => bytes),
-      replace,
-      owners,
-    ),
-  );
+  const told = writes.map(({ index, part: { name: channel, tag }, claimedBy }) => ({
+    index,
+    channel,
+    tag,
+    claimedBy: claimedBy ?? undefined,
+  }));
+  const buffers = writes.map(({ part }) => part.bytes);
+  return langgraph.call(native, "putWrites", { checkpoint, task, writes: told, replace }, buffers);
 }

@@ -6,9 +6,13 @@ use std::time::Duration;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, params};
+use serde::{Deserialize, Serialize};
 
 use crate::backend::sqlite::from_sqlite;
+use crate::contract::call::{Tool, read_json};
+use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Code, Error, Result};
+use crate::record::Part;
 
 /// A database that is opened when it is first asked.
 #[derive(Debug)]
@@ -123,6 +127,88 @@ fn failed(path: &Path, error: rusqlite::Error) -> Error {
 /// Says of which thread the rows are that cannot be read.
 fn of(thread: &str) -> impl Fn(Error) -> Error {
     move |error| error.context(&format!("thread {thread:?}"))
+}
+
+pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum Which {
+        SqliteSaver { path: PathBuf },
+    }
+    let Which::SqliteSaver { path } = read_json(which)?;
+    Ok(Box::new(SqliteSaver::new(path)))
+}
+
+/// The importer's questions, as `ts/langgraph/wire.ts` declares them. A page of checkpoints begins behind a namespace and an id.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    Threads {},
+    Checkpoints { thread_id: String, namespace: String, id: String, limit: u32 },
+    Writes { thread_id: String, namespace: String, id: String },
+    Orphans { thread_id: String },
+}
+
+#[derive(Serialize)]
+struct FoundCheckpoint {
+    namespace: String,
+    id: String,
+    parent: Option<String>,
+    checkpoint: PackedPart,
+    metadata: PackedPart,
+}
+
+/// A write; its part is named by the channel.
+#[derive(Serialize)]
+struct FoundWrite {
+    task: String,
+    index: i64,
+    part: PackedPart,
+}
+
+#[derive(Serialize)]
+struct Orphan {
+    namespace: String,
+    id: String,
+}
+
+/// Called on Node's thread pool: it reads from a disk.
+impl Tool for SqliteSaver {
+    fn call(&mut self, call: &str) -> Result<Response> {
+        let mut response = ResponseBuilder::default();
+        let mut part = |name, (tag, bytes): Typed| response.part(Part { name, tag, bytes: bytes.into() });
+        match read_json(call)? {
+            Call::Threads {} => Response::json(&self.threads()?),
+            Call::Checkpoints { thread_id, namespace, id, limit } => {
+                let found = self.checkpoints(&thread_id, (&namespace, &id), limit)?.into_iter();
+                let found: Vec<_> = found
+                    .map(|SavedCheckpoint { namespace, id, parent, checkpoint, metadata }| FoundCheckpoint {
+                        namespace,
+                        id,
+                        parent,
+                        checkpoint: part(String::new(), checkpoint),
+                        metadata: part(String::new(), metadata),
+                    })
+                    .collect();
+                response.finish(&found)
+            }
+            Call::Writes { thread_id, namespace, id } => {
+                let found = self.writes(&thread_id, &namespace, &id)?.into_iter();
+                let found: Vec<_> = found
+                    .map(|SavedWrite { task, index, channel, value }| FoundWrite {
+                        task,
+                        index,
+                        part: part(channel, value),
+                    })
+                    .collect();
+                response.finish(&found)
+            }
+            Call::Orphans { thread_id } => {
+                let found = self.orphans(&thread_id)?.into_iter();
+                Response::json(&found.map(|(namespace, id)| Orphan { namespace, id }).collect::<Vec<_>>())
+            }
+        }
+    }
 }
 
 fn open(path: &Path) -> Result<Connection> {

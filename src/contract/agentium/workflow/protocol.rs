@@ -1,4 +1,7 @@
-//! What a run and its host say to each other.
+//! What a run and its host say to each other. In JSON, both have their name in a field: `ts/agentium/wire.ts` declares the same
+//! unions.
+
+use serde::{Deserialize, Serialize};
 
 use super::definition::NodeId;
 
@@ -9,7 +12,8 @@ pub type Slot = usize;
 pub const ENTRY: Slot = 0;
 
 /// Where a run begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
 pub enum Mode {
     /// With the initial state, and nothing is stored.
     Plain,
@@ -18,7 +22,10 @@ pub enum Mode {
     /// After the latest checkpoint of the run; without one, as [`Mode::Fresh`].
     Resume,
     /// After that checkpoint, as the same run: what comes after it goes when the first step is stored.
-    Replay(String),
+    Replay {
+        /// The checkpoint.
+        from: String,
+    },
     /// After that checkpoint, as a new run.
     Branch {
         /// The checkpoint.
@@ -29,7 +36,8 @@ pub enum Mode {
 }
 
 /// What happens when a step has failed for good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum OnError {
     /// The run fails.
     Fail,
@@ -40,7 +48,8 @@ pub enum OnError {
 }
 
 /// How a run is to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Options {
     /// Its id. A replay takes that of its checkpoint.
     pub run_id: String,
@@ -53,7 +62,8 @@ pub struct Options {
 }
 
 /// The checkpoint that a run goes on from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Base {
     /// Its id.
     pub id: String,
@@ -65,31 +75,33 @@ pub struct Base {
     pub step_name: String,
 }
 
-/// What happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What happened. `step` is the step that it is about, `attempt` counts from 0.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[expect(missing_docs, reason = "the fields are explained above, once")]
 pub enum Event {
     /// The host is ready.
     Started,
     /// A checkpoint was looked for, and [`ENTRY`] holds its state if there is one.
-    Loaded(Option<Base>),
+    Loaded { base: Option<Base> },
     /// [`ENTRY`] is as the user changed it.
     Mutated,
     /// The checkpoint is stored.
     Stored,
     /// A task has returned, and its slot holds the state after it.
-    Ran(NodeId, u32),
+    Ran { step: NodeId, attempt: u32 },
     /// A condition was evaluated.
-    Evaluated(NodeId, u32, bool),
+    Evaluated { step: NodeId, attempt: u32, holds: bool },
     /// An attempt failed. The host keeps the error.
-    Threw(NodeId, u32),
+    Threw { step: NodeId, attempt: u32 },
     /// A wait is over.
-    Waited(NodeId),
+    Waited { step: NodeId },
     /// The user was asked about a failed step: whether the run goes on.
-    Decided(NodeId, bool),
+    Decided { step: NodeId, go_on: bool },
     /// The results of parallel steps were merged into the slot of their parent.
-    Merged(NodeId),
+    Merged { step: NodeId },
     /// They could not be. The host keeps the error.
-    Conflicted(NodeId),
+    Conflicted { step: NodeId },
     /// The host could not load, mutate or store. It keeps the error.
     Broke,
     /// The process is to end soon.
@@ -99,25 +111,29 @@ pub enum Event {
 }
 
 /// How a step ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum How {
     /// It ran.
     Done,
     /// Its condition did not hold.
     Skipped,
     /// It failed for good, and the run goes on without it.
+    #[serde(rename = "error")]
     Failed,
 }
 
 /// Why a run ended without a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the fields say what the variants do")]
 pub enum Reason {
     /// There is no such checkpoint.
-    NotFound(String),
+    NotFound { id: String },
     /// The checkpoint does not fit the definition: what does not, and what to do.
-    Mismatch(String),
+    Mismatch { message: String },
     /// A step failed for good: the last error of that step is the reason.
-    Step(NodeId),
+    Step { step: NodeId },
     /// The host has the reason.
     Host,
     /// It was drained. What is stored can be resumed.
@@ -126,46 +142,39 @@ pub enum Reason {
     Aborted,
 }
 
-/// What to do. In their order; each is answered by an event where one is named.
-#[derive(Clone, Debug, PartialEq)]
+/// What to do. In their order; each is answered by an event where one is named. `step` is the step that it is about, `attempt`
+/// counts from 0, `slot` is the state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "command", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[expect(missing_docs, reason = "the fields are explained above, once")]
 pub enum Command {
     /// Look for a checkpoint, the latest of the run if none is named. [`Event::Loaded`].
-    Load(Option<String>),
+    Load { id: Option<String> },
     /// Have the user change the state in [`ENTRY`]. [`Event::Mutated`].
     Mutate,
-    /// Store a checkpoint. The slot then holds what was stored, and no other is needed any more. [`Event::Stored`].
-    Store {
-        /// Its id.
-        id: String,
-        /// Its step.
-        step_index: i64,
-        /// Its step's name.
-        step_name: String,
-        /// Its state.
-        slot: Slot,
-        /// Whether what the run has from this step on goes.
-        rewind: bool,
-    },
+    /// Store a checkpoint of that state. The slot then holds what was stored, and no other is needed any more.
+    /// With `rewind`, what the run has from this step on goes. [`Event::Stored`].
+    Store { id: String, step_index: i64, step_name: String, slot: Slot, rewind: bool },
     /// No other slot is needed any more.
-    Keep(Slot),
+    Keep { slot: Slot },
     /// A step begins.
-    Began(NodeId),
+    Began { step: NodeId },
     /// Call a task with a draft of that state. [`Event::Ran`] or [`Event::Threw`].
-    Run(NodeId, u32, Slot),
+    Run { step: NodeId, attempt: u32, slot: Slot },
     /// Ask a condition about a draft of that state. [`Event::Evaluated`] or [`Event::Threw`].
-    Evaluate(NodeId, u32, Slot),
+    Evaluate { step: NodeId, attempt: u32, slot: Slot },
     /// Wait so many ms before the next attempt. [`Event::Waited`].
-    Wait(NodeId, u32, f64),
+    Wait { step: NodeId, attempt: u32, ms: f64 },
     /// Ask the user about a failed step. [`Event::Decided`].
-    Ask(NodeId),
+    Ask { step: NodeId },
     /// Put the branches' changes to that state together. [`Event::Merged`] or [`Event::Conflicted`].
-    Merge(NodeId, Slot, Vec<Slot>),
+    Merge { step: NodeId, base: Slot, branches: Vec<Slot> },
     /// A step has ended.
-    Ended(NodeId, How),
+    Ended { step: NodeId, how: How },
     /// Tell what still runs that nobody needs it, and forget what waits.
     Cancel,
     /// The run is complete, with the state in that slot. Nothing follows.
-    Finish(Slot),
+    Finish { slot: Slot },
     /// The run ended without a result. Nothing follows.
-    Fail(Reason),
+    Fail { why: Reason },
 }

@@ -1,21 +1,22 @@
 import type { PruneOptions, PruneResult, StoreOptions, StoreStats } from "../index.js";
 import { Activity } from "./activity.js";
+import type { Engine } from "./engine.js";
 import { ForkpointError, typeError } from "./errors.js";
 import { prune, stats, vacuum } from "./retention.js";
 import type { Format } from "./serializer.js";
-import { type Engine, Store, engineOf, openInBackground } from "./store.js";
+import { Store, engineOf, openInBackground } from "./store.js";
 
 /** What a contract's object stands on: a store of its own, or one that it shares and that stays open. */
-export class View {
+export class StoreHandle {
   readonly #store: Store;
   readonly #owned: boolean;
-  readonly #space: number;
+  readonly #contract: string;
   readonly #activity = new Activity();
   #closing: Promise<void> | undefined;
 
-  /** `space` is the contract's, of which `prune` and `stats` speak. */
-  constructor(target: unknown, options: StoreOptions | undefined, space: number) {
-    this.#space = space;
+  /** `prune` and `stats` are about the checkpoints of that contract. */
+  constructor(target: unknown, options: StoreOptions | undefined, contract: { readonly name: string }) {
+    this.#contract = contract.name;
     if (target instanceof Store) {
       if (options !== undefined) throw typeError("options belong to openStore() when the target is an open store");
       this.#store = target;
@@ -28,7 +29,7 @@ export class View {
 
   /** What the same checkpoints are behind: the path of a file, or a store in memory. */
   get identity(): unknown {
-    return engineOf(this.#store).native.place ?? this.#store;
+    return engineOf(this.#store).native.databasePath ?? this.#store;
   }
 
   /** How values become bytes. */
@@ -56,12 +57,12 @@ export class View {
   }
 
   prune(options: PruneOptions | undefined): Promise<PruneResult> {
-    return this.run((engine) => prune(engine, this.#space, options, () => this.#closing !== undefined));
+    return this.run((engine) => prune(engine, this.#contract, options, () => this.#closing !== undefined));
   }
 
   /** In the contract's words: its lineages are runs. */
   stats() {
-    return this.run(async (engine) => inRuns(await stats(engine, this.#space)));
+    return this.run(async (engine) => inRuns(await stats(engine, this.#contract)));
   }
 
   vacuum(): Promise<void> {

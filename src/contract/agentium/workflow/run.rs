@@ -81,7 +81,7 @@ impl Run {
             (_, Event::DrainRequested) => self.drain(),
             (_, Event::Aborted) => self.abort(),
             (Phase::New, Event::Started) => self.start(),
-            (Phase::Loading, Event::Loaded(base)) => self.loaded(base),
+            (Phase::Loading, Event::Loaded { base }) => self.loaded(base),
             (Phase::Mutating, Event::Mutated) => self.branch(),
             (Phase::Storing(next, slot), Event::Stored) => self.stored(next, slot),
             (_, Event::Broke) => self.end(Reason::Host),
@@ -99,10 +99,10 @@ impl Run {
             Mode::Plain => return self.next(0, ENTRY),
             Mode::Fresh => return self.store_initial(),
             Mode::Resume => None,
-            Mode::Replay(from) | Mode::Branch { from, .. } => Some(from.clone()),
+            Mode::Replay { from } | Mode::Branch { from, .. } => Some(from.clone()),
         };
         self.phase = Phase::Loading;
-        self.commands.push(Command::Load(from));
+        self.commands.push(Command::Load { id: from });
     }
 
     fn store_initial(&mut self) {
@@ -113,12 +113,12 @@ impl Run {
     fn loaded(&mut self, base: Option<Base>) {
         let Some(base) = base else {
             return match &self.options.mode {
-                Mode::Replay(from) | Mode::Branch { from, .. } => self.end(Reason::NotFound(from.clone())),
+                Mode::Replay { from } | Mode::Branch { from, .. } => self.end(Reason::NotFound { id: from.clone() }),
                 _ => self.store_initial(),
             };
         };
         if let Err(mismatch) = self.check(&base) {
-            return self.end(Reason::Mismatch(mismatch));
+            return self.end(Reason::Mismatch { message: mismatch });
         }
         let next = after(base.step_index);
         match self.options.mode {
@@ -130,7 +130,7 @@ impl Run {
                 self.phase = Phase::Mutating;
                 self.commands.push(Command::Mutate);
             }
-            Mode::Replay(_) => {
+            Mode::Replay { .. } => {
                 self.options.run_id = base.run_id;
                 self.rewind = true;
                 self.next(next, ENTRY);
@@ -188,7 +188,7 @@ impl Run {
     fn next(&mut self, step: usize, slot: Slot) {
         let Some(node) = self.definition.top.get(step).copied() else {
             self.phase = Phase::Ended;
-            return self.commands.push(Command::Finish(slot));
+            return self.commands.push(Command::Finish { slot });
         };
         if self.drained {
             return self.end(Reason::Drained);
@@ -200,15 +200,15 @@ impl Run {
 
     fn stepping(&mut self, event: Event) {
         let (node, expected) = match event {
-            Event::Ran(node, attempt) | Event::Threw(node, attempt) | Event::Evaluated(node, attempt, _) => {
-                (node, Doing::Running(attempt))
-            }
-            Event::Waited(node) => match self.states.get(node).map(|state| state.doing) {
+            Event::Ran { step: node, attempt }
+            | Event::Threw { step: node, attempt }
+            | Event::Evaluated { step: node, attempt, .. } => (node, Doing::Running(attempt)),
+            Event::Waited { step: node } => match self.states.get(node).map(|state| state.doing) {
                 Some(Doing::Waiting(attempt)) => (node, Doing::Waiting(attempt)),
                 _ => return,
             },
-            Event::Decided(node, _) => (node, Doing::Asking),
-            Event::Merged(node) | Event::Conflicted(node) => (node, Doing::Merging),
+            Event::Decided { step: node, .. } => (node, Doing::Asking),
+            Event::Merged { step: node } | Event::Conflicted { step: node } => (node, Doing::Merging),
             _ => return,
         };
         if self.states.get(node).is_none_or(|state| state.doing != expected) {
@@ -221,20 +221,20 @@ impl Run {
         }
         let input = self.states[node].input;
         match (event, expected) {
-            (Event::Ran(..) | Event::Merged(_), _) => self.leave(node, node + 1, How::Done),
-            (Event::Evaluated(_, _, true), _) => self.go_on(node, input),
-            (Event::Evaluated(_, _, false), _) => self.leave(node, input, How::Skipped),
-            (Event::Threw(_, attempt), _) => self.retry(node, attempt),
+            (Event::Ran { .. } | Event::Merged { .. }, _) => self.leave(node, node + 1, How::Done),
+            (Event::Evaluated { holds: true, .. }, _) => self.go_on(node, input),
+            (Event::Evaluated { holds: false, .. }, _) => self.leave(node, input, How::Skipped),
+            (Event::Threw { attempt, .. }, _) => self.retry(node, attempt),
             (_, Doing::Waiting(attempt)) => self.attempt(node, attempt),
-            (Event::Conflicted(_), _) => self.exhausted(node),
-            (Event::Decided(_, true), _) => self.leave(node, input, How::Failed),
-            _ => self.fail(Reason::Step(node)),
+            (Event::Conflicted { .. }, _) => self.exhausted(node),
+            (Event::Decided { go_on: true, .. }, _) => self.leave(node, input, How::Failed),
+            _ => self.fail(Reason::Step { step: node }),
         }
     }
 
     fn enter(&mut self, node: NodeId, input: Slot) {
         self.states[node] = State { input, output: input, ..State::default() };
-        self.commands.push(Command::Began(node));
+        self.commands.push(Command::Began { step: node });
         match self.definition.nodes[node].step.kind {
             Kind::Task | Kind::Condition => self.attempt(node, 0),
             Kind::Parallel => {
@@ -254,8 +254,8 @@ impl Run {
         let input = self.states[node].input;
         self.begin(node, Doing::Running(attempt));
         self.commands.push(match self.definition.nodes[node].step.kind {
-            Kind::Condition => Command::Evaluate(node, attempt, input),
-            _ => Command::Run(node, attempt, input),
+            Kind::Condition => Command::Evaluate { step: node, attempt, slot: input },
+            _ => Command::Run { step: node, attempt, slot: input },
         });
     }
 
@@ -277,16 +277,16 @@ impl Run {
             return self.fail(Reason::Drained);
         }
         self.begin(node, Doing::Waiting(attempt + 1));
-        self.commands.push(Command::Wait(node, attempt, ms));
+        self.commands.push(Command::Wait { step: node, attempt, ms });
     }
 
     fn exhausted(&mut self, node: NodeId) {
         match self.options.on_error {
-            OnError::Fail => self.fail(Reason::Step(node)),
+            OnError::Fail => self.fail(Reason::Step { step: node }),
             OnError::Continue => self.leave(node, self.states[node].input, How::Failed),
             OnError::Ask => {
                 self.begin(node, Doing::Asking);
-                self.commands.push(Command::Ask(node));
+                self.commands.push(Command::Ask { step: node });
             }
         }
     }
@@ -306,7 +306,7 @@ impl Run {
     /// A step has ended, with its result in that slot.
     fn leave(&mut self, node: NodeId, output: Slot, how: How) {
         self.states[node].output = output;
-        self.commands.push(Command::Ended(node, how));
+        self.commands.push(Command::Ended { step: node, how });
         match self.definition.nodes[node].step.parent {
             None => self.step_done(node, output),
             Some(parent) if self.definition.nodes[parent].step.kind == Kind::Condition => self.go_on(parent, output),
@@ -329,14 +329,14 @@ impl Run {
             [only] => self.leave(parent, only, How::Done),
             _ => {
                 self.begin(parent, Doing::Merging);
-                self.commands.push(Command::Merge(parent, input, changed));
+                self.commands.push(Command::Merge { step: parent, base: input, branches: changed });
             }
         }
     }
 
     fn step_done(&mut self, node: NodeId, output: Slot) {
         if self.options.mode == Mode::Plain {
-            self.commands.push(Command::Keep(output));
+            self.commands.push(Command::Keep { slot: output });
             return self.next(self.step + 1, output);
         }
         let name = self.definition.nodes[node].step.name.clone();
@@ -386,7 +386,7 @@ impl Run {
 
     fn end(&mut self, reason: Reason) {
         self.phase = Phase::Ended;
-        self.commands.push(Command::Fail(reason));
+        self.commands.push(Command::Fail { why: reason });
     }
 }
 

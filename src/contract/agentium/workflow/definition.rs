@@ -1,12 +1,15 @@
 //! The steps of a workflow, as far as they decide what comes next: names, shapes, retries.
 
+use serde::Deserialize;
+
 use crate::error::{Error, Result};
 
 /// A step, by its place in [`Definition::nodes`].
 pub type NodeId = usize;
 
 /// What kind of step it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Kind {
     /// The user's function, or an agent.
     Task,
@@ -17,7 +20,8 @@ pub enum Kind {
 }
 
 /// A step as it is given: parents come before their children.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Step {
     /// Its name.
     pub name: String,
@@ -28,7 +32,8 @@ pub struct Step {
 }
 
 /// How often a step that failed is tried again.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Retry {
     /// So many times after the first.
     pub max_retries: u32,

@@ -1,15 +1,15 @@
 import type { Checkpoint, Metadata } from "@langchain/langgraph-checkpoint";
 import { upwards } from "./history.js";
 import type { Place } from "./place.js";
-import { loadPart } from "./serde.js";
+import { load } from "./serde.js";
 import type { Reader } from "./tuples.js";
 import { channelOf } from "./values.js";
 
 /**
  * Whether a checkpoint cannot be read without its ancestors: a delta channel of it has no value, but the writes that led to it.
- * What is asked of the checkpoint is taken from it now; its parent may be stored until the answer is wanted.
+ * Reads the checkpoint now, and looks for its parent later: it may still be on its way into the store.
  */
-export function asDifference(
+export function dependsOnParent(
   checkpoint: Checkpoint,
   metadata: Metadata | undefined,
   parent: Place | undefined,
@@ -35,11 +35,11 @@ function deltaChannels(metadata: Metadata | undefined): string[] {
 /** Those of the channels that are delta channels, as far as the nearest checkpoint of a loop tells. */
 async function deltaChannelsFrom(reader: Reader, place: Place, channels: string[]): Promise<string[]> {
   const found: string[] = [];
-  for await (const [[, , , , metadata], parts] of upwards(reader, place, channels)) {
+  for await (const { header, parts } of upwards(reader, place, channels)) {
     for (const part of parts) {
-      if ((await loadPart(reader.serde, part)) instanceof reader.peer.DeltaSnapshot) found.push(channelOf(part[0])!);
+      if ((await load(reader.serde, part)) instanceof reader.peer.DeltaSnapshot) found.push(channelOf(part.name)!);
     }
-    const said = (await loadPart(reader.serde, metadata)) as Metadata | undefined;
+    const said = (await load(reader.serde, header.metadata)) as Metadata | undefined;
     found.push(...deltaChannels(said));
     if (found.length > 0 || said?.["source"] === "loop") break;
   }
@@ -47,6 +47,6 @@ async function deltaChannelsFrom(reader: Reader, place: Place, channels: string[
 }
 
 async function hasSends(reader: Reader, parent: Place): Promise<boolean> {
-  for await (const [, , writes] of upwards(reader, parent, [reader.peer.TASKS])) return writes.length > 0;
+  for await (const { writes } of upwards(reader, parent, [reader.peer.TASKS])) return writes.length > 0;
   return false;
 }

@@ -1,0 +1,38 @@
+// What crosses the border to the engine has names on both sides, which are the same ones.
+import { expect, test } from "vitest";
+import { agentium } from "../ts/agentium/wire.js";
+import { agentos } from "../ts/agentos/wire.js";
+import { open } from "../ts/native.js";
+import { storeCalls } from "../ts/wire.js";
+
+const limits = { keepLastN: undefined, ttl: undefined, maxBytes: undefined };
+const sizes = { busyTimeout: 0, maxPayloadBytes: 2 ** 20, cacheBytes: 0 };
+const store = open("memory:", { durability: "full", ...sizes, ...limits });
+
+test("a field or a call by another name does not compile, and is refused", async () => {
+  const refused = { code: "INVALID_ARGUMENT", message: expect.stringMatching(/cannot be read: .*known|missing/) };
+  // @ts-expect-error: it is called checkpointId
+  await expect(agentos.call(store, "delete", { checkpointID: "c" })).rejects.toMatchObject(refused);
+  // @ts-expect-error: one more field
+  await expect(agentos.call(store, "delete", { checkpointId: "c", force: true })).rejects.toMatchObject(refused);
+  // @ts-expect-error: one field less
+  await expect(agentium.call(store, "runs", { before: 1 })).rejects.toMatchObject(refused);
+  // @ts-expect-error: it is called delete
+  await expect(agentium.call(store, "remove", { checkpointId: "c" })).rejects.toMatchObject(refused);
+  // @ts-expect-error: a number
+  await expect(agentos.call(store, "delete", { checkpointId: 5 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("fields may be written down in any order, and those that are undefined be left out", async () => {
+  const [limit, before] = [1, undefined];
+  expect(await agentium.call(store, "runs", { limit, before })).toEqual([]);
+  expect(await agentium.call(store, "runs", { before, limit })).toEqual([]);
+});
+
+test("half of a surrogate pair in a list is an error that says so", async () => {
+  const rule = { savedBefore: 1, "\ud800": 1 } as { savedBefore: number };
+  const refused = { code: "INVALID_ARGUMENT", message: expect.stringContaining("half of a surrogate pair") };
+  await expect(
+    storeCalls.call(store, "prune", { contract: undefined, rule, cursor: undefined, most: 1 }),
+  ).rejects.toMatchObject(refused);
+});

@@ -1,0 +1,139 @@
+//! The calls of the checkpoint store.
+
+use serde::{Deserialize, Serialize};
+
+use super::{REST, STATE, Save, Step, clear, delete, latest, list, load, runs, save, step, timeline};
+use crate::contract::call::{RawCall, Request};
+use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::error::Result;
+use crate::query::Answer;
+use crate::record::{Checkpoint, Part};
+
+/// The calls, as `ts/agentium/wire.ts` declares them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    /// Two buffers: the state, the rest.
+    Save {
+        id: String,
+        run_id: String,
+        step_index: f64,
+        step_name: String,
+        created_at: f64,
+        parent: Option<String>,
+        rewind: bool,
+        saved_at: i64,
+        state_tag: String,
+        rest_tag: String,
+    },
+    Delete {
+        checkpoint_id: String,
+    },
+    Clear {
+        run_id: String,
+    },
+    Load {
+        checkpoint_id: String,
+    },
+    Latest {
+        run_id: String,
+    },
+    List {
+        run_id: String,
+    },
+    Timeline {
+        run_id: String,
+    },
+    /// `before` is the cursor of a run that an earlier call listed.
+    Runs {
+        limit: usize,
+        before: Option<i64>,
+    },
+}
+
+pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    Ok(match call {
+        Call::Save { id, run_id, step_index, step_name, created_at, parent, rewind, saved_at, state_tag, rest_tag } => {
+            Request::Apply(save(Save {
+                step: Step { id, run_id, step_index, step_name, created_at, state_size: 0 },
+                parent,
+                rewind,
+                state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
+                rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
+                saved_at,
+            })?)
+        }
+        Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
+        Call::Clear { run_id } => Request::Apply(clear(run_id)),
+        Call::Load { checkpoint_id } => Request::Ask(load(checkpoint_id), found),
+        Call::Latest { run_id } => Request::Ask(latest(run_id), found),
+        Call::List { run_id } => Request::Ask(list(run_id), all),
+        Call::Timeline { run_id } => Request::Ask(timeline(run_id), summaries),
+        Call::Runs { limit, before } => Request::Ask(runs(before, limit), run_list),
+    })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Found {
+    id: String,
+    run_id: String,
+    parts: Vec<PackedPart>,
+}
+
+fn entry(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Found {
+    Found { id: header.id, run_id: header.lineage, parts: response.parts(payload) }
+}
+
+fn found(answer: Answer) -> Result<Option<Response>> {
+    let Some(found) = answer.into_checkpoint()? else { return Ok(None) };
+    let mut response = ResponseBuilder::default();
+    let found = entry(*found, &mut response);
+    response.finish(&found).map(Some)
+}
+
+fn all(answer: Answer) -> Result<Option<Response>> {
+    let mut response = ResponseBuilder::default();
+    let found: Vec<_> = answer.into_checkpoints()?.into_iter().map(|found| entry(found, &mut response)).collect();
+    response.finish(&found).map(Some)
+}
+
+/// A step in a listing of its run.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    id: String,
+    step_index: f64,
+    step_name: String,
+    created_at: f64,
+    state_size: u64,
+}
+
+fn summary(step: Step) -> Summary {
+    let Step { id, step_index, step_name, created_at, state_size, .. } = step;
+    Summary { id, step_index, step_name, created_at, state_size }
+}
+
+fn summaries(answer: Answer) -> Result<Option<Response>> {
+    let summaries = answer.into_headers()?.into_iter().map(|header| step(header).map(summary));
+    Response::json(&summaries.collect::<Result<Vec<_>>>()?).map(Some)
+}
+
+fn run_list(answer: Answer) -> Result<Option<Response>> {
+    /// The cursor is where a listing goes on behind it.
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct FoundRun {
+        cursor: String,
+        run_id: String,
+        checkpoints: u64,
+        latest: Summary,
+    }
+    let runs = answer.into_lineages()?.into_iter().map(|run| {
+        let run_id = run.newest.lineage.clone();
+        let latest = summary(step(run.newest)?);
+        Ok(FoundRun { cursor: run.position.to_string(), run_id, checkpoints: run.checkpoints, latest })
+    });
+    Response::json(&runs.collect::<Result<Vec<_>>>()?).map(Some)
+}

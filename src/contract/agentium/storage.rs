@@ -1,0 +1,131 @@
+//! Agentium's `StorageDriver`: values by namespace and key. Each key is a lineage of its own, so that what is kept by number
+//! per run never takes a value away. Lineages of one namespace begin alike, and keys stand in the order of their bytes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::call::{RawCall, Request};
+use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::{Contract, check_id};
+use crate::error::{Code, Error, Result};
+use crate::op::{Op, Unit};
+use crate::query::{Answer, Of, Query};
+use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+
+/// The contract.
+pub const CONTRACT: Contract = Contract { name: "storage", space: SPACE, request, tool: None };
+/// Whose keys these are.
+pub const SPACE: Space = Space(3);
+/// The part that holds the value.
+pub const VALUE: &str = "value";
+
+/// The calls, as `ts/agentium/wire.ts` declares them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    /// One buffer: the value.
+    Set {
+        namespace: String,
+        key: String,
+        saved_at: i64,
+        tag: String,
+    },
+    Delete {
+        namespace: String,
+        key: String,
+    },
+    Get {
+        namespace: String,
+        key: String,
+    },
+    List {
+        namespace: String,
+        prefix: String,
+    },
+}
+
+fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    Ok(match call {
+        Call::Set { namespace, key, saved_at, tag } => {
+            let value = Part { name: VALUE.to_owned(), tag, bytes: buffers.take()? };
+            Request::Apply(set(&namespace, key, value, saved_at)?)
+        }
+        Call::Delete { namespace, key } => Request::Apply(delete(&namespace, &key)),
+        Call::Get { namespace, key } => Request::Ask(get(&namespace, &key), found),
+        Call::List { namespace, prefix } => Request::Ask(list(&namespace, &prefix), all),
+    })
+}
+
+#[derive(Serialize)]
+struct Found {
+    key: String,
+    parts: Vec<PackedPart>,
+}
+
+fn entry(found: Checkpoint, response: &mut ResponseBuilder) -> Result<Found> {
+    Ok(Found { key: key(found.header)?, parts: response.parts(found.payload) })
+}
+
+fn found(answer: Answer) -> Result<Option<Response>> {
+    let Some(found) = answer.into_checkpoint()? else { return Ok(None) };
+    let mut response = ResponseBuilder::default();
+    let found = entry(*found, &mut response)?;
+    response.finish(&found).map(Some)
+}
+
+fn all(answer: Answer) -> Result<Option<Response>> {
+    let mut response = ResponseBuilder::default();
+    let found = answer.into_checkpoints()?.into_iter().map(|found| entry(found, &mut response));
+    let found = found.collect::<Result<Vec<_>>>()?;
+    response.finish(&found).map(Some)
+}
+
+/// No two pairs have the same.
+fn id(namespace: &str, key: &str) -> String {
+    format!("{}:{namespace}{key}", namespace.len())
+}
+
+/// `set`.
+pub fn set(namespace: &str, key: String, value: Part, saved_at: i64) -> Result<Unit> {
+    let id = id(namespace, &key);
+    check_id("the namespace and the key together", &id)?;
+    let header = Header {
+        space: SPACE,
+        lineage: id.clone(),
+        id,
+        parent: None,
+        group: String::new(),
+        label: String::new(),
+        rank: Rank(key.into_bytes()),
+        saved_at,
+        age_offset: 0,
+        depends_on_parent: false,
+        meta: Vec::new(),
+    };
+    let checkpoint = Checkpoint { header, payload: Payload { parts: vec![value] }, logs: Vec::new() };
+    Ok(vec![Op::Put(Box::new(checkpoint.into()))].into())
+}
+
+/// `get`.
+pub fn get(namespace: &str, key: &str) -> Query {
+    Query::Get { space: SPACE, id: id(namespace, key) }
+}
+
+/// `delete`.
+pub fn delete(namespace: &str, key: &str) -> Unit {
+    vec![Op::Remove { space: SPACE, id: id(namespace, key) }].into()
+}
+
+/// `list`: by the bytes of their keys.
+pub fn list(namespace: &str, prefix: &str) -> Query {
+    // A lineage has the name of its only id, so that no index is needed but that of the names.
+    Query::Whole { space: SPACE, of: Of::Lineages(id(namespace, prefix)), prefix: Vec::new() }
+}
+
+/// The key of a value.
+pub fn key(header: Header) -> Result<String> {
+    String::from_utf8(header.rank.0).map_err(|_| {
+        let message = format!("the stored key of value {:?} is damaged; restore the file from a backup", header.id);
+        Error::new(Code::Corrupt, message)
+    })
+}

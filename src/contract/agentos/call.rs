@@ -1,0 +1,171 @@
+//! The calls of the checkpoint store.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Metadata, REST, STATE, Save, delete, get, list, load, metadata, resume_plan, runs, save};
+use crate::contract::call::{RawCall, Request, Tool, read_json};
+use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::error::Result;
+use crate::query::{Answer, Of};
+use crate::record::Part;
+
+/// The calls, as `ts/agentos/wire.ts` declares them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    /// Two buffers: the state, the rest.
+    Save {
+        id: String,
+        run_id: String,
+        graph_id: String,
+        node_id: String,
+        timestamp: f64,
+        has_memory_snapshot: bool,
+        parent: Option<String>,
+        saved_at: i64,
+        state_tag: String,
+        rest_tag: String,
+    },
+    Delete {
+        checkpoint_id: String,
+    },
+    Get {
+        checkpoint_id: String,
+    },
+    Load {
+        run_id: String,
+        node_id: Option<String>,
+    },
+    /// One of the ids may be missing.
+    List {
+        graph_id: Option<String>,
+        run_id: Option<String>,
+        limit: Option<usize>,
+    },
+    /// `before` is the cursor of a run that an earlier call listed.
+    Runs {
+        graph_id_prefix: String,
+        limit: usize,
+        before: Option<i64>,
+    },
+}
+
+pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    Ok(match call {
+        Call::Save {
+            id,
+            run_id,
+            graph_id,
+            node_id,
+            timestamp,
+            has_memory_snapshot,
+            parent,
+            saved_at,
+            state_tag,
+            rest_tag,
+        } => Request::Apply(save(Save {
+            metadata: Metadata { id, run_id, graph_id, node_id, timestamp, state_size: 0, has_memory_snapshot },
+            parent,
+            state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
+            rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
+            saved_at,
+        })?),
+        Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
+        Call::Get { checkpoint_id } => Request::Ask(get(checkpoint_id), found),
+        Call::Load { run_id, node_id } => Request::Ask(load(run_id, node_id), found),
+        Call::List { graph_id, run_id, limit } => {
+            let of = match (graph_id, run_id) {
+                (Some(group), Some(lineage)) => Of::LineageInGroup { lineage, group },
+                (Some(group), None) => Of::Group(group),
+                (None, run_id) => Of::Lineage(run_id.unwrap_or_default()),
+            };
+            Request::Ask(list(of, limit), listed)
+        }
+        Call::Runs { graph_id_prefix, limit, before } => Request::Ask(runs(graph_id_prefix, before, limit), run_list),
+    })
+}
+
+fn found(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Found {
+        #[serde(flatten)]
+        metadata: Metadata,
+        parts: Vec<PackedPart>,
+    }
+    let Some(checkpoint) = answer.into_checkpoint()? else { return Ok(None) };
+    let mut response = ResponseBuilder::default();
+    let parts = response.parts(checkpoint.payload);
+    response.finish(&Found { metadata: metadata(checkpoint.header)?, parts }).map(Some)
+}
+
+/// A listing in columns: JavaScript reads them twice as fast as an object a row.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Columns {
+    id: Vec<String>,
+    run_id: Vec<String>,
+    graph_id: Vec<String>,
+    node_id: Vec<String>,
+    timestamp: Vec<f64>,
+    state_size: Vec<u64>,
+    has_memory_snapshot: Vec<bool>,
+}
+
+fn listed(answer: Answer) -> Result<Option<Response>> {
+    let mut columns = Columns::default();
+    for header in answer.into_headers()? {
+        let Metadata { id, run_id, graph_id, node_id, timestamp, state_size, has_memory_snapshot } = metadata(header)?;
+        columns.id.push(id);
+        columns.run_id.push(run_id);
+        columns.graph_id.push(graph_id);
+        columns.node_id.push(node_id);
+        columns.timestamp.push(timestamp);
+        columns.state_size.push(state_size);
+        columns.has_memory_snapshot.push(has_memory_snapshot);
+    }
+    Response::json(&columns).map(Some)
+}
+
+fn run_list(answer: Answer) -> Result<Option<Response>> {
+    /// The cursor is where a listing goes on behind it.
+    #[derive(Serialize)]
+    struct FoundRun {
+        cursor: String,
+        checkpoints: u64,
+        latest: Metadata,
+    }
+    let runs = answer.into_lineages()?.into_iter().map(|run| {
+        let latest = metadata(run.newest)?;
+        Ok(FoundRun { cursor: run.position.to_string(), checkpoints: run.checkpoints, latest })
+    });
+    Response::json(&runs.collect::<Result<Vec<_>>>()?).map(Some)
+}
+
+/// Says what a runtime does with the nodes of a checkpoint.
+struct ResumePlanner;
+
+pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum Which {
+        ResumePlanner {},
+    }
+    let Which::ResumePlanner {} = read_json(which)?;
+    Ok(Box::new(ResumePlanner))
+}
+
+impl Tool for ResumePlanner {
+    fn call(&mut self, call: &str) -> Result<Response> {
+        /// `recorded` has pairs of a node and its effect class.
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Nodes {
+            recorded: Vec<(String, String)>,
+            visited: Vec<String>,
+            skipped: Vec<String>,
+        }
+        let Nodes { recorded, visited, skipped } = read_json(call)?;
+        Response::json(&resume_plan(recorded, visited, skipped)?)
+    }
+}

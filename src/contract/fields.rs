@@ -1,0 +1,226 @@
+//! The named fields of a call, as they cross the border: the names once for all calls of the same shape, then values alone.
+//! JSON would cost JavaScript more to write than Node-API takes to hand the values over.
+
+use serde::de::value::{MapDeserializer, StrDeserializer};
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, VariantAccess, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::Error;
+
+/// What the calls with the same fields have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The name of the contract.
+    pub contract: String,
+    /// The name of the call.
+    pub call: String,
+    /// The names of its fields.
+    pub names: Vec<String>,
+}
+
+/// The value of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Left out.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A number, exactly as JavaScript has it: -0, too.
+    Number(f64),
+    /// A text; of a field that is a list, a struct or an enum, its JSON.
+    Text(String),
+}
+
+/// A call: to serde, an enum's variant with these fields.
+pub(super) struct Fields<'a> {
+    pub(super) shape: &'a Shape,
+    pub(super) values: Vec<Value>,
+}
+
+impl<'de> Deserializer<'de> for Fields<'_> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_enum(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+impl<'de> EnumAccess<'de> for Fields<'_> {
+    type Error = Error;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Error> {
+        let name: StrDeserializer<'_, Error> = self.shape.call.as_str().into_deserializer();
+        Ok((seed.deserialize(name)?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Fields<'_> {
+    type Error = Error;
+
+    fn unit_variant(self) -> Result<(), Error> {
+        Err(Error::custom("a call has named fields"))
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, Error> {
+        Err(Error::custom("a call has named fields"))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Error> {
+        Err(Error::custom("a call has named fields"))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_map(MapDeserializer::new(self.shape.names.iter().map(String::as_str).zip(self.values)))
+    }
+}
+
+impl IntoDeserializer<'_, Error> for Value {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Value {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Self::Null => visitor.visit_unit(),
+            Self::Bool(value) => visitor.visit_bool(value),
+            Self::Number(value) => match whole(value) {
+                Some(whole) => visitor.visit_i64(whole),
+                None => visitor.visit_f64(value),
+            },
+            Self::Text(text) => visitor.visit_string(text),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Self::Null => visitor.visit_none(),
+            some => visitor.visit_some(some),
+        }
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Self::Number(value) => visitor.visit_f64(value),
+            other => other.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.json()?.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.json()?.deserialize_map(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        self.json()?.deserialize_struct(name, fields, visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        self.json()?.deserialize_enum(name, variants, visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 char str string bytes byte_buf unit unit_struct newtype_struct
+        tuple tuple_struct identifier ignored_any
+    }
+}
+
+impl Value {
+    fn json(self) -> Result<serde_json::Value, Error> {
+        match self {
+            Self::Text(text) => serde_json::from_str(&text),
+            other => Err(Error::custom(format!("{other:?} is no list and no object"))),
+        }
+    }
+}
+
+/// The number as an integer, if it is one that JavaScript holds exactly.
+#[expect(clippy::cast_possible_truncation, reason = "in the range of an i64")]
+fn whole(value: f64) -> Option<i64> {
+    const LARGEST: f64 = 9_007_199_254_740_992.0;
+    (value.trunc().to_bits() == value.to_bits() && value.abs() <= LARGEST).then_some(value as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+    enum Call {
+        Save { run_id: String, parent: Option<String>, at: f64, count: Option<usize>, names: Vec<String>, force: bool },
+        Close {},
+    }
+
+    fn read(call: &str, fields: &[(&str, Value)]) -> Result<Call, Error> {
+        let names = fields.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let shape = Shape { contract: "test".to_owned(), call: call.to_owned(), names };
+        Call::deserialize(Fields { shape: &shape, values: fields.iter().map(|(_, value)| value.clone()).collect() })
+    }
+
+    fn save(at: f64, count: Value, names: &str) -> Result<Call, Error> {
+        let text = |text: &str| Value::Text(text.to_owned());
+        read(
+            "save",
+            &[
+                ("names", text(names)),
+                ("runId", text("[1]")),
+                ("parent", Value::Null),
+                ("at", Value::Number(at)),
+                ("count", count),
+                ("force", Value::Bool(true)),
+            ],
+        )
+    }
+
+    #[test]
+    fn fields_are_found_by_name_and_read_as_what_they_are() {
+        let names = vec!["é".to_owned()];
+        let expected =
+            Call::Save { run_id: "[1]".to_owned(), parent: None, at: 0.5, count: Some(3), names, force: true };
+        assert_eq!(save(0.5, Value::Number(3.0), "[\"é\"]").unwrap(), expected);
+        assert_eq!(read("close", &[]).unwrap(), Call::Close {});
+        let Call::Save { at, .. } = save(-0.0, Value::Null, "[]").unwrap() else { panic!() };
+        assert!(at.is_sign_negative());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error_that_names_it() {
+        for (made, part) in [
+            (save(1.0, Value::Number(-1.0), "[]"), "-1"),
+            (save(1.0, Value::Number(0.5), "[]"), "0.5"),
+            (save(1.0, Value::Null, "{}"), "sequence"),
+            (save(1.0, Value::Null, "[\"\\ud800\"]"), "hex escape"),
+            (read("other", &[]), "other"),
+            (read("close", &[("more", Value::Null)]), "more"),
+        ] {
+            let message = made.unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}

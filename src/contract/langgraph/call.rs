@@ -1,0 +1,238 @@
+//! The calls of the saver.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Described, Place, Put, ancestors, delete, delete_thread, describe, get_tuple, list, owner_id, put, put_writes,
+    threads,
+};
+use crate::contract::call::{Buffers, RawCall, Request};
+use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::error::Result;
+use crate::query::Answer;
+use crate::record::{self, Header, Part, Tuple};
+
+/// The calls, as `ts/langgraph/wire.ts` declares them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    /// A buffer for each of `parts`, for each of `like`, and for the metadata.
+    Put {
+        checkpoint: Place,
+        parent: Option<String>,
+        parts: Vec<Name>,
+        inherit: Vec<String>,
+        like: Vec<Name>,
+        metadata_tag: String,
+        saved_at: i64,
+        depends_on_parent: bool,
+        only_child: bool,
+    },
+    /// A buffer for each of `writes`.
+    PutWrites {
+        checkpoint: Place,
+        task: String,
+        writes: Vec<Write>,
+        replace: bool,
+    },
+    /// Without an id: the latest.
+    Get {
+        thread_id: String,
+        namespace: String,
+        id: Option<String>,
+    },
+    /// A page of a checkpoint and its ancestors, with these channels' values and writes.
+    Ancestors {
+        checkpoint: Place,
+        channels: Vec<String>,
+        limit: usize,
+    },
+    List {
+        thread_id: Option<String>,
+        namespace: Option<String>,
+        before: Option<String>,
+        limit: usize,
+    },
+    /// `before` is the cursor of a namespace that an earlier call listed.
+    Threads {
+        before: Option<i64>,
+        limit: usize,
+    },
+    DeleteThread {
+        thread_id: String,
+    },
+    /// What was written to the reopened ones is pending again.
+    Delete {
+        remove: Vec<Place>,
+        reopen: Vec<Place>,
+    },
+}
+
+/// A part whose bytes are a buffer.
+#[derive(Deserialize)]
+struct Name {
+    name: String,
+    tag: String,
+}
+
+impl Name {
+    fn with(self, buffers: &mut Buffers) -> Result<Part> {
+        Ok(Part { name: self.name, tag: self.tag, bytes: buffers.take()? })
+    }
+}
+
+/// A write whose value is a buffer. A copy is claimed already.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Write {
+    index: i64,
+    channel: String,
+    tag: String,
+    claimed_by: Option<String>,
+}
+
+impl Write {
+    fn with(self, task: &str, buffers: &mut Buffers) -> Result<record::Write> {
+        let part = Part { name: self.channel, tag: self.tag, bytes: buffers.take()? };
+        Ok(record::Write { task: task.to_owned(), index: self.index, owner: self.claimed_by, part })
+    }
+}
+
+pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    Ok(match call {
+        Call::Put {
+            checkpoint: place,
+            parent,
+            parts,
+            inherit,
+            like,
+            metadata_tag,
+            saved_at,
+            depends_on_parent,
+            only_child,
+        } => {
+            let mut with =
+                |names: Vec<Name>| names.into_iter().map(|name| name.with(&mut buffers)).collect::<Result<_>>();
+            let (parts, like) = (with(parts)?, with(like)?);
+            Request::Apply(put(Put {
+                place,
+                parent,
+                parts,
+                inherit,
+                like,
+                metadata: (metadata_tag, buffers.take()?.into()),
+                saved_at,
+                difference: depends_on_parent,
+                only: only_child,
+            })?)
+        }
+        Call::PutWrites { checkpoint, task, writes, replace } => {
+            let writes = writes.into_iter().map(|write| write.with(&task, &mut buffers)).collect::<Result<_>>()?;
+            Request::Apply(put_writes(&checkpoint, writes, replace)?)
+        }
+        Call::Get { thread_id, namespace, id } => Request::Ask(get_tuple(thread_id, namespace, id), found),
+        Call::Ancestors { checkpoint, channels, limit } => Request::Ask(ancestors(&checkpoint, channels, limit), all),
+        Call::List { thread_id, namespace, before, limit } => {
+            Request::Ask(list(thread_id, namespace, before, limit), listed)
+        }
+        Call::Threads { before, limit } => Request::Ask(threads(before, limit), thread_list),
+        Call::DeleteThread { thread_id } => Request::Apply(delete_thread(&thread_id)),
+        Call::Delete { remove, reopen } => Request::Apply(delete(remove, reopen)),
+    })
+}
+
+/// What is known of a checkpoint without its payload.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed {
+    thread_id: String,
+    namespace: String,
+    id: String,
+    parent: Option<String>,
+    metadata: PackedPart,
+    saved_at: i64,
+    depends_on_parent: bool,
+}
+
+fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
+    let Described { place, parent, metadata: (tag, bytes), difference } = describe(header)?;
+    Ok(Listed {
+        thread_id: place.thread,
+        namespace: place.namespace,
+        id: place.id,
+        parent,
+        metadata: response.part(Part { name: String::new(), tag, bytes: bytes.into() }),
+        saved_at: header.saved_at,
+        depends_on_parent: difference,
+    })
+}
+
+/// A write; its part is named by the channel.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FoundWrite {
+    task: String,
+    index: i64,
+    claimed_by: Option<String>,
+    part: PackedPart,
+}
+
+/// A checkpoint with what was written to it.
+#[derive(Serialize)]
+struct Found {
+    header: Listed,
+    parts: Vec<PackedPart>,
+    writes: Vec<FoundWrite>,
+}
+
+fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) -> Result<Found> {
+    let place = describe(&checkpoint.header)?.place;
+    let header = header(&checkpoint.header, response)?;
+    let parts = response.parts(checkpoint.payload);
+    let write = |write: record::Write| FoundWrite {
+        task: write.task,
+        index: write.index,
+        claimed_by: write.owner.and_then(|key| owner_id(&place, &key)),
+        part: response.part(write.part),
+    };
+    Ok(Found { header, parts, writes: writes.into_iter().map(write).collect() })
+}
+
+fn found(answer: Answer) -> Result<Option<Response>> {
+    let Some(found) = answer.into_tuple()? else { return Ok(None) };
+    let mut response = ResponseBuilder::default();
+    let found = tuple(*found, &mut response)?;
+    response.finish(&found).map(Some)
+}
+
+fn all(answer: Answer) -> Result<Option<Response>> {
+    let mut response = ResponseBuilder::default();
+    let found = answer.into_tuples()?.into_iter().map(|found| tuple(found, &mut response));
+    let found = found.collect::<Result<Vec<_>>>()?;
+    response.finish(&found).map(Some)
+}
+
+fn listed(answer: Answer) -> Result<Option<Response>> {
+    let mut response = ResponseBuilder::default();
+    let found = answer.into_headers()?.into_iter().map(|found| header(&found, &mut response));
+    let found = found.collect::<Result<Vec<_>>>()?;
+    response.finish(&found).map(Some)
+}
+
+fn thread_list(answer: Answer) -> Result<Option<Response>> {
+    /// A namespace of a thread. The cursor is where a listing goes on behind it.
+    #[derive(Serialize)]
+    struct FoundThread {
+        cursor: String,
+        checkpoints: u64,
+        latest: Listed,
+    }
+    let mut response = ResponseBuilder::default();
+    let threads = answer.into_lineages()?.into_iter().map(|thread| {
+        let latest = header(&thread.newest, &mut response)?;
+        Ok(FoundThread { cursor: thread.position.to_string(), checkpoints: thread.checkpoints, latest })
+    });
+    let threads = threads.collect::<Result<Vec<_>>>()?;
+    response.finish(&threads).map(Some)
+}

@@ -1,0 +1,110 @@
+/**
+ * Agentium's calls on the engine, its storage driver's, and what a run and the engine say to each other: see
+ * `src/contract/agentium/`.
+ */
+
+import type { CheckpointSummary, StepResult } from "../../agentium.js";
+import { Contract, type PackedPart } from "../wire.js";
+
+/** A checkpoint as the engine has it. */
+interface Found {
+  id: string;
+  runId: string;
+  parts: PackedPart[];
+}
+
+interface AgentiumCalls {
+  /** Two buffers: the state, the rest. */
+  save(fields: {
+    id: string;
+    runId: string;
+    stepIndex: number;
+    stepName: string;
+    createdAt: number;
+    parent: string | undefined;
+    rewind: boolean;
+    savedAt: number;
+    stateTag: string;
+    restTag: string;
+  }): null;
+  delete(fields: { checkpointId: string }): null;
+  clear(fields: { runId: string }): null;
+  load(fields: { checkpointId: string }): Found | null;
+  latest(fields: { runId: string }): Found | null;
+  list(fields: { runId: string }): Found[];
+  /** The last step first. */
+  timeline(fields: { runId: string }): CheckpointSummary[];
+  runs(fields: {
+    limit: number;
+    before: number | undefined;
+  }): Array<{ cursor: string; runId: string; checkpoints: number; latest: CheckpointSummary }>;
+}
+
+export const agentium = new Contract<AgentiumCalls>("agentium");
+
+/** A value of the storage driver as the engine has it. */
+interface FoundValue {
+  key: string;
+  parts: PackedPart[];
+}
+
+interface StorageCalls {
+  /** One buffer: the value. */
+  set(fields: { namespace: string; key: string; savedAt: number; tag: string }): null;
+  delete(fields: { namespace: string; key: string }): null;
+  get(fields: { namespace: string; key: string }): FoundValue | null;
+  list(fields: { namespace: string; prefix: string }): FoundValue[];
+}
+
+export const storage = new Contract<StorageCalls>("storage");
+
+/** A run of a workflow, as the engine is told of it. */
+export interface RunTool {
+  run: {
+    /** Every step, parents before their parts; `parent` is a place in this list. */
+    steps: Array<{ name: string; kind: "task" | "condition" | "parallel"; parent: number | undefined }>;
+    retry: { maxRetries: number; backoffMs: number };
+    options: {
+      runId: string;
+      mode: Mode;
+      /** Whether a checkpoint is taken by its index alone. */
+      force: boolean;
+      onError: "fail" | "continue" | "ask";
+    };
+  };
+}
+
+/** Where a run begins. */
+export type Mode =
+  | { kind: "plain" | "fresh" | "resume" }
+  | { kind: "replay"; from: string }
+  | { kind: "branch"; from: string; mutate: boolean };
+
+/** What happened. */
+export type RunEvent =
+  | { event: "started" | "mutated" | "stored" | "broke" | "drainRequested" | "aborted" }
+  | { event: "loaded"; base: { id: string; runId: string; stepIndex: number; stepName: string } | null }
+  | { event: "ran" | "threw"; step: number; attempt: number }
+  | { event: "evaluated"; step: number; attempt: number; holds: boolean }
+  | { event: "waited" | "merged" | "conflicted"; step: number }
+  | { event: "decided"; step: number; goOn: boolean };
+
+/** What to do. */
+export type Command =
+  | { command: "load"; id: string | null }
+  | { command: "mutate" | "cancel" }
+  | { command: "store"; id: string; stepIndex: number; stepName: string; slot: number; rewind: boolean }
+  | { command: "keep" | "finish"; slot: number }
+  | { command: "began" | "ask"; step: number }
+  | { command: "run" | "evaluate"; step: number; attempt: number; slot: number }
+  | { command: "wait"; step: number; attempt: number; ms: number }
+  | { command: "merge"; step: number; base: number; branches: number[] }
+  | { command: "ended"; step: number; how: StepResult["status"] }
+  | { command: "fail"; why: Why };
+
+/** Why a run ended without a result. */
+export type Why =
+  | { reason: "notFound"; id: string }
+  | { reason: "mismatch"; message: string }
+  | { reason: "step"; step: number }
+  | { reason: "host" | "drained" | "aborted" };

@@ -1,0 +1,147 @@
+/**
+ * What crosses the border to the engine. A contract's calls are an interface with a method for each: what it is given, in
+ * named fields, and what it resolves to. The engine has the same ones as the contract's `enum Call`.
+ */
+
+import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
+import type { Serialized } from "./serializer.js";
+
+/** A part of a checkpoint: its name, and what a serializer made of it, as a view of bytes that others share. */
+export interface Part extends Serialized {
+  name: string;
+}
+
+/** A part as a response has it: which of the response's buffers it is in, and where. */
+export type PackedPart = [name: string, tag: string, buffer: number, start: number, length: number];
+
+/** Makes what the caller wants of a response with parts. */
+export type Open<T, R> = (found: T, part: (packed: PackedPart) => Part) => R;
+
+type Calls<C> = { [K in keyof C]: (fields: never) => unknown };
+type Fields<C extends Calls<C>, K extends keyof C> = Parameters<C[K]>[0];
+type Result<C extends Calls<C>, K extends keyof C> = ReturnType<C[K]>;
+
+const none: Uint8Array[] = [];
+
+/** The names of a call's fields, and the number by which the engine knows them. */
+interface Shape {
+  names: string[];
+  number: number;
+}
+
+/** A contract's calls on a store. `buffers` are the large values, in the order in which the call's fields name them. */
+export class Contract<C extends Calls<C>> {
+  readonly name: string;
+  /** By the name of the call. Its fields are mostly written down in one order. */
+  readonly #shapes = new Map<string, Shape[]>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Runs a call whose response has no parts. */
+  call<K extends keyof C & string>(
+    store: NativeStore,
+    call: K,
+    fields: Fields<C, K>,
+    buffers: Uint8Array[] = none,
+  ): Promise<Result<C, K>> {
+    return submit(store, this.#shape(call, fields), values(fields), buffers, parse as (response: Response) => Result<C, K>);
+  }
+
+  /** Runs a call whose response has parts. Null where nothing was found. */
+  find<K extends keyof C & string, R>(
+    store: NativeStore,
+    call: K,
+    fields: Fields<C, K>,
+    open: Open<NonNullable<Result<C, K>>, R>,
+  ): Promise<R | Extract<Result<C, K>, null>> {
+    return submit(store, this.#shape(call, fields), values(fields), none, (response) =>
+      response === null ? (null as Extract<Result<C, K>, null>) : opened(response, open),
+    );
+  }
+
+  #shape(call: string, fields: object): number {
+    const names = Object.keys(fields);
+    const known = this.#shapes.get(call) ?? [];
+    for (const shape of known) if (same(shape.names, names)) return shape.number;
+    const number = shapeOf(this.name, call, names);
+    this.#shapes.set(call, [...known, { names, number }]);
+    return number;
+  }
+}
+
+function same(one: string[], other: string[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
+  return true;
+}
+
+/** The fields' values, in the order of their names. */
+function values(fields: object): Field[] {
+  const all: unknown[] = Object.values(fields);
+  for (let at = 0; at < all.length; at++) {
+    const value = all[at];
+    if (typeof value === "object" && value !== null) all[at] = JSON.stringify(value);
+  }
+  return all as Field[];
+}
+
+/** Reads a response without parts. */
+export function parse(response: Response): unknown {
+  return response === null ? null : JSON.parse(textOf(response));
+}
+
+/** Reads a response with parts. */
+export function opened<T, R>(response: NonNullable<Response>, open: Open<T, R>): R {
+  const buffers = typeof response === "string" ? none : response[1];
+  return open(JSON.parse(textOf(response)) as T, ([name, tag, buffer, start, length]) => ({
+    name,
+    tag,
+    bytes: buffers[buffer]!.subarray(start, start + length),
+  }));
+}
+
+function textOf(response: NonNullable<Response>): string {
+  return typeof response === "string" ? response : response[0];
+}
+
+/** A rule of retention: exactly one of these. Times in ms since the epoch. */
+export type Rule = { savedBefore: number } | { keepLast: number } | { maxBytes: number };
+
+/** Where a batch of pruning goes on: the engine's own. */
+export interface Cursor {
+  after: number;
+  total: number | null;
+}
+
+/** What a batch has removed; without a `next` the rule holds. */
+export interface Pruned {
+  checkpoints: number;
+  bytes: number;
+  lineages: number;
+  next: Cursor | null;
+}
+
+/** What a store holds. */
+export interface FoundStats {
+  checkpoints: number;
+  lineages: number;
+  logicalBytes: number;
+  storedBytes: number;
+  fileBytes: number | null;
+  largest: Array<{ lineage: string; checkpoints: number; logicalBytes: number; storedBytes: number }>;
+}
+
+/** The calls that every store has. Without a contract they are about all checkpoints. */
+interface StoreCalls {
+  /** What the user should hear about the open target, or null. */
+  ready(fields: {}): string | null;
+  close(fields: {}): null;
+  vacuum(fields: {}): null;
+  prune(fields: { contract: string | undefined; rule: Rule; cursor: Cursor | undefined; most: number }): Pruned;
+  prunable(fields: { contract: string | undefined; rules: Rule[] }): Pruned;
+  stats(fields: { contract: string | undefined; largest: number }): FoundStats;
+}
+
+export const storeCalls = new Contract<StoreCalls>("store");
