@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use common::{Draft, draft, get, ids, lineage, newest_query, noise, part, save, try_get};
 use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint::backend::{Backend, Durability};
+use forkpoint::check::CheckCursor;
 use forkpoint::contract::agentos;
 use forkpoint::error::{Code, Error};
 use forkpoint::query::{Pick, Query};
@@ -384,6 +385,19 @@ impl Family {
         common::apply(&mut open(&self.path), vec![common::remove(id)]).unwrap();
     }
 
+    /// How many findings a check has.
+    fn findings(&self) -> usize {
+        let query = Query::Check { cursor: CheckCursor::default(), limit: 1000 };
+        let mut backend = open(&self.path);
+        let mut page = backend.answer(&query).unwrap().into_checked().unwrap();
+        let mut findings = page.findings.len();
+        while let Some(cursor) = page.next {
+            page = backend.answer(&Query::Check { cursor, limit: 1000 }).unwrap().into_checked().unwrap();
+            findings += page.findings.len();
+        }
+        findings
+    }
+
     /// The ids of those that can be read, from the rows alone. Wrong bytes are a failure.
     fn healthy(&self) -> Vec<&str> {
         let mut backend = open(&self.path);
@@ -443,6 +457,21 @@ fn a_damaged_dependant_takes_nothing_along_that_is_built_on_it_when_its_base_goe
     family.remove("f2");
     assert_eq!(family.healthy(), healthy);
     assert_eq!(common::integrity(&family.path), "ok");
+}
+
+#[test]
+fn whoever_is_removed_takes_its_damage_along() {
+    for damaged in ["f4", "next", "f2", "f1"] {
+        // What is built on a payload whose base is not known is lost with it.
+        let from = usize::from(damaged == "f2");
+        for number in from..7 {
+            let family = family();
+            family.flip(damaged, "chain", 8 * number + number);
+            assert!(family.findings() > 0, "{damaged}, {number}");
+            family.remove(damaged);
+            assert_eq!(family.findings(), 0, "{damaged}, {number}: the list of its base is made anew");
+        }
+    }
 }
 
 #[test]
