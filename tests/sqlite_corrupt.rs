@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use common::{Draft, draft, get, ids, lineage, newest_query, noise, part, save, try_get};
 use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint::backend::{Backend, Durability};
+use forkpoint::check::CheckCursor;
 use forkpoint::contract::agentos;
 use forkpoint::error::{Code, Error};
 use forkpoint::query::{Pick, Query};
@@ -271,16 +272,22 @@ fn without_indexes(path: &Path, sql: &str) {
 
 #[test]
 fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
-    let mut damage = damage(small());
-    // The entries of two ids change places. Both rows are sound.
-    damage.hand.execute("CREATE TEMP TABLE sound AS SELECT id, id_hash FROM main.checkpoint", []).unwrap();
+    let Damage { backend, hand, folder } = damage(small());
+    drop(backend);
+    // The entries of two ids change places in the index. Both rows are sound.
+    hand.execute("CREATE TABLE sound AS SELECT id, id_hash FROM checkpoint", []).unwrap();
     let swap =
         "UPDATE checkpoint SET id_hash = (SELECT id_hash FROM sound WHERE id IN (?1, ?2) AND id <> checkpoint.id)
                 WHERE id IN (?1, ?2)";
-    assert_eq!(damage.hand.execute(swap, [VICTIM, "before"]).unwrap(), 2);
+    assert_eq!(hand.execute(swap, [VICTIM, "before"]).unwrap(), 2);
+    drop(hand);
+    let path = folder.path().join("damaged.db");
+    let back = "UPDATE checkpoint SET id_hash = (SELECT id_hash FROM sound WHERE id = checkpoint.id); DROP TABLE sound";
+    without_indexes(&path, back);
+    let mut backend = open(&path);
 
     for id in [VICTIM, "before"] {
-        let backend = &mut damage.backend;
+        let backend = &mut backend;
         let corrupt = |error: Error| {
             assert_eq!(error.code(), Code::Corrupt, "{error}");
             assert!(error.message().contains(id), "it names the checkpoint: {error}");
@@ -299,9 +306,9 @@ fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
         assert_eq!(ids(backend, lineage("run")), [VICTIM, "after", "before"]);
     }
     // Their places in the lineage are sound, and so is the third one.
-    let newest = damage.backend.answer(&newest_query("run", None)).unwrap().into_checkpoint().unwrap().unwrap();
+    let newest = backend.answer(&newest_query("run", None)).unwrap().into_checkpoint().unwrap().unwrap();
     assert_eq!(*newest, small().0);
-    assert_eq!(get(&mut damage.backend, "after"), Some(draft("run", "after").0));
+    assert_eq!(get(&mut backend, "after"), Some(draft("run", "after").0));
 }
 
 #[test]
@@ -384,6 +391,19 @@ impl Family {
         common::apply(&mut open(&self.path), vec![common::remove(id)]).unwrap();
     }
 
+    /// How many findings a check has.
+    fn findings(&self) -> usize {
+        let query = Query::Check { cursor: CheckCursor::default(), limit: 1000 };
+        let mut backend = open(&self.path);
+        let mut page = backend.answer(&query).unwrap().into_checked().unwrap();
+        let mut findings = page.findings.len();
+        while let Some(cursor) = page.next {
+            page = backend.answer(&Query::Check { cursor, limit: 1000 }).unwrap().into_checked().unwrap();
+            findings += page.findings.len();
+        }
+        findings
+    }
+
     /// The ids of those that can be read, from the rows alone. Wrong bytes are a failure.
     fn healthy(&self) -> Vec<&str> {
         let mut backend = open(&self.path);
@@ -446,8 +466,23 @@ fn a_damaged_dependant_takes_nothing_along_that_is_built_on_it_when_its_base_goe
 }
 
 #[test]
-fn a_rule_removes_what_is_damaged_too() {
-    for (column, at) in [("chain", 0), ("chain", 33), ("body", 1), ("meta", 0)] {
+fn whoever_is_removed_takes_its_damage_along() {
+    for damaged in ["f4", "next", "f2", "f1"] {
+        // What is built on a payload whose base is not known is lost with it.
+        let from = usize::from(damaged == "f2");
+        for number in from..7 {
+            let family = family();
+            family.flip(damaged, "chain", 8 * number + number);
+            assert!(family.findings() > 0, "{damaged}, {number}");
+            family.remove(damaged);
+            assert_eq!(family.findings(), 0, "{damaged}, {number}: the list of its base is made anew");
+        }
+    }
+}
+
+#[test]
+fn a_rule_removes_payloads_that_are_damaged_too() {
+    for (column, at) in [("chain", 0), ("chain", 33), ("chain", 48), ("body", 1)] {
         let family = family();
         for id in ["base", "f2", "f2 last"] {
             family.flip(id, column, at);

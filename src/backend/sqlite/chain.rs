@@ -161,12 +161,24 @@ pub(super) fn link(connection: &Connection, base: Seq, dependant: Seq) -> Result
 }
 
 /// Takes the payloads that are going out of the list of a base that stays, all of them in one pass. A list that is damaged is made
-/// anew.
+/// anew, unless somebody who stays in it has a damaged column: then it stays as it is, and [`dependants`] knows what to do.
 pub(super) fn unlink(connection: &Connection, base: Seq, going: &HashSet<Seq>) -> Result<()> {
+    match relist(connection, base, going) {
+        Err(error) if error.code() == Code::Corrupt => Ok(()),
+        other => other,
+    }
+}
+
+fn relist(connection: &Connection, base: Seq, going: &HashSet<Seq>) -> Result<()> {
+    let Some(own) = read(connection, base)? else { return Ok(()) };
+    // Nothing is written before all who stay are known to be whole.
     let list = match listed(connection, base) {
-        Ok(list) => list,
-        Err(error) if error.code() == Code::Corrupt => return list_anew(connection, base, going),
-        Err(error) => return Err(error),
+        Err(error) if error.code() == Code::Corrupt => {
+            let staying = searched(connection, base)?.into_iter().filter(|seq| !going.contains(seq));
+            let chain = |seq| Ok(read(connection, seq)?.map(|chain| (seq, chain)));
+            staying.filter_map(|seq| chain(seq).transpose()).collect::<Result<_>>()?
+        }
+        list => list?,
     };
     let mut after = None;
     for (seq, chain) in list.into_iter().rev().filter(|(seq, _)| !going.contains(seq)) {
@@ -175,12 +187,28 @@ pub(super) fn unlink(connection: &Connection, base: Seq, going: &HashSet<Seq>) -
         }
         after = Some(seq);
     }
-    match read(connection, base)? {
-        Some(chain) if chain.first_dependant != after => {
-            write(connection, base, &Chain { first_dependant: after, ..chain })
-        }
-        _ => Ok(()),
+    if own.first_dependant != after {
+        write(connection, base, &Chain { first_dependant: after, ..own })?;
     }
+    Ok(())
+}
+
+/// The base in whose list a payload stands, as the others in that list say: its own column is damaged. All rows are looked at.
+pub(super) fn listed_under(connection: &Connection, dependant: Seq) -> Result<Option<Seq>> {
+    let mut statement = connection.prepare_cached("SELECT seq, chain FROM checkpoint").map_err(from_sqlite)?;
+    let mut rows = statement.query([]).map_err(from_sqlite)?;
+    while let Some(row) = rows.next().map_err(from_sqlite)? {
+        let seq: Seq = row.get(0).map_err(from_sqlite)?;
+        let column = row.get_ref(1).map_err(from_sqlite)?;
+        let Some(chain) = column.as_blob().ok().and_then(|column| Chain::decode(seq, column).ok()) else { continue };
+        if chain.first_dependant == Some(dependant) {
+            return Ok(Some(seq));
+        }
+        if chain.next_sibling == Some(dependant) {
+            return Ok(chain.base);
+        }
+    }
+    Ok(None)
 }
 
 /// Takes a payload whose own column is damaged out of the list that it is in. All rows are looked at for that.

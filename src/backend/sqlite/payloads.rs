@@ -185,21 +185,16 @@ impl rebase::Payloads for Payloads<'_> {
 
     fn delete(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64> {
         let Some((space, chain, bytes)) = self.sizes(seq)? else { return Ok(0) };
-        let size = match Chain::decode(seq, &chain) {
-            Ok(chain) => {
-                if let Some(base) = chain.base.filter(|base| !going.contains(base))
-                    && self.relisted.insert(base)
-                {
-                    chain::unlink(self.connection, base, going)?;
-                }
-                chain.size
-            }
-            // A row that is damaged can be removed. The totals have counted no size of it, unless they did so before the damage.
-            Err(_) => {
-                chain::unlink_damaged(self.connection, seq, going)?;
-                0
-            }
+        // A row that is damaged can be removed. The totals have counted no size of it, unless they did so before the damage.
+        let (base, size) = match Chain::decode(seq, &chain) {
+            Ok(chain) => (chain.base, chain.size),
+            Err(_) => (chain::listed_under(self.connection, seq)?, 0),
         };
+        if let Some(base) = base.filter(|base| !going.contains(base))
+            && self.relisted.insert(base)
+        {
+            chain::unlink(self.connection, base, going)?;
+        }
         self.execute("DELETE FROM checkpoint WHERE seq = ?", params![seq])?;
         self.stored.remove(&seq);
         self.totals()?.removed(space, seq, size, bytes);
