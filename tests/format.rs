@@ -571,7 +571,7 @@ fn lineage_rows(connection: &Connection) -> BTreeMap<i64, LineageRow> {
         let (origin, origin_lin): (Option<String>, Option<i64>) = (row.get_unwrap(5), row.get_unwrap(6));
         let values = Values::default().int(lin).int(contract.into()).text(&name).text(&group).int(age_offset.into());
         let values = values.text_or_nothing(origin.as_deref()).int_or_nothing(origin_lin);
-        assert_eq!(values.sum(), row.get_unwrap(7), "lineage {lin}");
+        assert_eq!(values.sum(), row.get_unwrap::<_, i64>(7), "lineage {lin}");
         assert_eq!(origin.is_some(), origin_lin.is_some());
         (lin, LineageRow { contract, name, group, age_offset, origin: origin.zip(origin_lin) })
     };
@@ -601,7 +601,7 @@ fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>
         };
         assert!(flags == 0 || flags == 1);
         let hash = Values([&[lineage.contract], header.id.as_bytes()].concat()).sum();
-        assert_eq!(hash, row.get_unwrap(2), "the hash of {:?}", header.id);
+        assert_eq!(hash, row.get_unwrap::<_, i64>(2), "the hash of {:?}", header.id);
         let logs: Option<Vec<u8>> = row.get_unwrap(13);
         let values = Values::default()
             .int(seq)
@@ -617,7 +617,7 @@ fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>
             .int(flags)
             .bytes(&header.meta)
             .bytes(&logs.unwrap_or_default());
-        assert_eq!(values.sum(), row.get_unwrap(6), "the header of {:?}", header.id);
+        assert_eq!(values.sum(), row.get_unwrap::<_, i64>(6), "the header of {:?}", header.id);
 
         let column: Vec<u8> = row.get_unwrap(5);
         assert_eq!(column.len(), 56);
@@ -638,9 +638,9 @@ fn write_rows(connection: &Connection) -> Vec<(u8, String, Write)> {
         let (id, task, claimed): (String, String, Option<String>) =
             (row.get_unwrap(2), row.get_unwrap(3), row.get_unwrap(5));
         let values = Values::default().int(num).int(contract.into()).text(&id).text(&task);
-        assert_eq!(values.sum(), row.get_unwrap(4), "write {num}");
+        assert_eq!(values.sum(), row.get_unwrap::<_, i64>(4), "write {num}");
         let values = Values::default().int(num).text_or_nothing(claimed.as_deref());
-        assert_eq!(values.sum(), row.get_unwrap(6), "whose write {num} is");
+        assert_eq!(values.sum(), row.get_unwrap::<_, i64>(6), "whose write {num} is");
         let written = parts(&open(&row.get_unwrap::<_, Vec<u8>>(7), None)).into_iter().map(|named| {
             let (index, name) = named.name.split_once(' ').unwrap();
             let part = part(name, &named.tag, named.bytes.clone());
