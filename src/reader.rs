@@ -65,7 +65,9 @@ impl Reader {
             Checks::Started(lane) => Some(Arc::clone(lane)),
             _ => None,
         };
-        checker.iter().for_each(|lane| lane.drain());
+        if let Some(lane) = checker {
+            lane.drain();
+        }
     }
 
     pub(crate) fn join(&self) {

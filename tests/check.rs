@@ -283,14 +283,14 @@ impl Backend for Slow {
 
 #[test]
 fn reads_and_saves_go_on_while_a_page_is_checked() {
-    let (begin, begun) = channel();
+    let (tell, begun) = channel();
     let (go, gate) = channel();
     let (memory, gate) = (Arc::new(Mutex::new(Memory::new())), Arc::new(Mutex::new(gate)));
     let opened = Arc::new(Mutex::new(0));
     let count = Arc::clone(&opened);
     let open = move || {
         *count.lock().unwrap() += 1;
-        let slow = Slow { memory: Arc::clone(&memory), begun: begin.clone(), gate: Arc::clone(&gate) };
+        let slow = Slow { memory: Arc::clone(&memory), begun: tell.clone(), gate: Arc::clone(&gate) };
         Ok(Box::new(slow) as Box<dyn Backend>)
     };
     let store = Store::with_backend(open, None, Options::default()).unwrap();

@@ -190,13 +190,13 @@ fn questions(ids: &[(Space, String)]) -> Vec<Question> {
     }
     for space in SPACES {
         let names = if space == OTHER { &LINEAGES[..2] } else { &LINEAGES[..] };
-        for name in names.iter().copied() {
+        for name in names {
             for label in [None, Some(LABELS[0]), Some(LABELS[1])] {
                 let label = label.map(str::to_owned);
-                all.push(one(Query::Newest { space, lineage: name.to_owned(), label }));
+                all.push(one(Query::Newest { space, lineage: (*name).to_owned(), label }));
             }
-            all.push(one(Query::Tuple { space, pick: Pick::Newest(name.to_owned()) }));
-            all.push(one(Query::Forks { space, lineage: name.to_owned() }));
+            all.push(one(Query::Tuple { space, pick: Pick::Newest((*name).to_owned()) }));
+            all.push(one(Query::Forks { space, lineage: (*name).to_owned() }));
         }
         let mut listed = vec![Of::Space, Of::Lineages("run".to_owned())];
         listed.extend(names.iter().copied().map(lineage));
@@ -340,7 +340,8 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
     };
     match (found, expected, whole) {
         (Answer::Checkpoint(None), Answer::Checkpoint(Some(_)), _)
-        | (Answer::Tuple(None), Answer::Tuple(Some(_)), _) => Verdict::Absent,
+        | (Answer::Tuple(None), Answer::Tuple(Some(_)), _)
+        | (Answer::Pruned(_), Answer::Pruned(_), _) => Verdict::Absent,
         (Answer::Checkpoint(Some(found)), Answer::Checkpoint(Some(before)), _) => {
             absent_if(older(&found, before), &found.header)
         }
@@ -381,7 +382,6 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
             let file_alone = Stats { file_bytes: before.file_bytes, ..found.clone() } == *before;
             if file_alone { Verdict::Same } else { absent_if(right, &found) }
         }
-        (Answer::Pruned(_), Answer::Pruned(_), _) => Verdict::Absent,
         // The checkpoint in question is not found, or the log.
         (Answer::Log(found), Answer::Log(Some(_)), _) => {
             absent_if(found.as_ref().is_none_or(|page| *page == LogPage::default()), &found)
@@ -737,6 +737,7 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
     let is_deleted = accept(&mut violations, "a delete", apply(&mut backend, Unit::from(vec![removal])).map(drop));
     let rule = random.below(RULES.len());
     prune(&mut backend, RULES[rule], &mut violations);
+    accept(&mut violations, "a sweep", backend.sweep().map(drop));
     drop(backend);
 
     let mut backend = match open(path) {

@@ -9,8 +9,11 @@ pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
     let code = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Code::Busy,
         Some(ErrorCode::DiskFull) => Code::Full,
-        // Without a code it is a conversion: a row is not as we write them.
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) | None => Code::Corrupt,
+        // Without a code it is a conversion: a row is not as we write them. A constraint fails only where a tree is damaged, so that
+        // it has a row and does not find it.
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) | None => {
+            Code::Corrupt
+        }
         Some(ErrorCode::TooBig) => Code::InvalidArgument,
         // The rest are the file system's and SQLite's own.
         Some(_) => Code::Unavailable,
