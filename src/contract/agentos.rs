@@ -88,7 +88,7 @@ pub fn save(save: Save) -> Result<Unit> {
         saved_at,
         age_offset: 0,
         depends_on_parent: false,
-        meta: meta::encode(state_size, metadata.has_memory_snapshot),
+        meta: meta::encode(state_size, metadata.has_memory_snapshot, metadata.timestamp),
     };
     let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
     Ok(vec![Op::Put(Box::new(checkpoint.into()))].into())
@@ -133,10 +133,12 @@ pub fn runs(graph_id_prefix: String, before: Option<i64>, limit: usize) -> Query
 
 /// What a listing shows of that header.
 pub fn metadata(header: Header) -> Result<Metadata> {
-    let timestamp = header.rank.split_f64().map(|(timestamp, _)| timestamp);
-    let Some((timestamp, (state_size, has_memory_snapshot))) = timestamp.zip(meta::decode(&header.meta)) else {
+    let ordered = header.rank.split_f64().map(|(timestamp, _)| timestamp);
+    let Some((ordered, (state_size, has_memory_snapshot, negative_zero))) = ordered.zip(meta::decode(&header.meta)) else {
         return Err(damaged(&header.id));
     };
+    // They order alike, so the rank does not tell them apart.
+    let timestamp = if negative_zero && ordered == 0.0 { -0.0 } else { ordered };
     Ok(Metadata {
         id: header.id,
         run_id: header.lineage,
@@ -152,16 +154,20 @@ pub fn metadata(header: Header) -> Result<Metadata> {
 /// has the same meta as its source.
 mod meta {
     const MEMORY_SNAPSHOT: u8 = 1;
+    /// The timestamp is -0 if it is 0.
+    const NEGATIVE_ZERO: u8 = 2;
 
-    pub(super) fn encode(state_size: u64, has_memory_snapshot: bool) -> Vec<u8> {
-        let flags = if has_memory_snapshot { MEMORY_SNAPSHOT } else { 0 };
-        [&state_size.to_le_bytes()[..], &[flags]].concat()
+    pub(super) fn encode(state_size: u64, has_memory_snapshot: bool, timestamp: f64) -> Vec<u8> {
+        let snapshot = if has_memory_snapshot { MEMORY_SNAPSHOT } else { 0 };
+        let zero = if timestamp == 0.0 && timestamp.is_sign_negative() { NEGATIVE_ZERO } else { 0 };
+        [&state_size.to_le_bytes()[..], &[snapshot | zero]].concat()
     }
 
-    pub(super) fn decode(meta: &[u8]) -> Option<(u64, bool)> {
+    pub(super) fn decode(meta: &[u8]) -> Option<(u64, bool, bool)> {
         let (state_size, flags) = meta.split_first_chunk()?;
         let &[flags] = flags else { return None };
-        Some((u64::from_le_bytes(*state_size), flags & MEMORY_SNAPSHOT != 0))
+        let is = |flag| flags & flag != 0;
+        Some((u64::from_le_bytes(*state_size), is(MEMORY_SNAPSHOT), is(NEGATIVE_ZERO)))
     }
 }
 
