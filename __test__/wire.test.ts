@@ -30,9 +30,7 @@ test("fields may be written down in any order, and those that are undefined be l
 });
 
 test("half of a surrogate pair in a list is an error that says so", async () => {
-  const rule = { savedBefore: 1, "\ud800": 1 } as { savedBefore: number };
   const refused = { code: "INVALID_ARGUMENT", message: expect.stringContaining("half of a surrogate pair") };
-  await expect(
-    storeCalls.call(store, "prune", { contract: undefined, rule, cursor: undefined, most: 1 }),
-  ).rejects.toMatchObject(refused);
+  const rules = [{ "\ud800": 1 } as unknown as { savedBefore: number }];
+  await expect(storeCalls.call(store, "prunable", { contract: undefined, rules })).rejects.toMatchObject(refused);
 });

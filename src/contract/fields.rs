@@ -5,6 +5,7 @@ use serde::de::value::{MapDeserializer, StrDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, VariantAccess, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Error;
+use serde_json::de::IoRead;
 
 /// What the calls with the same fields have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,9 +150,11 @@ impl<'de> Deserializer<'de> for Value {
 }
 
 impl Value {
-    fn json(self) -> Result<serde_json::Value, Error> {
+    /// The JSON of a list or an object.
+    fn json(&self) -> Result<serde_json::Deserializer<IoRead<&[u8]>>, Error> {
         match self {
-            Self::Text(text) => serde_json::from_str(&text),
+            // A reader, because what is read must not borrow from it.
+            Self::Text(text) => Ok(serde_json::Deserializer::from_reader(text.as_bytes())),
             other => Err(Error::custom(format!("{other:?} is no list and no object"))),
         }
     }

@@ -156,9 +156,18 @@ export interface Encoded {
 }
 
 export async function put({ native }: Engine, { place, state, rest, parent, rewind }: Encoded): Promise<void> {
-  const { age: createdAt, ...fields } = place;
-  const tags = { stateTag: state.tag, restTag: rest.tag };
-  const call = { ...fields, createdAt, parent, rewind, savedAt: Date.now(), ...tags };
+  const call = {
+    id: place.id,
+    runId: place.runId,
+    stepIndex: place.stepIndex,
+    stepName: place.stepName,
+    createdAt: place.age,
+    parent,
+    rewind,
+    savedAt: Date.now(),
+    stateTag: state.tag,
+    restTag: rest.tag,
+  };
   await agentium.call(native, "save", call, [state.bytes, rest.bytes]);
 }
 

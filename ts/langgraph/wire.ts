@@ -39,13 +39,15 @@ export interface FoundThread<P = Part> {
 interface LanggraphCalls {
   /** A buffer for each of `parts`, for each of `like`, and for the metadata. */
   put(fields: {
-    checkpoint: Place;
+    threadId: string;
+    namespace: string;
+    id: string;
     parent: string | undefined;
     parts: Array<{ name: string; tag: string }>;
     /** The names of the parts that are the parent's. */
-    inherit: string[];
+    inherit: string[] | undefined;
     /** What some of those look like. */
-    like: Array<{ name: string; tag: string }>;
+    like: Array<{ name: string; tag: string }> | undefined;
     metadataTag: string;
     savedAt: number;
     dependsOnParent: boolean;
@@ -53,7 +55,9 @@ interface LanggraphCalls {
   }): null;
   /** A buffer for each of `writes`. */
   putWrites(fields: {
-    checkpoint: Place;
+    threadId: string;
+    namespace: string;
+    id: string;
     task: string;
     writes: Array<{ index: number; channel: string; tag: string; claimedBy: string | undefined }>;
     replace: boolean;

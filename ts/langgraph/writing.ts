@@ -27,17 +27,20 @@ export interface IndexedWrite {
 /** With `onlyChild` it is refused unless its parent is the latest of its namespace. */
 export function putCheckpoint(
   native: NativeStore,
-  checkpoint: Place,
+  { threadId, namespace, id }: Place,
   parent: string | undefined,
   { parts, inherit, like, metadata, dependsOnParent }: Pieces,
   onlyChild = false,
 ): Promise<null> {
   const call = {
-    checkpoint,
+    threadId,
+    namespace,
+    id,
     parent,
     parts: parts.map(nameOf),
-    inherit,
-    like: like.map(nameOf),
+    // A list crosses as JSON: mostly there is nothing in these.
+    inherit: inherit.length > 0 ? inherit : undefined,
+    like: like.length > 0 ? like.map(nameOf) : undefined,
     metadataTag: metadata.tag,
     savedAt: Date.now(),
     dependsOnParent,
@@ -53,7 +56,7 @@ function nameOf({ name, tag }: Part): { name: string; tag: string } {
 /** With `replace` one in a place that is taken replaces the other; if not, the first one stays. */
 export function putWrites(
   native: NativeStore,
-  checkpoint: Place,
+  { threadId, namespace, id }: Place,
   task: string,
   writes: IndexedWrite[],
   replace: boolean,
@@ -65,5 +68,5 @@ export function putWrites(
     claimedBy: claimedBy ?? undefined,
   }));
   const buffers = writes.map(({ part }) => part.bytes);
-  return langgraph.call(native, "putWrites", { checkpoint, task, writes: told, replace }, buffers);
+  return langgraph.call(native, "putWrites", { threadId, namespace, id, task, writes: told, replace }, buffers);
 }

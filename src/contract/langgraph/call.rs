@@ -18,11 +18,13 @@ use crate::record::{self, Header, Part, Tuple};
 enum Call {
     /// A buffer for each of `parts`, for each of `like`, and for the metadata.
     Put {
-        checkpoint: Place,
+        thread_id: String,
+        namespace: String,
+        id: String,
         parent: Option<String>,
         parts: Vec<Name>,
-        inherit: Vec<String>,
-        like: Vec<Name>,
+        inherit: Option<Vec<String>>,
+        like: Option<Vec<Name>>,
         metadata_tag: String,
         saved_at: i64,
         depends_on_parent: bool,
@@ -30,7 +32,9 @@ enum Call {
     },
     /// A buffer for each of `writes`.
     PutWrites {
-        checkpoint: Place,
+        thread_id: String,
+        namespace: String,
+        id: String,
         task: String,
         writes: Vec<Write>,
         replace: bool,
@@ -102,7 +106,9 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     Ok(match call {
         Call::Put {
-            checkpoint: place,
+            thread_id: thread,
+            namespace,
+            id,
             parent,
             parts,
             inherit,
@@ -114,12 +120,12 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         } => {
             let mut with =
                 |names: Vec<Name>| names.into_iter().map(|name| name.with(&mut buffers)).collect::<Result<_>>();
-            let (parts, like) = (with(parts)?, with(like)?);
+            let (parts, like) = (with(parts)?, with(like.unwrap_or_default())?);
             Request::Apply(put(Put {
-                place,
+                place: Place { thread, namespace, id },
                 parent,
                 parts,
-                inherit,
+                inherit: inherit.unwrap_or_default(),
                 like,
                 metadata: (metadata_tag, buffers.take()?.into()),
                 saved_at,
@@ -127,9 +133,9 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 only: only_child,
             })?)
         }
-        Call::PutWrites { checkpoint, task, writes, replace } => {
+        Call::PutWrites { thread_id: thread, namespace, id, task, writes, replace } => {
             let writes = writes.into_iter().map(|write| write.with(&task, &mut buffers)).collect::<Result<_>>()?;
-            Request::Apply(put_writes(&checkpoint, writes, replace)?)
+            Request::Apply(put_writes(&Place { thread, namespace, id }, writes, replace)?)
         }
         Call::Get { thread_id, namespace, id } => Request::Ask(get_tuple(thread_id, namespace, id), found),
         Call::Ancestors { checkpoint, channels, limit } => Request::Ask(ancestors(&checkpoint, channels, limit), all),
