@@ -5,7 +5,17 @@
  * needs no Agentium, and its stores also work inside the framework's own `Workflow`.
  */
 
-import type { LineageStats, PruneOptions, PruneResult, Store, StoreOptions, StoreStats } from "./index.js";
+import type {
+  CheckOptions,
+  LineageStats,
+  PruneOptions,
+  PruneResult,
+  StatsOptions,
+  Store,
+  StoreOptions,
+  StoreStats,
+  VerifyReport,
+} from "./index.js";
 
 /** The state of a workflow at one point. Fields beyond these (the framework's `workflowName`, `stepResults`, `timestamp`) are kept. */
 export interface WorkflowCheckpoint<TState> {
@@ -133,8 +143,11 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
   /** Removes workflow checkpoints in bounded transactions; without options, what the store was opened with. */
   prune(options?: PruneOptions): Promise<PruneResult>;
 
-  /** What the workflow checkpoints hold and take. Reads a little of every checkpoint. */
-  stats(): Promise<WorkflowCheckpointStats>;
+  /** What the workflow checkpoints hold and take. */
+  stats(options?: StatsOptions): Promise<WorkflowCheckpointStats>;
+
+  /** `Store.check()`: verifies everything in the database, of all contracts. */
+  check(options?: CheckOptions): Promise<VerifyReport>;
 
   /** `Store.vacuum()`: gives back what removed checkpoints took, of all contracts, while saves wait. */
   vacuum(): Promise<void>;

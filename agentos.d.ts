@@ -5,7 +5,17 @@
  * that this package needs no AgentOS to be typed against, and the store is assignable to AgentOS' own interface.
  */
 
-import type { LineageStats, PruneOptions, PruneResult, Store, StoreOptions, StoreStats } from "./index.js";
+import type {
+  CheckOptions,
+  LineageStats,
+  PruneOptions,
+  PruneResult,
+  StatsOptions,
+  Store,
+  StoreOptions,
+  StoreStats,
+  VerifyReport,
+} from "./index.js";
 
 /** What a node does to the world; decides what a resume does with its recorded result. See {@link resumePlan}. */
 export type EffectClass = "pure" | "read" | "write" | "external" | "human";
@@ -195,8 +205,11 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
    */
   prune(options?: PruneOptions): Promise<PruneResult>;
 
-  /** What the checkpoints of AgentOS hold and take. Reads a little of every checkpoint. */
-  stats(): Promise<CheckpointStats>;
+  /** What the checkpoints of AgentOS hold and take. */
+  stats(options?: StatsOptions): Promise<CheckpointStats>;
+
+  /** `Store.check()`: verifies everything in the database, of all contracts. */
+  check(options?: CheckOptions): Promise<VerifyReport>;
 
   /** `Store.vacuum()`: gives back what removed checkpoints took, of all contracts, while saves wait. */
   vacuum(): Promise<void>;

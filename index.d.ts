@@ -86,7 +86,7 @@ export type PruneResult = PruneProgress;
 /** What a store holds and takes. */
 export interface StoreStats {
   checkpoints: number;
-  /** Runs, threads, sessions: whatever has checkpoints of its own. */
+  /** Runs, threads, sessions: whatever has checkpoints or logs of its own. */
   lineages: number;
   /** The size of the checkpoints as they were serialised. */
   logicalBytes: number;
@@ -96,8 +96,60 @@ export interface StoreStats {
   ratio: number;
   /** The size of the whole database, indexes and empty pages included, where there is one. */
   fileBytes?: number;
-  /** The lineages that take most, the largest first; at most 10. */
+  /** How many records all logs hold: messages, events. One that several checkpoints name counts once. */
+  records: number;
+  /** What the records take in the store, in bytes. */
+  recordBytes: number;
+  /** The lineages that take most, the largest first: as many as {@link StatsOptions.largest} asks for. */
   largest: LineageStats[];
+}
+
+/** What `stats()` looks at. */
+export interface StatsOptions {
+  /**
+   * So many of the lineages that take most are named, at most 1,000. Default: 0. Naming them reads a little of every checkpoint;
+   * without them `stats()` takes a few milliseconds, however much is stored.
+   */
+  largest?: number;
+}
+
+/** How a check goes on. */
+export interface CheckOptions {
+  /** Stops between two pages; the promise then rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Called after each page: how many rows were verified, of about how many. If it throws, the check stops with that error. */
+  onProgress?: (done: number, of: number) => void;
+}
+
+/** What a check has come to. */
+export interface VerifyReport {
+  /** Whether there is no finding of severity `"error"`. */
+  ok: boolean;
+  /** How much was verified. */
+  checked: {
+    checkpoints: number;
+    /** Payloads, each rebuilt and compared with its checksum. */
+    payloads: number;
+    /** Rows of pending writes. */
+    writes: number;
+    /** Records of logs. */
+    records: number;
+  };
+  findings: Finding[];
+}
+
+/** Something that is wrong with what is stored. */
+export interface Finding {
+  /** `"CORRUPT"`: bytes do not match their checksum. `"ORPHAN"`: a row refers to one that is not there. `"INDEX"`: an index does not agree with its table. */
+  code: "CORRUPT" | "ORPHAN" | "INDEX" | (string & {});
+  /** `"error"`: something that was saved cannot be read or found. */
+  severity: "error" | "warning" | "note";
+  /** What is wrong and where. Never the content of a state. */
+  message: string;
+  /** What can be done. */
+  remedy: string;
+  /** What it concerns, as far as that can be told: the contract, the run or thread, its namespace, the checkpoint's id. */
+  ref: { space: string | null; run: string | null; ns: string | null; id: string | null } | null;
 }
 
 /** What a lineage holds and takes. */
@@ -127,8 +179,19 @@ export class Store implements AsyncDisposable {
    * it applies what the store was opened with. Closing the store stops it, with `CLOSED`.
    */
   prune(options?: PruneOptions): Promise<PruneResult>;
-  /** What the store holds and takes. Reads a little of every checkpoint. */
-  stats(): Promise<StoreStats>;
+  /** What the store holds and takes. */
+  stats(options?: StatsOptions): Promise<StoreStats>;
+  /**
+   * Verifies everything that is stored, of all contracts: every checksum, every payload through its chain, every index against its
+   * table, pending writes, logs. Saves and reads go on meanwhile. Finds damage, and changes nothing.
+   *
+   * @example
+   * ```ts
+   * const { ok, findings } = await store.check();
+   * if (!ok) console.error(findings.map(({ message, remedy }) => `${message}. ${remedy}`).join("\n"));
+   * ```
+   */
+  check(options?: CheckOptions): Promise<VerifyReport>;
   /**
    * Gives back to the file system what removed checkpoints took: writes the whole database anew, for which its size must be
    * free on the disk, while saves wait.

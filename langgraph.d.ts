@@ -16,7 +16,7 @@ import type {
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { BaseCheckpointSaver as Base } from "@langchain/langgraph-checkpoint";
-import type { LineageStats, Store, StoreOptions, StoreStats } from "./index.js";
+import type { CheckOptions, LineageStats, StatsOptions, Store, StoreOptions, StoreStats, VerifyReport } from "./index.js";
 
 /** LangGraph's config, as far as a saver reads it: `thread_id`, `checkpoint_ns` and `checkpoint_id` of `configurable`. */
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
@@ -142,7 +142,10 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress>;
 
   /** What the checkpoints of LangGraph hold and take. */
-  stats(): Promise<SaverStats>;
+  stats(options?: StatsOptions): Promise<SaverStats>;
+
+  /** `Store.check()`: verifies everything in the database, of all contracts. */
+  check(options?: CheckOptions): Promise<VerifyReport>;
 
   /** `Store.vacuum()`. */
   vacuum(): Promise<void>;

@@ -349,7 +349,8 @@ describe.each(kinds)("%s: stats()", (kind) => {
   test("of an empty store", async () => {
     const store = open(place(kind));
     const { fileBytes, ...rest } = await store.stats();
-    expect(rest).toEqual({ checkpoints: 0, runs: 0, logicalBytes: 0, storedBytes: 0, ratio: 1, largest: [] });
+    const nothing = { checkpoints: 0, runs: 0, logicalBytes: 0, storedBytes: 0, records: 0, recordBytes: 0 };
+    expect(rest).toEqual({ ...nothing, ratio: 1, largest: [] });
     expect(typeof fileBytes).toBe(kind === "memory" ? "undefined" : "number");
   });
 
@@ -362,7 +363,8 @@ describe.each(kinds)("%s: stats()", (kind) => {
       await view.save(saved);
       size += (await view.listByRun(saved.runId, { limit: 1 }))[0]!.stateSize;
     }
-    const [mine, all] = [await view.stats(), await store.stats()];
+    const [mine, all] = [await view.stats({ largest: 10 }), await store.stats({ largest: 10 })];
+    expect(await store.stats()).toEqual({ ...all, largest: [] });
     expect(mine).toMatchObject({ checkpoints: 60, runs: 12, logicalBytes: all.logicalBytes, storedBytes: all.storedBytes });
     expect(all).toMatchObject({ checkpoints: 60, lineages: 12 });
     expect(mine.logicalBytes).toBeGreaterThan(size);
@@ -373,6 +375,33 @@ describe.each(kinds)("%s: stats()", (kind) => {
     const sizes = all.largest.map(({ storedBytes }) => storedBytes);
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
     for (const { checkpoints } of all.largest) expect(checkpoints).toBe(5);
+    expect((await store.stats({ largest: 1000 })).largest).toHaveLength(12);
+  });
+
+  test.each([
+    [{ largest: "10" }, TypeError],
+    [{ largest: -1 }, RangeError],
+    [{ largest: 1.5 }, RangeError],
+    [{ largest: 1001 }, RangeError],
+    [{ larges: 1 }, TypeError],
+    [null, TypeError],
+  ])("stats(%j) is refused", async (options, error) => {
+    const store = await shared(place(kind));
+    const refused = await rejection(store.stats(options as object));
+    expect(refused).toBeInstanceOf(error);
+    expect(refused.code).toBe("INVALID_ARGUMENT");
+  });
+
+  test("are the same however often they were folded", async () => {
+    const store = await shared(place(kind));
+    const view = new CheckpointStore(store);
+    const some = (n: number) => Array.from({ length: 100 }, (_, k) => ({ id: `c${n + k}`, runId: `r${k % 9}`, timestamp: n + k }));
+    for (let n = 0; n < 1300; n += 100) await Promise.all(some(n).map((fields) => view.save(checkpoint(fields))));
+    await Promise.all(Array.from({ length: 500 }, (_, k) => view.delete(`c${k * 2}`)));
+    const { checkpoints, lineages, largest, logicalBytes, storedBytes } = await store.stats({ largest: 100 });
+    expect([checkpoints, lineages]).toEqual([800, 9]);
+    const sum = (key: "checkpoints" | "logicalBytes" | "storedBytes") => largest.reduce((all, line) => all + line[key], 0);
+    expect([sum("checkpoints"), sum("logicalBytes"), sum("storedBytes")]).toEqual([checkpoints, logicalBytes, storedBytes]);
   });
 });
 

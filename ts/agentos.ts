@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type {
+  CheckOptions,
   Checkpoint,
   CheckpointMetadata,
   CheckpointStats,
@@ -9,7 +10,9 @@ import type {
   ResumePlan,
   RunsPage,
   StatePartitions,
+  StatsOptions,
   StoreOptions,
+  VerifyReport,
   resumePlan as resumePlanContract,
 } from "../index.js";
 import { agentos } from "./agentos/wire.js";
@@ -107,8 +110,12 @@ export class CheckpointStore implements Contract {
     return this.#handle.prune(options);
   }
 
-  stats(): Promise<CheckpointStats> {
-    return this.#handle.stats();
+  stats(options?: StatsOptions): Promise<CheckpointStats> {
+    return this.#handle.stats(options);
+  }
+
+  check(options?: CheckOptions): Promise<VerifyReport> {
+    return this.#handle.check(options);
   }
 
   vacuum(): Promise<void> {
@@ -127,19 +134,20 @@ export class CheckpointStore implements Contract {
 async function fork(engine: Engine, checkpointId: string, patchState: unknown): Promise<string> {
   // Now: the caller may change it while the source is read.
   const patch = snapshotPatch(patchState, engine);
-  const found = await find(engine, checkpointId);
-  if (found === null) {
-    throw new ForkpointError("NOT_FOUND", `checkpoint ${quote(checkpointId)} not found: nothing to fork from`);
+  const [id, runId] = [randomUUID(), randomUUID()];
+  if (patch === undefined) {
+    const source = lookup(checkpointId, "checkpointId");
+    if (source === null) throw nothingToFork(checkpointId);
+    const timestamp = Date.now();
+    await agentos.call(engine.native, "fork", { checkpointId: source, id, runId, timestamp, savedAt: timestamp });
+    return runId;
   }
+  const found = await find(engine, checkpointId);
+  if (found === null) throw nothingToFork(checkpointId);
   const { format } = engine;
   const { id: parent, graphId, nodeId, hasMemorySnapshot } = found.metadata;
   const [state, rest] = stateAndRest(found.parts, parent);
-  const runId = randomUUID();
-  const fields: Fields = { id: randomUUID(), runId, graphId, nodeId, timestamp: Date.now(), hasMemorySnapshot, parent };
-  if (patch === undefined) {
-    await put(engine, fields, state, rest);
-    return runId;
-  }
+  const fields: Fields = { id, runId, graphId, nodeId, timestamp: Date.now(), hasMemorySnapshot, parent };
   const what = `checkpoint ${quote(parent)}`;
   const patched = merge(
     deserialize(format, state.tag, state.bytes, what),
@@ -147,6 +155,10 @@ async function fork(engine: Engine, checkpointId: string, patchState: unknown): 
   );
   await put(engine, fields, format.serialize(patched, "state"), rest);
   return runId;
+}
+
+function nothingToFork(checkpointId: string): ForkpointError {
+  return new ForkpointError("NOT_FOUND", `checkpoint ${quote(checkpointId)} not found: nothing to fork from`);
 }
 
 async function runs(native: NativeStore, options: unknown): Promise<RunsPage> {

@@ -1,5 +1,6 @@
-import type { PruneOptions, PruneResult, StoreOptions, StoreStats } from "../index.js";
+import type { CheckOptions, PruneOptions, PruneResult, StatsOptions, StoreOptions, StoreStats, VerifyReport } from "../index.js";
 import { Activity } from "./activity.js";
+import { check } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, typeError } from "./errors.js";
 import { prune, stats, vacuum } from "./retention.js";
@@ -61,8 +62,13 @@ export class StoreHandle {
   }
 
   /** In the contract's words: its lineages are runs. */
-  stats() {
-    return this.run(async (engine) => inRuns(await stats(engine, this.#contract)));
+  stats(options: StatsOptions | undefined) {
+    return this.run(async (engine) => inRuns(await stats(engine, this.#contract, options)));
+  }
+
+  /** Of everything in the database, whatever the contract: one row may depend on another's page. */
+  check(options: CheckOptions | undefined): Promise<VerifyReport> {
+    return this.run((engine) => check(engine, options, () => this.#closing !== undefined));
   }
 
   vacuum(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { PruneOptions, PruneProgress, PruneResult, StoreStats } from "../index.js";
+import type { PruneOptions, PruneProgress, PruneResult, StatsOptions, StoreStats } from "../index.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, rangeError, show, typeError } from "./errors.js";
 import { type Reader, type Retention, atMost, readRecord } from "./options.js";
@@ -6,8 +6,8 @@ import { type Cursor, type Pruned, type Rule, storeCalls } from "./wire.js";
 
 /** Checkpoints that one transaction removes: a save waits for one batch at most. */
 const BATCH = 500;
-/** Lineages that `stats()` names. */
-const LARGEST = 10;
+/** So many lineages may be asked for by `stats()`. */
+const MOST_LARGEST = 1000;
 
 /**
  * Removes what the options name, batch by batch: checkpoints of that contract, or of all. Closing waits for one batch at
@@ -53,13 +53,24 @@ export async function prune(
 }
 
 /** What there is. */
-export async function stats({ native }: Engine, contract: string | undefined): Promise<StoreStats> {
-  const found = await storeCalls.call(native, "stats", { contract, largest: LARGEST });
-  const { checkpoints, lineages, logicalBytes, storedBytes, fileBytes, largest } = found;
+export async function stats({ native }: Engine, contract: string | undefined, options: unknown): Promise<StoreStats> {
+  const { largest = 0 } = readRecord(options, "options", statsOptions) as StatsOptions;
+  const found = await storeCalls.call(native, "stats", { contract, largest });
+  const { logicalBytes, storedBytes, fileBytes, largest: lines, ...counts } = found;
   const ratio = storedBytes === 0 ? 1 : logicalBytes / storedBytes;
   const file = typeof fileBytes === "number" ? { fileBytes } : {};
-  return { checkpoints, lineages, logicalBytes, storedBytes, ratio, ...file, largest };
+  return { ...counts, logicalBytes, storedBytes, ratio, ...file, largest: lines };
 }
+
+const statsOptions: { [K in keyof Required<StatsOptions>]: Reader<unknown> } = {
+  largest: (value, name) => {
+    if (typeof value !== "number") throw typeError(`${name} must be a number of runs, and is ${show(value)}`);
+    if (!Number.isInteger(value) || value < 0 || value > MOST_LARGEST) {
+      throw rangeError(`${name} must be a whole number from 0 to ${MOST_LARGEST}, and is ${value}`);
+    }
+    return value;
+  },
+};
 
 /** Gives back what removed checkpoints took. */
 export async function vacuum({ native }: Engine): Promise<void> {

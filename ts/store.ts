@@ -1,12 +1,16 @@
 import type {
+  CheckOptions,
   PruneOptions,
   PruneResult,
+  StatsOptions,
   Store as Contract,
   StoreOptions,
   StoreStats,
+  VerifyReport,
   openStore as openStoreContract,
 } from "../index.js";
 import { Activity } from "./activity.js";
+import { check } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, typeError } from "./errors.js";
 import { open } from "./native.js";
@@ -46,8 +50,12 @@ export class Store implements Contract {
     return this.#run((engine) => prune(engine, undefined, options, () => this.#closing !== undefined));
   }
 
-  stats(): Promise<StoreStats> {
-    return this.#run((engine) => stats(engine, undefined));
+  stats(options?: StatsOptions): Promise<StoreStats> {
+    return this.#run((engine) => stats(engine, undefined, options));
+  }
+
+  check(options?: CheckOptions): Promise<VerifyReport> {
+    return this.#run((engine) => check(engine, options, () => this.#closing !== undefined));
   }
 
   vacuum(): Promise<void> {

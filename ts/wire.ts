@@ -3,6 +3,7 @@
  * named fields, and what it resolves to. The engine has the same ones as the contract's `enum Call`.
  */
 
+import type { VerifyReport } from "../index.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Serialized } from "./serializer.js";
 
@@ -129,8 +130,17 @@ export interface FoundStats {
   lineages: number;
   logicalBytes: number;
   storedBytes: number;
+  records: number;
+  recordBytes: number;
   fileBytes: number | null;
   largest: Array<{ lineage: string; checkpoints: number; logicalBytes: number; storedBytes: number }>;
+}
+
+/** A page of a check. Without a `next` it was the last one. */
+export interface CheckPage extends Omit<VerifyReport, "ok"> {
+  done: number;
+  of: number;
+  next: string | null;
 }
 
 /** The calls that every store has. Without a contract they are about all checkpoints. */
@@ -142,6 +152,7 @@ interface StoreCalls {
   prune(fields: { contract: string | undefined; rule: Rule; cursor: Cursor | undefined; most: number }): Pruned;
   prunable(fields: { contract: string | undefined; rules: Rule[] }): Pruned;
   stats(fields: { contract: string | undefined; largest: number }): FoundStats;
+  check(fields: { cursor: string | undefined; limit: number }): CheckPage;
 }
 
 export const storeCalls = new Contract<StoreCalls>("store");

@@ -8,7 +8,7 @@ mod call;
 
 use serde::Serialize;
 
-use super::{Contract, check_id, damaged};
+use super::{Contract, Names, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Fork, Op, Unit};
 use crate::query::{Of, Query};
@@ -16,7 +16,7 @@ use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
 
 /// The contract.
 pub const CONTRACT: Contract =
-    Contract { name: "agentos", space: SPACE, request: call::request, tool: Some(call::tool) };
+    Contract { name: "agentos", space: SPACE, request: call::request, tool: Some(call::tool), name_of: Names::same };
 /// Whose ids these are.
 pub const SPACE: Space = Space(1);
 /// The part that holds `checkpoint.state`.

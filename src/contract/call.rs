@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::fields::{Fields, Shape, Value};
 use super::response::Response;
+use crate::check::CheckCursor;
 use crate::error::{Error, Result};
 use crate::lane::Reply;
 use crate::op::{Applied, Unit};
@@ -25,6 +26,8 @@ pub enum Request {
     Ask(Query, Respond),
     /// Removes one batch of what a rule names; the response is a [`Pruned`](crate::retention::Pruned).
     Prune(Prune),
+    /// Verifies a page of what is stored, which looks at about so many rows.
+    Check(CheckCursor, usize),
     /// Gives back what removed checkpoints took; the response is null.
     Vacuum,
     /// Waits until the target is open; the response is what the user should hear about it, or null.
@@ -40,6 +43,7 @@ impl Request {
             Self::Apply(unit) => store.apply(unit, then(reply, |_: Applied| Ok(None))),
             Self::Ask(query, respond) => store.ask(query, then(reply, respond)),
             Self::Prune(prune) => store.prune(prune, then(reply, |pruned| Response::json(&pruned).map(Some))),
+            Self::Check(cursor, limit) => store.check(cursor, limit, then(reply, super::store::checked)),
             Self::Vacuum => store.vacuum(then(reply, |()| Ok(None))),
             Self::Ready => store.ready(then(reply, |notice| notice.map(|text| Response::json(&text)).transpose())),
             Self::Close => store.close(then(reply, |()| Ok(None))),

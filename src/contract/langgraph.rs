@@ -10,7 +10,7 @@ pub mod import;
 
 use serde::Deserialize;
 
-use super::{Contract, MAX_ID_BYTES, check_id, damaged};
+use super::{Contract, Names, MAX_ID_BYTES, check_id, damaged};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{Ancestors, Of, Pick, Query};
@@ -18,7 +18,7 @@ use crate::record::{Draft, Header, Part, Payload, Rank, Space, Write};
 
 /// The contract.
 pub const CONTRACT: Contract =
-    Contract { name: "langgraph", space: SPACE, request: call::request, tool: Some(import::tool) };
+    Contract { name: "langgraph", space: SPACE, request: call::request, tool: Some(import::tool), name_of };
 /// Whose ids these are.
 pub const SPACE: Space = Space(4);
 
@@ -201,6 +201,20 @@ pub struct Described {
     pub difference: bool,
 }
 
+/// What users call a namespace of a thread and a checkpoint in it.
+fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
+    // A length and a colon stand before a name.
+    let split = |text: &str| {
+        let (length, rest) = text.split_once(':')?;
+        let length = length.parse().ok()?;
+        Some((rest.get(..length)?.to_owned(), rest.get(length..)?.to_owned()))
+    };
+    let of_id = id.as_deref().and_then(split).and_then(|(run, rest)| Some((run, split(&rest)?)));
+    let of_lineage = lineage.as_deref().and_then(split);
+    let (run, ns) = of_id.clone().map(|(run, (ns, _))| (run, ns)).or(of_lineage).unzip();
+    Names { run, ns, id: of_id.map(|(_, (_, id))| id).or(id) }
+}
+
 /// Reads a header.
 pub fn describe(header: &Header) -> Result<Described> {
     let damaged = || damaged(&header.id);
@@ -223,6 +237,19 @@ pub fn owner_id(place: &Place, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn users_hear_their_own_names() {
+        let place = Place { thread: "a:b".into(), namespace: "n|1".into(), id: "é".into() };
+        let lineage = Place::lineage(&place.thread, &place.namespace);
+        let named = |run, ns, id| Names { run, ns, id };
+        let (run, ns, id) = (Some("a:b".to_owned()), Some("n|1".to_owned()), Some("é".to_owned()));
+        let key = place.key(&place.id);
+        assert_eq!(name_of(Some(lineage.clone()), Some(key.clone())), named(run.clone(), ns.clone(), id.clone()));
+        assert_eq!(name_of(None, Some(key)), named(run.clone(), ns.clone(), id));
+        assert_eq!(name_of(Some(lineage), None), named(run, ns, None));
+        assert_eq!(name_of(None, Some("9:x".to_owned())), named(None, None, Some("9:x".to_owned())));
+    }
 
     #[test]
     fn no_two_places_are_one() {

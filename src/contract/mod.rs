@@ -30,6 +30,26 @@ pub struct Contract {
     pub request: fn(RawCall<'_>) -> Result<Request>,
     /// Makes what of it works without a store. `None`: nothing does.
     pub tool: Option<MakeTool>,
+    /// What its users call a lineage and a checkpoint, as far as both are known.
+    pub name_of: fn(Option<String>, Option<String>) -> Names,
+}
+
+/// What the users of a contract call something.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// The run, the thread, the session.
+    pub run: Option<String>,
+    /// The namespace in it, where the contract has some.
+    pub ns: Option<String>,
+    /// The checkpoint.
+    pub id: Option<String>,
+}
+
+impl Names {
+    /// For a contract whose names are those of the engine.
+    fn same(lineage: Option<String>, id: Option<String>) -> Self {
+        Self { run: lineage, ns: None, id }
+    }
 }
 
 /// Makes a tool; which, says a text in JSON.
@@ -64,6 +84,11 @@ pub fn tool(contract: &str, which: &str) -> Result<Box<dyn Tool>> {
 
 fn space_of(contract: &str) -> Result<Space> {
     Ok(named(contract)?.space)
+}
+
+/// The contract that a space belongs to.
+fn contract_of(space: Space) -> Option<&'static Contract> {
+    const { &CONTRACTS }.iter().find(|contract| contract.space == space)
 }
 
 fn named(name: &str) -> Result<&'static Contract> {

@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::call::{RawCall, Request};
 use super::response::Response;
-use super::space_of;
+use super::{Names, contract_of, space_of};
+use crate::check::{CheckCursor, CheckPage, Counted, Finding};
 use crate::error::Result;
 use crate::query::{Answer, Query};
 use crate::record::Space;
@@ -25,6 +26,8 @@ enum Call {
     Prune { contract: Option<String>, rule: Rule, cursor: Option<Cursor>, most: usize },
     Prunable { contract: Option<String>, rules: Vec<Rule> },
     Stats { contract: Option<String>, largest: usize },
+    /// A page of a check, from where the page before ended.
+    Check { cursor: Option<String>, limit: usize },
 }
 
 /// What a call asks of the engine.
@@ -41,6 +44,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Ask(Query::Prunable { space: space(contract)?, rules }, |answer| respond(&answer.into_pruned()?))
         }
         Call::Stats { contract, largest } => Request::Ask(Query::Stats { space: space(contract)?, largest }, stats),
+        Call::Check { cursor, limit } => Request::Check(CheckCursor(cursor.unwrap_or_default()), limit),
     })
 }
 
@@ -71,7 +75,40 @@ fn stats(answer: Answer) -> Result<Option<Response>> {
         "lineages": stats.lineages,
         "logicalBytes": stats.logical_bytes,
         "storedBytes": stats.stored_bytes,
+        "records": stats.records,
+        "recordBytes": stats.record_bytes,
         "fileBytes": stats.file_bytes,
         "largest": largest,
     }))
+}
+
+/// The response to a page of a check.
+pub(super) fn checked(page: CheckPage) -> Result<Option<Response>> {
+    let CheckPage { counted, findings, done, of, next } = page;
+    let Counted { checkpoints, payloads, writes, records } = counted;
+    respond(&json!({
+        "checked": { "checkpoints": checkpoints, "payloads": payloads, "writes": writes, "records": records },
+        "findings": findings.into_iter().map(finding).collect::<Vec<_>>(),
+        "done": done,
+        "of": of,
+        "next": next.map(|next| next.0),
+    }))
+}
+
+fn finding(finding: Finding) -> serde_json::Value {
+    let Finding { code, severity, message, remedy, space, lineage, id } = finding;
+    let known = space.is_some() || lineage.is_some() || id.is_some();
+    let contract = space.and_then(contract_of);
+    let Names { run, ns, id } = match contract {
+        Some(contract) => (contract.name_of)(lineage, id),
+        None => Names { run: lineage, ns: None, id },
+    };
+    let place = json!({ "space": contract.map(|contract| contract.name), "run": run, "ns": ns, "id": id });
+    json!({
+        "code": code.name(),
+        "severity": severity.name(),
+        "message": message,
+        "remedy": remedy,
+        "ref": known.then_some(place),
+    })
 }

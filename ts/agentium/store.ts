@@ -5,7 +5,7 @@ import type {
   WorkflowCheckpointStats,
   WorkflowRunsPage,
 } from "../../agentium.js";
-import type { PruneOptions, PruneResult, StoreOptions } from "../../index.js";
+import type { CheckOptions, PruneOptions, PruneResult, StatsOptions, StoreOptions, VerifyReport } from "../../index.js";
 import type { Engine } from "../engine.js";
 import { StoreHandle } from "../handle.js";
 import { lookup } from "../ids.js";
@@ -111,8 +111,12 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
     return this.#handle.prune(options);
   }
 
-  stats(): Promise<WorkflowCheckpointStats> {
-    return this.#handle.stats();
+  stats(options?: StatsOptions): Promise<WorkflowCheckpointStats> {
+    return this.#handle.stats(options);
+  }
+
+  check(options?: CheckOptions): Promise<VerifyReport> {
+    return this.#handle.check(options);
   }
 
   vacuum(): Promise<void> {

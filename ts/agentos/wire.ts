@@ -32,6 +32,8 @@ interface AgentosCalls {
     stateTag: string;
     restTag: string;
   }): null;
+  /** `id` and `runId` are those of the copy. */
+  fork(fields: { checkpointId: string; id: string; runId: string; timestamp: number; savedAt: number }): null;
   delete(fields: { checkpointId: string }): null;
   get(fields: { checkpointId: string }): Found | null;
   load(fields: { runId: string; nodeId: string | undefined }): Found | null;

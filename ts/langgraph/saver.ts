@@ -9,7 +9,7 @@ import type {
   PendingWrite,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import type { StoreOptions } from "../../index.js";
+import type { CheckOptions, StatsOptions, StoreOptions, VerifyReport } from "../../index.js";
 import type { ImportOptions, ImportProgress, SaverStats } from "../../langgraph.js";
 import type { Engine } from "../engine.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
@@ -177,8 +177,12 @@ export function saverOf(peer: Peer) {
       return this.#read((reader) => importSqliteSaver(reader, from, options));
     }
 
-    async stats(): Promise<SaverStats> {
-      const { runs: namespaces, largest, ...rest } = await this.#handle.stats();
+    check(options?: CheckOptions): Promise<VerifyReport> {
+      return this.#handle.check(options);
+    }
+
+    async stats(options?: StatsOptions): Promise<SaverStats> {
+      const { runs: namespaces, largest, ...rest } = await this.#handle.stats(options);
       const line = ({ runId, ...sizes }: (typeof largest)[number]) => ({ ...lineageOf(runId), ...sizes });
       return { ...rest, namespaces, largest: largest.map(line) };
     }

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
-use crate::contract::{Contract, check_id};
+use crate::contract::{Contract, Names, check_id};
 use crate::error::{Code, Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{Answer, Of, Query};
 use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
 
 /// The contract.
-pub const CONTRACT: Contract = Contract { name: "storage", space: SPACE, request, tool: None };
+pub const CONTRACT: Contract = Contract { name: "storage", space: SPACE, request, tool: None, name_of: Names::same };
 /// Whose keys these are.
 pub const SPACE: Space = Space(3);
 /// The part that holds the value.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Metadata, REST, STATE, Save, delete, get, list, load, metadata, resume_plan, runs, save};
+use super::{Metadata, REST, STATE, Save, delete, fork, get, list, load, metadata, resume_plan, runs, save};
 use crate::contract::call::{RawCall, Request, Tool, read_json};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;
@@ -25,6 +25,14 @@ enum Call {
         saved_at: i64,
         state_tag: String,
         rest_tag: String,
+    },
+    /// Without a patch: the copy is made by the engine. `id` and `run_id` are those of the copy.
+    Fork {
+        checkpoint_id: String,
+        id: String,
+        run_id: String,
+        timestamp: f64,
+        saved_at: i64,
     },
     Delete {
         checkpoint_id: String,
@@ -71,6 +79,9 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
             saved_at,
         })?),
+        Call::Fork { checkpoint_id, id, run_id, timestamp, saved_at } => {
+            Request::Apply(fork(checkpoint_id, id, run_id, timestamp, saved_at)?)
+        }
         Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
         Call::Get { checkpoint_id } => Request::Ask(get(checkpoint_id), found),
         Call::Load { run_id, node_id } => Request::Ask(load(run_id, node_id), found),
