@@ -72,12 +72,12 @@ struct Entry {
 
 /// The cache of a store, shared by its threads. The least recently used entries make room.
 #[derive(Clone, Debug)]
-pub struct PayloadCache(Arc<Mutex<Entries>>);
+pub struct PayloadCache(Arc<Mutex<Lru>>);
 
 impl PayloadCache {
     /// A cache of at most so many bytes; 0 caches nothing.
     pub fn new(capacity: usize) -> Self {
-        Self(Arc::new(Mutex::new(Entries::new(capacity))))
+        Self(Arc::new(Mutex::new(Lru::new(capacity))))
     }
 
     /// The payload saved under that number, if it is cached.
@@ -106,14 +106,14 @@ impl PayloadCache {
         entries.into_iter().for_each(|entry| cache.keep(entry));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Entries> {
+    fn lock(&self) -> MutexGuard<'_, Lru> {
         // A cache is as good after a panic as before.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[derive(Debug)]
-struct Entries {
+struct Lru {
     capacity: usize,
     bytes: usize,
     clock: u64,
@@ -124,7 +124,7 @@ struct Entries {
     tips: HashMap<Name, LineageTip>,
 }
 
-impl Entries {
+impl Lru {
     fn new(capacity: usize) -> Self {
         let (entries, used, tips) = (HashMap::new(), BTreeMap::new(), HashMap::new());
         Self { capacity, bytes: 0, clock: 0, entries, used, tips }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_make_room() {
-        let mut heads = Entries::new(100);
+        let mut heads = Lru::new(100);
         let payload = |byte| CachedPayload::from(Bytes::from(vec![byte; 40]));
         heads.keep(NewEntry { payload: payload(1), ..kept(1, 0) });
         heads.keep(NewEntry { payload: payload(2), ..kept(2, 0) });
@@ -216,12 +216,12 @@ mod tests {
 
     #[test]
     fn a_lineage_is_known_by_its_newest_while_that_is_kept() {
-        let mut heads = Entries::new(100);
-        let save = |heads: &mut Entries, seq, lineage: &str, supersedes| {
+        let mut heads = Lru::new(100);
+        let save = |heads: &mut Lru, seq, lineage: &str, supersedes| {
             let tip = LineageTip { seq, id: seq.to_string(), depth: 0, budget: 9 };
             heads.keep(NewEntry { tip: Some(((Space(1), lineage.to_owned()), tip)), supersedes, ..kept(seq, 40) });
         };
-        let newest = |heads: &mut Entries, lineage| heads.newest(Space(1), lineage).map(|(tip, _)| tip.seq);
+        let newest = |heads: &mut Lru, lineage| heads.newest(Space(1), lineage).map(|(tip, _)| tip.seq);
         save(&mut heads, 1, "a", None);
         save(&mut heads, 2, "a", Some(1));
         save(&mut heads, 3, "b", None);

@@ -19,7 +19,7 @@ use crate::task::{QUEUE_BYTES, Task, hand_in};
 /// The thread, and what is on its way through it.
 pub(crate) struct Encoder {
     lane: Lane<(Task, Touched)>,
-    pre_encoder: Arc<dyn PreEncode>,
+    encodes: Arc<dyn PreEncode>,
     way: Arc<Way>,
 }
 
@@ -39,12 +39,12 @@ impl Encoder {
                 left.lock().leave(&touched);
             }
         };
-        Ok(Self { lane: Lane::start("forkpoint-encoder", QUEUE_BYTES, work)?, pre_encoder, way })
+        Ok(Self { lane: Lane::start("forkpoint-encoder", QUEUE_BYTES, work)?, encodes: pre_encoder, way })
     }
 
     /// Takes the task if it is to be prepared, or must come after something that is; gives it back if it may go on.
     pub(crate) fn take(&self, task: Task) -> Option<Task> {
-        let large = matches!(&task, Task::Apply(unit, _) if unit.ops.iter().any(|op| self.pre_encoder.takes_long(op)));
+        let large = matches!(&task, Task::Apply(unit, _) if unit.ops.iter().any(|op| self.encodes.takes_long(op)));
         let mut way = self.way.lock();
         if !large && way.tasks == 0 {
             return Some(task);

@@ -163,6 +163,15 @@ impl Fork {
         Err(Error::new(Code::Conflict, message))
     }
 
+    /// The source is not there.
+    pub(crate) fn no_source(&self) -> Error {
+        let message = format!(
+            "checkpoint {:?} not found: nothing to fork from; list the checkpoints that there are",
+            self.source
+        );
+        Error::new(Code::NotFound, message)
+    }
+
     /// The lineage has checkpoints or logs already.
     pub(crate) fn lineage_taken(&self) -> Error {
         let message = format!(

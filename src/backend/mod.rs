@@ -121,6 +121,6 @@ pub trait PreEncode: Send + Sync {
 }
 
 /// Applies each unit by itself: after a batch that failed as a whole because of one of them.
-pub(crate) fn each_alone(batch: &[Unit], mut apply: impl FnMut(&Unit) -> Result<Applied>) -> Vec<Result<Applied>> {
-    batch.iter().map(|unit| apply(unit)).collect()
+pub(crate) fn each_alone(batch: &[Unit], apply: impl FnMut(&Unit) -> Result<Applied>) -> Vec<Result<Applied>> {
+    batch.iter().map(apply).collect()
 }

@@ -78,7 +78,7 @@ mod tests {
     fn payloads() -> impl Strategy<Value = Payload> {
         let part = (".{0,8}", "[a-z]{0,4}", prop::collection::vec(any::<u8>(), 0..300))
             .prop_map(|(name, tag, bytes)| Part { name, tag, bytes: bytes.into() });
-        prop::collection::vec(part, 0..6).prop_map(|parts| Payload { parts, ..Payload::default() })
+        prop::collection::vec(part, 0..6).prop_map(|parts| Payload { parts })
     }
 
     proptest! {

@@ -8,15 +8,20 @@ mod call;
 pub mod storage;
 pub mod workflow;
 
-use super::{Contract, Names, MAX_ID_BYTES, check_id, damaged};
+use super::{Contract, MAX_ID_BYTES, Names, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
 
 /// The contract.
-pub const CONTRACT: Contract =
-    Contract { name: "agentium", space: SPACE, request: call::request, tool: Some(workflow::call::tool), name_of: Names::same };
+pub const CONTRACT: Contract = Contract {
+    name: "agentium",
+    space: SPACE,
+    request: call::request,
+    tool: Some(workflow::call::tool),
+    name_of: Names::same,
+};
 /// Whose ids the checkpoints' are.
 pub const SPACE: Space = Space(2);
 /// The byte of a rank at which `createdAt` begins: the step index comes before it.

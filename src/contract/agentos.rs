@@ -134,7 +134,8 @@ pub fn runs(graph_id_prefix: String, before: Option<i64>, limit: usize) -> Query
 /// What a listing shows of that header.
 pub fn metadata(header: Header) -> Result<Metadata> {
     let ordered = header.rank.split_f64().map(|(timestamp, _)| timestamp);
-    let Some((ordered, (state_size, has_memory_snapshot, negative_zero))) = ordered.zip(meta::decode(&header.meta)) else {
+    let Some((ordered, (state_size, has_memory_snapshot, negative_zero))) = ordered.zip(meta::decode(&header.meta))
+    else {
         return Err(damaged(&header.id));
     };
     // They order alike, so the rank does not tell them apart.

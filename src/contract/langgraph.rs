@@ -10,7 +10,7 @@ pub mod import;
 
 use serde::Deserialize;
 
-use super::{Contract, Names, MAX_ID_BYTES, check_id, damaged};
+use super::{Contract, MAX_ID_BYTES, Names, check_id, damaged};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{Ancestors, Of, Pick, Query};
@@ -202,6 +202,7 @@ pub struct Described {
 }
 
 /// What users call a namespace of a thread and a checkpoint in it.
+#[expect(clippy::needless_pass_by_value, reason = "the shape that every contract has")]
 fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
     // A length and a colon stand before a name.
     let split = |text: &str| {

@@ -23,11 +23,25 @@ enum Call {
     Ready {},
     Close {},
     Vacuum {},
-    Prune { contract: Option<String>, rule: Rule, cursor: Option<Cursor>, most: usize },
-    Prunable { contract: Option<String>, rules: Vec<Rule> },
-    Stats { contract: Option<String>, largest: usize },
+    Prune {
+        contract: Option<String>,
+        rule: Rule,
+        cursor: Option<Cursor>,
+        most: usize,
+    },
+    Prunable {
+        contract: Option<String>,
+        rules: Vec<Rule>,
+    },
+    Stats {
+        contract: Option<String>,
+        largest: usize,
+    },
     /// A page of a check, from where the page before ended.
-    Check { cursor: Option<String>, limit: usize },
+    Check {
+        cursor: Option<String>,
+        limit: usize,
+    },
 }
 
 /// What a call asks of the engine.

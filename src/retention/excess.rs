@@ -9,6 +9,9 @@ use super::{Catalog, Entry, LOOK};
 use crate::error::Result;
 use crate::record::Seq;
 
+/// A lineage, and what it has beyond the number that it keeps.
+pub(super) type Excess = (i64, Vec<Entry>);
+
 /// How many checkpoints each lineage keeps.
 #[derive(Clone, Copy)]
 pub(super) struct Keep {
@@ -51,7 +54,7 @@ impl Ledger {
         lineages: &[i64],
         keep: Keep,
         most: usize,
-    ) -> Result<(Vec<(i64, Vec<Entry>)>, usize)> {
+    ) -> Result<(Vec<Excess>, usize)> {
         let (crowded, looked_at) = self.crowded(known.catalog(), lineages, keep, most)?;
         let pinned = usize::from(keep.pinned.is_some());
         let wanted: Vec<_> =

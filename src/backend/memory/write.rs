@@ -8,7 +8,7 @@ use crate::backend::inherit;
 use crate::backend::logs::{self, LogName, Mark};
 use crate::backend::writes;
 use crate::codec::frame;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::op::{Applied, Fork, LogEnd, Op, Unit};
 use crate::record::{Checkpoint, Draft, Header, Payload, Rank, Seq, Space, Write};
 use crate::retention::Ledger;
@@ -109,10 +109,7 @@ impl Tables {
 
     fn fork(&mut self, fork: &Fork) -> Result<()> {
         let Fork { space, source: from, id, lineage, rank, saved_at } = fork;
-        let Some(source) = self.find(*space, from) else {
-            let message = format!("checkpoint {from:?} cannot be forked, because it is not there: check its id");
-            return Err(Error::new(Code::NotFound, message));
-        };
+        let Some(source) = self.find(*space, from) else { return Err(fork.no_source()) };
         if let Some(copy) = self.find(*space, id) {
             let header = &copy.checkpoint.header;
             fork.check_sent_again(&header.lineage, header.parent.as_deref())?;

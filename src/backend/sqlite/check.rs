@@ -4,22 +4,19 @@
 //! A row that an index has lost is found by looking up the row's entry. An entry that leads nowhere is found by counting: the index
 //! then has more entries than the table has rows.
 
+mod rows;
+
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, Params, params};
 
-use super::chain;
 use super::error::from_sqlite;
 use super::log_check::{self, After, LogTable};
-use super::log_rows::decode_marks;
-use super::logs::Logs;
-use super::row::{self, Claims, HeaderRow};
+use super::row::{Claims, HeaderRow};
 use super::totals::Totals;
-use super::{lineage, payloads, places, setting, writes};
-use crate::backend::logs::list;
+use super::{places, setting};
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
-use crate::codec::frame;
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
 
@@ -312,162 +309,6 @@ impl Check<'_> {
             Some(there) => Ok(there),
             None => Ok(*self.groups.insert(places::has_group_index(self.connection)?)),
         }
-    }
-
-    fn lineage(&mut self, lin: i64) -> Result<()> {
-        let found = lineage::read(self.connection, lin);
-        let Some(row) = self.damage(found)?.flatten() else { return Ok(()) };
-        let claims = || Claims { space: Some(row.space), lineage: Some(row.name.clone()), id: None };
-        if !leads(lineage::indexed(self.connection, row.space, &row.name).map(|found| found == Some(lin)))? {
-            let message = format!("lineage {:?}: the index of names does not lead to its row", row.name);
-            self.find_of(FindingCode::Index, claims(), message, REBUILD);
-        }
-        if let Some(origin) = &row.origin
-            && !leads(lineage::began_from(self.connection, origin.lin).map(|found| found.contains(&lin)))?
-        {
-            let message = format!("lineage {:?}: the index of forks does not lead to its row", row.name);
-            self.find_of(FindingCode::Index, claims(), message, REBUILD);
-        }
-        let used = places::newest(self.connection, lin, None)
-            .and_then(|newest| Ok(newest.is_some() || !list(&Logs::new(self.connection), lin)?.is_empty()));
-        if self.damage_of(used, claims)? == Some(false) {
-            let message = format!("lineage {:?} has neither a checkpoint nor a log", row.name);
-            self.find_of(FindingCode::Orphan, claims(), message, HARMLESS);
-            self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
-        }
-        Ok(())
-    }
-
-    fn checkpoint(&mut self, seq: Seq) -> Result<()> {
-        self.page.counted.checkpoints += 1;
-        let found = row::read(self.connection, seq);
-        let connection = self.connection;
-        let Some(row) = self.damage_of(found, || row::claims(connection, seq))?.flatten() else { return Ok(()) };
-        self.entries(&row)?;
-        self.parent(&row)?;
-        let marks = decode_marks(row.logs.as_deref())
-            .and_then(|marks| log_check::marks_of(self.connection, seq, &marks))
-            .map(|findings| self.page.findings.extend(findings));
-        self.damage_at(&row, marks)?;
-        if self.chain(&row)? {
-            self.page.counted.payloads += 1;
-            let payload = payloads::load(self.connection, &self.cache, seq);
-            self.damage_at(&row, payload.and_then(|payload| frame::split(&payload.raw)))?;
-        }
-        Ok(())
-    }
-
-    /// Takes an error of damage to a checkpoint for a finding.
-    fn damage_at<T>(&mut self, row: &HeaderRow, found: Result<T>) -> Result<Option<T>> {
-        match found {
-            Err(error) if damaged(&error) => {
-                self.find_at(FindingCode::Corrupt, row, error.message(), RESTORE);
-                Ok(None)
-            }
-            found => found.map(Some),
-        }
-    }
-
-    /// Its entries in the indexes.
-    fn entries(&mut self, row: &HeaderRow) -> Result<()> {
-        let HeaderRow { seq, lin, header, .. } = row;
-        if !leads(row::indexed(self.connection, header.space, &header.id).map(|found| found.contains(seq)))? {
-            self.find_at(FindingCode::Index, row, "the index of ids does not lead to its row", REBUILD);
-        }
-        let order = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_lineage
-                     WHERE lin = ? AND sort_key = ? AND seq = ? AND label = ?";
-        if !self.has_entry(order, params![lin, header.rank.0, seq, header.label])? {
-            self.find_at(FindingCode::Index, row, "the index of its lineage does not lead to its row", REBUILD);
-        }
-        let group = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_group
-                     WHERE grp = ?1 AND grp <> '' AND sort_key = ?2 AND seq = ?3";
-        if !header.group.is_empty()
-            && self.has_groups()?
-            && !self.has_entry(group, params![header.group, header.rank.0, seq])?
-        {
-            self.find_at(FindingCode::Index, row, "the index of its group does not lead to its row", REBUILD);
-        }
-        let dependent = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_dependent
-                         WHERE lin = ? AND parent IS ? AND seq = ? AND flags & 1";
-        if header.depends_on_parent && !self.has_entry(dependent, params![lin, header.parent, seq])? {
-            let message = "the index of what depends on a parent does not lead to its row";
-            self.find_at(FindingCode::Index, row, message, REBUILD);
-        }
-        Ok(())
-    }
-
-    /// What it cannot be read without.
-    fn parent(&mut self, row: &HeaderRow) -> Result<()> {
-        let header = &row.header;
-        if !header.depends_on_parent {
-            return Ok(());
-        }
-        let found = match &header.parent {
-            Some(parent) => row::by_id(self.connection, header.space, parent),
-            None => Ok(None),
-        };
-        match found {
-            Ok(None) => {
-                // Whoever removes a checkpoint by its id may do that.
-                self.find_at(
-                    FindingCode::Orphan,
-                    row,
-                    "its parent is gone, and it cannot be read without that",
-                    RESTORE,
-                );
-                self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
-                Ok(())
-            }
-            // A damaged parent is told where its own turn comes.
-            Err(error) if !damaged(&error) => Err(error),
-            _ => Ok(()),
-        }
-    }
-
-    /// Its place in the lists of what is built on what. Returns whether it says how its payload is stored.
-    fn chain(&mut self, row: &HeaderRow) -> Result<bool> {
-        let own = chain::read(self.connection, row.seq);
-        let Some(own) = self.damage_at(row, own)?.flatten() else { return Ok(false) };
-        let listed = chain::listed(self.connection, row.seq);
-        self.damage_at(row, listed)?;
-        if let Some(base) = own.base
-            && !self.built_on(base)?.is_none_or(|all| all.contains(&row.seq))
-        {
-            self.find_at(FindingCode::Corrupt, row, "the list of what is built on its base lacks it", RESTORE);
-        }
-        Ok(true)
-    }
-
-    /// What is built on a payload. Read once a page: there may be many.
-    fn built_on(&mut self, base: Seq) -> Result<Option<&HashSet<Seq>>> {
-        if !self.lists.contains_key(&base) {
-            let read = chain::read(self.connection, base).and_then(|found| match found {
-                Some(_) => chain::listed(self.connection, base).map(Some),
-                None => Ok(None),
-            });
-            let all = match read {
-                Ok(all) => all.map(|all| all.into_iter().map(|(seq, _)| seq).collect()),
-                Err(error) if damaged(&error) => None,
-                Err(error) => return Err(error),
-            };
-            self.lists.insert(base, all);
-        }
-        Ok(self.lists.get(&base).and_then(Option::as_ref))
-    }
-
-    fn write(&mut self, num: i64) -> Result<()> {
-        self.page.counted.writes += 1;
-        let found = writes::read(self.connection, num);
-        let connection = self.connection;
-        let Some(row) = self.damage_of(found, || writes::claims(connection, num))?.flatten() else { return Ok(()) };
-        let claims = || Claims { space: Some(row.space), lineage: None, id: Some(row.id.clone()) };
-        let opened = row.open(self.connection);
-        self.damage_of(opened, claims)?;
-        if !leads(writes::indexed(self.connection, row.space, &row.id).map(|found| found.contains(&num)))? {
-            let message = format!("what task {:?} wrote to {:?}: the index does not lead to its row", row.task, row.id);
-            self.find_of(FindingCode::Index, claims(), message, REBUILD);
-        }
-        Ok(())
     }
 
     /// A part of the tables of logs.

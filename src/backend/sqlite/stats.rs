@@ -52,8 +52,9 @@ fn find_largest(connection: &Connection, space: Option<Space>, largest: usize, s
                 logical_bytes: 0,
                 stored_bytes: 0,
             };
-            let done = current.replace((lin, begun));
-            done.into_iter().for_each(|(_, lineage)| stats.rank_among_largest(lineage, largest));
+            if let Some((_, done)) = current.replace((lin, begun)) {
+                stats.rank_among_largest(done, largest);
+            }
         }
         if let Some((_, lineage)) = &mut current {
             let (size, stored) = sizes(row)?;
@@ -62,7 +63,9 @@ fn find_largest(connection: &Connection, space: Option<Space>, largest: usize, s
             lineage.stored_bytes += unsigned(stored);
         }
     }
-    current.into_iter().for_each(|(_, lineage)| stats.rank_among_largest(lineage, largest));
+    if let Some((_, last)) = current {
+        stats.rank_among_largest(last, largest);
+    }
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! A batch as one transaction.
 
-use std::collections::BTreeSet;
+mod remove;
 
 use bytes::Bytes;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -21,7 +21,7 @@ use crate::codec::frame;
 use crate::error::{Code, Error, Result};
 use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Unit};
 use crate::query::Of;
-use crate::record::{Draft, Encoded, Header, Rank, Record, Seq, Space};
+use crate::record::{Draft, Encoded, Header, Record, Seq, Space};
 use crate::retention::{Ledger, Prune, Pruned, Rule, plan};
 
 /// Where a transaction failed.
@@ -154,7 +154,7 @@ impl<'a> Writing<'a> {
                 let id = &draft.header.id;
                 self.put(draft).map_err(|error| error.context(&about(id)))?;
             }
-            Op::Fork(fork) => self.fork(fork).map_err(|error| error.context(&about(&fork.id)))?,
+            Op::Fork(fork) => self.fork(fork)?,
             Op::Remove { space, id } => self.remove(*space, id).map_err(|error| error.context(&about(id)))?,
             Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank)?,
             Op::RemoveLineages { space, prefix } => self.remove_lineages(*space, prefix)?,
@@ -281,10 +281,7 @@ impl<'a> Writing<'a> {
 
     fn fork(&mut self, fork: &Fork) -> Result<()> {
         let Fork { space, source, id, lineage, rank, saved_at } = fork;
-        let Some(found) = row::by_id(self.transaction, *space, source)? else {
-            let message = format!("checkpoint {source:?} cannot be forked, because it is not there: check its id");
-            return Err(Error::new(Code::NotFound, message));
-        };
+        let Some(found) = row::by_id(self.transaction, *space, source)? else { return Err(fork.no_source()) };
         if let Some(copy) = row::by_id(self.transaction, *space, id)? {
             return fork.check_sent_again(&copy.header.lineage, copy.header.parent.as_deref());
         }
@@ -355,113 +352,5 @@ impl<'a> Writing<'a> {
         let of = Of::Lineage(lineage.name.clone());
         let place = places::newest(self.transaction, lineage.lin, None)?;
         place.map(|place| places::row_at(self.transaction, lineage.space, &of, &place)).transpose()
-    }
-
-    fn remove(&mut self, space: Space, id: &str) -> Result<()> {
-        match row::by_id(self.transaction, space, id) {
-            Ok(Some(row)) => self.remove_all(&[row.seq]).map(drop),
-            Ok(None) => Ok(()),
-            Err(error) => {
-                let damaged = self.damaged(space, id, error)?;
-                self.remove_all(&damaged)?;
-                writes::remove(self.transaction, space, id)
-            }
-        }
-    }
-
-    /// The rows of a checkpoint that cannot be read, to be removed. Fails as reading it did where they cannot be told from others.
-    fn damaged(&self, space: Space, id: &str, why: Error) -> Result<Vec<Seq>> {
-        if why.code() != Code::Corrupt {
-            return Err(why);
-        }
-        let damaged = row::damaged_by_id(self.transaction, space, id)?;
-        if damaged.is_empty() { Err(why) } else { Ok(damaged) }
-    }
-
-    fn remove_from(&mut self, space: Space, lineage: &str, rank: &Rank) -> Result<()> {
-        let Some(lineage) = lineage::find(self.transaction, space, lineage)? else { return Ok(()) };
-        let victims = places::from_rank(self.transaction, lineage.lin, rank)?;
-        self.remove_all(&victims).map(drop)
-    }
-
-    fn remove_lineages(&mut self, space: Space, prefix: &str) -> Result<()> {
-        if prefix.is_empty() {
-            return Ok(());
-        }
-        for lineage in lineage::with_prefix(self.transaction, space, prefix)? {
-            log::remove_all(&mut self.logs, lineage.lin)?;
-            let victims = places::from_rank(self.transaction, lineage.lin, &Rank::default())?;
-            self.remove_all(&victims)?;
-            self.end_lineage_if_empty(&lineage)?;
-        }
-        Ok(())
-    }
-
-    fn keep_last(&mut self, space: Space, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
-        let Some(lineage) = lineage::find(self.transaction, space, lineage)? else { return Ok(()) };
-        let pinned = row::by_id(self.transaction, space, pinned)?.map(|row| row.seq);
-        let catalog = SqliteCatalog(self.transaction);
-        let victims = Ledger::default().beyond(&catalog, lineage.lin, keep, pinned, usize::MAX)?;
-        self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>()).map(drop)
-    }
-
-    /// Removes checkpoints with what was written to them. Returns the bytes and the lineages that went with them.
-    fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
-        let mut rows = Vec::with_capacity(victims.len());
-        let mut lineages = BTreeSet::new();
-        for seq in victims {
-            match row::read(self.transaction, *seq) {
-                Ok(Some(row)) => {
-                    writes::remove(self.transaction, row.header.space, &row.header.id)?;
-                    lineages.insert(row.lin);
-                    rows.push(row);
-                }
-                Ok(None) => {}
-                // A damaged row can be removed. Its id may be another one's, so what was written to that stays.
-                Err(error) if error.code() == Code::Corrupt => {
-                    lineages.extend(row::lineage_of(self.transaction, *seq)?)
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        let bytes = self.delete(victims, &rows)?;
-        if victims.contains(&self.last_seq) {
-            setting::set_number(self.transaction, setting::SEQ_FLOOR, self.last_seq)?;
-        }
-        Ok((bytes, self.end_lineages(lineages)?))
-    }
-
-    /// Removes rows with their payloads, and frees what only they have named of logs. `rows` are those that are not damaged. Returns
-    /// the bytes that the payloads took.
-    fn delete(&mut self, victims: &[Seq], rows: &[HeaderRow]) -> Result<i64> {
-        let bytes = self.payloads.remove(victims)?;
-        let marks: Vec<(Seq, Vec<Mark>)> = rows
-            .iter()
-            .filter(|row| row.logs.is_some())
-            .map(|row| Ok((row.seq, decode_marks(row.logs.as_deref())?)))
-            .collect::<Result<_>>()?;
-        log::release(&mut self.logs, marks.iter().map(|(seq, marks)| (*seq, &marks[..])))?;
-        Ok(bytes)
-    }
-
-    /// Ends those of the lineages of which nothing is left. Returns how many of them have no checkpoint.
-    fn end_lineages(&mut self, lineages: impl IntoIterator<Item = i64>) -> Result<u64> {
-        let mut emptied = 0;
-        for lin in lineages {
-            emptied += u64::from(places::newest(self.transaction, lin, None)?.is_none());
-            if let Some(row) = lineage::read(self.transaction, lin)? {
-                self.end_lineage_if_empty(&row)?;
-            }
-        }
-        Ok(emptied)
-    }
-
-    fn end_lineage_if_empty(&mut self, row: &LineageRow) -> Result<bool> {
-        let empty = places::newest(self.transaction, row.lin, None)?.is_none() && !self.logs.any(row.lin)?;
-        if empty {
-            lineage::end(self.transaction, row.lin)?;
-            self.payloads.totals()?.ended(row.space, row.lin);
-        }
-        Ok(empty)
     }
 }

@@ -1,0 +1,124 @@
+//! Removing: by id, by rank, by name, by number.
+
+use std::collections::BTreeSet;
+
+use super::Writing;
+use crate::backend::logs::{self as log, Mark};
+use crate::backend::sqlite::lineage::{self, LineageRow};
+use crate::backend::sqlite::log_rows::decode_marks;
+use crate::backend::sqlite::retention::SqliteCatalog;
+use crate::backend::sqlite::row::{self, HeaderRow};
+use crate::backend::sqlite::{places, setting, writes};
+use crate::error::{Code, Error, Result};
+use crate::record::{Rank, Seq, Space};
+use crate::retention::Ledger;
+
+impl Writing<'_> {
+    pub(super) fn remove(&mut self, space: Space, id: &str) -> Result<()> {
+        match row::by_id(self.transaction, space, id) {
+            Ok(Some(row)) => self.remove_all(&[row.seq]).map(drop),
+            Ok(None) => Ok(()),
+            Err(error) => {
+                let damaged = self.damaged(space, id, error)?;
+                self.remove_all(&damaged)?;
+                writes::remove(self.transaction, space, id)
+            }
+        }
+    }
+
+    /// The rows of a checkpoint that cannot be read, to be removed. Fails as reading it did where they cannot be told from others.
+    pub(super) fn damaged(&self, space: Space, id: &str, why: Error) -> Result<Vec<Seq>> {
+        if why.code() != Code::Corrupt {
+            return Err(why);
+        }
+        let damaged = row::damaged_by_id(self.transaction, space, id)?;
+        if damaged.is_empty() { Err(why) } else { Ok(damaged) }
+    }
+
+    pub(super) fn remove_from(&mut self, space: Space, lineage: &str, rank: &Rank) -> Result<()> {
+        let Some(lineage) = lineage::find(self.transaction, space, lineage)? else { return Ok(()) };
+        let victims = places::from_rank(self.transaction, lineage.lin, rank)?;
+        self.remove_all(&victims).map(drop)
+    }
+
+    pub(super) fn remove_lineages(&mut self, space: Space, prefix: &str) -> Result<()> {
+        if prefix.is_empty() {
+            return Ok(());
+        }
+        for lineage in lineage::with_prefix(self.transaction, space, prefix)? {
+            log::remove_all(&mut self.logs, lineage.lin)?;
+            let victims = places::from_rank(self.transaction, lineage.lin, &Rank::default())?;
+            self.remove_all(&victims)?;
+            self.end_lineage_if_empty(&lineage)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn keep_last(&mut self, space: Space, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
+        let Some(lineage) = lineage::find(self.transaction, space, lineage)? else { return Ok(()) };
+        let pinned = row::by_id(self.transaction, space, pinned)?.map(|row| row.seq);
+        let catalog = SqliteCatalog(self.transaction);
+        let victims = Ledger::default().beyond(&catalog, lineage.lin, keep, pinned, usize::MAX)?;
+        self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>()).map(drop)
+    }
+
+    /// Removes checkpoints with what was written to them. Returns the bytes and the lineages that went with them.
+    pub(super) fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
+        let mut rows = Vec::with_capacity(victims.len());
+        let mut lineages = BTreeSet::new();
+        for seq in victims {
+            match row::read(self.transaction, *seq) {
+                Ok(Some(row)) => {
+                    writes::remove(self.transaction, row.header.space, &row.header.id)?;
+                    lineages.insert(row.lin);
+                    rows.push(row);
+                }
+                Ok(None) => {}
+                // A damaged row can be removed. Its id may be another one's, so what was written to that stays.
+                Err(error) if error.code() == Code::Corrupt => {
+                    lineages.extend(row::lineage_of(self.transaction, *seq)?);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let bytes = self.delete(victims, &rows)?;
+        if victims.contains(&self.last_seq) {
+            setting::set_number(self.transaction, setting::SEQ_FLOOR, self.last_seq)?;
+        }
+        Ok((bytes, self.end_lineages(lineages)?))
+    }
+
+    /// Removes rows with their payloads, and frees what only they have named of logs. `rows` are those that are not damaged. Returns
+    /// the bytes that the payloads took.
+    pub(super) fn delete(&mut self, victims: &[Seq], rows: &[HeaderRow]) -> Result<i64> {
+        let bytes = self.payloads.remove(victims)?;
+        let marks: Vec<(Seq, Vec<Mark>)> = rows
+            .iter()
+            .filter(|row| row.logs.is_some())
+            .map(|row| Ok((row.seq, decode_marks(row.logs.as_deref())?)))
+            .collect::<Result<_>>()?;
+        log::release(&mut self.logs, marks.iter().map(|(seq, marks)| (*seq, &marks[..])))?;
+        Ok(bytes)
+    }
+
+    /// Ends those of the lineages of which nothing is left. Returns how many of them have no checkpoint.
+    pub(super) fn end_lineages(&mut self, lineages: impl IntoIterator<Item = i64>) -> Result<u64> {
+        let mut emptied = 0;
+        for lin in lineages {
+            emptied += u64::from(places::newest(self.transaction, lin, None)?.is_none());
+            if let Some(row) = lineage::read(self.transaction, lin)? {
+                self.end_lineage_if_empty(&row)?;
+            }
+        }
+        Ok(emptied)
+    }
+
+    pub(super) fn end_lineage_if_empty(&mut self, row: &LineageRow) -> Result<bool> {
+        let empty = places::newest(self.transaction, row.lin, None)?.is_none() && !self.logs.any(row.lin)?;
+        if empty {
+            lineage::end(self.transaction, row.lin)?;
+            self.payloads.totals()?.ended(row.space, row.lin);
+        }
+        Ok(empty)
+    }
+}
