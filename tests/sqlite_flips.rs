@@ -668,8 +668,8 @@ fn look(subject: &Subject, path: &Path, tally: &mut Tally) -> Outcome {
 }
 
 /// Damage is the only reason to fail.
-fn accept(violations: &mut Vec<String>, what: &str, outcome: Result<()>) -> bool {
-    if let Err(error) = &outcome
+fn accept<T>(violations: &mut Vec<String>, what: &str, outcome: &Result<T>) -> bool {
+    if let Err(error) = outcome
         && !matches!(error.code(), Code::Corrupt | Code::Unsupported)
     {
         violations.push(format!("{what}: {error:?}"));
@@ -692,7 +692,7 @@ fn prune(backend: &mut Sqlite, rule: Rule, violations: &mut Vec<String>) {
     while let Some(cursor) = next {
         let pruned = backend.prune(&Prune { space: None, rule, cursor, most: 10 });
         next = pruned.as_ref().ok().and_then(|pruned| pruned.next);
-        accept(violations, "a prune", pruned.map(drop));
+        accept(violations, "a prune", &pruned);
     }
 }
 
@@ -702,7 +702,9 @@ fn victims(subject: &Subject, rule: Rule) -> BTreeSet<(Space, String)> {
     let path = folder.path().join("whole.db");
     fs::write(&path, &subject.bytes).unwrap();
     let mut backend = open(&path).unwrap();
-    new_checkpoints().into_iter().for_each(|new| save(&mut backend, [new]));
+    for new in new_checkpoints() {
+        save(&mut backend, [new]);
+    }
     prune(&mut backend, rule, &mut Vec::new());
     let mut gone = |(space, id): &&(Space, String)| {
         let found = backend.answer(&Query::Get { space: *space, id: id.clone() }).unwrap();
@@ -723,27 +725,27 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
     let mut saved: Vec<Checkpoint> = Vec::new();
     for new in new_checkpoints() {
         let checkpoint = new.0.clone();
-        if accept(&mut violations, "a save", apply(&mut backend, vec![new.put()]).map(drop)) {
+        if accept(&mut violations, "a save", &apply(&mut backend, vec![new.put()])) {
             saved.push(checkpoint);
         }
     }
     let appended = record("appended");
     let more = append("logged", "messages", vec![appended.clone()]);
-    let is_appended = accept(&mut violations, "an append", apply(&mut backend, vec![more]).map(drop));
+    let is_appended = accept(&mut violations, "an append", &apply(&mut backend, vec![more]));
     // Not one that others depend on: a rule may remove other checkpoints without it.
     let ids: BTreeSet<&(Space, String)> = known.checkpoints.keys().filter(|(_, id)| !id.starts_with("dep")).collect();
     let deleted = (*random.pick(&ids.into_iter().collect::<Vec<_>>())).clone();
     let removal = Op::Remove { space: deleted.0, id: deleted.1.clone() };
-    let is_deleted = accept(&mut violations, "a delete", apply(&mut backend, Unit::from(vec![removal])).map(drop));
+    let is_deleted = accept(&mut violations, "a delete", &apply(&mut backend, Unit::from(vec![removal])));
     let rule = random.below(RULES.len());
     prune(&mut backend, RULES[rule], &mut violations);
-    accept(&mut violations, "a sweep", backend.sweep().map(drop));
+    accept(&mut violations, "a sweep", &backend.sweep());
     drop(backend);
 
     let mut backend = match open(path) {
         Ok(backend) => backend,
         Err(error) => {
-            accept(&mut violations, "it cannot be opened again", Err(error));
+            accept(&mut violations, "it cannot be opened again", &Err::<(), _>(error));
             return violations;
         }
     };
@@ -787,7 +789,7 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
             }
             Ok(Some(found)) if *found == *checkpoint => {}
             Ok(Some(found)) => violations.push(shorten(format!("{id:?} is {:?}", found.header))),
-            Err(error) => drop(accept(&mut violations, "a question afterwards", Err(error))),
+            Err(error) => drop(accept(&mut violations, "a question afterwards", &Err::<(), _>(error))),
         }
     }
     violations

@@ -1,8 +1,8 @@
 //! What can hold checkpoints. A backend applies batches and answers queries; everything else is built on that.
 //!
-//! A backend's folder holds storage only. The logic that every backend needs stands beside it, once: [`inherit`] (parts that a
-//! put takes from others), [`rebase`] (payloads whose base is removed), [`writes`] (what tasks wrote to checkpoints),
-//! [`logs`] (persistent lists), [`ancestors`] (walks along parents). The planning of payloads and the walk down a chain of
+//! A backend's folder holds storage only. The logic that every backend needs stands beside it, once: `inherit` (parts that a
+//! put takes from others), `rebase` (payloads whose base is removed), `writes` (what tasks wrote to checkpoints),
+//! `logs` (persistent lists), `ancestors` (walks along parents). The planning of payloads and the walk down a chain of
 //! deltas are in [`crate::codec`], and what retention removes is planned in [`crate::retention`].
 
 mod ancestors;
