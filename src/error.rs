@@ -146,6 +146,15 @@ impl Error {
     }
 }
 
+/// How messages show an id that may be of any length.
+pub(crate) fn quote(id: &str) -> String {
+    const MOST: usize = 100;
+    match id.char_indices().nth(MOST) {
+        Some((end, _)) => format!("\"{}...\"", id[..end].escape_debug()),
+        None => format!("{id:?}"),
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code.name(), self.message)
