@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, quote};
 use crate::record::{Draft, Rank, Record, Space, Write};
 
 /// One change.
@@ -165,10 +165,9 @@ impl Fork {
 
     /// The source is not there.
     pub(crate) fn no_source(&self) -> Error {
-        let message = format!(
-            "checkpoint {:?} not found: nothing to fork from; list the checkpoints that there are",
-            self.source
-        );
+        let source = quote(&self.source);
+        let message =
+            format!("checkpoint {source} not found: nothing to fork from; list the checkpoints that there are");
         Error::new(Code::NotFound, message)
     }
 

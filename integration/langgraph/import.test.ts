@@ -123,7 +123,7 @@ describe.each(kinds)("into %s", (kind) => {
     mkdirSync(join(here, "a folder"));
     expect(await refused(join(here, "a folder"))).toMatch(/^NOT_FOUND/);
     writeFileSync(join(here, "text.db"), "this is no database at all, however long it may be: ".repeat(100));
-    expect(await refused(join(here, "text.db"))).toMatch(/^CORRUPT: SQLite: file is not a database/);
+    expect(await refused(join(here, "text.db"))).toMatch(/^CORRUPT: cannot read ".*text.db": SQLite: file is not a database/);
     writeFileSync(join(here, "empty.db"), "");
     expect(await refused(join(here, "empty.db"))).toMatch(/^UNSUPPORTED: ".*empty.db" is no database of LangGraph's SqliteSaver/);
     await (await openStore(join(here, "ours.db"))).close();
