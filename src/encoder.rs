@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::backend::PreEncode;
 use crate::error::Result;
 use crate::lane::Lane;
-use crate::op::{Op, Unit};
+use crate::op::{LogEnd, Op, Unit};
 use crate::record::Space;
 use crate::task::{QUEUE_BYTES, Task, hand_in};
 
@@ -169,6 +169,10 @@ impl Touched {
                     touched.lineage(fork.space, &fork.lineage);
                     touched.checkpoint(fork.space, &fork.source);
                     touched.checkpoint(fork.space, &fork.id);
+                }
+                Op::Truncate { space, lineage, to: LogEnd::Checkpoint(id), .. } => {
+                    touched.lineage(*space, lineage);
+                    touched.checkpoint(*space, id);
                 }
                 Op::RemoveFrom { space, lineage, .. }
                 | Op::Append { space, lineage, .. }

@@ -195,6 +195,7 @@ mod tests {
     use crate::backend::Backend;
     use crate::backend::sqlite::{Options, Sqlite};
     use crate::cache::PayloadCache;
+    use crate::op::LogEnd;
     use crate::query::Of;
     use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space, Write};
 
@@ -275,6 +276,14 @@ mod tests {
             vec![Op::Write { space: SPACE, id: "large".to_owned(), writes: vec![write], replace: true, encoded: None }],
         );
         apply("its cap", vec![Op::KeepLast { space: SPACE, lineage: "a".to_owned(), keep: 9, pinned: String::new() }]);
+        // Of another run, as the checkpoint may have been until then.
+        let (log, to) = ("log".to_owned(), LogEnd::Checkpoint("large".to_owned()));
+        let told_rewound = told.clone();
+        let refused = Reply::new(move |outcome: Result<Applied>| {
+            assert_eq!(outcome.unwrap_err().code(), crate::error::Code::NotFound);
+            told_rewound.send("a rewind to it").unwrap();
+        });
+        writer.apply(vec![Op::Truncate { space: SPACE, lineage: "e".to_owned(), log, to }].into(), refused);
         apply("what follows the fork", vec![put("c", "what follows the fork", None, 10)]);
         let asked = told.clone();
         let list = Query::List { space: SPACE, of: Of::Lineage("a".to_owned()), before: None, limit: None };
@@ -302,11 +311,20 @@ mod tests {
 
         assert!(replies.recv_timeout(Duration::from_millis(50)).is_err(), "all of them come after the large one");
         go.send(()).unwrap();
-        let mut told: Vec<&str> = (0..9).map(|_| next()).collect();
+        let mut told: Vec<&str> = (0..10).map(|_| next()).collect();
         // The reader answers by itself, and the last word on closing is its own.
         told.retain(|name| *name != "a question");
-        let expected =
-            ["large", "its run", "its fork", "its write", "its cap", "what follows the fork", "a removal", "behind it"];
+        let expected = [
+            "large",
+            "its run",
+            "its fork",
+            "its write",
+            "its cap",
+            "a rewind to it",
+            "what follows the fork",
+            "a removal",
+            "behind it",
+        ];
         assert_eq!(told, expected);
         assert_eq!(next(), "closed");
         assert_eq!(refusals.recv().unwrap().unwrap_err().code(), crate::error::Code::Closed);

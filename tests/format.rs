@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
+#[path = "format/logs.rs"]
+mod logs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,6 +22,7 @@ use forkpoint::error::Code;
 use forkpoint::op::{Op, Unit};
 use forkpoint::query::{Of, Pick, Query};
 use forkpoint::record::{Checkpoint, Header, Part, Payload, Rank, Space, Write};
+use logs::Log;
 use rusqlite::{Connection, Row};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -117,18 +120,32 @@ fn writes() -> [Write; 2] {
     ]
 }
 
+/// One row that nobody has claimed, and one that was.
+fn write(backend: &mut Sqlite) {
+    let [owned, unowned] = writes();
+    let space = OTHER;
+    let id = || WRITTEN_TO.to_owned();
+    for write in [Write { owner: None, ..owned.clone() }, unowned] {
+        let claim = Op::Claim { space, id: id(), owner: owned.owner.clone().unwrap() };
+        let claim = (write.task == owned.task).then_some(claim);
+        let write = Op::Write { space, id: id(), writes: vec![write], replace: false, encoded: None };
+        apply(backend, [write].into_iter().chain(claim).collect::<Vec<_>>()).unwrap();
+    }
+}
+
 fn hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
-/// A database with a bit of everything that the format knows. Returns what is in it, in the order in which it was
-/// saved.
-fn generate(path: &Path) -> Vec<Checkpoint> {
+/// A database with a bit of everything that the format knows. Returns the checkpoints in it, in the order in which they were
+/// saved, and its logs.
+fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     let mut backend = Sqlite::open(&Options { journal: Some(Journal::Wal), ..Options::new(path) }).unwrap();
     // Saved so often that the totals count what was saved so far.
     let often = draft("thread", "saved often").space(OTHER).meta(b"often");
     let saves: Vec<Unit> = (0..520).map(|_| vec![often.clone().put()].into()).collect();
     assert!(backend.apply(&saves).iter().all(Result::is_ok));
+    apply(&mut backend, vec![logs::counted()]).unwrap();
     backend.sweep().unwrap();
     let rest = || part("rest", "json", r#"{"id":null,"graphId":"graph","runId":null,"nodeId":"answer"}"#);
     let now = 1_700_000_000_000.25;
@@ -199,7 +216,6 @@ fn generate(path: &Path) -> Vec<Checkpoint> {
         langgraph_put("1ef0-a", None),
         langgraph_put("1ef0-b", Some("1ef0-a")),
     ];
-    // LOGS: appends, checkpoints that name logs, forks of them, and cut logs are written here once logs have landed.
 
     for draft in kept.iter().chain(&chain).chain(&text) {
         save(&mut backend, [draft.clone()]);
@@ -211,6 +227,7 @@ fn generate(path: &Path) -> Vec<Checkpoint> {
     for draft in [&first, &second].into_iter().chain(&others) {
         save(&mut backend, [draft.clone()]);
     }
+    let (logged, logs) = logs::generate(&mut backend);
     // A replaced checkpoint goes to the end of the order; one that is removed leaves what is built on it whole; the
     // last one that is removed leaves its number behind.
     let [state, _] = v8();
@@ -223,15 +240,7 @@ fn generate(path: &Path) -> Vec<Checkpoint> {
         apply(&mut backend, vec![common::remove(id)]).unwrap();
     }
     chain.remove(4);
-    let [owned, unowned] = writes();
-    let space = OTHER;
-    let id = || WRITTEN_TO.to_owned();
-    for write in [Write { owner: None, ..owned.clone() }, unowned] {
-        let claim = Op::Claim { space, id: id(), owner: owned.owner.clone().unwrap() };
-        let claim = (write.task == owned.task).then_some(claim);
-        let write = Op::Write { space, id: id(), writes: vec![write], replace: false, encoded: None };
-        apply(&mut backend, [write].into_iter().chain(claim).collect::<Vec<_>>()).unwrap();
-    }
+    write(&mut backend);
     drop(backend);
 
     let connection = Connection::open(path).unwrap();
@@ -240,8 +249,8 @@ fn generate(path: &Path) -> Vec<Checkpoint> {
 
     let replaced = kept.pop().unwrap();
     let all = [often].into_iter().chain(kept).chain(chain).chain(text).chain([copy, first, second]);
-    let all = all.chain(others).chain([replaced]);
-    all.map(|draft| draft.0).collect()
+    let all = all.chain(others).map(|draft| draft.0).chain(logged).chain([replaced.0]);
+    (all.collect(), logs)
 }
 
 // What a fixture is expected to hold, as JSON. SQLite reads it: it needs no more than that.
@@ -262,10 +271,18 @@ fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |out, byte| format!("{out}{byte:02x}"))
 }
 
-fn describe(path: &Path, checkpoints: &[Checkpoint]) -> String {
+/// The bytes of a part or a record, as a field.
+fn bytes_as_json(tag: &str, bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if tag == "json" => format!("\"text\": {}", quoted(text)),
+        _ => format!("\"hex\": {}", quoted(&to_hex(bytes))),
+    }
+}
+
+fn describe(path: &Path, (checkpoints, logs): &(Vec<Checkpoint>, Vec<Log>)) -> String {
     let rows = decode(path).checkpoints;
     let mut out = String::from("{\n  \"version\": 1,\n  \"checkpoints\": [");
-    for (at, Checkpoint { header, payload, .. }) in checkpoints.iter().enumerate() {
+    for (at, Checkpoint { header, payload, logs }) in checkpoints.iter().enumerate() {
         let row = rows.values().find(|row| row.header.id == header.id).unwrap();
         let base = row.base.map_or("null".to_owned(), |base| quoted(&rows[&base].header.id));
         let parent = header.parent.as_deref().map_or("null".to_owned(), quoted);
@@ -284,6 +301,7 @@ fn describe(path: &Path, checkpoints: &[Checkpoint]) -> String {
             ("dependsOnParent", header.depends_on_parent.to_string()),
             ("format", row.body[0].to_string()),
             ("base", base),
+            ("logs", logs::describe_marks(logs)),
         ];
         for (name, value) in fields {
             writeln!(out, "      \"{name}\": {value},").unwrap();
@@ -294,15 +312,12 @@ fn describe(path: &Path, checkpoints: &[Checkpoint]) -> String {
             writeln!(out, "      \"hasMemorySnapshot\": {},", metadata.has_memory_snapshot).unwrap();
         }
         let parts = payload.parts.iter().map(|part| {
-            let bytes = match std::str::from_utf8(&part.bytes) {
-                Ok(text) if part.tag == "json" => format!("\"text\": {}", quoted(text)),
-                _ => format!("\"hex\": {}", quoted(&to_hex(&part.bytes))),
-            };
+            let bytes = bytes_as_json(&part.tag, &part.bytes);
             format!("\n        {{ \"name\": {}, \"tag\": {}, {bytes} }}", quoted(&part.name), quoted(&part.tag))
         });
         write!(out, "      \"parts\": [{}\n      ]\n    }}", parts.collect::<Vec<_>>().join(",")).unwrap();
     }
-    out + "\n  ]\n}\n"
+    format!("{out}\n  ],\n  \"logs\": [{}\n  ]\n}}\n", logs::describe(logs))
 }
 
 /// One checkpoint of a description.
@@ -314,7 +329,7 @@ struct Expected {
     agentos: Option<(f64, bool)>,
 }
 
-fn read_description(json: &str) -> Vec<Expected> {
+fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
     let connection = Connection::open_in_memory().unwrap();
     let checkpoint = |row: &Row<'_>| {
         let header = Header {
@@ -337,7 +352,7 @@ fn read_description(json: &str) -> Vec<Expected> {
             base: row.get("base")?,
             agentos: timestamp.map(|timestamp| (timestamp, row.get_unwrap("snapshot"))),
         };
-        Ok((expected, row.get::<_, String>("parts")?))
+        Ok((expected, row.get::<_, String>("parts")?, row.get::<_, String>("logs")?))
     };
     let mut checkpoints = connection
         .prepare(
@@ -347,7 +362,8 @@ fn read_description(json: &str) -> Vec<Expected> {
                     value ->> 'ageOffset' AS age_offset, value ->> 'dependsOnParent' AS depends_on_parent,
                     value ->> 'format' AS format,
                     value ->> 'base' AS base, value ->> 'timestamp' AS timestamp,
-                    value ->> 'hasMemorySnapshot' AS snapshot, value -> 'parts' AS parts
+                    value ->> 'hasMemorySnapshot' AS snapshot, value -> 'parts' AS parts,
+                    value -> 'logs' AS logs
              FROM json_each(?, '$.checkpoints') ORDER BY key",
         )
         .unwrap();
@@ -360,22 +376,24 @@ fn read_description(json: &str) -> Vec<Expected> {
         .unwrap();
     let mut read = Vec::new();
     for found in checkpoints.query_map([json], checkpoint).unwrap() {
-        let (mut expected, json) = found.unwrap();
+        let (mut expected, json, marks) = found.unwrap();
         let found = parts
             .query_map([json], |row| {
                 Ok(part(&row.get::<_, String>(0)?, &row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
             })
             .unwrap();
         expected.checkpoint.payload.parts = found.map(Result::unwrap).collect();
+        expected.checkpoint.logs = logs::read_marks(&connection, &marks);
         read.push(expected);
     }
     assert!(!read.is_empty());
-    read
+    let logs = logs::read_description(&connection, json);
+    (read, logs)
 }
 
 // The engine reads it.
 
-fn reads_back(path: &Path, expected: &[Expected]) {
+fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
     // From the rows alone.
     let mut backend = Sqlite::open(&Options { cache_bytes: 0, ..Options::new(path) }).unwrap();
     for space in [agentos::SPACE, agentium::SPACE, langgraph::SPACE, OTHER] {
@@ -396,6 +414,7 @@ fn reads_back(path: &Path, expected: &[Expected]) {
             assert_eq!(listed.iter().collect::<Vec<_>>(), order, "{run}");
         }
     }
+    logs::read_back(&mut backend, logs);
     let query = Query::Tuple { space: OTHER, pick: Pick::Id(WRITTEN_TO.to_owned()) };
     let written = backend.answer(&query).unwrap().into_tuple().unwrap().unwrap().writes;
     assert_eq!(written, writes());
@@ -403,10 +422,14 @@ fn reads_back(path: &Path, expected: &[Expected]) {
     let forks = backend.answer(&query).unwrap().into_lineages().unwrap();
     let forks: Vec<_> = forks.into_iter().map(|fork| (fork.newest.lineage, fork.origin.unwrap())).collect();
     assert_eq!(forks, [("copy", "t1"), ("fork", "t1")].map(|(fork, origin)| (fork.to_owned(), origin.to_owned())));
-    check(&mut backend, expected.len() as u64);
+    // The records that are stored, shared ones once.
+    let records: Vec<i64> = decode(path).logs.records().map(|record| record.body.len().try_into().unwrap()).collect();
+    check(&mut backend, expected.len() as u64, records.len() as u64);
     let stats = backend.answer(&Query::Stats { space: None, largest: 0 }).unwrap().into_stats().unwrap();
     let raw = |one: &Expected| forkpoint::codec::frame::length(&one.checkpoint.payload) as u64;
     assert_eq!((stats.checkpoints, stats.logical_bytes), (expected.len() as u64, expected.iter().map(raw).sum()));
+    let bytes = records.iter().sum::<i64>().cast_unsigned();
+    assert_eq!((stats.records, stats.record_bytes), (records.len() as u64, bytes));
     let names: BTreeSet<&str> = expected
         .iter()
         .filter(|expected| expected.checkpoint.header.space == agentos::SPACE)
@@ -432,16 +455,16 @@ fn reads_back(path: &Path, expected: &[Expected]) {
 }
 
 /// Has the engine verify everything.
-fn check(backend: &mut Sqlite, checkpoints: u64) {
-    let (mut cursor, mut seen) = (CheckCursor::default(), 0);
+fn check(backend: &mut Sqlite, checkpoints: u64, records: u64) {
+    let (mut cursor, mut seen) = (CheckCursor::default(), (0, 0));
     loop {
         let page = backend.answer(&Query::Check { cursor, limit: 10 }).unwrap().into_checked().unwrap();
         assert_eq!(page.findings, []);
-        seen += page.counted.checkpoints;
+        seen = (seen.0 + page.counted.checkpoints, seen.1 + page.counted.records);
         let Some(next) = page.next else { break };
         cursor = next;
     }
-    assert_eq!(seen, checkpoints);
+    assert_eq!(seen, (checkpoints, records));
 }
 
 // A decoder made from docs/format.md. It panics where the engine says CORRUPT.
@@ -531,6 +554,7 @@ struct Decoded {
     writes: Vec<(u8, String, Write)>,
     /// Without their checksums.
     settings: BTreeMap<String, Vec<u8>>,
+    logs: logs::Tables,
 }
 
 struct LineageRow {
@@ -548,13 +572,16 @@ struct CheckpointRow {
     /// The numbers of the column `chain` behind the base: depth, budget, size, first dependant, next sibling.
     chain: [i64; 5],
     body: Vec<u8>,
+    /// The logs that it names.
+    marks: Vec<logs::Mark>,
 }
 
 fn decode(path: &Path) -> Decoded {
     let connection = Connection::open(path).unwrap();
     let lineages = lineage_rows(&connection);
     let checkpoints = checkpoint_rows(&connection, &lineages);
-    Decoded { checkpoints, lineages, writes: write_rows(&connection), settings: settings(&connection) }
+    let (writes, settings, logs) = (write_rows(&connection), settings(&connection), logs::tables(&connection));
+    Decoded { lineages, checkpoints, writes, settings, logs }
 }
 
 /// What a row is read as, for all rows.
@@ -616,7 +643,7 @@ fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>
             .int(lineage.age_offset.into())
             .int(flags)
             .bytes(&header.meta)
-            .bytes(&logs.unwrap_or_default());
+            .bytes(logs.as_deref().unwrap_or_default());
         assert_eq!(values.sum(), row.get_unwrap::<_, i64>(6), "the header of {:?}", header.id);
 
         let column: Vec<u8> = row.get_unwrap(5);
@@ -626,7 +653,8 @@ fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>
         assert_eq!(values.sum(), number(6), "the chain of {:?}", header.id);
         let base = (number(0) != 0).then_some(number(0));
         let chain = std::array::from_fn(|at| number(at + 1));
-        (seq, CheckpointRow { lin, header, base, chain, body: row.get_unwrap(14) })
+        let marks = logs::marks(logs.as_deref());
+        (seq, CheckpointRow { lin, header, base, chain, body: row.get_unwrap(14), marks })
     };
     read(connection, sql, row).into_iter().collect()
 }
@@ -722,7 +750,7 @@ fn parts(raw: &[u8]) -> Vec<Part> {
     parts
 }
 
-fn is_as_documented(path: &Path, expected: &[Expected], version: u8) {
+fn is_as_documented(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>), version: u8) {
     let header = fs::read(path).unwrap();
     assert_eq!(header[68..72], *b"Fkpt", "the application id");
     assert_eq!(header[60..64], [0, 0, 0, version], "the version");
@@ -731,14 +759,17 @@ fn is_as_documented(path: &Path, expected: &[Expected], version: u8) {
     lineages_are_as_documented(&decoded);
     chains_are_as_documented(&decoded.checkpoints);
     settings_are_as_documented(&decoded);
+    logs::are_as_documented(&decoded, logs);
 
     let rows = &decoded.checkpoints;
     assert_eq!(rows.len(), expected.len());
     let mut formats = BTreeSet::new();
     // Both are in save order.
     for ((seq, row), Expected { checkpoint, format, base, agentos }) in rows.iter().zip(expected) {
-        let Checkpoint { header, payload, .. } = checkpoint;
+        let Checkpoint { header, payload, logs } = checkpoint;
         assert_eq!((&row.header, row.body[0]), (header, *format));
+        let marks: Vec<_> = row.marks.iter().map(|(log, length, _)| (log, *length)).collect();
+        assert_eq!(marks, logs.iter().map(|mark| (&mark.log, mark.length)).collect::<Vec<_>>());
         assert_eq!(row.base.map(|base| &rows[&base].header.id), base.as_ref());
         assert_eq!(parts(&raw(rows, *seq)), payload.parts, "{}", header.id);
         formats.insert(*format);
@@ -770,11 +801,13 @@ fn sortable(number: f64) -> [u8; 8] {
 }
 
 fn lineages_are_as_documented(decoded: &Decoded) {
-    let Decoded { lineages, checkpoints, .. } = decoded;
+    let Decoded { lineages, checkpoints, logs, .. } = decoded;
     let groups = BTreeMap::from([(agentos::SPACE, "graph"), (langgraph::SPACE, "6:thread")]);
     for (lin, lineage) in lineages {
-        assert!(checkpoints.values().any(|row| row.lin == *lin), "no lineage is without checkpoints");
-        let group = groups.get(&Space(lineage.contract)).copied();
+        let has_checkpoints = checkpoints.values().any(|row| row.lin == *lin);
+        assert!(has_checkpoints || logs.has(*lin), "no lineage is without checkpoints and logs");
+        let talks = (has_checkpoints && lineage.name.starts_with("talk")).then_some("talks");
+        let group = groups.get(&Space(lineage.contract)).copied().or(talks);
         assert_eq!(lineage.group, group.unwrap_or_default(), "the group of its first checkpoint");
     }
     let named = |name: &str| lineages.iter().find(|(_, lineage)| lineage.name == name).unwrap();
@@ -782,8 +815,13 @@ fn lineages_are_as_documented(decoded: &Decoded) {
     for fork in ["fork", "copy"] {
         assert_eq!(named(fork).1.origin, Some(("t1".to_owned(), *source)), "{fork}");
     }
+    let (talk, _) = named("talk");
+    for fork in ["talk fork 0", "talk fork 1", "talk fork 2"] {
+        assert_eq!(named(fork).1.origin, Some(("talk 1".to_owned(), *talk)), "{fork}");
+    }
+    assert!(checkpoints.values().all(|row| row.lin != *named("cut").0), "logs alone");
     assert_eq!(named("workflow").1.age_offset, 8);
-    assert_eq!(lineages.values().filter(|lineage| lineage.origin.is_some() || lineage.age_offset > 0).count(), 3);
+    assert_eq!(lineages.values().filter(|lineage| lineage.origin.is_some() || lineage.age_offset > 0).count(), 6);
 }
 
 /// The payloads that are built on one are in its list, the newest first, and nothing else is.
@@ -803,7 +841,7 @@ fn chains_are_as_documented(rows: &BTreeMap<i64, CheckpointRow>) {
 }
 
 fn settings_are_as_documented(decoded: &Decoded) {
-    let Decoded { lineages, checkpoints, settings, .. } = decoded;
+    let Decoded { lineages, checkpoints, settings, logs, .. } = decoded;
     assert_eq!(settings.keys().collect::<Vec<_>>(), ["lin_floor", "seq_floor", "totals"]);
     let number = |name: &str| i64::from_le_bytes(settings[name][..].try_into().unwrap());
     let (last_seq, last_lin) = (*checkpoints.keys().last().unwrap(), *lineages.keys().last().unwrap());
@@ -812,7 +850,7 @@ fn settings_are_as_documented(decoded: &Decoded) {
     let mut totals = Bytes(&settings["totals"]);
     let mut next = || i64::try_from(totals.leb128()).unwrap();
     let (seq, lin, record) = (next(), next(), next());
-    assert!(seq >= 520 && lin >= 1 && record == 0, "{seq} {lin} {record}");
+    assert!(seq >= 520 && lin >= 1 && record >= 3, "{seq} {lin} {record}");
     let mut counted = BTreeMap::new();
     while !totals.0.is_empty() {
         let mut next = || i64::try_from(totals.leb128()).unwrap();
@@ -828,6 +866,11 @@ fn settings_are_as_documented(decoded: &Decoded) {
     }
     for lineage in lineages.range(..=lin).map(|(_, lineage)| lineage) {
         expected.entry(lineage.contract).or_default()[1] += 1;
+    }
+    for stored in logs.records().filter(|stored| stored.num <= record) {
+        let counts = expected.entry(stored.contract).or_default();
+        counts[4] += 1;
+        counts[5] += i64::try_from(stored.body.len()).unwrap();
     }
     assert_eq!(counted, expected);
 }

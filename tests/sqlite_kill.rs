@@ -1,17 +1,23 @@
 //! A process that saves is killed, again and again (D1): what it acknowledged is there, a unit is whole or absent, and
-//! the file is sound.
+//! the file is sound. Each saver has a log: it appends to it with every unit, and now and then cuts it, goes back to a checkpoint,
+//! or forks one.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use common::{Draft, Process, draft, get, group, ids, noise, part, role, say, sqlite};
+use common::{
+    Draft, Process, append, draft, findings, fork, get, group, ids, keyed, log, log_at, logs, noise, part, record,
+    rewind, role, say, sqlite, truncate,
+};
 use forkpoint::Reply;
 use forkpoint::backend::sqlite::Journal;
 use forkpoint::backend::{Backend, Durability};
-use forkpoint::op::Applied;
+use forkpoint::op::{Applied, Op};
+use forkpoint::record::{LogMark, Rank};
 use forkpoint::store::{Options, Store};
 
 const CYCLES: usize = 9;
@@ -21,6 +27,90 @@ fn made(id: &str) -> Draft {
     let seed = xxhash_rust::xxh3::xxh3_64(id.as_bytes());
     let length = usize::try_from(seed % 60_000).unwrap();
     draft("run", id).group("all").parts(vec![part("noise", "t", noise(seed, length))])
+}
+
+/// A saver's unit.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    /// The cycle's name and the saver: its log is called so.
+    log: &'a str,
+    n: usize,
+}
+
+impl Step<'_> {
+    fn id(self) -> String {
+        format!("{}.{}", self.log, self.n)
+    }
+
+    fn before(self, steps: usize) -> Self {
+        Self { n: self.n - steps, ..self }
+    }
+
+    fn appended(self) -> [String; 3] {
+        ["first", "second", "third"].map(|which| format!("{which} of {}", self.id()))
+    }
+
+    /// The log when the steps before are done and this one has been.
+    fn content(self) -> Vec<String> {
+        let mut content = match self.n % 7 {
+            5 => self.before(3).content(),
+            _ if self.n == 0 => Vec::new(),
+            _ => self.before(1).content(),
+        };
+        if self.n % 7 == 3 {
+            content.truncate(content.len() / 2);
+        }
+        content.extend(self.appended());
+        content
+    }
+
+    /// The lineage of the fork that it makes, and the log there.
+    fn forked(self) -> Option<(String, Vec<String>)> {
+        let content = || [self.before(2).content(), vec![format!("fork of {}", self.id())]].concat();
+        (self.n % 7 == 6).then(|| (format!("fork {}", self.id()), content()))
+    }
+
+    fn unit(self) -> Vec<Op> {
+        let Self { log, n } = self;
+        let id = self.id();
+        let [first, second, third] = self.appended();
+        let cut = match n % 7 {
+            3 => Some(truncate("run", log, self.before(1).content().len() as u64 / 2)),
+            5 => Some(rewind("run", log, &format!("{}.a", self.before(3).id()))),
+            _ => None,
+        };
+        let batch = append("run", log, vec![record(first), keyed(&second, second.as_str()), record(third)]);
+        let puts = [made(&format!("{id}.a")).pin_live(log).put(), made(&format!("{id}.b")).put()];
+        let fork = self.forked().map(|(lineage, content)| {
+            let more = record(content.last().unwrap().as_str());
+            let source = format!("{}.a", self.before(2).id());
+            [fork(&source, &format!("{id}.f"), &lineage), append(&lineage, log, vec![more])]
+        });
+        cut.into_iter().chain([batch]).chain(puts).chain(fork.into_iter().flatten()).collect()
+    }
+
+    /// Whether everything that it made is as it was made.
+    fn verify(self, backend: &mut dyn Backend) {
+        let (id, content) = (self.id(), self.content());
+        let (a, b) = (format!("{id}.a"), format!("{id}.b"));
+        let pinned = |mut one: Draft, content: &[String]| {
+            one.0.logs = vec![LogMark { log: self.log.to_owned(), length: content.len() as u64 }];
+            one.0
+        };
+        assert!(get(backend, &a) == Some(pinned(made(&a), &content)), "{a} is not as it was saved");
+        assert!(get(backend, &b) == Some(made(&b).0), "{b} is not as it was saved");
+        assert_eq!(log_at(backend, "run", self.log, &a), Some(content), "{a}");
+        if let Some((lineage, content)) = self.forked() {
+            let (id, source) = (format!("{id}.f"), format!("{}.a", self.before(2).id()));
+            let kept = &content[..content.len() - 1];
+            let mut copy = pinned(made(&source), kept);
+            (copy.header.id, copy.header.lineage, copy.header.parent) = (id.clone(), lineage.clone(), Some(source));
+            (copy.header.rank, copy.header.saved_at) = (Rank::from_f64(0.0), 0);
+            assert!(get(backend, &id) == Some(copy), "{id} is not as it was forked");
+            assert_eq!(log_at(backend, &lineage, self.log, &id).unwrap(), kept, "{id}");
+            assert_eq!(log(backend, &lineage, self.log), content, "{id}");
+        }
+    }
 }
 
 fn open(journal: &str, path: &Path) -> Box<dyn Backend> {
@@ -41,8 +131,8 @@ fn child() {
             let store = Arc::clone(&store);
             scope.spawn(move || {
                 for n in 0.. {
-                    let id = format!("{name}.{saver}.{n}");
-                    let unit = vec![made(&format!("{id}.a")).put(), made(&format!("{id}.b")).put()];
+                    let step = Step { log: &format!("{name}.{saver}"), n };
+                    let (id, unit) = (step.id(), step.unit());
                     let (told, done) = std::sync::mpsc::channel();
                     // Acknowledged from where the store acknowledges, with nothing in between.
                     let acknowledge = Reply::new(move |outcome: forkpoint::error::Result<Applied>| {
@@ -76,8 +166,10 @@ fn killed_again_and_again(journal: &str) {
 
         let mut backend = open(journal, &path);
         let saved = ids(&mut *backend, group("all"));
+        let mut forks: Vec<&str> = saved.iter().filter_map(|id| id.strip_suffix(".f")).collect();
+        let pairs: Vec<&String> = saved.iter().filter(|id| id.strip_suffix(".f").is_none()).collect();
         let mut whole: Vec<&str> = Vec::new();
-        for pair in saved.chunks(2) {
+        for pair in pairs.chunks(2) {
             let [b, a] = pair else { panic!("half of a unit: {pair:?}") };
             let id = a.strip_suffix(".a").unwrap();
             assert_eq!(b.strip_suffix(".b"), Some(id), "half of a unit");
@@ -86,11 +178,29 @@ fn killed_again_and_again(journal: &str) {
         for id in &acknowledged {
             assert!(whole.contains(&id.as_str()), "{id} was acknowledged and is gone after cycle {cycle}");
         }
-        // The earlier ones are read once more at the end.
-        for id in saved.iter().filter(|id| id.starts_with(&name) || cycle + 1 == CYCLES) {
-            let found = get(&mut *backend, id);
-            assert!(found == Some(made(id).0), "{id} is not as it was saved");
+        // Each saver waits for a unit before it begins the next one, so what it has saved is its first so many units.
+        let mut done: BTreeMap<&str, usize> = BTreeMap::new();
+        for id in &whole {
+            *done.entry(id.rsplit_once('.').unwrap().0).or_default() += 1;
         }
+        let live = done.iter().map(|(log, done)| Step { log, n: done - 1 }.content());
+        let lengths = done.keys().zip(live.clone()).map(|(log, live)| ((*log).to_owned(), live.len() as u64));
+        let mut lengths: Vec<(String, u64)> = lengths.collect();
+        lengths.sort();
+        assert_eq!(logs(&mut *backend, "run"), lengths, "no log beyond those");
+        for ((name, _), content) in done.iter().zip(live) {
+            assert_eq!(log(&mut *backend, "run", name), content, "the log {name} after cycle {cycle}");
+        }
+        for step in done.iter().flat_map(|(log, done)| (0..*done).map(|n| Step { log, n })) {
+            assert!(whole.contains(&step.id().as_str()), "{} is missing before what came later", step.id());
+            forks.retain(|id| step.forked().is_none() || *id != step.id());
+            // The earlier ones are read once more at the end.
+            if step.log.starts_with(&name) || cycle + 1 == CYCLES {
+                step.verify(&mut *backend);
+            }
+        }
+        assert_eq!(forks, [""; 0], "no fork without its unit");
+        assert_eq!(findings(&mut *backend), []);
         drop(backend);
         assert_eq!(common::integrity(&path), "ok");
     }

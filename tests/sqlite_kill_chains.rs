@@ -1,5 +1,6 @@
 //! One database lives through fifty kills of processes that save payloads which grow and are edited, fork them, replace
-//! them and remove them from the middle of their chains (D1, D5, D9).
+//! them and remove them from the middle of their chains (D1, D5, D9). They also append to logs, name them, cut them, go back to what
+//! a checkpoint names, and fork that.
 //!
 //! Each thread of a child writes ids of its own, announces each unit before it hands it in, and hands in up to three
 //! before the first is done. What is large is encoded early, and may be overtaken by what has nothing to do with it;
@@ -15,13 +16,16 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use common::{Process, call, draft, group, headers, lineages, list_query, noise, part, remove, role, say, try_get};
+use common::{
+    Process, append, call, draft, findings, fork, group, headers, keyed, lineages, list_query, log, log_at, logs,
+    noise, part, record, remove, rewind, role, say, truncate, try_get,
+};
 use forkpoint::Reply;
 use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint::cache::PayloadCache;
-use forkpoint::op::{Applied, Op, Unit};
+use forkpoint::op::{Applied, Fork, Op, Unit};
 use forkpoint::pre_encoder::PreEncoder;
-use forkpoint::record::{Checkpoint, Header, Rank};
+use forkpoint::record::{Checkpoint, Header, LogMark, Rank};
 use forkpoint::store::{self, Store};
 use rusqlite::Connection;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -144,28 +148,44 @@ struct Spec {
     lineage: String,
     parent: Option<String>,
     recipe: Recipe,
+    /// Whether it names the log that its thread has in its lineage.
+    logged: bool,
 }
 
 impl Spec {
     fn write(&self) -> String {
-        let Spec { id, lineage, parent, recipe } = self;
-        format!("put {id} {lineage} {} {}", parent.as_deref().unwrap_or("-"), recipe.write())
+        let Spec { id, lineage, parent, .. } = self;
+        format!("put {id} {lineage} {} {}", parent.as_deref().unwrap_or("-"), self.meta())
+    }
+
+    fn meta(&self) -> String {
+        format!("{} {}", self.recipe.write(), if self.logged { "logged" } else { "plain" })
     }
 
     fn header(&self) -> Header {
-        let made = draft(&self.lineage, &self.id).group("all").label("node").meta(self.recipe.write().as_bytes());
-        #[expect(clippy::cast_precision_loss, reason = "a few versions")]
-        let rank = Rank::from_f64(self.recipe.version() as f64);
-        Header { parent: self.parent.clone(), rank, ..made.0.header }
+        let made = draft(&self.lineage, &self.id).group("all").label("node").meta(self.meta().as_bytes());
+        Header { parent: self.parent.clone(), rank: self.rank(), ..made.0.header }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a few versions")]
+    fn rank(&self) -> Rank {
+        Rank::from_f64(self.recipe.version() as f64)
     }
 
     fn of(header: &Header) -> Self {
+        let (recipe, logged) = std::str::from_utf8(&header.meta).unwrap().split_once(' ').unwrap();
         Self {
             id: header.id.clone(),
             lineage: header.lineage.clone(),
             parent: header.parent.clone(),
-            recipe: Recipe::read(std::str::from_utf8(&header.meta).unwrap()),
+            recipe: Recipe::read(recipe),
+            logged: logged == "logged",
         }
+    }
+
+    /// What a fork makes of it.
+    fn copied(&self, id: &str, lineage: &str) -> Self {
+        Self { id: id.to_owned(), lineage: lineage.to_owned(), parent: Some(self.id.clone()), ..self.clone() }
     }
 
     fn checkpoint(&self) -> Checkpoint {
@@ -179,6 +199,26 @@ impl Spec {
 enum Change {
     Put(Spec),
     Remove(String),
+    /// A copy of the checkpoint, whose logs become those of a new lineage.
+    Fork {
+        source: Spec,
+        id: String,
+        lineage: String,
+    },
+    /// Records, by name.
+    Append {
+        lineage: String,
+        records: Vec<String>,
+    },
+    Cut {
+        lineage: String,
+        length: usize,
+    },
+    /// Back to what a checkpoint names.
+    Rewind {
+        lineage: String,
+        to: String,
+    },
 }
 
 impl Change {
@@ -186,18 +226,33 @@ impl Change {
         match self {
             Change::Put(spec) => spec.write(),
             Change::Remove(id) => format!("remove {id}"),
+            Change::Fork { source, id, lineage } => format!("fork {id} {lineage} {}", source.write()),
+            Change::Append { lineage, records } => format!("append {lineage} {}", records.join(" ")),
+            Change::Cut { lineage, length } => format!("cut {lineage} {length}"),
+            Change::Rewind { lineage, to } => format!("rewind {lineage} {to}"),
         }
     }
 
     fn read(text: &str) -> Self {
         match text.split(' ').collect::<Vec<_>>()[..] {
-            ["put", id, lineage, parent, recipe] => Change::Put(Spec {
+            ["put", id, lineage, parent, recipe, logged] => Change::Put(Spec {
                 id: id.to_owned(),
                 lineage: lineage.to_owned(),
                 parent: (parent != "-").then(|| parent.to_owned()),
                 recipe: Recipe::read(recipe),
+                logged: logged == "logged",
             }),
             ["remove", id] => Change::Remove(id.to_owned()),
+            ["fork", id, lineage, ..] => {
+                let Change::Put(source) = Change::read(text.splitn(4, ' ').last().unwrap()) else { panic!("{text}") };
+                Change::Fork { source, id: id.to_owned(), lineage: lineage.to_owned() }
+            }
+            ["append", lineage, ref records @ ..] => {
+                let records = records.iter().map(|record| (*record).to_owned()).collect();
+                Change::Append { lineage: lineage.to_owned(), records }
+            }
+            ["cut", lineage, length] => Change::Cut { lineage: lineage.to_owned(), length: length.parse().unwrap() },
+            ["rewind", lineage, to] => Change::Rewind { lineage: lineage.to_owned(), to: to.to_owned() },
             _ => panic!("{text}"),
         }
     }
@@ -257,7 +312,7 @@ impl World {
             // Replaces one, which may be what others are built on.
             0..15 if !own.is_empty() => {
                 let (lineage, recipe) = self.grown(random, cycle);
-                changes.push(Change::Put(Spec { id: any(random), lineage, parent: None, recipe }));
+                changes.push(Change::Put(Spec { id: any(random), lineage, parent: None, recipe, logged: false }));
             }
             // Forks one, of whatever thread: it may be gone before the fork is saved.
             15..30 if self.lineages.len() < MOST_LINEAGES + MOST_FORKS && !own.is_empty() => {
@@ -273,15 +328,35 @@ impl World {
                 let lineage = self.name("fork", cycle);
                 self.lineages.insert(lineage.clone(), recipe.clone());
                 let id = self.name(&kind, cycle);
-                changes.push(Change::Put(Spec { id, lineage, parent: Some(source.id), recipe }));
+                changes.push(Change::Put(Spec { id, lineage, parent: Some(source.id), recipe, logged: false }));
             }
             30..40 if !own.is_empty() => changes.push(Change::Remove(any(random))),
+            // Forks one of its own, with the logs that it names.
+            40..48 if self.lineages.len() < MOST_LINEAGES + MOST_FORKS && !own.is_empty() => {
+                let source = self.saved[thread][&any(random)].clone();
+                if source.recipe.is_large() && self.has_large() {
+                    changes.push(Change::Remove(source.id));
+                } else {
+                    let (lineage, id) = (self.name("fork", cycle), self.name(&kind, cycle));
+                    self.lineages.insert(lineage.clone(), source.recipe.clone());
+                    if random.below(2) == 0 {
+                        let records = vec![self.name("r", cycle)];
+                        changes.push(Change::Append { lineage: lineage.clone(), records });
+                    }
+                    // The fork comes first: its lineage must be new.
+                    changes.insert(0, Change::Fork { source, id, lineage });
+                }
+            }
             _ if full => changes.push(Change::Remove(any(random))),
             _ => {
                 let (lineage, recipe) = self.grown(random, cycle);
                 let id = self.name(&kind, cycle);
-                changes.push(Change::Put(Spec { id, lineage, parent: None, recipe }));
+                changes.push(Change::Put(Spec { id, lineage, parent: None, recipe, logged: false }));
             }
+        }
+        if let Some(Change::Put(spec)) = changes.first_mut() {
+            let before = self.logs_before(random, cycle, thread, spec);
+            changes.splice(..0, before);
         }
         // In one unit with another: both happen or neither.
         if full || own.len() > 3 && random.below(8) == 0 {
@@ -291,8 +366,34 @@ impl World {
             match change {
                 Change::Put(spec) => drop(self.saved[thread].insert(spec.id.clone(), spec.clone())),
                 Change::Remove(id) => drop(self.saved[thread].remove(id)),
+                Change::Fork { source, id, lineage } => {
+                    self.saved[thread].insert(id.clone(), source.copied(id, lineage));
+                }
+                Change::Append { .. } | Change::Cut { .. } | Change::Rewind { .. } => {}
             }
         }
+        changes
+    }
+
+    /// What happens to the thread's log in a lineage before a checkpoint is put there, in the same unit. Has the checkpoint name
+    /// the log now and then.
+    fn logs_before(&mut self, random: &mut Random, cycle: usize, thread: usize, put: &mut Spec) -> Vec<Change> {
+        let mut changes = Vec::new();
+        let lineage = put.lineage.clone();
+        let mut kept = self.saved[thread].values().filter(|spec| spec.logged && spec.lineage == lineage);
+        match random.below(10) {
+            0..2 => changes.push(Change::Cut { lineage: lineage.clone(), length: random.below(6) }),
+            2..4 => {
+                let to = kept.next().map(|spec| spec.id.clone());
+                changes.extend(to.map(|to| Change::Rewind { lineage: lineage.clone(), to }));
+            }
+            _ => {}
+        }
+        if random.below(3) > 0 {
+            let records = (0..=random.below(3)).map(|_| self.name("r", cycle)).collect();
+            changes.push(Change::Append { lineage, records });
+        }
+        put.logged = random.below(3) > 0;
         changes
     }
 }
@@ -340,7 +441,7 @@ fn work(store: &Store, world: &Mutex<World>, cycle: usize, thread: usize) {
             pending.pop_front().unwrap().recv().unwrap();
         }
         let changes = world.lock().unwrap().plan(&mut random, cycle, thread);
-        let unit = Unit::from(changes.iter().map(made).collect::<Vec<Op>>());
+        let unit = Unit::from(changes.iter().map(|change| made(change, thread)).collect::<Vec<Op>>());
         let mut announced = format!("try {thread} {n} ");
         for (at, change) in changes.iter().enumerate() {
             write!(announced, "{}{}", if at > 0 { ", " } else { "" }, change.write()).unwrap();
@@ -358,10 +459,39 @@ fn work(store: &Store, world: &Mutex<World>, cycle: usize, thread: usize) {
     }
 }
 
-fn made(change: &Change) -> Op {
+/// The name of a thread's log in any lineage.
+fn log_of(thread: usize) -> String {
+    format!("log of {thread}")
+}
+
+/// The content of the record of that name: of many sizes.
+fn content(name: &str) -> String {
+    let times = xxh3_64_with_seed(name.as_bytes(), 3) % 60;
+    name.repeat(1 + usize::try_from(times).unwrap())
+}
+
+fn made(change: &Change, thread: usize) -> Op {
+    let log = log_of(thread);
     match change {
-        Change::Put(spec) => common::Draft::from(spec.checkpoint()).put(),
+        Change::Put(spec) => {
+            let draft = common::Draft::from(spec.checkpoint());
+            if spec.logged { draft.pin_live(&log).put() } else { draft.put() }
+        }
         Change::Remove(id) => remove(id),
+        Change::Fork { source, id, lineage } => {
+            let Op::Fork(made) = fork(&source.id, id, lineage) else { unreachable!() };
+            Op::Fork(Box::new(Fork { rank: source.rank(), ..*made }))
+        }
+        // Every other record has a key.
+        Change::Append { lineage, records } => {
+            let made = records.iter().enumerate().map(|(at, name)| match at % 2 {
+                0 => keyed(name, content(name)),
+                _ => record(content(name)),
+            });
+            append(lineage, &log, made.collect())
+        }
+        Change::Cut { lineage, length } => truncate(lineage, &log, *length as u64),
+        Change::Rewind { lineage, to } => rewind(lineage, &log, to),
     }
 }
 
@@ -382,6 +512,87 @@ struct Heard {
 }
 
 type Saved = BTreeMap<String, Spec>;
+
+/// What is a thread's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Part {
+    saved: Saved,
+    /// Its log in each lineage, if there is one: the contents of the records.
+    logs: BTreeMap<String, Vec<String>>,
+    /// What its checkpoints keep of its log, by id.
+    kept: BTreeMap<String, Vec<String>>,
+}
+
+impl Part {
+    fn apply(&mut self, changes: &[Change]) {
+        for change in changes {
+            match change {
+                Change::Put(spec) => {
+                    self.remove(&spec.id);
+                    self.saved.insert(spec.id.clone(), spec.clone());
+                    if spec.logged {
+                        let kept = self.logs.get(&spec.lineage).cloned().unwrap_or_default();
+                        self.kept.insert(spec.id.clone(), kept);
+                    }
+                }
+                Change::Remove(id) => self.remove(id),
+                Change::Fork { source, id, lineage } => {
+                    self.saved.insert(id.clone(), source.copied(id, lineage));
+                    if let Some(kept) = self.kept.get(&source.id).cloned() {
+                        self.set(lineage, kept.clone());
+                        self.kept.insert(id.clone(), kept);
+                    }
+                }
+                Change::Append { lineage, records } => {
+                    let log = self.logs.entry(lineage.clone()).or_default();
+                    log.extend(records.iter().map(|name| content(name)));
+                }
+                Change::Cut { lineage, length } => {
+                    let mut log = self.logs.get(lineage).cloned().unwrap_or_default();
+                    log.truncate(*length);
+                    self.set(lineage, log);
+                }
+                // Of units in flight, some are tried without what they need. That is not what is found then.
+                Change::Rewind { lineage, to } => {
+                    let kept = self.kept.get(to).cloned().unwrap_or_default();
+                    self.set(lineage, kept);
+                }
+            }
+        }
+    }
+
+    fn remove(&mut self, id: &str) {
+        self.saved.remove(id);
+        self.kept.remove(id);
+    }
+
+    /// A log without records is none.
+    fn set(&mut self, lineage: &str, log: Vec<String>) {
+        if log.is_empty() {
+            self.logs.remove(lineage);
+        } else {
+            self.logs.insert(lineage.to_owned(), log);
+        }
+    }
+
+    /// What is in the file of a thread, of those lineages that have logs.
+    fn read(rows: &mut Sqlite, thread: usize, saved: Saved, lineages: &BTreeSet<String>) -> Self {
+        let name = log_of(thread);
+        let mut part = Self { saved, ..Self::default() };
+        for lineage in lineages {
+            let length = logs(rows, lineage).into_iter().find(|(log, _)| *log == name).map(|(_, length)| length);
+            if let Some(length) = length {
+                part.logs.insert(lineage.clone(), log(rows, lineage, &name));
+                assert_eq!(part.logs[lineage].len() as u64, length);
+            }
+        }
+        for spec in part.saved.values().filter(|spec| spec.logged) {
+            let kept = log_at(rows, &spec.lineage, &name, &spec.id).unwrap_or_else(|| panic!("{spec:?} names a log"));
+            part.kept.insert(spec.id.clone(), kept);
+        }
+        part
+    }
+}
 
 fn hear(heard: &mut [Heard], line: &str) -> bool {
     let [what, thread, rest] = line.splitn(3, ' ').collect::<Vec<_>>().try_into().unwrap_or_else(|_| panic!("{line}"));
@@ -408,23 +619,23 @@ fn hear(heard: &mut [Heard], line: &str) -> bool {
     }
 }
 
-fn apply(saved: &mut Saved, changes: &[Change]) {
-    for change in changes {
-        match change {
-            Change::Put(spec) => drop(saved.insert(spec.id.clone(), spec.clone())),
-            Change::Remove(id) => drop(saved.remove(id)),
-        }
-    }
-}
-
 /// Whether one must come before the other: they name a lineage or a checkpoint that the other names, or one of them removes.
 fn meet(one: &[Change], other: &[Change]) -> bool {
     let names = |changes: &[Change]| -> Option<BTreeSet<(bool, String)>> {
         let mut names = BTreeSet::new();
         for change in changes {
-            let Change::Put(Spec { id, lineage, parent, .. }) = change else { return None };
-            names.extend([(true, lineage.clone()), (false, id.clone())]);
-            names.extend(parent.iter().map(|parent| (false, parent.clone())));
+            match change {
+                Change::Put(Spec { id, lineage, parent, .. }) => {
+                    names.extend([(true, lineage.clone()), (false, id.clone())]);
+                    names.extend(parent.iter().map(|parent| (false, parent.clone())));
+                }
+                Change::Fork { source, id, lineage } => {
+                    names.extend([(true, lineage.clone()), (false, id.clone()), (false, source.id.clone())]);
+                }
+                Change::Append { lineage, .. } | Change::Cut { lineage, .. } => names.extend([(true, lineage.clone())]),
+                Change::Rewind { lineage, to } => names.extend([(true, lineage.clone()), (false, to.clone())]),
+                Change::Remove(_) => return None,
+            }
         }
         Some(names)
     };
@@ -436,11 +647,11 @@ fn meet(one: &[Change], other: &[Change]) -> bool {
 
 /// Which units are done: those that were acknowledged, and of those in flight the ones that make of the thread's part what
 /// was found after the kill.
-fn outcome(before: &Saved, heard: &Heard, found: &Saved) -> Result<BTreeSet<usize>, String> {
+fn outcome(before: &Part, heard: &Heard, found: &Part) -> Result<BTreeSet<usize>, String> {
     let state = |done: &BTreeSet<usize>| {
         let mut state = before.clone();
         for n in done {
-            apply(&mut state, &heard.announced[*n]);
+            state.apply(&heard.announced[*n]);
         }
         state
     };
@@ -458,11 +669,19 @@ fn outcome(before: &Saved, heard: &Heard, found: &Saved) -> Result<BTreeSet<usiz
         }
     }
     let certain = state(&heard.acknowledged);
-    let differs: BTreeSet<&String> =
-        certain.keys().chain(found.keys()).filter(|id| certain.get(*id) != found.get(*id)).collect();
-    let differs: Vec<_> = differs.iter().map(|id| (certain.get(*id), found.get(*id))).collect();
+    let differs = [
+        difference(&certain.saved, &found.saved),
+        difference(&certain.logs, &found.logs),
+        difference(&certain.kept, &found.kept),
+    ];
     let open: Vec<_> = in_flight.iter().map(|n| &heard.announced[*n]).collect();
     Err(format!("acknowledged and found differ: {differs:#?}\nin flight: {open:#?}"))
+}
+
+fn difference<T: PartialEq + std::fmt::Debug>(one: &BTreeMap<String, T>, other: &BTreeMap<String, T>) -> Vec<String> {
+    let keys: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    let differs = keys.into_iter().filter(|key| one.get(*key) != other.get(*key));
+    differs.map(|key| format!("{key}: {:?}, found {:?}", one.get(key), other.get(key))).collect()
 }
 
 /// What the rows were seen to be, over all cycles.
@@ -478,6 +697,35 @@ struct Seen {
     in_flight: usize,
     of_them_done: usize,
     overtook: usize,
+    records: usize,
+    cut: usize,
+    rewound: usize,
+    forked: usize,
+    branches: i64,
+}
+
+impl Seen {
+    /// A change was done.
+    fn count(&mut self, change: &Change, before: &Part, bases: &mut BTreeSet<String>) {
+        match change {
+            Change::Put(Spec { id, .. }) => {
+                self.replaced += usize::from(before.saved.contains_key(id));
+                self.removed_bases += usize::from(bases.remove(id));
+            }
+            Change::Remove(id) => self.removed_bases += usize::from(bases.remove(id)),
+            Change::Fork { source, .. } => self.forked += usize::from(source.logged),
+            Change::Append { records, .. } => self.records += records.len(),
+            Change::Cut { .. } => self.cut += 1,
+            Change::Rewind { .. } => self.rewound += 1,
+        }
+    }
+}
+
+/// The names of the lineages that have logs, by a connection that owes nothing to the engine.
+fn lineages_with_logs(path: &Path) -> BTreeSet<String> {
+    let connection = Connection::open(path).unwrap();
+    let mut names = connection.prepare("SELECT DISTINCT lineage.name FROM lineage JOIN log USING (lin)").unwrap();
+    names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
 /// Makes a table of what the column `chain` says. The lists of dependants in it must be exactly what the bases say.
@@ -509,7 +757,24 @@ fn check_rows(path: &Path, seen: &mut Seen) -> BTreeSet<String> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     for (what, sql) in [
         ("a checkpoint has a lineage", "SELECT count(*) FROM checkpoint WHERE lin NOT IN (SELECT lin FROM lineage)"),
-        ("a lineage has a checkpoint", "SELECT count(*) FROM lineage WHERE lin NOT IN (SELECT lin FROM checkpoint)"),
+        (
+            "a lineage has a checkpoint or a log",
+            "SELECT count(*) FROM lineage WHERE lin NOT IN (SELECT lin FROM checkpoint UNION SELECT lin FROM log)",
+        ),
+        ("a log has a lineage", "SELECT count(*) FROM log WHERE lin NOT IN (SELECT lin FROM lineage)"),
+        (
+            "a branch ends where something ends",
+            "SELECT count(*) FROM log_branch WHERE
+               (SELECT max(length) FROM (
+                  SELECT length FROM log WHERE log.branch = log_branch.branch
+                  UNION ALL SELECT length FROM log_mark WHERE log_mark.branch = log_branch.branch
+                  UNION ALL SELECT start FROM log_branch AS child WHERE child.parent = log_branch.branch))
+               IS NOT (SELECT max(pos) + 1 FROM record WHERE record.branch = log_branch.branch)",
+        ),
+        (
+            "a mark has a checkpoint",
+            "SELECT count(*) FROM log_mark WHERE seq NOT IN (SELECT seq FROM checkpoint WHERE logs IS NOT NULL)",
+        ),
         (
             "a base exists",
             "SELECT count(*) FROM payload WHERE base IS NOT NULL AND base NOT IN (SELECT seq FROM payload)",
@@ -530,6 +795,7 @@ fn check_rows(path: &Path, seen: &mut Seen) -> BTreeSet<String> {
     }
     let integrity: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(integrity, "ok");
+    seen.branches = seen.branches.max(number("SELECT count(*) FROM log_branch WHERE parent IS NOT NULL"));
     seen.deltas += number("SELECT count(*) FROM payload WHERE base IS NOT NULL");
     seen.deepest = seen.deepest.max(number(
         "WITH RECURSIVE chain (seq, length) AS (
@@ -552,7 +818,7 @@ fn check_rows(path: &Path, seen: &mut Seen) -> BTreeSet<String> {
 fn run(cycles: usize, journal: Journal) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chains.db");
-    let mut saved = Saved::new();
+    let mut saved = vec![Part::default(); THREADS];
     let mut bases = BTreeSet::new();
     let mut seen = Seen::default();
     for cycle in 0..cycles {
@@ -589,28 +855,31 @@ fn run(cycles: usize, journal: Journal) {
             assert_eq!(spec.header(), *header, "{told}: a header is as it was saved");
             assert_eq!(parts[owner(&spec.id)].insert(spec.id.clone(), spec), None, "{told}: an id is there once");
         }
+        let logged = lineages_with_logs(&path);
+        let parts = parts.into_iter().enumerate();
+        let parts: Vec<Part> = parts.map(|(thread, part)| Part::read(&mut rows, thread, part, &logged)).collect();
         for (thread, (heard, found)) in heard.iter().zip(&parts).enumerate() {
-            let own = |(id, _): &(&String, &Spec)| owner(id) == thread;
-            let before: Saved = saved.iter().filter(own).map(|(id, spec)| (id.clone(), spec.clone())).collect();
-            let done =
-                outcome(&before, heard, found).unwrap_or_else(|error| panic!("{told}, thread {thread}: {error}"));
+            let before = &saved[thread];
+            let done = outcome(before, heard, found).unwrap_or_else(|error| panic!("{told}, thread {thread}: {error}"));
             seen.acknowledged += heard.acknowledged.len();
             seen.in_flight += heard.announced.len() - heard.acknowledged.len();
             seen.of_them_done += done.len() - heard.acknowledged.len();
             seen.overtook += heard.overtook;
             for change in done.iter().flat_map(|n| &heard.announced[*n]) {
-                let (id, replaces) = match change {
-                    Change::Put(spec) => (&spec.id, before.contains_key(&spec.id)),
-                    Change::Remove(id) => (id, false),
-                };
-                seen.replaced += usize::from(replaces);
-                seen.removed_bases += usize::from(bases.remove(id));
+                seen.count(change, before, &mut bases);
             }
         }
-        saved = parts.into_iter().flatten().collect();
+        saved = parts;
+        let kept: BTreeMap<&String, usize> =
+            saved.iter().flat_map(|part| &part.kept).map(|(id, kept)| (id, kept.len())).collect();
+        let saved: Saved = saved.iter().flat_map(|part| part.saved.clone()).collect();
         for spec in saved.values() {
             let read = try_get(&mut rows, &spec.id).unwrap_or_else(|error| panic!("{told}: {error}"));
-            assert!(read == Some(spec.checkpoint()), "{told}: {} is not as it was saved", spec.id);
+            let mut expected = spec.checkpoint();
+            if let Some(length) = kept.get(&spec.id) {
+                expected.logs = vec![LogMark { log: log_of(owner(&spec.id)), length: *length as u64 }];
+            }
+            assert!(read == Some(expected), "{told}: {} is not as it was saved", spec.id);
         }
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for spec in saved.values() {
@@ -619,15 +888,21 @@ fn run(cycles: usize, journal: Journal) {
         let listed = lineages(&mut rows, "", None, usize::MAX);
         let listed = listed.into_iter().map(|lineage| (lineage.newest.lineage, lineage.checkpoints));
         assert_eq!(listed.collect::<BTreeMap<_, _>>(), counts, "{told}");
+        assert_eq!(findings(&mut rows), [], "{told}");
         drop(rows);
         bases = check_rows(&path, &mut seen);
     }
-    println!("{journal:?}, {} checkpoints in the end: {seen:?}", saved.len());
+    let left = saved.iter().map(|part| part.saved.len()).sum::<usize>();
+    println!("{journal:?}, {left} checkpoints in the end: {seen:?}");
     assert!(
         seen.deltas > 0 && seen.deepest >= 3 && seen.across > 0,
         "chains and forks are what this is about: {seen:?}"
     );
     assert!(seen.replaced > 0 && seen.removed_bases > 0, "and what is done to them: {seen:?}");
+    let logs = [seen.records, seen.cut, seen.rewound];
+    assert!(logs.iter().all(|count| *count > 0), "and logs: {seen:?}");
+    // Ten cycles may be too few for these.
+    assert!(cycles < 50 || seen.forked > 0 && seen.branches > 0, "and forks of them: {seen:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use forkpoint::Reply;
 use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint::backend::{Backend, Durability};
+use forkpoint::check::{CheckCursor, Finding};
 use forkpoint::error::Result;
 use forkpoint::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Unit};
 use forkpoint::query::{Answer, LogRange, LogSide, Of, Query};
@@ -371,6 +372,17 @@ pub(crate) fn lineages(
 /// The names of all lineages with that prefix, in the listing's order.
 pub(crate) fn names(backend: &mut dyn Backend, group_prefix: &str) -> Vec<String> {
     lineages(backend, group_prefix, None, usize::MAX).into_iter().map(|lineage| lineage.newest.lineage).collect()
+}
+
+/// What is wrong with all that is stored.
+pub(crate) fn findings(backend: &mut dyn Backend) -> Vec<Finding> {
+    let (mut cursor, mut found) = (CheckCursor::default(), Vec::new());
+    loop {
+        let page = backend.answer(&Query::Check { cursor, limit: 1000 }).unwrap().into_checked().unwrap();
+        found.extend(page.findings);
+        let Some(next) = page.next else { return found };
+        cursor = next;
+    }
 }
 
 /// Hands something in and does not wait; the outcome comes through the channel.
