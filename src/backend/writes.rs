@@ -95,6 +95,8 @@ pub(crate) fn open(id: &str, task: &str, body: Vec<u8>) -> Result<Vec<(i64, Part
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn write(task: &str, index: i64, owner: Option<&str>, bytes: &'static str) -> Write {
@@ -142,5 +144,25 @@ mod tests {
     fn a_release_leaves_the_last_write_of_each_place() {
         let writes = vec![write("t", 0, Some("x"), "a"), write("u", 0, Some("x"), "b"), write("t", 0, Some("y"), "c")];
         assert_eq!(release(writes), [write("t", 0, None, "c"), write("u", 0, None, "b")]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_envelope_is_writes_or_an_error(
+            raw in prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..60),
+                prop::collection::vec((prop_oneof!["-?[0-9]{0,20} .{0,4}", ".{0,8}"], ".{0,4}"), 0..4).prop_map(|named| {
+                    let part = |(name, tag)| Part { name, tag, bytes: "content".into() };
+                    frame::join(&Payload { parts: named.into_iter().map(part).collect() })
+                }),
+            ],
+            sealed: bool,
+        ) {
+            match open("id", "t", if sealed { envelope::seal(&raw) } else { raw }) {
+                // A place has longer spellings than the one that is written.
+                Ok(held) => prop_assert_eq!(open("id", "t", seal(held.clone())).unwrap(), held),
+                Err(error) => prop_assert!(matches!(error.code(), Code::Corrupt | Code::Unsupported), "{error}"),
+            }
+        }
     }
 }

@@ -41,6 +41,8 @@ pub(crate) fn take<'a>(input: &mut &'a [u8], count: u64) -> Option<&'a [u8]> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -54,5 +56,19 @@ mod tests {
             assert_eq!(read(&mut &out[..out.len() - 1]), None, "cut off");
         }
         assert_eq!(read(&mut [0xff; 10].as_slice()), None, "over 64 bits");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_number_or_nothing(bytes in prop::collection::vec(any::<u8>(), 0..12)) {
+            let mut input = bytes.as_slice();
+            if let Some(value) = read(&mut input) {
+                let mut out = Vec::new();
+                write(&mut out, value);
+                prop_assert_eq!(out.len(), length(value));
+                prop_assert!(out.len() <= bytes.len() - input.len(), "none is shorter than what is written");
+                prop_assert_eq!(read(&mut out.as_slice()), Some(value));
+            }
+        }
     }
 }

@@ -210,3 +210,45 @@ pub(super) fn listed_under(connection: &Connection, dependant: Seq) -> Result<Op
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn chain() -> impl Strategy<Value = Chain> {
+        let named = || any::<Option<Seq>>().prop_map(|seq| seq.filter(|seq| *seq != 0));
+        let numbers = any::<(i64, i64, i64)>();
+        (named(), numbers, named(), named()).prop_map(|(base, (depth, budget, size), first_dependant, next_sibling)| {
+            Chain { base, depth, budget, size, first_dependant, next_sibling }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_column_comes_back(seq: Seq, chain in chain()) {
+            let column = chain.encode(seq);
+            prop_assert_eq!(Chain::named_base(seq, &column).unwrap(), chain.base);
+            prop_assert_eq!(Chain::decode(seq, &column).unwrap(), chain);
+        }
+
+        #[test]
+        fn a_damaged_column_is_an_error(seq: Seq, other: Seq, chain in chain(), at in 0..SIZE, bits in 1..=255_u8) {
+            let mut column = chain.encode(seq);
+            prop_assert!(seq == other || Chain::decode(other, &column).is_err(), "the column of another row");
+            column[at] ^= bits;
+            prop_assert_eq!(Chain::decode(seq, &column).unwrap_err().code(), Code::Corrupt);
+            // It stays damaged, and names no base.
+            let keyframe = Chain::damaged_keyframe(&column);
+            prop_assert_eq!(Chain::named_base(seq, &keyframe).unwrap(), None);
+        }
+
+        #[test]
+        fn any_bytes_are_an_error(seq: Seq, column in prop::collection::vec(any::<u8>(), 0..70)) {
+            prop_assert_eq!(Chain::decode(seq, &column).unwrap_err().code(), Code::Corrupt);
+            prop_assert_eq!(Chain::named_base(seq, &column).is_ok(), column.len() == SIZE);
+            prop_assert_eq!(Chain::named_base(seq, &Chain::damaged_keyframe(&column)).unwrap(), None);
+        }
+    }
+}

@@ -190,21 +190,59 @@ pub(super) fn fold(connection: &Connection) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
+    fn totals() -> impl Strategy<Value = Totals> {
+        let counts = prop::array::uniform6(0..=i64::MAX).prop_map(
+            |[checkpoints, lineages, logical_bytes, stored_bytes, records, record_bytes]| Counts {
+                checkpoints,
+                lineages,
+                logical_bytes,
+                stored_bytes,
+                records,
+                record_bytes,
+            },
+        );
+        let contracts = prop::collection::btree_map(any::<u8>(), counts, 0..4);
+        (0..=i64::MAX, 0..=i64::MAX, 0..=i64::MAX, contracts).prop_map(|(seq, lin, record, contracts)| Totals {
+            seq,
+            lin,
+            record,
+            contracts,
+        })
+    }
+
     #[test]
-    fn totals_come_back() {
-        let counts = Counts {
-            checkpoints: 3,
-            lineages: 2,
-            logical_bytes: 1 << 40,
-            stored_bytes: 7,
-            records: 5,
-            record_bytes: 6,
-        };
-        let contracts = BTreeMap::from([(1, counts), (200, Counts::default())]);
-        let totals = Totals { seq: 9, lin: 4, record: 1, contracts };
-        assert_eq!(Totals::decode(&totals.encode()), Some(totals));
+    fn the_first_three_numbers_must_be_there() {
         assert_eq!(Totals::decode(&[1, 2]), None);
+        assert_eq!(Totals::decode(&[1, 2, 3]), Some(Totals { seq: 1, lin: 2, record: 3, ..Totals::default() }));
+    }
+
+    proptest! {
+        #[test]
+        fn totals_come_back(totals in totals()) {
+            prop_assert_eq!(Totals::decode(&totals.encode()), Some(totals));
+        }
+
+        #[test]
+        fn any_bytes_are_totals_or_nothing(
+            value in prop_oneof![prop::collection::vec(any::<u8>(), 0..60), prop::collection::vec(0..8u8, 0..60)],
+        ) {
+            if let Some(totals) = Totals::decode(&value) {
+                prop_assert_eq!(Totals::decode(&totals.encode()), Some(totals));
+            }
+        }
+
+        #[test]
+        fn a_cut_leaves_whole_contracts_or_nothing(totals in totals(), cut in any::<prop::sample::Index>()) {
+            let whole = totals.encode();
+            if let Some(left) = Totals::decode(&whole[..cut.index(whole.len())]) {
+                prop_assert_eq!(left.seq, totals.seq);
+                let first = totals.contracts.into_iter().take(left.contracts.len());
+                prop_assert!(left.contracts.into_iter().eq(first));
+            }
+        }
     }
 }
