@@ -1,5 +1,7 @@
 //! Checksums of rows: a hash over the columns that identify a row and never change.
 
+use std::cell::Cell;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::varint;
@@ -9,14 +11,19 @@ const TEXT: u8 = 2;
 const BYTES: u8 = 3;
 const NONE: u8 = 4;
 
+thread_local! {
+    /// A listing sums a row after the other: the bytes of one make room for those of the next.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 /// A checksum in the making. Each value is written with its kind and its length, so that no two lists of values are the same
 /// bytes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sum(Vec<u8>);
 
 impl Sum {
     pub(crate) fn new() -> Self {
-        Self(Vec::with_capacity(128))
+        Self(SPARE.take())
     }
 
     /// Adds an integer.
@@ -60,8 +67,11 @@ impl Sum {
     }
 
     /// The checksum: XXH3-64, as a column holds it.
-    pub(crate) fn finish(self) -> i64 {
-        xxh3_64(&self.0).cast_signed()
+    pub(crate) fn finish(mut self) -> i64 {
+        let sum = xxh3_64(&self.0).cast_signed();
+        self.0.clear();
+        SPARE.set(self.0);
+        sum
     }
 
     fn tagged(mut self, tag: u8, value: &[u8]) -> Self {

@@ -1,6 +1,6 @@
 //! Where checkpoints stand in the order of their lineage or group, as the indexes tell; and their rows, verified.
 
-use rusqlite::{Connection, Params, params};
+use rusqlite::{Connection, Params, ToSql, params};
 
 use super::error::from_sqlite;
 use super::lineage;
@@ -38,50 +38,88 @@ pub(super) fn has_group_index(connection: &Connection) -> Result<bool> {
         .map_err(from_sqlite)
 }
 
-/// The places of checkpoints in their order.
-pub(super) fn find(connection: &Connection, space: Space, of: &Of, walk: &Walk<'_>) -> Result<Vec<Place>> {
-    match of {
-        Of::Space => {
-            let from = "lineage CROSS JOIN checkpoint USING (lin) WHERE contract = ?1 AND ?4 IS NULL";
-            select(connection, from, walk, (space.0, None))
-        }
-        Of::Lineage(name) => match lineage::find(connection, space, name)? {
-            Some(lineage) => in_lineage(connection, lineage.lin, walk),
-            None => Ok(Vec::new()),
-        },
-        Of::Lineages(prefix) => {
-            let mut all = Vec::new();
-            for lineage in lineage::with_prefix(connection, space, prefix)? {
-                all.extend(in_lineage(connection, lineage.lin, walk)?);
-            }
-            match walk {
-                Walk::Newest { limit, .. } => {
-                    all.sort_by(|a, b| (&b.rank, b.seq).cmp(&(&a.rank, a.seq)));
-                    all.truncate(*limit);
-                }
-                Walk::Oldest { .. } => all.sort_by(|a, b| (&a.rank, a.seq).cmp(&(&b.rank, b.seq))),
-            }
-            Ok(all)
-        }
-        Of::Group(group) => {
-            // Numbers of contracts are few, so those of another one cost little.
-            let from = "checkpoint INDEXED BY checkpoint_group CROSS JOIN lineage USING (lin)
+/// Where an index has checkpoints that are looked for.
+struct Source<'a> {
+    /// The tables and the condition: `?1` is `one`, `?4` the group.
+    from: &'static str,
+    /// The number of the lineage, or of the contract.
+    one: i64,
+    group: Option<&'a str>,
+}
+
+const OF_CONTRACT: &str = "lineage CROSS JOIN checkpoint USING (lin) WHERE contract = ?1 AND ?4 IS NULL";
+const OF_LINEAGE: &str = "checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?1 AND ?4 IS NULL";
+// Numbers of contracts are few, so those of another one cost little.
+const OF_GROUP: &str = "checkpoint INDEXED BY checkpoint_group CROSS JOIN lineage USING (lin)
                         WHERE checkpoint.grp = ?4 AND checkpoint.grp <> '' AND contract = ?1";
-            select(connection, from, walk, (space.0, Some(group)))
+const OF_BOTH: &str = "checkpoint WHERE lin = ?1 AND grp = ?4 AND grp <> ''";
+
+fn sources<'a>(connection: &Connection, space: Space, of: &'a Of) -> Result<Vec<Source<'a>>> {
+    let of_lineage = |from, name: &str, group| -> Result<Vec<Source<'a>>> {
+        let found = lineage::find(connection, space, name)?;
+        Ok(found.into_iter().map(|lineage| Source { from, one: lineage.lin, group }).collect())
+    };
+    let contract = i64::from(space.0);
+    match of {
+        Of::Space => Ok(vec![Source { from: OF_CONTRACT, one: contract, group: None }]),
+        Of::Lineage(name) => of_lineage(OF_LINEAGE, name, None),
+        Of::Lineages(prefix) => {
+            let found = lineage::with_prefix(connection, space, prefix)?;
+            Ok(found.into_iter().map(|lineage| Source { from: OF_LINEAGE, one: lineage.lin, group: None }).collect())
         }
-        Of::LineageInGroup { lineage, group } => match lineage::find(connection, space, lineage)? {
-            Some(lineage) => {
-                let from = "checkpoint WHERE lin = ?1 AND grp = ?4 AND grp <> ''";
-                select(connection, from, walk, (lineage.lin, Some(group)))
-            }
-            None => Ok(Vec::new()),
-        },
+        Of::Group(group) => Ok(vec![Source { from: OF_GROUP, one: contract, group: Some(group) }]),
+        Of::LineageInGroup { lineage, group } => of_lineage(OF_BOTH, lineage, Some(group)),
     }
 }
 
-fn in_lineage(connection: &Connection, lin: i64, walk: &Walk<'_>) -> Result<Vec<Place>> {
-    let from = "checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?1 AND ?4 IS NULL";
-    select(connection, from, walk, (lin, None))
+/// The places of checkpoints in their order.
+pub(super) fn find(connection: &Connection, space: Space, of: &Of, walk: &Walk<'_>) -> Result<Vec<Place>> {
+    let mut all = Vec::new();
+    for source in sources(connection, space, of)? {
+        select(&source, walk, |sql, params| {
+            all.extend(places(connection, sql, params)?);
+            Ok(())
+        })?;
+    }
+    Ok(in_order(all, walk, |place| (&place.rank, place.seq)))
+}
+
+/// The rows of checkpoints in their order, each of which must be what the index said and what was asked for.
+pub(super) fn rows(connection: &Connection, space: Space, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
+    let mut all = Vec::new();
+    for source in sources(connection, space, of)? {
+        select(&source, walk, |sql, params| {
+            all.extend(row::indexed_rows(connection, sql, params).map_err(|error| error.context(&describe(of)))?);
+            Ok(())
+        })?;
+    }
+    let rows = in_order(all, walk, |row| (&row.header.rank, row.seq));
+    // A row that an index has twice stands twice in a row, since both have its own sort key.
+    let twice = rows.windows(2).any(|pair| pair[0].seq == pair[1].seq);
+    if twice || !rows.iter().all(|row| fits(space, of, &row.header)) {
+        return Err(row::index_damaged(&describe(of)));
+    }
+    Ok(rows)
+}
+
+/// Puts what several sources gave into one order, and leaves out what the walk does not reach.
+fn in_order<T>(mut found: Vec<T>, walk: &Walk<'_>, key: impl Fn(&T) -> (&Rank, Seq)) -> Vec<T> {
+    match walk {
+        Walk::Newest { limit, .. } => {
+            if !found.is_sorted_by(|a, b| key(a) >= key(b)) {
+                found.sort_by(|a, b| key(b).cmp(&key(a)));
+            }
+            found.truncate(*limit);
+        }
+        Walk::Oldest { prefix } => {
+            if !found.is_sorted_by(|a, b| key(a) <= key(b)) {
+                found.sort_by(|a, b| key(a).cmp(&key(b)));
+            }
+            // Ranks with a prefix stand together.
+            found.truncate(found.partition_point(|one| key(one).0.0.starts_with(prefix)));
+        }
+    }
+    found
 }
 
 /// The newest place of a lineage, or of its checkpoints with that label.
@@ -100,29 +138,22 @@ pub(super) fn newest(connection: &Connection, lin: i64, label: Option<&str>) -> 
     Ok(places(connection, sql, params![lin, label])?.pop())
 }
 
-/// `?1` is the lineage or the contract, `?4` the group; `?2` and `?3` are the walk's.
-fn select(
-    connection: &Connection,
-    from: &str,
-    walk: &Walk<'_>,
-    (one, four): (impl rusqlite::ToSql, Option<&String>),
-) -> Result<Vec<Place>> {
+/// Runs the statement that a source and a walk make: it selects `sort_key` and `seq`. `?2` and `?3` are the walk's.
+fn select(source: &Source<'_>, walk: &Walk<'_>, run: impl FnOnce(&str, &[&dyn ToSql]) -> Result<()>) -> Result<()> {
+    let Source { from, one, group } = source;
     match walk {
         Walk::Newest { before, limit } => {
             let end = if before.is_some() { "sort_key < ?2" } else { "?2 IS NULL" };
             let sql = format!("SELECT sort_key, seq FROM {from} AND {end} ORDER BY sort_key DESC, seq DESC LIMIT ?3");
             // A negative LIMIT is none.
             let limit = i64::try_from(*limit).unwrap_or(-1);
-            places(connection, &sql, params![one, before.map(|rank| &rank.0), limit, four])
+            run(&sql, params![one, before.map(|rank| &rank.0), limit, group])
         }
         Walk::Oldest { prefix } => {
             let sql =
                 format!("SELECT sort_key, seq FROM {from} AND sort_key >= ?2 AND ?3 IS NULL ORDER BY sort_key, seq");
             let nothing: Option<i64> = None;
-            let mut found = places(connection, &sql, params![one, prefix, nothing, four])?;
-            // Ranks with a prefix stand together.
-            found.truncate(found.partition_point(|place| place.rank.0.starts_with(prefix)));
-            Ok(found)
+            run(&sql, params![one, prefix, nothing, group])
         }
     }
 }
@@ -135,29 +166,22 @@ fn places(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec
         .map_err(from_sqlite)
 }
 
-/// The rows at places, each of which must be what the index said and what was asked for.
-pub(super) fn rows_at(connection: &Connection, space: Space, of: &Of, places: &[Place]) -> Result<Vec<HeaderRow>> {
-    let seqs: Vec<Seq> = places.iter().map(|place| place.seq).collect();
-    let rows = row::read_all(connection, &seqs).map_err(|error| error.context(&describe(of)))?;
-    places.iter().zip(rows).map(|(place, row)| fitting(space, of, place, row)).collect()
-}
-
-/// The row at a place: see [`rows_at`].
+/// The row at a place, which must be what the index said and what was asked for.
 pub(super) fn row_at(connection: &Connection, space: Space, of: &Of, place: &Place) -> Result<HeaderRow> {
     let row = row::read(connection, place.seq).map_err(|error| error.context(&describe(of)))?;
-    fitting(space, of, place, row)
+    row.filter(|row| row.header.rank == place.rank && fits(space, of, &row.header))
+        .ok_or_else(|| row::index_damaged(&describe(of)))
 }
 
-fn fitting(space: Space, of: &Of, place: &Place, row: Option<HeaderRow>) -> Result<HeaderRow> {
-    let fits = |header: &Header| match of {
+fn fits(space: Space, of: &Of, header: &Header) -> bool {
+    let asked = match of {
         Of::Space => true,
         Of::Lineage(name) => header.lineage == *name,
         Of::Lineages(prefix) => header.lineage.starts_with(prefix),
         Of::Group(group) => header.group == *group,
         Of::LineageInGroup { lineage, group } => header.lineage == *lineage && header.group == *group,
     };
-    row.filter(|row| row.header.space == space && row.header.rank == place.rank && fits(&row.header))
-        .ok_or_else(|| row::index_damaged(&describe(of)))
+    asked && header.space == space
 }
 
 fn describe(of: &Of) -> String {

@@ -1,7 +1,5 @@
 //! Queries as statements. An index tells the places, and each row is then read and verified.
 
-use std::collections::HashSet;
-
 use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
@@ -80,18 +78,8 @@ impl Reading<'_> {
     }
 
     fn newest(&self, space: Space, name: &str, label: Option<&str>) -> Result<Option<Checkpoint>> {
-        let Some(lineage) = lineage::find(self.connection, space, name)? else { return Ok(None) };
-        let row = self.newest_row(&lineage, label)?;
+        let row = row::newest(self.connection, space, name, label)?;
         row.map(|row| self.checkpoint(row)).transpose()
-    }
-
-    fn newest_row(&self, lineage: &LineageRow, label: Option<&str>) -> Result<Option<HeaderRow>> {
-        let Some(place) = places::newest(self.connection, lineage.lin, label)? else { return Ok(None) };
-        let row = places::row_at(self.connection, lineage.space, &Of::Lineage(lineage.name.clone()), &place)?;
-        if label.is_some_and(|label| row.header.label != label) {
-            return Err(row::index_damaged(&format!("lineage {:?}", lineage.name)));
-        }
-        Ok(Some(row))
     }
 
     /// With its payload.
@@ -112,12 +100,7 @@ impl Reading<'_> {
     }
 
     fn rows(&self, space: Space, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
-        let places = places::find(self.connection, space, of, walk)?;
-        let mut seen = HashSet::with_capacity(places.len());
-        if places.iter().any(|place| !seen.insert(place.seq)) {
-            return Err(row::index_damaged("a listing"));
-        }
-        places::rows_at(self.connection, space, of, &places)
+        places::rows(self.connection, space, of, walk)
     }
 
     fn whole(&self, space: Space, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
@@ -166,7 +149,7 @@ impl Reading<'_> {
 
     /// A lineage as a listing shows it; `None`: it has no checkpoint.
     fn lineage(&self, row: LineageRow) -> Result<Option<Lineage>> {
-        let Some(newest) = self.newest_row(&row, None)? else { return Ok(None) };
+        let Some(newest) = row::newest(self.connection, row.space, &row.name, None)? else { return Ok(None) };
         let checkpoints = SqliteCatalog(self.connection).count(row.lin)? as u64;
         let origin = row.origin.map(|origin| origin.id);
         Ok(Some(Lineage { position: row.lin, checkpoints, newest: newest.header, origin }))

@@ -3,11 +3,8 @@
 //! An index tells a row's number and nothing else. The row is then read by that number, its header's checksum is verified, and it is
 //! compared with what was asked for. So a damaged index or row gives `CORRUPT`, and never another checkpoint.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::from_sqlite;
@@ -47,7 +44,16 @@ pub(super) struct Claims {
 
 /// The hash by which a checkpoint's id is indexed.
 pub(super) fn id_hash(space: Space, id: &str) -> i64 {
-    xxh3_64(&[&[space.0], id.as_bytes()].concat()).cast_signed()
+    let mut short = [0; 128];
+    let hash = match short.get_mut(..=id.len()) {
+        Some(bytes) => {
+            bytes[0] = space.0;
+            bytes[1..].copy_from_slice(id.as_bytes());
+            xxh3_64(bytes)
+        }
+        None => xxh3_64(&[&[space.0], id.as_bytes()].concat()),
+    };
+    hash.cast_signed()
 }
 
 /// The columns `flags` and `sum` of a row.
@@ -80,52 +86,89 @@ pub(super) fn index_damaged(what: &str) -> Error {
 
 /// The row with that number.
 pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow>> {
-    let sql = concat!(
+    let from = concat!(
         "SELECT ",
         columns!(),
         ", l.contract, l.name, l.age_offset
          FROM checkpoint AS c LEFT JOIN lineage AS l ON l.lin = c.lin WHERE c.seq = ?"
     );
-    let found = connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| {
-            let read = |row: &Row<'_>| {
-                let named = || {
-                    Ok::<_, rusqlite::Error>(Named {
-                        space: Space(row.get(13)?),
-                        name: row.get(14)?,
-                        age_offset: row.get(15)?,
-                    })
-                };
-                let lineage = if row.get_ref(13)? == ValueRef::Null { None } else { Some(named()?) };
-                Found::read(row, lineage.as_ref())
-            };
-            statement.query_row([seq], read).optional()
-        })
-        .map_err(from_sqlite)?;
-    found.map(Found::verify).transpose()
+    Ok(found(connection, from, [seq])?.pop().flatten())
 }
 
-/// The rows with those numbers, in that order. `None`: there is no such row.
-///
-/// One statement reads all of them, and what names a lineage is read once.
-pub(super) fn read_all(connection: &Connection, seqs: &[Seq]) -> Result<Vec<Option<HeaderRow>>> {
-    let sql = concat!("SELECT ", columns!(), " FROM json_each(?) AS i LEFT JOIN checkpoint AS c ON c.seq = i.value");
-    let numbers: Vec<String> = seqs.iter().map(Seq::to_string).collect();
+/// The rows that a statement finds, verified. It selects [`columns`] of `c`, and the contract, the name and the age offset of `l`; `None`
+/// where there is no such row.
+fn found(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<Option<HeaderRow>>> {
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let mut rows = statement.query([format!("[{}]", numbers.join(","))]).map_err(from_sqlite)?;
-    let mut lineages: HashMap<i64, Option<Named>> = HashMap::new();
-    let mut found = Vec::with_capacity(seqs.len());
+    let mut rows = statement.query(params).map_err(from_sqlite)?;
+    let mut all = Vec::new();
     while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let Some(lin) = row.get::<_, Option<i64>>(1).map_err(from_sqlite)? else {
-            found.push(None);
-            continue;
+        let read = || -> rusqlite::Result<Option<Found>> {
+            if row.get_ref(0)? == ValueRef::Null {
+                return Ok(None);
+            }
+            let named = || Ok::<_, rusqlite::Error>((Space(row.get(13)?), row.get(14)?, row.get(15)?));
+            let lineage = if row.get_ref(13)? == ValueRef::Null { None } else { Some(named()?) };
+            let lineage = lineage.map(|(space, name, age_offset)| Named { space, name, age_offset });
+            Found::read(row, lineage.as_ref()).map(Some)
         };
-        let lineage = match lineages.entry(lin) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(lineage::read(connection, lin)?.map(Named::from)),
-        };
-        found.push(Some(Found::read(row, lineage.as_ref()).map_err(from_sqlite)?.verify()?));
+        all.push(read().map_err(from_sqlite)?.map(Found::verify).transpose()?);
+    }
+    Ok(all)
+}
+
+/// The newest row of a lineage, or of its checkpoints with that label: one statement looks up the names, the order and the row.
+pub(super) fn newest(
+    connection: &Connection,
+    space: Space,
+    name: &str,
+    label: Option<&str>,
+) -> Result<Option<HeaderRow>> {
+    const FROM: &str = concat!(
+        "SELECT ",
+        columns!(),
+        ", l.contract, l.name, l.age_offset
+         FROM lineage AS n INDEXED BY lineage_name
+         CROSS JOIN checkpoint AS i INDEXED BY checkpoint_lineage ON i.lin = n.lin
+         LEFT JOIN checkpoint AS c ON c.seq = i.seq LEFT JOIN lineage AS l ON l.lin = c.lin
+         WHERE n.contract = ?1 AND n.name = ?2 AND "
+    );
+    const LAST: &str = " ORDER BY i.sort_key DESC, i.seq DESC LIMIT 1";
+    let what = || format!("lineage {name:?}");
+    // An empty label is none.
+    let with = if label.is_some() { "i.label = ?3 AND i.label <> ''" } else { "?3 IS NULL" };
+    let rows = found(connection, &[FROM, with, LAST].concat(), params![space.0, name, label])
+        .map_err(|error| error.context(&what()))?;
+    let fits = |header: &Header| {
+        (header.space, &*header.lineage) == (space, name) && label.is_none_or(|label| header.label == label)
+    };
+    match rows.into_iter().next() {
+        None => Ok(None),
+        Some(Some(row)) if fits(&row.header) => Ok(Some(row)),
+        Some(_) => Err(index_damaged(&what())),
+    }
+}
+
+/// The rows that an index tells, in its order; `?` of `from` are the parameters. `from` selects `seq` and `sort_key`. Each row must
+/// have the sort key that the index has.
+pub(super) fn indexed_rows(connection: &Connection, from: &str, params: impl Params) -> Result<Vec<HeaderRow>> {
+    let sql = format!(
+        "SELECT {}, i.sort_key IS c.sort_key FROM ({from}) AS i LEFT JOIN checkpoint AS c ON c.seq = i.seq",
+        columns!()
+    );
+    let mut statement = connection.prepare_cached(&sql).map_err(from_sqlite)?;
+    let mut rows = statement.query(params).map_err(from_sqlite)?;
+    let mut last: Option<(i64, Option<Named>)> = None;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(from_sqlite)? {
+        let read = || Ok((row.get(1)?, row.get(13)?));
+        let (lin, agrees): (Option<i64>, bool) = read().map_err(from_sqlite)?;
+        let Some(lin) = lin.filter(|_| agrees) else { return Err(index_damaged("a listing")) };
+        // Most rows of a listing are of one lineage.
+        if last.as_ref().is_none_or(|(known, _)| *known != lin) {
+            last = Some((lin, lineage::read(connection, lin)?.map(Named::from)));
+        }
+        let lineage = last.as_ref().and_then(|(_, lineage)| lineage.as_ref());
+        found.push(Found::read(row, lineage).map_err(from_sqlite)?.verify()?);
     }
     Ok(found)
 }
@@ -213,18 +256,25 @@ pub(super) fn indexed(connection: &Connection, space: Space, id: &str) -> Result
         .map_err(from_sqlite)
 }
 
-/// The checkpoint with that id.
+/// The checkpoint with that id: one statement looks up the hash and the row.
 pub(super) fn by_id(connection: &Connection, space: Space, id: &str) -> Result<Option<HeaderRow>> {
-    for seq in indexed(connection, space, id)? {
-        let row = read(connection, seq)
-            .map_err(|error| error.context(&format!("checkpoint {id:?}")))?
-            .ok_or_else(|| index_damaged(&format!("checkpoint {id:?}")))?;
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        ", l.contract, l.name, l.age_offset FROM checkpoint AS i INDEXED BY checkpoint_id
+         LEFT JOIN checkpoint AS c ON c.seq = i.seq LEFT JOIN lineage AS l ON l.lin = c.lin
+         WHERE i.id_hash = ? ORDER BY i.seq DESC"
+    );
+    let what = || format!("checkpoint {id:?}");
+    let hash = id_hash(space, id);
+    for row in found(connection, sql, [hash]).map_err(|error| error.context(&what()))? {
+        let row = row.ok_or_else(|| index_damaged(&what()))?;
         if (row.header.space, &*row.header.id) == (space, id) {
             return Ok(Some(row));
         }
         // Another id may have the same hash. One that has another hash is not indexed here.
-        if id_hash(row.header.space, &row.header.id) != id_hash(space, id) {
-            return Err(index_damaged(&format!("checkpoint {id:?}")));
+        if id_hash(row.header.space, &row.header.id) != hash {
+            return Err(index_damaged(&what()));
         }
     }
     Ok(None)

@@ -139,10 +139,7 @@ impl<'a> Writing<'a> {
     }
 
     fn expect(&self, expect: &Expect) -> Result<()> {
-        let found = match lineage::find(self.transaction, expect.space, &expect.lineage)? {
-            Some(lineage) => self.newest(&lineage)?,
-            None => None,
-        };
+        let found = row::newest(self.transaction, expect.space, &expect.lineage, None)?;
         expect.check(found.as_ref().map(|row| &*row.header.id))
     }
 
@@ -346,11 +343,5 @@ impl<'a> Writing<'a> {
                 }
             }
         }
-    }
-
-    fn newest(&self, lineage: &LineageRow) -> Result<Option<HeaderRow>> {
-        let of = Of::Lineage(lineage.name.clone());
-        let place = places::newest(self.transaction, lineage.lin, None)?;
-        place.map(|place| places::row_at(self.transaction, lineage.space, &of, &place)).transpose()
     }
 }
