@@ -56,9 +56,9 @@ pub struct Header {
     pub id: String,
     /// The id of the checkpoint that it was made from, where the contract knows it.
     pub parent: Option<String>,
-    /// What several lineages have in common (`AgentOS`: the graph id). Empty: nothing.
+    /// What several lineages have in common (the graph, say). Empty: nothing.
     pub group: String,
-    /// What several checkpoints of a lineage have in common (`AgentOS`: the node id). Empty: nothing.
+    /// What several checkpoints of a lineage have in common (the node, say). Empty: nothing.
     pub label: String,
     /// Its place among the checkpoints of its lineage and group.
     pub rank: Rank,

@@ -12,6 +12,8 @@ use crate::record::Seq;
 pub(crate) trait Payloads {
     /// The payloads that are deltas against that one.
     fn dependants(&self, base: Seq) -> Result<Vec<Seq>>;
+    /// What messages call the checkpoint of that payload.
+    fn describe(&self, seq: Seq) -> String;
     /// The raw payload.
     fn load(&self, seq: Seq) -> Result<CachedPayload>;
     /// Stores a payload anew. Returns by how many bytes it takes more.
@@ -49,7 +51,7 @@ fn rebase_dependants(payloads: &mut impl Payloads, base: Seq, going: &HashSet<Se
                 Ok(payload) => grown += payloads.rewrite(dependant, &Row::keyframe(&payload.raw))?,
                 // It is damaged and stays so. What is built on it may be whole, and needs what is removed here.
                 Err(error) if error.code() == Code::Corrupt => bases.push(dependant),
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.context(&payloads.describe(dependant))),
             }
         }
     }

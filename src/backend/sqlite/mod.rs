@@ -228,7 +228,7 @@ impl Backend for Sqlite {
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.stop();
         }
-        retention::vacuum(&self.connection).map_err(from_sqlite)
+        retention::vacuum(&self.connection).map_err(|error| from_sqlite(error).context("vacuum"))
     }
 
     fn notice(&self) -> Option<&str> {

@@ -164,6 +164,14 @@ impl rebase::Payloads for Payloads<'_> {
         chain::dependants(self.connection, base)
     }
 
+    fn describe(&self, seq: Seq) -> String {
+        let id: rusqlite::Result<String> = self
+            .connection
+            .prepare_cached("SELECT id FROM checkpoint WHERE seq = ?")
+            .and_then(|mut statement| statement.query_row([seq], |row| row.get(0)));
+        id.map_or_else(|_| format!("row {seq}"), |id| format!("checkpoint {id:?}"))
+    }
+
     fn load(&self, seq: Seq) -> Result<CachedPayload> {
         match self.stored.get(&seq) {
             Some(NewEntry { payload, .. }) => Ok(payload.clone()),

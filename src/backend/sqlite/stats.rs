@@ -1,6 +1,9 @@
 //! What a store holds and takes.
 
-use rusqlite::{Connection, Row, params};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use rusqlite::Connection;
 
 use super::chain::Chain;
 use super::error::from_sqlite;
@@ -8,7 +11,7 @@ use super::lineage;
 use super::retention::pragma;
 use super::totals::Totals;
 use crate::error::Result;
-use crate::record::{LineageStats, Space, Stats};
+use crate::record::{LineageStats, Seq, Space, Stats};
 
 /// See [`Stats`]. The totals are kept; the largest lineages are found by reading a little of every row.
 pub(super) fn stats(connection: &Connection, space: Option<Space>, largest: usize) -> Result<Stats> {
@@ -36,43 +39,46 @@ fn unsigned(number: i64) -> u64 {
 }
 
 fn find_largest(connection: &Connection, space: Option<Space>, largest: usize, stats: &mut Stats) -> Result<()> {
-    let sql = "SELECT lin, seq, chain, length(body)
-               FROM lineage NOT INDEXED CROSS JOIN checkpoint USING (lin) WHERE ?1 IS NULL OR contract = ?1 ORDER BY lin";
-    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let mut rows = statement.query(params![space.map(|space| space.0)]).map_err(from_sqlite)?;
-    let mut current: Option<(i64, LineageStats)> = None;
-    while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let lin = row.get(0).map_err(from_sqlite)?;
-        if current.as_ref().is_none_or(|(before, _)| *before != lin) {
-            let Some(named) = lineage::read(connection, lin)? else { continue };
-            let begun = LineageStats {
-                space: named.space,
-                lineage: named.name,
-                checkpoints: 0,
-                logical_bytes: 0,
-                stored_bytes: 0,
-            };
-            if let Some((_, done)) = current.replace((lin, begun)) {
-                stats.rank_among_largest(done, largest);
-            }
+    let mut sums: Vec<(i64, Sums)> = sums(connection)?.into_iter().collect();
+    sums.sort_unstable_by_key(|(lin, sums)| (Reverse(sums.stored_bytes), *lin));
+    for (lin, Sums { checkpoints, logical_bytes, stored_bytes }) in sums {
+        let smallest = stats.largest.get(largest - 1);
+        // Equal ones go by name, so all of them have to be looked at.
+        if smallest.is_some_and(|smallest| smallest.stored_bytes > stored_bytes) {
+            break;
         }
-        if let Some((_, lineage)) = &mut current {
-            let (size, stored) = sizes(row)?;
-            lineage.checkpoints += 1;
-            lineage.logical_bytes += unsigned(size);
-            lineage.stored_bytes += unsigned(stored);
+        let named = lineage::read(connection, lin)?.filter(|named| space.is_none_or(|space| named.space == space));
+        if let Some(named) = named {
+            let (space, lineage) = (named.space, named.name);
+            let lineage = LineageStats { space, lineage, checkpoints, logical_bytes, stored_bytes };
+            stats.rank_among_largest(lineage, largest);
         }
-    }
-    if let Some((_, last)) = current {
-        stats.rank_among_largest(last, largest);
     }
     Ok(())
 }
 
-/// The raw size of a row's payload, and what it takes.
-fn sizes(row: &Row<'_>) -> Result<(i64, i64)> {
-    let read = || Ok((row.get(1)?, row.get_ref(2)?.as_blob()?, row.get(3)?));
-    let (seq, chain, stored) = read().map_err(from_sqlite)?;
-    // As in the totals: a damaged row counts no size.
-    Ok((Chain::decode(seq, chain).map_or(0, |chain| chain.size), stored))
+/// What a lineage holds and takes.
+#[derive(Default)]
+struct Sums {
+    checkpoints: u64,
+    logical_bytes: u64,
+    stored_bytes: u64,
+}
+
+/// By the numbers of the lineages. The rows are read in their own order, in which they stand in the file.
+fn sums(connection: &Connection) -> Result<HashMap<i64, Sums>> {
+    let sql = "SELECT lin, seq, chain, length(body) FROM checkpoint NOT INDEXED";
+    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
+    let mut rows = statement.query([]).map_err(from_sqlite)?;
+    let mut all: HashMap<i64, Sums> = HashMap::new();
+    while let Some(row) = rows.next().map_err(from_sqlite)? {
+        let read = || Ok((row.get(0)?, row.get(1)?, row.get_ref(2)?.as_blob()?, row.get(3)?));
+        let (lin, seq, chain, stored): (i64, Seq, &[u8], i64) = read().map_err(from_sqlite)?;
+        let sums = all.entry(lin).or_default();
+        sums.checkpoints += 1;
+        // As in the totals: a damaged row counts no size.
+        sums.logical_bytes += Chain::decode(seq, chain).map_or(0, |chain| unsigned(chain.size));
+        sums.stored_bytes += unsigned(stored);
+    }
+    Ok(all)
 }

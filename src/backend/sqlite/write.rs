@@ -144,15 +144,18 @@ impl<'a> Writing<'a> {
     }
 
     fn op(&mut self, op: &Op) -> Result<Option<Appended>> {
+        self.change(op).map_err(|error| match subject(op) {
+            Some(subject) => error.context(&subject),
+            None => error,
+        })
+    }
+
+    fn change(&mut self, op: &Op) -> Result<Option<Appended>> {
         let connection = self.transaction;
-        let about = |id: &String| format!("checkpoint {id:?}");
         match op {
-            Op::Put(draft) => {
-                let id = &draft.header.id;
-                self.put(draft).map_err(|error| error.context(&about(id)))?;
-            }
+            Op::Put(draft) => self.put(draft)?,
             Op::Fork(fork) => self.fork(fork)?,
-            Op::Remove { space, id } => self.remove(*space, id).map_err(|error| error.context(&about(id)))?,
+            Op::Remove { space, id } => self.remove(*space, id)?,
             Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank)?,
             Op::RemoveLineages { space, prefix } => self.remove_lineages(*space, prefix)?,
             Op::Write { space, id, writes, replace, encoded } => {
@@ -343,5 +346,20 @@ impl<'a> Writing<'a> {
                 }
             }
         }
+    }
+}
+
+/// What an op is about, for the messages of errors that do not say so themselves.
+fn subject(op: &Op) -> Option<String> {
+    match op {
+        Op::Put(draft) => Some(format!("checkpoint {:?}", draft.header.id)),
+        Op::Remove { id, .. } => Some(format!("checkpoint {id:?}")),
+        Op::RemoveFrom { lineage, .. } | Op::KeepLast { lineage, .. } => Some(format!("lineage {lineage:?}")),
+        Op::RemoveLineages { prefix, .. } => Some(format!("lineages of {prefix:?}")),
+        Op::Write { id, .. } | Op::Claim { id, .. } | Op::Release { id, .. } => {
+            Some(format!("writes of checkpoint {id:?}"))
+        }
+        Op::RemoveWrites { prefix, .. } => Some(format!("writes of checkpoints of {prefix:?}")),
+        Op::Fork(_) | Op::Append { .. } | Op::Truncate { .. } | Op::RemoveLogs { .. } => None,
     }
 }
