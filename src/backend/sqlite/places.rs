@@ -120,7 +120,7 @@ fn rows_of(
     let rows = in_order(all, walk, |row| (&row.header.rank, row.seq));
     // A row that an index has twice stands twice in a row, since both have its own sort key.
     let twice = rows.windows(2).any(|pair| pair[0].seq == pair[1].seq);
-    // A source may be of any contract.
+    // A source may be of any contract, and the caller looks at those of another.
     if twice || !rows.iter().all(|row| row.header.space != space || fits(space, of, &row.header)) {
         return Err(row::index_damaged(&describe(of)));
     }

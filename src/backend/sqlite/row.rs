@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::from_sqlite;
-use super::lineage::{self, LineageRow};
+use super::lineage;
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{Header, Rank, Seq, Space};
@@ -106,10 +106,7 @@ fn found(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<
             if row.get_ref(0)? == ValueRef::Null {
                 return Ok(None);
             }
-            let named = || Ok::<_, rusqlite::Error>((Space(row.get(13)?), row.get(14)?, row.get(15)?));
-            let lineage = if row.get_ref(13)? == ValueRef::Null { None } else { Some(named()?) };
-            let lineage = lineage.map(|(space, name, age_offset)| Named { space, name, age_offset });
-            Found::read(row, lineage.as_ref()).map(Some)
+            Found::read(row, Named::read(row)?.as_ref()).map(Some)
         };
         all.push(read().map_err(from_sqlite)?.map(Found::verify).transpose()?);
     }
@@ -152,7 +149,8 @@ pub(super) fn newest(
 /// have the sort key that the index has.
 pub(super) fn indexed_rows(connection: &Connection, from: &str, params: impl Params) -> Result<Vec<HeaderRow>> {
     let sql = format!(
-        "SELECT {}, i.sort_key IS c.sort_key FROM ({from}) AS i LEFT JOIN checkpoint AS c ON c.seq = i.seq",
+        "SELECT {}, l.contract, l.name, l.age_offset, i.sort_key IS c.sort_key
+         FROM ({from}) AS i LEFT JOIN checkpoint AS c ON c.seq = i.seq LEFT JOIN lineage AS l ON l.lin = c.lin",
         columns!()
     );
     let mut statement = connection.prepare_cached(&sql).map_err(from_sqlite)?;
@@ -160,12 +158,12 @@ pub(super) fn indexed_rows(connection: &Connection, from: &str, params: impl Par
     let mut last: Option<(i64, Option<Named>)> = None;
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let read = || Ok((row.get(1)?, row.get(13)?));
+        let read = || Ok((row.get(1)?, row.get(16)?));
         let (lin, agrees): (Option<i64>, bool) = read().map_err(from_sqlite)?;
         let Some(lin) = lin.filter(|_| agrees) else { return Err(index_damaged("a listing")) };
         // Most rows of a listing are of one lineage.
         if last.as_ref().is_none_or(|(known, _)| *known != lin) {
-            last = Some((lin, lineage::read(connection, lin)?.map(Named::from)));
+            last = Some((lin, Named::read(row).map_err(from_sqlite)?));
         }
         let lineage = last.as_ref().and_then(|(_, lineage)| lineage.as_ref());
         found.push(Found::read(row, lineage).map_err(from_sqlite)?.verify()?);
@@ -180,9 +178,13 @@ struct Named {
     age_offset: u8,
 }
 
-impl From<LineageRow> for Named {
-    fn from(LineageRow { space, name, age_offset, .. }: LineageRow) -> Self {
-        Self { space, name, age_offset }
+impl Named {
+    /// The columns behind [`columns`]: the contract, the name and the age offset.
+    fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
+        if row.get_ref(13)? == ValueRef::Null {
+            return Ok(None);
+        }
+        Ok(Some(Self { space: Space(row.get(13)?), name: row.get(14)?, age_offset: row.get(15)? }))
     }
 }
 
