@@ -208,7 +208,7 @@ it("langgraphjs#2838, SqliteSaver: what another process locks for a moment is tr
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);
   process.on("unhandledRejection", note);
-  const seen = { busy: 0, turns: 0, runs: 0, locked: false };
+  const seen = { busy: 0, runs: 0, locked: false };
   try {
     while (seen.busy < 3 && seen.runs < 200) {
       seen.locked = true;
@@ -220,7 +220,6 @@ it("langgraphjs#2838, SqliteSaver: what another process locks for a moment is tr
           seen.busy += 1;
         });
         await new Promise((resolve) => setImmediate(resolve));
-        seen.turns += 1;
       }
       await vacuuming;
       expect((await run).log).toEqual(["in", "a", "b", "c"]);
@@ -228,8 +227,8 @@ it("langgraphjs#2838, SqliteSaver: what another process locks for a moment is tr
   } finally {
     process.off("unhandledRejection", note);
   }
+  // These were seen while a run waited for the same lock: a blocked event loop would have seen none.
   expect(seen.busy).toBeGreaterThanOrEqual(3);
-  expect(seen.turns).toBeGreaterThan(3);
   expect(unhandled).toEqual([]);
 });
 
