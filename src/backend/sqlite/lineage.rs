@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::from_sqlite;
 use super::setting;
+use super::statement::one;
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{Header, Space};
@@ -42,25 +43,19 @@ impl LineageRow {
 /// The lineage with that number.
 pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRow>> {
     let sql = "SELECT contract, name, grp, age_offset, origin, origin_lin, sum FROM lineage WHERE lin = ?";
-    let found = connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| {
-            let read = |row: &rusqlite::Row<'_>| {
-                let origin: Option<(String, i64)> = row.get::<_, Option<String>>(4)?.zip(row.get::<_, Option<i64>>(5)?);
-                let lineage = LineageRow {
-                    lin,
-                    space: Space(row.get(0)?),
-                    name: row.get(1)?,
-                    group: row.get(2)?,
-                    age_offset: row.get(3)?,
-                    origin: origin.map(|(id, lin)| Origin { id, lin }),
-                };
-                Ok((lineage, row.get::<_, i64>(6)?))
-            };
-            statement.query_row([lin], read).optional()
-        })
-        .map_err(from_sqlite)?;
-    match found {
+    let read = |row: &rusqlite::Row<'_>| {
+        let origin: Option<(String, i64)> = row.get::<_, Option<String>>(4)?.zip(row.get::<_, Option<i64>>(5)?);
+        let lineage = LineageRow {
+            lin,
+            space: Space(row.get(0)?),
+            name: row.get(1)?,
+            group: row.get(2)?,
+            age_offset: row.get(3)?,
+            origin: origin.map(|(id, lin)| Origin { id, lin }),
+        };
+        Ok((lineage, row.get::<_, i64>(6)?))
+    };
+    match one(connection, sql, [lin], read)? {
         Some((lineage, sum)) if lineage.sum() != sum => {
             let message =
                 format!("lineage {:?}: its row {lin} does not match its checksum: restore a backup", lineage.name);

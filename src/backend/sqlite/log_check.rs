@@ -1,10 +1,10 @@
 //! Verifies the tables of logs, page by page: every row, the rows that it refers to, and the indexes that find it.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 
-use super::error::from_sqlite;
 use super::log_rows::{Head, Stored, decode_marks, misled, signed, verify_branch};
 use super::logs::Logs;
+use super::statement::{all, one};
 use crate::backend::logs::{End, LogRows, Mark};
 use crate::check::{Finding, FindingCode, Severity};
 use crate::error::{Error, Result};
@@ -232,26 +232,6 @@ fn index(message: &str) -> Finding {
 
 fn exists(connection: &Connection, sql: &str, params: impl Params) -> Result<bool> {
     Ok(one(connection, sql, params, |_| Ok(()))?.is_some())
-}
-
-fn one<T>(
-    connection: &Connection,
-    sql: &str,
-    params: impl Params,
-    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Option<T>> {
-    let found = connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, read).optional());
-    found.map_err(from_sqlite)
-}
-
-fn all<T>(
-    connection: &Connection,
-    sql: &str,
-    params: impl Params,
-    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Vec<T>> {
-    let found = connection.prepare_cached(sql).and_then(|mut statement| statement.query_map(params, read)?.collect());
-    found.map_err(from_sqlite)
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@
 #[cfg(test)]
 mod tests;
 
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 
 use super::error::from_sqlite;
 use super::log_rows::{
     Head, Stored, branch_sum, head_sum, key_hash, misled, record_sum, seal, signed, unsigned, verify_branch,
 };
+use super::statement::{all, one};
 use crate::backend::logs::{Branch, BranchId, End, LogRows};
 use crate::error::Result;
 use crate::record::{Record, Seq, Space};
@@ -103,18 +104,7 @@ impl<'a> Logs<'a> {
 
     /// Whether a lineage has logs.
     pub(super) fn any(&self, lin: i64) -> Result<bool> {
-        Ok(self.one("SELECT 1 FROM log WHERE lin = ? LIMIT 1", params![lin], |_| Ok(()))?.is_some())
-    }
-
-    fn one<T>(
-        &self,
-        sql: &str,
-        params: impl Params,
-        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>> {
-        let found =
-            self.connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, read).optional());
-        found.map_err(from_sqlite)
+        Ok(one(self.connection, "SELECT 1 FROM log WHERE lin = ? LIMIT 1", params![lin], |_| Ok(()))?.is_some())
     }
 
     /// How many rows it has changed.
@@ -125,17 +115,13 @@ impl<'a> Logs<'a> {
 
 impl LogRows for Logs<'_> {
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
-        let Some(head) = self.one(HEAD, params![lin, log], Head::read)? else { return Ok(None) };
+        let Some(head) = one(self.connection, HEAD, params![lin, log], Head::read)? else { return Ok(None) };
         let (name, end) = head.verify(lin)?;
         if name == log { Ok(Some(end)) } else { Err(misled(&format!("log {log:?}"))) }
     }
 
     fn heads(&self, lin: i64) -> Result<Vec<(String, End)>> {
-        let found: Vec<Head> = self
-            .connection
-            .prepare_cached(HEADS)
-            .and_then(|mut statement| statement.query_map([lin], Head::read)?.collect())
-            .map_err(from_sqlite)?;
+        let found = all(self.connection, HEADS, [lin], Head::read)?;
         found.into_iter().map(|head| head.verify(lin)).collect()
     }
 
@@ -160,7 +146,7 @@ impl LogRows for Logs<'_> {
     fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
         let sql = "SELECT contract, parent, start, sum FROM log_branch WHERE branch = ?";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-        let Some((contract, parent, start, sum)) = self.one(sql, [id], read)? else { return Ok(None) };
+        let Some((contract, parent, start, sum)) = one(self.connection, sql, [id], read)? else { return Ok(None) };
         verify_branch(id, contract, parent, start, sum).map(Some)
     }
 
@@ -168,7 +154,7 @@ impl LogRows for Logs<'_> {
         // Given out here and not by SQLite, because the checksum covers it.
         let sql = "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'log_branch'), 0),
                               coalesce((SELECT max(branch) FROM log_branch), 0))";
-        let last: i64 = self.one(sql, [], |row| row.get(0))?.unwrap_or_default();
+        let last: i64 = one(self.connection, sql, [], |row| row.get(0))?.unwrap_or_default();
         let (id, space) = (last + 1, branch.space.0);
         let (parent, start) = (branch.parent.map(|parent| parent.branch), signed(branch.start()));
         let sum = branch_sum(id, space, parent, start);
@@ -182,12 +168,12 @@ impl LogRows for Logs<'_> {
     }
 
     fn needed(&self, id: BranchId) -> Result<Option<u64>> {
-        let length = self.one(NEEDED, [id], |row| row.get(0))?.unwrap_or_default();
+        let length = one(self.connection, NEEDED, [id], |row| row.get(0))?.unwrap_or_default();
         Ok(Some(unsigned(length)?).filter(|length| *length > 0))
     }
 
     fn tip(&self, id: BranchId) -> Result<Option<u64>> {
-        let last = self.one(TIP, [id], |row| row.get(0))?;
+        let last = one(self.connection, TIP, [id], |row| row.get(0))?;
         last.map(|last| Ok(unsigned(last)? + 1)).transpose()
     }
 

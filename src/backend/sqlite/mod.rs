@@ -16,6 +16,7 @@ mod retention;
 mod row;
 mod schema;
 mod setting;
+mod statement;
 mod stats;
 mod totals;
 mod wal;

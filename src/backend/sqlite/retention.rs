@@ -1,9 +1,10 @@
 //! What retention asks of the rows, and what gives their room back.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 
 use super::chain::{Chain, dependants};
 use super::error::from_sqlite;
+use super::statement::{all, one};
 use crate::error::{Code, Error, Result};
 use crate::record::{Seq, Space};
 use crate::retention::{Catalog, Entry, Stored};
@@ -30,32 +31,8 @@ WHERE parent.seq = ? ORDER BY child.seq";
 pub(super) struct SqliteCatalog<'a>(pub(super) &'a Connection);
 
 impl SqliteCatalog<'_> {
-    fn all<T>(
-        &self,
-        sql: &str,
-        params: impl Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>> {
-        self.0
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_map(params, read)?.collect())
-            .map_err(from_sqlite)
-    }
-
-    fn one<T>(
-        &self,
-        sql: &str,
-        params: impl Params,
-        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>> {
-        self.0
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_row(params, read).optional())
-            .map_err(from_sqlite)
-    }
-
     fn number(&self, sql: &str, params: impl Params) -> Result<u64> {
-        Ok(self.one(sql, params, |row| unsigned(row, 0))?.unwrap_or(0))
+        Ok(one(self.0, sql, params, |row| unsigned(row, 0))?.unwrap_or(0))
     }
 
     /// The rows that an index has named for a lineage, in the same order. A damaged index must not remove another's checkpoints, or
@@ -63,7 +40,7 @@ impl SqliteCatalog<'_> {
     fn entries(&self, lineage: i64, places: Vec<(Seq, Vec<u8>)>) -> Result<Vec<Entry>> {
         let sql = "SELECT seq, lin, saved_at, sort_key FROM checkpoint WHERE seq = ?";
         let ranked = |row: &Row<'_>| Ok((entry(row)?, row.get_ref(3)?.as_bytes()?.to_vec()));
-        let read = |(seq, rank): (Seq, Vec<u8>)| match self.one(sql, [seq], ranked)? {
+        let read = |(seq, rank): (Seq, Vec<u8>)| match one(self.0, sql, [seq], ranked)? {
             Some((found, own)) if found.lineage == lineage => Ok((rank == own).then_some(found)),
             _ => {
                 let message = format!(
@@ -86,19 +63,19 @@ impl Catalog for SqliteCatalog<'_> {
         match space {
             None => {
                 let sql = "SELECT seq, lin, saved_at FROM checkpoint WHERE seq > ? ORDER BY seq LIMIT ?";
-                self.all(sql, params![after, limit(most)], entry)
+                all(self.0, sql, params![after, limit(most)], entry)
             }
             Some(space) => {
                 let sql = "SELECT seq, lin, saved_at FROM checkpoint CROSS JOIN lineage USING (lin)
                            WHERE seq > ? AND contract = ? ORDER BY seq LIMIT ?";
-                self.all(sql, params![after, space.0, limit(most)], entry)
+                all(self.0, sql, params![after, space.0, limit(most)], entry)
             }
         }
     }
 
     fn lineages_after(&self, space: Option<Space>, after: i64, most: usize) -> Result<Vec<i64>> {
         let sql = "SELECT lin FROM lineage WHERE lin > ?1 AND (?2 IS NULL OR contract = ?2) ORDER BY lin LIMIT ?3";
-        self.all(sql, params![after, space.map(|space| space.0), limit(most)], |row| row.get(0))
+        all(self.0, sql, params![after, space.map(|space| space.0), limit(most)], |row| row.get(0))
     }
 
     fn count(&self, lineage: i64) -> Result<usize> {
@@ -107,16 +84,16 @@ impl Catalog for SqliteCatalog<'_> {
     }
 
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let offset = self.one("SELECT age_offset FROM lineage WHERE lin = ?", [lineage], |row| row.get::<_, u8>(0))?;
+        let offset = one(self.0, "SELECT age_offset FROM lineage WHERE lin = ?", [lineage], |row| row.get::<_, u8>(0))?;
         let places = match offset.unwrap_or(0) {
-            0 => self.all(OLDEST, params![lineage, limit(most)], place),
-            offset => self.all(OLDEST_BY_AGE, params![lineage, offset, limit(most)], place),
+            0 => all(self.0, OLDEST, params![lineage, limit(most)], place),
+            offset => all(self.0, OLDEST_BY_AGE, params![lineage, offset, limit(most)], place),
         };
         self.entries(lineage, places?)
     }
 
     fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let places = self.all(NEWEST, params![lineage, limit(most)], place)?;
+        let places = all(self.0, NEWEST, params![lineage, limit(most)], place)?;
         self.entries(lineage, places)
     }
 
@@ -131,7 +108,7 @@ impl Catalog for SqliteCatalog<'_> {
         }
         let mut found = Vec::new();
         for parent in parents {
-            found.extend(self.all(DEPENDENT_ON, [parent], entry)?.into_iter().map(|child| (*parent, child)));
+            found.extend(all(self.0, DEPENDENT_ON, [parent], entry)?.into_iter().map(|child| (*parent, child)));
         }
         Ok(found)
     }
@@ -142,7 +119,7 @@ impl Catalog for SqliteCatalog<'_> {
         for seq in seqs {
             // Only bytes are counted by it: a damaged row must not keep a rule from removing what it removes.
             let base = |column: &[u8]| Chain::named_base(*seq, column).unwrap_or_default();
-            let row = self.one(sql, [seq], |row| Ok((base(row.get_ref(0)?.as_blob()?), unsigned(row, 1)?)))?;
+            let row = one(self.0, sql, [seq], |row| Ok((base(row.get_ref(0)?.as_blob()?), unsigned(row, 1)?)))?;
             found.extend(row.map(|(base, bytes)| (*seq, Stored { base, bytes })));
         }
         Ok(found)

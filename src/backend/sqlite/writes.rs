@@ -1,10 +1,11 @@
 //! The rows of pending writes: a row holds what one task wrote to a checkpoint, in an envelope of its own. They come back as they
 //! were written, or `CORRUPT`.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
 use super::row::{Claims, index_damaged};
+use super::statement::one;
 use crate::backend::writes::{by_task, merge, open, release, seal};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
@@ -43,23 +44,12 @@ fn claim_sum(num: i64, claimed: Option<&str>) -> i64 {
 /// The row with that number, verified.
 pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>> {
     let sql = "SELECT contract, id, task, claimed, sum, claim_sum FROM write WHERE num = ?";
-    let found = connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| {
-            let read = |row: &rusqlite::Row<'_>| {
-                let written = WriteRow {
-                    num,
-                    space: Space(row.get(0)?),
-                    id: row.get(1)?,
-                    task: row.get(2)?,
-                    claimed: row.get(3)?,
-                };
-                Ok((written, row.get::<_, i64>(4)?, row.get::<_, i64>(5)?))
-            };
-            statement.query_row([num], read).optional()
-        })
-        .map_err(from_sqlite)?;
-    let Some((row, stored, claimed)) = found else { return Ok(None) };
+    let read = |row: &rusqlite::Row<'_>| {
+        let written =
+            WriteRow { num, space: Space(row.get(0)?), id: row.get(1)?, task: row.get(2)?, claimed: row.get(3)? };
+        Ok((written, row.get::<_, i64>(4)?, row.get::<_, i64>(5)?))
+    };
+    let Some((row, stored, claimed)) = one(connection, sql, [num], read)? else { return Ok(None) };
     let whole = sum(num, row.space, &row.id, &row.task) == stored && claim_sum(num, row.claimed.as_deref()) == claimed;
     if whole {
         return Ok(Some(row));

@@ -1,0 +1,28 @@
+//! The two shapes in which most statements answer. A statement is prepared once and kept by the connection.
+
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+
+use super::error::from_sqlite;
+use crate::error::Result;
+
+/// The first row, if there is one.
+pub(super) fn one<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Option<T>> {
+    let found = connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, read).optional());
+    found.map_err(from_sqlite)
+}
+
+/// All rows, in the statement's order.
+pub(super) fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>> {
+    let found = connection.prepare_cached(sql).and_then(|mut statement| statement.query_map(params, read)?.collect());
+    found.map_err(from_sqlite)
+}
