@@ -15,7 +15,7 @@ import type {
   VerifyReport,
   resumePlan as resumePlanContract,
 } from "../index.js";
-import { agentos } from "./agentos/wire.js";
+import { agentos, rowsOf } from "./agentos/wire.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, quote, rangeError, reading, show, typeError } from "./errors.js";
 import { StoreHandle } from "./handle.js";
@@ -256,16 +256,7 @@ async function list(
   limit: number | undefined,
 ): Promise<CheckpointMetadata[]> {
   if (graphId === null || runId === null || limit === 0) return [];
-  const all = await agentos.call(native, "list", { graphId, runId, limit });
-  return all.id.map((id, row) => ({
-    id,
-    runId: all.runId[row]!,
-    graphId: all.graphId[row]!,
-    nodeId: all.nodeId[row]!,
-    timestamp: all.timestamp[row]!,
-    stateSize: all.stateSize[row]!,
-    hasMemorySnapshot: all.hasMemorySnapshot[row]!,
-  }));
+  return rowsOf(await agentos.call(native, "list", { graphId, runId, limit }));
 }
 
 /** The contract's listing options: whatever is no limit above 0 means all. */

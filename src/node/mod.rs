@@ -10,3 +10,7 @@ mod completion;
 mod store;
 mod tool;
 mod values;
+
+/// The engine's threads allocate much and little at a time, which the C library's allocator is slow at, musl's above all.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

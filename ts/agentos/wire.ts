@@ -15,8 +15,31 @@ interface FoundRun {
   latest: CheckpointMetadata;
 }
 
-/** A listing in columns: they are read twice as fast as an object a row. */
-type Columns = { [K in keyof CheckpointMetadata]: Array<CheckpointMetadata[K]> };
+/**
+ * A listing in columns: they are read twice as fast as an object a row. A column is the values of `count` rows, or the one value
+ * that all of them have.
+ */
+type Columns = { count: number } & { [K in keyof CheckpointMetadata]: CheckpointMetadata[K] | Array<CheckpointMetadata[K]> };
+
+/** The rows of a listing. */
+export function rowsOf({ count, ...columns }: Columns): CheckpointMetadata[] {
+  const each = <T>(column: T | T[]): T[] => (Array.isArray(column) ? column : Array<T>(count).fill(column));
+  const runId = each(columns.runId);
+  const graphId = each(columns.graphId);
+  const nodeId = each(columns.nodeId);
+  const timestamp = each(columns.timestamp);
+  const stateSize = each(columns.stateSize);
+  const hasMemorySnapshot = each(columns.hasMemorySnapshot);
+  return each(columns.id).map((id, row) => ({
+    id,
+    runId: runId[row]!,
+    graphId: graphId[row]!,
+    nodeId: nodeId[row]!,
+    timestamp: timestamp[row]!,
+    stateSize: stateSize[row]!,
+    hasMemorySnapshot: hasMemorySnapshot[row]!,
+  }));
+}
 
 interface AgentosCalls {
   /** Two buffers: the state, the rest. */

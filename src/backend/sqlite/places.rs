@@ -5,7 +5,6 @@ use rusqlite::{Connection, Params, ToSql, params};
 use super::error::from_sqlite;
 use super::lineage;
 use super::row::{self, HeaderRow};
-use super::schema;
 use crate::error::Result;
 use crate::query::Of;
 use crate::record::{Header, Rank, Seq, Space};
@@ -25,12 +24,7 @@ pub(super) enum Walk<'a> {
     Oldest { prefix: &'a [u8] },
 }
 
-/// Builds the index of groups if it is not there yet. Must be called before the places of a group are looked for.
-pub(super) fn index_groups(connection: &Connection) -> Result<()> {
-    if has_group_index(connection)? { Ok(()) } else { schema::index_groups(connection) }
-}
-
-/// Whether the index of groups is there.
+/// Whether the index of groups is there. It must be, before the places of a group are looked for: see `schema::index_groups`.
 pub(super) fn has_group_index(connection: &Connection) -> Result<bool> {
     connection
         .prepare_cached("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint_group'")
@@ -73,6 +67,9 @@ fn sources<'a>(connection: &Connection, space: Space, of: &'a Of) -> Result<Vec<
     }
 }
 
+/// Listings are mostly no longer than this.
+const PAGE: usize = 128;
+
 /// The places of checkpoints in their order.
 pub(super) fn find(connection: &Connection, space: Space, of: &Of, walk: &Walk<'_>) -> Result<Vec<Place>> {
     let mut all = Vec::new();
@@ -110,21 +107,47 @@ fn rows_of(
     walk: &Walk<'_>,
     sources: Vec<Source<'_>>,
 ) -> Result<Vec<HeaderRow>> {
-    let mut all = Vec::new();
+    let mut all = match walk {
+        Walk::Newest { limit, .. } => Vec::with_capacity((*limit).min(PAGE)),
+        Walk::Oldest { .. } => Vec::new(),
+    };
     for source in sources {
+        let before = all.len();
         select(&source, walk, |sql, params| {
-            all.extend(row::indexed_rows(connection, sql, params).map_err(|error| error.context(&describe(of)))?);
-            Ok(())
+            row::indexed_rows(connection, sql, params, &mut all).map_err(|error| error.context(&describe(of)))
         })?;
+        // By their own sort keys: an entry whose key is damaged leads to a row out of its place.
+        if !walked(&all[before..], walk) {
+            return Err(row::index_damaged(&describe(of)));
+        }
     }
-    let rows = in_order(all, walk, |row| (&row.header.rank, row.seq));
-    // A row that an index has twice stands twice in a row, since both have its own sort key.
+    let rows = in_order(all, walk, order);
+    // A row that an index has twice stands twice in a row.
     let twice = rows.windows(2).any(|pair| pair[0].seq == pair[1].seq);
     // A source may be of any contract, and the caller looks at those of another.
     if twice || !rows.iter().all(|row| row.header.space != space || fits(space, of, &row.header)) {
         return Err(row::index_damaged(&describe(of)));
     }
     Ok(rows)
+}
+
+/// What rows are ordered by.
+fn order(row: &HeaderRow) -> (&Rank, Seq) {
+    (&row.header.rank, row.seq)
+}
+
+/// Whether rows stand in the order of the walk, and within its bounds.
+fn walked(rows: &[HeaderRow], walk: &Walk<'_>) -> bool {
+    match walk {
+        Walk::Newest { before, .. } => {
+            rows.is_sorted_by(|a, b| order(a) > order(b))
+                && before.is_none_or(|before| rows.first().is_none_or(|first| first.header.rank < *before))
+        }
+        Walk::Oldest { prefix } => {
+            rows.is_sorted_by(|a, b| order(a) < order(b))
+                && rows.first().is_none_or(|first| first.header.rank.0[..] >= **prefix)
+        }
+    }
 }
 
 /// Puts what several sources gave into one order, and leaves out what the walk does not reach.
@@ -166,21 +189,15 @@ pub(super) fn newest(connection: &Connection, lin: i64, label: Option<&str>) -> 
 /// Runs the statement that a source and a walk make: it selects `sort_key` and `seq`. `?2` and `?3` are the walk's.
 fn select(source: &Source<'_>, walk: &Walk<'_>, run: impl FnOnce(&str, &[&dyn ToSql]) -> Result<()>) -> Result<()> {
     let Source { from, one, group } = source;
-    match walk {
-        Walk::Newest { before, limit } => {
-            let end = if before.is_some() { "sort_key < ?2" } else { "?2 IS NULL" };
-            let sql = format!("SELECT sort_key, seq FROM {from} AND {end} ORDER BY sort_key DESC, seq DESC LIMIT ?3");
-            // A negative LIMIT is none.
-            let limit = i64::try_from(*limit).unwrap_or(-1);
-            run(&sql, params![one, before.map(|rank| &rank.0), limit, group])
-        }
-        Walk::Oldest { prefix } => {
-            let sql =
-                format!("SELECT sort_key, seq FROM {from} AND sort_key >= ?2 AND ?3 IS NULL ORDER BY sort_key, seq");
-            let nothing: Option<i64> = None;
-            run(&sql, params![one, prefix, nothing, group])
-        }
-    }
+    let (bound, end, order, limit) = match walk {
+        Walk::Newest { before: Some(before), limit } => (Some(&before.0[..]), "sort_key < ?2", "DESC", Some(*limit)),
+        Walk::Newest { before: None, limit } => (None, "?2 IS NULL", "DESC", Some(*limit)),
+        Walk::Oldest { prefix } => (Some(*prefix), "sort_key >= ?2", "ASC", None),
+    };
+    // A negative limit is none. Without the word, SQLite would not keep the order where this is a part of another statement.
+    let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
+    let sql = format!("SELECT sort_key, seq FROM {from} AND {end} ORDER BY sort_key {order}, seq {order} LIMIT ?3");
+    run(&sql, params![one, bound, limit, group])
 }
 
 fn places(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<Place>> {

@@ -10,7 +10,7 @@ use super::places::{self, Walk};
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::stats::stats;
-use super::{check, payloads, writes};
+use super::{check, payloads, schema, writes};
 use crate::backend::{ancestors, logs as log};
 use crate::cache::PayloadCache;
 use crate::codec::frame;
@@ -20,11 +20,16 @@ use crate::record::{Checkpoint, Lineage, LogPage, Space, Tuple};
 use crate::retention::{Catalog, preview};
 
 pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
-    if let Query::List { of: Of::Group(_), .. } | Query::Whole { of: Of::Group(_), .. } = query {
-        // Outside of the snapshot: this may write.
-        places::index_groups(connection)?;
+    let begin = || connection.unchecked_transaction().map_err(from_sqlite);
+    let mut snapshot = begin()?;
+    if let Query::List { of: Of::Group(_), .. } | Query::Whole { of: Of::Group(_), .. } = query
+        && !places::has_group_index(&snapshot)?
+    {
+        // Between two snapshots: this writes.
+        drop(snapshot);
+        schema::index_groups(connection)?;
+        snapshot = begin()?;
     }
-    let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
     let reading = Reading { connection: &snapshot, cache };
     match query {
         Query::Get { space, id } => reading.get(*space, id).map(|found| Answer::Checkpoint(found.map(Box::new))),

@@ -3,12 +3,15 @@
 //! An index tells a row's number and nothing else. The row is then read by that number, its header's checksum is verified, and it is
 //! compared with what was asked for. So a damaged index or row gives `CORRUPT`, and never another checkpoint.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::from_sqlite;
-use super::lineage;
+use super::lineage::{self, LineageRow};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{Header, Rank, Seq, Space};
@@ -16,10 +19,17 @@ use crate::record::{Header, Rank, Seq, Space};
 /// In the column `flags`: the checkpoint cannot be read without its parent.
 const DEPENDS_ON_PARENT: i64 = 1;
 
-/// What [`Found::read`] reads, in its order; a statement may select more behind it, from the fourteenth column on.
+/// What [`Found::read`] reads, in its order. A listing reads no more than these: each column costs it as much as the row's lookup.
 macro_rules! columns {
     () => {
-        "c.seq, c.lin, c.id_hash, c.saved_at, c.flags, c.sum, c.id, c.parent, c.grp, c.label, c.sort_key, c.meta, c.logs"
+        "c.seq, c.lin, c.saved_at, c.flags, c.sum, c.id, c.parent, c.grp, c.label, c.sort_key, c.meta, c.logs"
+    };
+}
+
+/// The same, and behind them what a statement for one row finds in the same go: the hash of the id, and the lineage.
+macro_rules! columns_of_one {
+    () => {
+        concat!(columns!(), ", c.id_hash, l.contract, l.name, l.age_offset")
     };
 }
 
@@ -88,27 +98,33 @@ pub(super) fn index_damaged(what: &str) -> Error {
 pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow>> {
     let from = concat!(
         "SELECT ",
-        columns!(),
-        ", l.contract, l.name, l.age_offset
-         FROM checkpoint AS c LEFT JOIN lineage AS l ON l.lin = c.lin WHERE c.seq = ?"
+        columns_of_one!(),
+        " FROM checkpoint AS c LEFT JOIN lineage AS l ON l.lin = c.lin WHERE c.seq = ?"
     );
     Ok(found(connection, from, [seq])?.pop().flatten())
 }
 
-/// The rows that a statement finds, verified. It selects [`columns`] of `c`, and the contract, the name and the age offset of `l`; `None`
-/// where there is no such row.
+/// The rows that a statement finds, verified. It selects [`columns_of_one`]; `None` where there is no such row.
 fn found(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<Option<HeaderRow>>> {
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
     let mut rows = statement.query(params).map_err(from_sqlite)?;
     let mut all = Vec::new();
     while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let read = || -> rusqlite::Result<Option<Found>> {
+        let read = || -> rusqlite::Result<Option<(Found, i64)>> {
             if row.get_ref(0)? == ValueRef::Null {
                 return Ok(None);
             }
-            Found::read(row, Named::read(row)?.as_ref()).map(Some)
+            let named = match row.get_ref(13)? {
+                ValueRef::Null => None,
+                _ => Some(Named { space: Space(row.get(13)?), name: row.get(14)?, age_offset: row.get(15)? }),
+            };
+            Ok(Some((Found::read(row, named.as_ref())?, row.get(12)?)))
         };
-        all.push(read().map_err(from_sqlite)?.map(Found::verify).transpose()?);
+        let row = match read().map_err(from_sqlite)? {
+            Some((found, hash)) => Some(found.verify(Some(hash))?),
+            None => None,
+        };
+        all.push(row);
     }
     Ok(all)
 }
@@ -122,9 +138,8 @@ pub(super) fn newest(
 ) -> Result<Option<HeaderRow>> {
     const FROM: &str = concat!(
         "SELECT ",
-        columns!(),
-        ", l.contract, l.name, l.age_offset
-         FROM lineage AS n INDEXED BY lineage_name
+        columns_of_one!(),
+        " FROM lineage AS n INDEXED BY lineage_name
          CROSS JOIN checkpoint AS i INDEXED BY checkpoint_lineage ON i.lin = n.lin
          LEFT JOIN checkpoint AS c ON c.seq = i.seq LEFT JOIN lineage AS l ON l.lin = c.lin
          WHERE n.contract = ?1 AND n.name = ?2 AND "
@@ -145,30 +160,29 @@ pub(super) fn newest(
     }
 }
 
-/// The rows that an index tells, in its order; `?` of `from` are the parameters. `from` selects `seq` and `sort_key`. Each row must
-/// have the sort key that the index has.
-pub(super) fn indexed_rows(connection: &Connection, from: &str, params: impl Params) -> Result<Vec<HeaderRow>> {
-    let sql = format!(
-        "SELECT {}, l.contract, l.name, l.age_offset, i.sort_key IS c.sort_key
-         FROM ({from}) AS i LEFT JOIN checkpoint AS c ON c.seq = i.seq LEFT JOIN lineage AS l ON l.lin = c.lin",
-        columns!()
-    );
+/// Adds the rows that an index tells, in its order; `?` of `from` are the parameters. `from` selects `seq`.
+pub(super) fn indexed_rows(
+    connection: &Connection,
+    from: &str,
+    params: impl Params,
+    found: &mut Vec<HeaderRow>,
+) -> Result<()> {
+    let sql = format!("SELECT {} FROM ({from}) AS i LEFT JOIN checkpoint AS c ON c.seq = i.seq", columns!());
     let mut statement = connection.prepare_cached(&sql).map_err(from_sqlite)?;
     let mut rows = statement.query(params).map_err(from_sqlite)?;
-    let mut last: Option<(i64, Option<Named>)> = None;
-    let mut found = Vec::new();
+    let mut lineages: HashMap<i64, Option<Named>> = HashMap::new();
     while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let read = || Ok((row.get(1)?, row.get(16)?));
-        let (lin, agrees): (Option<i64>, bool) = read().map_err(from_sqlite)?;
-        let Some(lin) = lin.filter(|_| agrees) else { return Err(index_damaged("a listing")) };
-        // Most rows of a listing are of one lineage.
-        if last.as_ref().is_none_or(|(known, _)| *known != lin) {
-            last = Some((lin, Named::read(row).map_err(from_sqlite)?));
-        }
-        let lineage = last.as_ref().and_then(|(_, lineage)| lineage.as_ref());
-        found.push(Found::read(row, lineage).map_err(from_sqlite)?.verify()?);
+        let lin: Option<i64> = row.get(1).map_err(from_sqlite)?;
+        let lineage = match lineages.entry(lin.ok_or_else(|| index_damaged("a listing"))?) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let read = lineage::read(connection, *new.key())?;
+                new.insert(read.map(|LineageRow { space, name, age_offset, .. }| Named { space, name, age_offset }))
+            }
+        };
+        found.push(Found::read(row, lineage.as_ref()).map_err(from_sqlite)?.verify(None)?);
     }
-    Ok(found)
+    Ok(())
 }
 
 /// What a lineage gives to the headers of its checkpoints.
@@ -178,20 +192,9 @@ struct Named {
     age_offset: u8,
 }
 
-impl Named {
-    /// The columns behind [`columns`]: the contract, the name and the age offset.
-    fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
-        if row.get_ref(13)? == ValueRef::Null {
-            return Ok(None);
-        }
-        Ok(Some(Self { space: Space(row.get(13)?), name: row.get(14)?, age_offset: row.get(15)? }))
-    }
-}
-
 /// A row as it was found, not verified yet.
 struct Found {
     row: HeaderRow,
-    id_hash: i64,
     flags: i64,
     sum: i64,
     /// Whether its lineage is there.
@@ -200,38 +203,39 @@ struct Found {
 
 impl Found {
     fn read(row: &Row<'_>, lineage: Option<&Named>) -> rusqlite::Result<Self> {
-        let flags: i64 = row.get(4)?;
+        let flags: i64 = row.get(3)?;
         let header = Header {
             space: lineage.map_or(Space(0), |lineage| lineage.space),
             lineage: lineage.map(|lineage| lineage.name.clone()).unwrap_or_default(),
-            id: row.get(6)?,
-            parent: row.get(7)?,
-            group: row.get(8)?,
-            label: row.get(9)?,
-            rank: Rank(row.get(10)?),
-            saved_at: row.get(3)?,
+            id: row.get(5)?,
+            parent: row.get(6)?,
+            group: row.get(7)?,
+            label: row.get(8)?,
+            rank: Rank(row.get(9)?),
+            saved_at: row.get(2)?,
             age_offset: lineage.map_or(0, |lineage| lineage.age_offset),
             depends_on_parent: flags & DEPENDS_ON_PARENT != 0,
-            meta: row.get(11)?,
+            meta: row.get(10)?,
         };
         Ok(Self {
-            row: HeaderRow { seq: row.get(0)?, lin: row.get(1)?, header, logs: row.get(12)? },
-            id_hash: row.get(2)?,
+            row: HeaderRow { seq: row.get(0)?, lin: row.get(1)?, header, logs: row.get(11)? },
             flags,
-            sum: row.get(5)?,
+            sum: row.get(4)?,
             has_lineage: lineage.is_some(),
         })
     }
 
-    fn verify(self) -> Result<HeaderRow> {
-        let Self { row, id_hash: hash, flags, sum, has_lineage } = self;
+    /// `hash` is the column `id_hash`. It is no part of the checksum, because it follows from what is.
+    fn verify(self, hash: Option<i64>) -> Result<HeaderRow> {
+        let Self { row, flags, sum, has_lineage } = self;
         let (id, space, seq) = (&row.header.id, row.header.space, row.seq);
         if !has_lineage {
             let message = format!("checkpoint {id:?}: its lineage is not there: restore a backup");
             return Err(Error::new(Code::Corrupt, message));
         }
-        // The hash is no part of the checksum, because it follows from what is.
-        if flags_and_sum(seq, &row.header, row.logs.as_deref()) != (flags, sum) || id_hash(space, id) != hash {
+        if flags_and_sum(seq, &row.header, row.logs.as_deref()) != (flags, sum)
+            || hash.is_some_and(|hash| id_hash(space, id) != hash)
+        {
             let message = format!("checkpoint {id:?}: its row {seq} does not match its checksum: restore a backup");
             return Err(Error::new(Code::Corrupt, message));
         }
@@ -262,8 +266,8 @@ pub(super) fn indexed(connection: &Connection, space: Space, id: &str) -> Result
 pub(super) fn by_id(connection: &Connection, space: Space, id: &str) -> Result<Option<HeaderRow>> {
     let sql = concat!(
         "SELECT ",
-        columns!(),
-        ", l.contract, l.name, l.age_offset FROM checkpoint AS i INDEXED BY checkpoint_id
+        columns_of_one!(),
+        " FROM checkpoint AS i INDEXED BY checkpoint_id
          LEFT JOIN checkpoint AS c ON c.seq = i.seq LEFT JOIN lineage AS l ON l.lin = c.lin
          WHERE i.id_hash = ? ORDER BY i.seq DESC"
     );

@@ -111,30 +111,49 @@ fn found(answer: Answer) -> Result<Option<Response>> {
 }
 
 /// A listing in columns: JavaScript reads them twice as fast as an object a row.
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Columns {
-    id: Vec<String>,
-    run_id: Vec<String>,
-    graph_id: Vec<String>,
-    node_id: Vec<String>,
-    timestamp: Vec<f64>,
-    state_size: Vec<u64>,
-    has_memory_snapshot: Vec<bool>,
+struct Columns<'a> {
+    /// How many rows there are.
+    count: usize,
+    id: Column<&'a str>,
+    run_id: Column<&'a str>,
+    graph_id: Column<&'a str>,
+    node_id: Column<&'a str>,
+    timestamp: Column<f64>,
+    state_size: Column<u64>,
+    has_memory_snapshot: Column<bool>,
+}
+
+/// The values of a column. One that all rows have in common, as the graph's id in a listing of a graph, crosses once.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Column<T> {
+    Same(T),
+    Each(Vec<T>),
+}
+
+impl<T: PartialEq> Column<T> {
+    fn of<'a>(rows: &'a [Metadata], value: impl Fn(&'a Metadata) -> T) -> Self {
+        match rows.first().map(&value) {
+            Some(first) if rows.iter().all(|row| value(row) == first) => Self::Same(first),
+            _ => Self::Each(rows.iter().map(value).collect()),
+        }
+    }
 }
 
 fn listed(answer: Answer) -> Result<Option<Response>> {
-    let mut columns = Columns::default();
-    for header in answer.into_headers()? {
-        let Metadata { id, run_id, graph_id, node_id, timestamp, state_size, has_memory_snapshot } = metadata(header)?;
-        columns.id.push(id);
-        columns.run_id.push(run_id);
-        columns.graph_id.push(graph_id);
-        columns.node_id.push(node_id);
-        columns.timestamp.push(timestamp);
-        columns.state_size.push(state_size);
-        columns.has_memory_snapshot.push(has_memory_snapshot);
-    }
+    let rows: Vec<Metadata> = answer.into_headers()?.into_iter().map(metadata).collect::<Result<_>>()?;
+    let columns = Columns {
+        count: rows.len(),
+        id: Column::of(&rows, |row| row.id.as_str()),
+        run_id: Column::of(&rows, |row| row.run_id.as_str()),
+        graph_id: Column::of(&rows, |row| row.graph_id.as_str()),
+        node_id: Column::of(&rows, |row| row.node_id.as_str()),
+        timestamp: Column::of(&rows, |row| row.timestamp),
+        state_size: Column::of(&rows, |row| row.state_size),
+        has_memory_snapshot: Column::of(&rows, |row| row.has_memory_snapshot),
+    };
     Response::json(&columns).map(Some)
 }
 
