@@ -11,6 +11,7 @@ mod store;
 mod tool;
 mod values;
 
-/// The engine's threads allocate much and little at a time, which the C library's allocator is slow at, musl's above all.
+/// A listing allocates hundreds of small texts on one thread, at which the C libraries of Linux are slow.
+#[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
