@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::record::{Seq, Space};
+use crate::record::{ContractId, Seq};
 
 /// A raw payload, and what is known of how its lineage goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +47,8 @@ pub struct LineageTip {
     pub budget: i64,
 }
 
-/// The space and the name of a lineage.
-type Name = (Space, String);
+/// The contract and the name of a lineage.
+type Name = (ContractId, String);
 
 /// A payload to be cached.
 #[derive(Debug)]
@@ -86,13 +86,13 @@ impl PayloadCache {
     }
 
     /// The newest payload of a lineage, if this process has saved it and it is cached. Another process may have gone on since.
-    pub fn newest(&self, space: Space, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
-        self.lock().newest(space, lineage)
+    pub fn newest(&self, contract: ContractId, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
+        self.lock().newest(contract, lineage)
     }
 
     /// How many bytes the newest payload of a lineage has, as far as [`PayloadCache::newest`] knows; 0 if it does not.
-    pub fn newest_length(&self, space: Space, lineage: &str) -> usize {
-        self.lock().newest_length(space, lineage)
+    pub fn newest_length(&self, contract: ContractId, lineage: &str) -> usize {
+        self.lock().newest_length(contract, lineage)
     }
 
     /// Whether a payload of so many bytes would be cached.
@@ -139,14 +139,14 @@ impl Lru {
         Some(entry.payload.clone())
     }
 
-    fn newest(&mut self, space: Space, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
-        let tip = self.tips.get(&(space, lineage.to_owned()))?.clone();
+    fn newest(&mut self, contract: ContractId, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
+        let tip = self.tips.get(&(contract, lineage.to_owned()))?.clone();
         let payload = self.get(tip.seq)?;
         Some((tip, payload))
     }
 
-    fn newest_length(&self, space: Space, lineage: &str) -> usize {
-        let tip = self.tips.get(&(space, lineage.to_owned()));
+    fn newest_length(&self, contract: ContractId, lineage: &str) -> usize {
+        let tip = self.tips.get(&(contract, lineage.to_owned()));
         tip.and_then(|tip| self.entries.get(&tip.seq)).map_or(0, |entry| entry.payload.raw.len())
     }
 
@@ -219,14 +219,14 @@ mod tests {
         let mut heads = Lru::new(100);
         let save = |heads: &mut Lru, seq, lineage: &str, supersedes| {
             let tip = LineageTip { seq, id: seq.to_string(), depth: 0, budget: 9 };
-            heads.keep(NewEntry { tip: Some(((Space(1), lineage.to_owned()), tip)), supersedes, ..kept(seq, 40) });
+            heads.keep(NewEntry { tip: Some(((ContractId(1), lineage.to_owned()), tip)), supersedes, ..kept(seq, 40) });
         };
-        let newest = |heads: &mut Lru, lineage| heads.newest(Space(1), lineage).map(|(tip, _)| tip.seq);
+        let newest = |heads: &mut Lru, lineage| heads.newest(ContractId(1), lineage).map(|(tip, _)| tip.seq);
         save(&mut heads, 1, "a", None);
         save(&mut heads, 2, "a", Some(1));
         save(&mut heads, 3, "b", None);
         assert_eq!((newest(&mut heads, "b"), newest(&mut heads, "a")), (Some(3), Some(2)));
-        assert_eq!((heads.newest(Space(2), "a"), newest(&mut heads, "c")), (None, None));
+        assert_eq!((heads.newest(ContractId(2), "a"), newest(&mut heads, "c")), (None, None));
         save(&mut heads, 4, "c", None);
         assert_eq!((newest(&mut heads, "b"), heads.tips.len()), (None, 2), "what made room is not known any more");
         heads.keep(kept(5, 101));

@@ -1,7 +1,7 @@
 //! What a check of a store says: what was verified, and what is wrong with it. [`Query::Check`](crate::query::Query::Check) asks for it
 //! page by page, so that other reads go on in between.
 
-use crate::record::Space;
+use crate::record::ContractId;
 
 /// Where the next page of a check begins. The text is the backend's own. Default: the beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct Finding {
     /// What can be done.
     pub remedy: &'static str,
     /// The contract that it belongs to, as far as that can be told.
-    pub space: Option<Space>,
+    pub contract: Option<ContractId>,
     /// The lineage, as far as that can be told.
     pub lineage: Option<String>,
     /// The id of the checkpoint, as far as that can be told.

@@ -11,117 +11,120 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backend::PreEncode;
 use crate::error::Result;
-use crate::lane::Lane;
+use crate::message::{QUEUE_BYTES, WriterMessage, send};
 use crate::op::{LogEnd, Op, Unit};
-use crate::record::Space;
-use crate::task::{QUEUE_BYTES, Task, hand_in};
+use crate::record::ContractId;
+use crate::worker::Worker;
 
 /// The thread, and what is on its way through it.
 pub(crate) struct Encoder {
-    lane: Lane<(Task, Touched)>,
+    worker: Worker<(WriterMessage, Footprint)>,
     encodes: Arc<dyn PreEncode>,
-    way: Arc<Way>,
+    in_flight: Arc<InFlight>,
 }
 
 impl Encoder {
     /// What comes out goes to the writer.
-    pub(crate) fn start(pre_encoder: Arc<dyn PreEncode>, writer: Arc<Lane<Task>>) -> Result<Self> {
-        let way = Arc::new(Way::default());
+    pub(crate) fn start(pre_encoder: Arc<dyn PreEncode>, writer: Arc<Worker<WriterMessage>>) -> Result<Self> {
+        let in_flight = Arc::new(InFlight::default());
         let encodes = Arc::clone(&pre_encoder);
-        let left = Arc::clone(&way);
-        let work = move |batch: Vec<(Task, Touched)>| {
-            for (mut task, touched) in batch {
-                if let Task::Apply(unit, _) = &mut task {
+        let left = Arc::clone(&in_flight);
+        let work = move |batch: Vec<(WriterMessage, Footprint)>| {
+            for (mut message, footprint) in batch {
+                if let WriterMessage::Apply(unit, _) = &mut message {
                     unit.ops.iter_mut().filter(|op| encodes.takes_long(op)).for_each(|op| encodes.encode(op));
                 }
-                hand_in(&writer, task);
+                send(&writer, message);
                 // Only now: what is let past from here on comes after it.
-                left.lock().leave(&touched);
+                left.lock().leave(&footprint);
             }
         };
-        Ok(Self { lane: Lane::start("forkpoint-encoder", QUEUE_BYTES, work)?, encodes: pre_encoder, way })
+        Ok(Self { worker: Worker::start("forkpoint-encoder", QUEUE_BYTES, work)?, encodes: pre_encoder, in_flight })
     }
 
-    /// Takes the task if it is to be prepared, or must come after something that is; gives it back if it may go on.
-    pub(crate) fn take(&self, task: Task) -> Option<Task> {
-        let large = matches!(&task, Task::Apply(unit, _) if unit.ops.iter().any(|op| self.encodes.takes_long(op)));
-        let mut way = self.way.lock();
-        if !large && way.tasks == 0 {
-            return Some(task);
+    /// Takes the message if it is to be prepared, or must come after something that is; gives it back if it may go on.
+    pub(crate) fn take(&self, message: WriterMessage) -> Option<WriterMessage> {
+        let large =
+            matches!(&message, WriterMessage::Apply(unit, _) if unit.ops.iter().any(|op| self.encodes.takes_long(op)));
+        let mut in_flight = self.in_flight.lock();
+        if !large && in_flight.messages == 0 {
+            return Some(message);
         }
-        let touched = Touched::by(&task);
-        if !large && !way.meets(&touched) {
-            return Some(task);
+        let footprint = Footprint::by(&message);
+        if !large && !in_flight.meets(&footprint) {
+            return Some(message);
         }
-        way.enter(&touched);
-        drop(way);
-        let weight = task.weight();
-        if let Err(((task, touched), error)) = self.lane.push((task, touched), weight) {
-            self.way.lock().leave(&touched);
-            task.refuse(error);
+        in_flight.enter(&footprint);
+        drop(in_flight);
+        let weight = message.weight();
+        if let Err(((message, footprint), error)) = self.worker.push((message, footprint), weight) {
+            self.in_flight.lock().leave(&footprint);
+            message.refuse(error);
         }
         None
     }
 
     /// Whether nothing is on its way.
     pub(crate) fn idle(&self) -> bool {
-        self.way.lock().tasks == 0
+        self.in_flight.lock().messages == 0
     }
 
     /// Takes nothing more; what is here still goes on.
     pub(crate) fn close(&self) {
-        self.lane.close();
+        self.worker.close();
     }
 
     /// Waits until everything handed in so far has gone on.
     pub(crate) fn drain(&self) {
-        self.lane.drain();
+        self.worker.drain();
     }
 
     /// Waits until the thread is gone.
     pub(crate) fn join(&self) {
-        self.lane.join();
+        self.worker.join();
     }
 }
 
 /// What is on its way through the encoder.
 #[derive(Default)]
-struct Way(Mutex<Taken>);
+struct InFlight(Mutex<Counts>);
 
-impl Way {
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+impl InFlight {
+    fn lock(&self) -> MutexGuard<'_, Counts> {
         // Nothing that can panic runs under this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[derive(Default)]
-struct Taken {
-    tasks: usize,
-    /// How many of the tasks let nothing past them.
-    walls: usize,
-    /// How many of the tasks touch what has this number.
+struct Counts {
+    messages: usize,
+    /// How many of the messages let nothing past them.
+    barriers: usize,
+    /// How many of the messages touch what has this number.
     names: HashMap<u64, usize>,
 }
 
-impl Taken {
-    fn meets(&self, touched: &Touched) -> bool {
-        self.tasks > 0
-            && (touched.follows || self.walls > 0 || touched.names.iter().any(|name| self.names.contains_key(name)))
+impl Counts {
+    fn meets(&self, footprint: &Footprint) -> bool {
+        self.messages > 0
+            && (footprint.follows
+                || self.barriers > 0
+                || footprint.names.iter().any(|name| self.names.contains_key(name)))
     }
 
-    fn enter(&mut self, touched: &Touched) {
-        self.tasks += 1;
-        self.walls += usize::from(touched.wall);
-        for name in &touched.names {
+    fn enter(&mut self, footprint: &Footprint) {
+        self.messages += 1;
+        self.barriers += usize::from(footprint.barrier);
+        for name in &footprint.names {
             *self.names.entry(*name).or_default() += 1;
         }
     }
 
-    fn leave(&mut self, touched: &Touched) {
-        self.tasks -= 1;
-        self.walls -= usize::from(touched.wall);
-        for name in &touched.names {
+    fn leave(&mut self, footprint: &Footprint) {
+        self.messages -= 1;
+        self.barriers -= usize::from(footprint.barrier);
+        for name in &footprint.names {
             if let Some(count) = self.names.get_mut(name) {
                 *count -= 1;
                 if *count == 0 {
@@ -132,76 +135,78 @@ impl Taken {
     }
 }
 
-/// What a task has to do with others.
+/// What a message has to do with others.
 #[derive(Debug, Default)]
-struct Touched {
+struct Footprint {
     /// It comes after everything before it.
     follows: bool,
     /// Everything after it comes after it.
-    wall: bool,
+    barrier: bool,
     /// The lineages and checkpoints that it names, by a number that two may share: then one waits in vain.
     names: Vec<u64>,
 }
 
-impl Touched {
-    fn by(task: &Task) -> Self {
-        match task {
-            Task::Apply(unit, _) => Self::by_unit(unit),
-            Task::Open(_) | Task::Work(_) | Task::Ask(_) => Self { follows: true, ..Self::default() },
-            Task::Close(_) => Self { follows: true, wall: true, ..Self::default() },
+impl Footprint {
+    fn by(message: &WriterMessage) -> Self {
+        match message {
+            WriterMessage::Apply(unit, _) => Self::by_unit(unit),
+            WriterMessage::Open(_) | WriterMessage::Work(_) | WriterMessage::Ask(_) => {
+                Self { follows: true, ..Self::default() }
+            }
+            WriterMessage::Close(_) => Self { follows: true, barrier: true, ..Self::default() },
         }
     }
 
     fn by_unit(unit: &Unit) -> Self {
-        let mut touched = Self::default();
+        let mut footprint = Self::default();
         if let Some(expect) = &unit.expect {
-            touched.lineage(expect.space, &expect.lineage);
+            footprint.lineage(expect.contract, &expect.lineage);
         }
         for op in &unit.ops {
             match op {
                 Op::Put(draft) => {
                     let header = &draft.header;
-                    touched.lineage(header.space, &header.lineage);
-                    touched.checkpoint(header.space, &header.id);
-                    header.parent.iter().for_each(|parent| touched.checkpoint(header.space, parent));
+                    footprint.lineage(header.contract, &header.lineage);
+                    footprint.checkpoint(header.contract, &header.id);
+                    header.parent.iter().for_each(|parent| footprint.checkpoint(header.contract, parent));
                 }
                 Op::Fork(fork) => {
-                    touched.lineage(fork.space, &fork.lineage);
-                    touched.checkpoint(fork.space, &fork.source);
-                    touched.checkpoint(fork.space, &fork.id);
+                    footprint.lineage(fork.contract, &fork.lineage);
+                    footprint.checkpoint(fork.contract, &fork.source);
+                    footprint.checkpoint(fork.contract, &fork.id);
                 }
-                Op::Truncate { space, lineage, to: LogEnd::Checkpoint(id), .. } => {
-                    touched.lineage(*space, lineage);
-                    touched.checkpoint(*space, id);
+                Op::Truncate { contract, lineage, to: LogEnd::Checkpoint(id), .. } => {
+                    footprint.lineage(*contract, lineage);
+                    footprint.checkpoint(*contract, id);
                 }
-                Op::RemoveFrom { space, lineage, .. }
-                | Op::Append { space, lineage, .. }
-                | Op::Truncate { space, lineage, .. }
-                | Op::RemoveLogs { space, lineage } => touched.lineage(*space, lineage),
-                Op::KeepLast { space, lineage, pinned, .. } => {
-                    touched.lineage(*space, lineage);
-                    touched.checkpoint(*space, pinned);
+                Op::RemoveFrom { contract, lineage, .. }
+                | Op::Append { contract, lineage, .. }
+                | Op::Truncate { contract, lineage, .. }
+                | Op::RemoveLogs { contract, lineage } => footprint.lineage(*contract, lineage),
+                Op::KeepLast { contract, lineage, pinned, .. } => {
+                    footprint.lineage(*contract, lineage);
+                    footprint.checkpoint(*contract, pinned);
                 }
-                Op::Write { space, id, .. } | Op::Release { space, id } => touched.checkpoint(*space, id),
-                Op::Claim { space, id, owner } => {
-                    touched.checkpoint(*space, id);
-                    touched.checkpoint(*space, owner);
+                Op::Write { contract, id, .. } | Op::Reopen { contract, id } => footprint.checkpoint(*contract, id),
+                Op::Claim { contract, id, claimed_by } => {
+                    footprint.checkpoint(*contract, id);
+                    footprint.checkpoint(*contract, claimed_by);
                 }
                 // Their names do not tell which lineages they touch.
                 Op::Remove { .. } | Op::RemoveLineages { .. } | Op::RemoveWrites { .. } => {
-                    (touched.follows, touched.wall) = (true, true);
+                    (footprint.follows, footprint.barrier) = (true, true);
                 }
             }
         }
-        touched
+        footprint
     }
 
-    fn lineage(&mut self, space: Space, name: &str) {
-        self.name(("lineage", space, name));
+    fn lineage(&mut self, contract: ContractId, name: &str) {
+        self.name(("lineage", contract, name));
     }
 
-    fn checkpoint(&mut self, space: Space, id: &str) {
-        self.name(("checkpoint", space, id));
+    fn checkpoint(&mut self, contract: ContractId, id: &str) {
+        self.name(("checkpoint", contract, id));
     }
 
     fn name(&mut self, name: impl Hash) {

@@ -3,12 +3,12 @@
 use bytes::Bytes;
 
 use crate::error::{Code, Error, Result, quote};
-use crate::record::{Draft, Rank, Record, Space, Write};
+use crate::record::{ContractId, Draft, Record, SortKey, Write};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Stores a checkpoint as the last saved. One with the same space and id is replaced, in whatever lineage it was.
+    /// Stores a checkpoint as the last saved. One with the same contract and id is replaced, in whatever lineage it was.
     Put(Box<Draft>),
     /// Stores a copy of a checkpoint as the first of a lineage of its own, in one transaction.
     ///
@@ -19,23 +19,23 @@ pub enum Op {
     /// Removes the checkpoint with that id; there need not be one.
     Remove {
         /// Whose id it is.
-        space: Space,
+        contract: ContractId,
         /// The id.
         id: String,
     },
-    /// Removes the checkpoints of a lineage from that rank on.
+    /// Removes the checkpoints of a lineage from that sort key on.
     RemoveFrom {
         /// Whose lineage it is.
-        space: Space,
+        contract: ContractId,
         /// The lineage; there need not be one.
         lineage: String,
-        /// Those of this rank go too. The empty rank is before all others: the whole lineage goes.
-        rank: Rank,
+        /// Those of this sort key go too. The empty sort key is before all others: the whole lineage goes.
+        sort_key: SortKey,
     },
     /// Removes every lineage whose name begins so, literally, byte by byte: its checkpoints and its logs. An empty prefix is none.
     RemoveLineages {
         /// Whose lineages they are.
-        space: Space,
+        contract: ContractId,
         /// The beginning of their names.
         prefix: String,
     },
@@ -43,44 +43,44 @@ pub enum Op {
     /// and of a task in the order in which each place was first written.
     Write {
         /// Whose checkpoint it is.
-        space: Space,
+        contract: ContractId,
         /// Its id.
         id: String,
-        /// The writes. One that has an owner already, as in a copy, is added whatever is there.
+        /// The writes. One that a checkpoint has claimed already, as in a copy, is added whatever is there.
         writes: Vec<Write>,
         /// Whether one in a place that is taken replaces the other; if not, the first one stays.
         replace: bool,
         /// The envelope of the writes, encoded before the turn of this op came. Only the engine fills it in.
         encoded: Option<Bytes>,
     },
-    /// Gives the writes of a checkpoint that nobody owns yet to another, which was made of them.
+    /// Marks the writes of a checkpoint that no checkpoint has claimed yet as claimed by another, which was made of them.
     Claim {
         /// Whose checkpoints they are.
-        space: Space,
+        contract: ContractId,
         /// The id of the one that was written to.
         id: String,
         /// The id of the one that was made.
-        owner: String,
+        claimed_by: String,
     },
-    /// Takes the writes of a checkpoint from their owners, which are gone: of each place what nobody owned stays, or else what was
-    /// owned last.
-    Release {
+    /// Makes the writes of a checkpoint claimable again, because the checkpoints that claimed them are gone. Of each place one write
+    /// stays: the unclaimed one, or else the one that was claimed last.
+    Reopen {
         /// Whose checkpoint it is.
-        space: Space,
+        contract: ContractId,
         /// Its id.
         id: String,
     },
     /// Removes the writes to checkpoints whose id begins so, literally, byte by byte: also to those that are not there.
     RemoveWrites {
         /// Whose checkpoints they are.
-        space: Space,
+        contract: ContractId,
         /// The beginning of their ids.
         prefix: String,
     },
     /// Appends records to a log, which need not be there yet. All of them are appended, or none.
     Append {
         /// Whose lineage it is.
-        space: Space,
+        contract: ContractId,
         /// The lineage; it need not have checkpoints.
         lineage: String,
         /// The log's name, unique in the lineage.
@@ -93,7 +93,7 @@ pub enum Op {
     /// Cuts a log. What checkpoints name of it stays theirs.
     Truncate {
         /// Whose lineage it is.
-        space: Space,
+        contract: ContractId,
         /// The lineage.
         lineage: String,
         /// The log's name; there need not be one.
@@ -104,19 +104,19 @@ pub enum Op {
     /// Removes all logs of a lineage. What checkpoints name of them stays theirs.
     RemoveLogs {
         /// Whose lineage it is.
-        space: Space,
+        contract: ContractId,
         /// The lineage; there need not be one.
         lineage: String,
     },
-    /// Removes what a lineage has beyond so many checkpoints: by age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by rank, then by save order.
+    /// Removes what a lineage has beyond so many checkpoints: by age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
     KeepLast {
         /// Whose lineage it is.
-        space: Space,
+        contract: ContractId,
         /// The lineage; there need not be one.
         lineage: String,
         /// So many stay.
         keep: u64,
-        /// The id of one that stays whatever its rank, and counts among those that do.
+        /// The id of one that stays whatever its sort key, and counts among those that do.
         pinned: String,
     },
 }
@@ -137,15 +137,15 @@ impl Op {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fork {
     /// Whose checkpoints they are.
-    pub space: Space,
+    pub contract: ContractId,
     /// The id of the source.
     pub source: String,
     /// The id of the copy.
     pub id: String,
     /// The lineage of the copy, which has neither checkpoints nor logs yet.
     pub lineage: String,
-    /// The rank of the copy.
-    pub rank: Rank,
+    /// The sort key of the copy.
+    pub sort_key: SortKey,
     /// When the store was given the call, in ms since the epoch.
     pub saved_at: i64,
 }
@@ -210,7 +210,7 @@ impl From<Vec<Op>> for Unit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expect {
     /// Whose lineage it is.
-    pub space: Space,
+    pub contract: ContractId,
     /// The lineage.
     pub lineage: String,
     /// The id of its newest checkpoint; none: there is no lineage.

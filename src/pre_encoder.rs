@@ -28,7 +28,7 @@ impl PreEncoder {
 
     fn encoded(&self, draft: &Draft) -> Option<Encoded> {
         let header = &draft.header;
-        let newest = self.cache.newest(header.space, &header.lineage);
+        let newest = self.cache.newest(header.contract, &header.lineage);
         if draft.inherit.is_empty() {
             let raw = Bytes::from(frame::join(&draft.payload));
             // Where nothing is cached it is not known whether there is a newest.
@@ -59,7 +59,7 @@ impl PreEncode for PreEncoder {
             Op::Put(draft) => {
                 // Most of it may be its parent's.
                 let header = &draft.header;
-                draft.len() + self.cache.newest_length(header.space, &header.lineage) >= LARGE
+                draft.len() + self.cache.newest_length(header.contract, &header.lineage) >= LARGE
             }
             Op::Write { writes, .. } => writes.iter().map(|write| write.part.bytes.len()).sum::<usize>() >= LARGE,
             _ => false,

@@ -2,23 +2,23 @@
 
 use crate::check::{CheckCursor, CheckPage};
 use crate::error::{Code, Error, Result};
-use crate::record::{Checkpoint, Header, Lineage, LogMark, LogPage, Rank, Space, Stats, Tuple};
+use crate::record::{Checkpoint, ContractId, Header, Lineage, LogMark, LogPage, SortKey, Stats, Tuple};
 use crate::retention::{Pruned, Rule};
 
-/// A question to a backend. Newest means: of the greatest rank, and among equal ranks the last saved.
+/// A question to a backend. Newest means: of the greatest sort key, and among equal sort keys the last saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Query {
     /// The checkpoint with that id. Answers [`Answer::Checkpoint`].
     Get {
         /// Whose id it is.
-        space: Space,
+        contract: ContractId,
         /// The id.
         id: String,
     },
     /// The newest checkpoint of a lineage, or of those with a label. Answers [`Answer::Checkpoint`].
     Newest {
         /// Whose lineage it is.
-        space: Space,
+        contract: ContractId,
         /// The lineage.
         lineage: String,
         /// Only checkpoints with this label.
@@ -27,7 +27,7 @@ pub enum Query {
     /// A checkpoint with what was written to it, of one snapshot. Answers [`Answer::Tuple`].
     Tuple {
         /// Whose it is.
-        space: Space,
+        contract: ContractId,
         /// Which one.
         pick: Pick,
     },
@@ -36,28 +36,28 @@ pub enum Query {
     /// Headers, newest first. Answers [`Answer::Headers`].
     List {
         /// Whose checkpoints they are.
-        space: Space,
+        contract: ContractId,
         /// Of which lineage or group.
         of: Of,
-        /// Only those of a lesser rank.
-        before: Option<Rank>,
+        /// Only those of a lesser sort key.
+        before: Option<SortKey>,
         /// At most so many.
         limit: Option<usize>,
     },
-    /// Whole checkpoints, of one snapshot, those of the least rank first, and among equal ranks as they were saved. Answers
+    /// Whole checkpoints, of one snapshot, those of the least sort key first, and among equal sort keys as they were saved. Answers
     /// [`Answer::Checkpoints`].
     Whole {
         /// Whose checkpoints they are.
-        space: Space,
+        contract: ContractId,
         /// Of which lineage or group.
         of: Of,
-        /// Only those whose rank begins with these bytes.
+        /// Only those whose sort key begins with these bytes.
         prefix: Vec<u8>,
     },
     /// Lineages, the last to begin first. Answers [`Answer::Lineages`].
     Lineages {
         /// Whose lineages they are.
-        space: Space,
+        contract: ContractId,
         /// Only those whose first checkpoint had a group that begins so (literally, byte by byte).
         group_prefix: String,
         /// Only those before this position.
@@ -68,7 +68,7 @@ pub enum Query {
     /// The lineages that began from a checkpoint of that one, the last to begin first. Answers [`Answer::Lineages`].
     Forks {
         /// Whose lineages they are.
-        space: Space,
+        contract: ContractId,
         /// The lineage that they were made from.
         lineage: String,
     },
@@ -77,7 +77,7 @@ pub enum Query {
     /// The logs of a lineage and their lengths, by name; no record is read. Answers [`Answer::Logs`].
     Logs {
         /// Whose lineage it is.
-        space: Space,
+        contract: ContractId,
         /// The lineage.
         lineage: String,
     },
@@ -90,15 +90,15 @@ pub enum Query {
     },
     /// What the store holds and takes. Answers [`Answer::Stats`].
     Stats {
-        /// Only checkpoints of this space.
-        space: Option<Space>,
+        /// Only checkpoints of this contract.
+        contract: Option<ContractId>,
         /// So many of the largest lineages are named.
         largest: usize,
     },
     /// What the rules would remove, one after the other, if they were applied now. Answers [`Answer::Pruned`].
     Prunable {
-        /// Only checkpoints of this space.
-        space: Option<Space>,
+        /// Only checkpoints of this contract.
+        contract: Option<ContractId>,
         /// The rules.
         rules: Vec<Rule>,
     },
@@ -109,7 +109,7 @@ pub enum Query {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestors {
     /// Whose checkpoints they are.
-    pub space: Space,
+    pub contract: ContractId,
     /// The id of the checkpoint.
     pub id: String,
     /// The stems of the wanted parts (see [`Part::stem`](crate::record::Part::stem)). One is wanted until an ancestor has it.
@@ -124,7 +124,7 @@ pub struct Ancestors {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRange {
     /// Whose lineage it is.
-    pub space: Space,
+    pub contract: ContractId,
     /// The lineage.
     pub lineage: String,
     /// The log's name. One that is not there is empty.
@@ -172,8 +172,8 @@ pub enum Pick {
 /// Which checkpoints a listing is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// All of the space.
-    Space,
+    /// All of the contract.
+    Contract,
     /// Those of a lineage.
     Lineage(String),
     /// Those of every lineage whose name begins so, literally, byte by byte.

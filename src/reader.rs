@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backend::{Lazy, Open};
 use crate::error::{Error, Result};
-use crate::lane::{Lane, Reply};
 use crate::query::{Answer, Query};
+use crate::worker::{Reply, Worker};
 
 /// A query and who waits for its answer.
 pub(crate) struct Question {
@@ -15,7 +15,7 @@ pub(crate) struct Question {
 
 /// The reading side of a store.
 pub(crate) struct Reader {
-    lane: Lane<Question>,
+    worker: Worker<Question>,
     checks: Mutex<Checks>,
 }
 
@@ -23,58 +23,58 @@ pub(crate) struct Reader {
 enum Checks {
     /// Nobody has asked for a check yet. The first one starts the thread.
     NotStarted(Open),
-    Started(Arc<Lane<Question>>),
+    Started(Arc<Worker<Question>>),
     Closed,
 }
 
 impl Reader {
     /// Starts the thread. `open` is called on it, and `open_for_checks` on the thread for checks.
     pub(crate) fn start(open: Open, open_for_checks: Open) -> Result<Self> {
-        let lane = answering("forkpoint-reader", open)?;
-        Ok(Self { lane, checks: Mutex::new(Checks::NotStarted(open_for_checks)) })
+        let worker = answering("forkpoint-reader", open)?;
+        Ok(Self { worker, checks: Mutex::new(Checks::NotStarted(open_for_checks)) })
     }
 
     pub(crate) fn ask(&self, question: Question) {
-        hand_in(&self.lane, question);
+        send(&self.worker, question);
     }
 
     /// Asks for a page of a check.
     pub(crate) fn check(&self, question: Question) {
         match self.checker() {
-            Ok(lane) => hand_in(&lane, question),
+            Ok(worker) => send(&worker, question),
             Err(error) => question.reply.send(Err(error)),
         }
     }
 
-    fn checker(&self) -> Result<Arc<Lane<Question>>> {
+    fn checker(&self) -> Result<Arc<Worker<Question>>> {
         let mut checks = self.checks();
         // If the thread cannot be started, checks stay closed.
-        let lane = match std::mem::replace(&mut *checks, Checks::Closed) {
+        let worker = match std::mem::replace(&mut *checks, Checks::Closed) {
             Checks::NotStarted(open) => Arc::new(answering("forkpoint-checker", open)?),
-            Checks::Started(lane) => lane,
+            Checks::Started(worker) => worker,
             Checks::Closed => return Err(Error::closed()),
         };
-        *checks = Checks::Started(Arc::clone(&lane));
-        Ok(lane)
+        *checks = Checks::Started(Arc::clone(&worker));
+        Ok(worker)
     }
 
     pub(crate) fn drain(&self) {
-        self.lane.drain();
+        self.worker.drain();
         // Not under the lock: whoever hears of a page may ask for the next one.
         let checker = match &*self.checks() {
-            Checks::Started(lane) => Some(Arc::clone(lane)),
+            Checks::Started(worker) => Some(Arc::clone(worker)),
             _ => None,
         };
-        if let Some(lane) = checker {
-            lane.drain();
+        if let Some(worker) = checker {
+            worker.drain();
         }
     }
 
     pub(crate) fn join(&self) {
-        self.lane.join();
+        self.worker.join();
         let checks = std::mem::replace(&mut *self.checks(), Checks::Closed);
-        if let Checks::Started(lane) = checks {
-            lane.join();
+        if let Checks::Started(worker) = checks {
+            worker.join();
         }
     }
 
@@ -84,10 +84,10 @@ impl Reader {
 }
 
 /// A thread that answers questions with a backend of its own.
-fn answering(name: &str, open: Open) -> Result<Lane<Question>> {
+fn answering(name: &str, open: Open) -> Result<Worker<Question>> {
     let mut backend = Lazy::new(open);
     // Questions weigh nothing: their answers are what takes memory, and those wait in no queue.
-    Lane::start(name, usize::MAX, move |batch: Vec<Question>| {
+    Worker::start(name, usize::MAX, move |batch: Vec<Question>| {
         let (queries, replies): (Vec<Query>, Vec<Reply<Answer>>) =
             batch.into_iter().map(|question| (question.query, question.reply)).unzip();
         match backend.get() {
@@ -104,8 +104,8 @@ fn answering(name: &str, open: Open) -> Result<Lane<Question>> {
     })
 }
 
-fn hand_in(lane: &Lane<Question>, question: Question) {
-    if let Err((question, error)) = lane.push(question, 0) {
+fn send(worker: &Worker<Question>, question: Question) {
+    if let Err((question, error)) = worker.push(question, 0) {
         question.reply.send(Err(error));
     }
 }

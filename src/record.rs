@@ -9,22 +9,22 @@ pub type Seq = i64;
 
 /// The ids of one contract, kept apart from those of the others in the same database. The number is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Space(pub u8);
+pub struct ContractId(pub u8);
 
-/// The place of a checkpoint among those of its lineage, as bytes that compare in that order. Equal ranks are ordered by
-/// [`Seq`]. What a rank means is its contract's business: a timestamp, a step index, an id that sorts by time.
+/// The place of a checkpoint among those of its lineage, as bytes that compare in that order. Equal sort keys are ordered by
+/// [`Seq`]. What a sort key means is its contract's business: a timestamp, a step index, an id that sorts by time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Rank(pub Vec<u8>);
+pub struct SortKey(pub Vec<u8>);
 
-impl Rank {
-    /// A rank that orders as the number does; -0 and 0 are equal.
+impl SortKey {
+    /// A sort key that orders as the number does; -0 and 0 are equal.
     pub fn from_f64(value: f64) -> Self {
         let bits = (value + 0.0).to_bits();
         let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
         Self(ordered.to_be_bytes().to_vec())
     }
 
-    /// The number at the front of a rank, and what follows it.
+    /// The number at the front of a sort key, and what follows it.
     pub fn split_f64(&self) -> Option<(f64, Self)> {
         let (ordered, rest) = self.0.split_first_chunk()?;
         let ordered = u64::from_be_bytes(*ordered);
@@ -32,7 +32,7 @@ impl Rank {
         Some((f64::from_bits(bits), Self(rest.to_vec())))
     }
 
-    /// This rank, and where it is equal the next.
+    /// This sort key, and where it is equal the next.
     #[must_use]
     pub fn then(mut self, next: &Self) -> Self {
         self.0.extend_from_slice(&next.0);
@@ -49,10 +49,10 @@ impl Rank {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Whose ids these are.
-    pub space: Space,
+    pub contract: ContractId,
     /// The run, thread or session it belongs to.
     pub lineage: String,
-    /// Its id, unique in its space.
+    /// Its id, unique in its contract.
     pub id: String,
     /// The id of the checkpoint that it was made from, where the contract knows it.
     pub parent: Option<String>,
@@ -61,11 +61,11 @@ pub struct Header {
     /// What several checkpoints of a lineage have in common (the node, say). Empty: nothing.
     pub label: String,
     /// Its place among the checkpoints of its lineage and group.
-    pub rank: Rank,
+    pub sort_key: SortKey,
     /// When the store was given it, in ms since the epoch. Retention goes by it, order never does (D6).
     pub saved_at: i64,
-    /// The byte of the rank at which the age begins. 0: the whole rank is the age. Retention that keeps a number of checkpoints
-    /// removes the oldest by age, then by rank, then by save order. All checkpoints of a lineage have the same.
+    /// The byte of the sort key at which the age begins. 0: the whole sort key is the age. Retention that keeps a number of checkpoints
+    /// removes the oldest by age, then by sort key, then by save order. All checkpoints of a lineage have the same.
     pub age_offset: u8,
     /// Whether this checkpoint cannot be read without its parent. Retention then never removes the parent alone (D9).
     pub depends_on_parent: bool,
@@ -229,10 +229,10 @@ pub struct LogPage {
 pub struct Write {
     /// Whose it is among those of the checkpoint: a task's.
     pub task: String,
-    /// Its place among those of the task. What nobody owns yet has each place once.
+    /// Its place among those of the task. Unclaimed writes have each place once.
     pub index: i64,
-    /// The checkpoint that has taken it up: see [`crate::op::Op::Claim`].
-    pub owner: Option<String>,
+    /// The checkpoint that was made of it: see [`crate::op::Op::Claim`]. `None`: it is unclaimed.
+    pub claimed_by: Option<String>,
     /// Its name and content; the name need not be unique.
     pub part: Part,
 }
@@ -259,7 +259,7 @@ pub struct Lineage {
     pub origin: Option<String>,
 }
 
-/// What a store, or one space of it, holds and takes.
+/// What a store, or one contract of it, holds and takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// How many checkpoints there are.
@@ -284,7 +284,7 @@ pub struct Stats {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineageStats {
     /// Whose lineage it is.
-    pub space: Space,
+    pub contract: ContractId,
     /// Its name.
     pub lineage: String,
     /// How many checkpoints it has.
@@ -308,8 +308,8 @@ impl Stats {
     /// Keeps a lineage if it is one of the largest; of those, at most so many are kept.
     pub fn rank_among_largest(&mut self, lineage: LineageStats, largest: usize) {
         let before = |other: &LineageStats| {
-            (Reverse(other.stored_bytes), other.space, &other.lineage)
-                < (Reverse(lineage.stored_bytes), lineage.space, &lineage.lineage)
+            (Reverse(other.stored_bytes), other.contract, &other.lineage)
+                < (Reverse(lineage.stored_bytes), lineage.contract, &lineage.lineage)
         };
         let at = self.largest.partition_point(before);
         if at < largest {
@@ -327,13 +327,13 @@ mod tests {
     fn ranks_order_as_numbers_do() {
         let numbers = [f64::MIN, -1e21, -1.5, -1.0, -5e-324, 0.0, 5e-324, 0.5, 1.0, 1_700_000_000_000.25, f64::MAX];
         for pair in numbers.windows(2) {
-            assert!(Rank::from_f64(pair[0]) < Rank::from_f64(pair[1]), "{pair:?}");
+            assert!(SortKey::from_f64(pair[0]) < SortKey::from_f64(pair[1]), "{pair:?}");
         }
-        assert_eq!(Rank::from_f64(-0.0), Rank::from_f64(0.0));
+        assert_eq!(SortKey::from_f64(-0.0), SortKey::from_f64(0.0));
         for number in numbers {
-            let rank = Rank::from_f64(number).then(&Rank(vec![7]));
-            assert_eq!(rank.split_f64(), Some((number, Rank(vec![7]))));
+            let sort_key = SortKey::from_f64(number).then(&SortKey(vec![7]));
+            assert_eq!(sort_key.split_f64(), Some((number, SortKey(vec![7]))));
         }
-        assert_eq!(Rank(vec![1; 7]).split_f64(), None);
+        assert_eq!(SortKey(vec![1; 7]).split_f64(), None);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! What a checkpoint that stays is made of stays with it: the payloads by being stored anew, other checkpoints by staying.
 //!
-//! Order is the rank, then the save order, and never a clock of the store's; only what a rule calls old goes by the time of saving.
+//! Order is the sort key, then the save order, and never a clock of the store's; only what a rule calls old goes by the time of saving.
 
 mod excess;
 mod known;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use self::ledger::Ledger;
 pub use self::plan::{Plan, plan, preview};
 use crate::error::Result;
-use crate::record::{Seq, Space};
+use crate::record::{ContractId, Seq};
 
 /// How many checkpoints a batch removes where nobody says otherwise.
 pub const BATCH: usize = 500;
@@ -42,7 +42,7 @@ pub struct Policy {
 pub enum Rule {
     /// Removes what was saved before that time, in ms since the epoch: the newest of a lineage too.
     SavedBefore(i64),
-    /// Keeps so many of each lineage: the oldest go, by age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by rank, then by save order.
+    /// Keeps so many of each lineage: the oldest go, by age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
     KeepLast(u64),
     /// Removes in save order until the payloads take no more than so many stored bytes; never the newest of a lineage.
     MaxBytes(u64),
@@ -60,8 +60,8 @@ pub struct Cursor {
 /// One batch of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prune {
-    /// Only checkpoints of this space.
-    pub space: Option<Space>,
+    /// Only checkpoints of this contract.
+    pub contract: Option<ContractId>,
     /// Which of them.
     pub rule: Rule,
     /// Where the batch before ended.
@@ -106,15 +106,15 @@ pub struct Stored {
 /// What a backend holds, as planning asks for it. All answers are of one snapshot.
 pub trait Catalog {
     /// In save order, from behind that number.
-    fn saved_after(&self, space: Option<Space>, after: Seq, most: usize) -> Result<Vec<Entry>>;
+    fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>>;
     /// Positions of lineages, ascending, from behind that one.
-    fn lineages_after(&self, space: Option<Space>, after: i64, most: usize) -> Result<Vec<i64>>;
+    fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>>;
     /// How many checkpoints a lineage has.
     fn count(&self, lineage: i64) -> Result<usize>;
-    /// A lineage's checkpoints by age, then by rank, then by save order: see
+    /// A lineage's checkpoints by age, then by sort key, then by save order: see
     /// [`Header::age_offset`](crate::record::Header::age_offset).
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
-    /// A lineage's checkpoints by rank, then by save order, the last first.
+    /// A lineage's checkpoints by sort key, then by save order, the last first.
     fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
     /// Whether any checkpoint of a lineage depends on its parent.
     fn has_dependent(&self, lineage: i64) -> Result<bool>;
@@ -142,5 +142,5 @@ pub trait Catalog {
         lineages.iter().map(|lineage| self.has_dependent(*lineage)).collect()
     }
     /// The stored bytes of all payloads. `None`: certainly not more than `limit`, and not counted.
-    fn total(&self, space: Option<Space>, limit: u64) -> Result<Option<u64>>;
+    fn total(&self, contract: Option<ContractId>, limit: u64) -> Result<Option<u64>>;
 }

@@ -9,8 +9,8 @@ use crate::backend::{BUSY_TIMEOUT, Backend, Durability, PreEncode};
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage};
 use crate::error::{Error, Result};
-use crate::lane::Reply;
 use crate::op::{Applied, Op, Unit};
+use crate::pipeline::Pipeline;
 use crate::pre_encoder::PreEncoder;
 use crate::query::{Answer, Query};
 use crate::reader::Reader;
@@ -18,7 +18,7 @@ use crate::record::Header;
 use crate::retention::{Policy, Prune, Pruned};
 use crate::sweeper::Sweeper;
 use crate::target::Target;
-use crate::writer::Writer;
+use crate::worker::Reply;
 
 /// How a store behaves, whatever its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub struct Store {
 enum Engine {
     /// Answers on the calling thread. `None` once closed.
     Inline(Mutex<Option<Inline>>),
-    Threads(Writer),
+    Threads(Pipeline),
 }
 
 struct Inline {
@@ -118,7 +118,7 @@ impl Store {
         options: &Options,
     ) -> Result<Engine> {
         let reader = Reader::start(Box::new(open.clone()), Box::new(open.clone()))?;
-        Ok(Engine::Threads(Writer::start(
+        Ok(Engine::Threads(Pipeline::start(
             Box::new(open),
             pre_encoder,
             Arc::new(reader),
@@ -255,13 +255,13 @@ impl Store {
         for op in unit.ops {
             let of = match &op {
                 Op::Put(draft) => {
-                    let Header { space, lineage, id, .. } = &draft.header;
-                    Some((*space, lineage.clone(), id.clone()))
+                    let Header { contract, lineage, id, .. } = &draft.header;
+                    Some((*contract, lineage.clone(), id.clone()))
                 }
                 _ => None,
             };
             ops.push(op);
-            ops.extend(of.map(|(space, lineage, pinned)| Op::KeepLast { space, lineage, keep, pinned }));
+            ops.extend(of.map(|(contract, lineage, pinned)| Op::KeepLast { contract, lineage, keep, pinned }));
         }
         Unit { ops, ..unit }
     }

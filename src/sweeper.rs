@@ -75,7 +75,7 @@ impl Sweeper {
         }
         let Some((rule, cursor)) = self.left.pop_front() else { return false };
         // Nobody waits for the outcome; what is wrong with the place is told to the next save, and sweeping begins anew.
-        let pruned = match backend.prune(&Prune { space: None, rule, cursor, most: BATCH }) {
+        let pruned = match backend.prune(&Prune { contract: None, rule, cursor, most: BATCH }) {
             Ok(pruned) => pruned,
             Err(error) => {
                 self.left.clear();
@@ -118,20 +118,20 @@ mod tests {
     use crate::error::{Code, Result};
     use crate::op::{Applied, Op, Unit};
     use crate::query::{Answer, Query};
-    use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+    use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
     use crate::retention::Pruned;
 
     const TTL: i64 = 1000;
 
     fn save(backend: &mut Memory, id: usize, saved_at: i64) {
         let header = Header {
-            space: Space(1),
+            contract: ContractId(1),
             lineage: "run".to_owned(),
             id: id.to_string(),
             parent: None,
             group: String::new(),
             label: String::new(),
-            rank: Rank::default(),
+            sort_key: SortKey::default(),
             saved_at,
             age_offset: 0,
             depends_on_parent: false,
@@ -143,7 +143,7 @@ mod tests {
     }
 
     fn left(backend: &mut Memory) -> u64 {
-        backend.answer(&Query::Stats { space: None, largest: 0 }).unwrap().into_stats().unwrap().checkpoints
+        backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap().checkpoints
     }
 
     #[test]

@@ -10,8 +10,8 @@ mod forks;
 mod logs;
 
 use common::{
-    HOSTILE, SPACE, apply, both, draft, expect, get, group, headers, ids, lineage, lineages, names, newest, noise,
-    part, remove, save, sqlite,
+    CONTRACT_ID, HOSTILE, apply, both, draft, expect, get, group, headers, ids, lineage, lineages, names, newest,
+    noise, part, remove, save, sqlite,
 };
 use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::Journal;
@@ -19,7 +19,7 @@ use forkpoint::backend::{Backend, Durability};
 use forkpoint::error::Code;
 use forkpoint::op::{Applied, Op, Unit};
 use forkpoint::query::{Ancestors, Of, Pick, Query};
-use forkpoint::record::{Checkpoint, Rank, Space, Stats, Tuple, Write};
+use forkpoint::record::{Checkpoint, ContractId, SortKey, Stats, Tuple, Write};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
@@ -76,7 +76,7 @@ macro_rules! suite {
                 the_first_group_decides,
                 a_prefix_is_literal,
                 a_lineage_that_begins_anew_is_the_last,
-                spaces_keep_the_same_ids_apart,
+                contracts_keep_the_same_ids_apart,
                 the_ops_of_a_unit_happen_in_order,
                 the_units_of_a_batch_happen_in_order,
                 nothing_to_do_is_fine,
@@ -96,7 +96,7 @@ macro_rules! suite {
                 pruning_by_number_is_by_lineage,
                 pruning_by_bytes_takes_the_first_saved,
                 a_batch_of_pruning_is_bounded,
-                pruning_stays_within_its_space,
+                pruning_stays_within_its_contract,
                 what_would_be_removed_is_what_is_removed,
                 the_place_of_a_pruned_last_is_not_given_out_again,
                 statistics_add_up,
@@ -126,7 +126,7 @@ macro_rules! suite {
                 retention_frees_what_nothing_names,
                 a_live_log_outlasts_its_checkpoints,
                 appends_and_saves_happen_together,
-                logs_of_other_spaces_are_others,
+                logs_of_other_contracts_are_others,
                 a_log_of_100_000_records,
                 a_log_of_many_branches,
             }
@@ -190,7 +190,7 @@ fn a_payload_comes_back_exactly(backend: &mut dyn Backend) {
         draft("run", "not compressible").parts(vec![part("b", "t", noise(1, 5000))]),
         draft("run", "no meta").meta(b""),
         draft("run", "any meta").meta(&(0..=255).collect::<Vec<u8>>()),
-        draft("run", "all fields").parent("no parts").group("g").label("l").rank(-1.5),
+        draft("run", "all fields").parent("no parts").group("g").label("l").sort_key(-1.5),
     ];
     save(backend, kinds.clone());
     for kind in kinds {
@@ -251,8 +251,8 @@ fn a_parent_is_no_more_than_a_name(backend: &mut dyn Backend) {
         let parts = vec![part("state", "t", [noise(1, 3000), noise(seed, 10)].concat())];
         draft("run", id).parent(parent).parts(parts)
     };
-    // Unknown, empty, of another space, itself, and a circle.
-    let elsewhere = draft("run", "elsewhere").space(Space(2)).put();
+    // Unknown, empty, of another contract, itself, and a circle.
+    let elsewhere = draft("run", "elsewhere").contract(ContractId(2)).put();
     apply(backend, vec![elsewhere]).unwrap();
     let cases = [
         made("a", "unknown", 2),
@@ -333,9 +333,9 @@ fn what_is_not_there_is_no_error(backend: &mut dyn Backend) {
 }
 
 fn a_put_replaces_every_field(backend: &mut dyn Backend) {
-    let old = draft("run", "id").parent("p").group("g").label("l").rank(1.0).meta(b"old");
-    let new = draft("run", "id").group("g2").label("l2").rank(2.0).meta(b"new").parts(vec![part("b", "u", "new")]);
-    save(backend, [old, draft("run", "other").group("g").label("l").rank(1.5), new.clone()]);
+    let old = draft("run", "id").parent("p").group("g").label("l").sort_key(1.0).meta(b"old");
+    let new = draft("run", "id").group("g2").label("l2").sort_key(2.0).meta(b"new").parts(vec![part("b", "u", "new")]);
+    save(backend, [old, draft("run", "other").group("g").label("l").sort_key(1.5), new.clone()]);
     assert_eq!(get(backend, "id"), Some(new.0.clone()));
     assert_eq!(headers(backend, lineage("run"), Some(1)), [new.0.header]);
     assert_eq!(newest(backend, "run", Some("l")).as_deref(), Some("other"));
@@ -345,7 +345,7 @@ fn a_put_replaces_every_field(backend: &mut dyn Backend) {
     assert_eq!(ids(backend, both("run", "g")), ["other"]);
     assert_eq!(ids(backend, lineage("run")), ["id", "other"]);
     // To nothing at all.
-    let bare = draft("run", "id").rank(1.0).meta(b"").parts(Vec::new());
+    let bare = draft("run", "id").sort_key(1.0).meta(b"").parts(Vec::new());
     save(backend, [bare.clone()]);
     assert_eq!(get(backend, "id"), Some(bare.0));
     assert_eq!(newest(backend, "run", Some("l2")), None);
@@ -353,7 +353,7 @@ fn a_put_replaces_every_field(backend: &mut dyn Backend) {
 }
 
 fn a_put_of_the_same_id_moves_it_to_the_other_lineage(backend: &mut dyn Backend) {
-    save(backend, [draft("old", "id").group("g").label("l"), draft("new", "first").group("g").rank(-1.0)]);
+    save(backend, [draft("old", "id").group("g").label("l"), draft("new", "first").group("g").sort_key(-1.0)]);
     save(backend, [draft("new", "id").group("g").label("l")]);
     assert_eq!(get(backend, "id").unwrap().header.lineage, "new");
     assert_eq!(ids(backend, lineage("new")), ["id", "first"]);
@@ -368,7 +368,7 @@ fn a_put_of_the_same_id_moves_it_to_the_other_lineage(backend: &mut dyn Backend)
 }
 
 fn a_lineage_that_keeps_others_goes_on(backend: &mut dyn Backend) {
-    save(backend, [draft("old", "stays"), draft("old", "goes").rank(1.0), draft("new", "goes")]);
+    save(backend, [draft("old", "stays"), draft("old", "goes").sort_key(1.0), draft("new", "goes")]);
     assert_eq!(names(backend, ""), ["new", "old"]);
     assert_eq!(ids(backend, lineage("old")), ["stays"]);
     assert_eq!(ids(backend, lineage("new")), ["goes"]);
@@ -386,28 +386,28 @@ fn replacing_makes_it_the_last_saved(backend: &mut dyn Backend) {
 }
 
 fn newest_is_by_rank_then_by_save_order(backend: &mut dyn Backend) {
-    save(backend, [draft("run", "high").rank(2.0), draft("run", "low").rank(1.0)]);
-    assert_eq!(newest(backend, "run", None).as_deref(), Some("high"), "the rank, whatever was saved last");
-    save(backend, [draft("run", "tie").rank(2.0), draft("elsewhere", "higher").rank(9.0)]);
+    save(backend, [draft("run", "high").sort_key(2.0), draft("run", "low").sort_key(1.0)]);
+    assert_eq!(newest(backend, "run", None).as_deref(), Some("high"), "the sort key, whatever was saved last");
+    save(backend, [draft("run", "tie").sort_key(2.0), draft("elsewhere", "higher").sort_key(9.0)]);
     assert_eq!(newest(backend, "run", None).as_deref(), Some("tie"), "among equals the last saved");
     assert_eq!(ids(backend, lineage("run")), ["tie", "high", "low"]);
-    save(backend, [draft("run", "high").rank(2.0)]);
+    save(backend, [draft("run", "high").sort_key(2.0)]);
     assert_eq!(ids(backend, lineage("run")), ["high", "tie", "low"]);
     assert_eq!(newest(backend, "run", None).as_deref(), Some("high"));
     let whole = backend.answer(&common::newest_query("run", None)).unwrap().into_checkpoint().unwrap();
-    assert_eq!(*whole.unwrap(), draft("run", "high").rank(2.0).0, "the whole of it");
+    assert_eq!(*whole.unwrap(), draft("run", "high").sort_key(2.0).0, "the whole of it");
 }
 
 fn newest_by_label(backend: &mut dyn Backend) {
     save(
         backend,
         [
-            draft("run", "a1").label("a").rank(1.0),
-            draft("run", "a2").label("a").rank(2.0),
-            draft("run", "a2 again").label("a").rank(2.0),
-            draft("run", "b3").label("b").rank(3.0),
-            draft("run", "none").rank(4.0),
-            draft("other", "a5").label("a").rank(5.0),
+            draft("run", "a1").label("a").sort_key(1.0),
+            draft("run", "a2").label("a").sort_key(2.0),
+            draft("run", "a2 again").label("a").sort_key(2.0),
+            draft("run", "b3").label("b").sort_key(3.0),
+            draft("run", "none").sort_key(4.0),
+            draft("other", "a5").label("a").sort_key(5.0),
         ],
     );
     assert_eq!(newest(backend, "run", Some("a")).as_deref(), Some("a2 again"));
@@ -430,27 +430,27 @@ fn lists_by_lineage_group_and_both(backend: &mut dyn Backend) {
     save(
         backend,
         [
-            draft("r1", "1").group("g1").rank(3.0),
-            draft("r2", "2").group("g1").rank(1.0),
-            draft("r1", "3").group("g2").rank(2.0),
-            draft("r1", "4").group("g1").rank(1.0),
-            draft("r2", "5").rank(7.0),
+            draft("r1", "1").group("g1").sort_key(3.0),
+            draft("r2", "2").group("g1").sort_key(1.0),
+            draft("r1", "3").group("g2").sort_key(2.0),
+            draft("r1", "4").group("g1").sort_key(1.0),
+            draft("r2", "5").sort_key(7.0),
         ],
     );
     assert_eq!(ids(backend, lineage("r1")), ["1", "3", "4"]);
     assert_eq!(ids(backend, lineage("r2")), ["5", "2"]);
-    assert_eq!(ids(backend, group("g1")), ["1", "4", "2"], "across lineages; equal ranks by save order");
+    assert_eq!(ids(backend, group("g1")), ["1", "4", "2"], "across lineages; equal sort_keys by save order");
     assert_eq!(ids(backend, group("g2")), ["3"]);
     assert_eq!(ids(backend, both("r1", "g1")), ["1", "4"]);
     assert_eq!(ids(backend, both("r2", "g1")), ["2"]);
     assert!(ids(backend, both("r2", "g2")).is_empty());
-    let expected = draft("r1", "3").group("g2").rank(2.0).0.header;
+    let expected = draft("r1", "3").group("g2").sort_key(2.0).0.header;
     assert_eq!(headers(backend, both("r1", "g2"), None), [expected], "the whole header");
 }
 
 fn limits(backend: &mut dyn Backend) {
     for n in 0..5_i32 {
-        let made = draft("run", &n.to_string()).group("g").rank(f64::from(n));
+        let made = draft("run", &n.to_string()).group("g").sort_key(f64::from(n));
         save(backend, [made, draft(&format!("run {n}"), &format!("other {n}"))]);
     }
     for of in [lineage("run"), group("g"), both("run", "g")] {
@@ -472,14 +472,17 @@ fn ranks_order_as_numbers(backend: &mut dyn Backend) {
     // Saved in another order: every fifth, around.
     for n in 0..ordered.len() {
         let at = n * 5 % ordered.len();
-        save(backend, [draft("run", &at.to_string()).group("g").label("l").rank(ordered[at])]);
+        save(backend, [draft("run", &at.to_string()).group("g").label("l").sort_key(ordered[at])]);
     }
     let expected: Vec<String> = (0..ordered.len()).rev().map(|at| at.to_string()).collect();
     assert_eq!(ids(backend, lineage("run")), expected);
     assert_eq!(ids(backend, group("g")), expected);
     assert_eq!(newest(backend, "run", Some("l")).as_ref(), expected.first());
-    // -0 and 0 are one rank, so the save order decides.
-    save(backend, [draft("zero", "+").rank(0.0), draft("zero", "-").rank(-0.0), draft("zero", "+ again").rank(0.0)]);
+    // -0 and 0 are one sort key, so the save order decides.
+    save(
+        backend,
+        [draft("zero", "+").sort_key(0.0), draft("zero", "-").sort_key(-0.0), draft("zero", "+ again").sort_key(0.0)],
+    );
     assert_eq!(ids(backend, lineage("zero")), ["+ again", "-", "+"]);
 }
 
@@ -518,18 +521,18 @@ fn lineages_are_listed_last_begun_first(backend: &mut dyn Backend) {
     save(
         backend,
         [
-            draft("first", "1").group("g").label("l").parent("p").rank(9.0),
-            draft("second", "2").rank(1.0),
-            draft("first", "3").rank(3.0),
+            draft("first", "1").group("g").label("l").parent("p").sort_key(9.0),
+            draft("second", "2").sort_key(1.0),
+            draft("first", "3").sort_key(3.0),
             draft("third", "4"),
-            draft("second", "5").rank(2.0),
+            draft("second", "5").sort_key(2.0),
         ],
     );
     let found = lineages(backend, "", None, 10);
     assert_eq!(found.iter().map(|line| line.newest.lineage.as_str()).collect::<Vec<_>>(), ["third", "second", "first"]);
     assert_eq!(found.iter().map(|line| line.checkpoints).collect::<Vec<_>>(), [1, 2, 2]);
-    assert_eq!(found[1].newest, draft("second", "5").rank(2.0).0.header);
-    assert_eq!(found[2].newest, draft("first", "1").group("g").label("l").parent("p").rank(9.0).0.header);
+    assert_eq!(found[1].newest, draft("second", "5").sort_key(2.0).0.header);
+    assert_eq!(found[2].newest, draft("first", "1").group("g").label("l").parent("p").sort_key(9.0).0.header);
     assert!(found.windows(2).all(|pair| pair[0].position > pair[1].position), "greater began later");
 }
 
@@ -596,35 +599,35 @@ fn a_lineage_that_begins_anew_is_the_last(backend: &mut dyn Backend) {
     assert!(lineages(backend, "", None, 10).iter().all(|line| line.position > before), "no position is used twice");
 }
 
-fn spaces_keep_the_same_ids_apart(backend: &mut dyn Backend) {
-    let spaces = [Space(0), Space(1), Space(2), Space(255)];
-    let made = |space: Space| {
-        let parts = vec![part("b", "t", vec![space.0])];
-        draft("run", "id").space(space).group("g").label("l").parts(parts)
+fn contracts_keep_the_same_ids_apart(backend: &mut dyn Backend) {
+    let contracts = [ContractId(0), ContractId(1), ContractId(2), ContractId(255)];
+    let made = |contract: ContractId| {
+        let parts = vec![part("b", "t", vec![contract.0])];
+        draft("run", "id").contract(contract).group("g").label("l").parts(parts)
     };
-    for space in spaces {
-        save(backend, [made(space)]);
+    for contract in contracts {
+        save(backend, [made(contract)]);
     }
-    let removed = Op::Remove { space: Space(2), id: "id".to_owned() };
-    apply(backend, vec![removed, Op::Remove { space: Space(7), id: "id".to_owned() }]).unwrap();
-    for space in spaces {
-        let expected = (space != Space(2)).then(|| made(space).0);
-        let list = |of| Query::List { space, of, before: None, limit: None };
-        let get = Query::Get { space, id: "id".to_owned() };
+    let removed = Op::Remove { contract: ContractId(2), id: "id".to_owned() };
+    apply(backend, vec![removed, Op::Remove { contract: ContractId(7), id: "id".to_owned() }]).unwrap();
+    for contract in contracts {
+        let expected = (contract != ContractId(2)).then(|| made(contract).0);
+        let list = |of| Query::List { contract, of, before: None, limit: None };
+        let get = Query::Get { contract, id: "id".to_owned() };
         assert_eq!(backend.answer(&get).unwrap().into_checkpoint().unwrap().map(|found| *found), expected);
         for label in [None, Some("l".to_owned())] {
-            let newest = Query::Newest { space, lineage: "run".to_owned(), label };
+            let newest = Query::Newest { contract, lineage: "run".to_owned(), label };
             assert_eq!(backend.answer(&newest).unwrap().into_checkpoint().unwrap().map(|found| *found), expected);
         }
         let header: Vec<_> = expected.into_iter().map(|found| found.header).collect();
         for of in [lineage("run"), group("g"), both("run", "g")] {
             assert_eq!(backend.answer(&list(of)).unwrap().into_headers().unwrap(), header);
         }
-        let all = Query::Lineages { space, group_prefix: "g".to_owned(), before: None, limit: 10 };
+        let all = Query::Lineages { contract, group_prefix: "g".to_owned(), before: None, limit: 10 };
         let found = backend.answer(&all).unwrap().into_lineages().unwrap();
         assert_eq!(found.into_iter().map(|line| line.newest).collect::<Vec<_>>(), header);
     }
-    assert_eq!(SPACE, Space(1));
+    assert_eq!(CONTRACT_ID, ContractId(1));
 }
 
 fn the_ops_of_a_unit_happen_in_order(backend: &mut dyn Backend) {
@@ -670,16 +673,21 @@ fn nothing_to_do_is_fine(backend: &mut dyn Backend) {
 }
 
 fn whole(backend: &mut dyn Backend, of: Of, prefix: &[u8]) -> Vec<Checkpoint> {
-    let query = Query::Whole { space: SPACE, of, prefix: prefix.to_vec() };
+    let query = Query::Whole { contract: CONTRACT_ID, of, prefix: prefix.to_vec() };
     backend.answer(&query).unwrap().into_checkpoints().unwrap()
 }
 
 fn whole_checkpoints_come_in_order(backend: &mut dyn Backend) {
     let large = |id: &str, seed| draft("run", id).parts(vec![part("state", "t", noise(seed, 5000))]);
     let grown = |id: &str| draft("run", id).parts(vec![part("state", "t", [noise(1, 5000), noise(2, 50)].concat())]);
-    let all = [large("b", 1).rank(1.0), grown("c").rank(2.0), large("a", 3).rank(0.0), draft("run", "d").rank(2.0)];
+    let all = [
+        large("b", 1).sort_key(1.0),
+        grown("c").sort_key(2.0),
+        large("a", 3).sort_key(0.0),
+        draft("run", "d").sort_key(2.0),
+    ];
     save(backend, all.clone());
-    save(backend, [draft("other", "e"), draft("run", "f").space(Space(2))]);
+    save(backend, [draft("other", "e"), draft("run", "f").contract(ContractId(2))]);
     let [b, c, a, d] = all.map(|draft| draft.0);
     assert_eq!(whole(backend, lineage("run"), &[]), [a, b, c, d]);
     assert_eq!(whole(backend, lineage("none"), &[]), []);
@@ -688,13 +696,13 @@ fn whole_checkpoints_come_in_order(backend: &mut dyn Backend) {
 fn whole_checkpoints_by_a_prefix_of_the_rank(backend: &mut dyn Backend) {
     let keyed = |lineage: &str, key: &[u8], group: &str| {
         let mut draft = draft(lineage, &format!("{lineage} {key:?}")).group(group);
-        draft.0.header.rank = Rank(key.to_vec());
+        draft.0.header.sort_key = SortKey(key.to_vec());
         draft
     };
     save(backend, [keyed("1", b"a:2", "g"), keyed("2", b"a", "g"), keyed("3", b"b", "g"), keyed("3", b"a:1", "h")]);
     save(backend, [keyed("1", b"a:1", "g"), keyed("1", b"\xff", "g"), keyed("1", b"\xff\xff", "g")]);
     let mut found = |of: Of, prefix: &[u8]| -> Vec<Vec<u8>> {
-        whole(backend, of, prefix).into_iter().map(|found| found.header.rank.0).collect()
+        whole(backend, of, prefix).into_iter().map(|found| found.header.sort_key.0).collect()
     };
     assert_eq!(found(group("g"), b"a:"), [b"a:1", b"a:2"]);
     assert_eq!(found(group("g"), b"\xff"), [&b"\xff"[..], b"\xff\xff"]);
@@ -705,20 +713,20 @@ fn whole_checkpoints_by_a_prefix_of_the_rank(backend: &mut dyn Backend) {
     assert_eq!(found(both("3", "h"), b"a"), [b"a:1"]);
 }
 
-fn written(task: &str, index: i64, owner: Option<&str>, bytes: &str) -> Write {
-    Write { task: task.to_owned(), index, owner: owner.map(str::to_owned), part: part("channel", "t", bytes) }
+fn written(task: &str, index: i64, claimed_by: Option<&str>, bytes: &str) -> Write {
+    Write { task: task.to_owned(), index, claimed_by: claimed_by.map(str::to_owned), part: part("channel", "t", bytes) }
 }
 
 fn write(id: &str, replace: bool, writes: &[Write]) -> Op {
-    Op::Write { space: SPACE, id: id.to_owned(), writes: writes.to_vec(), replace, encoded: None }
+    Op::Write { contract: CONTRACT_ID, id: id.to_owned(), writes: writes.to_vec(), replace, encoded: None }
 }
 
-fn claim(id: &str, owner: &str) -> Op {
-    Op::Claim { space: SPACE, id: id.to_owned(), owner: owner.to_owned() }
+fn claim(id: &str, claimed_by: &str) -> Op {
+    Op::Claim { contract: CONTRACT_ID, id: id.to_owned(), claimed_by: claimed_by.to_owned() }
 }
 
 fn tuple(backend: &mut dyn Backend, id: &str) -> Option<Box<Tuple>> {
-    let query = Query::Tuple { space: SPACE, pick: Pick::Id(id.to_owned()) };
+    let query = Query::Tuple { contract: CONTRACT_ID, pick: Pick::Id(id.to_owned()) };
     backend.answer(&query).unwrap().into_tuple().unwrap()
 }
 
@@ -727,7 +735,7 @@ fn writes_to(backend: &mut dyn Backend, id: &str) -> Vec<Write> {
 }
 
 fn the_first_write_to_a_place_stays_unless_it_is_replaced(backend: &mut dyn Backend) {
-    save(backend, [draft("run", "a"), draft("run", "b").rank(1.0)]);
+    save(backend, [draft("run", "a"), draft("run", "b").sort_key(1.0)]);
     let first = [written("t2", 1, None, "x"), written("t1", 0, None, &"long ".repeat(500))];
     let again = [written("t2", 1, None, "later"), written("t2", 0, None, "y")];
     apply(backend, vec![write("a", false, &first), write("a", false, &again)]).unwrap();
@@ -736,14 +744,14 @@ fn the_first_write_to_a_place_stays_unless_it_is_replaced(backend: &mut dyn Back
     apply(backend, vec![write("a", true, &again[..1])]).unwrap();
     assert_eq!(writes_to(backend, "a"), [again[0].clone(), again[1].clone(), long]);
     assert_eq!(writes_to(backend, "b"), []);
-    let newest = Query::Tuple { space: SPACE, pick: Pick::Newest("run".to_owned()) };
+    let newest = Query::Tuple { contract: CONTRACT_ID, pick: Pick::Newest("run".to_owned()) };
     let found = backend.answer(&newest).unwrap().into_tuple().unwrap().unwrap();
     assert_eq!(found.checkpoint.header.id, "b");
 }
 
 fn what_is_claimed_makes_room(backend: &mut dyn Backend) {
     save(backend, [draft("run", "a")]);
-    let place = |owner, bytes| written("t", 0, owner, bytes);
+    let place = |claimed_by, bytes| written("t", 0, claimed_by, bytes);
     apply(backend, vec![write("a", false, &[place(None, "first")]), claim("a", "b")]).unwrap();
     apply(backend, vec![write("a", false, &[place(None, "second")]), claim("a", "c"), claim("none", "c")]).unwrap();
     apply(backend, vec![write("a", true, &[place(None, "third")])]).unwrap();
@@ -762,7 +770,7 @@ fn writes_may_come_before_their_checkpoint_and_go_with_it(backend: &mut dyn Back
     for id in all {
         assert_eq!(writes_to(backend, id), one, "a checkpoint that is replaced keeps what was written to it");
     }
-    apply(backend, vec![Op::RemoveWrites { space: SPACE, prefix: "a".to_owned() }, remove("b")]).unwrap();
+    apply(backend, vec![Op::RemoveWrites { contract: CONTRACT_ID, prefix: "a".to_owned() }, remove("b")]).unwrap();
     save(backend, [draft("run of b", "b")]);
     assert_eq!(all.map(|id| writes_to(backend, id).len()), [0, 0, 0, 1]);
     apply(backend, vec![remove_lineages("run of %")]).unwrap();
@@ -775,11 +783,11 @@ fn what_is_inherited_is_the_parents(backend: &mut dyn Backend) {
     let parts = |names: &[&str], version: &str| {
         names.iter().map(|name| part(name, "t", format!("{name} of {version}"))).collect::<Vec<_>>()
     };
-    let inheriting = |id: &str, parent: &str, rank: f64, inherit: &[&str]| {
-        draft("run", id).parent(parent).rank(rank).parts(parts(&["m"], id)).inherit(inherit)
+    let inheriting = |id: &str, parent: &str, sort_key: f64, inherit: &[&str]| {
+        draft("run", id).parent(parent).sort_key(sort_key).parts(parts(&["m"], id)).inherit(inherit)
     };
-    save(backend, [draft("run", "a").rank(0.0).parts(parts(&["x", "y"], "a"))]);
-    save(backend, [draft("run", "b").rank(1.0).parts(parts(&["x", "z"], "b"))]);
+    save(backend, [draft("run", "a").sort_key(0.0).parts(parts(&["x", "y"], "a"))]);
+    save(backend, [draft("run", "b").sort_key(1.0).parts(parts(&["x", "z"], "b"))]);
     save(backend, [inheriting("c", "a", 2.0, &["x", "z", "none"]), inheriting("d", "gone", 3.0, &["x", "a"])]);
     let found = |backend: &mut dyn Backend, id: &str| get(backend, id).unwrap().payload;
     let of = |name: &str, version: &str| part(name, "t", format!("{name} of {version}"));
@@ -798,9 +806,9 @@ fn what_is_inherited_is_the_parents(backend: &mut dyn Backend) {
 }
 
 fn a_lineage_is_as_its_writer_knows_it_or_nothing_is_done(backend: &mut dyn Backend) {
-    let after = |newest: Option<&str>, id: &str, rank: f64| Unit {
+    let after = |newest: Option<&str>, id: &str, sort_key: f64| Unit {
         expect: Some(expect("run", newest, id)),
-        ops: vec![draft("run", id).rank(rank).put()],
+        ops: vec![draft("run", id).sort_key(sort_key).put()],
     };
     let mut done = |units: Vec<Unit>| -> Vec<Option<Code>> {
         backend.apply(&units).into_iter().map(|done| done.err().map(|error| error.code())).collect()
@@ -822,16 +830,17 @@ fn a_lineage_is_as_its_writer_knows_it_or_nothing_is_done(backend: &mut dyn Back
 
 fn ancestors_are_those_up_to_what_is_wanted(backend: &mut dyn Backend) {
     let versions = |names: &[&str]| names.iter().map(|name| part(name, "t", *name)).collect::<Vec<_>>();
-    save(backend, [draft("run", "a").rank(0.0).parts(versions(&["x\0 1", "y\0 1"]))]);
-    save(backend, [draft("run", "b").rank(1.0).parent("a").parts(versions(&["x\0 2", "x\0y\0 2"]))]);
-    save(backend, [draft("run", "c").rank(2.0).parent("b").parts(versions(&["z"]))]);
-    save(backend, [draft("run", "d").rank(3.0).parent("c").parts(versions(&["x\0 4"]))]);
-    let named = |index, name| Write { task: "t".to_owned(), index, owner: None, part: part(name, "t", "") };
+    save(backend, [draft("run", "a").sort_key(0.0).parts(versions(&["x\0 1", "y\0 1"]))]);
+    save(backend, [draft("run", "b").sort_key(1.0).parent("a").parts(versions(&["x\0 2", "x\0y\0 2"]))]);
+    save(backend, [draft("run", "c").sort_key(2.0).parent("b").parts(versions(&["z"]))]);
+    save(backend, [draft("run", "d").sort_key(3.0).parent("c").parts(versions(&["x\0 4"]))]);
+    let named = |index, name| Write { task: "t".to_owned(), index, claimed_by: None, part: part(name, "t", "") };
     let writes = [write("b", false, &[named(0, "x"), named(1, "other")]), write("c", false, &[named(0, "x")])];
     apply(backend, writes.to_vec()).unwrap();
     let asked = |backend: &mut dyn Backend, stems: &[&str], limit| {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let asked = Ancestors { space: SPACE, id: "c".to_owned(), stems: owned(stems), writes: owned(&["x"]), limit };
+        let asked =
+            Ancestors { contract: CONTRACT_ID, id: "c".to_owned(), stems: owned(stems), writes: owned(&["x"]), limit };
         let found = backend.answer(&Query::Ancestors(asked)).unwrap().into_tuples().unwrap();
         let shown = |found: Tuple| {
             let parts = found.checkpoint.payload.parts.into_iter().map(|part| part.name).collect::<Vec<_>>().join(",");
@@ -847,21 +856,22 @@ fn ancestors_are_those_up_to_what_is_wanted(backend: &mut dyn Backend) {
     );
     assert_eq!(asked(backend, &["none", "z"], 2), ["c:  1", "b:  1"], "z is no version of anything");
     assert_eq!(asked(backend, &[], 9), [""; 0]);
-    save(backend, [draft("run", "a").rank(0.0).parent("d")]);
+    save(backend, [draft("run", "a").sort_key(0.0).parent("d")]);
     assert_eq!(asked(backend, &["none"], 9).len(), 9, "in a circle as far as it is let");
 }
 
 fn removing_from_a_rank_on(backend: &mut dyn Backend) {
-    let from = |lineage: &str, rank| Op::RemoveFrom { space: SPACE, lineage: lineage.to_owned(), rank };
-    let heavy = |id: &str, rank: f64| heavy("run", id, 1).rank(rank);
+    let from =
+        |lineage: &str, sort_key| Op::RemoveFrom { contract: CONTRACT_ID, lineage: lineage.to_owned(), sort_key };
+    let heavy = |id: &str, sort_key: f64| heavy("run", id, 1).sort_key(sort_key);
     save(backend, [heavy("a", 0.0), heavy("b", 1.0), heavy("c", 2.0), heavy("d", 3.0)]);
     // Stored as the difference to what goes.
     save(backend, [common::draft("fork", "e").parent("c").parts(heavy("e", 0.0).0.payload.parts)]);
-    apply(backend, vec![from("run", Rank::from_f64(2.0)), heavy("c", 2.0).put()]).unwrap();
+    apply(backend, vec![from("run", SortKey::from_f64(2.0)), heavy("c", 2.0).put()]).unwrap();
     assert_eq!(ids(backend, lineage("run")), ["c", "b", "a"]);
     assert_eq!(get(backend, "c").unwrap(), heavy("c", 2.0).0);
     assert_eq!(get(backend, "e").unwrap().payload, heavy("e", 0.0).0.payload);
-    apply(backend, vec![from("none", Rank::default()), from("run", Rank::default())]).unwrap();
+    apply(backend, vec![from("none", SortKey::default()), from("run", SortKey::default())]).unwrap();
     assert_eq!(names(backend, ""), ["fork"]);
     save(backend, [heavy("a", 0.0)]);
     assert_eq!(ids(backend, lineage("run")), ["a"], "a run that was cleared begins anew");
@@ -869,18 +879,18 @@ fn removing_from_a_rank_on(backend: &mut dyn Backend) {
 
 fn the_oldest_by_age_go_where_the_rank_says_an_age(backend: &mut dyn Backend) {
     let aged = |id: &str, step: f64, age: f64| {
-        let mut draft = draft("run", id).space(Space(2)).age_offset(8);
-        draft.0.header.rank = Rank::from_f64(step).then(&Rank::from_f64(age));
+        let mut draft = draft("run", id).contract(ContractId(2)).age_offset(8);
+        draft.0.header.sort_key = SortKey::from_f64(step).then(&SortKey::from_f64(age));
         draft
     };
     let left = |backend: &mut dyn Backend| -> Vec<String> {
-        let query = Query::Whole { space: Space(2), of: lineage("run"), prefix: Vec::new() };
+        let query = Query::Whole { contract: ContractId(2), of: lineage("run"), prefix: Vec::new() };
         let found = backend.answer(&query).unwrap().into_checkpoints().unwrap();
         found.into_iter().map(|found| found.header.id).collect()
     };
     save(backend, [aged("a", 0.0, 9.0), aged("b", 1.0, 1.0), aged("c", 2.0, 5.0), aged("d", 3.0, 1.0)]);
     let keep_last = |keep, pinned: &str| Op::KeepLast {
-        space: Space(2),
+        contract: ContractId(2),
         lineage: "run".to_owned(),
         keep,
         pinned: pinned.to_owned(),
@@ -889,21 +899,21 @@ fn the_oldest_by_age_go_where_the_rank_says_an_age(backend: &mut dyn Backend) {
     assert_eq!(left(backend), ["a", "b", "c"], "of equal age the first step goes, but not the one just saved");
     apply(backend, vec![keep_last(2, "a")]).unwrap();
     assert_eq!(left(backend), ["a", "c"]);
-    let prune = Prune { space: None, rule: Rule::KeepLast(1), cursor: Cursor::default(), most: 10 };
+    let prune = Prune { contract: None, rule: Rule::KeepLast(1), cursor: Cursor::default(), most: 10 };
     backend.prune(&prune).unwrap();
     assert_eq!(left(backend), ["a"]);
     assert_eq!(newest(backend, "run", None), None, "another contract's run of that name");
 }
 
 fn keep_last(lineage: &str, keep: u64, pinned: &str) -> Op {
-    Op::KeepLast { space: SPACE, lineage: lineage.to_owned(), keep, pinned: pinned.to_owned() }
+    Op::KeepLast { contract: CONTRACT_ID, lineage: lineage.to_owned(), keep, pinned: pinned.to_owned() }
 }
 
 /// Prunes to the end, and tells what all batches have removed.
 fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> (u64, u64, i64) {
     let (mut sum, mut next) = ((0, 0, 0), Some(Cursor::default()));
     while let Some(cursor) = next {
-        let done = backend.prune(&Prune { space: Some(SPACE), rule, cursor, most }).unwrap();
+        let done = backend.prune(&Prune { contract: Some(CONTRACT_ID), rule, cursor, most }).unwrap();
         assert!(done.checkpoints <= most as u64);
         sum = (sum.0 + done.checkpoints, sum.1 + done.lineages, sum.2 + done.bytes);
         next = done.next;
@@ -911,8 +921,8 @@ fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> (u64, u64, i64) 
     sum
 }
 
-fn stats(backend: &mut dyn Backend, space: Option<Space>, largest: usize) -> Stats {
-    backend.answer(&Query::Stats { space, largest }).unwrap().into_stats().unwrap()
+fn stats(backend: &mut dyn Backend, contract: Option<ContractId>, largest: usize) -> Stats {
+    backend.answer(&Query::Stats { contract, largest }).unwrap().into_stats().unwrap()
 }
 
 /// So many bytes that no backend makes fewer.
@@ -936,19 +946,19 @@ fn a_lineage_keeps_its_newest(backend: &mut dyn Backend) {
 }
 
 fn the_one_just_saved_is_never_removed_for_its_rank(backend: &mut dyn Backend) {
-    save(backend, [draft("run", "a").rank(2.0), draft("run", "b").rank(3.0)]);
-    apply(backend, vec![draft("run", "low").rank(1.0).put(), keep_last("run", 2, "low")]).unwrap();
+    save(backend, [draft("run", "a").sort_key(2.0), draft("run", "b").sort_key(3.0)]);
+    apply(backend, vec![draft("run", "low").sort_key(1.0).put(), keep_last("run", 2, "low")]).unwrap();
     assert_eq!(ids(backend, lineage("run")), ["b", "low"], "it counts among those that stay");
-    apply(backend, vec![draft("run", "c").rank(2.5).put(), keep_last("run", 2, "c")]).unwrap();
+    apply(backend, vec![draft("run", "c").sort_key(2.5).put(), keep_last("run", 2, "c")]).unwrap();
     assert_eq!(ids(backend, lineage("run")), ["b", "c"], "and has no privilege later");
-    apply(backend, vec![draft("run", "lowest").rank(0.0).put(), keep_last("run", 1, "lowest")]).unwrap();
+    apply(backend, vec![draft("run", "lowest").sort_key(0.0).put(), keep_last("run", 1, "lowest")]).unwrap();
     assert_eq!(ids(backend, lineage("run")), ["lowest"]);
 }
 
 fn pruning_by_age_goes_by_the_time_of_saving(backend: &mut dyn Backend) {
-    // Clocks go back: neither rank nor save order say how old something is.
-    for (id, rank, at) in [("a", 1.0, 50), ("b", 9.0, 10), ("c", 2.0, 30), ("d", 0.0, 29)] {
-        save(backend, [draft("run", id).rank(rank).saved_at(at)]);
+    // Clocks go back: neither sort key nor save order say how old something is.
+    for (id, sort_key, at) in [("a", 1.0, 50), ("b", 9.0, 10), ("c", 2.0, 30), ("d", 0.0, 29)] {
+        save(backend, [draft("run", id).sort_key(sort_key).saved_at(at)]);
     }
     save(backend, [draft("old", "e").saved_at(-5)]);
     assert_eq!(prune(backend, Rule::SavedBefore(30), 10).0, 3);
@@ -960,12 +970,12 @@ fn pruning_by_age_goes_by_the_time_of_saving(backend: &mut dyn Backend) {
 
 fn pruning_by_number_is_by_lineage(backend: &mut dyn Backend) {
     for n in 0..10_u8 {
-        save(backend, [draft("a", &format!("a{n}")).rank(f64::from(10 - n)), draft("b", &format!("b{n}"))]);
+        save(backend, [draft("a", &format!("a{n}")).sort_key(f64::from(10 - n)), draft("b", &format!("b{n}"))]);
     }
     save(backend, [draft("c", "c0")]);
     let removed = prune(backend, Rule::KeepLast(2), 3);
     assert_eq!((removed.0, removed.1), (16, 0));
-    assert_eq!(ids(backend, lineage("a")), ["a0", "a1"], "by rank");
+    assert_eq!(ids(backend, lineage("a")), ["a0", "a1"], "by sort_key");
     assert_eq!(ids(backend, lineage("b")), ["b9", "b8"], "then by save order");
     assert_eq!(ids(backend, lineage("c")), ["c0"]);
     let removed = prune(backend, Rule::KeepLast(0), 3);
@@ -999,7 +1009,7 @@ fn a_batch_of_pruning_is_bounded(backend: &mut dyn Backend) {
     }
     for (rule, expected) in [(Rule::SavedBefore(1), [4, 4, 4]), (Rule::KeepLast(1), [4, 4, 4])] {
         let mut cursor = Cursor::default();
-        let step = |cursor| Prune { space: None, rule, cursor, most: 4 };
+        let step = |cursor| Prune { contract: None, rule, cursor, most: 4 };
         for expected in expected {
             let done = backend.prune(&step(cursor)).unwrap();
             assert_eq!(done.checkpoints, expected, "{rule:?}");
@@ -1009,14 +1019,17 @@ fn a_batch_of_pruning_is_bounded(backend: &mut dyn Backend) {
     assert_eq!(stats(backend, None, 0).checkpoints, 6);
 }
 
-fn pruning_stays_within_its_space(backend: &mut dyn Backend) {
-    let other = |id: &str| heavy("run", id, 1).space(Space(2));
+fn pruning_stays_within_its_contract(backend: &mut dyn Backend) {
+    let other = |id: &str| heavy("run", id, 1).contract(ContractId(2));
     save(backend, [heavy("run", "a", 2), heavy("run", "b", 3), other("a"), other("b")]);
     for rule in [Rule::MaxBytes(15_000), Rule::KeepLast(1), Rule::SavedBefore(1)] {
         prune(backend, rule, 10);
     }
-    assert_eq!((stats(backend, Some(SPACE), 9).checkpoints, stats(backend, Some(Space(2)), 9).checkpoints), (0, 2));
-    let all = Prune { space: None, rule: Rule::SavedBefore(1), cursor: Cursor::default(), most: 10 };
+    assert_eq!(
+        (stats(backend, Some(CONTRACT_ID), 9).checkpoints, stats(backend, Some(ContractId(2)), 9).checkpoints),
+        (0, 2)
+    );
+    let all = Prune { contract: None, rule: Rule::SavedBefore(1), cursor: Cursor::default(), most: 10 };
     assert_eq!(backend.prune(&all).unwrap().checkpoints, 2);
 }
 
@@ -1026,7 +1039,7 @@ fn what_would_be_removed_is_what_is_removed(backend: &mut dyn Backend) {
         save(backend, [made.saved_at(i64::from(n))]);
     }
     let rules = [Rule::SavedBefore(8), Rule::KeepLast(5), Rule::MaxBytes(120_000)];
-    let asked = Query::Prunable { space: Some(SPACE), rules: rules.to_vec() };
+    let asked = Query::Prunable { contract: Some(CONTRACT_ID), rules: rules.to_vec() };
     let planned = backend.answer(&asked).unwrap().into_pruned().unwrap();
     assert_eq!(stats(backend, None, 0).checkpoints, 40, "asking removes nothing");
     let done = rules.map(|rule| prune(backend, rule, 7));
@@ -1052,19 +1065,19 @@ fn statistics_add_up(backend: &mut dyn Backend) {
     for n in 0..12_u64 {
         save(backend, [heavy(&format!("run {}", n % 5), &n.to_string(), n), draft("small", &format!("s{n}"))]);
     }
-    save(backend, [draft("run 0", "elsewhere").space(Space(2))]);
+    save(backend, [draft("run 0", "elsewhere").contract(ContractId(2))]);
     let all = stats(backend, None, 3);
     assert_eq!((all.checkpoints, all.lineages), (25, 7));
     assert!(all.logical_bytes > 120_000 && all.stored_bytes > 120_000, "{all:?}");
     let shown: Vec<_> = all.largest.iter().map(|of| (of.lineage.as_str(), of.checkpoints)).collect();
     assert_eq!(shown, [("run 0", 3), ("run 1", 3), ("run 2", 2)], "the largest first");
-    let [one, two] = [SPACE, Space(2)].map(|space| stats(backend, Some(space), 10));
+    let [one, two] = [CONTRACT_ID, ContractId(2)].map(|contract| stats(backend, Some(contract), 10));
     assert_eq!(one.checkpoints + two.checkpoints, all.checkpoints);
     assert_eq!(one.stored_bytes + two.stored_bytes, all.stored_bytes);
     assert_eq!(one.logical_bytes + two.logical_bytes, all.logical_bytes);
     assert_eq!(one.largest.iter().map(|of| of.stored_bytes).sum::<u64>(), one.stored_bytes);
     assert_eq!(two.largest.len(), 1);
-    assert!(stats(backend, Some(Space(9)), 10).largest.is_empty());
+    assert!(stats(backend, Some(ContractId(9)), 10).largest.is_empty());
 }
 
 fn vacuum_changes_nothing_that_can_be_asked(backend: &mut dyn Backend) {
@@ -1080,9 +1093,9 @@ fn vacuum_changes_nothing_that_can_be_asked(backend: &mut dyn Backend) {
 }
 
 fn everything_is_there_after_opening_again(place: &Place) {
-    let made = draft("run", "a").group("g").label("l").rank(-1.5).parent("p");
+    let made = draft("run", "a").group("g").label("l").sort_key(-1.5).parent("p");
     let mut backend = (place.open)();
-    save(&mut *backend, [made.clone(), draft("run", "b").rank(-1.5), draft("other", "c")]);
+    save(&mut *backend, [made.clone(), draft("run", "b").sort_key(-1.5), draft("other", "c")]);
     apply(&mut *backend, vec![remove("c")]).unwrap();
     drop(backend);
     let mut backend = (place.open)();
@@ -1090,7 +1103,7 @@ fn everything_is_there_after_opening_again(place: &Place) {
     assert_eq!(ids(&mut *backend, lineage("run")), ["b", "a"]);
     assert_eq!(names(&mut *backend, ""), ["run"]);
     // c was the last: neither its place in the save order nor that of its lineage may come back.
-    save(&mut *backend, [draft("run", "d").rank(-1.5)]);
+    save(&mut *backend, [draft("run", "d").sort_key(-1.5)]);
     assert_eq!(ids(&mut *backend, lineage("run")), ["d", "b", "a"]);
 }
 
@@ -1134,7 +1147,7 @@ fn one_sequence_of_lineages_across_backends(place: &Place) {
     let (mut one, mut two) = ((place.open)(), (place.open)());
     save(&mut *one, [draft("a", "1")]);
     save(&mut *two, [draft("b", "2")]);
-    save(&mut *one, [draft("b", "3").rank(1.0), draft("c", "4")]);
+    save(&mut *one, [draft("b", "3").sort_key(1.0), draft("c", "4")]);
     apply(&mut *two, vec![remove("1")]).unwrap();
     save(&mut *one, [draft("a", "1")]);
     assert_eq!(names(&mut *two, ""), ["a", "c", "b"]);

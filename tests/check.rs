@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Draft, SPACE, apply, call, draft, get, noise, part, pending, save, sqlite, store_get};
+use common::{CONTRACT_ID, Draft, apply, call, draft, get, noise, part, pending, save, sqlite, store_get};
 use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::{Journal, Sqlite};
 use forkpoint::backend::{Backend, Durability};
@@ -52,7 +52,7 @@ fn findings(path: &Path) -> Vec<Finding> {
 
 fn large(id: &str, step: u64) -> Draft {
     let state = [noise(1, 3000), noise(step, 20)].concat();
-    draft("run", id).rank(f64::from(u32::try_from(step).unwrap())).parts(vec![part("state", "v8", state)])
+    draft("run", id).sort_key(f64::from(u32::try_from(step).unwrap())).parts(vec![part("state", "v8", state)])
 }
 
 /// A database with a checkpoint `b` in the middle, to be damaged.
@@ -64,10 +64,16 @@ fn database(folder: &Path) -> std::path::PathBuf {
         [large("a", 1).group("g"), large("b", 2).group("g").parent("a").depends_on_parent(), large("c", 3)],
     );
     save(&mut backend, [draft("a fork", "f").parent("a")]);
-    let write = Write { task: "t".to_owned(), index: 0, owner: None, part: part("channel", "json", "1") };
+    let write = Write { task: "t".to_owned(), index: 0, claimed_by: None, part: part("channel", "json", "1") };
     apply(
         &mut backend,
-        vec![Op::Write { space: SPACE, id: "b".to_owned(), writes: vec![write], replace: true, encoded: None }],
+        vec![Op::Write {
+            contract: CONTRACT_ID,
+            id: "b".to_owned(),
+            writes: vec![write],
+            replace: true,
+            encoded: None,
+        }],
     )
     .unwrap();
     common::ids(&mut backend, common::group("g"));
@@ -122,7 +128,7 @@ fn what_is_damaged_is_named() {
             // Removing a checkpoint by its id may leave such things.
             let is_orphan = finding.code == FindingCode::Orphan;
             assert_eq!(finding.severity, if is_orphan { Severity::Warning } else { Severity::Error });
-            assert!(finding.id.is_none() || finding.space == Some(SPACE), "{finding:?}");
+            assert!(finding.id.is_none() || finding.contract == Some(CONTRACT_ID), "{finding:?}");
         }
     }
 }
@@ -163,7 +169,10 @@ fn an_index_that_lacks_a_row_is_named() {
         drop(hand);
         open().execute_batch("DROP TABLE hidden").unwrap();
         let found = findings(&path);
-        let at = found.iter().filter(|found| found.code == FindingCode::Index && found.space == Some(SPACE)).count();
+        let at = found
+            .iter()
+            .filter(|found| found.code == FindingCode::Index && found.contract == Some(CONTRACT_ID))
+            .count();
         assert!(at == 1, "{index}: {found:#?}");
         assert!(
             found.iter().all(|found| found.severity == Severity::Error || found.code == FindingCode::Orphan),
@@ -180,7 +189,7 @@ fn a_long_check_is_bounded_pages_and_ends() {
     let all = 10_000;
     for lineage in 0..10 {
         let put =
-            |number| draft(&format!("run {lineage}"), &format!("{lineage}/{number}")).rank(f64::from(number)).put();
+            |number| draft(&format!("run {lineage}"), &format!("{lineage}/{number}")).sort_key(f64::from(number)).put();
         apply(&mut backend, (0..all / 10).map(put).collect::<Vec<_>>()).unwrap();
     }
     let (page, pages) = check(&mut backend, 700);

@@ -21,7 +21,7 @@ use forkpoint::contract::{agentium, agentos, langgraph};
 use forkpoint::error::Code;
 use forkpoint::op::{Op, Unit};
 use forkpoint::query::{Of, Pick, Query};
-use forkpoint::record::{Checkpoint, Header, Part, Payload, Rank, Space, Write};
+use forkpoint::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey, Write};
 use logs::Log;
 use rusqlite::{Connection, Row};
 use xxhash_rust::xxh3::xxh3_64;
@@ -39,8 +39,8 @@ const V8_REST: &str = "ff0f6f220269643022076772617068496422056772617068220572756
     066f757470757422036ee965220a6475726174696f6e4d7349067b037b01220c766973697465644e6f6465734101220361736b240001220c70\
     656e64696e67456467657341002400007b09";
 
-/// A space that belongs to no contract yet.
-const OTHER: Space = Space(7);
+/// The id of no contract yet.
+const OTHER: ContractId = ContractId(7);
 
 fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state: Part, rest: Part) -> Draft {
     let metadata = agentos::Metadata {
@@ -108,10 +108,10 @@ fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
 const WRITTEN_TO: &str = "several parts";
 
 fn writes() -> [Write; 2] {
-    let write = |task: &str, index, owner: Option<&str>, bytes: Vec<u8>| Write {
+    let write = |task: &str, index, claimed_by: Option<&str>, bytes: Vec<u8>| Write {
         task: task.to_owned(),
         index,
-        owner: owner.map(str::to_owned),
+        claimed_by: claimed_by.map(str::to_owned),
         part: part("канал", "json", bytes),
     };
     [
@@ -122,13 +122,13 @@ fn writes() -> [Write; 2] {
 
 /// One row that nobody has claimed, and one that was.
 fn write(backend: &mut Sqlite) {
-    let [owned, unowned] = writes();
-    let space = OTHER;
+    let [owned, unclaimed] = writes();
+    let contract = OTHER;
     let id = || WRITTEN_TO.to_owned();
-    for write in [Write { owner: None, ..owned.clone() }, unowned] {
-        let claim = Op::Claim { space, id: id(), owner: owned.owner.clone().unwrap() };
+    for write in [Write { claimed_by: None, ..owned.clone() }, unclaimed] {
+        let claim = Op::Claim { contract, id: id(), claimed_by: owned.claimed_by.clone().unwrap() };
         let claim = (write.task == owned.task).then_some(claim);
-        let write = Op::Write { space, id: id(), writes: vec![write], replace: false, encoded: None };
+        let write = Op::Write { contract, id: id(), writes: vec![write], replace: false, encoded: None };
         apply(backend, [write].into_iter().chain(claim).collect::<Vec<_>>()).unwrap();
     }
 }
@@ -142,7 +142,7 @@ fn hex(text: &str) -> Vec<u8> {
 fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     let mut backend = Sqlite::open(&Options { journal: Some(Journal::Wal), ..Options::new(path) }).unwrap();
     // Saved so often that the totals count what was saved so far.
-    let often = draft("thread", "saved often").space(OTHER).meta(b"often");
+    let often = draft("thread", "saved often").contract(OTHER).meta(b"often");
     let saves: Vec<Unit> = (0..520).map(|_| vec![often.clone().put()].into()).collect();
     assert!(backend.apply(&saves).iter().all(Result::is_ok));
     apply(&mut backend, vec![logs::counted()]).unwrap();
@@ -193,21 +193,21 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     ];
     // A copy, which the engine makes.
     let mut copy = text[1].clone();
-    let Header { lineage, id, parent, rank, saved_at, .. } = &mut copy.0.header;
+    let Header { lineage, id, parent, sort_key, saved_at, .. } = &mut copy.0.header;
     (*lineage, *id, *parent) = ("copy".to_owned(), "f2".to_owned(), Some("t1".to_owned()));
-    (*rank, *saved_at) = (Rank::from_f64(now + 9.0), 1_700_000_000_999);
+    (*sort_key, *saved_at) = (SortKey::from_f64(now + 9.0), 1_700_000_000_999);
 
-    // What no contract of today makes: any parts, no labels, any rank.
+    // What no contract of today makes: any parts, no labels, any sort key.
     let other = [
-        draft("thread", "several parts").space(OTHER).parent("gone").meta(b"").parts(vec![
+        draft("thread", "several parts").contract(OTHER).parent("gone").meta(b"").parts(vec![
             part("", "", ""),
             part("ключ", "json", "{}"),
             part("ключ", "raw", [0, 255, 128]),
         ]),
-        draft("thread", "no parts").space(OTHER).group("g").label("l").parts(vec![]),
+        draft("thread", "no parts").contract(OTHER).group("g").label("l").parts(vec![]),
     ];
     let [first, mut second] = other;
-    second.0.header.rank = Rank(vec![0, 255, 7]);
+    second.0.header.sort_key = SortKey(vec![0, 255, 7]);
 
     // Contracts whose headers say more.
     let others = [
@@ -220,9 +220,9 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     for draft in kept.iter().chain(&chain).chain(&text) {
         save(&mut backend, [draft.clone()]);
     }
-    let Header { lineage, id, rank, saved_at, .. } = copy.0.header.clone();
+    let Header { lineage, id, sort_key, saved_at, .. } = copy.0.header.clone();
     let (id, source) = (id, "t1".to_owned());
-    let fork = agentos::fork(source, id, lineage, rank.split_f64().unwrap().0, saved_at).unwrap();
+    let fork = agentos::fork(source, id, lineage, sort_key.split_f64().unwrap().0, saved_at).unwrap();
     apply(&mut backend, fork).unwrap();
     for draft in [&first, &second].into_iter().chain(&others) {
         save(&mut backend, [draft.clone()]);
@@ -289,12 +289,12 @@ fn describe(path: &Path, (checkpoints, logs): &(Vec<Checkpoint>, Vec<Log>)) -> S
         write!(out, "{}\n    {{\n", if at > 0 { "," } else { "" }).unwrap();
         let fields = [
             ("id", quoted(&header.id)),
-            ("space", header.space.0.to_string()),
+            ("space", header.contract.0.to_string()),
             ("lineage", quoted(&header.lineage)),
             ("parent", parent),
             ("group", quoted(&header.group)),
             ("label", quoted(&header.label)),
-            ("rank", quoted(&to_hex(&header.rank.0))),
+            ("rank", quoted(&to_hex(&header.sort_key.0))),
             ("meta", quoted(&to_hex(&header.meta))),
             ("savedAt", header.saved_at.to_string()),
             ("ageOffset", header.age_offset.to_string()),
@@ -306,7 +306,7 @@ fn describe(path: &Path, (checkpoints, logs): &(Vec<Checkpoint>, Vec<Log>)) -> S
         for (name, value) in fields {
             writeln!(out, "      \"{name}\": {value},").unwrap();
         }
-        if header.space == agentos::SPACE {
+        if header.contract == agentos::CONTRACT_ID {
             let metadata = agentos::metadata(header.clone()).unwrap();
             writeln!(out, "      \"timestamp\": {:?},", metadata.timestamp).unwrap();
             writeln!(out, "      \"hasMemorySnapshot\": {},", metadata.has_memory_snapshot).unwrap();
@@ -333,13 +333,13 @@ fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
     let connection = Connection::open_in_memory().unwrap();
     let checkpoint = |row: &Row<'_>| {
         let header = Header {
-            space: Space(row.get("space")?),
+            contract: ContractId(row.get("space")?),
             lineage: row.get("lineage")?,
             id: row.get("id")?,
             parent: row.get("parent")?,
             group: row.get("group")?,
             label: row.get("label")?,
-            rank: Rank(row.get("rank")?),
+            sort_key: SortKey(row.get("rank")?),
             meta: row.get("meta")?,
             saved_at: row.get("saved_at")?,
             age_offset: row.get("age_offset")?,
@@ -356,9 +356,9 @@ fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
     };
     let mut checkpoints = connection
         .prepare(
-            "SELECT value ->> 'space' AS space, value ->> 'lineage' AS lineage, value ->> 'id' AS id,
+            "SELECT value ->> 'contract' AS contract, value ->> 'lineage' AS lineage, value ->> 'id' AS id,
                     value ->> 'parent' AS parent, value ->> 'group' AS \"group\", value ->> 'label' AS label,
-                    unhex(value ->> 'rank') AS rank, unhex(value ->> 'meta') AS meta, value ->> 'savedAt' AS saved_at,
+                    unhex(value ->> 'sort_key') AS sort_key, unhex(value ->> 'meta') AS meta, value ->> 'savedAt' AS saved_at,
                     value ->> 'ageOffset' AS age_offset, value ->> 'dependsOnParent' AS depends_on_parent,
                     value ->> 'format' AS format,
                     value ->> 'base' AS base, value ->> 'timestamp' AS timestamp,
@@ -396,43 +396,44 @@ fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
 fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
     // From the rows alone.
     let mut backend = Sqlite::open(&Options { cache_bytes: 0, ..Options::new(path) }).unwrap();
-    for space in [agentos::SPACE, agentium::SPACE, langgraph::SPACE, OTHER] {
-        let mine = || expected.iter().map(|expected| &expected.checkpoint).filter(|one| one.header.space == space);
+    for contract in [agentos::CONTRACT_ID, agentium::CONTRACT_ID, langgraph::CONTRACT_ID, OTHER] {
+        let mine =
+            || expected.iter().map(|expected| &expected.checkpoint).filter(|one| one.header.contract == contract);
         for checkpoint in mine() {
-            let query = Query::Get { space, id: checkpoint.header.id.clone() };
+            let query = Query::Get { contract, id: checkpoint.header.id.clone() };
             let found = backend.answer(&query).unwrap().into_checkpoint().unwrap();
             assert_eq!(found.as_deref(), Some(checkpoint), "{}", checkpoint.header.id);
         }
         let runs: BTreeSet<&str> = mine().map(|checkpoint| checkpoint.header.lineage.as_str()).collect();
         for run in runs {
-            // Newest first: the greatest rank, and among equal ones the last saved, which the description names last.
+            // Newest first: the greatest sort key, and among equal ones the last saved, which the description names last.
             let mut order: Vec<&Header> = mine().map(|one| &one.header).filter(|one| one.lineage == run).collect();
             order.reverse();
-            order.sort_by(|one, other| other.rank.cmp(&one.rank));
-            let query = Query::List { space, of: Of::Lineage(run.to_owned()), before: None, limit: None };
+            order.sort_by(|one, other| other.sort_key.cmp(&one.sort_key));
+            let query = Query::List { contract, of: Of::Lineage(run.to_owned()), before: None, limit: None };
             let listed = backend.answer(&query).unwrap().into_headers().unwrap();
             assert_eq!(listed.iter().collect::<Vec<_>>(), order, "{run}");
         }
     }
     logs::read_back(&mut backend, logs);
-    let query = Query::Tuple { space: OTHER, pick: Pick::Id(WRITTEN_TO.to_owned()) };
+    let query = Query::Tuple { contract: OTHER, pick: Pick::Id(WRITTEN_TO.to_owned()) };
     let written = backend.answer(&query).unwrap().into_tuple().unwrap().unwrap().writes;
     assert_eq!(written, writes());
-    let query = Query::Forks { space: agentos::SPACE, lineage: "text".to_owned() };
+    let query = Query::Forks { contract: agentos::CONTRACT_ID, lineage: "text".to_owned() };
     let forks = backend.answer(&query).unwrap().into_lineages().unwrap();
     let forks: Vec<_> = forks.into_iter().map(|fork| (fork.newest.lineage, fork.origin.unwrap())).collect();
     assert_eq!(forks, [("copy", "t1"), ("fork", "t1")].map(|(fork, origin)| (fork.to_owned(), origin.to_owned())));
     // The records that are stored, shared ones once.
     let records: Vec<i64> = decode(path).logs.records().map(|record| record.body.len().try_into().unwrap()).collect();
     check(&mut backend, expected.len() as u64, records.len() as u64);
-    let stats = backend.answer(&Query::Stats { space: None, largest: 0 }).unwrap().into_stats().unwrap();
+    let stats = backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap();
     let raw = |one: &Expected| forkpoint::codec::frame::length(&one.checkpoint.payload) as u64;
     assert_eq!((stats.checkpoints, stats.logical_bytes), (expected.len() as u64, expected.iter().map(raw).sum()));
     let bytes = records.iter().sum::<i64>().cast_unsigned();
     assert_eq!((stats.records, stats.record_bytes), (records.len() as u64, bytes));
     let names: BTreeSet<&str> = expected
         .iter()
-        .filter(|expected| expected.checkpoint.header.space == agentos::SPACE)
+        .filter(|expected| expected.checkpoint.header.contract == agentos::CONTRACT_ID)
         .map(|expected| expected.checkpoint.header.lineage.as_str())
         .collect();
     assert_eq!(lineages(&mut backend, "", None, usize::MAX).len(), names.len(), "no run beyond those");
@@ -614,13 +615,13 @@ fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>
             (row.get_unwrap(0), row.get_unwrap(1), row.get_unwrap(3), row.get_unwrap(4));
         let lineage = &lineages[&lin];
         let header = Header {
-            space: Space(lineage.contract),
+            contract: ContractId(lineage.contract),
             lineage: lineage.name.clone(),
             id: row.get_unwrap(7),
             parent: row.get_unwrap(8),
             group: row.get_unwrap(9),
             label: row.get_unwrap(10),
-            rank: Rank(row.get_unwrap(11)),
+            sort_key: SortKey(row.get_unwrap(11)),
             saved_at,
             age_offset: lineage.age_offset,
             depends_on_parent: flags == 1,
@@ -638,7 +639,7 @@ fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>
             .text_or_nothing(header.parent.as_deref())
             .text(&header.group)
             .text(&header.label)
-            .bytes(&header.rank.0)
+            .bytes(&header.sort_key.0)
             .int(saved_at)
             .int(lineage.age_offset.into())
             .int(flags)
@@ -672,7 +673,7 @@ fn write_rows(connection: &Connection) -> Vec<(u8, String, Write)> {
         let written = parts(&open(&row.get_unwrap::<_, Vec<u8>>(7), None)).into_iter().map(|named| {
             let (index, name) = named.name.split_once(' ').unwrap();
             let part = part(name, &named.tag, named.bytes.clone());
-            let write = Write { task: task.clone(), index: index.parse().unwrap(), owner: claimed.clone(), part };
+            let write = Write { task: task.clone(), index: index.parse().unwrap(), claimed_by: claimed.clone(), part };
             (contract, id.clone(), write)
         });
         written.collect::<Vec<_>>()
@@ -774,7 +775,7 @@ fn is_as_documented(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>), v
         assert_eq!(parts(&raw(rows, *seq)), payload.parts, "{}", header.id);
         formats.insert(*format);
         if let Some((timestamp, has_memory_snapshot)) = agentos {
-            assert_eq!(header.rank.0, sortable(*timestamp));
+            assert_eq!(header.sort_key.0, sortable(*timestamp));
             let size = payload.parts[0].bytes.len() as u64;
             let flags = [u8::from(*has_memory_snapshot)];
             assert_eq!(header.meta, [&size.to_le_bytes()[..], &flags].concat());
@@ -802,12 +803,12 @@ fn sortable(number: f64) -> [u8; 8] {
 
 fn lineages_are_as_documented(decoded: &Decoded) {
     let Decoded { lineages, checkpoints, logs, .. } = decoded;
-    let groups = BTreeMap::from([(agentos::SPACE, "graph"), (langgraph::SPACE, "6:thread")]);
+    let groups = BTreeMap::from([(agentos::CONTRACT_ID, "graph"), (langgraph::CONTRACT_ID, "6:thread")]);
     for (lin, lineage) in lineages {
         let has_checkpoints = checkpoints.values().any(|row| row.lin == *lin);
         assert!(has_checkpoints || logs.has(*lin), "no lineage is without checkpoints and logs");
         let talks = (has_checkpoints && lineage.name.starts_with("talk")).then_some("talks");
-        let group = groups.get(&Space(lineage.contract)).copied().or(talks);
+        let group = groups.get(&ContractId(lineage.contract)).copied().or(talks);
         assert_eq!(lineage.group, group.unwrap_or_default(), "the group of its first checkpoint");
     }
     let named = |name: &str| lineages.iter().find(|(_, lineage)| lineage.name == name).unwrap();
@@ -859,7 +860,7 @@ fn settings_are_as_documented(decoded: &Decoded) {
     }
     let mut expected: BTreeMap<u8, [i64; 6]> = BTreeMap::new();
     for row in checkpoints.range(..=seq).map(|(_, row)| row) {
-        let counts = expected.entry(row.header.space.0).or_default();
+        let counts = expected.entry(row.header.contract.0).or_default();
         counts[0] += 1;
         counts[2] += row.chain[2];
         counts[3] += i64::try_from(row.body.len()).unwrap();
@@ -877,17 +878,17 @@ fn settings_are_as_documented(decoded: &Decoded) {
 
 fn other_contracts_are_as_documented(rows: &BTreeMap<i64, CheckpointRow>) {
     let header = |contract: u8, at: usize| {
-        let headers = rows.values().map(|row| &row.header).filter(|header| header.space.0 == contract);
+        let headers = rows.values().map(|row| &row.header).filter(|header| header.contract.0 == contract);
         headers.clone().nth(at).unwrap()
     };
     let step = header(2, 1);
-    assert_eq!(step.rank.0, [sortable(0.0), sortable(1_700_000_000_000.0)].concat());
+    assert_eq!(step.sort_key.0, [sortable(0.0), sortable(1_700_000_000_000.0)].concat());
     assert_eq!(step.meta, [&7_u64.to_le_bytes()[..], "schätzen".as_bytes()].concat());
     for (at, id) in ["1ef0-a", "1ef0-b"].into_iter().enumerate() {
         let found = header(4, at);
         let texts = [&found.group, &found.lineage, &found.id, &found.label].map(String::as_str);
         assert_eq!(texts, ["6:thread", "6:threadns", &format!("6:thread2:ns{id}"), ""]);
-        assert_eq!(found.rank.0, id.as_bytes());
+        assert_eq!(found.sort_key.0, id.as_bytes());
         assert_eq!(found.meta, b"json\0{\"step\":0}");
         assert_eq!(found.depends_on_parent, at == 1);
     }

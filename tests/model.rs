@@ -17,8 +17,8 @@ use forkpoint::error::Code;
 use forkpoint::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Unit};
 use forkpoint::query::{Ancestors, Answer, LogRange, LogSide, Of, Pick, Query};
 use forkpoint::record::{
-    Checkpoint, Draft, Header, Lineage, LineageStats, LogMark, LogPage, LogPin, Part, Payload, Rank, Record, Space,
-    Stats, Tuple, Write,
+    Checkpoint, ContractId, Draft, Header, Lineage, LineageStats, LogMark, LogPage, LogPin, Part, Payload, Record,
+    SortKey, Stats, Tuple, Write,
 };
 use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
@@ -39,18 +39,18 @@ struct Model {
     begun: Vec<Begun>,
     positions: i64,
     /// In the order in which each place was first written: the checkpoint, and what was written to it.
-    writes: Vec<(Space, String, Write)>,
+    writes: Vec<(ContractId, String, Write)>,
     /// By lineage and name. None is empty.
-    logs: BTreeMap<(Space, String, String), Vec<Numbered>>,
+    logs: BTreeMap<(ContractId, String, String), Vec<Numbered>>,
     /// What each checkpoint keeps, by its id.
-    kept: BTreeMap<(Space, String), Kept>,
+    kept: BTreeMap<(ContractId, String), Kept>,
     appended: u64,
 }
 
 /// A lineage, from its first checkpoint or record on.
 #[derive(Clone)]
 struct Begun {
-    space: Space,
+    contract: ContractId,
     name: String,
     position: i64,
     /// The group of its first checkpoint.
@@ -78,8 +78,8 @@ impl Model {
     }
 
     fn expect(&self, expect: Option<&Expect>) -> Result<(), Code> {
-        let Some(Expect { space, lineage, newest, or }) = expect else { return Ok(()) };
-        let found = self.newest_first(*space, |header| header.lineage == *lineage);
+        let Some(Expect { contract, lineage, newest, or }) = expect else { return Ok(()) };
+        let found = self.newest_first(*contract, |header| header.lineage == *lineage);
         let found = found.first().map(|found| found.header.id.clone());
         if found == *newest || found.as_ref() == Some(or) { Ok(()) } else { Err(Code::Conflict) }
     }
@@ -89,7 +89,7 @@ impl Model {
         match op {
             Op::Put(draft) => {
                 let Draft { header, logs, .. } = &**draft;
-                let others = self.newest_first(header.space, |other| other.lineage == header.lineage);
+                let others = self.newest_first(header.contract, |other| other.lineage == header.lineage);
                 if others.iter().any(|other| other.header.age_offset != header.age_offset) {
                     return Err(Code::InvalidArgument);
                 }
@@ -98,34 +98,34 @@ impl Model {
                 self.insert(header.clone(), payload, kept);
             }
             Op::Fork(fork) => {
-                let Fork { space, source, id, lineage, rank, saved_at } = &**fork;
+                let Fork { contract, source, id, lineage, sort_key, saved_at } = &**fork;
                 let found = |id: &String| {
-                    self.newest_first(*space, |header| header.id == *id).first().map(|row| (*row).clone())
+                    self.newest_first(*contract, |header| header.id == *id).first().map(|row| (*row).clone())
                 };
                 let Some(of) = found(source) else { return Err(Code::NotFound) };
                 if let Some(Checkpoint { header, .. }) = found(id) {
                     let again = header.lineage == *lineage && header.parent.as_ref() == Some(source);
                     return if again { Ok(()) } else { Err(Code::Conflict) };
                 }
-                if self.begun(*space, lineage).is_some() {
+                if self.begun(*contract, lineage).is_some() {
                     return Err(Code::Conflict);
                 }
-                let kept = self.kept[&(*space, source.clone())].clone();
+                let kept = self.kept[&(*contract, source.clone())].clone();
                 let header = Header {
                     lineage: lineage.clone(),
                     id: id.clone(),
                     parent: Some(source.clone()),
-                    rank: rank.clone(),
+                    sort_key: sort_key.clone(),
                     saved_at: *saved_at,
                     ..of.header
                 };
                 self.insert(header, of.payload, kept.clone());
                 for (log, records) in kept.into_iter().filter(|(_, records)| !records.is_empty()) {
-                    self.logs.insert((*space, lineage.clone(), log), records);
+                    self.logs.insert((*contract, lineage.clone(), log), records);
                 }
             }
-            Op::Append { space, lineage, log, records, expect } => {
-                let before = self.log(*space, lineage, log);
+            Op::Append { contract, lineage, log, records, expect } => {
+                let before = self.log(*contract, lineage, log);
                 if expect.is_some_and(|expect| expect != before.len() as u64) {
                     return Err(Code::Conflict);
                 }
@@ -141,41 +141,42 @@ impl Model {
                 }
                 applied.appended.push(Appended { length: all.len() as u64, left_out });
                 if all.len() > before.len() {
-                    self.begin(*space, lineage);
-                    self.logs.insert((*space, lineage.clone(), log.clone()), all);
+                    self.begin(*contract, lineage);
+                    self.logs.insert((*contract, lineage.clone(), log.clone()), all);
                 }
             }
-            Op::Truncate { space, lineage, log, to } => {
-                let key = (*space, lineage.clone(), log.clone());
+            Op::Truncate { contract, lineage, log, to } => {
+                let key = (*contract, lineage.clone(), log.clone());
                 match to {
                     LogEnd::Length(length) => {
                         let length = usize::try_from(*length).unwrap();
                         self.logs.entry(key).or_default().truncate(length);
                     }
                     LogEnd::Checkpoint(id) => {
-                        let kept = self.kept_by(*space, lineage, id, log).ok_or(Code::NotFound)?;
+                        let kept = self.kept_by(*contract, lineage, id, log).ok_or(Code::NotFound)?;
                         self.logs.insert(key, kept);
                     }
                 }
                 self.logs.retain(|_, records| !records.is_empty());
             }
-            Op::RemoveLogs { space, lineage } => {
-                self.logs.retain(|(of, name, _), _| (*of, name) != (*space, lineage));
+            Op::RemoveLogs { contract, lineage } => {
+                self.logs.retain(|(of, name, _), _| (*of, name) != (*contract, lineage));
             }
-            Op::Remove { space, id } => self.remove(|header| (header.space, &header.id) == (*space, id)),
-            Op::RemoveLineages { space, prefix } => {
-                let goes = |of: Space, name: &str| of == *space && !prefix.is_empty() && name.starts_with(prefix);
-                self.remove(|header| goes(header.space, &header.lineage));
+            Op::Remove { contract, id } => self.remove(|header| (header.contract, &header.id) == (*contract, id)),
+            Op::RemoveLineages { contract, prefix } => {
+                let goes =
+                    |of: ContractId, name: &str| of == *contract && !prefix.is_empty() && name.starts_with(prefix);
+                self.remove(|header| goes(header.contract, &header.lineage));
                 self.logs.retain(|(of, name, _), _| !goes(*of, name));
             }
-            Op::Release { space, id } => {
+            Op::Reopen { contract, id } => {
                 let (mine, others) =
-                    self.writes.drain(..).partition::<Vec<_>, _>(|(of, to, _)| (*of, to) == (*space, id));
+                    self.writes.drain(..).partition::<Vec<_>, _>(|(of, to, _)| (*of, to) == (*contract, id));
                 self.writes = others;
-                let mut left: Vec<(Space, String, Write)> = Vec::new();
+                let mut left: Vec<(ContractId, String, Write)> = Vec::new();
                 for (of, to, mut write) in mine {
-                    write.owner = None;
-                    let same = |(.., held): &&mut (Space, String, Write)| {
+                    write.claimed_by = None;
+                    let same = |(.., held): &&mut (ContractId, String, Write)| {
                         (&held.task, held.index) == (&write.task, write.index)
                     };
                     match left.iter_mut().find(same) {
@@ -191,69 +192,72 @@ impl Model {
                     left = others;
                 }
             }
-            Op::Write { space, id, writes, replace, .. } => {
-                for write in writes.iter().filter(|write| write.owner.is_some()) {
-                    self.writes.push((*space, id.clone(), write.clone()));
+            Op::Write { contract, id, writes, replace, .. } => {
+                for write in writes.iter().filter(|write| write.claimed_by.is_some()) {
+                    self.writes.push((*contract, id.clone(), write.clone()));
                 }
-                for write in writes.iter().filter(|write| write.owner.is_none()) {
+                for write in writes.iter().filter(|write| write.claimed_by.is_none()) {
                     let taken = self.writes.iter_mut().find(|(of, to, held)| {
-                        (*of, to, &held.task, held.index) == (*space, id, &write.task, write.index)
-                            && held.owner.is_none()
+                        (*of, to, &held.task, held.index) == (*contract, id, &write.task, write.index)
+                            && held.claimed_by.is_none()
                     });
                     match taken {
                         Some((.., held)) if *replace => held.part = write.part.clone(),
                         Some(_) => {}
                         None => {
-                            let mine = |(of, to, held): &(Space, String, Write)| {
-                                (*of, to, &held.task, &held.owner) == (*space, id, &write.task, &None)
+                            let mine = |(of, to, held): &(ContractId, String, Write)| {
+                                (*of, to, &held.task, &held.claimed_by) == (*contract, id, &write.task, &None)
                             };
                             let end = self.writes.iter().rposition(mine).map_or(self.writes.len(), |last| last + 1);
-                            self.writes.insert(end, (*space, id.clone(), write.clone()));
+                            self.writes.insert(end, (*contract, id.clone(), write.clone()));
                         }
                     }
                 }
             }
-            Op::Claim { space, id, owner } => {
+            Op::Claim { contract, id, claimed_by } => {
                 for (of, to, write) in &mut self.writes {
-                    if (*of, &*to) == (*space, id) && write.owner.is_none() {
-                        write.owner = Some(owner.clone());
+                    if (*of, &*to) == (*contract, id) && write.claimed_by.is_none() {
+                        write.claimed_by = Some(claimed_by.clone());
                     }
                 }
             }
-            Op::RemoveWrites { space, prefix } => {
-                self.writes.retain(|(of, id, _)| of != space || !id.starts_with(prefix));
+            Op::RemoveWrites { contract, prefix } => {
+                self.writes.retain(|(of, id, _)| of != contract || !id.starts_with(prefix));
             }
-            Op::RemoveFrom { space, lineage, rank } => {
-                self.remove(|header| (header.space, &header.lineage) == (*space, lineage) && header.rank >= *rank);
+            Op::RemoveFrom { contract, lineage, sort_key } => {
+                self.remove(|header| {
+                    (header.contract, &header.lineage) == (*contract, lineage) && header.sort_key >= *sort_key
+                });
             }
-            Op::KeepLast { space, lineage, keep, pinned } => {
-                let others = self.youngest_first(*space, |header| header.lineage == *lineage && header.id != *pinned);
-                let pinned = self.newest_first(*space, |header| header.lineage == *lineage && header.id == *pinned);
+            Op::KeepLast { contract, lineage, keep, pinned } => {
+                let others =
+                    self.youngest_first(*contract, |header| header.lineage == *lineage && header.id != *pinned);
+                let pinned = self.newest_first(*contract, |header| header.lineage == *lineage && header.id == *pinned);
                 let keep = usize::try_from(*keep).unwrap() - pinned.len();
                 let gone: Vec<String> = others.into_iter().skip(keep).map(|row| row.header.id.clone()).collect();
-                let gone = self.closed(|header| header.space == *space && gone.contains(&header.id));
-                self.remove(|header| gone.contains(&(header.space, header.id.clone())));
+                let gone = self.closed(|header| header.contract == *contract && gone.contains(&header.id));
+                self.remove(|header| gone.contains(&(header.contract, header.id.clone())));
             }
         }
         Ok(())
     }
 
     /// A log's records.
-    fn log(&self, space: Space, lineage: &str, log: &str) -> Vec<Numbered> {
-        self.logs.get(&(space, lineage.to_owned(), log.to_owned())).cloned().unwrap_or_default()
+    fn log(&self, contract: ContractId, lineage: &str, log: &str) -> Vec<Numbered> {
+        self.logs.get(&(contract, lineage.to_owned(), log.to_owned())).cloned().unwrap_or_default()
     }
 
     /// What a checkpoint of the lineage keeps of a log.
-    fn kept_by(&self, space: Space, lineage: &str, id: &str, log: &str) -> Option<Vec<Numbered>> {
-        let found = self.newest_first(space, |header| header.lineage == lineage && header.id == id);
-        let kept = &self.kept[&(space, found.first()?.header.id.clone())];
+    fn kept_by(&self, contract: ContractId, lineage: &str, id: &str, log: &str) -> Option<Vec<Numbered>> {
+        let found = self.newest_first(contract, |header| header.lineage == lineage && header.id == id);
+        let kept = &self.kept[&(contract, found.first()?.header.id.clone())];
         kept.iter().find(|(name, _)| name == log).map(|(_, records)| records.clone())
     }
 
     fn pinned(&self, header: &Header, pins: &[LogPin]) -> Result<Kept, Code> {
         let mut kept = Kept::new();
         for LogPin { log, length } in pins {
-            let live = self.log(header.space, &header.lineage, log);
+            let live = self.log(header.contract, &header.lineage, log);
             let length = length.map_or(live.len(), |length| usize::try_from(length).unwrap());
             if length > live.len() || kept.iter().any(|(name, _)| name == log) {
                 return Err(Code::InvalidArgument);
@@ -263,42 +267,43 @@ impl Model {
         Ok(kept)
     }
 
-    fn begun(&self, space: Space, name: &str) -> Option<&Begun> {
-        self.begun.iter().find(|begun| (begun.space, &*begun.name) == (space, name))
+    fn begun(&self, contract: ContractId, name: &str) -> Option<&Begun> {
+        self.begun.iter().find(|begun| (begun.contract, &*begun.name) == (contract, name))
     }
 
-    fn begin(&mut self, space: Space, name: &str) {
-        if self.begun(space, name).is_none() {
+    fn begin(&mut self, contract: ContractId, name: &str) {
+        if self.begun(contract, name).is_none() {
             self.positions += 1;
             let (name, position) = (name.to_owned(), self.positions);
-            self.begun.push(Begun { space, name, position, group: String::new(), origin: None });
+            self.begun.push(Begun { contract, name, position, group: String::new(), origin: None });
         }
     }
 
     /// Saves a checkpoint in place of the one with its id.
     fn insert(&mut self, header: Header, payload: Payload, kept: Kept) {
-        let Header { space, lineage, id, .. } = header.clone();
-        self.begin(space, &lineage);
-        if self.newest_first(space, |other| other.lineage == lineage).is_empty() {
-            let parent = self.newest_first(space, |other| Some(&other.id) == header.parent.as_ref());
+        let Header { contract, lineage, id, .. } = header.clone();
+        self.begin(contract, &lineage);
+        if self.newest_first(contract, |other| other.lineage == lineage).is_empty() {
+            let parent = self.newest_first(contract, |other| Some(&other.id) == header.parent.as_ref());
             let parent = parent.first().map(|parent| (parent.header.id.clone(), parent.header.lineage.clone()));
             let origin = parent.filter(|(_, from)| *from != lineage);
-            let origin = origin.map(|(id, from)| (id, self.begun(space, &from).unwrap().position));
-            let first = self.begun.iter_mut().find(|begun| (begun.space, &begun.name) == (space, &lineage)).unwrap();
+            let origin = origin.map(|(id, from)| (id, self.begun(contract, &from).unwrap().position));
+            let first =
+                self.begun.iter_mut().find(|begun| (begun.contract, &begun.name) == (contract, &lineage)).unwrap();
             (first.group, first.origin) = (header.group.clone(), origin);
         }
-        self.saved.retain(|old| (old.header.space, &old.header.id) != (space, &id));
+        self.saved.retain(|old| (old.header.contract, &old.header.id) != (contract, &id));
         let mark = |(log, records): &(String, Vec<_>)| LogMark { log: log.clone(), length: records.len() as u64 };
         self.saved.push(Checkpoint { header, payload, logs: kept.iter().map(mark).collect() });
-        self.kept.insert((space, id), kept);
+        self.kept.insert((contract, id), kept);
     }
 
     /// With what it has from its parent, or from the newest of its lineage that has it.
     fn whole_of(&self, given: &Draft) -> Payload {
         let mut whole = given.payload.clone();
-        let Header { space, lineage, parent, .. } = &given.header;
-        let parents = self.newest_first(*space, |header| Some(&header.id) == parent.as_ref());
-        let others = self.newest_first(*space, |header| header.lineage == *lineage);
+        let Header { contract, lineage, parent, .. } = &given.header;
+        let parents = self.newest_first(*contract, |header| Some(&header.id) == parent.as_ref());
+        let others = self.newest_first(*contract, |header| header.lineage == *lineage);
         for name in &given.inherit {
             let like = given.like.iter().find(|part| part.name == *name);
             let named: Vec<&Part> = others.iter().filter_map(|from| from.payload.part(name)).collect();
@@ -315,35 +320,36 @@ impl Model {
     /// A checkpoint takes what was written to it along.
     fn remove(&mut self, goes: impl Fn(&Header) -> bool) {
         for gone in self.saved.extract_if(.., |row| goes(&row.header)) {
-            self.kept.remove(&(gone.header.space, gone.header.id.clone()));
-            self.writes.retain(|(space, id, _)| (*space, id) != (gone.header.space, &gone.header.id));
+            self.kept.remove(&(gone.header.contract, gone.header.id.clone()));
+            self.writes.retain(|(contract, id, _)| (*contract, id) != (gone.header.contract, &gone.header.id));
         }
     }
 
     fn end_lineages(&mut self) {
         let (saved, logs) = (&self.saved, &self.logs);
-        self.begun.retain(|Begun { space, name, .. }| {
-            saved.iter().any(|row| (row.header.space, &row.header.lineage) == (*space, name))
-                || logs.keys().any(|(of, lineage, _)| (of, lineage) == (space, name))
+        self.begun.retain(|Begun { contract, name, .. }| {
+            saved.iter().any(|row| (row.header.contract, &row.header.lineage) == (*contract, name))
+                || logs.keys().any(|(of, lineage, _)| (of, lineage) == (contract, name))
         });
     }
 
     /// Applies a rule, and tells how many checkpoints and lineages went.
-    fn prune(&mut self, space: Option<Space>, rule: Rule) -> (usize, usize) {
+    fn prune(&mut self, contract: Option<ContractId>, rule: Rule) -> (usize, usize) {
         let before = (self.saved.len(), self.listed().len());
-        let of = |header: &Header| space.is_none_or(|space| header.space == space);
+        let of = |header: &Header| contract.is_none_or(|contract| header.contract == contract);
         match rule {
             Rule::SavedBefore(time) => {
                 let gone = self.closed(|header| of(header) && header.saved_at < time);
-                self.remove(|header| gone.contains(&(header.space, header.id.clone())));
+                self.remove(|header| gone.contains(&(header.contract, header.id.clone())));
             }
             Rule::KeepLast(keep) => {
-                for Begun { space, name: lineage, .. } in self.begun.clone() {
-                    let rows = self.youngest_first(space, |header| header.lineage == lineage).into_iter();
+                for Begun { contract, name: lineage, .. } in self.begun.clone() {
+                    let rows = self.youngest_first(contract, |header| header.lineage == lineage).into_iter();
                     let gone: Vec<_> =
                         rows.skip(usize::try_from(keep).unwrap()).map(|row| row.header.id.clone()).collect();
-                    let gone = self.closed(|header| header.space == space && of(header) && gone.contains(&header.id));
-                    self.remove(|header| gone.contains(&(header.space, header.id.clone())));
+                    let gone =
+                        self.closed(|header| header.contract == contract && of(header) && gone.contains(&header.id));
+                    self.remove(|header| gone.contains(&(header.contract, header.id.clone())));
                 }
             }
             Rule::MaxBytes(_) => unreachable!("what payloads take is each backend's own: tests/retention.rs"),
@@ -354,18 +360,18 @@ impl Model {
 
     /// The lineages that have checkpoints, in the order in which they began.
     fn listed(&self) -> Vec<&Begun> {
-        let has = |begun: &Begun| !self.newest_first(begun.space, |header| header.lineage == begun.name).is_empty();
+        let has = |begun: &Begun| !self.newest_first(begun.contract, |header| header.lineage == begun.name).is_empty();
         self.begun.iter().filter(|begun| has(begun)).collect()
     }
 
     /// Which of those may go: none on which one that stays depends.
-    fn closed(&self, goes: impl Fn(&Header) -> bool) -> Vec<(Space, String)> {
-        let named = |header: &Header| (header.space, header.id.clone());
+    fn closed(&self, goes: impl Fn(&Header) -> bool) -> Vec<(ContractId, String)> {
+        let named = |header: &Header| (header.contract, header.id.clone());
         let mut gone: Vec<_> = self.saved.iter().map(|row| &row.header).filter(|header| goes(header)).collect();
         loop {
             let staying = |of: &Header| {
                 self.saved.iter().map(|row| &row.header).any(|child| {
-                    (child.space, &child.lineage) == (of.space, &of.lineage)
+                    (child.contract, &child.lineage) == (of.contract, &of.lineage)
                         && child.depends_on_parent
                         && child.parent.as_ref() == Some(&of.id)
                         && !gone.iter().any(|other| named(other) == named(child))
@@ -380,20 +386,21 @@ impl Model {
     }
 
     /// Without what each backend has of its own.
-    fn stats(&self, space: Option<Space>) -> Stats {
-        let of = |other: Space| space.is_none_or(|space| space == other);
-        let logs = self.logs.iter().filter(|((space, ..), _)| of(*space)).map(|(_, records)| records);
-        let kept = self.kept.iter().filter(|((space, _), _)| of(*space)).flat_map(|(_, kept)| kept);
+    fn stats(&self, contract: Option<ContractId>) -> Stats {
+        let of = |other: ContractId| contract.is_none_or(|contract| contract == other);
+        let logs = self.logs.iter().filter(|((contract, ..), _)| of(*contract)).map(|(_, records)| records);
+        let kept = self.kept.iter().filter(|((contract, _), _)| of(*contract)).flat_map(|(_, kept)| kept);
         let all = logs.chain(kept.map(|(_, records)| records)).flatten();
         let records = all.map(|(number, _)| number).collect::<BTreeSet<_>>().len() as u64;
         let mut stats = Stats { records, ..Stats::default() };
-        let with_checkpoints: BTreeSet<_> = self.listed().into_iter().map(|begun| (begun.space, &begun.name)).collect();
-        let with_logs: BTreeSet<_> = self.logs.keys().map(|(space, name, _)| (*space, name)).collect();
-        stats.lineages += with_logs.difference(&with_checkpoints).filter(|(space, _)| of(*space)).count() as u64;
-        for Begun { space: of, name, .. } in self.listed().into_iter().filter(|begun| of(begun.space)) {
+        let with_checkpoints: BTreeSet<_> =
+            self.listed().into_iter().map(|begun| (begun.contract, &begun.name)).collect();
+        let with_logs: BTreeSet<_> = self.logs.keys().map(|(contract, name, _)| (*contract, name)).collect();
+        stats.lineages += with_logs.difference(&with_checkpoints).filter(|(contract, _)| of(*contract)).count() as u64;
+        for Begun { contract: of, name, .. } in self.listed().into_iter().filter(|begun| of(begun.contract)) {
             let rows = self.newest_first(*of, |header| header.lineage == *name);
             let lineage = LineageStats {
-                space: *of,
+                contract: *of,
                 lineage: name.clone(),
                 checkpoints: rows.len() as u64,
                 logical_bytes: rows.iter().map(|row| frame::length(&row.payload) as u64).sum(),
@@ -404,25 +411,25 @@ impl Model {
         stats
     }
 
-    /// Those that pass, newest first: sorting is stable, so among equal ranks the save order stays.
-    fn newest_first(&self, space: Space, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
+    /// Those that pass, newest first: sorting is stable, so among equal sort keys the save order stays.
+    fn newest_first(&self, contract: ContractId, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
         let mut found: Vec<&Checkpoint> =
-            self.saved.iter().filter(|row| row.header.space == space && keep(&row.header)).collect();
-        found.sort_by(|a, b| a.header.rank.cmp(&b.header.rank));
+            self.saved.iter().filter(|row| row.header.contract == contract && keep(&row.header)).collect();
+        found.sort_by(|a, b| a.header.sort_key.cmp(&b.header.sort_key));
         found.reverse();
         found
     }
 
-    /// The same, but by age before the rank.
-    fn youngest_first(&self, space: Space, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
-        let mut found = self.newest_first(space, keep);
-        let age = |row: &Checkpoint| row.header.rank.age(row.header.age_offset).to_vec();
+    /// The same, but by age before the sort key.
+    fn youngest_first(&self, contract: ContractId, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
+        let mut found = self.newest_first(contract, keep);
+        let age = |row: &Checkpoint| row.header.sort_key.age(row.header.age_offset).to_vec();
         found.sort_by_key(|row| Reverse(age(row)));
         found
     }
 
     fn shown(&self, begun: &Begun) -> Lineage {
-        let rows = self.newest_first(begun.space, |header| header.lineage == begun.name);
+        let rows = self.newest_first(begun.contract, |header| header.lineage == begun.name);
         Lineage {
             position: begun.position,
             checkpoints: rows.len() as u64,
@@ -432,36 +439,36 @@ impl Model {
     }
 
     fn tuple(&self, found: &Checkpoint) -> Tuple {
-        let to = (found.header.space, &found.header.id);
-        let writes = self.writes.iter().filter(|(space, id, _)| (*space, id) == to);
+        let to = (found.header.contract, &found.header.id);
+        let writes = self.writes.iter().filter(|(contract, id, _)| (*contract, id) == to);
         Tuple { checkpoint: found.clone(), writes: writes.map(|(.., write)| write.clone()).collect() }
     }
 
     fn answer(&self, query: &Query) -> Answer {
         let one = |found: Option<&&Checkpoint>| Answer::Checkpoint(found.map(|row| Box::new((*row).clone())));
         match query {
-            Query::Get { space, id } => one(self.newest_first(*space, |header| header.id == *id).first()),
-            Query::Newest { space, lineage, label: None } => {
-                one(self.newest_first(*space, |header| header.lineage == *lineage).first())
+            Query::Get { contract, id } => one(self.newest_first(*contract, |header| header.id == *id).first()),
+            Query::Newest { contract, lineage, label: None } => {
+                one(self.newest_first(*contract, |header| header.lineage == *lineage).first())
             }
-            Query::Newest { space, lineage, label: Some(label) } => {
+            Query::Newest { contract, lineage, label: Some(label) } => {
                 let keep = |header: &Header| header.lineage == *lineage && header.label == *label && !label.is_empty();
-                one(self.newest_first(*space, keep).first())
+                one(self.newest_first(*contract, keep).first())
             }
-            Query::Whole { space, of, prefix } => {
-                let mut found = self.newest_first(*space, |header| is_of(header, of));
-                found.retain(|row| row.header.rank.0.starts_with(prefix));
+            Query::Whole { contract, of, prefix } => {
+                let mut found = self.newest_first(*contract, |header| is_of(header, of));
+                found.retain(|row| row.header.sort_key.0.starts_with(prefix));
                 Answer::Checkpoints(found.into_iter().rev().cloned().collect())
             }
-            Query::Tuple { space, pick } => {
-                let found = self.newest_first(*space, |header| match pick {
+            Query::Tuple { contract, pick } => {
+                let found = self.newest_first(*contract, |header| match pick {
                     Pick::Id(id) => header.id == *id,
                     Pick::Newest(lineage) => header.lineage == *lineage,
                 });
                 Answer::Tuple(found.first().map(|found| Box::new(self.tuple(found))))
             }
-            Query::Ancestors(Ancestors { space, id, stems, writes, limit }) => {
-                let get = |id: &String| self.newest_first(*space, |header| header.id == *id).first().copied();
+            Query::Ancestors(Ancestors { contract, id, stems, writes, limit }) => {
+                let get = |id: &String| self.newest_first(*contract, |header| header.id == *id).first().copied();
                 let mut wanted = stems.clone();
                 let mut found = Vec::new();
                 let mut at = get(id);
@@ -478,31 +485,31 @@ impl Model {
                 }
                 Answer::Tuples(found)
             }
-            Query::List { space, of, before, limit } => {
-                let mut found = self.newest_first(*space, |header| is_of(header, of));
-                found.retain(|row| before.as_ref().is_none_or(|before| row.header.rank < *before));
+            Query::List { contract, of, before, limit } => {
+                let mut found = self.newest_first(*contract, |header| is_of(header, of));
+                found.retain(|row| before.as_ref().is_none_or(|before| row.header.sort_key < *before));
                 let found = found.into_iter().map(|row| row.header.clone());
                 Answer::Headers(found.take(limit.unwrap_or(usize::MAX)).collect())
             }
-            Query::Lineages { space, group_prefix, before, limit } => {
+            Query::Lineages { contract, group_prefix, before, limit } => {
                 let found = self.listed().into_iter().rev().filter(|begun| {
-                    begun.space == *space
+                    begun.contract == *contract
                         && begun.group.starts_with(group_prefix)
                         && before.is_none_or(|before| begun.position < before)
                 });
                 Answer::Lineages(found.take(*limit).map(|begun| self.shown(begun)).collect())
             }
-            Query::Forks { space, lineage } => {
-                let from = self.begun(*space, lineage).map(|begun| begun.position);
+            Query::Forks { contract, lineage } => {
+                let from = self.begun(*contract, lineage).map(|begun| begun.position);
                 let is_fork = |begun: &&Begun| begun.origin.as_ref().is_some_and(|(_, of)| Some(*of) == from);
                 Answer::Lineages(
                     self.listed().into_iter().rev().filter(is_fork).map(|begun| self.shown(begun)).collect(),
                 )
             }
-            Query::Log(LogRange { space, lineage, log, at, from, skip, limit }) => {
+            Query::Log(LogRange { contract, lineage, log, at, from, skip, limit }) => {
                 let records = match at {
-                    None => Some(self.log(*space, lineage, log)),
-                    Some(id) => self.kept_by(*space, lineage, id, log),
+                    None => Some(self.log(*contract, lineage, log)),
+                    Some(id) => self.kept_by(*contract, lineage, id, log),
                 };
                 Answer::Log(records.map(|records| {
                     let (skip, length) = (usize::try_from(*skip).unwrap(), records.len() as u64);
@@ -521,8 +528,8 @@ impl Model {
                     LogPage { length, start, records: found.into_iter().map(|(_, record)| record).collect() }
                 }))
             }
-            Query::Logs { space, lineage } => {
-                let logs = self.logs.iter().filter(|((of, name, _), _)| (of, name) == (space, lineage));
+            Query::Logs { contract, lineage } => {
+                let logs = self.logs.iter().filter(|((of, name, _), _)| (of, name) == (contract, lineage));
                 let mark = |((.., log), records): (&(_, _, String), &Vec<_>)| LogMark {
                     log: log.clone(),
                     length: records.len() as u64,
@@ -536,7 +543,7 @@ impl Model {
 
 fn is_of(header: &Header, of: &Of) -> bool {
     match of {
-        Of::Space => true,
+        Of::Contract => true,
         Of::Lineage(lineage) => header.lineage == *lineage,
         Of::Lineages(prefix) => header.lineage.starts_with(prefix),
         Of::Group(group) => header.group == *group && !group.is_empty(),
@@ -552,25 +559,25 @@ enum Step {
     Ask(Query),
     /// Asks for lineages, from where the last such page ended if there was one.
     Page {
-        space: Space,
+        contract: ContractId,
         group_prefix: String,
         limit: usize,
     },
     /// Asks what a rule would remove, then has it removed in batches of at most so many.
     Prune {
-        space: Option<Space>,
+        contract: Option<ContractId>,
         rule: Rule,
         most: usize,
     },
-    Stats(Option<Space>),
+    Stats(Option<ContractId>),
     /// Verifies everything in pages of about so many rows.
     Check(usize),
     /// Closes the backend and opens another on the same database, where there is one.
     Reopen,
 }
 
-fn space() -> impl Strategy<Value = Space> {
-    prop_oneof![12 => Just(Space(1)), 1 => Just(Space(2)), 1 => Just(Space(4))]
+fn contract() -> impl Strategy<Value = ContractId> {
+    prop_oneof![12 => Just(ContractId(1)), 1 => Just(ContractId(2)), 1 => Just(ContractId(4))]
 }
 
 fn name(names: &'static [&'static str]) -> impl Strategy<Value = String> {
@@ -610,10 +617,10 @@ fn parts(version: u32) -> Vec<Part> {
     }
 }
 
-/// A number, and sometimes another behind it: in a space whose ranks end in an age, that.
-fn rank() -> impl Strategy<Value = Rank> {
-    let number = || prop::sample::select(&[-1.5, -0.0, 0.0, 1.0, 1.25][..]).prop_map(Rank::from_f64);
-    (number(), prop::option::of(number())).prop_map(|(rank, age)| age.iter().fold(rank, Rank::then))
+/// A number, and sometimes another behind it: in a contract whose sort keys end in an age, that.
+fn sort_key() -> impl Strategy<Value = SortKey> {
+    let number = || prop::sample::select(&[-1.5, -0.0, 0.0, 1.0, 1.25][..]).prop_map(SortKey::from_f64);
+    (number(), prop::option::of(number())).prop_map(|(sort_key, age)| age.iter().fold(sort_key, SortKey::then))
 }
 
 fn put() -> impl Strategy<Value = Op> {
@@ -621,10 +628,10 @@ fn put() -> impl Strategy<Value = Op> {
     let pins = prop::collection::vec((log(), prop::option::weighted(0.15, 0..4_u64)), 0..3);
     let flags = (prop::bool::weighted(0.25), prop::bool::weighted(0.03), pins);
     // The last number tells one put of an id from the next.
-    (space(), run(), id(), parent, word(), word(), rank(), 0..5_i64, flags, any::<u32>()).prop_map(
-        |(space, run, id, parent, group, label, rank, saved_at, (depends, other_age, pins), version)| {
-            let mut made = draft(&run, &id).space(space).group(&group).label(&label).parts(parts(version));
-            made.0.header.rank = rank;
+    (contract(), run(), id(), parent, word(), word(), sort_key(), 0..5_i64, flags, any::<u32>()).prop_map(
+        |(contract, run, id, parent, group, label, sort_key, saved_at, (depends, other_age, pins), version)| {
+            let mut made = draft(&run, &id).contract(contract).group(&group).label(&label).parts(parts(version));
+            made.0.header.sort_key = sort_key;
             made.0.header.parent = parent;
             made.0.header.saved_at = saved_at;
             made.0.header.depends_on_parent = depends;
@@ -655,43 +662,52 @@ fn append() -> impl Strategy<Value = Op> {
             bytes: noise(u64::from(version), usize::from(version) % 700).into(),
         });
     let expect = prop::option::weighted(0.1, 0..5_u64);
-    (space(), run(), log(), prop::collection::vec(record, 0..4), expect)
-        .prop_map(|(space, lineage, log, records, expect)| Op::Append { space, lineage, log, records, expect })
+    (contract(), run(), log(), prop::collection::vec(record, 0..4), expect)
+        .prop_map(|(contract, lineage, log, records, expect)| Op::Append { contract, lineage, log, records, expect })
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let keep_last = (space(), run(), 1..4_u64, id()).prop_map(|(space, lineage, keep, pinned)| Op::KeepLast {
-        space,
+    let keep_last = (contract(), run(), 1..4_u64, id()).prop_map(|(contract, lineage, keep, pinned)| Op::KeepLast {
+        contract,
         lineage,
         keep,
         pinned,
     });
-    let from = prop_oneof![1 => Just(Rank::default()), 3 => rank()];
-    let remove_from = (space(), run(), from).prop_map(|(space, lineage, rank)| Op::RemoveFrom { space, lineage, rank });
-    let remove = (space(), id()).prop_map(|(space, id)| Op::Remove { space, id });
-    let remove_lineages = (space(), name(&["", "f", "r", "r1", "_", "%"]))
-        .prop_map(|(space, prefix)| Op::RemoveLineages { space, prefix });
-    let remove_logs = (space(), run()).prop_map(|(space, lineage)| Op::RemoveLogs { space, lineage });
-    let end = prop_oneof![4 => (0..6_u64).prop_map(LogEnd::Length), 1 => id().prop_map(LogEnd::Checkpoint)];
-    let truncate =
-        (space(), run(), log(), end).prop_map(|(space, lineage, log, to)| Op::Truncate { space, lineage, log, to });
-    let fork =
-        (space(), id(), id(), run(), rank(), 0..5_i64).prop_map(|(space, source, id, lineage, rank, saved_at)| {
-            Op::Fork(Box::new(Fork { space, source, id, lineage, rank, saved_at }))
-        });
-    let owner = prop::option::weighted(0.2, id());
-    let writes = prop::collection::vec((name(&["t1", "t2"]), -2..3_i64, any::<u16>(), owner), 0..4);
-    let write = (space(), id(), writes, any::<bool>()).prop_map(|(space, id, writes, replace)| {
-        let made = writes.into_iter().map(|(task, index, version, owner)| {
-            let bytes = noise(u64::from(version), usize::from(version) % 700);
-            Write { task, index, owner, part: part(&format!("channel {index}"), "t", bytes) }
-        });
-        Op::Write { space, id, writes: made.collect(), replace, encoded: None }
+    let from = prop_oneof![1 => Just(SortKey::default()), 3 => sort_key()];
+    let remove_from = (contract(), run(), from).prop_map(|(contract, lineage, sort_key)| Op::RemoveFrom {
+        contract,
+        lineage,
+        sort_key,
     });
-    let release = (space(), id()).prop_map(|(space, id)| Op::Release { space, id });
-    let claim = (space(), id(), id()).prop_map(|(space, id, owner)| Op::Claim { space, id, owner });
-    let remove_writes =
-        (space(), name(&["", "a", "a\0", "%", "b"])).prop_map(|(space, prefix)| Op::RemoveWrites { space, prefix });
+    let remove = (contract(), id()).prop_map(|(contract, id)| Op::Remove { contract, id });
+    let remove_lineages = (contract(), name(&["", "f", "r", "r1", "_", "%"]))
+        .prop_map(|(contract, prefix)| Op::RemoveLineages { contract, prefix });
+    let remove_logs = (contract(), run()).prop_map(|(contract, lineage)| Op::RemoveLogs { contract, lineage });
+    let end = prop_oneof![4 => (0..6_u64).prop_map(LogEnd::Length), 1 => id().prop_map(LogEnd::Checkpoint)];
+    let truncate = (contract(), run(), log(), end).prop_map(|(contract, lineage, log, to)| Op::Truncate {
+        contract,
+        lineage,
+        log,
+        to,
+    });
+    let fork = (contract(), id(), id(), run(), sort_key(), 0..5_i64).prop_map(
+        |(contract, source, id, lineage, sort_key, saved_at)| {
+            Op::Fork(Box::new(Fork { contract, source, id, lineage, sort_key, saved_at }))
+        },
+    );
+    let claimed_by = prop::option::weighted(0.2, id());
+    let writes = prop::collection::vec((name(&["t1", "t2"]), -2..3_i64, any::<u16>(), claimed_by), 0..4);
+    let write = (contract(), id(), writes, any::<bool>()).prop_map(|(contract, id, writes, replace)| {
+        let made = writes.into_iter().map(|(task, index, version, claimed_by)| {
+            let bytes = noise(u64::from(version), usize::from(version) % 700);
+            Write { task, index, claimed_by, part: part(&format!("channel {index}"), "t", bytes) }
+        });
+        Op::Write { contract, id, writes: made.collect(), replace, encoded: None }
+    });
+    let release = (contract(), id()).prop_map(|(contract, id)| Op::Reopen { contract, id });
+    let claim = (contract(), id(), id()).prop_map(|(contract, id, claimed_by)| Op::Claim { contract, id, claimed_by });
+    let remove_writes = (contract(), name(&["", "a", "a\0", "%", "b"]))
+        .prop_map(|(contract, prefix)| Op::RemoveWrites { contract, prefix });
     prop_oneof![
         20 => put().boxed(),
         5 => remove,
@@ -711,46 +727,53 @@ fn op() -> impl Strategy<Value = Op> {
 
 fn prune() -> impl Strategy<Value = Step> {
     let rule = prop_oneof![(0..6_i64).prop_map(Rule::SavedBefore), (0..4_u64).prop_map(Rule::KeepLast)];
-    (prop::option::of(space()), rule, 1..4_usize).prop_map(|(space, rule, most)| Step::Prune { space, rule, most })
+    (prop::option::of(contract()), rule, 1..4_usize).prop_map(|(contract, rule, most)| Step::Prune {
+        contract,
+        rule,
+        most,
+    })
 }
 
 fn query() -> impl Strategy<Value = Query> {
     let limit = || prop_oneof![Just(None), (0..4_usize).prop_map(Some), Just(Some(usize::MAX))];
     let of = prop_oneof![
-        Just(Of::Space),
+        Just(Of::Contract),
         run().prop_map(Of::Lineage),
         name(&["", "r", "f", "r1", "_"]).prop_map(Of::Lineages),
         word().prop_map(Of::Group),
         (run(), word()).prop_map(|(lineage, group)| Of::LineageInGroup { lineage, group }),
     ];
-    let prefix = (rank(), 0..9_usize).prop_map(|(rank, length)| rank.0[..length.min(rank.0.len())].to_vec());
+    let prefix =
+        (sort_key(), 0..9_usize).prop_map(|(sort_key, length)| sort_key.0[..length.min(sort_key.0.len())].to_vec());
     prop_oneof![
-        (space(), of.clone(), prefix).prop_map(|(space, of, prefix)| Query::Whole { space, of, prefix }),
-        (space(), id()).prop_map(|(space, id)| Query::Get { space, id }),
-        (space(), run()).prop_map(|(space, lineage)| Query::Forks { space, lineage }),
-        (space(), run()).prop_map(|(space, lineage)| Query::Logs { space, lineage }),
-        (space(), run(), log(), prop::option::of(id()), any::<bool>(), 0..6_u64, 0..6_usize).prop_map(
-            |(space, lineage, log, at, first, skip, limit)| {
+        (contract(), of.clone(), prefix).prop_map(|(contract, of, prefix)| Query::Whole { contract, of, prefix }),
+        (contract(), id()).prop_map(|(contract, id)| Query::Get { contract, id }),
+        (contract(), run()).prop_map(|(contract, lineage)| Query::Forks { contract, lineage }),
+        (contract(), run()).prop_map(|(contract, lineage)| Query::Logs { contract, lineage }),
+        (contract(), run(), log(), prop::option::of(id()), any::<bool>(), 0..6_u64, 0..6_usize).prop_map(
+            |(contract, lineage, log, at, first, skip, limit)| {
                 let from = if first { LogSide::First } else { LogSide::Last };
-                Query::Log(LogRange { space, lineage, log, at, from, skip, limit })
+                Query::Log(LogRange { contract, lineage, log, at, from, skip, limit })
             }
         ),
-        (space(), run(), prop::option::of(word())).prop_map(|(space, lineage, label)| Query::Newest {
-            space,
+        (contract(), run(), prop::option::of(word())).prop_map(|(contract, lineage, label)| Query::Newest {
+            contract,
             lineage,
             label
         }),
-        (space(), prop_oneof![id().prop_map(Pick::Id), run().prop_map(Pick::Newest)])
-            .prop_map(|(space, pick)| Query::Tuple { space, pick }),
-        (space(), id(), 0..4_usize, 0..6_usize).prop_map(|(space, id, wanted, limit)| Query::Ancestors(Ancestors {
-            space,
-            id,
-            stems: ["w", "none", "w"].iter().take(wanted).map(|stem| (*stem).to_owned()).collect(),
-            writes: vec!["channel 0".to_owned(), "channel 1".to_owned()],
-            limit,
-        })),
-        (space(), of, prop::option::of(rank()), limit()).prop_map(|(space, of, before, limit)| Query::List {
-            space,
+        (contract(), prop_oneof![id().prop_map(Pick::Id), run().prop_map(Pick::Newest)])
+            .prop_map(|(contract, pick)| Query::Tuple { contract, pick }),
+        (contract(), id(), 0..4_usize, 0..6_usize).prop_map(|(contract, id, wanted, limit)| Query::Ancestors(
+            Ancestors {
+                contract,
+                id,
+                stems: ["w", "none", "w"].iter().take(wanted).map(|stem| (*stem).to_owned()).collect(),
+                writes: vec!["channel 0".to_owned(), "channel 1".to_owned()],
+                limit,
+            }
+        )),
+        (contract(), of, prop::option::of(sort_key()), limit()).prop_map(|(contract, of, before, limit)| Query::List {
+            contract,
             of,
             before,
             limit
@@ -767,21 +790,21 @@ fn story() -> impl Strategy<Value = Vec<Op>> {
     });
     let records = || prop::collection::vec(record.clone(), 1..4);
     let fork = prop::option::weighted(0.3, (id(), name(&["f1", "f2"])));
-    (space(), run(), log(), records(), put().boxed(), 0..6_u64, records(), fork).prop_map(
-        |(space, lineage, log, first, put, to, then, fork)| {
+    (contract(), run(), log(), records(), put().boxed(), 0..6_u64, records(), fork).prop_map(
+        |(contract, lineage, log, first, put, to, then, fork)| {
             let append = |records| {
                 let (lineage, log) = (lineage.clone(), log.clone());
-                Op::Append { space, lineage, log, records, expect: None }
+                Op::Append { contract, lineage, log, records, expect: None }
             };
             let Op::Put(mut draft) = put else { unreachable!("a put") };
-            (draft.header.space, draft.header.lineage) = (space, lineage.clone());
+            (draft.header.contract, draft.header.lineage) = (contract, lineage.clone());
             draft.header.age_offset = age_offset(&lineage);
             draft.logs = vec![LogPin { log: log.clone(), length: None }];
             let source = draft.header.id.clone();
             let fork = fork.map(|(id, lineage)| {
-                Op::Fork(Box::new(Fork { space, source, id, lineage, rank: Rank::default(), saved_at: 0 }))
+                Op::Fork(Box::new(Fork { contract, source, id, lineage, sort_key: SortKey::default(), saved_at: 0 }))
             });
-            let cut = Op::Truncate { space, lineage: lineage.clone(), log: log.clone(), to: LogEnd::Length(to) };
+            let cut = Op::Truncate { contract, lineage: lineage.clone(), log: log.clone(), to: LogEnd::Length(to) };
             let mut unit = vec![append(first), Op::Put(draft), cut, append(then)];
             unit.extend(fork);
             unit
@@ -795,21 +818,20 @@ fn age_offset(lineage: &str) -> u8 {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let unit =
-        || {
-            let expect = (space(), run(), prop::option::of(id()), id())
-                .prop_map(|(space, lineage, newest, or)| Expect { space, lineage, newest, or });
-            let ops = prop_oneof![5 => prop::collection::vec(op().boxed(), 0..4), 1 => story().boxed()];
-            (prop::option::weighted(0.1, expect), ops).prop_map(|(expect, ops)| Unit { expect, ops })
-        };
+    let unit = || {
+        let expect = (contract(), run(), prop::option::of(id()), id())
+            .prop_map(|(contract, lineage, newest, or)| Expect { contract, lineage, newest, or });
+        let ops = prop_oneof![5 => prop::collection::vec(op().boxed(), 0..4), 1 => story().boxed()];
+        (prop::option::weighted(0.1, expect), ops).prop_map(|(expect, ops)| Unit { expect, ops })
+    };
     prop_oneof![
         12 => unit().boxed().prop_map(|unit| Step::Apply(vec![unit])),
         3 => prop::collection::vec(unit().boxed(), 0..5).prop_map(Step::Apply),
         6 => query().boxed().prop_map(Step::Ask),
-        4 => (space(), word(), 0..4_usize)
-            .prop_map(|(space, group_prefix, limit)| Step::Page { space, group_prefix, limit }),
+        4 => (contract(), word(), 0..4_usize)
+            .prop_map(|(contract, group_prefix, limit)| Step::Page { contract, group_prefix, limit }),
         1 => prune(),
-        2 => prop::option::of(space()).prop_map(Step::Stats),
+        2 => prop::option::of(contract()).prop_map(Step::Stats),
         1 => prop_oneof![1..5_usize, Just(usize::MAX)].prop_map(Step::Check),
         1 => Just(Step::Reopen),
     ]
@@ -835,21 +857,21 @@ fn comparable(answer: Answer) -> Answer {
 /// Everything there is, asked in as many ways as there are.
 fn everything() -> Vec<Query> {
     let mut all = Vec::new();
-    for space in [Space(1), Space(2), Space(4)] {
+    for contract in [ContractId(1), ContractId(2), ContractId(4)] {
         for id in ["a", "b", "c", "d", "e", "%", "a\0"] {
-            all.push(Query::Get { space, id: id.to_owned() });
-            all.push(Query::Tuple { space, pick: Pick::Id(id.to_owned()) });
+            all.push(Query::Get { contract, id: id.to_owned() });
+            all.push(Query::Tuple { contract, pick: Pick::Id(id.to_owned()) });
         }
         for run in ["r1", "r2", "r3", "_", "f1", "f2"] {
             for log in ["log", "log\0", ""] {
                 for at in [None, Some("a"), Some("b"), Some("c"), Some("d"), Some("e"), Some("%"), Some("a\0")] {
-                    all.push(Query::Log(LogRange { space, ..log_range(run, log, at) }));
+                    all.push(Query::Log(LogRange { contract, ..log_range(run, log, at) }));
                 }
             }
-            all.push(Query::Logs { space, lineage: run.to_owned() });
-            all.push(Query::Forks { space, lineage: run.to_owned() });
-            all.push(Query::List { space, of: Of::Lineage(run.to_owned()), before: None, limit: None });
-            all.push(Query::Whole { space, of: Of::Lineage(run.to_owned()), prefix: Vec::new() });
+            all.push(Query::Logs { contract, lineage: run.to_owned() });
+            all.push(Query::Forks { contract, lineage: run.to_owned() });
+            all.push(Query::List { contract, of: Of::Lineage(run.to_owned()), before: None, limit: None });
+            all.push(Query::Whole { contract, of: Of::Lineage(run.to_owned()), prefix: Vec::new() });
         }
     }
     all
@@ -872,38 +894,38 @@ fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> 
                 let found = backend.answer(&query).map(comparable);
                 prop_assert_eq!(found, Ok(comparable(model.answer(&query))), "{:?}", query);
             }
-            Step::Page { space, group_prefix, limit } => {
-                let query = |before| Query::Lineages { space, group_prefix: group_prefix.clone(), before, limit };
+            Step::Page { contract, group_prefix, limit } => {
+                let query = |before| Query::Lineages { contract, group_prefix: group_prefix.clone(), before, limit };
                 let answer = backend.answer(&query(theirs)).unwrap();
                 let expected = page(model.answer(&query(ours)), &mut ours);
-                prop_assert_eq!(page(answer, &mut theirs), expected, "{:?} {:?} {}", space, group_prefix, limit);
+                prop_assert_eq!(page(answer, &mut theirs), expected, "{:?} {:?} {}", contract, group_prefix, limit);
             }
-            Step::Prune { space, rule, most } => {
-                let asked = Query::Prunable { space, rules: vec![rule] };
+            Step::Prune { contract, rule, most } => {
+                let asked = Query::Prunable { contract, rules: vec![rule] };
                 let planned = backend.answer(&asked).unwrap().into_pruned().unwrap();
                 let (mut checkpoints, mut lineages) = (0, 0);
                 let mut next = Some(Cursor::default());
                 while let Some(cursor) = next {
-                    let done = backend.prune(&Prune { space, rule, cursor, most }).unwrap();
+                    let done = backend.prune(&Prune { contract, rule, cursor, most }).unwrap();
                     prop_assert!(done.checkpoints <= most as u64);
                     checkpoints += done.checkpoints;
                     lineages += done.lineages;
                     next = done.next;
                 }
                 prop_assert_eq!((planned.checkpoints, planned.lineages), (checkpoints, lineages), "as planned");
-                let expected = model.prune(space, rule);
+                let expected = model.prune(contract, rule);
                 prop_assert_eq!((checkpoints, lineages), (expected.0 as u64, expected.1 as u64), "{:?}", rule);
             }
-            Step::Stats(space) => {
-                let asked = Query::Stats { space, largest: usize::MAX };
+            Step::Stats(contract) => {
+                let asked = Query::Stats { contract, largest: usize::MAX };
                 let mut stats = backend.answer(&asked).unwrap().into_stats().unwrap();
                 let parts: u64 = stats.largest.iter().map(|lineage| lineage.stored_bytes).sum();
                 prop_assert_eq!(parts, stats.stored_bytes, "the whole is the sum of its parts");
                 prop_assert!(stats.record_bytes == 0 || stats.records > 0);
                 (stats.stored_bytes, stats.record_bytes, stats.file_bytes) = (0, 0, None);
                 stats.largest.iter_mut().for_each(|lineage| lineage.stored_bytes = 0);
-                stats.largest.sort_by(|a, b| (a.space, &a.lineage).cmp(&(b.space, &b.lineage)));
-                prop_assert_eq!(stats, model.stats(space));
+                stats.largest.sort_by(|a, b| (a.contract, &a.lineage).cmp(&(b.contract, &b.lineage)));
+                prop_assert_eq!(stats, model.stats(contract));
             }
             Step::Check(limit) => {
                 let (mut counted, mut next) = ((0, 0, 0), Some(CheckCursor::default()));

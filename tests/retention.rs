@@ -8,7 +8,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use common::{SPACE, apply, draft, get, ids, lineage, log, log_at, noise, part, texts, truncate};
+use common::{CONTRACT_ID, apply, draft, get, ids, lineage, log, log_at, noise, part, texts, truncate};
 use forkpoint::backend::sqlite::{Options, Sqlite};
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::op::{Op, Unit};
@@ -37,13 +37,13 @@ fn place() -> Place {
 }
 
 fn stats(backend: &mut dyn Backend) -> Stats {
-    backend.answer(&Query::Stats { space: None, largest: usize::MAX }).unwrap().into_stats().unwrap()
+    backend.answer(&Query::Stats { contract: None, largest: usize::MAX }).unwrap().into_stats().unwrap()
 }
 
 fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> Vec<Pruned> {
     let (mut batches, mut next) = (Vec::new(), Some(Cursor::default()));
     while let Some(cursor) = next {
-        let done = backend.prune(&Prune { space: Some(SPACE), rule, cursor, most }).unwrap();
+        let done = backend.prune(&Prune { contract: Some(CONTRACT_ID), rule, cursor, most }).unwrap();
         next = done.next;
         batches.push(done);
     }
@@ -153,7 +153,7 @@ fn a_save_that_prunes_removes_no_more_than_it_must() {
         state.extend(noise(n + 5, 20));
         let id = n.to_string();
         let made = draft("run", &id).parts(vec![part("state", "t", state.clone())]);
-        let keep = Op::KeepLast { space: SPACE, lineage: "run".to_owned(), keep: 4, pinned: id.clone() };
+        let keep = Op::KeepLast { contract: CONTRACT_ID, lineage: "run".to_owned(), keep: 4, pinned: id.clone() };
         apply(&mut place.warm, Unit::from(vec![made.clone().put(), keep])).unwrap();
         assert_eq!(get(&mut place.cold, &id), Some(made.0));
     }
@@ -170,7 +170,7 @@ fn bytes_are_estimated_by_what_chains_take() {
     let before = stats(&mut place.cold).stored_bytes;
     // Each run is a keyframe of 40,000 bytes and small deltas: only the end of a run frees its keyframe.
     let limit = before - 2_000;
-    let asked = Query::Prunable { space: None, rules: vec![Rule::MaxBytes(limit)] };
+    let asked = Query::Prunable { contract: None, rules: vec![Rule::MaxBytes(limit)] };
     let planned = place.cold.answer(&asked).unwrap().into_pruned().unwrap();
     let done = prune(&mut place.warm, Rule::MaxBytes(limit), 500);
     let bytes: i64 = done.iter().map(|batch| batch.bytes).sum();

@@ -27,11 +27,11 @@ struct Damage {
 const VICTIM: &str = "the victim";
 
 fn small() -> Draft {
-    draft("run", VICTIM).rank(1.0).parts(vec![part("state", "json", "{\"secret\":42}"), part("rest", "json", "{}")])
+    draft("run", VICTIM).sort_key(1.0).parts(vec![part("state", "json", "{\"secret\":42}"), part("rest", "json", "{}")])
 }
 
 fn compressed() -> Draft {
-    draft("run", VICTIM).rank(1.0).parts(vec![part("state", "json", "all work and no play ".repeat(200))])
+    draft("run", VICTIM).sort_key(1.0).parts(vec![part("state", "json", "all work and no play ".repeat(200))])
 }
 
 fn damage(victim: Draft) -> Damage {
@@ -293,7 +293,7 @@ fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
             assert!(error.message().contains(id), "it names the checkpoint: {error}");
         };
         corrupt(try_get(backend, id).unwrap_err());
-        let tuple = Query::Tuple { space: common::SPACE, pick: Pick::Id(id.to_owned()) };
+        let tuple = Query::Tuple { contract: common::CONTRACT_ID, pick: Pick::Id(id.to_owned()) };
         corrupt(backend.answer(&tuple).unwrap_err());
         // What would change or take along the other one changes nothing.
         corrupt(common::apply(backend, vec![draft("run", "new").put(), draft("run", id).put()]).unwrap_err());
@@ -342,9 +342,9 @@ fn family() -> Family {
     let path = folder.path().join("family.db");
     let mut backend = open(&path);
     let mut all = Vec::new();
-    let mut grow = |lineage: &str, id: &str, parent: Option<&str>, rank: f64, seeds: &[u64]| {
+    let mut grow = |lineage: &str, id: &str, parent: Option<&str>, sort_key: f64, seeds: &[u64]| {
         let state: Vec<u8> = seeds.iter().flat_map(|seed| noise(*seed, 1500)).collect();
-        let made = draft(lineage, id).rank(rank).parts(vec![part("state", "test", state)]);
+        let made = draft(lineage, id).sort_key(sort_key).parts(vec![part("state", "test", state)]);
         let made = match parent {
             Some(parent) => made.parent(parent),
             None => made,
@@ -441,7 +441,7 @@ fn whoever_goes_where_a_list_of_dependants_is_damaged_takes_no_healthy_checkpoin
                 assert!(lost.is_empty(), "{damaged}, {number}: {gone} has taken {lost:?} along");
             }
             // And it goes on: what follows is saved, and read.
-            let next = draft("fork 2", "later").rank(9.0).parts(vec![part("state", "test", noise(1, 4000))]);
+            let next = draft("fork 2", "later").sort_key(9.0).parts(vec![part("state", "test", noise(1, 4000))]);
             save(&mut open(&family.path), [next.clone()]);
             assert_eq!(get(&mut open(&family.path), "later"), Some(next.0));
         }
@@ -488,9 +488,9 @@ fn a_rule_removes_payloads_that_are_damaged_too() {
             family.flip(id, column, at);
         }
         let mut backend = open(&family.path);
-        let stats = Query::Stats { space: None, largest: 9 };
+        let stats = Query::Stats { contract: None, largest: 9 };
         backend.answer(&stats).unwrap();
-        let prune = |rule| Prune { space: None, rule, cursor: Cursor::default(), most: 100 };
+        let prune = |rule| Prune { contract: None, rule, cursor: Cursor::default(), most: 100 };
         let pruned = backend.prune(&prune(Rule::SavedBefore(1))).unwrap();
         assert_eq!(pruned.checkpoints, 9, "{column} {at}");
         let left = backend.answer(&stats).unwrap().into_stats().unwrap();
@@ -503,7 +503,7 @@ fn what_would_inherit_from_a_damaged_parent_is_refused() {
     let mut damage = damage(small());
     damage.set_body(b"\x01 garbage");
     for unit in [
-        vec![draft("run", "heir").rank(2.0).parent(VICTIM).inherit(&["rest"]).put()],
+        vec![draft("run", "heir").sort_key(2.0).parent(VICTIM).inherit(&["rest"]).put()],
         vec![draft("run", "first").put(), draft("run", "heir").parent(VICTIM).inherit(&["state"]).put()],
         // From the newest of the lineage: the parent is not there.
         vec![draft("run", "heir").parent("none").inherit(&["rest"]).put()],
@@ -519,7 +519,7 @@ fn what_would_inherit_from_a_damaged_parent_is_refused() {
     // What inherits nothing is saved, whatever its base would have been.
     for (number, body) in [&b"\x01 garbage"[..], b"\x4d later", b""].into_iter().enumerate() {
         damage.set_body(body);
-        let next = draft("run", &format!("next {number}")).rank(1.0).parent(VICTIM);
+        let next = draft("run", &format!("next {number}")).sort_key(1.0).parent(VICTIM);
         let next = next.parts(vec![part("state", "test", noise(1, 3000))]);
         save(&mut damage.backend, [next.clone()]);
         assert_eq!(get(&mut damage.backend, &next.0.header.id), Some(next.0));

@@ -9,23 +9,23 @@ use forkpoint::backend::sqlite::{Options, Sqlite};
 use forkpoint::check::CheckCursor;
 use forkpoint::op::Op;
 use forkpoint::query::Query;
-use forkpoint::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+use forkpoint::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-const SPACE: Space = Space(1);
+const CONTRACT_ID: ContractId = ContractId(1);
 
 fn checkpoint(id: &str, lineage: &str, parent: Option<&str>, at: u32, bytes: &[u8]) -> Checkpoint {
     Checkpoint {
         header: Header {
-            space: SPACE,
+            contract: CONTRACT_ID,
             lineage: lineage.to_owned(),
             id: id.to_owned(),
             parent: parent.map(str::to_owned),
             group: "graph".to_owned(),
             label: "node".to_owned(),
-            rank: Rank::from_f64(f64::from(at)),
+            sort_key: SortKey::from_f64(f64::from(at)),
             saved_at: i64::from(at),
             age_offset: 0,
             depends_on_parent: false,
@@ -43,7 +43,7 @@ fn put(backend: &mut Sqlite, checkpoint: &Checkpoint) {
 }
 
 fn get(backend: &mut Sqlite, id: &str) -> Option<Checkpoint> {
-    let query = Query::Get { space: SPACE, id: id.to_owned() };
+    let query = Query::Get { contract: CONTRACT_ID, id: id.to_owned() };
     backend.answer(&query).unwrap().into_checkpoint().unwrap().map(|found| *found)
 }
 
@@ -97,7 +97,7 @@ fn a_fork_is_stored_against_its_source() {
     }
     let pages: usize = cold.pragma("page_count").unwrap().parse().unwrap();
     assert!(pages * 4096 < 1_000_000, "{} bytes for 21 states of 500,000", pages * 4096);
-    warm.apply(&[vec![Op::Remove { space: SPACE, id: "source".to_owned() }].into()]).pop().unwrap().unwrap();
+    warm.apply(&[vec![Op::Remove { contract: CONTRACT_ID, id: "source".to_owned() }].into()]).pop().unwrap().unwrap();
     for fork in 0..20usize {
         let found = get(&mut cold, &format!("fork{fork}")).unwrap();
         assert_eq!(found.payload.parts[0].bytes[fork * 1000], state[fork * 1000] ^ 1);
@@ -111,7 +111,7 @@ fn another_connection_removes_the_base_that_this_one_remembers() {
     let (mut warm, mut cold) = connections(&folder);
     let mut state = noise(20_000, 1);
     put(&mut warm, &checkpoint("a", "run", None, 1, &state));
-    cold.apply(&[vec![Op::Remove { space: SPACE, id: "a".to_owned() }].into()]).pop().unwrap().unwrap();
+    cold.apply(&[vec![Op::Remove { contract: CONTRACT_ID, id: "a".to_owned() }].into()]).pop().unwrap().unwrap();
     state.extend(noise(100, 2));
     put(&mut warm, &checkpoint("b", "run", None, 2, &state));
     // The other one has written in between: what is in memory here is not the newest any more.
@@ -150,11 +150,11 @@ fn a_rule_removes_some_of_many_that_are_built_on_one() {
     put(&mut warm, &checkpoint("source", "run", None, 1000, &state));
     (0..100).for_each(|fork| put(&mut warm, &forked(fork)));
     for limit in [1, 40, 41, 90] {
-        let prune = Prune { space: None, rule: Rule::SavedBefore(limit), cursor: Cursor::default(), most: 1000 };
+        let prune = Prune { contract: None, rule: Rule::SavedBefore(limit), cursor: Cursor::default(), most: 1000 };
         cold.prune(&prune).unwrap();
         check(&mut cold);
     }
-    warm.apply(&[vec![Op::Remove { space: SPACE, id: "source".to_owned() }].into()]).pop().unwrap().unwrap();
+    warm.apply(&[vec![Op::Remove { contract: CONTRACT_ID, id: "source".to_owned() }].into()]).pop().unwrap().unwrap();
     check(&mut cold);
     for fork in 0..100 {
         let expected = Some(forked(fork)).filter(|fork| fork.header.saved_at >= 90);
@@ -220,7 +220,7 @@ proptest! {
                     stored.insert(id, forked);
                 }
                 Step::Remove { id } => {
-                    let unit = vec![Op::Remove { space: SPACE, id: id.to_string() }];
+                    let unit = vec![Op::Remove { contract: CONTRACT_ID, id: id.to_string() }];
                     // By whichever connection: bases go away under both.
                     let by = if id % 2 == 0 { &mut warm } else { &mut cold };
                     by.apply(&[unit.into()]).pop().unwrap().unwrap();

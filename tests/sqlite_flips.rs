@@ -21,13 +21,13 @@ use forkpoint::check::{CheckCursor, Counted, Finding, Severity};
 use forkpoint::error::{Code, Error, Result};
 use forkpoint::op::{Op, Unit};
 use forkpoint::query::{Ancestors, Answer, LogRange, LogSide, Of, Pick, Query};
-use forkpoint::record::{Checkpoint, Header, Lineage, LogPage, Rank, Record, Space, Stats, Tuple, Write};
+use forkpoint::record::{Checkpoint, ContractId, Header, Lineage, LogPage, Record, SortKey, Stats, Tuple, Write};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
-const OTHER: Space = Space(2);
-const SPACES: [Space; 2] = [common::SPACE, OTHER];
+const OTHER: ContractId = ContractId(2);
+const SPACES: [ContractId; 2] = [common::CONTRACT_ID, OTHER];
 const LINEAGES: [&str; 8] = ["run", "run 2", "dependents", "a fork", "a copy", "offset", "logged", "a logged fork"];
 /// Lineages with logs, and their names.
 const LOGS: [(&str, &str); 5] = [
@@ -57,11 +57,11 @@ fn state(run: u64, step: u64) -> Vec<u8> {
     bytes
 }
 
-fn step(space: Space, run: &str, number: u64) -> Draft {
-    let bytes = state(space.0.into(), number);
+fn step(contract: ContractId, run: &str, number: u64) -> Draft {
+    let bytes = state(contract.0.into(), number);
     let step = draft(run, &format!("{run}/{number}"))
-        .space(space)
-        .rank(f64::from(u32::try_from(number / 2).unwrap()))
+        .contract(contract)
+        .sort_key(f64::from(u32::try_from(number / 2).unwrap()))
         .saved_at(1000 * i64::try_from(number).unwrap())
         .label(LABELS[usize::try_from(number % 2).unwrap()])
         .parts(vec![part("state", "v8", bytes), part("channel\0v1", "json", format!("\"{number}\""))]);
@@ -73,11 +73,11 @@ fn step(space: Space, run: &str, number: u64) -> Draft {
 
 fn write(task: &str, index: i64, content: &str) -> Write {
     let part = part("channel", "json", content);
-    Write { task: task.to_owned(), index, owner: None, part }
+    Write { task: task.to_owned(), index, claimed_by: None, part }
 }
 
-fn writes(space: Space, id: &str, writes: Vec<Write>) -> Op {
-    Op::Write { space, id: id.to_owned(), writes, replace: true, encoded: None }
+fn writes(contract: ContractId, id: &str, writes: Vec<Write>) -> Op {
+    Op::Write { contract, id: id.to_owned(), writes, replace: true, encoded: None }
 }
 
 /// A database with something of everything, as the bytes of its file.
@@ -92,52 +92,59 @@ fn build(page_size: u32) -> Vec<u8> {
     save(b, [draft("before", "before")]);
     apply(b, bulk).unwrap();
     b.sweep().unwrap();
-    apply(b, vec![Op::RemoveLineages { space: common::SPACE, prefix: "b".to_owned() }]).unwrap();
+    apply(b, vec![Op::RemoveLineages { contract: common::CONTRACT_ID, prefix: "b".to_owned() }]).unwrap();
 
-    for space in SPACES {
-        (0..9).for_each(|number| save(b, [step(space, "run", number).group(GROUPS[0])]));
-        let named = step(space, "run 2", 0).group(GROUPS[1]).meta(&noise(5, 900));
-        save(b, [named, step(space, "run 2", 1)]);
+    for contract in SPACES {
+        (0..9).for_each(|number| save(b, [step(contract, "run", number).group(GROUPS[0])]));
+        let named = step(contract, "run 2", 0).group(GROUPS[1]).meta(&noise(5, 900));
+        save(b, [named, step(contract, "run 2", 1)]);
     }
     // A base with two payloads that are built on it.
-    let base =
-        draft("run 2", "run 2/side").parent("run 2/1").rank(9.0).parts(step(common::SPACE, "x", 77).0.payload.parts);
-    save(b, [base, step(common::SPACE, "run 2", 2).rank(0.5)]);
+    let base = draft("run 2", "run 2/side")
+        .parent("run 2/1")
+        .sort_key(9.0)
+        .parts(step(common::CONTRACT_ID, "x", 77).0.payload.parts);
+    save(b, [base, step(common::CONTRACT_ID, "run 2", 2).sort_key(0.5)]);
     for number in 0..4 {
-        let dependent = step(common::SPACE, "dependents", number);
+        let dependent = step(common::CONTRACT_ID, "dependents", number);
         save(b, [if number > 0 { dependent.depends_on_parent() } else { dependent }]);
     }
     for number in 0..3_u8 {
         let mut draft = draft("offset", &format!("offset/{number}")).age_offset(2).group(GROUPS[0]);
-        draft.0.header.rank = Rank(vec![number, 9, 3 - number, number]);
+        draft.0.header.sort_key = SortKey(vec![number, 9, 3 - number, number]);
         save(b, [draft.saved_at(i64::from(number))]);
     }
     // Larger than a page.
-    save(b, [draft("offset", "offset/large").age_offset(2).rank(3.0).parts(vec![part("noise", "v8", noise(9, 9000))])]);
+    save(
+        b,
+        [draft("offset", "offset/large").age_offset(2).sort_key(3.0).parts(vec![part("noise", "v8", noise(9, 9000))])],
+    );
     save(
         b,
         [
             draft("a fork", "fork/0").parent("run/3").group(GROUPS[1]),
-            draft("a fork", "fork/1").parent("fork/0").rank(1.0),
+            draft("a fork", "fork/1").parent("fork/0").sort_key(1.0),
         ],
     );
     apply(b, vec![fork("run/5", "copy/0", "a copy")]).unwrap();
 
-    for (space, id, owner) in SPACES.iter().flat_map(|space| [(*space, "run/2", "run/3"), (*space, "run/3", "run/4")]) {
-        apply(b, vec![writes(space, id, vec![write("task 1", 0, "1"), write("task 1", 1, "2")])]).unwrap();
-        apply(b, vec![writes(space, id, vec![write("task 2", 0, "3")])]).unwrap();
-        apply(b, vec![Op::Claim { space, id: id.to_owned(), owner: owner.to_owned() }]).unwrap();
-        apply(b, vec![writes(space, id, vec![write("task 1", 0, "4")])]).unwrap();
+    for (contract, id, claimed_by) in
+        SPACES.iter().flat_map(|contract| [(*contract, "run/2", "run/3"), (*contract, "run/3", "run/4")])
+    {
+        apply(b, vec![writes(contract, id, vec![write("task 1", 0, "1"), write("task 1", 1, "2")])]).unwrap();
+        apply(b, vec![writes(contract, id, vec![write("task 2", 0, "3")])]).unwrap();
+        apply(b, vec![Op::Claim { contract, id: id.to_owned(), claimed_by: claimed_by.to_owned() }]).unwrap();
+        apply(b, vec![writes(contract, id, vec![write("task 1", 0, "4")])]).unwrap();
     }
-    apply(b, vec![writes(common::SPACE, "run/8", vec![write("task 1", -1, &"long ".repeat(200))])]).unwrap();
-    apply(b, vec![writes(common::SPACE, "not there yet", vec![write("task 1", 0, "5")])]).unwrap();
+    apply(b, vec![writes(common::CONTRACT_ID, "run/8", vec![write("task 1", -1, &"long ".repeat(200))])]).unwrap();
+    apply(b, vec![writes(common::CONTRACT_ID, "not there yet", vec![write("task 1", 0, "5")])]).unwrap();
     let messages = |from: u64, to: u64| -> Vec<Record> {
         (from..to)
             .map(|number| keyed(&format!("key {number}"), noise(number, 60 + 7 * usize::try_from(number).unwrap())))
             .collect()
     };
     let named = |number: u64| {
-        let draft = step(common::SPACE, "logged", number).saved_at(9000);
+        let draft = step(common::CONTRACT_ID, "logged", number).saved_at(9000);
         vec![draft.pin_live("messages").pin_live("events").put()]
     };
     apply(
@@ -158,7 +165,7 @@ fn build(page_size: u32) -> Vec<u8> {
     // The last checkpoint and the last lineage are gone: their numbers are remembered.
     save(b, [draft("gone", "gone")]);
     apply(b, vec![remove("gone")]).unwrap();
-    b.answer(&Query::List { space: OTHER, of: group(GROUPS[0]), before: None, limit: None }).unwrap();
+    b.answer(&Query::List { contract: OTHER, of: group(GROUPS[0]), before: None, limit: None }).unwrap();
     drop(backend);
 
     let hand = Connection::open(&path).unwrap();
@@ -175,51 +182,52 @@ struct Question {
     whole: Option<usize>,
 }
 
-fn questions(ids: &[(Space, String)]) -> Vec<Question> {
+fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
     let mut all: Vec<Question> = Vec::new();
     let one = |query| Question { query, whole: None };
-    for (space, id) in ids {
-        all.push(one(Query::Get { space: *space, id: id.clone() }));
+    for (contract, id) in ids {
+        all.push(one(Query::Get { contract: *contract, id: id.clone() }));
         if id.starts_with("run/") {
-            all.push(one(Query::Tuple { space: *space, pick: Pick::Id(id.clone()) }));
+            all.push(one(Query::Tuple { contract: *contract, pick: Pick::Id(id.clone()) }));
         }
         if id.ends_with(['1', '4', '8']) {
             let (stems, writes) = (vec!["none".to_owned()], vec!["channel".to_owned()]);
-            all.push(one(Query::Ancestors(Ancestors { space: *space, id: id.clone(), stems, writes, limit: 5 })));
+            all.push(one(Query::Ancestors(Ancestors { contract: *contract, id: id.clone(), stems, writes, limit: 5 })));
         }
     }
-    for space in SPACES {
-        let names = if space == OTHER { &LINEAGES[..2] } else { &LINEAGES[..] };
+    for contract in SPACES {
+        let names = if contract == OTHER { &LINEAGES[..2] } else { &LINEAGES[..] };
         for name in names {
             for label in [None, Some(LABELS[0]), Some(LABELS[1])] {
                 let label = label.map(str::to_owned);
-                all.push(one(Query::Newest { space, lineage: (*name).to_owned(), label }));
+                all.push(one(Query::Newest { contract, lineage: (*name).to_owned(), label }));
             }
-            all.push(one(Query::Tuple { space, pick: Pick::Newest((*name).to_owned()) }));
-            all.push(one(Query::Forks { space, lineage: (*name).to_owned() }));
+            all.push(one(Query::Tuple { contract, pick: Pick::Newest((*name).to_owned()) }));
+            all.push(one(Query::Forks { contract, lineage: (*name).to_owned() }));
         }
-        let mut listed = vec![Of::Space, Of::Lineages("run".to_owned())];
+        let mut listed = vec![Of::Contract, Of::Lineages("run".to_owned())];
         listed.extend(names.iter().copied().map(lineage));
         listed.extend(GROUPS.map(group));
         listed.push(common::both("run", GROUPS[0]));
         listed.push(common::both("run 2", GROUPS[1]));
         for of in listed {
             let whole = Some(all.len());
-            all.push(one(Query::List { space, of: of.clone(), before: None, limit: None }));
-            all.push(Question { query: Query::List { space, of: of.clone(), before: None, limit: Some(3) }, whole });
-            let before = Some(Rank::from_f64(2.0));
-            all.push(Question { query: Query::List { space, of: of.clone(), before, limit: Some(2) }, whole });
-            all.push(one(Query::Whole { space, of, prefix: Rank::from_f64(2.0).0[..2].to_vec() }));
+            all.push(one(Query::List { contract, of: of.clone(), before: None, limit: None }));
+            all.push(Question { query: Query::List { contract, of: of.clone(), before: None, limit: Some(3) }, whole });
+            let before = Some(SortKey::from_f64(2.0));
+            all.push(Question { query: Query::List { contract, of: of.clone(), before, limit: Some(2) }, whole });
+            all.push(one(Query::Whole { contract, of, prefix: SortKey::from_f64(2.0).0[..2].to_vec() }));
         }
         for group_prefix in ["", "graph"] {
             let whole = Some(all.len());
-            let ask = |before, limit| Query::Lineages { space, group_prefix: group_prefix.to_owned(), before, limit };
+            let ask =
+                |before, limit| Query::Lineages { contract, group_prefix: group_prefix.to_owned(), before, limit };
             all.push(one(ask(None, usize::MAX)));
             all.push(Question { query: ask(Some(6), 3), whole });
         }
     }
     for (lineage, log) in LOGS {
-        all.push(one(Query::Logs { space: common::SPACE, lineage: lineage.to_owned() }));
+        all.push(one(Query::Logs { contract: common::CONTRACT_ID, lineage: lineage.to_owned() }));
         all.push(one(Query::Log(log_range(lineage, log, None))));
         let last = LogRange { from: LogSide::Last, skip: 1, limit: 2, ..log_range(lineage, log, None) };
         all.push(one(Query::Log(last)));
@@ -227,10 +235,10 @@ fn questions(ids: &[(Space, String)]) -> Vec<Question> {
             all.push(one(Query::Log(log_range(lineage, log, Some(at)))));
         }
     }
-    for space in [None, Some(common::SPACE), Some(OTHER)] {
-        all.push(one(Query::Stats { space, largest: 3 }));
+    for contract in [None, Some(common::CONTRACT_ID), Some(OTHER)] {
+        all.push(one(Query::Stats { contract, largest: 3 }));
         for rule in [Rule::SavedBefore(3000), Rule::KeepLast(2), Rule::MaxBytes(4000)] {
-            all.push(one(Query::Prunable { space, rules: vec![rule] }));
+            all.push(one(Query::Prunable { contract, rules: vec![rule] }));
         }
     }
     all
@@ -240,28 +248,28 @@ fn questions(ids: &[(Space, String)]) -> Vec<Question> {
 struct Known {
     questions: Vec<Question>,
     answers: Vec<Answer>,
-    checkpoints: HashMap<(Space, String), Checkpoint>,
+    checkpoints: HashMap<(ContractId, String), Checkpoint>,
     /// Each checkpoint's place in the order of its lineage: greater is newer.
-    places: HashMap<(Space, String), usize>,
+    places: HashMap<(ContractId, String), usize>,
 }
 
 impl Known {
     fn of(backend: &mut Sqlite) -> Self {
         let mut checkpoints = HashMap::new();
         let mut places = HashMap::new();
-        for space in SPACES {
+        for contract in SPACES {
             for name in LINEAGES {
-                let all = Query::Whole { space, of: lineage(name), prefix: Vec::new() };
+                let all = Query::Whole { contract, of: lineage(name), prefix: Vec::new() };
                 let all = backend.answer(&all).unwrap().into_checkpoints().unwrap();
                 for (place, checkpoint) in all.into_iter().enumerate() {
-                    let key = (space, checkpoint.header.id.clone());
+                    let key = (contract, checkpoint.header.id.clone());
                     places.insert(key.clone(), place);
                     checkpoints.insert(key, checkpoint);
                 }
             }
         }
-        let ids: BTreeSet<(Space, String)> =
-            checkpoints.keys().cloned().chain([(common::SPACE, "gone".to_owned())]).collect();
+        let ids: BTreeSet<(ContractId, String)> =
+            checkpoints.keys().cloned().chain([(common::CONTRACT_ID, "gone".to_owned())]).collect();
         let questions = questions(&ids.into_iter().collect::<Vec<_>>());
         let answers = questions.iter().map(|question| backend.answer(&question.query).unwrap()).collect();
         Self { questions, answers, checkpoints, places }
@@ -269,15 +277,15 @@ impl Known {
 
     /// The header is one that was saved.
     fn knows(&self, header: &Header) -> bool {
-        let known = self.checkpoints.get(&(header.space, header.id.clone()));
+        let known = self.checkpoints.get(&(header.contract, header.id.clone()));
         known.is_some_and(|checkpoint| checkpoint.header == *header)
     }
 
     /// What was found instead of the newest is another one of its lineage, and older.
     fn is_older(&self, found: &Header, newest: &Header, label: Option<&str>) -> bool {
-        let place = |header: &Header| self.places[&(header.space, header.id.clone())];
+        let place = |header: &Header| self.places[&(header.contract, header.id.clone())];
         self.knows(found)
-            && (found.space, &found.lineage) == (newest.space, &newest.lineage)
+            && (found.contract, &found.lineage) == (newest.contract, &newest.lineage)
             && place(found) < place(newest)
             && label.is_none_or(|label| found.label == label)
     }
@@ -335,7 +343,7 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
         _ => None,
     };
     let older = |found: &Checkpoint, before: &Checkpoint| {
-        let saved = known.checkpoints.get(&(found.header.space, found.header.id.clone()));
+        let saved = known.checkpoints.get(&(found.header.contract, found.header.id.clone()));
         newest && saved == Some(found) && known.is_older(&found.header, &before.header, label)
     };
     match (found, expected, whole) {
@@ -375,10 +383,11 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
         }
         // Sums of what is missing or damaged.
         (Answer::Stats(found), Answer::Stats(before), _) => {
-            let named = |stats: &Stats| -> BTreeSet<(Space, String)> {
-                stats.largest.iter().map(|lineage| (lineage.space, lineage.lineage.clone())).collect()
+            let named = |stats: &Stats| -> BTreeSet<(ContractId, String)> {
+                stats.largest.iter().map(|lineage| (lineage.contract, lineage.lineage.clone())).collect()
             };
-            let right = named(&found).iter().all(|(space, name)| SPACES.contains(space) && LINEAGES.contains(&&**name));
+            let right =
+                named(&found).iter().all(|(contract, name)| SPACES.contains(contract) && LINEAGES.contains(&&**name));
             let file_alone = Stats { file_bytes: before.file_bytes, ..found.clone() } == *before;
             if file_alone { Verdict::Same } else { absent_if(right, &found) }
         }
@@ -394,7 +403,7 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
 /// What was written to a checkpoint is what was written to it, or less.
 fn same_writes(known: &Known, found: &Tuple) -> bool {
     let header = &found.checkpoint.header;
-    let asked = Query::Tuple { space: header.space, pick: Pick::Id(header.id.clone()) };
+    let asked = Query::Tuple { contract: header.contract, pick: Pick::Id(header.id.clone()) };
     let Some(at) = known.questions.iter().position(|question| question.query == asked) else {
         return found.writes.is_empty();
     };
@@ -454,7 +463,7 @@ struct Subject {
     trees: Vec<(String, Vec<usize>)>,
     known: Known,
     /// What each of [`RULES`] removes.
-    victims: Vec<BTreeSet<(Space, String)>>,
+    victims: Vec<BTreeSet<(ContractId, String)>>,
 }
 
 impl Subject {
@@ -613,7 +622,7 @@ struct Outcome {
     /// A check says that something is wrong.
     reported: bool,
     /// The ids of checkpoints that are read as they were.
-    whole: BTreeSet<(Space, String)>,
+    whole: BTreeSet<(ContractId, String)>,
 }
 
 /// Asks everything of a damaged file.
@@ -637,7 +646,7 @@ fn look(subject: &Subject, path: &Path, tally: &mut Tally) -> Outcome {
         let found = backend.answer(query);
         let said = found.as_ref().err().map(|error: &Error| error.message().to_owned());
         match (judge(known, at, found), query) {
-            (Verdict::Same, Query::Get { space, id }) => drop(outcome.whole.insert((*space, id.clone()))),
+            (Verdict::Same, Query::Get { contract, id }) => drop(outcome.whole.insert((*contract, id.clone()))),
             (Verdict::Same, _) => {}
             (Verdict::Told, _) => {
                 told += 1;
@@ -681,7 +690,8 @@ fn new_checkpoints() -> Vec<Draft> {
     let named = LINEAGES.iter().copied().chain(["a new one"]).enumerate();
     let new = |(at, name): (usize, &str)| {
         let bytes = state(1, 500 + at as u64);
-        let new = draft(name, &format!("new {at}")).rank(1e6).saved_at(1 << 40).parts(vec![part("state", "v8", bytes)]);
+        let new =
+            draft(name, &format!("new {at}")).sort_key(1e6).saved_at(1 << 40).parts(vec![part("state", "v8", bytes)]);
         if name == "offset" { new.age_offset(2) } else { new }
     };
     named.map(new).collect()
@@ -690,14 +700,14 @@ fn new_checkpoints() -> Vec<Draft> {
 fn prune(backend: &mut Sqlite, rule: Rule, violations: &mut Vec<String>) {
     let mut next = Some(Cursor::default());
     while let Some(cursor) = next {
-        let pruned = backend.prune(&Prune { space: None, rule, cursor, most: 10 });
+        let pruned = backend.prune(&Prune { contract: None, rule, cursor, most: 10 });
         next = pruned.as_ref().ok().and_then(|pruned| pruned.next);
         accept(violations, "a prune", &pruned);
     }
 }
 
 /// What a rule removes of the whole database, once the new checkpoints are there.
-fn victims(subject: &Subject, rule: Rule) -> BTreeSet<(Space, String)> {
+fn victims(subject: &Subject, rule: Rule) -> BTreeSet<(ContractId, String)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("whole.db");
     fs::write(&path, &subject.bytes).unwrap();
@@ -706,8 +716,8 @@ fn victims(subject: &Subject, rule: Rule) -> BTreeSet<(Space, String)> {
         save(&mut backend, [new]);
     }
     prune(&mut backend, rule, &mut Vec::new());
-    let mut gone = |(space, id): &&(Space, String)| {
-        let found = backend.answer(&Query::Get { space: *space, id: id.clone() }).unwrap();
+    let mut gone = |(contract, id): &&(ContractId, String)| {
+        let found = backend.answer(&Query::Get { contract: *contract, id: id.clone() }).unwrap();
         found.into_checkpoint().unwrap().is_none()
     };
     let victims: BTreeSet<_> = subject.known.checkpoints.keys().filter(&mut gone).cloned().collect();
@@ -733,9 +743,10 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
     let more = append("logged", "messages", vec![appended.clone()]);
     let is_appended = accept(&mut violations, "an append", &apply(&mut backend, vec![more]));
     // Not one that others depend on: a rule may remove other checkpoints without it.
-    let ids: BTreeSet<&(Space, String)> = known.checkpoints.keys().filter(|(_, id)| !id.starts_with("dep")).collect();
+    let ids: BTreeSet<&(ContractId, String)> =
+        known.checkpoints.keys().filter(|(_, id)| !id.starts_with("dep")).collect();
     let deleted = (*random.pick(&ids.into_iter().collect::<Vec<_>>())).clone();
-    let removal = Op::Remove { space: deleted.0, id: deleted.1.clone() };
+    let removal = Op::Remove { contract: deleted.0, id: deleted.1.clone() };
     let is_deleted = accept(&mut violations, "a delete", &apply(&mut backend, Unit::from(vec![removal])));
     let rule = random.below(RULES.len());
     prune(&mut backend, RULES[rule], &mut violations);
@@ -778,8 +789,9 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
         }
     }
     for (key, checkpoint) in &known.checkpoints {
-        let (space, id) = key;
-        let found = backend.answer(&Query::Get { space: *space, id: id.clone() }).and_then(Answer::into_checkpoint);
+        let (contract, id) = key;
+        let found =
+            backend.answer(&Query::Get { contract: *contract, id: id.clone() }).and_then(Answer::into_checkpoint);
         let may_go = (is_deleted && deleted == *key) || subject.victims[rule].contains(key) || before.reported;
         match found {
             Ok(None) if !before.whole.contains(key) || may_go => {}

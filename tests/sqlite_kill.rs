@@ -17,7 +17,7 @@ use forkpoint::Reply;
 use forkpoint::backend::sqlite::Journal;
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::op::{Applied, Op};
-use forkpoint::record::{LogMark, Rank};
+use forkpoint::record::{LogMark, SortKey};
 use forkpoint::store::{Options, Store};
 
 const CYCLES: usize = 9;
@@ -105,7 +105,7 @@ impl Step<'_> {
             let kept = &content[..content.len() - 1];
             let mut copy = pinned(made(&source), kept);
             (copy.header.id, copy.header.lineage, copy.header.parent) = (id.clone(), lineage.clone(), Some(source));
-            (copy.header.rank, copy.header.saved_at) = (Rank::from_f64(0.0), 0);
+            (copy.header.sort_key, copy.header.saved_at) = (SortKey::from_f64(0.0), 0);
             assert!(get(backend, &id) == Some(copy), "{id} is not as it was forked");
             assert_eq!(log_at(backend, &lineage, self.log, &id).unwrap(), kept, "{id}");
             assert_eq!(log(backend, &lineage, self.log), content, "{id}");

@@ -25,7 +25,7 @@ use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint::cache::PayloadCache;
 use forkpoint::op::{Applied, Fork, Op, Unit};
 use forkpoint::pre_encoder::PreEncoder;
-use forkpoint::record::{Checkpoint, Header, LogMark, Rank};
+use forkpoint::record::{Checkpoint, Header, LogMark, SortKey};
 use forkpoint::store::{self, Store};
 use rusqlite::Connection;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -164,12 +164,12 @@ impl Spec {
 
     fn header(&self) -> Header {
         let made = draft(&self.lineage, &self.id).group("all").label("node").meta(self.meta().as_bytes());
-        Header { parent: self.parent.clone(), rank: self.rank(), ..made.0.header }
+        Header { parent: self.parent.clone(), sort_key: self.sort_key(), ..made.0.header }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a few versions")]
-    fn rank(&self) -> Rank {
-        Rank::from_f64(self.recipe.version() as f64)
+    fn sort_key(&self) -> SortKey {
+        SortKey::from_f64(self.recipe.version() as f64)
     }
 
     fn of(header: &Header) -> Self {
@@ -480,7 +480,7 @@ fn made(change: &Change, thread: usize) -> Op {
         Change::Remove(id) => remove(id),
         Change::Fork { source, id, lineage } => {
             let Op::Fork(made) = fork(&source.id, id, lineage) else { unreachable!() };
-            Op::Fork(Box::new(Fork { rank: source.rank(), ..*made }))
+            Op::Fork(Box::new(Fork { sort_key: source.sort_key(), ..*made }))
         }
         // Every other record has a key.
         Change::Append { lineage, records } => {

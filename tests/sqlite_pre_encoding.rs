@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{SPACE, apply, draft, get, noise, part, remove};
+use common::{CONTRACT_ID, apply, draft, get, noise, part, remove};
 use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::{Options, Sqlite};
 use forkpoint::backend::{Backend, PreEncode};
@@ -63,7 +63,7 @@ fn what_was_encoded_early_is_what_is_stored() {
     let mut state = noise(1, 100_000);
     for step in 0..300u16 {
         state.extend(noise(u64::from(step), 20));
-        let mut checkpoint = drafted(draft("run", &format!("c{step}")).rank(f64::from(step)));
+        let mut checkpoint = drafted(draft("run", &format!("c{step}")).sort_key(f64::from(step)));
         checkpoint.payload.parts = vec![part("state", "v8", state.clone())];
         encode(&pre_encoder, &mut checkpoint);
         let encoded = checkpoint.encoded.clone().unwrap();
@@ -89,7 +89,7 @@ fn what_is_inherited_is_encoded_too() {
     first.payload.parts = vec![part("kept", "v8", noise(1, 100_000)), part("list", "v8", noise(2, 70_000))];
     encode(&pre_encoder, &mut first);
     apply(&mut warm, vec![put(&first)]).unwrap();
-    let mut next = drafted(draft("thread", "1").parent("0").rank(1.0));
+    let mut next = drafted(draft("thread", "1").parent("0").sort_key(1.0));
     next.payload.parts = vec![part("list", "v8", [noise(2, 70_000), noise(3, 100)].concat())];
     next.inherit = vec!["kept".to_owned()];
     encode(&pre_encoder, &mut next);
@@ -113,7 +113,7 @@ fn where_nothing_is_cached_nothing_is_encoded_early() {
     let folder = tempfile::tempdir().unwrap();
     let (mut warm, pre_encoder, mut cold) = open(&folder, 0);
     for step in 0..3u16 {
-        let mut checkpoint = drafted(draft("run", &step.to_string()).rank(f64::from(step)));
+        let mut checkpoint = drafted(draft("run", &step.to_string()).sort_key(f64::from(step)));
         checkpoint.payload.parts = vec![part("state", "v8", [noise(1, 100_000), noise(u64::from(step), 9)].concat())];
         encode(&pre_encoder, &mut checkpoint);
         assert_eq!(checkpoint.encoded, None);
@@ -178,10 +178,10 @@ proptest! {
         for (number, step) in (0u16..).zip(quiet) {
             let make = |lineage: u8, id: u8, edit: u8| {
                 // Ids go up and down: not every put is the newest of its lineage.
-                let rank = f64::from(number * 7 % 11 + number);
+                let sort_key = f64::from(number * 7 % 11 + number);
                 let name = |id: u8| format!("c{id}");
                 let parent = name(id.wrapping_add(11) % 12);
-                drafted(draft(&format!("run {lineage}"), &name(id)).parent(&parent).rank(rank).parts(vec![state(lineage, edit)]))
+                drafted(draft(&format!("run {lineage}"), &name(id)).parent(&parent).sort_key(sort_key).parts(vec![state(lineage, edit)]))
             };
             match step {
                 Some(Step::Put { lineage, id, edit, inherits, early }) => {
@@ -227,7 +227,7 @@ proptest! {
 }
 
 fn written(task: &str, index: i64, length: usize, seed: u64) -> Write {
-    Write { task: task.to_owned(), index, owner: None, part: part("channel", "json", noise(seed, length)) }
+    Write { task: task.to_owned(), index, claimed_by: None, part: part("channel", "json", noise(seed, length)) }
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn writes_are_encoded_for_a_task_that_has_not_written() {
     apply(&mut warm, vec![draft("thread", "c").put()]).unwrap();
     apply(&mut model, vec![draft("thread", "c").put()]).unwrap();
     let large = 300_000;
-    let owned = Write { owner: Some("child".to_owned()), ..written("owned", 0, large, 9) };
+    let owned = Write { claimed_by: Some("child".to_owned()), ..written("owned", 0, large, 9) };
     for (writes, replace, expected) in [
         // The same place twice: the first one stays.
         (vec![written("a", 0, large, 1), written("a", 1, 10, 2), written("a", 0, 10, 3)], false, true),
@@ -249,13 +249,13 @@ fn writes_are_encoded_for_a_task_that_has_not_written() {
         (vec![written("c", 0, large, 8), written("d", 0, 10, 8)], true, false),
         (vec![owned], true, false),
     ] {
-        let mut op = Op::Write { space: SPACE, id: "c".to_owned(), writes, replace, encoded: None };
+        let mut op = Op::Write { contract: CONTRACT_ID, id: "c".to_owned(), writes, replace, encoded: None };
         assert!(pre_encoder.takes_long(&op));
         apply(&mut model, vec![op.clone()]).unwrap();
         pre_encoder.encode(&mut op);
         assert!(matches!(&op, Op::Write { encoded, .. } if encoded.is_some() == expected));
         apply(&mut warm, vec![op]).unwrap();
-        let tuple = || Query::Tuple { space: SPACE, pick: Pick::Id("c".to_owned()) };
+        let tuple = || Query::Tuple { contract: CONTRACT_ID, pick: Pick::Id("c".to_owned()) };
         let found = cold.answer(&tuple()).unwrap().into_tuple().unwrap();
         assert_eq!(found, model.answer(&tuple()).unwrap().into_tuple().unwrap());
     }

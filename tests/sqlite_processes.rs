@@ -117,7 +117,7 @@ fn append_to(store: &Store, unit: Vec<Op>) -> Result<Vec<Appended>> {
 }
 
 fn length(store: &Store, log: &str) -> u64 {
-    let logs = Query::Logs { space: common::SPACE, lineage: "run".to_owned() };
+    let logs = Query::Logs { contract: common::CONTRACT_ID, lineage: "run".to_owned() };
     let logs = call(|reply| store.ask(logs, reply)).unwrap().into_logs().unwrap();
     logs.into_iter().find(|mark| mark.log == log).map_or(0, |mark| mark.length)
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{SPACE, draft, noise, part};
+use common::{CONTRACT_ID, draft, noise, part};
 use forkpoint::backend::Backend;
 use forkpoint::backend::sqlite::{Options, Sqlite};
 use forkpoint::op::Unit;
@@ -43,7 +43,7 @@ fn length(path: &Path, suffix: &str) -> u64 {
 fn all_there(path: &Path, count: u64) {
     let mut backend = Sqlite::open(&Options::new(path)).unwrap();
     for number in 0..count {
-        let query = Query::Get { space: SPACE, id: number.to_string() };
+        let query = Query::Get { contract: CONTRACT_ID, id: number.to_string() };
         let found = backend.answer(&query).unwrap().into_checkpoint().unwrap().unwrap();
         assert_eq!(found.payload.parts[0].bytes, payload(number), "checkpoint {number}");
     }

@@ -69,7 +69,7 @@ impl Backend for Double {
             Op::Remove { id, .. }
             | Op::Write { id, .. }
             | Op::Claim { id, .. }
-            | Op::Release { id, .. }
+            | Op::Reopen { id, .. }
             | Op::RemoveFrom { lineage: id, .. }
             | Op::RemoveLineages { prefix: id, .. }
             | Op::Append { lineage: id, .. }
@@ -209,7 +209,7 @@ fn what_has_expired_is_gone_when_the_next_question_is_answered() {
 
 #[test]
 fn pruning_comes_after_what_was_handed_in_before_it() {
-    let prune = |rule| Prune { space: None, rule, cursor: Cursor::default(), most: 100 };
+    let prune = |rule| Prune { contract: None, rule, cursor: Cursor::default(), most: 100 };
     for (store, _folder) in stores() {
         let saves: Vec<_> = (0..50).map(|n| pending(|reply| store.apply(put(&n.to_string()), reply))).collect();
         let pruned = call(|reply| store.prune(prune(Rule::KeepLast(1)), reply)).unwrap();

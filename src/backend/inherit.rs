@@ -103,7 +103,7 @@ impl<'a> Inherited<'a> {
 mod tests {
     use super::*;
     use crate::error::{Code, Error};
-    use crate::record::{Checkpoint, Header, Rank, Space};
+    use crate::record::{Checkpoint, ContractId, Header, SortKey};
 
     fn payload(parts: &[(&str, &str)]) -> Payload {
         let part = |(name, bytes): &(&str, &str)| Part {
@@ -116,13 +116,13 @@ mod tests {
 
     fn draft(given: &[(&str, &str)], inherit: &[&str], like: &[(&str, &str)]) -> Draft {
         let header = Header {
-            space: Space(1),
+            contract: ContractId(1),
             lineage: "run".to_owned(),
             id: "id".to_owned(),
             parent: None,
             group: String::new(),
             label: String::new(),
-            rank: Rank::default(),
+            sort_key: SortKey::default(),
             saved_at: 0,
             age_offset: 0,
             depends_on_parent: false,

@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashSet};
 use crate::error::{Code, Error, Result};
 use crate::op::Appended;
 use crate::query::LogRange;
-use crate::record::{Header, LogMark, LogPage, LogPin, Record, Seq, Space};
+use crate::record::{ContractId, Header, LogMark, LogPage, LogPin, Record, Seq};
 
 /// The number of a branch. Never given out twice: a reference that outlived its branch must not find another one.
 pub(crate) type BranchId = i64;
@@ -34,8 +34,8 @@ pub(crate) struct End {
 /// A run of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Branch {
-    /// Whose records they are. Ends in a branch are all of this space.
-    pub(crate) space: Space,
+    /// Whose records they are. Ends in a branch are all of this contract.
+    pub(crate) contract: ContractId,
     /// Where it goes on from. `None`: from the beginning.
     pub(crate) parent: Option<End>,
 }
@@ -65,7 +65,7 @@ impl Mark {
 /// A log by its name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogName<'a> {
-    pub(crate) space: Space,
+    pub(crate) contract: ContractId,
     /// The number that the backend has given to the lineage.
     pub(crate) lin: i64,
     /// The lineage's name, for messages.
@@ -127,7 +127,7 @@ pub(crate) fn append(
         let (fresh, left_out) = without_repeated(rows, head, records)?;
         let after = before + fresh.len() as u64;
         if !fresh.is_empty() {
-            let branch = writable(rows, of.space, head)?;
+            let branch = writable(rows, of.contract, head)?;
             rows.push(branch, before, &fresh)?;
             rows.set_head(of.lin, of.log, End { branch, length: after })?;
         }
@@ -168,11 +168,11 @@ fn has_key(rows: &impl LogRows, runs: &[Run], key: &str) -> Result<bool> {
 }
 
 /// The branch that a log goes on in: its own, or a new one where others have gone on from its end.
-fn writable(rows: &mut impl LogRows, space: Space, head: Option<End>) -> Result<BranchId> {
-    let Some(End { branch, length }) = head else { return rows.create_branch(Branch { space, parent: None }) };
+fn writable(rows: &mut impl LogRows, contract: ContractId, head: Option<End>) -> Result<BranchId> {
+    let Some(End { branch, length }) = head else { return rows.create_branch(Branch { contract, parent: None }) };
     match rows.tip(branch)? {
         Some(tip) if tip == length => Ok(branch),
-        Some(tip) if tip > length => rows.create_branch(Branch { space, parent: head }),
+        Some(tip) if tip > length => rows.create_branch(Branch { contract, parent: head }),
         _ => Err(corrupt("its last records are missing")),
     }
 }

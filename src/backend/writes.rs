@@ -1,7 +1,7 @@
-//! Pending writes as rows: a row holds what one task wrote to a checkpoint, and whose it is now.
+//! Pending writes as rows: a row holds what one task wrote to a checkpoint, and which checkpoint has claimed it.
 //!
-//! Writes that nobody owns yet have one row a task, in which each place stands once. A claim gives the row an owner; the next
-//! write of that task then begins another row.
+//! Unclaimed writes have one row a task, in which each place stands once. A claim stores in the row which checkpoint was made of it.
+//! The next write of that task then begins another row.
 
 use bytes::Bytes;
 
@@ -13,9 +13,9 @@ use crate::record::{Part, Payload, Write};
 pub(crate) struct TaskWrites<'a> {
     /// The task.
     pub(crate) task: &'a str,
-    /// Their owner. `Some`: they become a row of their own, whatever is there. `None`: they are merged into the task's row that
-    /// nobody owns, if there is one.
-    pub(crate) owner: Option<&'a str>,
+    /// The checkpoint that has claimed them. `Some`: they become a row of their own. `None`: they are merged into the task's unclaimed
+    /// row, if there is one.
+    pub(crate) claimed_by: Option<&'a str>,
     /// The writes, in their order.
     pub(crate) writes: Vec<&'a Write>,
 }
@@ -23,16 +23,16 @@ pub(crate) struct TaskWrites<'a> {
 /// The rows that writes go into, in the order in which the rows must be written.
 pub(crate) fn by_task(writes: &[Write]) -> Vec<TaskWrites<'_>> {
     let mut rows: Vec<TaskWrites<'_>> = Vec::new();
-    for owned in writes.chunk_by(|a, b| (&a.task, &a.owner) == (&b.task, &b.owner)) {
-        if let [Write { task, owner: Some(owner), .. }, ..] = owned {
-            rows.push(TaskWrites { task, owner: Some(owner), writes: owned.iter().collect() });
+    for claimed in writes.chunk_by(|a, b| (&a.task, &a.claimed_by) == (&b.task, &b.claimed_by)) {
+        if let [Write { task, claimed_by: Some(claimed_by), .. }, ..] = claimed {
+            rows.push(TaskWrites { task, claimed_by: Some(claimed_by), writes: claimed.iter().collect() });
         }
     }
-    let owned = rows.len();
-    for write in writes.iter().filter(|write| write.owner.is_none()) {
-        match rows.iter_mut().skip(owned).find(|row| row.task == write.task) {
+    let claimed = rows.len();
+    for write in writes.iter().filter(|write| write.claimed_by.is_none()) {
+        match rows.iter_mut().skip(claimed).find(|row| row.task == write.task) {
             Some(row) => row.writes.push(write),
-            None => rows.push(TaskWrites { task: &write.task, owner: None, writes: vec![write] }),
+            None => rows.push(TaskWrites { task: &write.task, claimed_by: None, writes: vec![write] }),
         }
     }
     rows
@@ -54,11 +54,11 @@ pub(crate) fn merge<'a>(
     held
 }
 
-/// What [`Op::Release`](crate::op::Op::Release) leaves of all writes to a checkpoint, in their order. Nobody owns it then.
-pub(crate) fn release(writes: Vec<Write>) -> Vec<Write> {
+/// What [`Op::Reopen`](crate::op::Op::Reopen) leaves of all writes to a checkpoint, in their order. They are unclaimed then.
+pub(crate) fn reopen(writes: Vec<Write>) -> Vec<Write> {
     let mut left: Vec<Write> = Vec::new();
     for write in writes {
-        let write = Write { owner: None, ..write };
+        let write = Write { claimed_by: None, ..write };
         match left.iter_mut().find(|held| (&held.task, held.index) == (&write.task, write.index)) {
             Some(held) => *held = write,
             None => left.push(write),
@@ -67,10 +67,10 @@ pub(crate) fn release(writes: Vec<Write>) -> Vec<Write> {
     left
 }
 
-/// The envelope of a row that does not exist yet. `None`: the writes are not those of one task, or somebody owns them.
+/// The envelope of a row that does not exist yet. `None`: the writes are not those of one task, or a checkpoint has claimed them.
 pub(crate) fn encode(writes: &[Write], replace: bool) -> Option<Bytes> {
     let task = &writes.first()?.task;
-    let alone = writes.iter().all(|write| write.task == *task && write.owner.is_none());
+    let alone = writes.iter().all(|write| write.task == *task && write.claimed_by.is_none());
     alone.then(|| seal(merge(Vec::new(), writes, replace)).into())
 }
 
@@ -99,9 +99,9 @@ mod tests {
 
     use super::*;
 
-    fn write(task: &str, index: i64, owner: Option<&str>, bytes: &'static str) -> Write {
+    fn write(task: &str, index: i64, claimed_by: Option<&str>, bytes: &'static str) -> Write {
         let part = Part { name: "a channel".to_owned(), tag: "t".to_owned(), bytes: bytes.into() };
-        Write { task: task.to_owned(), index, owner: owner.map(str::to_owned), part }
+        Write { task: task.to_owned(), index, claimed_by: claimed_by.map(str::to_owned), part }
     }
 
     fn shown(held: &[(i64, Part)]) -> Vec<(i64, &[u8])> {
@@ -136,14 +136,14 @@ mod tests {
             write("u", 0, None, "d"),
             write("t", 1, None, "e"),
         ];
-        let rows: Vec<_> = by_task(&writes).iter().map(|row| (row.task, row.owner, row.writes.len())).collect();
+        let rows: Vec<_> = by_task(&writes).iter().map(|row| (row.task, row.claimed_by, row.writes.len())).collect();
         assert_eq!(rows, [("t", Some("x"), 2), ("t", None, 2), ("u", None, 1)]);
     }
 
     #[test]
     fn a_release_leaves_the_last_write_of_each_place() {
         let writes = vec![write("t", 0, Some("x"), "a"), write("u", 0, Some("x"), "b"), write("t", 0, Some("y"), "c")];
-        assert_eq!(release(writes), [write("t", 0, None, "c"), write("u", 0, None, "b")]);
+        assert_eq!(reopen(writes), [write("t", 0, None, "c"), write("u", 0, None, "b")]);
     }
 
     proptest! {

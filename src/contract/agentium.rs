@@ -12,19 +12,19 @@ use super::{Contract, MAX_ID_BYTES, Names, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{Of, Query};
-use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 
 /// The contract.
 pub const CONTRACT: Contract = Contract {
     name: "agentium",
-    space: SPACE,
+    id: CONTRACT_ID,
     request: call::request,
     tool: Some(workflow::call::tool),
     name_of: Names::same,
 };
 /// Whose ids the checkpoints' are.
-pub const SPACE: Space = Space(2);
-/// The byte of a rank at which `createdAt` begins: the step index comes before it.
+pub const CONTRACT_ID: ContractId = ContractId(2);
+/// The byte of a sort key at which `createdAt` begins: the step index comes before it.
 const AGE_OFFSET: u8 = 8;
 /// The part that holds `checkpoint.state`.
 pub const STATE: &str = "state";
@@ -83,16 +83,17 @@ pub fn save(save: Save) -> Result<Unit> {
             step.id
         )));
     }
-    let place = Rank::from_f64(step.step_index);
-    let clear = rewind.then(|| Op::RemoveFrom { space: SPACE, lineage: step.run_id.clone(), rank: place.clone() });
+    let place = SortKey::from_f64(step.step_index);
+    let clear =
+        rewind.then(|| Op::RemoveFrom { contract: CONTRACT_ID, lineage: step.run_id.clone(), sort_key: place.clone() });
     let header = Header {
-        space: SPACE,
+        contract: CONTRACT_ID,
         lineage: step.run_id,
         id: step.id,
         parent,
         group: String::new(),
         label: String::new(),
-        rank: place.then(&Rank::from_f64(step.created_at)),
+        sort_key: place.then(&SortKey::from_f64(step.created_at)),
         saved_at,
         age_offset: AGE_OFFSET,
         depends_on_parent: false,
@@ -104,42 +105,42 @@ pub fn save(save: Save) -> Result<Unit> {
 
 /// `delete`.
 pub fn delete(checkpoint_id: String) -> Unit {
-    vec![Op::Remove { space: SPACE, id: checkpoint_id }].into()
+    vec![Op::Remove { contract: CONTRACT_ID, id: checkpoint_id }].into()
 }
 
 /// `clear`.
 pub fn clear(run_id: String) -> Unit {
-    vec![Op::RemoveFrom { space: SPACE, lineage: run_id, rank: Rank::default() }].into()
+    vec![Op::RemoveFrom { contract: CONTRACT_ID, lineage: run_id, sort_key: SortKey::default() }].into()
 }
 
 /// `load`.
 pub fn load(checkpoint_id: String) -> Query {
-    Query::Get { space: SPACE, id: checkpoint_id }
+    Query::Get { contract: CONTRACT_ID, id: checkpoint_id }
 }
 
 /// `latest`.
 pub fn latest(run_id: String) -> Query {
-    Query::Newest { space: SPACE, lineage: run_id, label: None }
+    Query::Newest { contract: CONTRACT_ID, lineage: run_id, label: None }
 }
 
 /// `list`.
 pub fn list(run_id: String) -> Query {
-    Query::Whole { space: SPACE, of: Of::Lineage(run_id), prefix: Vec::new() }
+    Query::Whole { contract: CONTRACT_ID, of: Of::Lineage(run_id), prefix: Vec::new() }
 }
 
 /// `timeline`, the last step first.
 pub fn timeline(run_id: String) -> Query {
-    Query::List { space: SPACE, of: Of::Lineage(run_id), before: None, limit: None }
+    Query::List { contract: CONTRACT_ID, of: Of::Lineage(run_id), before: None, limit: None }
 }
 
 /// `runs`.
 pub fn runs(before: Option<i64>, limit: usize) -> Query {
-    Query::Lineages { space: SPACE, group_prefix: String::new(), before, limit }
+    Query::Lineages { contract: CONTRACT_ID, group_prefix: String::new(), before, limit }
 }
 
 /// What a header says of its checkpoint.
 pub fn step(header: Header) -> Result<Step> {
-    let place = header.rank.split_f64().and_then(|(step, rest)| Some((step, rest.split_f64()?.0)));
+    let place = header.sort_key.split_f64().and_then(|(step, rest)| Some((step, rest.split_f64()?.0)));
     let (Some((step_index, created_at)), Some((state_size, step_name))) = (place, meta::decode(&header.meta)) else {
         return Err(damaged(&header.id));
     };

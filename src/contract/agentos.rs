@@ -12,13 +12,13 @@ use super::{Contract, Names, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Fork, Op, Unit};
 use crate::query::{Of, Query};
-use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 
 /// The contract.
 pub const CONTRACT: Contract =
-    Contract { name: "agentos", space: SPACE, request: call::request, tool: Some(call::tool), name_of: Names::same };
+    Contract { name: "agentos", id: CONTRACT_ID, request: call::request, tool: Some(call::tool), name_of: Names::same };
 /// Whose ids these are.
-pub const SPACE: Space = Space(1);
+pub const CONTRACT_ID: ContractId = ContractId(1);
 /// The part that holds `checkpoint.state`.
 pub const STATE: &str = "state";
 /// The part that holds everything else.
@@ -78,13 +78,13 @@ pub fn save(save: Save) -> Result<Unit> {
     }
     let state_size = state.bytes.len() as u64;
     let header = Header {
-        space: SPACE,
+        contract: CONTRACT_ID,
         lineage: metadata.run_id,
         id: metadata.id,
         parent,
         group: metadata.graph_id,
         label: metadata.node_id,
-        rank: Rank::from_f64(metadata.timestamp),
+        sort_key: SortKey::from_f64(metadata.timestamp),
         saved_at,
         age_offset: 0,
         depends_on_parent: false,
@@ -101,44 +101,44 @@ pub fn fork(source: String, id: String, run_id: String, timestamp: f64, saved_at
     if !timestamp.is_finite() {
         return Err(Error::invalid("the fork's timestamp is not finite: give milliseconds since the epoch"));
     }
-    let rank = Rank::from_f64(timestamp);
-    let fork = Fork { space: SPACE, source, id, lineage: run_id, rank, saved_at };
+    let sort_key = SortKey::from_f64(timestamp);
+    let fork = Fork { contract: CONTRACT_ID, source, id, lineage: run_id, sort_key, saved_at };
     Ok(vec![Op::Fork(Box::new(fork))].into())
 }
 
 /// `delete`.
 pub fn delete(checkpoint_id: String) -> Unit {
-    vec![Op::Remove { space: SPACE, id: checkpoint_id }].into()
+    vec![Op::Remove { contract: CONTRACT_ID, id: checkpoint_id }].into()
 }
 
 /// `get`.
 pub fn get(checkpoint_id: String) -> Query {
-    Query::Get { space: SPACE, id: checkpoint_id }
+    Query::Get { contract: CONTRACT_ID, id: checkpoint_id }
 }
 
 /// `load`, and without a node `latest`.
 pub fn load(run_id: String, node_id: Option<String>) -> Query {
-    Query::Newest { space: SPACE, lineage: run_id, label: node_id }
+    Query::Newest { contract: CONTRACT_ID, lineage: run_id, label: node_id }
 }
 
 /// `list`, and `listByRun` without a graph.
 pub fn list(of: Of, limit: Option<usize>) -> Query {
-    Query::List { space: SPACE, of, before: None, limit }
+    Query::List { contract: CONTRACT_ID, of, before: None, limit }
 }
 
 /// `runs`.
 pub fn runs(graph_id_prefix: String, before: Option<i64>, limit: usize) -> Query {
-    Query::Lineages { space: SPACE, group_prefix: graph_id_prefix, before, limit }
+    Query::Lineages { contract: CONTRACT_ID, group_prefix: graph_id_prefix, before, limit }
 }
 
 /// What a listing shows of that header.
 pub fn metadata(header: Header) -> Result<Metadata> {
-    let ordered = header.rank.split_f64().map(|(timestamp, _)| timestamp);
+    let ordered = header.sort_key.split_f64().map(|(timestamp, _)| timestamp);
     let Some((ordered, (state_size, has_memory_snapshot, negative_zero))) = ordered.zip(meta::decode(&header.meta))
     else {
         return Err(damaged(&header.id));
     };
-    // They order alike, so the rank does not tell them apart.
+    // They order alike, so the sort key does not tell them apart.
     let timestamp = if negative_zero && ordered == 0.0 { -0.0 } else { ordered };
     Ok(Metadata {
         id: header.id,
@@ -151,7 +151,7 @@ pub fn metadata(header: Header) -> Result<Metadata> {
     })
 }
 
-/// What [`Header::meta`] holds: the state's size (8 bytes, little endian), flags (1 byte). The timestamp is the rank, so that a fork
+/// What [`Header::meta`] holds: the state's size (8 bytes, little endian), flags (1 byte). The timestamp is the sort key, so that a fork
 /// has the same meta as its source.
 mod meta {
     const MEMORY_SNAPSHOT: u8 = 1;

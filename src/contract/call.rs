@@ -8,11 +8,11 @@ use super::fields::{Fields, Shape, Value};
 use super::response::Response;
 use crate::check::CheckCursor;
 use crate::error::{Error, Result};
-use crate::lane::Reply;
 use crate::op::{Applied, Unit};
 use crate::query::{Answer, Query};
 use crate::retention::Prune;
 use crate::store::Store;
+use crate::worker::Reply;
 
 /// Makes a response of an answer, on the thread that has the answer. `None` reaches JavaScript as null.
 pub type Respond = fn(Answer) -> Result<Option<Response>>;

@@ -14,13 +14,13 @@ use super::{Contract, MAX_ID_BYTES, Names, check_id, damaged};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{Ancestors, Of, Pick, Query};
-use crate::record::{Draft, Header, Part, Payload, Rank, Space, Write};
+use crate::record::{ContractId, Draft, Header, Part, Payload, SortKey, Write};
 
 /// The contract.
 pub const CONTRACT: Contract =
-    Contract { name: "langgraph", space: SPACE, request: call::request, tool: Some(import::tool), name_of };
+    Contract { name: "langgraph", id: CONTRACT_ID, request: call::request, tool: Some(import::tool), name_of };
 /// Whose ids these are.
-pub const SPACE: Space = Space(4);
+pub const CONTRACT_ID: ContractId = ContractId(4);
 
 /// Where a checkpoint is: `thread_id`, `checkpoint_ns`, `checkpoint_id`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -52,7 +52,7 @@ impl Place {
     fn read(header: &Header) -> Option<Self> {
         let thread = header.group.split_once(':')?.1.to_owned();
         let namespace = header.lineage.strip_prefix(&header.group)?.to_owned();
-        let id = String::from_utf8(header.rank.0.clone()).ok()?;
+        let id = String::from_utf8(header.sort_key.0.clone()).ok()?;
         Some(Self { thread, namespace, id })
     }
 }
@@ -98,17 +98,21 @@ pub fn put(put: Put) -> Result<Unit> {
     }
     let parent = parent.map(|id| place.key(&id));
     let lineage = Place::lineage(&place.thread, &place.namespace);
-    let expect =
-        only.then(|| Expect { space: SPACE, lineage: lineage.clone(), newest: parent.clone(), or: key.clone() });
-    let claim = parent.clone().map(|id| Op::Claim { space: SPACE, id, owner: key.clone() });
+    let expect = only.then(|| Expect {
+        contract: CONTRACT_ID,
+        lineage: lineage.clone(),
+        newest: parent.clone(),
+        or: key.clone(),
+    });
+    let claim = parent.clone().map(|id| Op::Claim { contract: CONTRACT_ID, id, claimed_by: key.clone() });
     let header = Header {
-        space: SPACE,
+        contract: CONTRACT_ID,
         lineage,
         id: key,
         parent,
         group: Place::group(&place.thread),
         label: String::new(),
-        rank: Rank(place.id.into_bytes()),
+        sort_key: SortKey(place.id.into_bytes()),
         saved_at,
         age_offset: 0,
         depends_on_parent: difference,
@@ -119,12 +123,12 @@ pub fn put(put: Put) -> Result<Unit> {
 }
 
 /// `putWrites`: each write is a task's place and a part. With `replace` one in a place that is taken replaces the other. A write
-/// that is a copy may have an owner: the id of a checkpoint of the same namespace.
+/// that is a copy may be claimed already: by the id of a checkpoint of the same namespace.
 pub fn put_writes(place: &Place, mut writes: Vec<Write>, replace: bool) -> Result<Unit> {
     for write in &mut writes {
-        write.owner = write.owner.take().map(|id| place.key(&id));
+        write.claimed_by = write.claimed_by.take().map(|id| place.key(&id));
     }
-    Ok(vec![Op::Write { space: SPACE, id: check(place)?, writes, replace, encoded: None }].into())
+    Ok(vec![Op::Write { contract: CONTRACT_ID, id: check(place)?, writes, replace, encoded: None }].into())
 }
 
 /// Its id in the store, if it can have one.
@@ -148,14 +152,14 @@ pub fn get_tuple(thread: String, namespace: String, id: Option<String>) -> Query
         Some(id) => Pick::Id(Place { thread, namespace, id: String::new() }.key(&id)),
         None => Pick::Newest(Place::lineage(&thread, &namespace)),
     };
-    Query::Tuple { space: SPACE, pick }
+    Query::Tuple { contract: CONTRACT_ID, pick }
 }
 
 /// A page of a checkpoint and its ancestors, itself first, until a value of each channel has been found: the channels' values
 /// and writes.
 pub fn ancestors(place: &Place, channels: Vec<String>, limit: usize) -> Query {
     let id = place.key(&place.id);
-    Query::Ancestors(Ancestors { space: SPACE, id, stems: channels.clone(), writes: channels, limit })
+    Query::Ancestors(Ancestors { contract: CONTRACT_ID, id, stems: channels.clone(), writes: channels, limit })
 }
 
 /// A page of `list`, newest id first: of a namespace of a thread, of a thread, or of all.
@@ -163,28 +167,31 @@ pub fn list(thread: Option<String>, namespace: Option<String>, before: Option<St
     let of = match (thread, namespace) {
         (Some(thread), Some(namespace)) => Of::Lineage(Place::lineage(&thread, &namespace)),
         (Some(thread), None) => Of::Lineages(Place::group(&thread)),
-        (None, _) => Of::Space,
+        (None, _) => Of::Contract,
     };
-    let before = before.map(|id| Rank(id.into_bytes()));
-    Query::List { space: SPACE, of, before, limit: Some(limit) }
+    let before = before.map(|id| SortKey(id.into_bytes()));
+    Query::List { contract: CONTRACT_ID, of, before, limit: Some(limit) }
 }
 
 /// `listThreads`: a page of the namespaces of threads, the last to begin first.
 pub fn threads(before: Option<i64>, limit: usize) -> Query {
-    Query::Lineages { space: SPACE, group_prefix: String::new(), before, limit }
+    Query::Lineages { contract: CONTRACT_ID, group_prefix: String::new(), before, limit }
 }
 
 /// `deleteThread`: with what was written to checkpoints that never came.
 pub fn delete_thread(thread: &str) -> Unit {
     let group = Place::group(thread);
-    vec![Op::RemoveLineages { space: SPACE, prefix: group.clone() }, Op::RemoveWrites { space: SPACE, prefix: group }]
-        .into()
+    vec![
+        Op::RemoveLineages { contract: CONTRACT_ID, prefix: group.clone() },
+        Op::RemoveWrites { contract: CONTRACT_ID, prefix: group },
+    ]
+    .into()
 }
 
 /// Removes checkpoints, all of them or none. What was written to those that are `left` without a child is pending again.
 pub fn delete(places: Vec<Place>, left: Vec<Place>) -> Unit {
-    let removed = places.into_iter().map(|place| Op::Remove { space: SPACE, id: place.key(&place.id) });
-    let released = left.into_iter().map(|place| Op::Release { space: SPACE, id: place.key(&place.id) });
+    let removed = places.into_iter().map(|place| Op::Remove { contract: CONTRACT_ID, id: place.key(&place.id) });
+    let released = left.into_iter().map(|place| Op::Reopen { contract: CONTRACT_ID, id: place.key(&place.id) });
     removed.chain(released).collect::<Vec<_>>().into()
 }
 
@@ -221,7 +228,7 @@ pub fn describe(header: &Header) -> Result<Described> {
     let damaged = || damaged(&header.id);
     let place = Place::read(header).ok_or_else(damaged)?;
     let parent = match &header.parent {
-        Some(key) => Some(owner_id(&place, key).ok_or_else(damaged)?),
+        Some(key) => Some(claimed_id(&place, key).ok_or_else(damaged)?),
         None => None,
     };
     let end = header.meta.iter().position(|byte| *byte == 0).ok_or_else(damaged)?;
@@ -231,7 +238,7 @@ pub fn describe(header: &Header) -> Result<Described> {
 }
 
 /// The `checkpoint_id` of a checkpoint of the same namespace, by its id in the store.
-pub fn owner_id(place: &Place, key: &str) -> Option<String> {
+pub fn claimed_id(place: &Place, key: &str) -> Option<String> {
     key.strip_prefix(&place.key("")).map(str::to_owned)
 }
 
@@ -261,7 +268,7 @@ mod tests {
                 for id in parts {
                     let place = Place { thread: thread.into(), namespace: namespace.into(), id: id.into() };
                     assert!(seen.insert(place.key(id)), "{place:?}");
-                    assert_eq!(owner_id(&place, &place.key(id)).as_deref(), Some(id));
+                    assert_eq!(claimed_id(&place, &place.key(id)).as_deref(), Some(id));
                     assert!(place.key(id).starts_with(&Place::group(thread)));
                 }
             }

@@ -1,5 +1,5 @@
 //! Frameworks' semantics as ops and queries. Each file is one contract, and [`CONTRACTS`] is the one place that lists them.
-//! Its space is stored with every checkpoint and never given out again.
+//! Its id is stored with every checkpoint and never given out again.
 //!
 //! A contract is called by its name, with named fields that its own enum reads, and with buffers. So what lies between it
 //! and its TypeScript knows no contract.
@@ -15,9 +15,9 @@ mod store;
 use self::call::{RawCall, Request, Tool};
 use self::response::Response;
 use crate::error::{Code, Error, Result};
-use crate::lane::Reply;
-use crate::record::Space;
+use crate::record::ContractId;
 use crate::store::Store;
+use crate::worker::Reply;
 
 /// What is known of a contract without knowing which one it is.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub struct Contract {
     /// The name by which it is called.
     pub name: &'static str,
     /// Whose checkpoints are its own.
-    pub space: Space,
+    pub id: ContractId,
     /// Reads a call: what it asks of the engine.
     pub request: fn(RawCall<'_>) -> Result<Request>,
     /// Makes what of it works without a store. `None`: nothing does.
@@ -82,13 +82,13 @@ pub fn tool(contract: &str, which: &str) -> Result<Box<dyn Tool>> {
     }
 }
 
-fn space_of(contract: &str) -> Result<Space> {
-    Ok(named(contract)?.space)
+fn id_of(contract: &str) -> Result<ContractId> {
+    Ok(named(contract)?.id)
 }
 
-/// The contract that a space belongs to.
-fn contract_of(space: Space) -> Option<&'static Contract> {
-    const { &CONTRACTS }.iter().find(|contract| contract.space == space)
+/// The contract with that id.
+fn contract_of(id: ContractId) -> Option<&'static Contract> {
+    const { &CONTRACTS }.iter().find(|contract| contract.id == id)
 }
 
 fn named(name: &str) -> Result<&'static Contract> {
@@ -147,10 +147,10 @@ mod tests {
     }
 
     #[test]
-    fn no_two_contracts_share_a_name_or_a_space() {
+    fn no_two_contracts_share_a_name_or_an_id() {
         let names: HashSet<_> = CONTRACTS.iter().map(|contract| contract.name).chain([store::NAME]).collect();
-        let spaces: HashSet<_> = CONTRACTS.iter().map(|contract| contract.space).collect();
-        assert_eq!((names.len(), spaces.len()), (CONTRACTS.len() + 1, CONTRACTS.len()));
+        let contracts: HashSet<_> = CONTRACTS.iter().map(|contract| contract.id).collect();
+        assert_eq!((names.len(), contracts.len()), (CONTRACTS.len() + 1, CONTRACTS.len()));
     }
 
     #[test]

@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::call::{RawCall, Request};
 use super::response::Response;
-use super::{Names, contract_of, space_of};
+use super::{Names, contract_of, id_of};
 use crate::check::{CheckCursor, CheckPage, Counted, Finding};
 use crate::error::Result;
 use crate::query::{Answer, Query};
-use crate::record::Space;
+use crate::record::ContractId;
 use crate::retention::{Cursor, Prune, Rule};
 
 /// The name by which these calls go.
@@ -52,18 +52,22 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Close {} => Request::Close,
         Call::Vacuum {} => Request::Vacuum,
         Call::Prune { contract, rule, cursor, most } => {
-            Request::Prune(Prune { space: space(contract)?, rule, cursor: cursor.unwrap_or_default(), most })
+            Request::Prune(Prune { contract: optional_id(contract)?, rule, cursor: cursor.unwrap_or_default(), most })
         }
         Call::Prunable { contract, rules } => {
-            Request::Ask(Query::Prunable { space: space(contract)?, rules }, |answer| respond(&answer.into_pruned()?))
+            Request::Ask(Query::Prunable { contract: optional_id(contract)?, rules }, |answer| {
+                respond(&answer.into_pruned()?)
+            })
         }
-        Call::Stats { contract, largest } => Request::Ask(Query::Stats { space: space(contract)?, largest }, stats),
+        Call::Stats { contract, largest } => {
+            Request::Ask(Query::Stats { contract: optional_id(contract)?, largest }, stats)
+        }
         Call::Check { cursor, limit } => Request::Check(CheckCursor(cursor.unwrap_or_default()), limit),
     })
 }
 
-fn space(contract: Option<String>) -> Result<Option<Space>> {
-    contract.map(|name| space_of(&name)).transpose()
+fn optional_id(contract: Option<String>) -> Result<Option<ContractId>> {
+    contract.map(|name| id_of(&name)).transpose()
 }
 
 fn respond(value: &impl Serialize) -> Result<Option<Response>> {
@@ -110,9 +114,9 @@ pub(super) fn checked(page: CheckPage) -> Result<Option<Response>> {
 }
 
 fn finding(finding: Finding) -> serde_json::Value {
-    let Finding { code, severity, message, remedy, space, lineage, id } = finding;
-    let known = space.is_some() || lineage.is_some() || id.is_some();
-    let contract = space.and_then(contract_of);
+    let Finding { code, severity, message, remedy, contract, lineage, id } = finding;
+    let known = contract.is_some() || lineage.is_some() || id.is_some();
+    let contract = contract.and_then(contract_of);
     let Names { run, ns, id } = match contract {
         Some(contract) => (contract.name_of)(lineage, id),
         None => Names { run: lineage, ns: None, id },

@@ -12,10 +12,10 @@ use super::values::{Failure, Field, Value, value};
 use crate::backend::Durability;
 use crate::contract::{self, call::RawCall};
 use crate::error::{Error, Result};
-use crate::lane::Reply;
 use crate::retention::Policy;
 use crate::store::{Options, Store};
 use crate::target::Target;
+use crate::worker::Reply;
 
 /// From here on a reference costs less than a copy.
 const REFERENCED: usize = 64 << 10;

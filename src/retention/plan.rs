@@ -8,7 +8,7 @@ use super::ledger::{Ledger, signed};
 use super::together::Together;
 use super::{BATCH, Catalog, Cursor, Entry, LOOK, Prune, Pruned, Rule};
 use crate::error::Result;
-use crate::record::{Seq, Space};
+use crate::record::{ContractId, Seq};
 
 /// So many checkpoints or lineages are asked about at first, and each time [`GROWTH`] times as many: a rule may need only a few of
 /// a batch.
@@ -52,7 +52,7 @@ fn plan_with(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger) -> Resul
         Rule::MaxBytes(limit) => {
             let counted = match prune.cursor.total {
                 Some(total) => Some(total),
-                None => known.catalog().total(prune.space, limit)?,
+                None => known.catalog().total(prune.contract, limit)?,
             };
             let Some(total) = counted else { return Ok(Plan::default()) };
             let mut bytes = Limit::Bytes { total, limit, newest: HashMap::new() };
@@ -123,7 +123,7 @@ impl Limit {
 
 fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limit: &mut Limit) -> Result<Plan> {
     let look = prune.most.saturating_mul(LOOK);
-    let mut entries = known.catalog().saved_after(prune.space, prune.cursor.after, look)?;
+    let mut entries = known.catalog().saved_after(prune.contract, prune.cursor.after, look)?;
     let mut plan = Plan::default();
     if entries.len() == look
         && let Some(last) = entries.last()
@@ -216,7 +216,7 @@ fn take_groups(
 
 fn by_lineage(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, keep: u64) -> Result<Plan> {
     let look = prune.most.saturating_mul(LOOK);
-    let lineages = known.catalog().lineages_after(prune.space, prune.cursor.after, look)?;
+    let lineages = known.catalog().lineages_after(prune.contract, prune.cursor.after, look)?;
     let mut plan = Plan::default();
     if lineages.len() == look
         && let Some(last) = lineages.last()
@@ -255,7 +255,7 @@ fn seqs(entries: &[Entry]) -> Vec<Seq> {
 }
 
 /// What these rules would remove, one after the other. The bytes are an estimate where payloads must be stored whole.
-pub fn preview(catalog: &dyn Catalog, space: Option<Space>, rules: &[Rule]) -> Result<Pruned> {
+pub fn preview(catalog: &dyn Catalog, contract: Option<ContractId>, rules: &[Rule]) -> Result<Pruned> {
     let mut ledger = Ledger::default();
     let mut bytes = 0;
     for rule in rules {
@@ -263,7 +263,7 @@ pub fn preview(catalog: &dyn Catalog, space: Option<Space>, rules: &[Rule]) -> R
         while let Some(cursor) = next {
             // Anew for each batch: what is known of all of them might not fit into memory.
             let mut known = Known::new(catalog);
-            next = plan_with(&mut known, &Prune { space, rule: *rule, cursor, most: BATCH }, &mut ledger)?.next;
+            next = plan_with(&mut known, &Prune { contract, rule: *rule, cursor, most: BATCH }, &mut ledger)?.next;
             bytes = ledger.freed(&mut known)?;
         }
     }

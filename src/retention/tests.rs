@@ -14,7 +14,7 @@ use super::*;
 #[derive(Clone, Debug, Default)]
 struct Row {
     lineage: i64,
-    rank: u8,
+    sort_key: u8,
     saved_at: i64,
     /// The parent, if the checkpoint cannot be read without it.
     depends_on: Option<Seq>,
@@ -44,7 +44,7 @@ impl Shelf {
 
     fn ordered(&self, lineage: i64) -> Vec<Entry> {
         let mut all: Vec<_> = self.rows().filter(|(_, row)| row.lineage == lineage).collect();
-        all.sort_by_key(|(seq, row)| (row.rank, *seq));
+        all.sort_by_key(|(seq, row)| (row.sort_key, *seq));
         all.into_iter().map(entry).collect()
     }
 
@@ -62,11 +62,11 @@ fn entry((seq, row): (Seq, &Row)) -> Entry {
 }
 
 impl Catalog for Shelf {
-    fn saved_after(&self, _: Option<Space>, after: Seq, most: usize) -> Result<Vec<Entry>> {
+    fn saved_after(&self, _: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
         self.asked("saved_after");
         Ok(self.rows().filter(|(seq, _)| *seq > after).take(most).map(entry).collect())
     }
-    fn lineages_after(&self, _: Option<Space>, after: i64, most: usize) -> Result<Vec<i64>> {
+    fn lineages_after(&self, _: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
         self.asked("lineages_after");
         let all: std::collections::BTreeSet<i64> = self.rows.iter().map(|row| row.lineage).collect();
         Ok(all.into_iter().filter(|lineage| *lineage > after).take(most).collect())
@@ -120,7 +120,7 @@ impl Catalog for Shelf {
         let of = |(seq, row): (Seq, &Row)| Some((row.base.filter(|base| bases.contains(base))?, seq, row.bytes));
         Ok(self.rows().filter_map(of).collect())
     }
-    fn total(&self, _: Option<Space>, _: u64) -> Result<Option<u64>> {
+    fn total(&self, _: Option<ContractId>, _: u64) -> Result<Option<u64>> {
         self.asked("total");
         Ok(Some(self.rows.iter().map(|row| row.bytes).sum()))
     }
@@ -138,7 +138,7 @@ fn bytes(rule: Rule) -> (u64, i64) {
 }
 
 fn batch(rule: Rule, cursor: Cursor, most: usize) -> Prune {
-    Prune { space: None, rule, cursor, most }
+    Prune { contract: None, rule, cursor, most }
 }
 
 #[test]
@@ -236,14 +236,14 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
     let lineages = prop::collection::vec(row(120), 200..300);
     prop_oneof![4 => few, 1 => many, 1 => lineages].prop_map(|drawn| {
         let mut rows: Vec<Row> = Vec::new();
-        for (lineage, rank, saved_at, parent, base, bytes) in drawn {
+        for (lineage, sort_key, saved_at, parent, base, bytes) in drawn {
             let before = |back: usize, of: fn(&Row, i64) -> bool| {
                 let found = (1..).zip(&rows).filter(|(_, row)| of(row, lineage)).map(|(seq, _)| seq);
                 (back > 0).then(|| found.collect::<Vec<Seq>>().into_iter().rev().nth(back - 1)).flatten()
             };
             let depends_on = before(parent, |row, lineage| row.lineage == lineage && lineage > 0);
             let base = before(base, |_, _| true);
-            rows.push(Row { lineage, rank, saved_at, depends_on, base, bytes });
+            rows.push(Row { lineage, sort_key, saved_at, depends_on, base, bytes });
         }
         rows
     })

@@ -5,20 +5,20 @@ use forkpoint::check::CheckCursor;
 use forkpoint::error::Code;
 use forkpoint::op::{Op, Unit};
 use forkpoint::query::{Of, Query};
-use forkpoint::record::{Lineage, Rank, Space, Write};
+use forkpoint::record::{ContractId, Lineage, SortKey, Write};
 use forkpoint::retention::{Cursor, Prune, Rule};
 
 use crate::common::{
-    HOSTILE, SPACE, apply, draft, expect, fork, get, headers, ids, keyed, lineage, lineages, log, logs, names, noise,
-    part, remove, save, texts,
+    CONTRACT_ID, HOSTILE, apply, draft, expect, fork, get, headers, ids, keyed, lineage, lineages, log, logs, names,
+    noise, part, remove, save, texts,
 };
 
 pub(crate) fn remove_lineages(prefix: &str) -> Op {
-    Op::RemoveLineages { space: SPACE, prefix: prefix.to_owned() }
+    Op::RemoveLineages { contract: CONTRACT_ID, prefix: prefix.to_owned() }
 }
 
 fn forks(backend: &mut dyn Backend, lineage: &str) -> Vec<Lineage> {
-    let query = Query::Forks { space: SPACE, lineage: lineage.to_owned() };
+    let query = Query::Forks { contract: CONTRACT_ID, lineage: lineage.to_owned() };
     backend.answer(&query).unwrap().into_lineages().unwrap()
 }
 
@@ -38,10 +38,10 @@ fn error(backend: &mut dyn Backend, unit: Vec<Op>) -> (Code, String) {
 
 pub(crate) fn a_fork_is_a_copy_with_a_name_of_its_own(backend: &mut dyn Backend) {
     let parts = vec![part("state", "t", noise(1, 5000)), part("rest", "u", "x")];
-    let source = draft("run", "a").group("g").label("l").parent("p").rank(7.0).saved_at(3).parts(parts);
+    let source = draft("run", "a").group("g").label("l").parent("p").sort_key(7.0).saved_at(3).parts(parts);
     save(backend, [source.clone()]);
     apply(backend, vec![fork("a", "b", "copy")]).unwrap();
-    let mut copy = source.clone().rank(0.0).saved_at(0).parent("a").0;
+    let mut copy = source.clone().sort_key(0.0).saved_at(0).parent("a").0;
     (copy.header.lineage, copy.header.id) = ("copy".to_owned(), "b".to_owned());
     assert_eq!(get(backend, "b"), Some(copy.clone()));
     assert_eq!(get(backend, "a"), Some(source.0));
@@ -63,7 +63,7 @@ pub(crate) fn a_fork_needs_a_source_and_names_that_are_free(backend: &mut dyn Ba
     }
     assert_eq!(names(backend, ""), ["other", "run"], "nothing is left of a fork that failed");
     // In one unit with its source, with what makes room for it, and with what goes on from it.
-    let step = draft("e", "f").rank(1.0).parent("e").put();
+    let step = draft("e", "f").sort_key(1.0).parent("e").put();
     apply(backend, vec![remove("c"), draft("run", "d").put(), fork("d", "e", "e"), step]).unwrap();
     assert_eq!(ids(backend, lineage("e")), ["f", "e"]);
     // Sent again it changes nothing, however its lineage has gone on.
@@ -73,12 +73,12 @@ pub(crate) fn a_fork_needs_a_source_and_names_that_are_free(backend: &mut dyn Ba
 }
 
 pub(crate) fn forks_are_listed_by_the_lineage_they_began_from(backend: &mut dyn Backend) {
-    save(backend, [draft("run", "a"), draft("run", "b").rank(1.0).parent("a")]);
+    save(backend, [draft("run", "a"), draft("run", "b").sort_key(1.0).parent("a")]);
     assert!(forks(backend, "run").is_empty(), "a parent of the same lineage makes no fork");
     apply(backend, vec![fork("a", "c", "one")]).unwrap();
     save(
         backend,
-        [draft("two", "d").parent("b"), draft("two", "e").parent("c").rank(1.0), draft("lost", "f").parent("none")],
+        [draft("two", "d").parent("b"), draft("two", "e").parent("c").sort_key(1.0), draft("lost", "f").parent("none")],
     );
     apply(backend, vec![fork("c", "g", "three")]).unwrap();
     assert_eq!(origins(backend, "run"), owned([("two", "b"), ("one", "a")]), "the last to begin first");
@@ -107,7 +107,7 @@ pub(crate) fn lineages_go_by_the_beginning_of_their_names(backend: &mut dyn Back
         save(backend, [draft(name, &format!("1 of {name}")), draft(name, &format!("2 of {name}"))]);
         apply(backend, vec![texts(name, "log", &["x", "y"])]).unwrap();
     }
-    save(backend, [draft("a", "1").space(Space(2))]);
+    save(backend, [draft("a", "1").contract(ContractId(2))]);
     apply(backend, vec![texts("a only logs", "log", &["x"]), remove_lineages("")]).unwrap();
     assert_eq!(names(backend, "").len(), all.len(), "an empty prefix is none");
     let listed = |backend: &mut dyn Backend, prefix: &str| ids(backend, Of::Lineages(prefix.to_owned()));
@@ -125,7 +125,7 @@ pub(crate) fn lineages_go_by_the_beginning_of_their_names(backend: &mut dyn Back
         assert!(logs(backend, name).is_empty(), "{name:?}");
     }
     assert_eq!(log(backend, "b", "log"), ["x", "y"]);
-    let other = Query::Get { space: Space(2), id: "1".to_owned() };
+    let other = Query::Get { contract: ContractId(2), id: "1".to_owned() };
     assert!(backend.answer(&other).unwrap().into_checkpoint().unwrap().is_some());
     for name in HOSTILE {
         save(backend, [draft(name, name)]);
@@ -150,34 +150,34 @@ pub(crate) fn the_checkpoints_of_a_lineage_have_one_age(backend: &mut dyn Backen
 }
 
 pub(crate) fn a_parent_stays_while_another_depends_on_it(backend: &mut dyn Backend) {
-    let step = |n: u8| draft("run", &n.to_string()).rank(f64::from(n)).parent(&(n.wrapping_sub(1)).to_string());
+    let step = |n: u8| draft("run", &n.to_string()).sort_key(f64::from(n)).parent(&(n.wrapping_sub(1)).to_string());
     save(backend, [step(0), step(1), step(2).depends_on_parent(), step(3).depends_on_parent(), step(4), step(5)]);
     assert!(get(backend, "2").unwrap().header.depends_on_parent);
-    let keep = |keep| Op::KeepLast { space: SPACE, lineage: "run".to_owned(), keep, pinned: String::new() };
+    let keep = |keep| Op::KeepLast { contract: CONTRACT_ID, lineage: "run".to_owned(), keep, pinned: String::new() };
     apply(backend, vec![keep(4)]).unwrap();
     assert_eq!(ids(backend, lineage("run")), ["5", "4", "3", "2", "1"], "3 needs 2, and 2 needs 1");
-    let prune = Prune { space: None, rule: Rule::KeepLast(2), cursor: Cursor::default(), most: 10 };
+    let prune = Prune { contract: None, rule: Rule::KeepLast(2), cursor: Cursor::default(), most: 10 };
     assert_eq!(backend.prune(&prune).unwrap().checkpoints, 3);
     assert_eq!(ids(backend, lineage("run")), ["5", "4"]);
 }
 
 pub(crate) fn a_unit_that_fails_leaves_nothing_behind(backend: &mut dyn Backend) {
     let write = |id: &str| Op::Write {
-        space: SPACE,
+        contract: CONTRACT_ID,
         id: id.to_owned(),
-        writes: vec![Write { task: "t".to_owned(), index: 0, owner: None, part: part("w", "t", id) }],
+        writes: vec![Write { task: "t".to_owned(), index: 0, claimed_by: None, part: part("w", "t", id) }],
         replace: true,
         encoded: None,
     };
-    save(backend, [draft("run", "a").group("g").label("l"), draft("run", "b").rank(1.0), draft("single", "c")]);
+    save(backend, [draft("run", "a").group("g").label("l"), draft("run", "b").sort_key(1.0), draft("single", "c")]);
     apply(backend, vec![write("a"), texts("run", "log", &["1", "2", "3"]), texts("short", "log", &["x"])]).unwrap();
-    save(backend, [draft("run", "d").rank(2.0).pin("log", 2)]);
-    let tuple = Query::Tuple { space: SPACE, pick: forkpoint::query::Pick::Id("a".to_owned()) };
+    save(backend, [draft("run", "d").sort_key(2.0).pin("log", 2)]);
+    let tuple = Query::Tuple { contract: CONTRACT_ID, pick: forkpoint::query::Pick::Id("a".to_owned()) };
     let everything = |backend: &mut dyn Backend| {
         let listed: Vec<_> =
             lineages(backend, "", None, 9).into_iter().map(|line| (line.checkpoints, line.newest)).collect();
         let logs = ["run", "short", "new", "fork"].map(|name| log(backend, name, "log"));
-        let stats = backend.answer(&Query::Stats { space: None, largest: 9 }).unwrap().into_stats().unwrap();
+        let stats = backend.answer(&Query::Stats { contract: None, largest: 9 }).unwrap().into_stats().unwrap();
         let stats = (stats.checkpoints, stats.lineages, stats.records);
         let found = ["a", "b", "c", "d", "e", "f"].map(|id| get(backend, id));
         (listed, logs, stats, found, backend.answer(&tuple).unwrap(), ids(backend, Of::Group("g".to_owned())))
@@ -185,7 +185,7 @@ pub(crate) fn a_unit_that_fails_leaves_nothing_behind(backend: &mut dyn Backend)
     let before = everything(backend);
     let conflict = crate::common::texts_at("run", "log", 7, &["no"]);
     let all = vec![
-        draft("run", "a").rank(9.0).put(),
+        draft("run", "a").sort_key(9.0).put(),
         draft("run", "c").put(),
         draft("new", "e").put(),
         texts("run", "log", &["4"]),
@@ -195,12 +195,12 @@ pub(crate) fn a_unit_that_fails_leaves_nothing_behind(backend: &mut dyn Backend)
         texts("run", "log", &["6"]),
         fork("d", "f", "fork"),
         write("a"),
-        Op::Claim { space: SPACE, id: "a".to_owned(), owner: "b".to_owned() },
-        Op::Release { space: SPACE, id: "a".to_owned() },
-        Op::RemoveWrites { space: SPACE, prefix: String::new() },
-        Op::KeepLast { space: SPACE, lineage: "run".to_owned(), keep: 1, pinned: String::new() },
-        Op::RemoveFrom { space: SPACE, lineage: "run".to_owned(), rank: Rank::default() },
-        Op::RemoveLogs { space: SPACE, lineage: "short".to_owned() },
+        Op::Claim { contract: CONTRACT_ID, id: "a".to_owned(), claimed_by: "b".to_owned() },
+        Op::Reopen { contract: CONTRACT_ID, id: "a".to_owned() },
+        Op::RemoveWrites { contract: CONTRACT_ID, prefix: String::new() },
+        Op::KeepLast { contract: CONTRACT_ID, lineage: "run".to_owned(), keep: 1, pinned: String::new() },
+        Op::RemoveFrom { contract: CONTRACT_ID, lineage: "run".to_owned(), sort_key: SortKey::default() },
+        Op::RemoveLogs { contract: CONTRACT_ID, lineage: "short".to_owned() },
         remove_lineages("r"),
         remove("c"),
     ];

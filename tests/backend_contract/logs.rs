@@ -4,13 +4,13 @@ use forkpoint::backend::Backend;
 use forkpoint::error::Code;
 use forkpoint::op::{Appended, Op, Unit};
 use forkpoint::query::{LogRange, LogSide, Query};
-use forkpoint::record::{LogMark, Rank, Record, Space};
+use forkpoint::record::{ContractId, LogMark, Record, SortKey};
 use forkpoint::retention::{Cursor, Prune, Rule};
 
 use crate::Place;
 use crate::common::{
-    HOSTILE, SPACE, append, appended, apply, draft, expect, fork, get, ids, keyed, lineage, lineages, log, log_at,
-    log_range, logs, names, noise, page, record, remove, rewind, save, texts, texts_at, truncate,
+    CONTRACT_ID, HOSTILE, append, appended, apply, draft, expect, fork, get, ids, keyed, lineage, lineages, log,
+    log_at, log_range, logs, names, noise, page, record, remove, rewind, save, texts, texts_at, truncate,
 };
 
 fn said(length: u64, left_out: &[usize]) -> Appended {
@@ -23,12 +23,12 @@ fn error(backend: &mut dyn Backend, unit: impl Into<Unit>) -> (Code, String) {
 }
 
 /// How many records there are, shared ones once.
-fn records(backend: &mut dyn Backend, space: Option<Space>) -> u64 {
-    backend.answer(&Query::Stats { space, largest: 0 }).unwrap().into_stats().unwrap().records
+fn records(backend: &mut dyn Backend, contract: Option<ContractId>) -> u64 {
+    backend.answer(&Query::Stats { contract, largest: 0 }).unwrap().into_stats().unwrap().records
 }
 
 fn remove_logs(lineage: &str) -> Op {
-    Op::RemoveLogs { space: SPACE, lineage: lineage.to_owned() }
+    Op::RemoveLogs { contract: CONTRACT_ID, lineage: lineage.to_owned() }
 }
 
 pub(crate) fn records_come_back_in_their_order(backend: &mut dyn Backend) {
@@ -99,11 +99,11 @@ pub(crate) fn a_key_is_in_a_log_once(backend: &mut dyn Backend) {
     let again = vec![keyed("3", "d"), keyed("1", "other"), keyed("3", "e"), keyed("4", "f")];
     assert_eq!(appended(backend, vec![append("run", "log", again)]), [said(6, &[1, 2])]);
     assert_eq!(log(backend, "run", "log"), ["a", "b", "c", "b", "d", "f"], "the first one of a key stays");
-    // Of another log, of another lineage, of another space.
+    // Of another log, of another lineage, of another contract.
     assert_eq!(appended(backend, vec![append("run", "other", vec![keyed("1", "x")])]), [said(1, &[])]);
     assert_eq!(appended(backend, vec![append("other", "log", vec![keyed("1", "x")])]), [said(1, &[])]);
     let elsewhere = Op::Append {
-        space: Space(2),
+        contract: ContractId(2),
         lineage: "run".to_owned(),
         log: "log".to_owned(),
         records: vec![keyed("1", "x")],
@@ -209,7 +209,7 @@ pub(crate) fn a_range_counts_from_either_end(backend: &mut dyn Backend) {
 }
 
 pub(crate) fn a_checkpoint_keeps_the_records_it_names(backend: &mut dyn Backend) {
-    let at = |n: u8, log: u64| draft("run", &n.to_string()).rank(f64::from(n)).pin("log", log);
+    let at = |n: u8, log: u64| draft("run", &n.to_string()).sort_key(f64::from(n)).pin("log", log);
     apply(backend, vec![texts("run", "log", &["a", "b", "c"]), at(1, 3).put(), at(2, 2).put()]).unwrap();
     assert_eq!(get(backend, "2"), Some(at(2, 2).0));
     apply(backend, vec![truncate("run", "log", 1), texts("run", "log", &["d", "e", "f"]), at(3, 4).put()]).unwrap();
@@ -322,7 +322,7 @@ pub(crate) fn a_fork_has_the_logs_of_its_source(backend: &mut dyn Backend) {
     apply(backend, vec![fork("3", "4", "twin")]).unwrap();
     assert_eq!(log(backend, "twin", "log").concat(), "abceg");
     // The run goes: what the others share with it stays.
-    apply(backend, vec![Op::RemoveLineages { space: SPACE, prefix: "run".to_owned() }]).unwrap();
+    apply(backend, vec![Op::RemoveLineages { contract: CONTRACT_ID, prefix: "run".to_owned() }]).unwrap();
     assert_eq!(["fork", "twin", "third"].map(|run| log(backend, run, "log").concat()), ["abdf", "abceg", "abcei"]);
     assert_eq!(log_at(backend, "twin", "log", "4").unwrap().concat(), "abce");
     assert_eq!(records(backend, None), 8);
@@ -350,7 +350,7 @@ pub(crate) fn replaced_marks_are_freed(backend: &mut dyn Backend) {
 pub(crate) fn retention_frees_what_nothing_names(backend: &mut dyn Backend) {
     let step = |n: u32| {
         let texts = texts("run", "log", &[&n.to_string(), "more"]);
-        let put = draft("run", &n.to_string()).rank(f64::from(n)).saved_at(i64::from(n)).pin_live("log").put();
+        let put = draft("run", &n.to_string()).sort_key(f64::from(n)).saved_at(i64::from(n)).pin_live("log").put();
         // Every third step is an attempt that is taken back.
         let back = n.is_multiple_of(3).then(|| truncate("run", "log", u64::from(n)));
         [texts, put].into_iter().chain(back).collect::<Vec<_>>()
@@ -367,7 +367,7 @@ pub(crate) fn retention_frees_what_nothing_names(backend: &mut dyn Backend) {
     for (rule, left) in [(Rule::SavedBefore(11), 20), (Rule::KeepLast(12), 12), (Rule::MaxBytes(0), 1)] {
         let mut next = Some(Cursor::default());
         while let Some(cursor) = next {
-            next = backend.prune(&Prune { space: Some(SPACE), rule, cursor, most: 3 }).unwrap().next;
+            next = backend.prune(&Prune { contract: Some(CONTRACT_ID), rule, cursor, most: 3 }).unwrap().next;
             assert!(kept(backend).iter().all(|kept| before.contains(kept)));
         }
         assert_eq!(kept(backend), before[30 - left..], "{rule:?}");
@@ -380,7 +380,7 @@ pub(crate) fn retention_frees_what_nothing_names(backend: &mut dyn Backend) {
     named.extend(live.iter().cloned());
     let shared = before[29].iter().zip(&live).take_while(|(a, b)| a == b).count();
     assert_eq!(last, (named.len() - shared) as u64, "what the last checkpoint and the log name");
-    let keep = |keep| Op::KeepLast { space: SPACE, lineage: "run".to_owned(), keep, pinned: String::new() };
+    let keep = |keep| Op::KeepLast { contract: CONTRACT_ID, lineage: "run".to_owned(), keep, pinned: String::new() };
     apply(backend, vec![keep(0)]).unwrap();
     assert_eq!(records(backend, None), live.len() as u64);
 }
@@ -392,8 +392,8 @@ pub(crate) fn a_live_log_outlasts_its_checkpoints(backend: &mut dyn Backend) {
     assert_eq!(names(backend, ""), ["between", "run", "first"], "a lineage begins with its first record");
     let position = lineages(backend, "g", None, 9)[0].position;
     // By every way in which its last checkpoint can go.
-    let rule = Prune { space: None, rule: Rule::KeepLast(0), cursor: Cursor::default(), most: 10 };
-    let all = Op::RemoveFrom { space: SPACE, lineage: "run".to_owned(), rank: Rank::default() };
+    let rule = Prune { contract: None, rule: Rule::KeepLast(0), cursor: Cursor::default(), most: 10 };
+    let all = Op::RemoveFrom { contract: CONTRACT_ID, lineage: "run".to_owned(), sort_key: SortKey::default() };
     apply(backend, vec![all]).unwrap();
     assert_eq!(names(backend, ""), ["between", "first"]);
     save(backend, [draft("run", "2").group("h")]);
@@ -407,7 +407,7 @@ pub(crate) fn a_live_log_outlasts_its_checkpoints(backend: &mut dyn Backend) {
     // The last of both ends it.
     apply(backend, vec![truncate("run", "log", 0), draft("run", "4").put()]).unwrap();
     assert!(lineages(backend, "", None, 1)[0].position > position, "it has begun anew");
-    let stats = backend.answer(&Query::Stats { space: None, largest: 9 }).unwrap().into_stats().unwrap();
+    let stats = backend.answer(&Query::Stats { contract: None, largest: 9 }).unwrap().into_stats().unwrap();
     assert_eq!((stats.lineages, stats.records), (2, 0));
     // As its writer knows it: a log is no checkpoint.
     apply(backend, vec![texts("logged", "log", &["a"])]).unwrap();
@@ -433,30 +433,31 @@ pub(crate) fn appends_and_saves_happen_together(backend: &mut dyn Backend) {
     assert_eq!(log(backend, "run", "log"), ["a", "b", "c"]);
 }
 
-pub(crate) fn logs_of_other_spaces_are_others(backend: &mut dyn Backend) {
-    let spaces = [Space(0), Space(1), Space(255)];
-    for (n, space) in spaces.into_iter().enumerate() {
+pub(crate) fn logs_of_other_contracts_are_others(backend: &mut dyn Backend) {
+    let contracts = [ContractId(0), ContractId(1), ContractId(255)];
+    for (n, contract) in contracts.into_iter().enumerate() {
         let records = vec![keyed("k", n.to_string()); n + 1];
-        let op = Op::Append { space, lineage: "run".to_owned(), log: "log".to_owned(), records, expect: Some(0) };
+        let op = Op::Append { contract, lineage: "run".to_owned(), log: "log".to_owned(), records, expect: Some(0) };
         assert_eq!(appended(backend, vec![op])[0].length, 1);
     }
-    let gone = Op::RemoveLogs { space: Space(0), lineage: "run".to_owned() };
-    let cut = |space| Op::Truncate {
-        space,
+    let gone = Op::RemoveLogs { contract: ContractId(0), lineage: "run".to_owned() };
+    let cut = |contract| Op::Truncate {
+        contract,
         lineage: "run".to_owned(),
         log: "log".to_owned(),
         to: forkpoint::op::LogEnd::Length(0),
     };
-    apply(backend, vec![gone, cut(Space(7))]).unwrap();
-    let found = spaces.map(|space| {
-        let found = page(backend, LogRange { space, ..log_range("run", "log", None) }).unwrap();
-        let logs = backend.answer(&Query::Logs { space, lineage: "run".to_owned() }).unwrap().into_logs().unwrap();
+    apply(backend, vec![gone, cut(ContractId(7))]).unwrap();
+    let found = contracts.map(|contract| {
+        let found = page(backend, LogRange { contract, ..log_range("run", "log", None) }).unwrap();
+        let logs = backend.answer(&Query::Logs { contract, lineage: "run".to_owned() }).unwrap().into_logs().unwrap();
         assert_eq!(logs.len(), found.records.len());
         found.records.iter().map(|record| String::from_utf8(record.bytes.to_vec()).unwrap()).collect::<String>()
     });
     assert_eq!(found, ["", "1", "2"]);
     assert_eq!(
-        [None, Some(Space(0)), Some(Space(1)), Some(Space(9))].map(|space| records(backend, space)),
+        [None, Some(ContractId(0)), Some(ContractId(1)), Some(ContractId(9))]
+            .map(|contract| records(backend, contract)),
         [2, 0, 1, 0]
     );
 }
@@ -503,7 +504,7 @@ pub(crate) fn a_log_of_100_000_records(backend: &mut dyn Backend) {
     let kept = page(backend, log_range("run", "log", Some("99"))).unwrap().records;
     assert!(kept[..] == all[..99_000]);
     assert_eq!(records(backend, None), 99_001);
-    let everything = Op::RemoveFrom { space: SPACE, lineage: "run".to_owned(), rank: Rank::default() };
+    let everything = Op::RemoveFrom { contract: CONTRACT_ID, lineage: "run".to_owned(), sort_key: SortKey::default() };
     apply(backend, vec![everything]).unwrap();
     assert_eq!(records(backend, None), 101);
     assert_eq!(log(backend, "run", "log").last().map(String::as_str), Some("anew"));
@@ -514,7 +515,7 @@ pub(crate) fn a_log_of_many_branches(backend: &mut dyn Backend) {
     let mut expected = Vec::new();
     for n in 0..300_u32 {
         let (id, kept) = (n.to_string(), format!("kept {n}"));
-        let draft = draft("run", &id).rank(f64::from(n)).pin_live("log").put();
+        let draft = draft("run", &id).sort_key(f64::from(n)).pin_live("log").put();
         let unit = vec![
             texts("run", "log", &["draft"]),
             draft,
@@ -531,8 +532,11 @@ pub(crate) fn a_log_of_many_branches(backend: &mut dyn Backend) {
         assert_eq!(kept[n..], ["draft"]);
     }
     assert_eq!(records(backend, None), 600);
-    apply(backend, vec![Op::KeepLast { space: SPACE, lineage: "run".to_owned(), keep: 1, pinned: String::new() }])
-        .unwrap();
+    apply(
+        backend,
+        vec![Op::KeepLast { contract: CONTRACT_ID, lineage: "run".to_owned(), keep: 1, pinned: String::new() }],
+    )
+    .unwrap();
     assert_eq!(records(backend, None), 301);
     assert_eq!(log(backend, "run", "log"), expected);
 }

@@ -14,11 +14,13 @@ use forkpoint::check::{CheckCursor, Finding};
 use forkpoint::error::Result;
 use forkpoint::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Unit};
 use forkpoint::query::{Answer, LogRange, LogSide, Of, Query};
-use forkpoint::record::{Checkpoint, Header, Lineage, LogMark, LogPage, LogPin, Part, Payload, Rank, Record, Space};
+use forkpoint::record::{
+    Checkpoint, ContractId, Header, Lineage, LogMark, LogPage, LogPin, Part, Payload, Record, SortKey,
+};
 use forkpoint::store::Store;
 
-/// The space that a test uses unless it is about spaces.
-pub(crate) const SPACE: Space = Space(1);
+/// The contract that a test uses unless it is about contracts.
+pub(crate) const CONTRACT_ID: ContractId = ContractId(1);
 
 /// What an attacker or an unlucky user names things. Every one of them must be taken literally.
 pub(crate) const HOSTILE: [&str; 30] = [
@@ -73,17 +75,17 @@ impl From<Checkpoint> for Draft {
     }
 }
 
-/// A checkpoint with that id in that lineage, of rank 0, without group or label.
+/// A checkpoint with that id in that lineage, of sort key 0, without group or label.
 pub(crate) fn draft(lineage: &str, id: &str) -> Draft {
     Draft::from(Checkpoint {
         header: Header {
-            space: SPACE,
+            contract: CONTRACT_ID,
             lineage: lineage.to_owned(),
             id: id.to_owned(),
             parent: None,
             group: String::new(),
             label: String::new(),
-            rank: Rank::from_f64(0.0),
+            sort_key: SortKey::from_f64(0.0),
             saved_at: 0,
             age_offset: 0,
             depends_on_parent: false,
@@ -95,8 +97,8 @@ pub(crate) fn draft(lineage: &str, id: &str) -> Draft {
 }
 
 impl Draft {
-    pub(crate) fn space(mut self, space: Space) -> Self {
-        self.0.header.space = space;
+    pub(crate) fn contract(mut self, contract: ContractId) -> Self {
+        self.0.header.contract = contract;
         self
     }
 
@@ -115,8 +117,8 @@ impl Draft {
         self
     }
 
-    pub(crate) fn rank(mut self, rank: f64) -> Self {
-        self.0.header.rank = Rank::from_f64(rank);
+    pub(crate) fn sort_key(mut self, sort_key: f64) -> Self {
+        self.0.header.sort_key = SortKey::from_f64(sort_key);
         self
     }
 
@@ -198,23 +200,23 @@ pub(crate) fn noise(seed: u64, length: usize) -> Vec<u8> {
 }
 
 pub(crate) fn remove(id: &str) -> Op {
-    Op::Remove { space: SPACE, id: id.to_owned() }
+    Op::Remove { contract: CONTRACT_ID, id: id.to_owned() }
 }
 
 pub(crate) fn fork(source: &str, id: &str, lineage: &str) -> Op {
     Op::Fork(Box::new(Fork {
-        space: SPACE,
+        contract: CONTRACT_ID,
         source: source.to_owned(),
         id: id.to_owned(),
         lineage: lineage.to_owned(),
-        rank: Rank::from_f64(0.0),
+        sort_key: SortKey::from_f64(0.0),
         saved_at: 0,
     }))
 }
 
 /// What must hold before a unit is applied.
 pub(crate) fn expect(lineage: &str, newest: Option<&str>, or: &str) -> Expect {
-    Expect { space: SPACE, lineage: lineage.to_owned(), newest: newest.map(str::to_owned), or: or.to_owned() }
+    Expect { contract: CONTRACT_ID, lineage: lineage.to_owned(), newest: newest.map(str::to_owned), or: or.to_owned() }
 }
 
 /// A record without a key.
@@ -229,7 +231,7 @@ pub(crate) fn keyed(key: &str, bytes: impl Into<Vec<u8>>) -> Record {
 
 /// The op that appends these.
 pub(crate) fn append(lineage: &str, log: &str, records: Vec<Record>) -> Op {
-    Op::Append { space: SPACE, lineage: lineage.to_owned(), log: log.to_owned(), records, expect: None }
+    Op::Append { contract: CONTRACT_ID, lineage: lineage.to_owned(), log: log.to_owned(), records, expect: None }
 }
 
 /// The op that appends records without keys whose contents are these texts.
@@ -239,18 +241,18 @@ pub(crate) fn texts(lineage: &str, log: &str, texts: &[&str]) -> Op {
 
 /// The same, if the log has that length.
 pub(crate) fn texts_at(lineage: &str, log: &str, length: u64, contents: &[&str]) -> Op {
-    let Op::Append { space, lineage, log, records, .. } = texts(lineage, log, contents) else { unreachable!() };
-    Op::Append { space, lineage, log, records, expect: Some(length) }
+    let Op::Append { contract, lineage, log, records, .. } = texts(lineage, log, contents) else { unreachable!() };
+    Op::Append { contract, lineage, log, records, expect: Some(length) }
 }
 
 pub(crate) fn truncate(lineage: &str, log: &str, length: u64) -> Op {
     let to = LogEnd::Length(length);
-    Op::Truncate { space: SPACE, lineage: lineage.to_owned(), log: log.to_owned(), to }
+    Op::Truncate { contract: CONTRACT_ID, lineage: lineage.to_owned(), log: log.to_owned(), to }
 }
 
 pub(crate) fn rewind(lineage: &str, log: &str, checkpoint: &str) -> Op {
     let to = LogEnd::Checkpoint(checkpoint.to_owned());
-    Op::Truncate { space: SPACE, lineage: lineage.to_owned(), log: log.to_owned(), to }
+    Op::Truncate { contract: CONTRACT_ID, lineage: lineage.to_owned(), log: log.to_owned(), to }
 }
 
 /// What came of the appends of a unit.
@@ -261,7 +263,7 @@ pub(crate) fn appended(backend: &mut dyn Backend, unit: impl Into<Unit>) -> Vec<
 /// The question for a whole log, as it is now or as a checkpoint names it.
 pub(crate) fn log_range(lineage: &str, log: &str, at: Option<&str>) -> LogRange {
     LogRange {
-        space: SPACE,
+        contract: CONTRACT_ID,
         lineage: lineage.to_owned(),
         log: log.to_owned(),
         at: at.map(str::to_owned),
@@ -293,7 +295,7 @@ fn contents(page: &LogPage) -> Vec<String> {
 
 /// The logs of a lineage.
 pub(crate) fn logs(backend: &mut dyn Backend, lineage: &str) -> Vec<(String, u64)> {
-    let query = Query::Logs { space: SPACE, lineage: lineage.to_owned() };
+    let query = Query::Logs { contract: CONTRACT_ID, lineage: lineage.to_owned() };
     let found = backend.answer(&query).unwrap().into_logs().unwrap();
     found.into_iter().map(|mark| (mark.log, mark.length)).collect()
 }
@@ -313,7 +315,7 @@ pub(crate) fn save<const N: usize>(backend: &mut dyn Backend, drafts: [Draft; N]
 }
 
 pub(crate) fn get_query(id: &str) -> Query {
-    Query::Get { space: SPACE, id: id.to_owned() }
+    Query::Get { contract: CONTRACT_ID, id: id.to_owned() }
 }
 
 pub(crate) fn get(backend: &mut dyn Backend, id: &str) -> Option<Checkpoint> {
@@ -325,7 +327,7 @@ pub(crate) fn try_get(backend: &mut dyn Backend, id: &str) -> Result<Option<Chec
 }
 
 pub(crate) fn newest_query(lineage: &str, label: Option<&str>) -> Query {
-    Query::Newest { space: SPACE, lineage: lineage.to_owned(), label: label.map(str::to_owned) }
+    Query::Newest { contract: CONTRACT_ID, lineage: lineage.to_owned(), label: label.map(str::to_owned) }
 }
 
 /// The id of the newest.
@@ -347,7 +349,7 @@ pub(crate) fn both(lineage: &str, group: &str) -> Of {
 }
 
 pub(crate) fn list_query(of: Of, limit: Option<usize>) -> Query {
-    Query::List { space: SPACE, of, before: None, limit }
+    Query::List { contract: CONTRACT_ID, of, before: None, limit }
 }
 
 pub(crate) fn headers(backend: &mut dyn Backend, of: Of, limit: Option<usize>) -> Vec<Header> {
@@ -365,7 +367,7 @@ pub(crate) fn lineages(
     before: Option<i64>,
     limit: usize,
 ) -> Vec<Lineage> {
-    let query = Query::Lineages { space: SPACE, group_prefix: group_prefix.to_owned(), before, limit };
+    let query = Query::Lineages { contract: CONTRACT_ID, group_prefix: group_prefix.to_owned(), before, limit };
     backend.answer(&query).unwrap().into_lineages().unwrap()
 }
 

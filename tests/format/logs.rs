@@ -8,7 +8,7 @@ use forkpoint::backend::Backend;
 use forkpoint::backend::sqlite::Sqlite;
 use forkpoint::op::{Fork, LogEnd, Op};
 use forkpoint::query::{LogRange, LogSide, Query};
-use forkpoint::record::{Checkpoint, LogMark, Rank, Record};
+use forkpoint::record::{Checkpoint, LogMark, Record, SortKey};
 use rusqlite::{Connection, Row};
 
 use crate::common::{Draft, apply, draft, keyed, noise, record};
@@ -34,11 +34,11 @@ impl Log {
 
 fn append(lineage: &str, log: &str, records: &[&Record]) -> Op {
     let records = records.iter().map(|record| (*record).clone()).collect();
-    Op::Append { space: OTHER, lineage: lineage.to_owned(), log: log.to_owned(), records, expect: None }
+    Op::Append { contract: OTHER, lineage: lineage.to_owned(), log: log.to_owned(), records, expect: None }
 }
 
 fn cut(lineage: &str, log: &str, to: LogEnd) -> Op {
-    Op::Truncate { space: OTHER, lineage: lineage.to_owned(), log: log.to_owned(), to }
+    Op::Truncate { contract: OTHER, lineage: lineage.to_owned(), log: log.to_owned(), to }
 }
 
 /// Records that the totals count, in a lineage that has checkpoints.
@@ -60,13 +60,14 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
     // A key of what was cut off comes again, with another content.
     let sibling = [json("m0", "[]"), json("ключ", "[1]"), record("sibling"), record("of the sibling")];
     let put = |draft: &Draft| draft.clone().put();
-    let talk = |n: u8| draft("talk", &format!("talk {n}")).space(OTHER).group("talks").label("said").rank(f64::from(n));
+    let talk =
+        |n: u8| draft("talk", &format!("talk {n}")).contract(OTHER).group("talks").label("said").sort_key(f64::from(n));
     let fork = |n: u8| Fork {
-        space: OTHER,
+        contract: OTHER,
         source: "talk 1".to_owned(),
         id: format!("talk 1 again {n}"),
         lineage: format!("talk fork {n}"),
-        rank: Rank::from_f64(0.5),
+        sort_key: SortKey::from_f64(0.5),
         saved_at: 9,
     };
 
@@ -103,10 +104,10 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
     }
 
     let copies = (0..3).map(|n| {
-        let (Fork { id, lineage, rank, saved_at, .. }, mut copy) = (fork(n), drafts[1].0.clone());
+        let (Fork { id, lineage, sort_key, saved_at, .. }, mut copy) = (fork(n), drafts[1].0.clone());
         let header = &mut copy.header;
         (header.parent, header.id, header.lineage) = (Some("talk 1".to_owned()), id, lineage);
-        (header.rank, header.saved_at) = (rank, saved_at);
+        (header.sort_key, header.saved_at) = (sort_key, saved_at);
         copy
     });
     let checkpoints = drafts.iter().map(|draft| draft.0.clone()).chain(copies).collect();
@@ -198,7 +199,7 @@ pub(crate) fn read_description(connection: &Connection, json: &str) -> Vec<Log> 
 pub(crate) fn read_back(backend: &mut Sqlite, expected: &[Log]) {
     for Log { lineage, name, at, records } in expected {
         let asked = LogRange {
-            space: OTHER,
+            contract: OTHER,
             lineage: lineage.clone(),
             log: name.clone(),
             at: at.clone(),
@@ -216,7 +217,7 @@ pub(crate) fn read_back(backend: &mut Sqlite, expected: &[Log]) {
     for lineage in lineages {
         let live = expected.iter().filter(|log| log.at.is_none() && log.lineage == *lineage);
         let live = live.map(|log| LogMark { log: log.name.clone(), length: log.records.len() as u64 });
-        let asked = Query::Logs { space: OTHER, lineage: lineage.clone() };
+        let asked = Query::Logs { contract: OTHER, lineage: lineage.clone() };
         assert_eq!(backend.answer(&asked).unwrap().into_logs().unwrap(), live.collect::<Vec<_>>());
     }
 }
@@ -336,7 +337,7 @@ pub(crate) fn are_as_documented(decoded: &Decoded, expected: &[Log]) {
     for (seq, CheckpointRow { header, marks, .. }) in checkpoints {
         for (name, length, branch) in marks {
             named.extend(branch.map(|branch| (branch, *length, *seq)));
-            let records = branch.map_or_else(Vec::new, |branch| tables.read(branch, *length, header.space.0));
+            let records = branch.map_or_else(Vec::new, |branch| tables.read(branch, *length, header.contract.0));
             let (lineage, at) = (header.lineage.clone(), Some(header.id.clone()));
             found.push(Log { lineage, name: name.clone(), at, records });
         }

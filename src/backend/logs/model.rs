@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use super::{End, LogName, LogRows, Mark, append, fork, hold, list, pin, read, release, remove_all, rewind, truncate};
 use crate::error::Code;
 use crate::query::{LogRange, LogSide};
-use crate::record::{Header, LogPin, Rank, Record, Seq, Space};
+use crate::record::{ContractId, Header, LogPin, Record, Seq, SortKey};
 
 const LOGS: [&str; 2] = ["log", "other"];
-const SPACE: Space = Space(3);
+const CONTRACT_ID: ContractId = ContractId(3);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
@@ -61,18 +61,18 @@ pub(crate) struct Model {
 }
 
 fn name(lin: i64, log: usize) -> LogName<'static> {
-    LogName { space: SPACE, lin, lineage: "run", log: LOGS[log] }
+    LogName { contract: CONTRACT_ID, lin, lineage: "run", log: LOGS[log] }
 }
 
 fn header() -> Header {
     Header {
-        space: SPACE,
+        contract: CONTRACT_ID,
         lineage: "run".to_owned(),
         id: "id".to_owned(),
         parent: None,
         group: String::new(),
         label: String::new(),
-        rank: Rank::default(),
+        sort_key: SortKey::default(),
         saved_at: 0,
         age_offset: 0,
         depends_on_parent: false,
@@ -210,7 +210,7 @@ impl Model {
 
 fn compare_ranges(rows: &impl LogRows, end: Option<End>, held: &[Record]) -> Result<(), TestCaseError> {
     let asked = |from, skip, limit| LogRange {
-        space: SPACE,
+        contract: CONTRACT_ID,
         lineage: "run".to_owned(),
         log: "log".to_owned(),
         at: None,

@@ -2,19 +2,19 @@
 
 use super::tables::{Row, Tables};
 use crate::error::Result;
-use crate::record::{Seq, Space};
+use crate::record::{ContractId, Seq};
 use crate::retention::{Catalog, Entry, Stored};
 
 impl Catalog for Tables {
-    fn saved_after(&self, space: Option<Space>, after: Seq, most: usize) -> Result<Vec<Entry>> {
-        let of = |row: &Row| space.is_none_or(|space| row.checkpoint.header.space == space);
+    fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
+        let of = |row: &Row| contract.is_none_or(|contract| row.checkpoint.header.contract == contract);
         let rows = self.rows.range(after.saturating_add(1)..).filter(|(_, row)| of(row)).take(most);
         Ok(rows.map(|(seq, row)| row.entry(*seq)).collect())
     }
 
-    fn lineages_after(&self, space: Option<Space>, after: i64, most: usize) -> Result<Vec<i64>> {
+    fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
         let lines = self.lines.range(after.saturating_add(1)..);
-        let of = lines.filter(|(_, line)| space.is_none_or(|space| line.space == space));
+        let of = lines.filter(|(_, line)| contract.is_none_or(|contract| line.contract == contract));
         Ok(of.map(|(position, _)| *position).take(most).collect())
     }
 
@@ -25,8 +25,8 @@ impl Catalog for Tables {
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
         let Some(line) = self.lines.get(&lineage) else { return Ok(Vec::new()) };
         let mut places: Vec<_> = line.order.iter().collect();
-        // Stable: by rank and then as saved within an age.
-        places.sort_by_key(|(rank, _)| rank.age(line.first.age_offset));
+        // Stable: by sort key and then as saved within an age.
+        places.sort_by_key(|(sort_key, _)| sort_key.age(line.first.age_offset));
         Ok(places.into_iter().take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
     }
 
@@ -59,8 +59,8 @@ impl Catalog for Tables {
         Ok(Vec::new())
     }
 
-    fn total(&self, space: Option<Space>, _: u64) -> Result<Option<u64>> {
-        let of = |row: &&Row| space.is_none_or(|space| row.checkpoint.header.space == space);
+    fn total(&self, contract: Option<ContractId>, _: u64) -> Result<Option<u64>> {
+        let of = |row: &&Row| contract.is_none_or(|contract| row.checkpoint.header.contract == contract);
         Ok(Some(self.rows.values().filter(of).map(|row| row.bytes).sum()))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::tables::{Tables, Undo};
 use crate::backend::logs::{Branch, BranchId, End, LogRows};
 use crate::error::Result;
-use crate::record::{Record, Seq, Space};
+use crate::record::{ContractId, Record, Seq};
 
 /// All logs.
 #[derive(Debug, Default)]
@@ -34,8 +34,8 @@ impl Logs {
     }
 
     /// How many records there are, and their bytes.
-    pub(super) fn count(&self, space: Option<Space>) -> (u64, u64) {
-        let of = |stored: &&Stored| space.is_none_or(|space| stored.branch.space == space);
+    pub(super) fn count(&self, contract: Option<ContractId>) -> (u64, u64) {
+        let of = |stored: &&Stored| contract.is_none_or(|contract| stored.branch.contract == contract);
         let records = self.branches.values().filter(of).flat_map(|stored| &stored.records);
         records.fold((0, 0), |(records, bytes), record| (records + 1, bytes + record.bytes.len() as u64))
     }

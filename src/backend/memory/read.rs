@@ -9,57 +9,61 @@ use crate::backend::logs::{self, LogRows};
 use crate::check::{CheckPage, Counted};
 use crate::error::Result;
 use crate::query::{Answer, LogRange, Of, Pick, Query};
-use crate::record::{Checkpoint, Header, Lineage, LineageStats, LogPage, Rank, Seq, Space, Stats, Tuple, Write};
+use crate::record::{
+    Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Seq, SortKey, Stats, Tuple, Write,
+};
 use crate::retention;
 
 impl Tables {
     pub(super) fn answer(&self, query: &Query) -> Result<Answer> {
         let whole = |row: Option<&Row>| Answer::Checkpoint(row.map(|row| Box::new((*row.checkpoint).clone())));
         Ok(match query {
-            Query::Get { space, id } => whole(self.find(*space, id)),
-            Query::Newest { space, lineage, label } => {
-                let line = self.line(*space, lineage);
+            Query::Get { contract, id } => whole(self.find(*contract, id)),
+            Query::Newest { contract, lineage, label } => {
+                let line = self.line(*contract, lineage);
                 let order = line.and_then(|line| match label {
                     Some(label) => line.labels.get(label),
                     None => Some(&line.order),
                 });
                 whole(self.newest(order))
             }
-            Query::Tuple { space, pick } => Answer::Tuple(self.tuple(*space, pick)),
+            Query::Tuple { contract, pick } => Answer::Tuple(self.tuple(*contract, pick)),
             Query::Ancestors(asked) => {
-                let get = |id: &str| Ok(self.tuple(asked.space, &Pick::Id(id.to_owned())).map(|found| *found));
+                let get = |id: &str| Ok(self.tuple(asked.contract, &Pick::Id(id.to_owned())).map(|found| *found));
                 Answer::Tuples(ancestors::walk(asked, get)?)
             }
-            Query::List { space, of, before, limit } => Answer::Headers(self.list(*space, of, before.as_ref(), *limit)),
-            Query::Whole { space, of, prefix } => Answer::Checkpoints(self.whole(*space, of, prefix)),
-            Query::Lineages { space, group_prefix, before, limit } => {
-                let of = |line: &Line| line.space == *space && line.first.group.starts_with(group_prefix);
+            Query::List { contract, of, before, limit } => {
+                Answer::Headers(self.list(*contract, of, before.as_ref(), *limit))
+            }
+            Query::Whole { contract, of, prefix } => Answer::Checkpoints(self.whole(*contract, of, prefix)),
+            Query::Lineages { contract, group_prefix, before, limit } => {
+                let of = |line: &Line| line.contract == *contract && line.first.group.starts_with(group_prefix);
                 Answer::Lineages(self.lineages(before.unwrap_or(i64::MAX), *limit, of))
             }
-            Query::Forks { space, lineage } => {
-                let Some(from) = self.positions.get(&(*space, lineage.clone())) else {
+            Query::Forks { contract, lineage } => {
+                let Some(from) = self.positions.get(&(*contract, lineage.clone())) else {
                     return Ok(Answer::Lineages(Vec::new()));
                 };
                 let of = |line: &Line| line.first.origin.as_ref().is_some_and(|(_, position)| position == from);
                 Answer::Lineages(self.lineages(i64::MAX, usize::MAX, of))
             }
             Query::Log(asked) => Answer::Log(self.log(asked)?),
-            Query::Logs { space, lineage } => {
-                let lin = self.positions.get(&(*space, lineage.clone()));
+            Query::Logs { contract, lineage } => {
+                let lin = self.positions.get(&(*contract, lineage.clone()));
                 Answer::Logs(lin.map(|lin| logs::list(self, *lin)).transpose()?.unwrap_or_default())
             }
             Query::Check { .. } => Answer::Checked(Box::new(self.check())),
-            Query::Stats { space, largest } => Answer::Stats(self.stats(*space, *largest)),
-            Query::Prunable { space, rules } => Answer::Pruned(retention::preview(self, *space, rules)?),
+            Query::Stats { contract, largest } => Answer::Stats(self.stats(*contract, *largest)),
+            Query::Prunable { contract, rules } => Answer::Pruned(retention::preview(self, *contract, rules)?),
         })
     }
 
-    pub(super) fn find(&self, space: Space, id: &str) -> Option<&Row> {
-        self.ids.get(&(space, id.to_owned())).and_then(|seq| self.rows.get(seq))
+    pub(super) fn find(&self, contract: ContractId, id: &str) -> Option<&Row> {
+        self.ids.get(&(contract, id.to_owned())).and_then(|seq| self.rows.get(seq))
     }
 
-    pub(super) fn line(&self, space: Space, name: &str) -> Option<&Line> {
-        let position = self.positions.get(&(space, name.to_owned()))?;
+    pub(super) fn line(&self, contract: ContractId, name: &str) -> Option<&Line> {
+        let position = self.positions.get(&(contract, name.to_owned()))?;
         self.lines.get(position)
     }
 
@@ -67,39 +71,39 @@ impl Tables {
         order?.last().and_then(|(_, seq)| self.rows.get(seq))
     }
 
-    pub(super) fn writes_to(&self, space: Space, id: &str) -> Vec<Write> {
+    pub(super) fn writes_to(&self, contract: ContractId, id: &str) -> Vec<Write> {
         let mut found = Vec::new();
-        for row in self.writes.get(&(space, id.to_owned())).into_iter().flatten() {
-            let (task, owner) = (&row.task, &row.owner);
+        for row in self.writes.get(&(contract, id.to_owned())).into_iter().flatten() {
+            let (task, claimed_by) = (&row.task, &row.claimed_by);
             found.extend(row.parts.iter().cloned().map(|(index, part)| Write {
                 task: task.clone(),
                 index,
-                owner: owner.clone(),
+                claimed_by: claimed_by.clone(),
                 part,
             }));
         }
         found
     }
 
-    fn tuple(&self, space: Space, pick: &Pick) -> Option<Box<Tuple>> {
+    fn tuple(&self, contract: ContractId, pick: &Pick) -> Option<Box<Tuple>> {
         let row = match pick {
-            Pick::Id(id) => self.find(space, id),
-            Pick::Newest(lineage) => self.newest(self.line(space, lineage).map(|line| &line.order)),
+            Pick::Id(id) => self.find(contract, id),
+            Pick::Newest(lineage) => self.newest(self.line(contract, lineage).map(|line| &line.order)),
         }?;
-        let writes = self.writes_to(space, &row.checkpoint.header.id);
+        let writes = self.writes_to(contract, &row.checkpoint.header.id);
         Some(Box::new(Tuple { checkpoint: (*row.checkpoint).clone(), writes }))
     }
 
     fn log(&self, asked: &LogRange) -> Result<Option<LogPage>> {
-        let LogRange { space, lineage, log, at, .. } = asked;
+        let LogRange { contract, lineage, log, at, .. } = asked;
         let end = match at {
             Some(id) => {
-                let row = self.find(*space, id).filter(|row| row.checkpoint.header.lineage == *lineage);
+                let row = self.find(*contract, id).filter(|row| row.checkpoint.header.lineage == *lineage);
                 let mark = row.and_then(|row| row.marks.iter().find(|mark| mark.log == *log));
                 let Some(mark) = mark else { return Ok(None) };
                 mark.end
             }
-            None => match self.positions.get(&(*space, lineage.clone())) {
+            None => match self.positions.get(&(*contract, lineage.clone())) {
                 Some(lin) => self.head(*lin, log)?,
                 None => None,
             },
@@ -108,27 +112,28 @@ impl Tables {
     }
 
     /// The checkpoints in question, in order, and the group that each must be of as well.
-    fn order<'a>(&'a self, space: Space, of: &'a Of) -> (Cow<'a, Ordered>, Option<&'a String>) {
-        let of_line = |lineage| self.line(space, lineage).map_or_else(Cow::default, |line| Cow::Borrowed(&line.order));
+    fn order<'a>(&'a self, contract: ContractId, of: &'a Of) -> (Cow<'a, Ordered>, Option<&'a String>) {
+        let of_line =
+            |lineage| self.line(contract, lineage).map_or_else(Cow::default, |line| Cow::Borrowed(&line.order));
         let of_lines = |prefix: &str| {
-            let lines = self.lines.values().filter(|line| line.space == space && line.name.starts_with(prefix));
+            let lines = self.lines.values().filter(|line| line.contract == contract && line.name.starts_with(prefix));
             Cow::Owned(lines.flat_map(|line| line.order.iter().cloned()).collect())
         };
         match of {
-            Of::Space => (of_lines(""), None),
+            Of::Contract => (of_lines(""), None),
             Of::Lineage(lineage) => (of_line(lineage), None),
             Of::Lineages(prefix) => (of_lines(prefix), None),
             Of::Group(group) => {
-                let order = self.groups.get(&(space, group.clone()));
+                let order = self.groups.get(&(contract, group.clone()));
                 (order.map_or_else(Cow::default, Cow::Borrowed), Some(group))
             }
             Of::LineageInGroup { lineage, group } => (of_line(lineage), Some(group)),
         }
     }
 
-    fn list(&self, space: Space, of: &Of, before: Option<&Rank>, limit: Option<usize>) -> Vec<Header> {
-        let (order, group) = self.order(space, of);
-        let end = before.map_or(Bound::Unbounded, |rank| Bound::Excluded((rank.clone(), Seq::MIN)));
+    fn list(&self, contract: ContractId, of: &Of, before: Option<&SortKey>, limit: Option<usize>) -> Vec<Header> {
+        let (order, group) = self.order(contract, of);
+        let end = before.map_or(Bound::Unbounded, |sort_key| Bound::Excluded((sort_key.clone(), Seq::MIN)));
         order
             .range((Bound::Unbounded, end))
             .rev()
@@ -140,11 +145,11 @@ impl Tables {
             .collect()
     }
 
-    fn whole(&self, space: Space, of: &Of, prefix: &[u8]) -> Vec<Checkpoint> {
-        let (order, group) = self.order(space, of);
+    fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Vec<Checkpoint> {
+        let (order, group) = self.order(contract, of);
         order
-            .range((Rank(prefix.to_vec()), Seq::MIN)..)
-            .take_while(|(rank, _)| rank.0.starts_with(prefix))
+            .range((SortKey(prefix.to_vec()), Seq::MIN)..)
+            .take_while(|(sort_key, _)| sort_key.0.starts_with(prefix))
             .filter_map(|(_, seq)| self.rows.get(seq))
             .filter(|row| group.is_none_or(|group| row.checkpoint.header.group == *group && !group.is_empty()))
             .map(|row| (*row.checkpoint).clone())
@@ -161,10 +166,10 @@ impl Tables {
         self.lines.range(..before).rev().filter(|(_, line)| of(line)).filter_map(shown).take(limit).collect()
     }
 
-    fn stats(&self, space: Option<Space>, largest: usize) -> Stats {
-        let (records, record_bytes) = self.logs.count(space);
+    fn stats(&self, contract: Option<ContractId>, largest: usize) -> Stats {
+        let (records, record_bytes) = self.logs.count(contract);
         let mut stats = Stats { records, record_bytes, ..Stats::default() };
-        for line in self.lines.values().filter(|line| space.is_none_or(|space| line.space == space)) {
+        for line in self.lines.values().filter(|line| contract.is_none_or(|contract| line.contract == contract)) {
             if line.order.is_empty() {
                 // It has logs alone.
                 stats.lineages += 1;
@@ -173,7 +178,7 @@ impl Tables {
             let rows = line.order.iter().filter_map(|(_, seq)| self.rows.get(seq));
             let bytes = rows.map(|row| row.bytes).sum();
             let lineage = LineageStats {
-                space: line.space,
+                contract: line.contract,
                 lineage: line.name.clone(),
                 checkpoints: line.order.len() as u64,
                 logical_bytes: bytes,

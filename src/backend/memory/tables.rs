@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::logs::Logs;
 use crate::backend::logs::{Branch, BranchId, End, Mark};
-use crate::record::{Checkpoint, Part, Rank, Record, Seq, Space};
+use crate::record::{Checkpoint, ContractId, Part, Record, Seq, SortKey};
 use crate::retention::Entry;
 
-/// Save orders by rank: "newest first" walks it backwards.
-pub(super) type Ordered = BTreeSet<(Rank, Seq)>;
+/// Save orders by sort key: "newest first" walks it backwards.
+pub(super) type Ordered = BTreeSet<(SortKey, Seq)>;
 
-/// A space and a name in it.
-pub(super) type Key = (Space, String);
+/// A contract and a name in it.
+pub(super) type Key = (ContractId, String);
 
 /// Everything that there is.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ impl Row {
 /// A lineage. It has checkpoints, or logs, or both.
 #[derive(Debug)]
 pub(super) struct Line {
-    pub(super) space: Space,
+    pub(super) contract: ContractId,
     pub(super) name: String,
     pub(super) first: First,
     pub(super) order: Ordered,
@@ -74,7 +74,7 @@ pub(super) struct First {
 #[derive(Clone, Debug)]
 pub(super) struct TaskRow {
     pub(super) task: String,
-    pub(super) owner: Option<String>,
+    pub(super) claimed_by: Option<String>,
     pub(super) parts: Vec<(i64, Part)>,
 }
 
@@ -136,10 +136,10 @@ impl Tables {
     /// Adds a checkpoint. Its lineage is there, its id is free.
     pub(super) fn insert_row(&mut self, seq: Seq, row: Row) {
         let header = &row.checkpoint.header;
-        let place = (header.rank.clone(), seq);
-        self.ids.insert((header.space, header.id.clone()), seq);
+        let place = (header.sort_key.clone(), seq);
+        self.ids.insert((header.contract, header.id.clone()), seq);
         if !header.group.is_empty() {
-            self.groups.entry((header.space, header.group.clone())).or_default().insert(place.clone());
+            self.groups.entry((header.contract, header.group.clone())).or_default().insert(place.clone());
         }
         if let Some(line) = self.lines.get_mut(&row.lineage) {
             if !header.label.is_empty() {
@@ -158,9 +158,9 @@ impl Tables {
     pub(super) fn remove_row(&mut self, seq: Seq) -> Option<Row> {
         let row = self.rows.remove(&seq)?;
         let header = &row.checkpoint.header;
-        let place = (header.rank.clone(), seq);
-        self.ids.remove(&(header.space, header.id.clone()));
-        forget(&mut self.groups, &(header.space, header.group.clone()), &place);
+        let place = (header.sort_key.clone(), seq);
+        self.ids.remove(&(header.contract, header.id.clone()));
+        forget(&mut self.groups, &(header.contract, header.group.clone()), &place);
         if let Some(line) = self.lines.get_mut(&row.lineage) {
             line.order.remove(&place);
             forget(&mut line.labels, &header.label, &place);
@@ -173,14 +173,14 @@ impl Tables {
     }
 
     /// The position of a lineage, which begins now if it is not there.
-    pub(super) fn position(&mut self, space: Space, name: &str) -> i64 {
-        let key = (space, name.to_owned());
+    pub(super) fn position(&mut self, contract: ContractId, name: &str) -> i64 {
+        let key = (contract, name.to_owned());
         if let Some(position) = self.positions.get(&key) {
             return *position;
         }
         self.last_position += 1;
         let (order, labels, dependents) = (Ordered::new(), HashMap::new(), HashMap::new());
-        let line = Line { space, name: key.1, first: First::default(), order, labels, dependents };
+        let line = Line { contract, name: key.1, first: First::default(), order, labels, dependents };
         self.insert_line(self.last_position, line);
         self.last_position
     }
@@ -194,14 +194,14 @@ impl Tables {
     }
 
     fn insert_line(&mut self, position: i64, line: Line) {
-        self.positions.insert((line.space, line.name.clone()), position);
+        self.positions.insert((line.contract, line.name.clone()), position);
         self.lines.insert(position, line);
         self.remember(|| Undo::Begin(position));
     }
 
     fn remove_line(&mut self, position: i64) {
         let Some(line) = self.lines.remove(&position) else { return };
-        self.positions.remove(&(line.space, line.name.clone()));
+        self.positions.remove(&(line.contract, line.name.clone()));
         self.remember(|| Undo::End(position, line));
     }
 
@@ -235,7 +235,7 @@ impl Tables {
 }
 
 /// Takes a place out of an index.
-fn forget<K: Eq + Hash>(index: &mut HashMap<K, Ordered>, key: &K, place: &(Rank, Seq)) {
+fn forget<K: Eq + Hash>(index: &mut HashMap<K, Ordered>, key: &K, place: &(SortKey, Seq)) {
     if let Some(order) = index.get_mut(key) {
         order.remove(place);
         if order.is_empty() {

@@ -10,14 +10,14 @@ use crate::backend::writes;
 use crate::codec::frame;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Fork, LogEnd, Op, Unit};
-use crate::record::{Checkpoint, Draft, Header, Payload, Rank, Seq, Space, Write};
+use crate::record::{Checkpoint, ContractId, Draft, Header, Payload, Seq, SortKey, Write};
 use crate::retention::Ledger;
 
 impl Tables {
     /// Applies a unit, whole or not at all.
     pub(super) fn unit(&mut self, unit: &Unit) -> Result<Applied> {
         if let Some(expect) = &unit.expect {
-            let found = self.newest(self.line(expect.space, &expect.lineage).map(|line| &line.order));
+            let found = self.newest(self.line(expect.contract, &expect.lineage).map(|line| &line.order));
             expect.check(found.map(|row| &*row.checkpoint.header.id))?;
         }
         // Of these two, one alone fails before it changes anything, or not at all.
@@ -35,61 +35,61 @@ impl Tables {
         match op {
             Op::Put(draft) => self.put(draft),
             Op::Fork(fork) => self.fork(fork),
-            Op::Remove { space, id } => self.remove(*space, id),
-            Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank),
-            Op::RemoveLineages { space, prefix } => self.remove_lineages(*space, prefix),
-            Op::Write { space, id, writes, replace, .. } => {
-                self.write(*space, id, writes, *replace);
+            Op::Remove { contract, id } => self.remove(*contract, id),
+            Op::RemoveFrom { contract, lineage, sort_key } => self.remove_from(*contract, lineage, sort_key),
+            Op::RemoveLineages { contract, prefix } => self.remove_lineages(*contract, prefix),
+            Op::Write { contract, id, writes, replace, .. } => {
+                self.write(*contract, id, writes, *replace);
                 Ok(())
             }
-            Op::Claim { space, id, owner } => {
-                self.change_writes((*space, id.clone()), |rows| {
+            Op::Claim { contract, id, claimed_by } => {
+                self.change_writes((*contract, id.clone()), |rows| {
                     for row in rows {
-                        row.owner.get_or_insert_with(|| owner.clone());
+                        row.claimed_by.get_or_insert_with(|| claimed_by.clone());
                     }
                 });
                 Ok(())
             }
-            Op::Release { space, id } => {
-                let left = writes::release(self.writes_to(*space, id));
-                self.change_writes((*space, id.clone()), Vec::clear);
-                self.write(*space, id, &left, false);
+            Op::Reopen { contract, id } => {
+                let left = writes::reopen(self.writes_to(*contract, id));
+                self.change_writes((*contract, id.clone()), Vec::clear);
+                self.write(*contract, id, &left, false);
                 Ok(())
             }
-            Op::RemoveWrites { space, prefix } => {
-                let keys = self.writes.range((*space, prefix.clone())..).map(|(key, _)| key);
+            Op::RemoveWrites { contract, prefix } => {
+                let keys = self.writes.range((*contract, prefix.clone())..).map(|(key, _)| key);
                 let found: Vec<_> =
-                    keys.take_while(|(of, id)| of == space && id.starts_with(prefix)).cloned().collect();
+                    keys.take_while(|(of, id)| of == contract && id.starts_with(prefix)).cloned().collect();
                 for key in found {
                     self.change_writes(key, Vec::clear);
                 }
                 Ok(())
             }
-            Op::Append { space, lineage, log, records, expect } => {
-                let lin = self.position(*space, lineage);
-                let of = LogName { space: *space, lin, lineage, log };
+            Op::Append { contract, lineage, log, records, expect } => {
+                let lin = self.position(*contract, lineage);
+                let of = LogName { contract: *contract, lin, lineage, log };
                 applied.appended.push(logs::append(self, of, records, *expect)?);
                 self.end_if_empty(lin);
                 Ok(())
             }
-            Op::Truncate { space, lineage, log, to } => self.truncate(*space, lineage, log, to),
-            Op::RemoveLogs { space, lineage } => {
-                let Some(lin) = self.positions.get(&(*space, lineage.clone())).copied() else { return Ok(()) };
+            Op::Truncate { contract, lineage, log, to } => self.truncate(*contract, lineage, log, to),
+            Op::RemoveLogs { contract, lineage } => {
+                let Some(lin) = self.positions.get(&(*contract, lineage.clone())).copied() else { return Ok(()) };
                 logs::remove_all(self, lin)?;
                 self.end_if_empty(lin);
                 Ok(())
             }
-            Op::KeepLast { space, lineage, keep, pinned } => self.keep_last(*space, lineage, *keep, pinned),
+            Op::KeepLast { contract, lineage, keep, pinned } => self.keep_last(*contract, lineage, *keep, pinned),
         }
     }
 
     fn put(&mut self, draft: &Draft) -> Result<()> {
         let header = &draft.header;
-        let known = self.positions.get(&(header.space, header.lineage.clone())).copied();
+        let known = self.positions.get(&(header.contract, header.lineage.clone())).copied();
         self.check_age(known, header)?;
         let marks = logs::pin(self, known, header, &draft.logs)?;
-        let parent = header.parent.as_ref().and_then(|id| self.find(header.space, id));
-        let newest = self.line(header.space, &header.lineage).into_iter().flat_map(|line| line.order.iter().rev());
+        let parent = header.parent.as_ref().and_then(|id| self.find(header.contract, id));
+        let newest = self.line(header.contract, &header.lineage).into_iter().flat_map(|line| line.order.iter().rev());
         let newest = newest.filter_map(|(_, seq)| Some(Ok(self.rows.get(seq)?.checkpoint.payload.clone())));
         let parent = parent.map(|row| row.checkpoint.payload.clone());
         let payload = inherit::resolve(draft, parent, newest)?;
@@ -100,7 +100,7 @@ impl Tables {
         let line = lineage.and_then(|position| self.lines.get(&position)).filter(|line| !line.order.is_empty());
         match line.map(|line| line.first.age_offset) {
             Some(offset) if offset != header.age_offset => Err(Error::invalid(format!(
-                "checkpoint {:?}: the age begins at byte {} of its rank, and at byte {offset} for the others of {:?}: use the same",
+                "checkpoint {:?}: the age begins at byte {} of its sort key, and at byte {offset} for the others of {:?}: use the same",
                 header.id, header.age_offset, header.lineage
             ))),
             _ => Ok(()),
@@ -108,14 +108,14 @@ impl Tables {
     }
 
     fn fork(&mut self, fork: &Fork) -> Result<()> {
-        let Fork { space, source: from, id, lineage, rank, saved_at } = fork;
-        let Some(source) = self.find(*space, from) else { return Err(fork.no_source()) };
-        if let Some(copy) = self.find(*space, id) {
+        let Fork { contract, source: from, id, lineage, sort_key, saved_at } = fork;
+        let Some(source) = self.find(*contract, from) else { return Err(fork.no_source()) };
+        if let Some(copy) = self.find(*contract, id) {
             let header = &copy.checkpoint.header;
             fork.check_sent_again(&header.lineage, header.parent.as_deref())?;
             return Ok(());
         }
-        if self.line(*space, lineage).is_some() {
+        if self.line(*contract, lineage).is_some() {
             return Err(fork.lineage_taken());
         }
         let Row { checkpoint, marks, .. } = source.clone();
@@ -123,28 +123,29 @@ impl Tables {
             lineage: lineage.clone(),
             id: id.clone(),
             parent: Some(from.clone()),
-            rank: rank.clone(),
+            sort_key: sort_key.clone(),
             saved_at: *saved_at,
             ..checkpoint.header.clone()
         };
         self.insert(header, checkpoint.payload.clone(), marks.to_vec())?;
-        let lin = self.position(*space, lineage);
+        let lin = self.position(*contract, lineage);
         logs::fork(self, lin, &marks)
     }
 
     /// Stores a checkpoint in place of the one that has its id.
     fn insert(&mut self, header: Header, payload: Payload, marks: Vec<Mark>) -> Result<()> {
         // The lineage first: replacing its only checkpoint must not end it and begin it anew.
-        let lineage = self.position(header.space, &header.lineage);
+        let lineage = self.position(header.contract, &header.lineage);
         if self.lines.get(&lineage).is_some_and(|line| line.order.is_empty()) {
             // The parent is of another lineage, if it is there: this one has no checkpoint.
-            let origin = header.parent.as_ref().and_then(|id| Some((id.clone(), self.find(header.space, id)?.lineage)));
+            let origin =
+                header.parent.as_ref().and_then(|id| Some((id.clone(), self.find(header.contract, id)?.lineage)));
             self.set_first(lineage, First { group: header.group.clone(), origin, age_offset: header.age_offset });
         }
         self.last_seq += 1;
         let seq = self.last_seq;
         logs::hold(self, seq, &marks)?;
-        let replaced = self.ids.get(&(header.space, header.id.clone())).copied();
+        let replaced = self.ids.get(&(header.contract, header.id.clone())).copied();
         let replaced = replaced.and_then(|seq| Some((seq, self.remove_row(seq)?)));
         let bytes = frame::length(&payload) as u64;
         let shown = marks.iter().map(Mark::shown).collect();
@@ -157,16 +158,16 @@ impl Tables {
         Ok(())
     }
 
-    fn truncate(&mut self, space: Space, lineage: &str, log: &str, to: &LogEnd) -> Result<()> {
-        let of = |lin| LogName { space, lin, lineage, log };
+    fn truncate(&mut self, contract: ContractId, lineage: &str, log: &str, to: &LogEnd) -> Result<()> {
+        let of = |lin| LogName { contract, lin, lineage, log };
         let lin = match to {
             LogEnd::Length(length) => {
-                let Some(lin) = self.positions.get(&(space, lineage.to_owned())).copied() else { return Ok(()) };
+                let Some(lin) = self.positions.get(&(contract, lineage.to_owned())).copied() else { return Ok(()) };
                 logs::truncate(self, of(lin), *length)?;
                 lin
             }
             LogEnd::Checkpoint(id) => {
-                let row = self.find(space, id).filter(|row| row.checkpoint.header.lineage == lineage);
+                let row = self.find(contract, id).filter(|row| row.checkpoint.header.lineage == lineage);
                 let Some(Row { marks, lineage: lin, .. }) = row.cloned() else {
                     return Err(logs::no_such_checkpoint(lineage, log, id));
                 };
@@ -178,36 +179,40 @@ impl Tables {
         Ok(())
     }
 
-    fn write(&mut self, space: Space, id: &str, writes: &[Write], replace: bool) {
-        self.change_writes((space, id.to_owned()), |rows| {
+    fn write(&mut self, contract: ContractId, id: &str, writes: &[Write], replace: bool) {
+        self.change_writes((contract, id.to_owned()), |rows| {
             for new in writes::by_task(writes) {
                 let task = new.task.to_owned();
-                if let Some(owner) = new.owner {
+                if let Some(claimed_by) = new.claimed_by {
                     let parts = new.writes.iter().map(|write| (write.index, write.part.clone())).collect();
-                    rows.push(TaskRow { task, owner: Some(owner.to_owned()), parts });
-                } else if let Some(row) = rows.iter_mut().find(|row| row.owner.is_none() && row.task == task) {
+                    rows.push(TaskRow { task, claimed_by: Some(claimed_by.to_owned()), parts });
+                } else if let Some(row) = rows.iter_mut().find(|row| row.claimed_by.is_none() && row.task == task) {
                     row.parts = writes::merge(std::mem::take(&mut row.parts), new.writes, replace);
                 } else {
-                    rows.push(TaskRow { task, owner: None, parts: writes::merge(Vec::new(), new.writes, replace) });
+                    rows.push(TaskRow {
+                        task,
+                        claimed_by: None,
+                        parts: writes::merge(Vec::new(), new.writes, replace),
+                    });
                 }
             }
         });
     }
 
-    fn remove(&mut self, space: Space, id: &str) -> Result<()> {
-        let found = self.ids.get(&(space, id.to_owned())).copied();
+    fn remove(&mut self, contract: ContractId, id: &str) -> Result<()> {
+        let found = self.ids.get(&(contract, id.to_owned())).copied();
         self.remove_all(&Vec::from_iter(found)).map(drop)
     }
 
-    fn remove_from(&mut self, space: Space, lineage: &str, rank: &Rank) -> Result<()> {
-        let places = self.line(space, lineage).map(|line| line.order.range((rank.clone(), Seq::MIN)..));
+    fn remove_from(&mut self, contract: ContractId, lineage: &str, sort_key: &SortKey) -> Result<()> {
+        let places = self.line(contract, lineage).map(|line| line.order.range((sort_key.clone(), Seq::MIN)..));
         let victims: Vec<Seq> = places.into_iter().flatten().map(|(_, seq)| *seq).collect();
         self.remove_all(&victims).map(drop)
     }
 
-    fn remove_lineages(&mut self, space: Space, prefix: &str) -> Result<()> {
-        let of = |space_, name: &str| space_ == space && !prefix.is_empty() && name.starts_with(prefix);
-        let found = self.lines.iter().filter(|(_, line)| of(line.space, &line.name));
+    fn remove_lineages(&mut self, contract: ContractId, prefix: &str) -> Result<()> {
+        let of = |other, name: &str| other == contract && !prefix.is_empty() && name.starts_with(prefix);
+        let found = self.lines.iter().filter(|(_, line)| of(line.contract, &line.name));
         let found: Vec<(i64, Vec<Seq>)> =
             found.map(|(position, line)| (*position, line.order.iter().map(|(_, seq)| *seq).collect())).collect();
         for (lin, victims) in found {
@@ -225,7 +230,7 @@ impl Tables {
             let Some(row) = self.remove_row(*seq) else { continue };
             let header = &row.checkpoint.header;
             bytes += i64::try_from(row.bytes).unwrap_or(i64::MAX);
-            let key = (header.space, header.id.clone());
+            let key = (header.contract, header.id.clone());
             if self.writes.contains_key(&key) {
                 self.change_writes(key, Vec::clear);
             }
@@ -240,9 +245,9 @@ impl Tables {
         Ok((bytes, ended))
     }
 
-    fn keep_last(&mut self, space: Space, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
-        let Some(position) = self.positions.get(&(space, lineage.to_owned())) else { return Ok(()) };
-        let pinned = self.ids.get(&(space, pinned.to_owned())).copied();
+    fn keep_last(&mut self, contract: ContractId, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
+        let Some(position) = self.positions.get(&(contract, lineage.to_owned())) else { return Ok(()) };
+        let pinned = self.ids.get(&(contract, pinned.to_owned())).copied();
         let victims = Ledger::default().beyond(self, *position, keep, pinned, usize::MAX)?;
         self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>()).map(drop)
     }

@@ -222,7 +222,7 @@ impl Check<'_> {
 
     fn find(&mut self, code: FindingCode, message: String, remedy: &'static str) -> &mut Finding {
         let finding =
-            Finding { code, severity: Severity::Error, message, remedy, space: None, lineage: None, id: None };
+            Finding { code, severity: Severity::Error, message, remedy, contract: None, lineage: None, id: None };
         self.page.findings.push(finding);
         let last = self.page.findings.len() - 1;
         &mut self.page.findings[last]
@@ -231,15 +231,18 @@ impl Check<'_> {
     /// The same, of a checkpoint.
     fn find_at(&mut self, code: FindingCode, row: &HeaderRow, message: &str, remedy: &'static str) {
         let header = &row.header;
-        let claims =
-            Claims { space: Some(header.space), lineage: Some(header.lineage.clone()), id: Some(header.id.clone()) };
+        let claims = Claims {
+            contract: Some(header.contract),
+            lineage: Some(header.lineage.clone()),
+            id: Some(header.id.clone()),
+        };
         self.find_of(code, claims, format!("checkpoint {:?}: {message}", header.id), remedy);
     }
 
     fn find_of(&mut self, code: FindingCode, claims: Claims, message: String, remedy: &'static str) {
         let finding = self.find(code, message, remedy);
-        let Claims { space, lineage, id } = claims;
-        (finding.space, finding.lineage, finding.id) = (space, lineage, id);
+        let Claims { contract, lineage, id } = claims;
+        (finding.contract, finding.lineage, finding.id) = (contract, lineage, id);
     }
 
     /// Takes an error of damage for a finding; any other ends the check.

@@ -7,14 +7,14 @@ use super::setting;
 use super::statement::one;
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
-use crate::record::{Header, Space};
+use crate::record::{ContractId, Header};
 
 /// A lineage. Its row never changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LineageRow {
     /// Its number, which is its position in listings.
     pub lin: i64,
-    pub space: Space,
+    pub contract: ContractId,
     pub name: String,
     /// The group of its first checkpoint.
     pub group: String,
@@ -32,8 +32,8 @@ pub(super) struct Origin {
 
 impl LineageRow {
     fn sum(&self) -> i64 {
-        let Self { lin, space, name, group, age_offset, origin } = self;
-        let sum = Sum::new().int(*lin).int(space.0.into()).text(name).text(group).int((*age_offset).into());
+        let Self { lin, contract, name, group, age_offset, origin } = self;
+        let sum = Sum::new().int(*lin).int(contract.0.into()).text(name).text(group).int((*age_offset).into());
         sum.opt_text(origin.as_ref().map(|origin| &*origin.id))
             .opt_int(origin.as_ref().map(|origin| origin.lin))
             .finish()
@@ -47,7 +47,7 @@ pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRo
         let origin: Option<(String, i64)> = row.get::<_, Option<String>>(4)?.zip(row.get::<_, Option<i64>>(5)?);
         let lineage = LineageRow {
             lin,
-            space: Space(row.get(0)?),
+            contract: ContractId(row.get(0)?),
             name: row.get(1)?,
             group: row.get(2)?,
             age_offset: row.get(3)?,
@@ -66,10 +66,10 @@ pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRo
 }
 
 /// The lineage of that name.
-pub(super) fn find(connection: &Connection, space: Space, name: &str) -> Result<Option<LineageRow>> {
-    let Some(lin) = indexed(connection, space, name)? else { return Ok(None) };
+pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) -> Result<Option<LineageRow>> {
+    let Some(lin) = indexed(connection, contract, name)? else { return Ok(None) };
     match read(connection, lin)? {
-        Some(row) if row.space == space && row.name == name => Ok(Some(row)),
+        Some(row) if row.contract == contract && row.name == name => Ok(Some(row)),
         _ => {
             let message = format!("lineage {name:?}: the index of names leads to another row: restore a backup");
             Err(Error::new(Code::Corrupt, message))
@@ -78,18 +78,18 @@ pub(super) fn find(connection: &Connection, space: Space, name: &str) -> Result<
 }
 
 /// What the index of names says.
-pub(super) fn indexed(connection: &Connection, space: Space, name: &str) -> Result<Option<i64>> {
+pub(super) fn indexed(connection: &Connection, contract: ContractId, name: &str) -> Result<Option<i64>> {
     connection
         .prepare_cached("SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name = ?")
-        .and_then(|mut statement| statement.query_row(params![space.0, name], |row| row.get(0)).optional())
+        .and_then(|mut statement| statement.query_row(params![contract.0, name], |row| row.get(0)).optional())
         .map_err(from_sqlite)
 }
 
 /// The lineages whose name begins so, by name.
-pub(super) fn with_prefix(connection: &Connection, space: Space, prefix: &str) -> Result<Vec<LineageRow>> {
+pub(super) fn with_prefix(connection: &Connection, contract: ContractId, prefix: &str) -> Result<Vec<LineageRow>> {
     let sql = "SELECT lin, name FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name >= ? ORDER BY name";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let mut rows = statement.query(params![space.0, prefix]).map_err(from_sqlite)?;
+    let mut rows = statement.query(params![contract.0, prefix]).map_err(from_sqlite)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(from_sqlite)? {
         // Compared here and not in SQL, where a prefix is a pattern. Names that begin so stand together.
@@ -97,7 +97,8 @@ pub(super) fn with_prefix(connection: &Connection, space: Space, prefix: &str) -
         if !name.starts_with(prefix) {
             break;
         }
-        let Some(lineage) = read(connection, lin)?.filter(|lineage| (lineage.space, &lineage.name) == (space, &name))
+        let Some(lineage) =
+            read(connection, lin)?.filter(|lineage| (lineage.contract, &lineage.name) == (contract, &name))
         else {
             let message = format!("lineages of {prefix:?}: the index of names leads to another row: restore a backup");
             return Err(Error::new(Code::Corrupt, message));
@@ -117,9 +118,9 @@ pub(super) fn began_from(connection: &Connection, origin: i64) -> Result<Vec<i64
 
 /// Begins a lineage with its first checkpoint.
 pub(super) fn begin(connection: &Connection, header: &Header, origin: Option<Origin>) -> Result<LineageRow> {
-    let Header { space, lineage, group, age_offset, .. } = header;
+    let Header { contract, lineage, group, age_offset, .. } = header;
     let (lin, name, group) = (next(connection)?, lineage.clone(), group.clone());
-    insert(connection, LineageRow { lin, space: *space, name, group, age_offset: *age_offset, origin })
+    insert(connection, LineageRow { lin, contract: *contract, name, group, age_offset: *age_offset, origin })
 }
 
 /// Stores what the first checkpoint of a lineage says of it. Until then the lineage had logs alone.
@@ -133,15 +134,15 @@ pub(super) fn describe(
         .prepare_cached("DELETE FROM lineage WHERE lin = ?")
         .and_then(|mut statement| statement.execute([lin]))
         .map_err(from_sqlite)?;
-    let Header { space, lineage, group, age_offset, .. } = header;
+    let Header { contract, lineage, group, age_offset, .. } = header;
     let (name, group) = (lineage.clone(), group.clone());
-    insert(connection, LineageRow { lin, space: *space, name, group, age_offset: *age_offset, origin })
+    insert(connection, LineageRow { lin, contract: *contract, name, group, age_offset: *age_offset, origin })
 }
 
 /// Begins a lineage with a log.
-pub(super) fn begin_with_log(connection: &Connection, space: Space, name: &str) -> Result<LineageRow> {
+pub(super) fn begin_with_log(connection: &Connection, contract: ContractId, name: &str) -> Result<LineageRow> {
     let (lin, name) = (next(connection)?, name.to_owned());
-    insert(connection, LineageRow { lin, space, name, group: String::new(), age_offset: 0, origin: None })
+    insert(connection, LineageRow { lin, contract, name, group: String::new(), age_offset: 0, origin: None })
 }
 
 fn next(connection: &Connection) -> Result<i64> {
@@ -149,14 +150,14 @@ fn next(connection: &Connection) -> Result<i64> {
 }
 
 fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {
-    let LineageRow { lin, space, name, group, age_offset, origin } = &row;
+    let LineageRow { lin, contract, name, group, age_offset, origin } = &row;
     let (id, origin_lin) = (origin.as_ref().map(|origin| &origin.id), origin.as_ref().map(|origin| origin.lin));
     let sql = "INSERT INTO lineage (lin, contract, name, grp, age_offset, origin, origin_lin, sum)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
     connection
         .prepare_cached(sql)
         .and_then(|mut statement| {
-            statement.execute(params![lin, space.0, name, group, age_offset, id, origin_lin, row.sum()])
+            statement.execute(params![lin, contract.0, name, group, age_offset, id, origin_lin, row.sum()])
         })
         .map_err(from_sqlite)?;
     Ok(row)

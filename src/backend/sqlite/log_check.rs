@@ -8,7 +8,7 @@ use super::statement::{all, one};
 use crate::backend::logs::{End, LogRows, Mark};
 use crate::check::{Finding, FindingCode, Severity};
 use crate::error::{Error, Result};
-use crate::record::{Seq, Space};
+use crate::record::{ContractId, Seq};
 
 /// A table of logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ fn branches(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<Afte
             Some(needed) if needed == tip => {}
             _ => findings.push(left_over(&format!("nothing names the last records of branch {id}"))),
         }
-        findings.iter_mut().skip(found).for_each(|finding| finding.space = Some(branch.space));
+        findings.iter_mut().skip(found).for_each(|finding| finding.contract = Some(branch.contract));
     }
     Ok((keys, findings))
 }
@@ -131,7 +131,7 @@ fn heads(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<After>,
         let found = findings.len();
         let lin = head.lin;
         let sql = "SELECT contract, name FROM lineage WHERE lin = ?";
-        let lineage = one(connection, sql, [lin], |row| Ok((Space(row.get(0)?), row.get::<_, String>(1)?)))?;
+        let lineage = one(connection, sql, [lin], |row| Ok((ContractId(row.get(0)?), row.get::<_, String>(1)?)))?;
         match head.verify(lin) {
             Err(error) => findings.push(corrupt(&error)),
             Ok((name, end)) => {
@@ -150,9 +150,9 @@ fn heads(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<After>,
                 }
             }
         }
-        if let Some((space, name)) = lineage {
+        if let Some((contract, name)) = lineage {
             for finding in findings.iter_mut().skip(found) {
-                (finding.space, finding.lineage) = (Some(space), Some(name.clone()));
+                (finding.contract, finding.lineage) = (Some(contract), Some(name.clone()));
             }
         }
     }
@@ -209,7 +209,7 @@ fn end_is_there(connection: &Connection, end: End, what: &str) -> Result<Option<
 }
 
 fn finding(code: FindingCode, severity: Severity, message: String, remedy: &'static str) -> Finding {
-    Finding { code, severity, message, remedy, space: None, lineage: None, id: None }
+    Finding { code, severity, message, remedy, contract: None, lineage: None, id: None }
 }
 
 fn corrupt(error: &Error) -> Finding {
@@ -242,7 +242,7 @@ mod tests {
     use crate::backend::sqlite::logs::TABLES;
     use crate::record::Record;
 
-    const OF: LogName<'_> = LogName { space: Space(1), lin: 7, lineage: "run", log: "log" };
+    const OF: LogName<'_> = LogName { contract: ContractId(1), lin: 7, lineage: "run", log: "log" };
 
     /// Two branches, two logs, a checkpoint.
     fn filled() -> Connection {

@@ -7,7 +7,7 @@ use crate::backend::logs::{Branch, BranchId, End, Mark};
 use crate::codec::checksum::Sum;
 use crate::codec::{envelope, frame, varint};
 use crate::error::{Code, Error, Result};
-use crate::record::{Part, Payload, Record, Space};
+use crate::record::{ContractId, Part, Payload, Record};
 
 /// A row of `log`.
 pub(super) struct Head {
@@ -95,13 +95,13 @@ pub(super) fn seal(record: &Record) -> Vec<u8> {
 
 /// The branch of a row of `log_branch`, if the row is undamaged.
 pub(super) fn verify_branch(id: BranchId, contract: i64, parent: Option<i64>, start: i64, sum: i64) -> Result<Branch> {
-    let space = u8::try_from(contract).ok().filter(|space| sum == branch_sum(id, *space, parent, start));
+    let contract = u8::try_from(contract).ok().filter(|contract| sum == branch_sum(id, *contract, parent, start));
     // One without a parent begins at 0, and only that one does.
-    let (Some(space), true) = (space, parent.is_some() == (start > 0)) else {
+    let (Some(contract), true) = (contract, parent.is_some() == (start > 0)) else {
         return Err(damaged(&format!("branch {id}")));
     };
     let start = unsigned(start)?;
-    Ok(Branch { space: Space(space), parent: parent.map(|branch| End { branch, length: start }) })
+    Ok(Branch { contract: ContractId(contract), parent: parent.map(|branch| End { branch, length: start }) })
 }
 
 /// The marks of a checkpoint as the column `logs` holds them: count, then of each the length of its name, the name, the number of
@@ -152,8 +152,8 @@ pub(super) fn head_sum(lin: i64, name: &str, branch: i64, length: i64) -> i64 {
     Sum::new().text("log").int(lin).text(name).int(branch).int(length).finish()
 }
 
-pub(super) fn branch_sum(id: BranchId, space: u8, parent: Option<i64>, start: i64) -> i64 {
-    Sum::new().text("log_branch").int(id).int(space.into()).opt_int(parent).int(start).finish()
+pub(super) fn branch_sum(id: BranchId, contract: u8, parent: Option<i64>, start: i64) -> i64 {
+    Sum::new().text("log_branch").int(id).int(contract.into()).opt_int(parent).int(start).finish()
 }
 
 pub(super) fn record_sum(branch: i64, position: i64, key: Option<&str>, body: &[u8]) -> i64 {
@@ -257,19 +257,19 @@ mod tests {
         #[test]
         fn any_branch_is_one_or_an_error(
             (id, start, other) in any::<(i64, i64, i64)>(),
-            space in any::<u8>(),
+            contract in any::<u8>(),
             parent in any::<Option<i64>>(),
         ) {
-            let sum = branch_sum(id, space, parent, start);
-            match verify_branch(id, space.into(), parent, start, sum) {
+            let sum = branch_sum(id, contract, parent, start);
+            match verify_branch(id, contract.into(), parent, start, sum) {
                 Ok(branch) => {
-                    prop_assert_eq!((branch.space.0, branch.parent.map(|end| end.branch)), (space, parent));
+                    prop_assert_eq!((branch.contract.0, branch.parent.map(|end| end.branch)), (contract, parent));
                     prop_assert_eq!(branch.start(), start.unsigned_abs());
                 }
                 Err(error) => prop_assert_eq!(error.code(), Code::Corrupt),
             }
-            prop_assert!(verify_branch(id, other, parent, start, sum).is_err() || other == i64::from(space));
-            prop_assert!(verify_branch(id, space.into(), parent, start, other).is_err());
+            prop_assert!(verify_branch(id, other, parent, start, sum).is_err() || other == i64::from(contract));
+            prop_assert!(verify_branch(id, contract.into(), parent, start, other).is_err());
         }
 
         #[test]

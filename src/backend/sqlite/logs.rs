@@ -15,7 +15,7 @@ use super::log_rows::{
 use super::statement::{all, one};
 use crate::backend::logs::{Branch, BranchId, End, LogRows};
 use crate::error::Result;
-use crate::record::{Record, Seq, Space};
+use crate::record::{ContractId, Record, Seq};
 
 /// The tables of logs.
 ///
@@ -84,7 +84,7 @@ const HAS_KEY: &str = "SELECT r.num, r.branch, r.pos, r.key_hash, r.key, r.sum, 
 
 /// A record that was removed.
 pub(super) struct Removed {
-    pub space: Space,
+    pub contract: ContractId,
     pub num: i64,
     /// What its envelope took.
     pub bytes: i64,
@@ -155,11 +155,11 @@ impl LogRows for Logs<'_> {
         let sql = "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'log_branch'), 0),
                               coalesce((SELECT max(branch) FROM log_branch), 0))";
         let last: i64 = one(self.connection, sql, [], |row| row.get(0))?.unwrap_or_default();
-        let (id, space) = (last + 1, branch.space.0);
+        let (id, contract) = (last + 1, branch.contract.0);
         let (parent, start) = (branch.parent.map(|parent| parent.branch), signed(branch.start()));
-        let sum = branch_sum(id, space, parent, start);
+        let sum = branch_sum(id, contract, parent, start);
         let sql = "INSERT INTO log_branch (branch, contract, parent, start, sum) VALUES (?, ?, ?, ?, ?)";
-        self.execute(sql, params![id, space, parent, start, sum])?;
+        self.execute(sql, params![id, contract, parent, start, sum])?;
         Ok(id)
     }
 
@@ -191,13 +191,13 @@ impl LogRows for Logs<'_> {
     }
 
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()> {
-        let space = self.branch(id)?.map_or(Space(0), |branch| branch.space);
+        let contract = self.branch(id)?.map_or(ContractId(0), |branch| branch.contract);
         // Each row is asked whether it is what the index says: no record of another branch goes.
         let removed: Vec<Removed> = self
             .connection
             .prepare_cached(CUT)
             .and_then(|mut statement| {
-                let read = |row: &Row<'_>| Ok(Removed { space, num: row.get(0)?, bytes: row.get(1)? });
+                let read = |row: &Row<'_>| Ok(Removed { contract, num: row.get(0)?, bytes: row.get(1)? });
                 statement.query_map(params![id, signed(from)], read)?.collect()
             })
             .map_err(from_sqlite)?;
@@ -250,15 +250,15 @@ impl LogRows for Logs<'_> {
 pub(super) fn each_record_after(
     connection: &Connection,
     num: i64,
-    mut tell: impl FnMut(i64, Space, i64),
+    mut tell: impl FnMut(i64, ContractId, i64),
 ) -> Result<()> {
     let sql = "SELECT num, contract, length(body) FROM record CROSS JOIN log_branch USING (branch) WHERE num > ? ORDER BY num";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
     let mut rows = statement.query([num]).map_err(from_sqlite)?;
     while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let read = || Ok((row.get(0)?, Space(row.get(1)?), row.get(2)?));
-        let (num, space, bytes) = read().map_err(from_sqlite)?;
-        tell(num, space, bytes);
+        let read = || Ok((row.get(0)?, ContractId(row.get(1)?), row.get(2)?));
+        let (num, contract, bytes) = read().map_err(from_sqlite)?;
+        tell(num, contract, bytes);
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ use crate::codec::chain::{Link, rebuild};
 use crate::codec::frame;
 use crate::codec::plan::{Base, Row, plan};
 use crate::error::{Code, Error, Result};
-use crate::record::{Encoded, Header, Payload, Seq, Space};
+use crate::record::{ContractId, Encoded, Header, Payload, Seq};
 
 /// From so many bytes on, it is remembered which lineage ends in a payload: the next one of that lineage may be encoded early.
 const WORTH_A_TIP: usize = 64 << 10;
@@ -74,7 +74,7 @@ impl<'a> Payloads<'a> {
         let Row { base, depth, budget, body } = row;
         let chain = Chain { base, depth, budget, size, first_dependant: None, next_sibling };
         let (flags, sum) = row::flags_and_sum(seq, header, logs.as_deref());
-        let Header { space, id, parent, group, label, rank, saved_at, meta, .. } = header;
+        let Header { contract, id, parent, group, label, sort_key, saved_at, meta, .. } = header;
         self.execute(
             "INSERT INTO checkpoint
                (seq, lin, id_hash, saved_at, flags, chain, sum, id, parent, grp, label, sort_key, meta, logs, body)
@@ -82,7 +82,7 @@ impl<'a> Payloads<'a> {
             params![
                 seq,
                 lin,
-                row::id_hash(*space, id),
+                row::id_hash(*contract, id),
                 saved_at,
                 flags,
                 chain.encode(seq),
@@ -91,7 +91,7 @@ impl<'a> Payloads<'a> {
                 parent,
                 group,
                 label,
-                rank.0,
+                sort_key.0,
                 meta,
                 logs,
                 &body[..]
@@ -99,7 +99,7 @@ impl<'a> Payloads<'a> {
         )?;
         let tip = (raw.len() >= WORTH_A_TIP).then(|| {
             let tip = LineageTip { seq, id: id.clone(), depth, budget };
-            ((*space, header.lineage.clone()), tip)
+            ((*contract, header.lineage.clone()), tip)
         });
         self.stored.insert(seq, NewEntry { seq, payload: CachedPayload { raw, misses }, supersedes, tip });
         Ok(())
@@ -146,13 +146,13 @@ impl<'a> Payloads<'a> {
     }
 
     /// The contract of a row, its column `chain`, and what its payload takes.
-    fn sizes(&self, seq: Seq) -> Result<Option<(Space, Vec<u8>, i64)>> {
+    fn sizes(&self, seq: Seq) -> Result<Option<(ContractId, Vec<u8>, i64)>> {
         let sql = "SELECT coalesce(contract, 0), chain, length(body)
                    FROM checkpoint LEFT JOIN lineage USING (lin) WHERE seq = ?";
         self.connection
             .prepare_cached(sql)
             .and_then(|mut statement| {
-                let read = |row: &rusqlite::Row<'_>| Ok((Space(row.get(0)?), row.get(1)?, row.get(2)?));
+                let read = |row: &rusqlite::Row<'_>| Ok((ContractId(row.get(0)?), row.get(1)?, row.get(2)?));
                 statement.query_row([seq], read).optional()
             })
             .map_err(from_sqlite)
@@ -180,19 +180,19 @@ impl rebase::Payloads for Payloads<'_> {
     }
 
     fn rewrite(&mut self, seq: Seq, row: &Row) -> Result<i64> {
-        let Some((space, chain, before)) = self.sizes(seq)? else { return Ok(0) };
+        let Some((contract, chain, before)) = self.sizes(seq)? else { return Ok(0) };
         let chain = match Chain::decode(seq, &chain) {
             Ok(chain) => Chain { base: None, depth: 0, budget: row.budget, next_sibling: None, ..chain }.encode(seq),
             Err(_) => Chain::damaged_keyframe(&chain),
         };
         self.execute("UPDATE checkpoint SET chain = ?, body = ? WHERE seq = ?", params![chain, &row.body[..], seq])?;
         let grown = length(row.body.len()) - before;
-        self.totals()?.rewritten(space, seq, grown);
+        self.totals()?.rewritten(contract, seq, grown);
         Ok(grown)
     }
 
     fn delete(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64> {
-        let Some((space, chain, bytes)) = self.sizes(seq)? else { return Ok(0) };
+        let Some((contract, chain, bytes)) = self.sizes(seq)? else { return Ok(0) };
         // A row that is damaged can be removed. The totals have counted no size of it, unless they did so before the damage.
         let (base, size) = match Chain::decode(seq, &chain) {
             Ok(chain) => (chain.base, chain.size),
@@ -205,7 +205,7 @@ impl rebase::Payloads for Payloads<'_> {
         }
         self.execute("DELETE FROM checkpoint WHERE seq = ?", params![seq])?;
         self.stored.remove(&seq);
-        self.totals()?.removed(space, seq, size, bytes);
+        self.totals()?.removed(contract, seq, size, bytes);
         Ok(bytes)
     }
 }

@@ -7,20 +7,20 @@ use super::lineage;
 use super::row::{self, HeaderRow};
 use crate::error::Result;
 use crate::query::Of;
-use crate::record::{Header, Rank, Seq, Space};
+use crate::record::{ContractId, Header, Seq, SortKey};
 
 /// A checkpoint, by an index alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    pub rank: Rank,
+    pub sort_key: SortKey,
     pub seq: Seq,
 }
 
 /// Which checkpoints are looked for, and from which end.
 pub(super) enum Walk<'a> {
-    /// The newest first: only those of a lesser rank, if one is given, and at most so many.
-    Newest { before: Option<&'a Rank>, limit: usize },
-    /// The oldest first: those whose rank begins so.
+    /// The newest first: only those of a lesser sort key, if one is given, and at most so many.
+    Newest { before: Option<&'a SortKey>, limit: usize },
+    /// The oldest first: those whose sort key begins so.
     Oldest { prefix: &'a [u8] },
 }
 
@@ -49,20 +49,20 @@ const OF_GROUP: &str = "checkpoint INDEXED BY checkpoint_group CROSS JOIN lineag
                         WHERE checkpoint.grp = ?4 AND checkpoint.grp <> '' AND contract = ?1";
 const OF_BOTH: &str = "checkpoint WHERE lin = ?1 AND grp = ?4 AND grp <> ''";
 
-fn sources<'a>(connection: &Connection, space: Space, of: &'a Of) -> Result<Vec<Source<'a>>> {
+fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a Of) -> Result<Vec<Source<'a>>> {
     let of_lineage = |from, name: &str, group| -> Result<Vec<Source<'a>>> {
-        let found = lineage::find(connection, space, name)?;
+        let found = lineage::find(connection, contract, name)?;
         Ok(found.into_iter().map(|lineage| Source { from, one: lineage.lin, group }).collect())
     };
-    let contract = i64::from(space.0);
+    let number = i64::from(contract.0);
     match of {
-        Of::Space => Ok(vec![Source { from: OF_CONTRACT, one: contract, group: None }]),
+        Of::Contract => Ok(vec![Source { from: OF_CONTRACT, one: number, group: None }]),
         Of::Lineage(name) => of_lineage(OF_LINEAGE, name, None),
         Of::Lineages(prefix) => {
-            let found = lineage::with_prefix(connection, space, prefix)?;
+            let found = lineage::with_prefix(connection, contract, prefix)?;
             Ok(found.into_iter().map(|lineage| Source { from: OF_LINEAGE, one: lineage.lin, group: None }).collect())
         }
-        Of::Group(group) => Ok(vec![Source { from: OF_GROUP, one: contract, group: Some(group) }]),
+        Of::Group(group) => Ok(vec![Source { from: OF_GROUP, one: number, group: Some(group) }]),
         Of::LineageInGroup { lineage, group } => of_lineage(OF_BOTH, lineage, Some(group)),
     }
 }
@@ -71,30 +71,30 @@ fn sources<'a>(connection: &Connection, space: Space, of: &'a Of) -> Result<Vec<
 const PAGE: usize = 128;
 
 /// The places of checkpoints in their order.
-pub(super) fn find(connection: &Connection, space: Space, of: &Of, walk: &Walk<'_>) -> Result<Vec<Place>> {
+pub(super) fn find(connection: &Connection, contract: ContractId, of: &Of, walk: &Walk<'_>) -> Result<Vec<Place>> {
     let mut all = Vec::new();
-    for source in sources(connection, space, of)? {
+    for source in sources(connection, contract, of)? {
         select(&source, walk, |sql, params| {
             all.extend(places(connection, sql, params)?);
             Ok(())
         })?;
     }
-    Ok(in_order(all, walk, |place| (&place.rank, place.seq)))
+    Ok(in_order(all, walk, |place| (&place.sort_key, place.seq)))
 }
 
 /// The rows of checkpoints in their order, each of which must be what the index said and what was asked for.
-pub(super) fn rows(connection: &Connection, space: Space, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
+pub(super) fn rows(connection: &Connection, contract: ContractId, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
     if let Of::Group(group) = of {
         // Contracts seldom share the name of a group, so most often these are all that are looked for.
         let any = Source { from: OF_ANY_GROUP, one: 0, group: Some(group) };
-        let found = rows_of(connection, space, of, walk, vec![any])?;
-        if found.iter().all(|row| row.header.space == space) {
+        let found = rows_of(connection, contract, of, walk, vec![any])?;
+        if found.iter().all(|row| row.header.contract == contract) {
             return Ok(found);
         }
     }
-    let sources = sources(connection, space, of)?;
-    let found = rows_of(connection, space, of, walk, sources)?;
-    if found.iter().all(|row| row.header.space == space) {
+    let sources = sources(connection, contract, of)?;
+    let found = rows_of(connection, contract, of, walk, sources)?;
+    if found.iter().all(|row| row.header.contract == contract) {
         return Ok(found);
     }
     Err(row::index_damaged(&describe(of)))
@@ -102,7 +102,7 @@ pub(super) fn rows(connection: &Connection, space: Space, of: &Of, walk: &Walk<'
 
 fn rows_of(
     connection: &Connection,
-    space: Space,
+    contract: ContractId,
     of: &Of,
     walk: &Walk<'_>,
     sources: Vec<Source<'_>>,
@@ -125,15 +125,15 @@ fn rows_of(
     // A row that an index has twice stands twice in a row.
     let twice = rows.windows(2).any(|pair| pair[0].seq == pair[1].seq);
     // A source may be of any contract, and the caller looks at those of another.
-    if twice || !rows.iter().all(|row| row.header.space != space || fits(space, of, &row.header)) {
+    if twice || !rows.iter().all(|row| row.header.contract != contract || fits(contract, of, &row.header)) {
         return Err(row::index_damaged(&describe(of)));
     }
     Ok(rows)
 }
 
 /// What rows are ordered by.
-fn order(row: &HeaderRow) -> (&Rank, Seq) {
-    (&row.header.rank, row.seq)
+fn order(row: &HeaderRow) -> (&SortKey, Seq) {
+    (&row.header.sort_key, row.seq)
 }
 
 /// Whether rows stand in the order of the walk, and within its bounds.
@@ -141,17 +141,17 @@ fn walked(rows: &[HeaderRow], walk: &Walk<'_>) -> bool {
     match walk {
         Walk::Newest { before, .. } => {
             rows.is_sorted_by(|a, b| order(a) > order(b))
-                && before.is_none_or(|before| rows.first().is_none_or(|first| first.header.rank < *before))
+                && before.is_none_or(|before| rows.first().is_none_or(|first| first.header.sort_key < *before))
         }
         Walk::Oldest { prefix } => {
             rows.is_sorted_by(|a, b| order(a) < order(b))
-                && rows.first().is_none_or(|first| first.header.rank.0[..] >= **prefix)
+                && rows.first().is_none_or(|first| first.header.sort_key.0[..] >= **prefix)
         }
     }
 }
 
 /// Puts what several sources gave into one order, and leaves out what the walk does not reach.
-fn in_order<T>(mut found: Vec<T>, walk: &Walk<'_>, key: impl Fn(&T) -> (&Rank, Seq)) -> Vec<T> {
+fn in_order<T>(mut found: Vec<T>, walk: &Walk<'_>, key: impl Fn(&T) -> (&SortKey, Seq)) -> Vec<T> {
     match walk {
         Walk::Newest { limit, .. } => {
             if !found.is_sorted_by(|a, b| key(a) >= key(b)) {
@@ -201,7 +201,7 @@ fn select(source: &Source<'_>, walk: &Walk<'_>, run: impl FnOnce(&str, &[&dyn To
 }
 
 fn places(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<Place>> {
-    let read = |row: &rusqlite::Row<'_>| Ok(Place { rank: Rank(row.get(0)?), seq: row.get(1)? });
+    let read = |row: &rusqlite::Row<'_>| Ok(Place { sort_key: SortKey(row.get(0)?), seq: row.get(1)? });
     connection
         .prepare_cached(sql)
         .and_then(|mut statement| statement.query_map(params, read)?.collect())
@@ -209,34 +209,34 @@ fn places(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec
 }
 
 /// The row at a place, which must be what the index said and what was asked for.
-pub(super) fn row_at(connection: &Connection, space: Space, of: &Of, place: &Place) -> Result<HeaderRow> {
+pub(super) fn row_at(connection: &Connection, contract: ContractId, of: &Of, place: &Place) -> Result<HeaderRow> {
     let row = row::read(connection, place.seq).map_err(|error| error.context(&describe(of)))?;
-    row.filter(|row| row.header.rank == place.rank && fits(space, of, &row.header))
+    row.filter(|row| row.header.sort_key == place.sort_key && fits(contract, of, &row.header))
         .ok_or_else(|| row::index_damaged(&describe(of)))
 }
 
-fn fits(space: Space, of: &Of, header: &Header) -> bool {
+fn fits(contract: ContractId, of: &Of, header: &Header) -> bool {
     let asked = match of {
-        Of::Space => true,
+        Of::Contract => true,
         Of::Lineage(name) => header.lineage == *name,
         Of::Lineages(prefix) => header.lineage.starts_with(prefix),
         Of::Group(group) => header.group == *group,
         Of::LineageInGroup { lineage, group } => header.lineage == *lineage && header.group == *group,
     };
-    asked && header.space == space
+    asked && header.contract == contract
 }
 
 fn describe(of: &Of) -> String {
     match of {
-        Of::Space => "a listing".to_owned(),
+        Of::Contract => "a listing".to_owned(),
         Of::Lineage(name) | Of::LineageInGroup { lineage: name, .. } => format!("lineage {name:?}"),
         Of::Lineages(prefix) => format!("lineages of {prefix:?}"),
         Of::Group(group) => format!("group {group:?}"),
     }
 }
 
-/// The numbers of a lineage's checkpoints from that rank on.
-pub(super) fn from_rank(connection: &Connection, lin: i64, rank: &Rank) -> Result<Vec<Seq>> {
+/// The numbers of a lineage's checkpoints from that sort key on.
+pub(super) fn from_sort_key(connection: &Connection, lin: i64, sort_key: &SortKey) -> Result<Vec<Seq>> {
     let sql = "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ? AND sort_key >= ?";
-    Ok(places(connection, sql, params![lin, rank.0])?.into_iter().map(|place| place.seq).collect())
+    Ok(places(connection, sql, params![lin, sort_key.0])?.into_iter().map(|place| place.seq).collect())
 }

@@ -16,7 +16,7 @@ use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::error::Result;
 use crate::query::{Answer, LogRange, Of, Pick, Query};
-use crate::record::{Checkpoint, Lineage, LogPage, Space, Tuple};
+use crate::record::{Checkpoint, ContractId, Lineage, LogPage, Tuple};
 use crate::retention::{Catalog, preview};
 
 pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
@@ -32,41 +32,41 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
     }
     let reading = Reading { connection: &snapshot, cache };
     match query {
-        Query::Get { space, id } => reading.get(*space, id).map(|found| Answer::Checkpoint(found.map(Box::new))),
-        Query::Newest { space, lineage, label } => {
-            reading.newest(*space, lineage, label.as_deref()).map(|found| Answer::Checkpoint(found.map(Box::new)))
+        Query::Get { contract, id } => reading.get(*contract, id).map(|found| Answer::Checkpoint(found.map(Box::new))),
+        Query::Newest { contract, lineage, label } => {
+            reading.newest(*contract, lineage, label.as_deref()).map(|found| Answer::Checkpoint(found.map(Box::new)))
         }
-        Query::Tuple { space, pick } => {
+        Query::Tuple { contract, pick } => {
             let checkpoint = match pick {
-                Pick::Id(id) => reading.get(*space, id)?,
-                Pick::Newest(lineage) => reading.newest(*space, lineage, None)?,
+                Pick::Id(id) => reading.get(*contract, id)?,
+                Pick::Newest(lineage) => reading.newest(*contract, lineage, None)?,
             };
-            Ok(Answer::Tuple(reading.tuple(*space, checkpoint)?.map(Box::new)))
+            Ok(Answer::Tuple(reading.tuple(*contract, checkpoint)?.map(Box::new)))
         }
         Query::Ancestors(asked) => {
-            let get = |id: &str| reading.tuple(asked.space, reading.get(asked.space, id)?);
+            let get = |id: &str| reading.tuple(asked.contract, reading.get(asked.contract, id)?);
             ancestors::walk(asked, get).map(Answer::Tuples)
         }
-        Query::List { space, of, before, limit } => {
+        Query::List { contract, of, before, limit } => {
             let walk = Walk::Newest { before: before.as_ref(), limit: limit.unwrap_or(usize::MAX) };
-            let rows = reading.rows(*space, of, &walk)?;
+            let rows = reading.rows(*contract, of, &walk)?;
             Ok(Answer::Headers(rows.into_iter().map(|row| row.header).collect()))
         }
-        Query::Whole { space, of, prefix } => reading.whole(*space, of, prefix).map(Answer::Checkpoints),
-        Query::Lineages { space, group_prefix, before, limit } => {
-            reading.lineages(*space, group_prefix, *before, *limit).map(Answer::Lineages)
+        Query::Whole { contract, of, prefix } => reading.whole(*contract, of, prefix).map(Answer::Checkpoints),
+        Query::Lineages { contract, group_prefix, before, limit } => {
+            reading.lineages(*contract, group_prefix, *before, *limit).map(Answer::Lineages)
         }
-        Query::Forks { space, lineage } => reading.forks(*space, lineage).map(Answer::Lineages),
+        Query::Forks { contract, lineage } => reading.forks(*contract, lineage).map(Answer::Lineages),
         Query::Log(range) => reading.log(range).map(Answer::Log),
-        Query::Logs { space, lineage } => match lineage::find(&snapshot, *space, lineage)? {
+        Query::Logs { contract, lineage } => match lineage::find(&snapshot, *contract, lineage)? {
             Some(row) => log::list(&Logs::new(&snapshot), row.lin).map(Answer::Logs),
             None => Ok(Answer::Logs(Vec::new())),
         },
         Query::Check { cursor, limit } => {
             check::page(&snapshot, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
         }
-        Query::Stats { space, largest } => stats(&snapshot, *space, *largest).map(Answer::Stats),
-        Query::Prunable { space, rules } => preview(&SqliteCatalog(&snapshot), *space, rules).map(Answer::Pruned),
+        Query::Stats { contract, largest } => stats(&snapshot, *contract, *largest).map(Answer::Stats),
+        Query::Prunable { contract, rules } => preview(&SqliteCatalog(&snapshot), *contract, rules).map(Answer::Pruned),
     }
 }
 
@@ -77,13 +77,13 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn get(&self, space: Space, id: &str) -> Result<Option<Checkpoint>> {
-        let row = row::by_id(self.connection, space, id)?;
+    fn get(&self, contract: ContractId, id: &str) -> Result<Option<Checkpoint>> {
+        let row = row::by_id(self.connection, contract, id)?;
         row.map(|row| self.checkpoint(row)).transpose()
     }
 
-    fn newest(&self, space: Space, name: &str, label: Option<&str>) -> Result<Option<Checkpoint>> {
-        let row = row::newest(self.connection, space, name, label)?;
+    fn newest(&self, contract: ContractId, name: &str, label: Option<&str>) -> Result<Option<Checkpoint>> {
+        let row = row::newest(self.connection, contract, name, label)?;
         row.map(|row| self.checkpoint(row)).transpose()
     }
 
@@ -98,28 +98,34 @@ impl Reading<'_> {
     }
 
     /// With what was written to it.
-    fn tuple(&self, space: Space, checkpoint: Option<Checkpoint>) -> Result<Option<Tuple>> {
+    fn tuple(&self, contract: ContractId, checkpoint: Option<Checkpoint>) -> Result<Option<Tuple>> {
         let Some(checkpoint) = checkpoint else { return Ok(None) };
-        let writes = writes::of(self.connection, space, &checkpoint.header.id)?;
+        let writes = writes::of(self.connection, contract, &checkpoint.header.id)?;
         Ok(Some(Tuple { checkpoint, writes }))
     }
 
-    fn rows(&self, space: Space, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
-        places::rows(self.connection, space, of, walk)
+    fn rows(&self, contract: ContractId, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
+        places::rows(self.connection, contract, of, walk)
     }
 
-    fn whole(&self, space: Space, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
+    fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
         // A payload is most often a delta against the one before. They are in the answer, so caching them takes no memory.
         let cache = PayloadCache::new(usize::MAX);
         let all = Reading { connection: self.connection, cache: &cache };
-        let rows = self.rows(space, of, &Walk::Oldest { prefix })?;
+        let rows = self.rows(contract, of, &Walk::Oldest { prefix })?;
         rows.into_iter().map(|row| all.checkpoint(row)).collect()
     }
 
-    fn lineages(&self, space: Space, group_prefix: &str, before: Option<i64>, limit: usize) -> Result<Vec<Lineage>> {
+    fn lineages(
+        &self,
+        contract: ContractId,
+        group_prefix: &str,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<Lineage>> {
         let sql = "SELECT lin, grp FROM lineage NOT INDEXED WHERE lin < ? AND contract = ? ORDER BY lin DESC";
         let mut walk = self.connection.prepare_cached(sql).map_err(from_sqlite)?;
-        let mut rows = walk.query(params![before.unwrap_or(i64::MAX), space.0]).map_err(from_sqlite)?;
+        let mut rows = walk.query(params![before.unwrap_or(i64::MAX), contract.0]).map_err(from_sqlite)?;
         let mut found = Vec::new();
         while found.len() < limit
             && let Some(row) = rows.next().map_err(from_sqlite)?
@@ -130,7 +136,7 @@ impl Reading<'_> {
                 let lin = row.get(0).map_err(from_sqlite)?;
                 // Read again by its number, and verified. A damaged number leads to another row, or to one that was here already.
                 let listed = lineage::read(self.connection, lin)?
-                    .filter(|listed| listed.space == space && listed.group.starts_with(group_prefix))
+                    .filter(|listed| listed.contract == contract && listed.group.starts_with(group_prefix))
                     .filter(|_| found.last().is_none_or(|before: &Lineage| before.position > lin))
                     .ok_or_else(|| row::index_damaged(&format!("lineage number {lin}")))?;
                 found.extend(self.lineage(listed)?);
@@ -139,8 +145,8 @@ impl Reading<'_> {
         Ok(found)
     }
 
-    fn forks(&self, space: Space, lineage: &str) -> Result<Vec<Lineage>> {
-        let Some(origin) = lineage::find(self.connection, space, lineage)? else { return Ok(Vec::new()) };
+    fn forks(&self, contract: ContractId, lineage: &str) -> Result<Vec<Lineage>> {
+        let Some(origin) = lineage::find(self.connection, contract, lineage)? else { return Ok(Vec::new()) };
         let forks = lineage::began_from(self.connection, origin.lin)?;
         let mut found = Vec::with_capacity(forks.len());
         for lin in forks {
@@ -154,7 +160,7 @@ impl Reading<'_> {
 
     /// A lineage as a listing shows it; `None`: it has no checkpoint.
     fn lineage(&self, row: LineageRow) -> Result<Option<Lineage>> {
-        let Some(newest) = row::newest(self.connection, row.space, &row.name, None)? else { return Ok(None) };
+        let Some(newest) = row::newest(self.connection, row.contract, &row.name, None)? else { return Ok(None) };
         let checkpoints = SqliteCatalog(self.connection).count(row.lin)? as u64;
         let origin = row.origin.map(|origin| origin.id);
         Ok(Some(Lineage { position: row.lin, checkpoints, newest: newest.header, origin }))
@@ -162,14 +168,14 @@ impl Reading<'_> {
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
         let logs = Logs::new(self.connection);
-        let lineage = lineage::find(self.connection, range.space, &range.lineage)?;
+        let lineage = lineage::find(self.connection, range.contract, &range.lineage)?;
         let end = match &range.at {
             None => match lineage {
                 Some(lineage) => log::LogRows::head(&logs, lineage.lin, &range.log)?,
                 None => None,
             },
             Some(id) => {
-                let Some(row) = row::by_id(self.connection, range.space, id)? else { return Ok(None) };
+                let Some(row) = row::by_id(self.connection, range.contract, id)? else { return Ok(None) };
                 if row.header.lineage != range.lineage {
                     return Ok(None);
                 }

@@ -6,7 +6,7 @@ use super::chain::{Chain, dependants};
 use super::error::from_sqlite;
 use super::statement::{all, one};
 use crate::error::{Code, Error, Result};
-use crate::record::{Seq, Space};
+use crate::record::{ContractId, Seq};
 use crate::retention::{Catalog, Entry, Stored};
 
 #[cfg(test)]
@@ -36,12 +36,12 @@ impl SqliteCatalog<'_> {
     }
 
     /// The rows that an index has named for a lineage, in the same order. A damaged index must not remove another's checkpoints, or
-    /// those that are not the oldest: a row whose rank is another one in the index is left out.
+    /// those that are not the oldest: a row whose sort key is another one in the index is left out.
     fn entries(&self, lineage: i64, places: Vec<(Seq, Vec<u8>)>) -> Result<Vec<Entry>> {
         let sql = "SELECT seq, lin, saved_at, sort_key FROM checkpoint WHERE seq = ?";
         let ranked = |row: &Row<'_>| Ok((entry(row)?, row.get_ref(3)?.as_bytes()?.to_vec()));
-        let read = |(seq, rank): (Seq, Vec<u8>)| match one(self.0, sql, [seq], ranked)? {
-            Some((found, own)) if found.lineage == lineage => Ok((rank == own).then_some(found)),
+        let read = |(seq, sort_key): (Seq, Vec<u8>)| match one(self.0, sql, [seq], ranked)? {
+            Some((found, own)) if found.lineage == lineage => Ok((sort_key == own).then_some(found)),
             _ => {
                 let message = format!(
                     "checkpoint number {seq} is not in the lineage in which the index has it: restore the database from a backup"
@@ -59,23 +59,23 @@ impl SqliteCatalog<'_> {
 }
 
 impl Catalog for SqliteCatalog<'_> {
-    fn saved_after(&self, space: Option<Space>, after: Seq, most: usize) -> Result<Vec<Entry>> {
-        match space {
+    fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
+        match contract {
             None => {
                 let sql = "SELECT seq, lin, saved_at FROM checkpoint WHERE seq > ? ORDER BY seq LIMIT ?";
                 all(self.0, sql, params![after, limit(most)], entry)
             }
-            Some(space) => {
+            Some(contract) => {
                 let sql = "SELECT seq, lin, saved_at FROM checkpoint CROSS JOIN lineage USING (lin)
                            WHERE seq > ? AND contract = ? ORDER BY seq LIMIT ?";
-                all(self.0, sql, params![after, space.0, limit(most)], entry)
+                all(self.0, sql, params![after, contract.0, limit(most)], entry)
             }
         }
     }
 
-    fn lineages_after(&self, space: Option<Space>, after: i64, most: usize) -> Result<Vec<i64>> {
+    fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
         let sql = "SELECT lin FROM lineage WHERE lin > ?1 AND (?2 IS NULL OR contract = ?2) ORDER BY lin LIMIT ?3";
-        all(self.0, sql, params![after, space.map(|space| space.0), limit(most)], |row| row.get(0))
+        all(self.0, sql, params![after, contract.map(|contract| contract.0), limit(most)], |row| row.get(0))
     }
 
     fn count(&self, lineage: i64) -> Result<usize> {
@@ -135,16 +135,16 @@ impl Catalog for SqliteCatalog<'_> {
         Ok(found)
     }
 
-    fn total(&self, space: Option<Space>, limit: u64) -> Result<Option<u64>> {
+    fn total(&self, contract: Option<ContractId>, limit: u64) -> Result<Option<u64>> {
         // Counting reads every row; what the database uses in all is known at once, and is more.
         if bytes_in_use(self.0).map_err(from_sqlite)? <= limit {
             return Ok(None);
         }
-        match space {
+        match contract {
             None => self.number("SELECT coalesce(sum(length(body)), 0) FROM checkpoint", []),
-            Some(space) => self.number(
+            Some(contract) => self.number(
                 "SELECT coalesce(sum(length(body)), 0) FROM checkpoint CROSS JOIN lineage USING (lin) WHERE contract = ?",
-                [space.0],
+                [contract.0],
             ),
         }
         .map(Some)
@@ -155,7 +155,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     Ok(Entry { seq: row.get(0)?, lineage: row.get(1)?, saved_at: row.get(2)? })
 }
 
-/// What an index says of a checkpoint: its number and its rank.
+/// What an index says of a checkpoint: its number and its sort key.
 fn place(row: &Row<'_>) -> rusqlite::Result<(Seq, Vec<u8>)> {
     Ok((row.get(0)?, row.get(1)?))
 }

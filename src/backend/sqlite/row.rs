@@ -14,7 +14,7 @@ use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
-use crate::record::{Header, Rank, Seq, Space};
+use crate::record::{ContractId, Header, Seq, SortKey};
 
 /// In the column `flags`: the checkpoint cannot be read without its parent.
 const DEPENDS_ON_PARENT: i64 = 1;
@@ -46,22 +46,22 @@ pub(super) struct HeaderRow {
 /// What is known of a thing that is damaged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Claims {
-    pub space: Option<Space>,
+    pub contract: Option<ContractId>,
     pub lineage: Option<String>,
     /// The id of the checkpoint.
     pub id: Option<String>,
 }
 
 /// The hash by which a checkpoint's id is indexed.
-pub(super) fn id_hash(space: Space, id: &str) -> i64 {
+pub(super) fn id_hash(contract: ContractId, id: &str) -> i64 {
     let mut short = [0; 128];
     let hash = match short.get_mut(..=id.len()) {
         Some(bytes) => {
-            bytes[0] = space.0;
+            bytes[0] = contract.0;
             bytes[1..].copy_from_slice(id.as_bytes());
             xxh3_64(bytes)
         }
-        None => xxh3_64(&[&[space.0], id.as_bytes()].concat()),
+        None => xxh3_64(&[&[contract.0], id.as_bytes()].concat()),
     };
     hash.cast_signed()
 }
@@ -69,17 +69,28 @@ pub(super) fn id_hash(space: Space, id: &str) -> i64 {
 /// The columns `flags` and `sum` of a row.
 pub(super) fn flags_and_sum(seq: Seq, header: &Header, logs: Option<&[u8]>) -> (i64, i64) {
     let flags = if header.depends_on_parent { DEPENDS_ON_PARENT } else { 0 };
-    let Header { space, lineage, id, parent, group, label, rank, saved_at, age_offset, depends_on_parent: _, meta } =
-        header;
+    let Header {
+        contract,
+        lineage,
+        id,
+        parent,
+        group,
+        label,
+        sort_key,
+        saved_at,
+        age_offset,
+        depends_on_parent: _,
+        meta,
+    } = header;
     let sum = Sum::new()
         .int(seq)
-        .int(space.0.into())
+        .int(contract.0.into())
         .text(lineage)
         .text(id)
         .opt_text(parent.as_deref())
         .text(group)
         .text(label)
-        .bytes(&rank.0)
+        .bytes(&sort_key.0)
         .int(*saved_at)
         .int((*age_offset).into())
         .int(flags)
@@ -116,7 +127,7 @@ fn found(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<
             }
             let named = match row.get_ref(13)? {
                 ValueRef::Null => None,
-                _ => Some(Named { space: Space(row.get(13)?), name: row.get(14)?, age_offset: row.get(15)? }),
+                _ => Some(Named { contract: ContractId(row.get(13)?), name: row.get(14)?, age_offset: row.get(15)? }),
             };
             Ok(Some((Found::read(row, named.as_ref())?, row.get(12)?)))
         };
@@ -132,7 +143,7 @@ fn found(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<
 /// The newest row of a lineage, or of its checkpoints with that label: one statement looks up the names, the order and the row.
 pub(super) fn newest(
     connection: &Connection,
-    space: Space,
+    contract: ContractId,
     name: &str,
     label: Option<&str>,
 ) -> Result<Option<HeaderRow>> {
@@ -148,10 +159,10 @@ pub(super) fn newest(
     let what = || format!("lineage {name:?}");
     // An empty label is none.
     let with = if label.is_some() { "i.label = ?3 AND i.label <> ''" } else { "?3 IS NULL" };
-    let rows = found(connection, &[FROM, with, LAST].concat(), params![space.0, name, label])
+    let rows = found(connection, &[FROM, with, LAST].concat(), params![contract.0, name, label])
         .map_err(|error| error.context(&what()))?;
     let fits = |header: &Header| {
-        (header.space, &*header.lineage) == (space, name) && label.is_none_or(|label| header.label == label)
+        (header.contract, &*header.lineage) == (contract, name) && label.is_none_or(|label| header.label == label)
     };
     match rows.into_iter().next() {
         None => Ok(None),
@@ -177,7 +188,11 @@ pub(super) fn indexed_rows(
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let read = lineage::read(connection, *new.key())?;
-                new.insert(read.map(|LineageRow { space, name, age_offset, .. }| Named { space, name, age_offset }))
+                new.insert(read.map(|LineageRow { contract, name, age_offset, .. }| Named {
+                    contract,
+                    name,
+                    age_offset,
+                }))
             }
         };
         found.push(Found::read(row, lineage.as_ref()).map_err(from_sqlite)?.verify(None)?);
@@ -187,7 +202,7 @@ pub(super) fn indexed_rows(
 
 /// What a lineage gives to the headers of its checkpoints.
 struct Named {
-    space: Space,
+    contract: ContractId,
     name: String,
     age_offset: u8,
 }
@@ -205,13 +220,13 @@ impl Found {
     fn read(row: &Row<'_>, lineage: Option<&Named>) -> rusqlite::Result<Self> {
         let flags: i64 = row.get(3)?;
         let header = Header {
-            space: lineage.map_or(Space(0), |lineage| lineage.space),
+            contract: lineage.map_or(ContractId(0), |lineage| lineage.contract),
             lineage: lineage.map(|lineage| lineage.name.clone()).unwrap_or_default(),
             id: row.get(5)?,
             parent: row.get(6)?,
             group: row.get(7)?,
             label: row.get(8)?,
-            rank: Rank(row.get(9)?),
+            sort_key: SortKey(row.get(9)?),
             saved_at: row.get(2)?,
             age_offset: lineage.map_or(0, |lineage| lineage.age_offset),
             depends_on_parent: flags & DEPENDS_ON_PARENT != 0,
@@ -228,13 +243,13 @@ impl Found {
     /// `hash` is the column `id_hash`. It is no part of the checksum, because it follows from what is.
     fn verify(self, hash: Option<i64>) -> Result<HeaderRow> {
         let Self { row, flags, sum, has_lineage } = self;
-        let (id, space, seq) = (&row.header.id, row.header.space, row.seq);
+        let (id, contract, seq) = (&row.header.id, row.header.contract, row.seq);
         if !has_lineage {
             let message = format!("checkpoint {id:?}: its lineage is not there: restore a backup");
             return Err(Error::new(Code::Corrupt, message));
         }
         if flags_and_sum(seq, &row.header, row.logs.as_deref()) != (flags, sum)
-            || hash.is_some_and(|hash| id_hash(space, id) != hash)
+            || hash.is_some_and(|hash| id_hash(contract, id) != hash)
         {
             let message = format!("checkpoint {id:?}: its row {seq} does not match its checksum: restore a backup");
             return Err(Error::new(Code::Corrupt, message));
@@ -246,24 +261,25 @@ impl Found {
 /// What can be told of a damaged row. Its id is told where the hash of it fits, and its lineage where that one's row is whole.
 pub(super) fn claims(connection: &Connection, seq: Seq) -> Claims {
     let lineage = lineage_of(connection, seq).ok().flatten().and_then(|lin| lineage::read(connection, lin).ok()?);
-    let space = lineage.as_ref().map(|lineage| lineage.space);
+    let contract = lineage.as_ref().map(|lineage| lineage.contract);
     let id = connection.prepare_cached("SELECT id, id_hash FROM checkpoint WHERE seq = ?").and_then(|mut statement| {
         statement.query_row([seq], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))
     });
-    let id = id.ok().filter(|(id, hash)| space.is_some_and(|space| id_hash(space, id) == *hash)).map(|(id, _)| id);
-    Claims { space, lineage: lineage.map(|lineage| lineage.name), id }
+    let id =
+        id.ok().filter(|(id, hash)| contract.is_some_and(|contract| id_hash(contract, id) == *hash)).map(|(id, _)| id);
+    Claims { contract, lineage: lineage.map(|lineage| lineage.name), id }
 }
 
 /// The numbers that the index of ids has for that id, the newest first. Several may share a hash.
-pub(super) fn indexed(connection: &Connection, space: Space, id: &str) -> Result<Vec<Seq>> {
+pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Seq>> {
     connection
         .prepare_cached("SELECT seq FROM checkpoint INDEXED BY checkpoint_id WHERE id_hash = ? ORDER BY seq DESC")
-        .and_then(|mut statement| statement.query_map([id_hash(space, id)], |row| row.get(0))?.collect())
+        .and_then(|mut statement| statement.query_map([id_hash(contract, id)], |row| row.get(0))?.collect())
         .map_err(from_sqlite)
 }
 
 /// The checkpoint with that id: one statement looks up the hash and the row.
-pub(super) fn by_id(connection: &Connection, space: Space, id: &str) -> Result<Option<HeaderRow>> {
+pub(super) fn by_id(connection: &Connection, contract: ContractId, id: &str) -> Result<Option<HeaderRow>> {
     let sql = concat!(
         "SELECT ",
         columns_of_one!(),
@@ -272,14 +288,14 @@ pub(super) fn by_id(connection: &Connection, space: Space, id: &str) -> Result<O
          WHERE i.id_hash = ? ORDER BY i.seq DESC"
     );
     let what = || format!("checkpoint {id:?}");
-    let hash = id_hash(space, id);
+    let hash = id_hash(contract, id);
     for row in found(connection, sql, [hash]).map_err(|error| error.context(&what()))? {
         let row = row.ok_or_else(|| index_damaged(&what()))?;
-        if (row.header.space, &*row.header.id) == (space, id) {
+        if (row.header.contract, &*row.header.id) == (contract, id) {
             return Ok(Some(row));
         }
         // Another id may have the same hash. One that has another hash is not indexed here.
-        if id_hash(row.header.space, &row.header.id) != hash {
+        if id_hash(row.header.contract, &row.header.id) != hash {
             return Err(index_damaged(&what()));
         }
     }
@@ -287,11 +303,11 @@ pub(super) fn by_id(connection: &Connection, space: Space, id: &str) -> Result<O
 }
 
 /// The rows of a checkpoint that are damaged, where enough of each is whole to tell that it is that one. They can be removed.
-pub(super) fn damaged_by_id(connection: &Connection, space: Space, id: &str) -> Result<Vec<Seq>> {
-    let mut found = indexed(connection, space, id)?;
+pub(super) fn damaged_by_id(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Seq>> {
+    let mut found = indexed(connection, contract, id)?;
     found.retain(|seq| {
         let claims = claims(connection, *seq);
-        claims.space == Some(space) && claims.id.as_deref() == Some(id)
+        claims.contract == Some(contract) && claims.id.as_deref() == Some(id)
     });
     Ok(found)
 }

@@ -11,15 +11,15 @@ use super::lineage;
 use super::retention::pragma;
 use super::totals::Totals;
 use crate::error::Result;
-use crate::record::{LineageStats, Seq, Space, Stats};
+use crate::record::{ContractId, LineageStats, Seq, Stats};
 
 /// See [`Stats`]. The totals are kept; the largest lineages are found by reading a little of every row.
-pub(super) fn stats(connection: &Connection, space: Option<Space>, largest: usize) -> Result<Stats> {
+pub(super) fn stats(connection: &Connection, contract: Option<ContractId>, largest: usize) -> Result<Stats> {
     let totals = Totals::now(connection)?;
     let pages = |name| pragma(connection, name).map_err(from_sqlite);
     let mut stats = Stats { file_bytes: Some(pages("page_count")? * pages("page_size")?), ..Stats::default() };
-    for (contract, counts) in &totals.contracts {
-        if space.is_none_or(|space| space.0 == *contract) {
+    for (number, counts) in &totals.contracts {
+        if contract.is_none_or(|contract| contract.0 == *number) {
             stats.checkpoints += unsigned(counts.checkpoints);
             stats.lineages += unsigned(counts.lineages);
             stats.logical_bytes += unsigned(counts.logical_bytes);
@@ -29,7 +29,7 @@ pub(super) fn stats(connection: &Connection, space: Option<Space>, largest: usiz
         }
     }
     if largest > 0 {
-        find_largest(connection, space, largest, &mut stats)?;
+        find_largest(connection, contract, largest, &mut stats)?;
     }
     Ok(stats)
 }
@@ -38,7 +38,12 @@ fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-fn find_largest(connection: &Connection, space: Option<Space>, largest: usize, stats: &mut Stats) -> Result<()> {
+fn find_largest(
+    connection: &Connection,
+    contract: Option<ContractId>,
+    largest: usize,
+    stats: &mut Stats,
+) -> Result<()> {
     let mut sums: Vec<(i64, Sums)> = sums(connection)?.into_iter().collect();
     sums.sort_unstable_by_key(|(lin, sums)| (Reverse(sums.stored_bytes), *lin));
     for (lin, Sums { checkpoints, logical_bytes, stored_bytes }) in sums {
@@ -47,10 +52,11 @@ fn find_largest(connection: &Connection, space: Option<Space>, largest: usize, s
         if smallest.is_some_and(|smallest| smallest.stored_bytes > stored_bytes) {
             break;
         }
-        let named = lineage::read(connection, lin)?.filter(|named| space.is_none_or(|space| named.space == space));
+        let named =
+            lineage::read(connection, lin)?.filter(|named| contract.is_none_or(|contract| named.contract == contract));
         if let Some(named) = named {
-            let (space, lineage) = (named.space, named.name);
-            let lineage = LineageStats { space, lineage, checkpoints, logical_bytes, stored_bytes };
+            let (contract, lineage) = (named.contract, named.name);
+            let lineage = LineageStats { contract, lineage, checkpoints, logical_bytes, stored_bytes };
             stats.rank_among_largest(lineage, largest);
         }
     }

@@ -13,7 +13,7 @@ use super::logs::Removed;
 use super::{logs, setting};
 use crate::codec::varint;
 use crate::error::{Code, Error, Result};
-use crate::record::{Seq, Space};
+use crate::record::{ContractId, Seq};
 
 /// So many saves that are not counted yet are counted in one go.
 pub(super) const WORTH_FOLDING: usize = 512;
@@ -61,14 +61,14 @@ impl Totals {
         setting::set(connection, setting::TOTALS, &self.encode())
     }
 
-    fn contract(&mut self, space: Space) -> &mut Counts {
-        self.contracts.entry(space.0).or_default()
+    fn contract(&mut self, contract: ContractId) -> &mut Counts {
+        self.contracts.entry(contract.0).or_default()
     }
 
     /// A checkpoint was removed.
-    pub(super) fn removed(&mut self, space: Space, seq: Seq, size: i64, stored: i64) {
+    pub(super) fn removed(&mut self, contract: ContractId, seq: Seq, size: i64, stored: i64) {
         if seq <= self.seq {
-            let counts = self.contract(space);
+            let counts = self.contract(contract);
             counts.checkpoints -= 1;
             counts.logical_bytes -= size;
             counts.stored_bytes -= stored;
@@ -76,23 +76,23 @@ impl Totals {
     }
 
     /// A payload takes so many bytes more than before.
-    pub(super) fn rewritten(&mut self, space: Space, seq: Seq, grown: i64) {
+    pub(super) fn rewritten(&mut self, contract: ContractId, seq: Seq, grown: i64) {
         if seq <= self.seq {
-            self.contract(space).stored_bytes += grown;
+            self.contract(contract).stored_bytes += grown;
         }
     }
 
     /// A lineage has ended.
-    pub(super) fn ended(&mut self, space: Space, lin: i64) {
+    pub(super) fn ended(&mut self, contract: ContractId, lin: i64) {
         if lin <= self.lin {
-            self.contract(space).lineages -= 1;
+            self.contract(contract).lineages -= 1;
         }
     }
 
     /// Records of logs were removed.
     pub(super) fn records_removed(&mut self, connection: &Connection, removed: &[Removed]) -> Result<()> {
-        for Removed { space, bytes, .. } in removed.iter().filter(|removed| removed.num <= self.record) {
-            let counts = self.contracts.entry(space.0).or_default();
+        for Removed { contract, bytes, .. } in removed.iter().filter(|removed| removed.num <= self.record) {
+            let counts = self.contracts.entry(contract.0).or_default();
             counts.records -= 1;
             counts.record_bytes -= bytes;
         }
@@ -129,8 +129,8 @@ impl Totals {
             self.lin = row.get(0).map_err(from_sqlite)?;
             self.contracts.entry(row.get(1).map_err(from_sqlite)?).or_default().lineages += 1;
         }
-        logs::each_record_after(connection, self.record, |num, space, bytes| {
-            let counts = self.contracts.entry(space.0).or_default();
+        logs::each_record_after(connection, self.record, |num, contract, bytes| {
+            let counts = self.contracts.entry(contract.0).or_default();
             counts.records += 1;
             counts.record_bytes += bytes;
             self.record = num;

@@ -21,7 +21,7 @@ use crate::codec::frame;
 use crate::error::{Code, Error, Result};
 use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Unit};
 use crate::query::Of;
-use crate::record::{Draft, Encoded, Header, Record, Seq, Space};
+use crate::record::{ContractId, Draft, Encoded, Header, Record, Seq};
 use crate::retention::{Ledger, Prune, Pruned, Rule, plan};
 
 /// Where a transaction failed.
@@ -139,7 +139,7 @@ impl<'a> Writing<'a> {
     }
 
     fn expect(&self, expect: &Expect) -> Result<()> {
-        let found = row::newest(self.transaction, expect.space, &expect.lineage, None)?;
+        let found = row::newest(self.transaction, expect.contract, &expect.lineage, None)?;
         expect.check(found.as_ref().map(|row| &*row.header.id))
     }
 
@@ -155,22 +155,22 @@ impl<'a> Writing<'a> {
         match op {
             Op::Put(draft) => self.put(draft)?,
             Op::Fork(fork) => self.fork(fork)?,
-            Op::Remove { space, id } => self.remove(*space, id)?,
-            Op::RemoveFrom { space, lineage, rank } => self.remove_from(*space, lineage, rank)?,
-            Op::RemoveLineages { space, prefix } => self.remove_lineages(*space, prefix)?,
-            Op::Write { space, id, writes, replace, encoded } => {
-                writes::add(connection, *space, id, writes, *replace, encoded.as_deref())?;
+            Op::Remove { contract, id } => self.remove(*contract, id)?,
+            Op::RemoveFrom { contract, lineage, sort_key } => self.remove_from(*contract, lineage, sort_key)?,
+            Op::RemoveLineages { contract, prefix } => self.remove_lineages(*contract, prefix)?,
+            Op::Write { contract, id, writes, replace, encoded } => {
+                writes::add(connection, *contract, id, writes, *replace, encoded.as_deref())?;
             }
-            Op::Claim { space, id, owner } => writes::claim(connection, *space, id, owner)?,
-            Op::Release { space, id } => writes::reopen(connection, *space, id)?,
-            Op::RemoveWrites { space, prefix } => writes::remove_prefix(connection, *space, prefix)?,
-            Op::KeepLast { space, lineage, keep, pinned } => self.keep_last(*space, lineage, *keep, pinned)?,
-            Op::Append { space, lineage, log, records, expect } => {
-                return self.append(*space, lineage, log, records, *expect).map(Some);
+            Op::Claim { contract, id, claimed_by } => writes::claim(connection, *contract, id, claimed_by)?,
+            Op::Reopen { contract, id } => writes::reopen(connection, *contract, id)?,
+            Op::RemoveWrites { contract, prefix } => writes::remove_prefix(connection, *contract, prefix)?,
+            Op::KeepLast { contract, lineage, keep, pinned } => self.keep_last(*contract, lineage, *keep, pinned)?,
+            Op::Append { contract, lineage, log, records, expect } => {
+                return self.append(*contract, lineage, log, records, *expect).map(Some);
             }
-            Op::Truncate { space, lineage, log, to } => self.truncate(*space, lineage, log, to)?,
-            Op::RemoveLogs { space, lineage } => {
-                if let Some(row) = lineage::find(connection, *space, lineage)? {
+            Op::Truncate { contract, lineage, log, to } => self.truncate(*contract, lineage, log, to)?,
+            Op::RemoveLogs { contract, lineage } => {
+                if let Some(row) = lineage::find(connection, *contract, lineage)? {
                     log::remove_all(&mut self.logs, row.lin)?;
                     self.end_lineage_if_empty(&row)?;
                 }
@@ -182,7 +182,7 @@ impl<'a> Writing<'a> {
     fn put(&mut self, draft: &Draft) -> Result<()> {
         let header = &draft.header;
         let parent = match &header.parent {
-            Some(parent) => row::by_id(self.transaction, header.space, parent)?,
+            Some(parent) => row::by_id(self.transaction, header.contract, parent)?,
             None => None,
         };
         // While the one that is replaced is still there.
@@ -194,7 +194,7 @@ impl<'a> Writing<'a> {
             Some(encoded) => encoded.raw.clone(),
             None => self.raw(draft, parent.as_ref())?.into(),
         };
-        let known = lineage::find(self.transaction, header.space, &header.lineage)?;
+        let known = lineage::find(self.transaction, header.contract, &header.lineage)?;
         let marks = log::pin(&self.logs, known.as_ref().map(|lineage| lineage.lin), header, &draft.logs)?;
         self.store(known, Put { header, raw, encoded, marks, parent })
     }
@@ -214,14 +214,14 @@ impl<'a> Writing<'a> {
                 // Only where the parent has not everything.
                 empty => {
                     let walk = Walk::Newest { before: None, limit: usize::MAX };
-                    match places::find(self.transaction, header.space, &of, &walk) {
+                    match places::find(self.transaction, header.contract, &of, &walk) {
                         Ok(places) => empty.insert(places.into_iter()),
                         Err(error) => return Some(Err(error)),
                     }
                 }
             };
             let place = places.next()?;
-            let row = places::row_at(self.transaction, header.space, &of, &place);
+            let row = places::row_at(self.transaction, header.contract, &of, &place);
             Some(row.and_then(|row| self.payloads.parts(&row)))
         });
         Ok(frame::join(&inherit::resolve(draft, parent, newest_first)?))
@@ -239,17 +239,17 @@ impl<'a> Writing<'a> {
             Some(lineage) if lineage.age_offset == header.age_offset => lineage,
             Some(lineage) => {
                 let message = format!(
-                    "the age begins at byte {} of the ranks of {:?}, not at {}: all checkpoints of a lineage have the same",
+                    "the age begins at byte {} of the sort_keys of {:?}, not at {}: all checkpoints of a lineage have the same",
                     lineage.age_offset, header.lineage, header.age_offset
                 );
                 return Err(Error::invalid(message));
             }
             None => lineage::begin(self.transaction, header, origin())?,
         };
-        let replaced = match row::by_id(self.transaction, header.space, &header.id) {
+        let replaced = match row::by_id(self.transaction, header.contract, &header.id) {
             // Saving it again is how a damaged checkpoint becomes whole.
             Err(error) => {
-                let damaged = self.damaged(header.space, &header.id, error)?;
+                let damaged = self.damaged(header.contract, &header.id, error)?;
                 self.delete(&damaged, &[])?;
                 None
             }
@@ -280,12 +280,12 @@ impl<'a> Writing<'a> {
     }
 
     fn fork(&mut self, fork: &Fork) -> Result<()> {
-        let Fork { space, source, id, lineage, rank, saved_at } = fork;
-        let Some(found) = row::by_id(self.transaction, *space, source)? else { return Err(fork.no_source()) };
-        if let Some(copy) = row::by_id(self.transaction, *space, id)? {
+        let Fork { contract, source, id, lineage, sort_key, saved_at } = fork;
+        let Some(found) = row::by_id(self.transaction, *contract, source)? else { return Err(fork.no_source()) };
+        if let Some(copy) = row::by_id(self.transaction, *contract, id)? {
             return fork.check_sent_again(&copy.header.lineage, copy.header.parent.as_deref());
         }
-        if lineage::find(self.transaction, *space, lineage)?.is_some() {
+        if lineage::find(self.transaction, *contract, lineage)?.is_some() {
             return Err(fork.lineage_taken());
         }
         let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
@@ -294,13 +294,13 @@ impl<'a> Writing<'a> {
             lineage: lineage.clone(),
             id: id.clone(),
             parent: Some(source.clone()),
-            rank: rank.clone(),
+            sort_key: sort_key.clone(),
             saved_at: *saved_at,
             ..found.header.clone()
         };
         let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };
         self.store(None, copy)?;
-        if let Some(begun) = lineage::find(self.transaction, *space, lineage)? {
+        if let Some(begun) = lineage::find(self.transaction, *contract, lineage)? {
             log::fork(&mut self.logs, begun.lin, &marks)?;
         }
         Ok(())
@@ -308,27 +308,27 @@ impl<'a> Writing<'a> {
 
     fn append(
         &mut self,
-        space: Space,
+        contract: ContractId,
         lineage: &str,
         log: &str,
         records: &[Record],
         expect: Option<u64>,
     ) -> Result<Appended> {
-        let known = lineage::find(self.transaction, space, lineage)?;
+        let known = lineage::find(self.transaction, contract, lineage)?;
         let row = match &known {
             Some(row) => row.clone(),
-            None => lineage::begin_with_log(self.transaction, space, lineage)?,
+            None => lineage::begin_with_log(self.transaction, contract, lineage)?,
         };
-        let appended = log::append(&mut self.logs, LogName { space, lin: row.lin, lineage, log }, records, expect)?;
+        let appended = log::append(&mut self.logs, LogName { contract, lin: row.lin, lineage, log }, records, expect)?;
         if known.is_none() {
             self.end_lineage_if_empty(&row)?;
         }
         Ok(appended)
     }
 
-    fn truncate(&mut self, space: Space, lineage: &str, log: &str, to: &LogEnd) -> Result<()> {
-        let row = lineage::find(self.transaction, space, lineage)?;
-        let of = |lin| LogName { space, lin, lineage, log };
+    fn truncate(&mut self, contract: ContractId, lineage: &str, log: &str, to: &LogEnd) -> Result<()> {
+        let row = lineage::find(self.transaction, contract, lineage)?;
+        let of = |lin| LogName { contract, lin, lineage, log };
         match (to, row) {
             (LogEnd::Length(_), None) => Ok(()),
             (LogEnd::Length(length), Some(row)) => {
@@ -336,7 +336,7 @@ impl<'a> Writing<'a> {
                 self.end_lineage_if_empty(&row).map(drop)
             }
             (LogEnd::Checkpoint(id), row) => {
-                let found = row::by_id(self.transaction, space, id)?;
+                let found = row::by_id(self.transaction, contract, id)?;
                 match (found, row) {
                     (Some(found), Some(row)) if found.lin == row.lin => {
                         let marks = decode_marks(found.logs.as_deref())?;
@@ -356,7 +356,7 @@ fn subject(op: &Op) -> Option<String> {
         Op::Remove { id, .. } => Some(format!("checkpoint {id:?}")),
         Op::RemoveFrom { lineage, .. } | Op::KeepLast { lineage, .. } => Some(format!("lineage {lineage:?}")),
         Op::RemoveLineages { prefix, .. } => Some(format!("lineages of {prefix:?}")),
-        Op::Write { id, .. } | Op::Claim { id, .. } | Op::Release { id, .. } => {
+        Op::Write { id, .. } | Op::Claim { id, .. } | Op::Reopen { id, .. } => {
             Some(format!("writes of checkpoint {id:?}"))
         }
         Op::RemoveWrites { prefix, .. } => Some(format!("writes of checkpoints of {prefix:?}")),

@@ -6,15 +6,15 @@ use rusqlite::{Connection, params};
 use super::error::from_sqlite;
 use super::row::{Claims, index_damaged};
 use super::statement::one;
-use crate::backend::writes::{by_task, merge, open, release, seal};
+use crate::backend::writes::{by_task, merge, open, reopen as unclaimed, seal};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
-use crate::record::{Part, Space, Write};
+use crate::record::{ContractId, Part, Write};
 
 /// A row.
 pub(super) struct WriteRow {
     pub num: i64,
-    pub space: Space,
+    pub contract: ContractId,
     /// Of the checkpoint that was written to.
     pub id: String,
     pub task: String,
@@ -33,8 +33,8 @@ impl WriteRow {
     }
 }
 
-fn sum(num: i64, space: Space, id: &str, task: &str) -> i64 {
-    Sum::new().int(num).int(space.0.into()).text(id).text(task).finish()
+fn sum(num: i64, contract: ContractId, id: &str, task: &str) -> i64 {
+    Sum::new().int(num).int(contract.0.into()).text(id).text(task).finish()
 }
 
 fn claim_sum(num: i64, claimed: Option<&str>) -> i64 {
@@ -45,12 +45,18 @@ fn claim_sum(num: i64, claimed: Option<&str>) -> i64 {
 pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>> {
     let sql = "SELECT contract, id, task, claimed, sum, claim_sum FROM write WHERE num = ?";
     let read = |row: &rusqlite::Row<'_>| {
-        let written =
-            WriteRow { num, space: Space(row.get(0)?), id: row.get(1)?, task: row.get(2)?, claimed: row.get(3)? };
+        let written = WriteRow {
+            num,
+            contract: ContractId(row.get(0)?),
+            id: row.get(1)?,
+            task: row.get(2)?,
+            claimed: row.get(3)?,
+        };
         Ok((written, row.get::<_, i64>(4)?, row.get::<_, i64>(5)?))
     };
     let Some((row, stored, claimed)) = one(connection, sql, [num], read)? else { return Ok(None) };
-    let whole = sum(num, row.space, &row.id, &row.task) == stored && claim_sum(num, row.claimed.as_deref()) == claimed;
+    let whole =
+        sum(num, row.contract, &row.id, &row.task) == stored && claim_sum(num, row.claimed.as_deref()) == claimed;
     if whole {
         return Ok(Some(row));
     }
@@ -66,33 +72,33 @@ pub(super) fn claims(connection: &Connection, num: i64) -> Claims {
     let found = connection.prepare_cached("SELECT contract, id, task, sum FROM write WHERE num = ?").and_then(
         |mut statement| {
             statement.query_row([num], |row| {
-                Ok((Space(row.get(0)?), row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
+                Ok((ContractId(row.get(0)?), row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
             })
         },
     );
     match found {
-        Ok((space, id, task, stored)) if sum(num, space, &id, &task) == stored => {
-            Claims { space: Some(space), lineage: None, id: Some(id) }
+        Ok((contract, id, task, stored)) if sum(num, contract, &id, &task) == stored => {
+            Claims { contract: Some(contract), lineage: None, id: Some(id) }
         }
         _ => Claims::default(),
     }
 }
 
 /// The numbers that the index has for a checkpoint, in the order in which the rows began.
-pub(super) fn indexed(connection: &Connection, space: Space, id: &str) -> Result<Vec<i64>> {
+pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<i64>> {
     connection
         .prepare_cached("SELECT num FROM write INDEXED BY write_id WHERE contract = ? AND id = ? ORDER BY num")
-        .and_then(|mut statement| statement.query_map(params![space.0, id], |row| row.get(0))?.collect())
+        .and_then(|mut statement| statement.query_map(params![contract.0, id], |row| row.get(0))?.collect())
         .map_err(from_sqlite)
 }
 
-fn rows(connection: &Connection, space: Space, id: &str) -> Result<Vec<WriteRow>> {
+fn rows(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<WriteRow>> {
     let damaged = || index_damaged(&format!("what was written to {id:?}"));
     let row = |num| -> Result<WriteRow> {
         let row = read(connection, num).map_err(|error| error.context(&format!("what was written to {id:?}")))?;
-        row.filter(|row| (row.space, &*row.id) == (space, id)).ok_or_else(damaged)
+        row.filter(|row| (row.contract, &*row.id) == (contract, id)).ok_or_else(damaged)
     };
-    let found = indexed(connection, space, id)?;
+    let found = indexed(connection, contract, id)?;
     // They come in the order of their numbers, and each only once.
     if !found.is_sorted_by(|a, b| a < b) {
         return Err(damaged());
@@ -102,10 +108,10 @@ fn rows(connection: &Connection, space: Space, id: &str) -> Result<Vec<WriteRow>
 
 /// What was written to a checkpoint: by task, in the order in which they began, and of a task in the order in which each
 /// place was first written.
-pub(super) fn of(connection: &Connection, space: Space, id: &str) -> Result<Vec<Write>> {
+pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Write>> {
     let mut found = Vec::new();
-    for row in rows(connection, space, id)? {
-        let write = |(index, part)| Write { task: row.task.clone(), index, owner: row.claimed.clone(), part };
+    for row in rows(connection, contract, id)? {
+        let write = |(index, part)| Write { task: row.task.clone(), index, claimed_by: row.claimed.clone(), part };
         found.extend(row.open(connection)?.into_iter().map(write));
     }
     Ok(found)
@@ -115,17 +121,17 @@ pub(super) fn of(connection: &Connection, space: Space, id: &str) -> Result<Vec<
 /// what [`encode`](crate::backend::encode_writes) made of all of them.
 pub(super) fn add(
     connection: &Connection,
-    space: Space,
+    contract: ContractId,
     id: &str,
     writes: &[Write],
     replace: bool,
     encoded: Option<&[u8]>,
 ) -> Result<()> {
     for group in by_task(writes) {
-        let held = match group.owner {
+        let held = match group.claimed_by {
             Some(_) => None,
             None => {
-                rows(connection, space, id)?.into_iter().find(|row| row.claimed.is_none() && row.task == group.task)
+                rows(connection, contract, id)?.into_iter().find(|row| row.claimed.is_none() && row.task == group.task)
             }
         };
         match (held, encoded) {
@@ -133,15 +139,15 @@ pub(super) fn add(
                 let body = seal(merge(row.open(connection)?, group.writes, replace));
                 execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, row.num])?;
             }
-            (None, Some(body)) => insert(connection, space, id, group.task, group.owner, body)?,
+            (None, Some(body)) => insert(connection, contract, id, group.task, group.claimed_by, body)?,
             // What is claimed already is a copy, and comes as it was.
-            (None, None) if group.owner.is_some() => {
+            (None, None) if group.claimed_by.is_some() => {
                 let parts = group.writes.iter().map(|write| (write.index, write.part.clone())).collect();
-                insert(connection, space, id, group.task, group.owner, &seal(parts))?;
+                insert(connection, contract, id, group.task, group.claimed_by, &seal(parts))?;
             }
             (None, None) => {
                 let body = seal(merge(Vec::new(), group.writes, replace));
-                insert(connection, space, id, group.task, group.owner, &body)?;
+                insert(connection, contract, id, group.task, group.claimed_by, &body)?;
             }
         }
     }
@@ -150,7 +156,7 @@ pub(super) fn add(
 
 fn insert(
     connection: &Connection,
-    space: Space,
+    contract: ContractId,
     id: &str,
     task: &str,
     claimed: Option<&str>,
@@ -163,38 +169,38 @@ fn insert(
     let num = last + 1;
     let sql =
         "INSERT INTO write (num, contract, id, task, sum, claimed, claim_sum, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-    let sums = (sum(num, space, id, task), claim_sum(num, claimed));
-    execute(connection, sql, params![num, space.0, id, task, sums.0, claimed, sums.1, body])
+    let sums = (sum(num, contract, id, task), claim_sum(num, claimed));
+    execute(connection, sql, params![num, contract.0, id, task, sums.0, claimed, sums.1, body])
 }
 
 /// Gives what nobody has claimed to a checkpoint.
-pub(super) fn claim(connection: &Connection, space: Space, id: &str, owner: &str) -> Result<()> {
-    for row in rows(connection, space, id)?.into_iter().filter(|row| row.claimed.is_none()) {
+pub(super) fn claim(connection: &Connection, contract: ContractId, id: &str, claimed_by: &str) -> Result<()> {
+    for row in rows(connection, contract, id)?.into_iter().filter(|row| row.claimed.is_none()) {
         let sql = "UPDATE write SET claimed = ?, claim_sum = ? WHERE num = ?";
-        execute(connection, sql, params![owner, claim_sum(row.num, Some(owner)), row.num])?;
+        execute(connection, sql, params![claimed_by, claim_sum(row.num, Some(claimed_by)), row.num])?;
     }
     Ok(())
 }
 
 /// Takes what was written to a checkpoint from those that have claimed it.
-pub(super) fn reopen(connection: &Connection, space: Space, id: &str) -> Result<()> {
-    let left = release(of(connection, space, id)?);
-    remove(connection, space, id)?;
-    add(connection, space, id, &left, false, None)
+pub(super) fn reopen(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
+    let left = unclaimed(of(connection, contract, id)?);
+    remove(connection, contract, id)?;
+    add(connection, contract, id, &left, false, None)
 }
 
 /// Removes what was written to a checkpoint, damaged or not.
-pub(super) fn remove(connection: &Connection, space: Space, id: &str) -> Result<()> {
-    execute(connection, "DELETE FROM write WHERE contract = ? AND id = ?", params![space.0, id])
+pub(super) fn remove(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
+    execute(connection, "DELETE FROM write WHERE contract = ? AND id = ?", params![contract.0, id])
 }
 
 /// Removes what was written to checkpoints whose id begins so.
-pub(super) fn remove_prefix(connection: &Connection, space: Space, prefix: &str) -> Result<()> {
+pub(super) fn remove_prefix(connection: &Connection, contract: ContractId, prefix: &str) -> Result<()> {
     let sql = "SELECT DISTINCT id FROM write WHERE contract = ? AND id >= ? ORDER BY id";
     let found: Vec<String> = connection
         .prepare_cached(sql)
         .and_then(|mut statement| {
-            let mut rows = statement.query(params![space.0, prefix])?;
+            let mut rows = statement.query(params![contract.0, prefix])?;
             let mut found = Vec::new();
             // Compared here and not in SQL, where a prefix is a pattern. Ids that begin so stand together.
             while let Some(row) = rows.next()? {
@@ -207,7 +213,7 @@ pub(super) fn remove_prefix(connection: &Connection, space: Space, prefix: &str)
             Ok(found)
         })
         .map_err(from_sqlite)?;
-    found.iter().try_for_each(|id| remove(connection, space, id))
+    found.iter().try_for_each(|id| remove(connection, contract, id))
 }
 
 fn execute(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<()> {

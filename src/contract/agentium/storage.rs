@@ -9,12 +9,12 @@ use crate::contract::{Contract, Names, check_id};
 use crate::error::{Code, Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{Answer, Of, Query};
-use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space};
+use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 
 /// The contract.
-pub const CONTRACT: Contract = Contract { name: "storage", space: SPACE, request, tool: None, name_of: Names::same };
+pub const CONTRACT: Contract = Contract { name: "storage", id: CONTRACT_ID, request, tool: None, name_of: Names::same };
 /// Whose keys these are.
-pub const SPACE: Space = Space(3);
+pub const CONTRACT_ID: ContractId = ContractId(3);
 /// The part that holds the value.
 pub const VALUE: &str = "value";
 
@@ -90,13 +90,13 @@ pub fn set(namespace: &str, key: String, value: Part, saved_at: i64) -> Result<U
     let id = id(namespace, &key);
     check_id("the namespace and the key together", &id)?;
     let header = Header {
-        space: SPACE,
+        contract: CONTRACT_ID,
         lineage: id.clone(),
         id,
         parent: None,
         group: String::new(),
         label: String::new(),
-        rank: Rank(key.into_bytes()),
+        sort_key: SortKey(key.into_bytes()),
         saved_at,
         age_offset: 0,
         depends_on_parent: false,
@@ -108,23 +108,23 @@ pub fn set(namespace: &str, key: String, value: Part, saved_at: i64) -> Result<U
 
 /// `get`.
 pub fn get(namespace: &str, key: &str) -> Query {
-    Query::Get { space: SPACE, id: id(namespace, key) }
+    Query::Get { contract: CONTRACT_ID, id: id(namespace, key) }
 }
 
 /// `delete`.
 pub fn delete(namespace: &str, key: &str) -> Unit {
-    vec![Op::Remove { space: SPACE, id: id(namespace, key) }].into()
+    vec![Op::Remove { contract: CONTRACT_ID, id: id(namespace, key) }].into()
 }
 
 /// `list`: by the bytes of their keys.
 pub fn list(namespace: &str, prefix: &str) -> Query {
     // A lineage has the name of its only id, so that no index is needed but that of the names.
-    Query::Whole { space: SPACE, of: Of::Lineages(id(namespace, prefix)), prefix: Vec::new() }
+    Query::Whole { contract: CONTRACT_ID, of: Of::Lineages(id(namespace, prefix)), prefix: Vec::new() }
 }
 
 /// The key of a value.
 pub fn key(header: Header) -> Result<String> {
-    String::from_utf8(header.rank.0).map_err(|_| {
+    String::from_utf8(header.sort_key.0).map_err(|_| {
         let message = format!("the stored key of value {:?} is damaged; restore the file from a backup", header.id);
         Error::new(Code::Corrupt, message)
     })

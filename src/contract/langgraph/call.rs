@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Described, Place, Put, ancestors, delete, delete_thread, describe, get_tuple, list, owner_id, put, put_writes,
+    Described, Place, Put, ancestors, claimed_id, delete, delete_thread, describe, get_tuple, list, put, put_writes,
     threads,
 };
 use crate::contract::call::{Buffers, RawCall, Request};
@@ -98,7 +98,7 @@ struct Write {
 impl Write {
     fn with(self, task: &str, buffers: &mut Buffers) -> Result<record::Write> {
         let part = Part { name: self.channel, tag: self.tag, bytes: buffers.take()? };
-        Ok(record::Write { task: task.to_owned(), index: self.index, owner: self.claimed_by, part })
+        Ok(record::Write { task: task.to_owned(), index: self.index, claimed_by: self.claimed_by, part })
     }
 }
 
@@ -199,7 +199,7 @@ fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) ->
     let write = |write: record::Write| FoundWrite {
         task: write.task,
         index: write.index,
-        claimed_by: write.owner.and_then(|key| owner_id(&place, &key)),
+        claimed_by: write.claimed_by.and_then(|key| claimed_id(&place, &key)),
         part: response.part(write.part),
     };
     Ok(Found { header, parts, writes: writes.into_iter().map(write).collect() })

@@ -96,7 +96,7 @@ pub(super) fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) ->
     let after = |after, total| Some(Cursor { after, total });
     let look = prune.most * 4;
     if let Rule::KeepLast(keep) = prune.rule {
-        let lineages = catalog.lineages_after(prune.space, prune.cursor.after, look)?;
+        let lineages = catalog.lineages_after(prune.contract, prune.cursor.after, look)?;
         let more = lineages.last().filter(|_| lineages.len() == look).and_then(|last| after(*last, None));
         for lineage in lineages {
             for entry in ledger.beyond(catalog, lineage, keep, prune.most - victims.len())? {
@@ -111,7 +111,7 @@ pub(super) fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) ->
     }
     let mut total = None;
     if let Rule::MaxBytes(limit) = prune.rule {
-        total = prune.cursor.total.or(catalog.total(prune.space, limit)?);
+        total = prune.cursor.total.or(catalog.total(prune.contract, limit)?);
     }
     let fits = |ledger: &Ledger| match (prune.rule, total) {
         (Rule::MaxBytes(limit), Some(total)) => total.cast_signed() - ledger.freed <= limit.cast_signed(),
@@ -120,7 +120,7 @@ pub(super) fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) ->
     if fits(ledger) {
         return Ok((victims, None));
     }
-    let entries = catalog.saved_after(prune.space, prune.cursor.after, look)?;
+    let entries = catalog.saved_after(prune.contract, prune.cursor.after, look)?;
     let more = entries.last().filter(|_| entries.len() == look).and_then(|last| after(last.seq, total));
     for entry in entries {
         if ledger.gone.contains(&entry.seq) {

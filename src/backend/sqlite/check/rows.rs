@@ -19,8 +19,8 @@ impl Check<'_> {
     pub(super) fn lineage(&mut self, lin: i64) -> Result<()> {
         let found = lineage::read(self.connection, lin);
         let Some(row) = self.damage(found)?.flatten() else { return Ok(()) };
-        let claims = || Claims { space: Some(row.space), lineage: Some(row.name.clone()), id: None };
-        if !leads(lineage::indexed(self.connection, row.space, &row.name).map(|found| found == Some(lin)))? {
+        let claims = || Claims { contract: Some(row.contract), lineage: Some(row.name.clone()), id: None };
+        if !leads(lineage::indexed(self.connection, row.contract, &row.name).map(|found| found == Some(lin)))? {
             let message = format!("lineage {:?}: the index of names does not lead to its row", row.name);
             self.find_of(FindingCode::Index, claims(), message, REBUILD);
         }
@@ -73,19 +73,19 @@ impl Check<'_> {
     /// Its entries in the indexes.
     fn entries(&mut self, row: &HeaderRow) -> Result<()> {
         let HeaderRow { seq, lin, header, .. } = row;
-        if !leads(row::indexed(self.connection, header.space, &header.id).map(|found| found.contains(seq)))? {
+        if !leads(row::indexed(self.connection, header.contract, &header.id).map(|found| found.contains(seq)))? {
             self.find_at(FindingCode::Index, row, "the index of ids does not lead to its row", REBUILD);
         }
         let order = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_lineage
                      WHERE lin = ? AND sort_key = ? AND seq = ? AND label = ?";
-        if !self.has_entry(order, params![lin, header.rank.0, seq, header.label])? {
+        if !self.has_entry(order, params![lin, header.sort_key.0, seq, header.label])? {
             self.find_at(FindingCode::Index, row, "the index of its lineage does not lead to its row", REBUILD);
         }
         let group = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_group
                      WHERE grp = ?1 AND grp <> '' AND sort_key = ?2 AND seq = ?3";
         if !header.group.is_empty()
             && self.has_groups()?
-            && !self.has_entry(group, params![header.group, header.rank.0, seq])?
+            && !self.has_entry(group, params![header.group, header.sort_key.0, seq])?
         {
             self.find_at(FindingCode::Index, row, "the index of its group does not lead to its row", REBUILD);
         }
@@ -105,7 +105,7 @@ impl Check<'_> {
             return Ok(());
         }
         let found = match &header.parent {
-            Some(parent) => row::by_id(self.connection, header.space, parent),
+            Some(parent) => row::by_id(self.connection, header.contract, parent),
             None => Ok(None),
         };
         match found {
@@ -162,10 +162,10 @@ impl Check<'_> {
         let found = writes::read(self.connection, num);
         let connection = self.connection;
         let Some(row) = self.damage_of(found, || writes::claims(connection, num))?.flatten() else { return Ok(()) };
-        let claims = || Claims { space: Some(row.space), lineage: None, id: Some(row.id.clone()) };
+        let claims = || Claims { contract: Some(row.contract), lineage: None, id: Some(row.id.clone()) };
         let opened = row.open(self.connection);
         self.damage_of(opened, claims)?;
-        if !leads(writes::indexed(self.connection, row.space, &row.id).map(|found| found.contains(&num)))? {
+        if !leads(writes::indexed(self.connection, row.contract, &row.id).map(|found| found.contains(&num)))? {
             let message = format!("what task {:?} wrote to {:?}: the index does not lead to its row", row.task, row.id);
             self.find_of(FindingCode::Index, claims(), message, REBUILD);
         }

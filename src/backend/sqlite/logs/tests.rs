@@ -35,7 +35,7 @@ proptest! {
     }
 }
 
-const OF: LogName<'_> = LogName { space: Space(1), lin: 7, lineage: "run", log: "log" };
+const OF: LogName<'_> = LogName { contract: ContractId(1), lin: 7, lineage: "run", log: "log" };
 
 fn keyed(n: u64) -> Record {
     let bytes = format!("record {n} of many").into_bytes().into();
@@ -44,7 +44,7 @@ fn keyed(n: u64) -> Record {
 
 fn range(from: LogSide, skip: u64, limit: usize) -> LogRange {
     let (lineage, log) = ("run".to_owned(), "log".to_owned());
-    LogRange { space: Space(1), lineage, log, at: None, from, skip, limit }
+    LogRange { contract: ContractId(1), lineage, log, at: None, from, skip, limit }
 }
 
 fn read_all(connection: &Connection) -> Result<Vec<Record>> {
@@ -211,7 +211,7 @@ fn names_and_keys_are_data() {
 fn the_number_of_a_branch_is_not_given_out_again() {
     let connection = open();
     let mut logs = Logs::new(&connection);
-    let branch = Branch { space: Space(1), parent: None };
+    let branch = Branch { contract: ContractId(1), parent: None };
     let first = logs.create_branch(branch).unwrap();
     logs.remove_branch(first).unwrap();
     let second = logs.create_branch(branch).unwrap();

@@ -46,10 +46,10 @@ fn checkpoints_are_found_by_save_order_and_contract() {
     }
     let rows = SqliteCatalog(&connection);
     assert_eq!(seqs(rows.saved_after(None, 2, 3)), [3, 4, 5]);
-    assert_eq!(seqs(rows.saved_after(Some(Space(2)), 1, 9)), [3, 5]);
+    assert_eq!(seqs(rows.saved_after(Some(ContractId(2)), 1, 9)), [3, 5]);
     assert_eq!(rows.saved_after(None, 5, 9).unwrap(), [Entry { seq: 6, lineage: 1, saved_at: 60 }]);
     assert_eq!(rows.lineages_after(None, 0, 9).unwrap(), [1, 2]);
-    assert_eq!(rows.lineages_after(Some(Space(2)), 0, 9).unwrap(), [2]);
+    assert_eq!(rows.lineages_after(Some(ContractId(2)), 0, 9).unwrap(), [2]);
     assert_eq!((rows.count(1).unwrap(), rows.count(7).unwrap()), (3, 0));
 }
 
@@ -108,7 +108,7 @@ fn payloads_are_found_through_their_bases() {
     assert_eq!(rows.stored(&[4, 9, 1]).unwrap(), [(4, stored(Some(3), 0)), (1, stored(None, 100))]);
     assert_eq!(rows.deltas_of(&[1, 2, 3]).unwrap(), [(1, 3, 30), (1, 2, 20), (3, 4, 0)]);
     assert_eq!(rows.total(None, 1).unwrap(), Some(150));
-    assert_eq!(rows.total(Some(Space(2)), 1).unwrap(), Some(30));
+    assert_eq!(rows.total(Some(ContractId(2)), 1).unwrap(), Some(30));
     assert_eq!(rows.total(None, 1 << 30).unwrap(), None);
 }
 
@@ -146,9 +146,9 @@ fn what_an_index_names_is_read_from_its_row() {
     let connection = database();
     save(&connection, 1, 1, b"", 1, &PLAIN);
     let rows = SqliteCatalog(&connection);
-    let named = |lineage, seq: Seq, rank: &[u8]| rows.entries(lineage, vec![(seq, rank.to_vec())]);
+    let named = |lineage, seq: Seq, sort_key: &[u8]| rows.entries(lineage, vec![(seq, sort_key.to_vec())]);
     assert_eq!(named(1, 1, b"").unwrap(), [Entry { seq: 1, lineage: 1, saved_at: 10 }]);
-    assert_eq!(named(1, 1, b"older").unwrap(), [], "nobody knows which of the two ranks is right");
+    assert_eq!(named(1, 1, b"older").unwrap(), [], "nobody knows which of the two sort_keys is right");
     for (lineage, seq) in [(2, 1), (1, 77)] {
         let error = named(lineage, seq, b"").unwrap_err();
         assert!(error.code() == Code::Corrupt && error.message().contains(&seq.to_string()), "{error}");

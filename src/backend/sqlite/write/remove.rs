@@ -1,4 +1,4 @@
-//! Removing: by id, by rank, by name, by number.
+//! Removing: by id, by sort key, by name, by number.
 
 use std::collections::BTreeSet;
 
@@ -10,53 +10,53 @@ use crate::backend::sqlite::retention::SqliteCatalog;
 use crate::backend::sqlite::row::{self, HeaderRow};
 use crate::backend::sqlite::{places, setting, writes};
 use crate::error::{Code, Error, Result};
-use crate::record::{Rank, Seq, Space};
+use crate::record::{ContractId, Seq, SortKey};
 use crate::retention::Ledger;
 
 impl Writing<'_> {
-    pub(super) fn remove(&mut self, space: Space, id: &str) -> Result<()> {
-        match row::by_id(self.transaction, space, id) {
+    pub(super) fn remove(&mut self, contract: ContractId, id: &str) -> Result<()> {
+        match row::by_id(self.transaction, contract, id) {
             Ok(Some(row)) => self.remove_all(&[row.seq]).map(drop),
             Ok(None) => Ok(()),
             Err(error) => {
-                let damaged = self.damaged(space, id, error)?;
+                let damaged = self.damaged(contract, id, error)?;
                 self.remove_all(&damaged)?;
-                writes::remove(self.transaction, space, id)
+                writes::remove(self.transaction, contract, id)
             }
         }
     }
 
     /// The rows of a checkpoint that cannot be read, to be removed. Fails as reading it did where they cannot be told from others.
-    pub(super) fn damaged(&self, space: Space, id: &str, why: Error) -> Result<Vec<Seq>> {
+    pub(super) fn damaged(&self, contract: ContractId, id: &str, why: Error) -> Result<Vec<Seq>> {
         if why.code() != Code::Corrupt {
             return Err(why);
         }
-        let damaged = row::damaged_by_id(self.transaction, space, id)?;
+        let damaged = row::damaged_by_id(self.transaction, contract, id)?;
         if damaged.is_empty() { Err(why) } else { Ok(damaged) }
     }
 
-    pub(super) fn remove_from(&mut self, space: Space, lineage: &str, rank: &Rank) -> Result<()> {
-        let Some(lineage) = lineage::find(self.transaction, space, lineage)? else { return Ok(()) };
-        let victims = places::from_rank(self.transaction, lineage.lin, rank)?;
+    pub(super) fn remove_from(&mut self, contract: ContractId, lineage: &str, sort_key: &SortKey) -> Result<()> {
+        let Some(lineage) = lineage::find(self.transaction, contract, lineage)? else { return Ok(()) };
+        let victims = places::from_sort_key(self.transaction, lineage.lin, sort_key)?;
         self.remove_all(&victims).map(drop)
     }
 
-    pub(super) fn remove_lineages(&mut self, space: Space, prefix: &str) -> Result<()> {
+    pub(super) fn remove_lineages(&mut self, contract: ContractId, prefix: &str) -> Result<()> {
         if prefix.is_empty() {
             return Ok(());
         }
-        for lineage in lineage::with_prefix(self.transaction, space, prefix)? {
+        for lineage in lineage::with_prefix(self.transaction, contract, prefix)? {
             log::remove_all(&mut self.logs, lineage.lin)?;
-            let victims = places::from_rank(self.transaction, lineage.lin, &Rank::default())?;
+            let victims = places::from_sort_key(self.transaction, lineage.lin, &SortKey::default())?;
             self.remove_all(&victims)?;
             self.end_lineage_if_empty(&lineage)?;
         }
         Ok(())
     }
 
-    pub(super) fn keep_last(&mut self, space: Space, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
-        let Some(lineage) = lineage::find(self.transaction, space, lineage)? else { return Ok(()) };
-        let pinned = row::by_id(self.transaction, space, pinned)?.map(|row| row.seq);
+    pub(super) fn keep_last(&mut self, contract: ContractId, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
+        let Some(lineage) = lineage::find(self.transaction, contract, lineage)? else { return Ok(()) };
+        let pinned = row::by_id(self.transaction, contract, pinned)?.map(|row| row.seq);
         let catalog = SqliteCatalog(self.transaction);
         let victims = Ledger::default().beyond(&catalog, lineage.lin, keep, pinned, usize::MAX)?;
         self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>()).map(drop)
@@ -69,7 +69,7 @@ impl Writing<'_> {
         for seq in victims {
             match row::read(self.transaction, *seq) {
                 Ok(Some(row)) => {
-                    writes::remove(self.transaction, row.header.space, &row.header.id)?;
+                    writes::remove(self.transaction, row.header.contract, &row.header.id)?;
                     lineages.insert(row.lin);
                     rows.push(row);
                 }
@@ -117,7 +117,7 @@ impl Writing<'_> {
         let empty = places::newest(self.transaction, row.lin, None)?.is_none() && !self.logs.any(row.lin)?;
         if empty {
             lineage::end(self.transaction, row.lin)?;
-            self.payloads.totals()?.ended(row.space, row.lin);
+            self.payloads.totals()?.ended(row.contract, row.lin);
         }
         Ok(empty)
     }

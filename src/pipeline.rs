@@ -6,26 +6,26 @@ use std::time::{Duration, Instant};
 use crate::backend::{Lazy, Limits, Open, PreEncode};
 use crate::encoder::Encoder;
 use crate::error::Result;
-use crate::lane::{Lane, Reply};
+use crate::message::{Closing, QUEUE_BYTES, Work, WriterMessage, send};
 use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader};
 use crate::retention::Policy;
 use crate::sweeper::Sweeper;
-use crate::task::{Closing, QUEUE_BYTES, Task, Work, hand_in};
 use crate::warnings::Warnings;
+use crate::worker::{Reply, Worker};
 
 /// The writing side of a store.
-pub(crate) struct Writer {
-    // Before the lane, which ends when the last of those who hold it is gone.
+pub(crate) struct Pipeline {
+    // Declared first so that it drops before the worker that it sends to.
     encoder: Option<Encoder>,
-    lane: Arc<Lane<Task>>,
+    worker: Arc<Worker<WriterMessage>>,
     reader: Arc<Reader>,
     closing: Arc<Closing>,
     warnings: Arc<Warnings>,
 }
 
-impl Writer {
+impl Pipeline {
     /// Starts the thread. A closing store waits for locks no longer than `patience`.
     pub(crate) fn start(
         open: Open,
@@ -37,9 +37,9 @@ impl Writer {
         let sweeper = Sweeper::new(policy);
         let warnings = sweeper.warnings();
         let mut writing = Writing { backend: Lazy::new(open), sweeper, reader: Arc::clone(&reader), patience };
-        let lane = Arc::new(Lane::start("forkpoint-writer", QUEUE_BYTES, move |batch| writing.work(batch))?);
-        let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&lane))).transpose()?;
-        Ok(Self { encoder, lane, reader, closing: Arc::default(), warnings })
+        let worker = Arc::new(Worker::start("forkpoint-writer", QUEUE_BYTES, move |batch| writing.work(batch))?);
+        let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&worker))).transpose()?;
+        Ok(Self { encoder, worker, reader, closing: Arc::default(), warnings })
     }
 
     /// Where it tells what fails in the background.
@@ -47,29 +47,29 @@ impl Writer {
         Arc::clone(&self.warnings)
     }
 
-    /// Opens the backend now rather than with the first task.
+    /// Opens the backend now rather than with the first message.
     pub(crate) fn open(&self, reply: Reply<Option<String>>) {
-        self.send(Task::Open(reply));
+        self.send(WriterMessage::Open(reply));
     }
 
     /// Queues a unit. Call order is save order, but that a large unit may be overtaken by those that have nothing to do with it.
     pub(crate) fn apply(&self, unit: Unit, reply: Reply<Applied>) {
-        self.send(Task::Apply(unit, reply));
+        self.send(WriterMessage::Apply(unit, reply));
     }
 
     /// Queues work: it comes after every unit queued before it.
     pub(crate) fn work(&self, work: Work) {
-        self.send(Task::Work(work));
+        self.send(WriterMessage::Work(work));
     }
 
     /// Asks a question that sees every unit queued before it.
     pub(crate) fn ask(&self, query: Query, reply: Reply<Answer>) {
         let question = Question { query, reply };
-        // In this order: what has left the encoder is in the lane.
-        if self.encoder.as_ref().is_none_or(Encoder::idle) && self.lane.idle() {
+        // Ask the encoder first: a message that has left it is in the worker's queue.
+        if self.encoder.as_ref().is_none_or(Encoder::idle) && self.worker.idle() {
             self.reader.ask(question);
         } else {
-            self.send(Task::Ask(question));
+            self.send(WriterMessage::Ask(question));
         }
     }
 
@@ -81,32 +81,32 @@ impl Writer {
     /// Accepts nothing more; replies when all is done and the backend is closed. May be called again.
     pub(crate) fn close(&self, reply: Reply<()>) {
         if let Some(close) = self.closing.ask(reply) {
-            self.send(Task::Close(close));
+            self.send(WriterMessage::Close(close));
             self.encoder.iter().for_each(Encoder::close);
         }
     }
 
-    fn send(&self, task: Task) {
-        let task = match &self.encoder {
-            Some(encoder) => encoder.take(task),
-            None => Some(task),
+    fn send(&self, message: WriterMessage) {
+        let message = match &self.encoder {
+            Some(encoder) => encoder.take(message),
+            None => Some(message),
         };
-        if let Some(task) = task {
-            hand_in(&self.lane, task);
+        if let Some(message) = message {
+            send(&self.worker, message);
         }
     }
 
     /// Waits until everything queued so far is done.
     pub(crate) fn drain(&self) {
         self.encoder.iter().for_each(Encoder::drain);
-        self.lane.drain();
+        self.worker.drain();
         self.reader.drain();
     }
 
-    /// Waits until all threads are gone. Only after [`Writer::close`].
+    /// Waits until all threads are gone. Only after [`Pipeline::close`].
     pub(crate) fn join(&self) {
         self.encoder.iter().for_each(Encoder::join);
-        self.lane.join();
+        self.worker.join();
         self.reader.join();
     }
 }
@@ -120,17 +120,17 @@ struct Writing {
 }
 
 impl Writing {
-    fn work(&mut self, batch: Vec<Task>) {
-        if batch.iter().any(|task| matches!(task, Task::Close(_)))
+    fn work(&mut self, batch: Vec<WriterMessage>) {
+        if batch.iter().any(|message| matches!(message, WriterMessage::Close(_)))
             && let Some(backend) = self.backend.opened()
         {
             backend.closing(Instant::now() + self.patience);
         }
         let (mut units, mut replies) = (Vec::new(), Vec::new());
         let mut after = Vec::new();
-        for task in batch {
-            match task {
-                Task::Apply(unit, reply) => {
+        for message in batch {
+            match message {
+                WriterMessage::Apply(unit, reply) => {
                     units.push(unit);
                     replies.push(reply);
                 }
@@ -138,20 +138,20 @@ impl Writing {
             }
         }
         self.apply(units, replies);
-        for task in after {
-            match task {
-                Task::Open(reply) => {
+        for message in after {
+            match message {
+                WriterMessage::Open(reply) => {
                     reply.send(self.backend.get().map(|backend| backend.notice().map(str::to_owned)));
                 }
                 // May also see later saves of this batch, which is harmless.
-                Task::Ask(question) => self.reader.ask(question),
-                Task::Work(work) => work(self.backend.get()),
-                Task::Close(closing) => {
+                WriterMessage::Ask(question) => self.reader.ask(question),
+                WriterMessage::Work(work) => work(self.backend.get()),
+                WriterMessage::Close(closing) => {
                     self.reader.join();
                     self.backend.close();
                     drop(closing);
                 }
-                Task::Apply(..) => {}
+                WriterMessage::Apply(..) => {}
             }
         }
     }
@@ -197,9 +197,9 @@ mod tests {
     use crate::cache::PayloadCache;
     use crate::op::LogEnd;
     use crate::query::Of;
-    use crate::record::{Checkpoint, Header, Part, Payload, Rank, Space, Write};
+    use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey, Write};
 
-    const SPACE: Space = Space(1);
+    const CONTRACT_ID: ContractId = ContractId(1);
 
     /// Prepares nothing, but says when it begins and waits at a gate.
     struct Gated {
@@ -221,13 +221,13 @@ mod tests {
 
     fn put(lineage: &str, id: &str, parent: Option<&str>, length: usize) -> Op {
         let header = Header {
-            space: SPACE,
+            contract: CONTRACT_ID,
             lineage: lineage.to_owned(),
             id: id.to_owned(),
             parent: parent.map(str::to_owned),
             group: String::new(),
             label: String::new(),
-            rank: Rank::default(),
+            sort_key: SortKey::default(),
             saved_at: 0,
             age_offset: 0,
             depends_on_parent: false,
@@ -249,7 +249,7 @@ mod tests {
         let reader = Arc::new(Reader::start(Box::new(open.clone()), Box::new(open.clone())).unwrap());
         let prepare = Arc::new(Gated { entered, gate: Mutex::new(gate) });
         let writer =
-            Writer::start(Box::new(open), Some(prepare), reader, Policy::default(), Duration::from_secs(30)).unwrap();
+            Pipeline::start(Box::new(open), Some(prepare), reader, Policy::default(), Duration::from_secs(30)).unwrap();
 
         let (told, replies) = channel::<&str>();
         let reply = |name: &'static str| {
@@ -270,12 +270,21 @@ mod tests {
         apply("its run", vec![put("a", "its run", None, 10)]);
         apply("its fork", vec![put("c", "its fork", Some("large"), 10)]);
         let part = Part { name: String::new(), tag: String::new(), bytes: vec![1].into() };
-        let write = Write { task: "t".to_owned(), index: 0, owner: None, part };
+        let write = Write { task: "t".to_owned(), index: 0, claimed_by: None, part };
         apply(
             "its write",
-            vec![Op::Write { space: SPACE, id: "large".to_owned(), writes: vec![write], replace: true, encoded: None }],
+            vec![Op::Write {
+                contract: CONTRACT_ID,
+                id: "large".to_owned(),
+                writes: vec![write],
+                replace: true,
+                encoded: None,
+            }],
         );
-        apply("its cap", vec![Op::KeepLast { space: SPACE, lineage: "a".to_owned(), keep: 9, pinned: String::new() }]);
+        apply(
+            "its cap",
+            vec![Op::KeepLast { contract: CONTRACT_ID, lineage: "a".to_owned(), keep: 9, pinned: String::new() }],
+        );
         // Of another run, as the checkpoint may have been until then.
         let (log, to) = ("log".to_owned(), LogEnd::Checkpoint("large".to_owned()));
         let told_rewound = told.clone();
@@ -283,10 +292,10 @@ mod tests {
             assert_eq!(outcome.unwrap_err().code(), crate::error::Code::NotFound);
             told_rewound.send("a rewind to it").unwrap();
         });
-        writer.apply(vec![Op::Truncate { space: SPACE, lineage: "e".to_owned(), log, to }].into(), refused);
+        writer.apply(vec![Op::Truncate { contract: CONTRACT_ID, lineage: "e".to_owned(), log, to }].into(), refused);
         apply("what follows the fork", vec![put("c", "what follows the fork", None, 10)]);
         let asked = told.clone();
-        let list = Query::List { space: SPACE, of: Of::Lineage("a".to_owned()), before: None, limit: None };
+        let list = Query::List { contract: CONTRACT_ID, of: Of::Lineage("a".to_owned()), before: None, limit: None };
         writer.ask(
             list,
             Reply::new(move |answer: Result<Answer>| {
@@ -296,7 +305,7 @@ mod tests {
         );
         apply("another", vec![put("b", "another", None, 10)]);
         assert_eq!(next(), "another", "a question lets others past");
-        apply("a removal", vec![Op::Remove { space: SPACE, id: "of who knows which run".to_owned() }]);
+        apply("a removal", vec![Op::Remove { contract: CONTRACT_ID, id: "of who knows which run".to_owned() }]);
         apply("behind it", vec![put("d", "behind it", None, 10)]);
         let told_closed = told.clone();
         writer.close(Reply::new(move |outcome: Result<()>| {

@@ -1,4 +1,4 @@
-//! A thread with a queue in front of it: tasks are taken in the order in which they came, all that wait at once.
+//! A thread with a queue in front of it: messages are taken in the order in which they came, all that wait at once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::thread::{Builder, JoinHandle};
 
 use crate::error::{Code, Error, Result};
 
-/// Who waits for a task's outcome. Answers exactly once: a reply that is dropped unanswered, because the thread panicked,
+/// Who waits for a message's outcome. Answers exactly once: a reply that is dropped unanswered, because the thread panicked,
 /// says so.
 pub struct Reply<T>(Option<Box<dyn FnOnce(Result<T>) + Send>>);
 
@@ -33,7 +33,7 @@ impl<T> Drop for Reply<T> {
 }
 
 /// The queue and its thread. Dropping it lets the thread finish what is queued and end.
-pub(crate) struct Lane<T> {
+pub(crate) struct Worker<T> {
     shared: Arc<Shared<T>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     capacity: usize,
@@ -41,18 +41,18 @@ pub(crate) struct Lane<T> {
 
 struct Shared<T> {
     state: Mutex<State<T>>,
-    /// Signalled when a task arrives or the lane ends.
+    /// Signalled when a message arrives or the worker ends.
     arrived: Condvar,
-    /// Signalled when the queue was taken, when the work is done, or the lane ends.
+    /// Signalled when the queue was taken, when the work is done, or the worker ends.
     moved: Condvar,
 }
 
 struct State<T> {
-    tasks: Vec<T>,
+    messages: Vec<T>,
     weight: usize,
-    /// Whether the thread has tasks in hand.
+    /// Whether the thread has messages in hand.
     working: bool,
-    /// Whether the thread waits for tasks.
+    /// Whether the thread waits for messages.
     sleeping: bool,
     /// How many wait for the thread: to notify nobody is a system call, too.
     waiting: usize,
@@ -88,12 +88,12 @@ impl<T> Shared<T> {
         self.moved.notify_all();
     }
 
-    /// The next tasks; `None` when the lane has ended and nothing is left.
+    /// The next messages; `None` when the worker has ended and nothing is left.
     fn take(&self) -> Option<Vec<T>> {
         let mut state = self.state();
         state.working = false;
         self.tell(&state);
-        while state.tasks.is_empty() {
+        while state.messages.is_empty() {
             if state.ended.is_some() {
                 return None;
             }
@@ -104,17 +104,17 @@ impl<T> Shared<T> {
         state.working = true;
         state.weight = 0;
         self.tell(&state);
-        Some(std::mem::take(&mut state.tasks))
+        Some(std::mem::take(&mut state.messages))
     }
 }
 
-impl<T: Send + 'static> Lane<T> {
+impl<T: Send + 'static> Worker<T> {
     /// Starts the thread. `capacity` is how much the queue may weigh before callers wait; `work` gets every batch, and is
     /// dropped on the thread when it ends.
     pub(crate) fn start(name: &str, capacity: usize, mut work: impl FnMut(Vec<T>) + Send + 'static) -> Result<Self> {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
-                tasks: Vec::new(),
+                messages: Vec::new(),
                 weight: 0,
                 working: false,
                 sleeping: false,
@@ -130,7 +130,7 @@ impl<T: Send + 'static> Lane<T> {
                 if catch_unwind(AssertUnwindSafe(|| work(batch))).is_err() {
                     seen.end(Error::poisoned());
                     // Whoever waits in the queue hears of it through the dropped replies.
-                    let waiting = std::mem::take(&mut seen.state().tasks);
+                    let waiting = std::mem::take(&mut seen.state().messages);
                     drop(waiting);
                 }
             }
@@ -141,19 +141,19 @@ impl<T: Send + 'static> Lane<T> {
         Ok(Self { shared, thread: Mutex::new(Some(thread)), capacity })
     }
 
-    /// Queues a task. While the queue is full the caller waits, so that memory does not grow: a disk that is slower than
-    /// its callers slows them down. An ended lane gives the task back.
-    pub(crate) fn push(&self, task: T, weight: usize) -> Result<(), (T, Error)> {
+    /// Queues a message. While the queue is full the caller waits, so that memory does not grow: a disk that is slower than
+    /// its callers slows them down. An ended worker gives the message back.
+    pub(crate) fn push(&self, message: T, weight: usize) -> Result<(), (T, Error)> {
         let mut state = self.shared.state();
-        while state.ended.is_none() && !state.tasks.is_empty() && state.weight + weight > self.capacity {
+        while state.ended.is_none() && !state.messages.is_empty() && state.weight + weight > self.capacity {
             state = self.shared.wait(state);
         }
         if let Some(error) = &state.ended {
             let error = error.clone();
-            return Err((task, error));
+            return Err((message, error));
         }
         state.weight += weight;
-        state.tasks.push(task);
+        state.messages.push(message);
         // Once: until it has taken them, it is on its way.
         let wake = std::mem::take(&mut state.sleeping);
         drop(state);
@@ -166,13 +166,13 @@ impl<T: Send + 'static> Lane<T> {
     /// Whether nothing is queued or in hand.
     pub(crate) fn idle(&self) -> bool {
         let state = self.shared.state();
-        state.tasks.is_empty() && !state.working
+        state.messages.is_empty() && !state.working
     }
 
     /// Waits until everything queued so far is done.
     pub(crate) fn drain(&self) {
         let mut state = self.shared.state();
-        while !state.tasks.is_empty() || state.working {
+        while !state.messages.is_empty() || state.working {
             state = self.shared.wait(state);
         }
     }
@@ -193,7 +193,7 @@ impl<T: Send + 'static> Lane<T> {
     }
 }
 
-impl<T> Drop for Lane<T> {
+impl<T> Drop for Worker<T> {
     fn drop(&mut self) {
         self.shared.end(Error::closed());
     }
@@ -210,43 +210,43 @@ mod tests {
     fn tasks_wait_in_order_and_are_taken_together() {
         let (seen, batches) = mpsc::channel();
         let (go, gate) = mpsc::channel::<()>();
-        let lane = Lane::start("test", 1000, move |batch: Vec<u32>| {
+        let worker = Worker::start("test", 1000, move |batch: Vec<u32>| {
             gate.recv().unwrap();
             seen.send(batch).unwrap();
         })
         .unwrap();
-        lane.push(0, 1).unwrap();
-        while !lane.shared.state().working {
+        worker.push(0, 1).unwrap();
+        while !worker.shared.state().working {
             std::thread::yield_now();
         }
-        (1..5).for_each(|task| lane.push(task, 1).unwrap());
+        (1..5).for_each(|message| worker.push(message, 1).unwrap());
         go.send(()).unwrap();
         go.send(()).unwrap();
-        lane.join();
+        worker.join();
         assert_eq!(batches.iter().collect::<Vec<_>>(), [vec![0], vec![1, 2, 3, 4]]);
-        assert_eq!(lane.push(5, 1).unwrap_err().1.code(), Code::Closed);
+        assert_eq!(worker.push(5, 1).unwrap_err().1.code(), Code::Closed);
     }
 
     #[test]
     fn a_full_queue_makes_callers_wait_and_loses_nothing() {
         let (go, gate) = mpsc::channel::<()>();
         let (seen, done) = mpsc::channel();
-        let lane = Arc::new(
-            Lane::start("test", 10, move |batch: Vec<u32>| {
+        let worker = Arc::new(
+            Worker::start("test", 10, move |batch: Vec<u32>| {
                 gate.recv().unwrap();
-                for task in batch {
-                    seen.send(task).unwrap();
+                for message in batch {
+                    seen.send(message).unwrap();
                 }
             })
             .unwrap(),
         );
-        lane.push(0, 1).unwrap();
-        while !lane.shared.state().working {
+        worker.push(0, 1).unwrap();
+        while !worker.shared.state().working {
             std::thread::yield_now();
         }
         // Heavier than the queue, but alone in it: accepted.
-        lane.push(1, 50).unwrap();
-        let waiting = Arc::clone(&lane);
+        worker.push(1, 50).unwrap();
+        let waiting = Arc::clone(&worker);
         let (entered, returned) = mpsc::channel();
         let caller = std::thread::spawn(move || {
             waiting.push(2, 1).unwrap();
@@ -256,15 +256,15 @@ mod tests {
         (0..3).for_each(|_| go.send(()).unwrap());
         returned.recv().unwrap();
         caller.join().unwrap();
-        lane.drain();
-        assert!(lane.idle());
+        worker.drain();
+        assert!(worker.idle());
         assert_eq!(done.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
     }
 
     #[test]
     fn a_panic_answers_everyone_who_waits() {
         let (go, gate) = mpsc::channel::<()>();
-        let lane = Lane::start("test", 10, move |_: Vec<Reply<()>>| {
+        let worker = Worker::start("test", 10, move |_: Vec<Reply<()>>| {
             gate.recv().unwrap();
             panic!("as the test wants");
         })
@@ -274,18 +274,18 @@ mod tests {
             let sent = sent.clone();
             Reply::new(move |outcome: Result<()>| sent.send(outcome).unwrap())
         };
-        assert!(lane.push(reply(), 1).is_ok());
-        while !lane.shared.state().working {
+        assert!(worker.push(reply(), 1).is_ok());
+        while !worker.shared.state().working {
             std::thread::yield_now();
         }
-        assert!(lane.push(reply(), 1).is_ok());
+        assert!(worker.push(reply(), 1).is_ok());
         go.send(()).unwrap();
         for _ in 0..2 {
             let error = answers.recv().unwrap().unwrap_err();
             assert_eq!((error.code(), error.retryable(), error.outcome_unknown()), (Code::Unavailable, false, true));
         }
-        lane.drain();
-        let (_, error) = lane.push(reply(), 1).err().unwrap();
+        worker.drain();
+        let (_, error) = worker.push(reply(), 1).err().unwrap();
         assert_eq!(error, Error::poisoned());
     }
 }

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::lane::{Lane, Reply};
 use crate::op::{Applied, Op, Unit};
 use crate::reader::Question;
+use crate::worker::{Reply, Worker};
 
 /// A queue heavier than this makes callers wait: bytes of payload that are not on disk yet.
 pub(crate) const QUEUE_BYTES: usize = 256 << 20;
@@ -15,7 +15,7 @@ pub(crate) const QUEUE_BYTES: usize = 256 << 20;
 pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
 
 /// Something for the writer to do.
-pub(crate) enum Task {
+pub(crate) enum WriterMessage {
     /// Opens the backend and says what the user should hear about it.
     Open(Reply<Option<String>>),
     Apply(Unit, Reply<Applied>),
@@ -23,15 +23,15 @@ pub(crate) enum Task {
     Work(Work),
     /// A question that must see everything queued before it.
     Ask(Question),
-    /// The last task: ends the reader, closes the backend.
+    /// The last message: ends the reader, closes the backend.
     Close(Close),
 }
 
-impl Task {
+impl WriterMessage {
     /// What it weighs in a queue.
     pub(crate) fn weight(&self) -> usize {
         match self {
-            Task::Apply(unit, _) => unit.ops.iter().map(Op::weight).sum(),
+            WriterMessage::Apply(unit, _) => unit.ops.iter().map(Op::weight).sum(),
             _ => 0,
         }
     }
@@ -39,25 +39,25 @@ impl Task {
     /// Tells whoever waits that it will not be done.
     pub(crate) fn refuse(self, error: Error) {
         match self {
-            Task::Open(reply) => reply.send(Err(error)),
-            Task::Apply(_, reply) => reply.send(Err(error)),
-            Task::Work(work) => work(Err(error)),
-            Task::Ask(question) => question.reply.send(Err(error)),
+            WriterMessage::Open(reply) => reply.send(Err(error)),
+            WriterMessage::Apply(_, reply) => reply.send(Err(error)),
+            WriterMessage::Work(work) => work(Err(error)),
+            WriterMessage::Ask(question) => question.reply.send(Err(error)),
             // Dropping it is all there is to do.
-            Task::Close(_) => {}
+            WriterMessage::Close(_) => {}
         }
     }
 }
 
-/// Queues a task. After one that closes, nothing more is accepted.
-pub(crate) fn hand_in(lane: &Lane<Task>, task: Task) {
-    let last = matches!(task, Task::Close(_));
-    let weight = task.weight();
-    if let Err((task, error)) = lane.push(task, weight) {
-        task.refuse(error);
+/// Queues a message. After one that closes, nothing more is accepted.
+pub(crate) fn send(worker: &Worker<WriterMessage>, message: WriterMessage) {
+    let last = matches!(message, WriterMessage::Close(_));
+    let weight = message.weight();
+    if let Err((message, error)) = worker.push(message, weight) {
+        message.refuse(error);
     }
     if last {
-        lane.close();
+        worker.close();
     }
 }
 
@@ -72,7 +72,7 @@ struct State {
 }
 
 impl Closing {
-    /// Replies when the store is closed. The first who asks gets the task that closes it.
+    /// Replies when the store is closed. The first who asks gets the message that closes it.
     pub(crate) fn ask(self: &Arc<Self>, reply: Reply<()>) -> Option<Close> {
         let mut state = self.state();
         if state.closed {
@@ -89,7 +89,7 @@ impl Closing {
     }
 }
 
-/// The closing of a store, as a task: tells everyone who waits when it is dropped, be it done or lost in a panic.
+/// The closing of a store, as a message: tells everyone who waits when it is dropped, be it done or lost in a panic.
 pub(crate) struct Close(Arc<Closing>);
 
 impl Drop for Close {
