@@ -199,40 +199,40 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_make_room() {
-        let mut heads = Lru::new(100);
+        let mut cache = Lru::new(100);
         let payload = |byte| CachedPayload::from(Bytes::from(vec![byte; 40]));
-        heads.keep(NewEntry { payload: payload(1), ..kept(1, 0) });
-        heads.keep(NewEntry { payload: payload(2), ..kept(2, 0) });
-        assert!(heads.get(1).is_some());
-        heads.keep(NewEntry { payload: payload(3), ..kept(3, 0) });
-        assert_eq!((heads.get(1), heads.get(2), heads.get(3)), (Some(payload(1)), None, Some(payload(3))));
-        heads.keep(NewEntry { supersedes: Some(1), ..kept(4, 40) });
-        assert_eq!((heads.get(1), heads.get(3).is_some(), heads.bytes), (None, true, 80));
-        heads.keep(kept(5, 101));
-        assert_eq!((heads.get(5), heads.bytes), (None, 80), "too large to be kept");
-        heads.keep(kept(3, 0));
-        assert_eq!((heads.bytes, heads.entries.len(), heads.used.len()), (40, 2, 2));
+        cache.keep(NewEntry { payload: payload(1), ..kept(1, 0) });
+        cache.keep(NewEntry { payload: payload(2), ..kept(2, 0) });
+        assert!(cache.get(1).is_some());
+        cache.keep(NewEntry { payload: payload(3), ..kept(3, 0) });
+        assert_eq!((cache.get(1), cache.get(2), cache.get(3)), (Some(payload(1)), None, Some(payload(3))));
+        cache.keep(NewEntry { supersedes: Some(1), ..kept(4, 40) });
+        assert_eq!((cache.get(1), cache.get(3).is_some(), cache.bytes), (None, true, 80));
+        cache.keep(kept(5, 101));
+        assert_eq!((cache.get(5), cache.bytes), (None, 80), "too large to be kept");
+        cache.keep(kept(3, 0));
+        assert_eq!((cache.bytes, cache.entries.len(), cache.used.len()), (40, 2, 2));
     }
 
     #[test]
     fn a_lineage_is_known_by_its_newest_while_that_is_kept() {
-        let mut heads = Lru::new(100);
-        let save = |heads: &mut Lru, seq, lineage: &str, supersedes| {
+        let mut cache = Lru::new(100);
+        let save = |cache: &mut Lru, seq, lineage: &str, supersedes| {
             let tip = LineageTip { seq, id: seq.to_string(), depth: 0, budget: 9 };
-            heads.keep(NewEntry { tip: Some(((ContractId(1), lineage.to_owned()), tip)), supersedes, ..kept(seq, 40) });
+            cache.keep(NewEntry { tip: Some(((ContractId(1), lineage.to_owned()), tip)), supersedes, ..kept(seq, 40) });
         };
-        let newest = |heads: &mut Lru, lineage| heads.newest(ContractId(1), lineage).map(|(tip, _)| tip.seq);
-        save(&mut heads, 1, "a", None);
-        save(&mut heads, 2, "a", Some(1));
-        save(&mut heads, 3, "b", None);
-        assert_eq!((newest(&mut heads, "b"), newest(&mut heads, "a")), (Some(3), Some(2)));
-        assert_eq!((heads.newest(ContractId(2), "a"), newest(&mut heads, "c")), (None, None));
-        save(&mut heads, 4, "c", None);
-        assert_eq!((newest(&mut heads, "b"), heads.tips.len()), (None, 2), "what made room is not known any more");
-        heads.keep(kept(5, 101));
-        save(&mut heads, 6, "c", None);
-        heads.forget(4);
-        assert_eq!(newest(&mut heads, "c"), Some(6), "an older one that goes takes nothing with it");
+        let newest = |cache: &mut Lru, lineage| cache.newest(ContractId(1), lineage).map(|(tip, _)| tip.seq);
+        save(&mut cache, 1, "a", None);
+        save(&mut cache, 2, "a", Some(1));
+        save(&mut cache, 3, "b", None);
+        assert_eq!((newest(&mut cache, "b"), newest(&mut cache, "a")), (Some(3), Some(2)));
+        assert_eq!((cache.newest(ContractId(2), "a"), newest(&mut cache, "c")), (None, None));
+        save(&mut cache, 4, "c", None);
+        assert_eq!((newest(&mut cache, "b"), cache.tips.len()), (None, 2), "what made room is not known any more");
+        cache.keep(kept(5, 101));
+        save(&mut cache, 6, "c", None);
+        cache.forget(4);
+        assert_eq!(newest(&mut cache, "c"), Some(6), "an older one that goes takes nothing with it");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub enum Op {
         prefix: String,
     },
     /// Adds writes to a checkpoint, which need not be there yet. They are read by task, in the order in which those began,
-    /// and of a task in the order in which each place was first written.
+    /// and of a task in the order in which each slot was first written.
     Write {
         /// Whose checkpoint it is.
         contract: ContractId,
@@ -48,7 +48,7 @@ pub enum Op {
         id: String,
         /// The writes. One that a checkpoint has claimed already, as in a copy, is added whatever is there.
         writes: Vec<Write>,
-        /// Whether one in a place that is taken replaces the other; if not, the first one stays.
+        /// Whether a write to a slot that is taken replaces the one there. If not, the first one stays.
         replace: bool,
         /// The envelope of the writes, encoded before the turn of this op came. Only the engine fills it in.
         encoded: Option<Bytes>,
@@ -62,7 +62,7 @@ pub enum Op {
         /// The id of the one that was made.
         claimed_by: String,
     },
-    /// Makes the writes of a checkpoint claimable again, because the checkpoints that claimed them are gone. Of each place one write
+    /// Makes the writes of a checkpoint claimable again, because the checkpoints that claimed them are gone. Of each slot one write
     /// stays: the unclaimed one, or else the one that was claimed last.
     Reopen {
         /// Whose checkpoint it is.

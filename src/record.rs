@@ -229,7 +229,7 @@ pub struct LogPage {
 pub struct Write {
     /// Whose it is among those of the checkpoint: a task's.
     pub task: String,
-    /// Its place among those of the task. Unclaimed writes have each place once.
+    /// Its slot among the writes of the task. No two unclaimed writes of a task have the same slot.
     pub index: i64,
     /// The checkpoint that was made of it: see [`crate::op::Op::Claim`]. `None`: it is unclaimed.
     pub claimed_by: Option<String>,
@@ -237,7 +237,7 @@ pub struct Write {
     pub part: Part,
 }
 
-/// A checkpoint with what was written to it, in the order in which each place was first written.
+/// A checkpoint with what was written to it, in the order in which each slot was first written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuple {
     /// The checkpoint.
@@ -268,7 +268,7 @@ pub struct Stats {
     pub lineages: u64,
     /// What their payloads are, framed, in bytes.
     pub logical_bytes: u64,
-    /// What their payloads take, compressed and as differences, in bytes.
+    /// What their payloads take, compressed and as deltas, in bytes.
     pub stored_bytes: u64,
     /// How many records all logs hold. One that several checkpoints and logs name counts once.
     pub records: u64,

@@ -89,16 +89,17 @@ fn agentium_save(step_index: f64) -> Draft {
 
 /// A checkpoint of LangGraph's; with a parent, it cannot be read without that.
 fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
-    let place = langgraph::Place { thread: "thread".to_owned(), namespace: "ns".to_owned(), id: id.to_owned() };
+    let checkpoint_ref =
+        langgraph::CheckpointRef { thread: "thread".to_owned(), namespace: "ns".to_owned(), id: id.to_owned() };
     let put = langgraph::Put {
-        place,
+        checkpoint_ref,
         parent: parent.map(str::to_owned),
         parts: vec![part("", "json", "{\"v\":4}"), part("messages\u{0}1", "json", "[]")],
         inherit: Vec::new(),
         like: Vec::new(),
         metadata: ("json".to_owned(), b"{\"step\":0}".to_vec()),
         saved_at: 8,
-        difference: parent.is_some(),
+        depends_on_parent: parent.is_some(),
         only: false,
     };
     put_by(langgraph::put(put).unwrap())
@@ -289,12 +290,12 @@ fn describe(path: &Path, (checkpoints, logs): &(Vec<Checkpoint>, Vec<Log>)) -> S
         write!(out, "{}\n    {{\n", if at > 0 { "," } else { "" }).unwrap();
         let fields = [
             ("id", quoted(&header.id)),
-            ("space", header.contract.0.to_string()),
+            ("contract", header.contract.0.to_string()),
             ("lineage", quoted(&header.lineage)),
             ("parent", parent),
             ("group", quoted(&header.group)),
             ("label", quoted(&header.label)),
-            ("rank", quoted(&to_hex(&header.sort_key.0))),
+            ("sortKey", quoted(&to_hex(&header.sort_key.0))),
             ("meta", quoted(&to_hex(&header.meta))),
             ("savedAt", header.saved_at.to_string()),
             ("ageOffset", header.age_offset.to_string()),
@@ -333,13 +334,13 @@ fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
     let connection = Connection::open_in_memory().unwrap();
     let checkpoint = |row: &Row<'_>| {
         let header = Header {
-            contract: ContractId(row.get("space")?),
+            contract: ContractId(row.get("contract")?),
             lineage: row.get("lineage")?,
             id: row.get("id")?,
             parent: row.get("parent")?,
             group: row.get("group")?,
             label: row.get("label")?,
-            sort_key: SortKey(row.get("rank")?),
+            sort_key: SortKey(row.get("sort_key")?),
             meta: row.get("meta")?,
             saved_at: row.get("saved_at")?,
             age_offset: row.get("age_offset")?,
@@ -358,7 +359,7 @@ fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
         .prepare(
             "SELECT value ->> 'contract' AS contract, value ->> 'lineage' AS lineage, value ->> 'id' AS id,
                     value ->> 'parent' AS parent, value ->> 'group' AS \"group\", value ->> 'label' AS label,
-                    unhex(value ->> 'sort_key') AS sort_key, unhex(value ->> 'meta') AS meta, value ->> 'savedAt' AS saved_at,
+                    unhex(value ->> 'sortKey') AS sort_key, unhex(value ->> 'meta') AS meta, value ->> 'savedAt' AS saved_at,
                     value ->> 'ageOffset' AS age_offset, value ->> 'dependsOnParent' AS depends_on_parent,
                     value ->> 'format' AS format,
                     value ->> 'base' AS base, value ->> 'timestamp' AS timestamp,

@@ -1,6 +1,6 @@
 //! Pending writes as rows: a row holds what one task wrote to a checkpoint, and which checkpoint has claimed it.
 //!
-//! Unclaimed writes have one row a task, in which each place stands once. A claim stores in the row which checkpoint was made of it.
+//! Unclaimed writes have one row a task, in which each slot stands once. A claim stores in the row which checkpoint was made of it.
 //! The next write of that task then begins another row.
 
 use bytes::Bytes;
@@ -38,7 +38,7 @@ pub(crate) fn by_task(writes: &[Write]) -> Vec<TaskWrites<'_>> {
     rows
 }
 
-/// What a row holds after the task writes again. In a place that is taken, the new write replaces the old one or is left out.
+/// What a row holds after the task writes again. In a slot that is taken, the new write replaces the old one or is left out.
 pub(crate) fn merge<'a>(
     mut held: Vec<(i64, Part)>,
     writes: impl IntoIterator<Item = &'a Write>,
@@ -74,7 +74,7 @@ pub(crate) fn encode(writes: &[Write], replace: bool) -> Option<Bytes> {
     alone.then(|| seal(merge(Vec::new(), writes, replace)).into())
 }
 
-/// The envelope of a row: a frame whose parts are named by their places and names.
+/// The envelope of a row: a frame whose parts are named by their slots and names.
 pub(crate) fn seal(writes: Vec<(i64, Part)>) -> Vec<u8> {
     let named = |(index, part): (i64, Part)| Part { name: format!("{index} {}", part.name), ..part };
     envelope::seal(&frame::join(&Payload { parts: writes.into_iter().map(named).collect() }))
@@ -83,12 +83,12 @@ pub(crate) fn seal(writes: Vec<(i64, Part)>) -> Vec<u8> {
 /// Opens what [`seal`] made. The checkpoint's id and the task are for the error's message.
 pub(crate) fn open(id: &str, task: &str, body: Vec<u8>) -> Result<Vec<(i64, Part)>> {
     let split = || -> Result<Vec<(i64, Part)>> {
-        let damaged = || Error::new(Code::Corrupt, "its places cannot be told from its names");
-        let place = |part: Part| {
+        let damaged = || Error::new(Code::Corrupt, "its slots cannot be told from its names");
+        let slot = |part: Part| {
             let (index, name) = part.name.split_once(' ').ok_or_else(damaged)?;
             Ok((index.parse().map_err(|_| damaged())?, Part { name: name.to_owned(), ..part }))
         };
-        frame::split(&envelope::open(&[body])?.into())?.parts.into_iter().map(place).collect()
+        frame::split(&envelope::open(&[body])?.into())?.parts.into_iter().map(slot).collect()
     };
     split().map_err(|error| error.context(&format!("what task {task:?} wrote to {id:?}")))
 }
@@ -159,7 +159,7 @@ mod tests {
             sealed: bool,
         ) {
             match open("id", "t", if sealed { envelope::seal(&raw) } else { raw }) {
-                // A place has longer spellings than the one that is written.
+                // A slot has longer spellings than the one that is written.
                 Ok(held) => prop_assert_eq!(open("id", "t", seal(held.clone())).unwrap(), held),
                 Err(error) => prop_assert!(matches!(error.code(), Code::Corrupt | Code::Unsupported), "{error}"),
             }

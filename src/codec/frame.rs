@@ -32,8 +32,8 @@ pub fn join(payload: &Payload) -> Vec<u8> {
 pub fn length(payload: &Payload) -> usize {
     let text = |text: &str| varint::length(text.len() as u64) + text.len();
     let part = |part: &Part| text(&part.name) + text(&part.tag) + varint::length(part.bytes.len() as u64);
-    let heads: usize = payload.parts.iter().map(part).sum();
-    varint::length(payload.parts.len() as u64) + heads + payload.len()
+    let descriptions: usize = payload.parts.iter().map(part).sum();
+    varint::length(payload.parts.len() as u64) + descriptions + payload.len()
 }
 
 /// The parts that [`join`] made one of; their bytes are slices of `frame`, not copies.
@@ -50,14 +50,14 @@ fn parse(frame: &Bytes) -> Option<Payload> {
     let mut rest: &[u8] = frame;
     let count = varint::read(&mut rest)?;
     // A part takes three bytes at least, so a count beyond that is no reason to reserve memory.
-    let mut heads = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 3));
+    let mut descriptions = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 3));
     for _ in 0..count {
         let name = text(&mut rest)?;
         let tag = text(&mut rest)?;
-        heads.push((name, tag, varint::read(&mut rest)?));
+        descriptions.push((name, tag, varint::read(&mut rest)?));
     }
-    let mut parts = Vec::with_capacity(heads.len());
-    for (name, tag, length) in heads {
+    let mut parts = Vec::with_capacity(descriptions.len());
+    for (name, tag, length) in descriptions {
         parts.push(Part { name, tag, bytes: frame.slice_ref(varint::take(&mut rest, length)?) });
     }
     rest.is_empty().then_some(Payload { parts })

@@ -83,9 +83,12 @@ pub fn save(save: Save) -> Result<Unit> {
             step.id
         )));
     }
-    let place = SortKey::from_f64(step.step_index);
-    let clear =
-        rewind.then(|| Op::RemoveFrom { contract: CONTRACT_ID, lineage: step.run_id.clone(), sort_key: place.clone() });
+    let sort_key = SortKey::from_f64(step.step_index);
+    let clear = rewind.then(|| Op::RemoveFrom {
+        contract: CONTRACT_ID,
+        lineage: step.run_id.clone(),
+        sort_key: sort_key.clone(),
+    });
     let header = Header {
         contract: CONTRACT_ID,
         lineage: step.run_id,
@@ -93,7 +96,7 @@ pub fn save(save: Save) -> Result<Unit> {
         parent,
         group: String::new(),
         label: String::new(),
-        sort_key: place.then(&SortKey::from_f64(step.created_at)),
+        sort_key: sort_key.then(&SortKey::from_f64(step.created_at)),
         saved_at,
         age_offset: AGE_OFFSET,
         depends_on_parent: false,
@@ -140,8 +143,8 @@ pub fn runs(before: Option<i64>, limit: usize) -> Query {
 
 /// What a header says of its checkpoint.
 pub fn step(header: Header) -> Result<Step> {
-    let place = header.sort_key.split_f64().and_then(|(step, rest)| Some((step, rest.split_f64()?.0)));
-    let (Some((step_index, created_at)), Some((state_size, step_name))) = (place, meta::decode(&header.meta)) else {
+    let sort_key = header.sort_key.split_f64().and_then(|(step, rest)| Some((step, rest.split_f64()?.0)));
+    let (Some((step_index, created_at)), Some((state_size, step_name))) = (sort_key, meta::decode(&header.meta)) else {
         return Err(damaged(&header.id));
     };
     Ok(Step { id: header.id, run_id: header.lineage, step_index, step_name, created_at, state_size })

@@ -24,7 +24,7 @@ pub const CONTRACT_ID: ContractId = ContractId(4);
 
 /// Where a checkpoint is: `thread_id`, `checkpoint_ns`, `checkpoint_id`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Place {
+pub struct CheckpointRef {
     /// The thread.
     #[serde(rename = "threadId")]
     pub thread: String,
@@ -34,7 +34,7 @@ pub struct Place {
     pub id: String,
 }
 
-impl Place {
+impl CheckpointRef {
     /// No two threads have the same, and none is the beginning of another.
     fn group(thread: &str) -> String {
         format!("{}:{thread}", thread.len())
@@ -61,7 +61,7 @@ impl Place {
 #[derive(Clone, Debug)]
 pub struct Put {
     /// Where.
-    pub place: Place,
+    pub checkpoint_ref: CheckpointRef,
     /// The id of the checkpoint that it was made from, in the same namespace.
     pub parent: Option<String>,
     /// The channels that changed, and the rest.
@@ -76,7 +76,7 @@ pub struct Put {
     /// When the store was given it, in ms since the epoch.
     pub saved_at: i64,
     /// Whether it has a channel whose value is made of its ancestors' writes.
-    pub difference: bool,
+    pub depends_on_parent: bool,
     /// Whether it must be the only child of its parent: `expectedParent`.
     pub only: bool,
 }
@@ -86,18 +86,18 @@ pub struct Put {
 /// One that must be its parent's only child (D7) is refused with `CONFLICT` if that is not the latest any more: whoever
 /// made the latest goes on with this thread. It has to become the latest itself, so that the next one sees it.
 pub fn put(put: Put) -> Result<Unit> {
-    let Put { place, parent, parts, inherit, like, metadata, saved_at, difference, only } = put;
-    let key = check(&place)?;
-    if let Some(parent) = parent.as_ref().filter(|parent| only && **parent >= place.id) {
+    let Put { checkpoint_ref, parent, parts, inherit, like, metadata, saved_at, depends_on_parent, only } = put;
+    let key = check(&checkpoint_ref)?;
+    if let Some(parent) = parent.as_ref().filter(|parent| only && **parent >= checkpoint_ref.id) {
         let message = format!(
             "checkpoint {:?} of thread {:?} is not after its parent {parent:?}. Ids sort by time, so the clock here is behind the \
              clock that made the parent: set the clocks and try again",
-            place.id, place.thread
+            checkpoint_ref.id, checkpoint_ref.thread
         );
         return Err(Error::new(Code::Conflict, message));
     }
-    let parent = parent.map(|id| place.key(&id));
-    let lineage = Place::lineage(&place.thread, &place.namespace);
+    let parent = parent.map(|id| checkpoint_ref.key(&id));
+    let lineage = CheckpointRef::lineage(&checkpoint_ref.thread, &checkpoint_ref.namespace);
     let expect = only.then(|| Expect {
         contract: CONTRACT_ID,
         lineage: lineage.clone(),
@@ -110,12 +110,12 @@ pub fn put(put: Put) -> Result<Unit> {
         lineage,
         id: key,
         parent,
-        group: Place::group(&place.thread),
+        group: CheckpointRef::group(&checkpoint_ref.thread),
         label: String::new(),
-        sort_key: SortKey(place.id.into_bytes()),
+        sort_key: SortKey(checkpoint_ref.id.into_bytes()),
         saved_at,
         age_offset: 0,
-        depends_on_parent: difference,
+        depends_on_parent,
         meta: [metadata.0.as_bytes(), &[0], &metadata.1].concat(),
     };
     let draft = Draft { header, payload: Payload { parts }, inherit, like, logs: Vec::new(), encoded: None };
@@ -124,18 +124,18 @@ pub fn put(put: Put) -> Result<Unit> {
 
 /// `putWrites`: each write is a task's place and a part. With `replace` one in a place that is taken replaces the other. A write
 /// that is a copy may be claimed already: by the id of a checkpoint of the same namespace.
-pub fn put_writes(place: &Place, mut writes: Vec<Write>, replace: bool) -> Result<Unit> {
+pub fn put_writes(checkpoint_ref: &CheckpointRef, mut writes: Vec<Write>, replace: bool) -> Result<Unit> {
     for write in &mut writes {
-        write.claimed_by = write.claimed_by.take().map(|id| place.key(&id));
+        write.claimed_by = write.claimed_by.take().map(|id| checkpoint_ref.key(&id));
     }
-    Ok(vec![Op::Write { contract: CONTRACT_ID, id: check(place)?, writes, replace, encoded: None }].into())
+    Ok(vec![Op::Write { contract: CONTRACT_ID, id: check(checkpoint_ref)?, writes, replace, encoded: None }].into())
 }
 
 /// Its id in the store, if it can have one.
-fn check(place: &Place) -> Result<String> {
-    check_id("thread_id", &place.thread)?;
-    check_id("checkpoint_id", &place.id)?;
-    let key = place.key(&place.id);
+fn check(checkpoint_ref: &CheckpointRef) -> Result<String> {
+    check_id("thread_id", &checkpoint_ref.thread)?;
+    check_id("checkpoint_id", &checkpoint_ref.id)?;
+    let key = checkpoint_ref.key(&checkpoint_ref.id);
     if key.len() > MAX_ID_BYTES {
         return Err(Error::invalid(format!(
             "thread_id, checkpoint_ns and checkpoint_id have {} bytes together, and may have at most {MAX_ID_BYTES}: give \
@@ -149,24 +149,24 @@ fn check(place: &Place) -> Result<String> {
 /// `getTuple`; without an id the latest of the namespace.
 pub fn get_tuple(thread: String, namespace: String, id: Option<String>) -> Query {
     let pick = match id {
-        Some(id) => Pick::Id(Place { thread, namespace, id: String::new() }.key(&id)),
-        None => Pick::Newest(Place::lineage(&thread, &namespace)),
+        Some(id) => Pick::Id(CheckpointRef { thread, namespace, id: String::new() }.key(&id)),
+        None => Pick::Newest(CheckpointRef::lineage(&thread, &namespace)),
     };
     Query::Tuple { contract: CONTRACT_ID, pick }
 }
 
 /// A page of a checkpoint and its ancestors, itself first, until a value of each channel has been found: the channels' values
 /// and writes.
-pub fn ancestors(place: &Place, channels: Vec<String>, limit: usize) -> Query {
-    let id = place.key(&place.id);
+pub fn ancestors(checkpoint_ref: &CheckpointRef, channels: Vec<String>, limit: usize) -> Query {
+    let id = checkpoint_ref.key(&checkpoint_ref.id);
     Query::Ancestors(Ancestors { contract: CONTRACT_ID, id, stems: channels.clone(), writes: channels, limit })
 }
 
 /// A page of `list`, newest id first: of a namespace of a thread, of a thread, or of all.
 pub fn list(thread: Option<String>, namespace: Option<String>, before: Option<String>, limit: usize) -> Query {
     let of = match (thread, namespace) {
-        (Some(thread), Some(namespace)) => Of::Lineage(Place::lineage(&thread, &namespace)),
-        (Some(thread), None) => Of::Lineages(Place::group(&thread)),
+        (Some(thread), Some(namespace)) => Of::Lineage(CheckpointRef::lineage(&thread, &namespace)),
+        (Some(thread), None) => Of::Lineages(CheckpointRef::group(&thread)),
         (None, _) => Of::Contract,
     };
     let before = before.map(|id| SortKey(id.into_bytes()));
@@ -180,7 +180,7 @@ pub fn threads(before: Option<i64>, limit: usize) -> Query {
 
 /// `deleteThread`: with what was written to checkpoints that never came.
 pub fn delete_thread(thread: &str) -> Unit {
-    let group = Place::group(thread);
+    let group = CheckpointRef::group(thread);
     vec![
         Op::RemoveLineages { contract: CONTRACT_ID, prefix: group.clone() },
         Op::RemoveWrites { contract: CONTRACT_ID, prefix: group },
@@ -189,9 +189,13 @@ pub fn delete_thread(thread: &str) -> Unit {
 }
 
 /// Removes checkpoints, all of them or none. What was written to those that are `left` without a child is pending again.
-pub fn delete(places: Vec<Place>, left: Vec<Place>) -> Unit {
-    let removed = places.into_iter().map(|place| Op::Remove { contract: CONTRACT_ID, id: place.key(&place.id) });
-    let released = left.into_iter().map(|place| Op::Reopen { contract: CONTRACT_ID, id: place.key(&place.id) });
+pub fn delete(checkpoint_refs: Vec<CheckpointRef>, left: Vec<CheckpointRef>) -> Unit {
+    let removed = checkpoint_refs
+        .into_iter()
+        .map(|checkpoint_ref| Op::Remove { contract: CONTRACT_ID, id: checkpoint_ref.key(&checkpoint_ref.id) });
+    let released = left
+        .into_iter()
+        .map(|checkpoint_ref| Op::Reopen { contract: CONTRACT_ID, id: checkpoint_ref.key(&checkpoint_ref.id) });
     removed.chain(released).collect::<Vec<_>>().into()
 }
 
@@ -199,13 +203,13 @@ pub fn delete(places: Vec<Place>, left: Vec<Place>) -> Unit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
     /// Where it is.
-    pub place: Place,
+    pub checkpoint_ref: CheckpointRef,
     /// The id of its parent.
     pub parent: Option<String>,
     /// The metadata: the serializer's tag and bytes.
     pub metadata: (String, Vec<u8>),
     /// Whether it has a channel whose value is made of its ancestors' writes.
-    pub difference: bool,
+    pub depends_on_parent: bool,
 }
 
 /// What users call a namespace of a thread and a checkpoint in it.
@@ -226,20 +230,20 @@ fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
 /// Reads a header.
 pub fn describe(header: &Header) -> Result<Described> {
     let damaged = || damaged(&header.id);
-    let place = Place::read(header).ok_or_else(damaged)?;
+    let checkpoint_ref = CheckpointRef::read(header).ok_or_else(damaged)?;
     let parent = match &header.parent {
-        Some(key) => Some(claimed_id(&place, key).ok_or_else(damaged)?),
+        Some(key) => Some(claimed_id(&checkpoint_ref, key).ok_or_else(damaged)?),
         None => None,
     };
     let end = header.meta.iter().position(|byte| *byte == 0).ok_or_else(damaged)?;
     let tag = String::from_utf8(header.meta[..end].to_vec()).map_err(|_| damaged())?;
-    let difference = header.depends_on_parent;
-    Ok(Described { place, parent, metadata: (tag, header.meta[end + 1..].to_vec()), difference })
+    let depends_on_parent = header.depends_on_parent;
+    Ok(Described { checkpoint_ref, parent, metadata: (tag, header.meta[end + 1..].to_vec()), depends_on_parent })
 }
 
 /// The `checkpoint_id` of a checkpoint of the same namespace, by its id in the store.
-pub fn claimed_id(place: &Place, key: &str) -> Option<String> {
-    key.strip_prefix(&place.key("")).map(str::to_owned)
+pub fn claimed_id(checkpoint_ref: &CheckpointRef, key: &str) -> Option<String> {
+    key.strip_prefix(&checkpoint_ref.key("")).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -248,11 +252,11 @@ mod tests {
 
     #[test]
     fn users_hear_their_own_names() {
-        let place = Place { thread: "a:b".into(), namespace: "n|1".into(), id: "é".into() };
-        let lineage = Place::lineage(&place.thread, &place.namespace);
+        let checkpoint_ref = CheckpointRef { thread: "a:b".into(), namespace: "n|1".into(), id: "é".into() };
+        let lineage = CheckpointRef::lineage(&checkpoint_ref.thread, &checkpoint_ref.namespace);
         let named = |run, ns, id| Names { run, ns, id };
         let (run, ns, id) = (Some("a:b".to_owned()), Some("n|1".to_owned()), Some("é".to_owned()));
-        let key = place.key(&place.id);
+        let key = checkpoint_ref.key(&checkpoint_ref.id);
         assert_eq!(name_of(Some(lineage.clone()), Some(key.clone())), named(run.clone(), ns.clone(), id.clone()));
         assert_eq!(name_of(None, Some(key)), named(run.clone(), ns.clone(), id));
         assert_eq!(name_of(Some(lineage), None), named(run, ns, None));
@@ -266,10 +270,11 @@ mod tests {
         for thread in parts {
             for namespace in parts {
                 for id in parts {
-                    let place = Place { thread: thread.into(), namespace: namespace.into(), id: id.into() };
-                    assert!(seen.insert(place.key(id)), "{place:?}");
-                    assert_eq!(claimed_id(&place, &place.key(id)).as_deref(), Some(id));
-                    assert!(place.key(id).starts_with(&Place::group(thread)));
+                    let checkpoint_ref =
+                        CheckpointRef { thread: thread.into(), namespace: namespace.into(), id: id.into() };
+                    assert!(seen.insert(checkpoint_ref.key(id)), "{checkpoint_ref:?}");
+                    assert_eq!(claimed_id(&checkpoint_ref, &checkpoint_ref.key(id)).as_deref(), Some(id));
+                    assert!(checkpoint_ref.key(id).starts_with(&CheckpointRef::group(thread)));
                 }
             }
         }

@@ -121,12 +121,12 @@ fn finding(finding: Finding) -> serde_json::Value {
         Some(contract) => (contract.name_of)(lineage, id),
         None => Names { run: lineage, ns: None, id },
     };
-    let place = json!({ "space": contract.map(|contract| contract.name), "run": run, "ns": ns, "id": id });
+    let reference = json!({ "space": contract.map(|contract| contract.name), "run": run, "ns": ns, "id": id });
     json!({
         "code": code.name(),
         "severity": severity.name(),
         "message": message,
         "remedy": remedy,
-        "ref": known.then_some(place),
+        "ref": known.then_some(reference),
     })
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::known::Known;
 use super::*;
 
-/// A checkpoint of a [`Shelf`].
+/// A checkpoint of a [`FakeCatalog`].
 #[derive(Clone, Debug, Default)]
 struct Row {
     lineage: i64,
@@ -24,12 +24,12 @@ struct Row {
 
 /// Checkpoints by save number from 1 on. It counts its questions.
 #[derive(Debug, Default)]
-struct Shelf {
+struct FakeCatalog {
     rows: Vec<Row>,
     asked: RefCell<BTreeMap<&'static str, usize>>,
 }
 
-impl Shelf {
+impl FakeCatalog {
     fn new(rows: Vec<Row>) -> Self {
         Self { rows, ..Self::default() }
     }
@@ -61,7 +61,7 @@ fn entry((seq, row): (Seq, &Row)) -> Entry {
     Entry { seq, lineage: row.lineage, saved_at: row.saved_at }
 }
 
-impl Catalog for Shelf {
+impl Catalog for FakeCatalog {
     fn saved_after(&self, _: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
         self.asked("saved_after");
         Ok(self.rows().filter(|(seq, _)| *seq > after).take(most).map(entry).collect())
@@ -126,10 +126,10 @@ impl Catalog for Shelf {
     }
 }
 
-fn chain() -> Shelf {
+fn chain() -> FakeCatalog {
     // 1 <- 2 <- 3, a new keyframe 4 <- 5, and 6 that was made from 2.
     let rows = [(None, 100), (Some(1), 10), (Some(2), 10), (None, 100), (Some(4), 10), (Some(2), 10)];
-    Shelf::new(rows.map(|(base, bytes)| Row { lineage: 1, base, bytes, ..Row::default() }).into())
+    FakeCatalog::new(rows.map(|(base, bytes)| Row { lineage: 1, base, bytes, ..Row::default() }).into())
 }
 
 fn bytes(rule: Rule) -> (u64, i64) {
@@ -176,19 +176,22 @@ fn what_depends_on_a_checkpoint_goes_before_it_or_keeps_it() {
     let row = |saved_at, depends_on| Row { lineage: 1, saved_at, depends_on, ..Row::default() };
     // 1 <- 2 <- 3 <- 4, where 4 is too new to go, and 5 <- 6.
     let rows = [row(0, None), row(0, Some(1)), row(0, Some(2)), row(9, Some(3)), row(0, None), row(0, Some(5))];
-    let planned =
-        plan(&Shelf::new(rows.into()), &batch(Rule::SavedBefore(5), Cursor::default(), 500), &mut Ledger::default());
+    let planned = plan(
+        &FakeCatalog::new(rows.into()),
+        &batch(Rule::SavedBefore(5), Cursor::default(), 500),
+        &mut Ledger::default(),
+    );
     assert_eq!(planned.unwrap().victims, [6, 5]);
 }
 
 /// Chains that take turns, of payloads and of dependents.
-fn chains(chains: i64, length: i64, dependent: bool) -> Shelf {
+fn chains(chains: i64, length: i64, dependent: bool) -> FakeCatalog {
     let row = |seq: i64| {
         let before = (seq > chains).then(|| seq - chains);
         let depends_on = before.filter(|_| dependent);
         Row { lineage: 1 + seq % chains, base: before, depends_on, bytes: 10, ..Row::default() }
     };
-    Shelf::new((1..=chains * length).map(row).collect())
+    FakeCatalog::new((1..=chains * length).map(row).collect())
 }
 
 #[test]
@@ -197,16 +200,16 @@ fn a_batch_asks_a_handful_of_questions() {
     for (lineages, length) in [(6, 300_i64), (600, 3)] {
         for rule in [Rule::SavedBefore(1), Rule::KeepLast(length.cast_unsigned() - 1), Rule::MaxBytes(9_000)] {
             for dependent in [false, true] {
-                let shelf = chains(lineages, length, dependent);
-                let planned = plan(&shelf, &batch(rule, Cursor::default(), 500), &mut Ledger::default()).unwrap();
+                let catalog = chains(lineages, length, dependent);
+                let planned = plan(&catalog, &batch(rule, Cursor::default(), 500), &mut Ledger::default()).unwrap();
                 let case = format!("{rule:?}, {lineages} chains, dependent: {dependent}");
-                let questions = shelf.questions();
+                let questions = catalog.questions();
                 assert!(questions <= 20, "{questions} questions: {case}");
                 // With dependents nothing goes where the newest stays.
                 let goes = !dependent || rule == Rule::SavedBefore(1);
                 assert_eq!(!planned.victims.is_empty(), goes, "{case}");
-                preview(&shelf, None, &[rule]).unwrap();
-                let questions = shelf.questions();
+                preview(&catalog, None, &[rule]).unwrap();
+                let questions = catalog.questions();
                 assert!(questions <= 64, "{questions} questions of a preview: {case}");
             }
         }
@@ -217,15 +220,15 @@ fn a_batch_asks_a_handful_of_questions() {
 fn bases_below_what_goes_are_asked_for_level_by_level() {
     // One chain of 1,000 payloads, of which 501 and later go: the first of them is built on 500 others.
     let row = |seq: i64| Row { lineage: 1, base: (seq > 1).then(|| seq - 1), bytes: 10, ..Row::default() };
-    let mut shelf = Shelf::new((1..=1000).map(row).collect());
+    let mut catalog = FakeCatalog::new((1..=1000).map(row).collect());
     // This one stays, and is then stored whole.
-    shelf.rows.push(Row { lineage: 2, base: Some(1000), bytes: 10, saved_at: 1, ..Row::default() });
+    catalog.rows.push(Row { lineage: 2, base: Some(1000), bytes: 10, saved_at: 1, ..Row::default() });
     let after = Cursor { after: 500, total: None };
     let mut ledger = Ledger::default();
-    plan(&shelf, &batch(Rule::SavedBefore(1), after, 500), &mut ledger).unwrap();
-    assert!(shelf.questions() <= 4, "whoever does not ask for the bytes does not wait for them");
-    assert_eq!(ledger.freed(&mut Known::new(&shelf)).unwrap(), 5_000 - 10_000);
-    assert!(shelf.questions() <= 500 + 8);
+    plan(&catalog, &batch(Rule::SavedBefore(1), after, 500), &mut ledger).unwrap();
+    assert!(catalog.questions() <= 4, "whoever does not ask for the bytes does not wait for them");
+    assert_eq!(ledger.freed(&mut Known::new(&catalog)).unwrap(), 5_000 - 10_000);
+    assert!(catalog.questions() <= 500 + 8);
 }
 
 fn rows() -> impl Strategy<Value = Vec<Row>> {
@@ -266,17 +269,17 @@ proptest! {
         rows in rows(),
         rules in prop::collection::vec((rule(), prop_oneof![1..30usize, 30..80usize]), 1..4),
     ) {
-        let shelf = Shelf::new(rows);
+        let catalog = FakeCatalog::new(rows);
         let (mut ledger, mut expected) = (Ledger::default(), reference::Ledger::default());
         for (rule, most) in rules {
             let mut next = Some(Cursor::default());
             while let Some(cursor) = next {
                 let prune = batch(rule, cursor, most);
-                let planned = plan(&shelf, &prune, &mut ledger).unwrap();
-                let (victims, after) = reference::plan(&shelf, &prune, &mut expected).unwrap();
+                let planned = plan(&catalog, &prune, &mut ledger).unwrap();
+                let (victims, after) = reference::plan(&catalog, &prune, &mut expected).unwrap();
                 prop_assert_eq!(&planned.victims, &victims);
                 prop_assert_eq!(planned.next, after);
-                prop_assert_eq!(ledger.freed(&mut Known::new(&shelf)).unwrap(), expected.freed);
+                prop_assert_eq!(ledger.freed(&mut Known::new(&catalog)).unwrap(), expected.freed);
                 next = after;
             }
         }

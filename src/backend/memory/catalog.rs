@@ -13,39 +13,42 @@ impl Catalog for Tables {
     }
 
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
-        let lines = self.lines.range(after.saturating_add(1)..);
-        let of = lines.filter(|(_, line)| contract.is_none_or(|contract| line.contract == contract));
+        let lineages = self.lineages.range(after.saturating_add(1)..);
+        let of = lineages.filter(|(_, lineage_row)| contract.is_none_or(|contract| lineage_row.contract == contract));
         Ok(of.map(|(position, _)| *position).take(most).collect())
     }
 
     fn count(&self, lineage: i64) -> Result<usize> {
-        Ok(self.lines.get(&lineage).map_or(0, |line| line.order.len()))
+        Ok(self.lineages.get(&lineage).map_or(0, |lineage_row| lineage_row.order.len()))
     }
 
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let Some(line) = self.lines.get(&lineage) else { return Ok(Vec::new()) };
-        let mut places: Vec<_> = line.order.iter().collect();
+        let Some(lineage_row) = self.lineages.get(&lineage) else { return Ok(Vec::new()) };
+        let mut entries: Vec<_> = lineage_row.order.iter().collect();
         // Stable: by sort key and then as saved within an age.
-        places.sort_by_key(|(sort_key, _)| sort_key.age(line.first.age_offset));
-        Ok(places.into_iter().take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
+        entries.sort_by_key(|(sort_key, _)| sort_key.age(lineage_row.first.age_offset));
+        Ok(entries.into_iter().take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
     }
 
     fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let places = self.lines.get(&lineage).into_iter().flat_map(|line| line.order.iter().rev());
-        Ok(places.take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
+        let entries = self.lineages.get(&lineage).into_iter().flat_map(|lineage_row| lineage_row.order.iter().rev());
+        Ok(entries.take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
     }
 
     fn has_dependent(&self, lineage: i64) -> Result<bool> {
-        Ok(self.lines.get(&lineage).is_some_and(|line| !line.dependents.is_empty()))
+        Ok(self.lineages.get(&lineage).is_some_and(|lineage_row| !lineage_row.dependents.is_empty()))
     }
 
     fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
         let mut found = Vec::new();
         for parent in parents {
             let Some(row) = self.rows.get(parent) else { continue };
-            let line = self.lines.get(&row.lineage);
-            let places = line.and_then(|line| line.dependents.get(&row.checkpoint.header.id)).into_iter().flatten();
-            found.extend(places.filter_map(|(_, seq)| Some((*parent, self.rows.get(seq)?.entry(*seq)))));
+            let lineage_row = self.lineages.get(&row.lineage);
+            let entries = lineage_row
+                .and_then(|lineage_row| lineage_row.dependents.get(&row.checkpoint.header.id))
+                .into_iter()
+                .flatten();
+            found.extend(entries.filter_map(|(_, seq)| Some((*parent, self.rows.get(seq)?.entry(*seq)))));
         }
         Ok(found)
     }

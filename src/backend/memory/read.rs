@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
-use super::tables::{Line, Ordered, Row, Tables};
+use super::tables::{LineageRow, Ordered, Row, Tables};
 use crate::backend::ancestors;
 use crate::backend::logs::{self, LogRows};
 use crate::check::{CheckPage, Counted};
@@ -20,10 +20,10 @@ impl Tables {
         Ok(match query {
             Query::Get { contract, id } => whole(self.find(*contract, id)),
             Query::Newest { contract, lineage, label } => {
-                let line = self.line(*contract, lineage);
-                let order = line.and_then(|line| match label {
-                    Some(label) => line.labels.get(label),
-                    None => Some(&line.order),
+                let lineage_row = self.lineage_row(*contract, lineage);
+                let order = lineage_row.and_then(|lineage_row| match label {
+                    Some(label) => lineage_row.labels.get(label),
+                    None => Some(&lineage_row.order),
                 });
                 whole(self.newest(order))
             }
@@ -37,14 +37,18 @@ impl Tables {
             }
             Query::Whole { contract, of, prefix } => Answer::Checkpoints(self.whole(*contract, of, prefix)),
             Query::Lineages { contract, group_prefix, before, limit } => {
-                let of = |line: &Line| line.contract == *contract && line.first.group.starts_with(group_prefix);
+                let of = |lineage_row: &LineageRow| {
+                    lineage_row.contract == *contract && lineage_row.first.group.starts_with(group_prefix)
+                };
                 Answer::Lineages(self.lineages(before.unwrap_or(i64::MAX), *limit, of))
             }
             Query::Forks { contract, lineage } => {
                 let Some(from) = self.positions.get(&(*contract, lineage.clone())) else {
                     return Ok(Answer::Lineages(Vec::new()));
                 };
-                let of = |line: &Line| line.first.origin.as_ref().is_some_and(|(_, position)| position == from);
+                let of = |lineage_row: &LineageRow| {
+                    lineage_row.first.origin.as_ref().is_some_and(|(_, position)| position == from)
+                };
                 Answer::Lineages(self.lineages(i64::MAX, usize::MAX, of))
             }
             Query::Log(asked) => Answer::Log(self.log(asked)?),
@@ -62,9 +66,9 @@ impl Tables {
         self.ids.get(&(contract, id.to_owned())).and_then(|seq| self.rows.get(seq))
     }
 
-    pub(super) fn line(&self, contract: ContractId, name: &str) -> Option<&Line> {
+    pub(super) fn lineage_row(&self, contract: ContractId, name: &str) -> Option<&LineageRow> {
         let position = self.positions.get(&(contract, name.to_owned()))?;
-        self.lines.get(position)
+        self.lineages.get(position)
     }
 
     pub(super) fn newest(&self, order: Option<&Ordered>) -> Option<&Row> {
@@ -88,7 +92,9 @@ impl Tables {
     fn tuple(&self, contract: ContractId, pick: &Pick) -> Option<Box<Tuple>> {
         let row = match pick {
             Pick::Id(id) => self.find(contract, id),
-            Pick::Newest(lineage) => self.newest(self.line(contract, lineage).map(|line| &line.order)),
+            Pick::Newest(lineage) => {
+                self.newest(self.lineage_row(contract, lineage).map(|lineage_row| &lineage_row.order))
+            }
         }?;
         let writes = self.writes_to(contract, &row.checkpoint.header.id);
         Some(Box::new(Tuple { checkpoint: (*row.checkpoint).clone(), writes }))
@@ -113,11 +119,16 @@ impl Tables {
 
     /// The checkpoints in question, in order, and the group that each must be of as well.
     fn order<'a>(&'a self, contract: ContractId, of: &'a Of) -> (Cow<'a, Ordered>, Option<&'a String>) {
-        let of_line =
-            |lineage| self.line(contract, lineage).map_or_else(Cow::default, |line| Cow::Borrowed(&line.order));
+        let of_line = |lineage| {
+            self.lineage_row(contract, lineage)
+                .map_or_else(Cow::default, |lineage_row| Cow::Borrowed(&lineage_row.order))
+        };
         let of_lines = |prefix: &str| {
-            let lines = self.lines.values().filter(|line| line.contract == contract && line.name.starts_with(prefix));
-            Cow::Owned(lines.flat_map(|line| line.order.iter().cloned()).collect())
+            let lineages = self
+                .lineages
+                .values()
+                .filter(|lineage_row| lineage_row.contract == contract && lineage_row.name.starts_with(prefix));
+            Cow::Owned(lineages.flat_map(|lineage_row| lineage_row.order.iter().cloned()).collect())
         };
         match of {
             Of::Contract => (of_lines(""), None),
@@ -157,30 +168,40 @@ impl Tables {
     }
 
     /// Lineages that have checkpoints, the last to begin first.
-    fn lineages(&self, before: i64, limit: usize, of: impl Fn(&Line) -> bool) -> Vec<Lineage> {
-        let shown = |(position, line): (&i64, &Line)| {
-            let newest = self.newest(Some(&line.order))?.checkpoint.header.clone();
-            let origin = line.first.origin.as_ref().map(|(id, _)| id.clone());
-            Some(Lineage { position: *position, checkpoints: line.order.len() as u64, newest, origin })
+    fn lineages(&self, before: i64, limit: usize, of: impl Fn(&LineageRow) -> bool) -> Vec<Lineage> {
+        let shown = |(position, lineage_row): (&i64, &LineageRow)| {
+            let newest = self.newest(Some(&lineage_row.order))?.checkpoint.header.clone();
+            let origin = lineage_row.first.origin.as_ref().map(|(id, _)| id.clone());
+            Some(Lineage { position: *position, checkpoints: lineage_row.order.len() as u64, newest, origin })
         };
-        self.lines.range(..before).rev().filter(|(_, line)| of(line)).filter_map(shown).take(limit).collect()
+        self.lineages
+            .range(..before)
+            .rev()
+            .filter(|(_, lineage_row)| of(lineage_row))
+            .filter_map(shown)
+            .take(limit)
+            .collect()
     }
 
     fn stats(&self, contract: Option<ContractId>, largest: usize) -> Stats {
         let (records, record_bytes) = self.logs.count(contract);
         let mut stats = Stats { records, record_bytes, ..Stats::default() };
-        for line in self.lines.values().filter(|line| contract.is_none_or(|contract| line.contract == contract)) {
-            if line.order.is_empty() {
+        for lineage_row in self
+            .lineages
+            .values()
+            .filter(|lineage_row| contract.is_none_or(|contract| lineage_row.contract == contract))
+        {
+            if lineage_row.order.is_empty() {
                 // It has logs alone.
                 stats.lineages += 1;
                 continue;
             }
-            let rows = line.order.iter().filter_map(|(_, seq)| self.rows.get(seq));
+            let rows = lineage_row.order.iter().filter_map(|(_, seq)| self.rows.get(seq));
             let bytes = rows.map(|row| row.bytes).sum();
             let lineage = LineageStats {
-                contract: line.contract,
-                lineage: line.name.clone(),
-                checkpoints: line.order.len() as u64,
+                contract: lineage_row.contract,
+                lineage: lineage_row.name.clone(),
+                checkpoints: lineage_row.order.len() as u64,
                 logical_bytes: bytes,
                 stored_bytes: bytes,
             };

@@ -22,7 +22,7 @@ pub(super) struct Tables {
     pub(super) ids: HashMap<Key, Seq>,
     pub(super) positions: HashMap<Key, i64>,
     /// By position: the order in which they began.
-    pub(super) lines: BTreeMap<i64, Line>,
+    pub(super) lineages: BTreeMap<i64, LineageRow>,
     pub(super) groups: HashMap<Key, Ordered>,
     pub(super) writes: BTreeMap<Key, Vec<TaskRow>>,
     pub(super) logs: Logs,
@@ -51,7 +51,7 @@ impl Row {
 
 /// A lineage. It has checkpoints, or logs, or both.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct LineageRow {
     pub(super) contract: ContractId,
     pub(super) name: String,
     pub(super) first: First,
@@ -84,7 +84,7 @@ pub(super) enum Undo {
     Insert(Seq),
     Remove(Seq, Row),
     Begin(i64),
-    End(i64, Line),
+    End(i64, LineageRow),
     Writes(Key, Option<Vec<TaskRow>>),
     Head(i64, String, Option<End>),
     CreateBranch(BranchId),
@@ -113,7 +113,7 @@ impl Tables {
                 Undo::Insert(seq) => drop(self.remove_row(seq)),
                 Undo::Remove(seq, row) => self.insert_row(seq, row),
                 Undo::Begin(position) => self.remove_line(position),
-                Undo::End(position, line) => self.insert_line(position, line),
+                Undo::End(position, lineage_row) => self.insert_line(position, lineage_row),
                 Undo::Writes(key, rows) => drop(self.replace_writes(key, rows)),
                 Undo::Head(lin, log, end) => drop(self.logs.replace_head(lin, &log, end)),
                 Undo::CreateBranch(id) => drop(self.logs.remove_branch(id)),
@@ -136,19 +136,19 @@ impl Tables {
     /// Adds a checkpoint. Its lineage is there, its id is free.
     pub(super) fn insert_row(&mut self, seq: Seq, row: Row) {
         let header = &row.checkpoint.header;
-        let place = (header.sort_key.clone(), seq);
+        let entry = (header.sort_key.clone(), seq);
         self.ids.insert((header.contract, header.id.clone()), seq);
         if !header.group.is_empty() {
-            self.groups.entry((header.contract, header.group.clone())).or_default().insert(place.clone());
+            self.groups.entry((header.contract, header.group.clone())).or_default().insert(entry.clone());
         }
-        if let Some(line) = self.lines.get_mut(&row.lineage) {
+        if let Some(lineage_row) = self.lineages.get_mut(&row.lineage) {
             if !header.label.is_empty() {
-                line.labels.entry(header.label.clone()).or_default().insert(place.clone());
+                lineage_row.labels.entry(header.label.clone()).or_default().insert(entry.clone());
             }
             if let Some(parent) = header.parent.as_ref().filter(|_| header.depends_on_parent) {
-                line.dependents.entry(parent.clone()).or_default().insert(place.clone());
+                lineage_row.dependents.entry(parent.clone()).or_default().insert(entry.clone());
             }
-            line.order.insert(place);
+            lineage_row.order.insert(entry);
         }
         self.rows.insert(seq, row);
         self.remember(|| Undo::Insert(seq));
@@ -158,14 +158,14 @@ impl Tables {
     pub(super) fn remove_row(&mut self, seq: Seq) -> Option<Row> {
         let row = self.rows.remove(&seq)?;
         let header = &row.checkpoint.header;
-        let place = (header.sort_key.clone(), seq);
+        let entry = (header.sort_key.clone(), seq);
         self.ids.remove(&(header.contract, header.id.clone()));
-        forget(&mut self.groups, &(header.contract, header.group.clone()), &place);
-        if let Some(line) = self.lines.get_mut(&row.lineage) {
-            line.order.remove(&place);
-            forget(&mut line.labels, &header.label, &place);
+        forget(&mut self.groups, &(header.contract, header.group.clone()), &entry);
+        if let Some(lineage_row) = self.lineages.get_mut(&row.lineage) {
+            lineage_row.order.remove(&entry);
+            forget(&mut lineage_row.labels, &header.label, &entry);
             if let Some(parent) = &header.parent {
-                forget(&mut line.dependents, parent, &place);
+                forget(&mut lineage_row.dependents, parent, &entry);
             }
         }
         self.remember(|| Undo::Remove(seq, row.clone()));
@@ -180,35 +180,35 @@ impl Tables {
         }
         self.last_position += 1;
         let (order, labels, dependents) = (Ordered::new(), HashMap::new(), HashMap::new());
-        let line = Line { contract, name: key.1, first: First::default(), order, labels, dependents };
-        self.insert_line(self.last_position, line);
+        let lineage_row = LineageRow { contract, name: key.1, first: First::default(), order, labels, dependents };
+        self.insert_line(self.last_position, lineage_row);
         self.last_position
     }
 
     /// Ends a lineage that has neither checkpoints nor logs.
     pub(super) fn end_if_empty(&mut self, position: i64) {
-        let empty = self.lines.get(&position).is_some_and(|line| line.order.is_empty());
+        let empty = self.lineages.get(&position).is_some_and(|lineage_row| lineage_row.order.is_empty());
         if empty && !self.logs.any(position) {
             self.remove_line(position);
         }
     }
 
-    fn insert_line(&mut self, position: i64, line: Line) {
-        self.positions.insert((line.contract, line.name.clone()), position);
-        self.lines.insert(position, line);
+    fn insert_line(&mut self, position: i64, lineage_row: LineageRow) {
+        self.positions.insert((lineage_row.contract, lineage_row.name.clone()), position);
+        self.lineages.insert(position, lineage_row);
         self.remember(|| Undo::Begin(position));
     }
 
     fn remove_line(&mut self, position: i64) {
-        let Some(line) = self.lines.remove(&position) else { return };
-        self.positions.remove(&(line.contract, line.name.clone()));
-        self.remember(|| Undo::End(position, line));
+        let Some(lineage_row) = self.lineages.remove(&position) else { return };
+        self.positions.remove(&(lineage_row.contract, lineage_row.name.clone()));
+        self.remember(|| Undo::End(position, lineage_row));
     }
 
     /// Says what a lineage without checkpoints has from the one that comes now. It need not be taken back: see [`First`].
     pub(super) fn set_first(&mut self, position: i64, first: First) {
-        if let Some(line) = self.lines.get_mut(&position) {
-            line.first = first;
+        if let Some(lineage_row) = self.lineages.get_mut(&position) {
+            lineage_row.first = first;
         }
     }
 
@@ -234,10 +234,10 @@ impl Tables {
     }
 }
 
-/// Takes a place out of an index.
-fn forget<K: Eq + Hash>(index: &mut HashMap<K, Ordered>, key: &K, place: &(SortKey, Seq)) {
+/// Takes an entry out of an index.
+fn forget<K: Eq + Hash>(index: &mut HashMap<K, Ordered>, key: &K, entry: &(SortKey, Seq)) {
     if let Some(order) = index.get_mut(key) {
-        order.remove(place);
+        order.remove(entry);
         if order.is_empty() {
             index.remove(key);
         }

@@ -17,7 +17,8 @@ impl Tables {
     /// Applies a unit, whole or not at all.
     pub(super) fn unit(&mut self, unit: &Unit) -> Result<Applied> {
         if let Some(expect) = &unit.expect {
-            let found = self.newest(self.line(expect.contract, &expect.lineage).map(|line| &line.order));
+            let found =
+                self.newest(self.lineage_row(expect.contract, &expect.lineage).map(|lineage_row| &lineage_row.order));
             expect.check(found.map(|row| &*row.checkpoint.header.id))?;
         }
         // Of these two, one alone fails before it changes anything, or not at all.
@@ -89,7 +90,10 @@ impl Tables {
         self.check_age(known, header)?;
         let marks = logs::pin(self, known, header, &draft.logs)?;
         let parent = header.parent.as_ref().and_then(|id| self.find(header.contract, id));
-        let newest = self.line(header.contract, &header.lineage).into_iter().flat_map(|line| line.order.iter().rev());
+        let newest = self
+            .lineage_row(header.contract, &header.lineage)
+            .into_iter()
+            .flat_map(|lineage_row| lineage_row.order.iter().rev());
         let newest = newest.filter_map(|(_, seq)| Some(Ok(self.rows.get(seq)?.checkpoint.payload.clone())));
         let parent = parent.map(|row| row.checkpoint.payload.clone());
         let payload = inherit::resolve(draft, parent, newest)?;
@@ -97,8 +101,10 @@ impl Tables {
     }
 
     fn check_age(&self, lineage: Option<i64>, header: &Header) -> Result<()> {
-        let line = lineage.and_then(|position| self.lines.get(&position)).filter(|line| !line.order.is_empty());
-        match line.map(|line| line.first.age_offset) {
+        let lineage_row = lineage
+            .and_then(|position| self.lineages.get(&position))
+            .filter(|lineage_row| !lineage_row.order.is_empty());
+        match lineage_row.map(|lineage_row| lineage_row.first.age_offset) {
             Some(offset) if offset != header.age_offset => Err(Error::invalid(format!(
                 "checkpoint {:?}: the age begins at byte {} of its sort key, and at byte {offset} for the others of {:?}: use the same",
                 header.id, header.age_offset, header.lineage
@@ -115,7 +121,7 @@ impl Tables {
             fork.check_sent_again(&header.lineage, header.parent.as_deref())?;
             return Ok(());
         }
-        if self.line(*contract, lineage).is_some() {
+        if self.lineage_row(*contract, lineage).is_some() {
             return Err(fork.lineage_taken());
         }
         let Row { checkpoint, marks, .. } = source.clone();
@@ -136,7 +142,7 @@ impl Tables {
     fn insert(&mut self, header: Header, payload: Payload, marks: Vec<Mark>) -> Result<()> {
         // The lineage first: replacing its only checkpoint must not end it and begin it anew.
         let lineage = self.position(header.contract, &header.lineage);
-        if self.lines.get(&lineage).is_some_and(|line| line.order.is_empty()) {
+        if self.lineages.get(&lineage).is_some_and(|lineage_row| lineage_row.order.is_empty()) {
             // The parent is of another lineage, if it is there: this one has no checkpoint.
             let origin =
                 header.parent.as_ref().and_then(|id| Some((id.clone(), self.find(header.contract, id)?.lineage)));
@@ -205,16 +211,19 @@ impl Tables {
     }
 
     fn remove_from(&mut self, contract: ContractId, lineage: &str, sort_key: &SortKey) -> Result<()> {
-        let places = self.line(contract, lineage).map(|line| line.order.range((sort_key.clone(), Seq::MIN)..));
-        let victims: Vec<Seq> = places.into_iter().flatten().map(|(_, seq)| *seq).collect();
+        let entries = self
+            .lineage_row(contract, lineage)
+            .map(|lineage_row| lineage_row.order.range((sort_key.clone(), Seq::MIN)..));
+        let victims: Vec<Seq> = entries.into_iter().flatten().map(|(_, seq)| *seq).collect();
         self.remove_all(&victims).map(drop)
     }
 
     fn remove_lineages(&mut self, contract: ContractId, prefix: &str) -> Result<()> {
         let of = |other, name: &str| other == contract && !prefix.is_empty() && name.starts_with(prefix);
-        let found = self.lines.iter().filter(|(_, line)| of(line.contract, &line.name));
-        let found: Vec<(i64, Vec<Seq>)> =
-            found.map(|(position, line)| (*position, line.order.iter().map(|(_, seq)| *seq).collect())).collect();
+        let found = self.lineages.iter().filter(|(_, lineage_row)| of(lineage_row.contract, &lineage_row.name));
+        let found: Vec<(i64, Vec<Seq>)> = found
+            .map(|(position, lineage_row)| (*position, lineage_row.order.iter().map(|(_, seq)| *seq).collect()))
+            .collect();
         for (lin, victims) in found {
             logs::remove_all(self, lin)?;
             self.remove_all(&victims)?;
@@ -239,7 +248,7 @@ impl Tables {
         logs::release(self, gone.iter().map(|(seq, row)| (*seq, &*row.marks)))?;
         let mut ended = 0;
         for lineage in gone.iter().map(|(_, row)| row.lineage).collect::<BTreeSet<_>>() {
-            ended += u64::from(self.lines.get(&lineage).is_some_and(|line| line.order.is_empty()));
+            ended += u64::from(self.lineages.get(&lineage).is_some_and(|lineage_row| lineage_row.order.is_empty()));
             self.end_if_empty(lineage);
         }
         Ok((bytes, ended))

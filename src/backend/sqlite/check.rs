@@ -14,7 +14,7 @@ use super::error::from_sqlite;
 use super::log_check::{self, After, LogTable};
 use super::row::{Claims, HeaderRow};
 use super::totals::Totals;
-use super::{places, setting};
+use super::{listing, setting};
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::error::{Code, Error, Result};
@@ -79,7 +79,7 @@ const GROUPS: (&str, &str, &str) = (
 );
 
 /// Where a check goes on.
-struct Place {
+struct Position {
     stage: usize,
     /// The number of the last row that was looked at; of a table without numbers its key.
     after: After,
@@ -91,8 +91,8 @@ struct Place {
 
 /// Looks at about so many rows from the cursor on. All of one snapshot, which is the caller's.
 pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) -> Result<CheckPage> {
-    let mut place = Place::read(connection, cursor)?;
-    let Some(stage) = STAGES.get(place.stage) else { return Err(Error::invalid("the cursor of the check is none")) };
+    let mut position = Position::read(connection, cursor)?;
+    let Some(stage) = STAGES.get(position.stage) else { return Err(Error::invalid("the cursor of the check is none")) };
     let limit = limit.max(1);
     // Not the store's own cache: what is checked is what is stored.
     let cache = PayloadCache::new(CACHE_BYTES);
@@ -102,37 +102,41 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
             check.file()?;
             None
         }
-        Stage::Indexes => number(check.index(place.after[0])?),
-        Stage::Lineages => {
-            number(check.each("SELECT lin FROM lineage NOT INDEXED", "lin", place.after[0], limit, Check::lineage)?)
-        }
+        Stage::Indexes => number(check.index(position.after[0])?),
+        Stage::Lineages => number(check.each(
+            "SELECT lin FROM lineage NOT INDEXED",
+            "lin",
+            position.after[0],
+            limit,
+            Check::lineage,
+        )?),
         Stage::Checkpoints => number(check.each(
             "SELECT seq FROM checkpoint NOT INDEXED",
             "seq",
-            place.after[0],
+            position.after[0],
             limit,
             Check::checkpoint,
         )?),
         Stage::Writes => {
-            number(check.each("SELECT num FROM write NOT INDEXED", "num", place.after[0], limit, Check::write)?)
+            number(check.each("SELECT num FROM write NOT INDEXED", "num", position.after[0], limit, Check::write)?)
         }
-        Stage::Logs(table) => check.logs(*table, place.after, limit)?,
+        Stage::Logs(table) => check.logs(*table, position.after, limit)?,
     };
     let mut page = check.page;
     let counted = &page.counted;
-    place.done += counted.checkpoints + counted.writes + counted.records;
+    position.done += counted.checkpoints + counted.writes + counted.records;
     if let Some(last) = looked_at {
-        place.after = last;
+        position.after = last;
     } else {
-        place.stage += 1;
-        place.after = [beginning(place.stage); 3];
+        position.stage += 1;
+        position.after = [beginning(position.stage); 3];
     }
-    (page.done, page.of) = (place.done, place.of.max(place.done));
-    page.next = (place.stage < STAGES.len()).then(|| place.cursor());
+    (page.done, page.of) = (position.done, position.of.max(position.done));
+    page.next = (position.stage < STAGES.len()).then(|| position.cursor());
     Ok(page)
 }
 
-impl Place {
+impl Position {
     fn read(connection: &Connection, cursor: &CheckCursor) -> Result<Self> {
         if *cursor == CheckCursor::default() {
             let rows = "SELECT (SELECT count(*) FROM checkpoint) + (SELECT count(*) FROM write) + (SELECT count(*) FROM record)";
@@ -167,7 +171,7 @@ fn damaged(error: &Error) -> bool {
     matches!(error.code(), Code::Corrupt | Code::Unsupported)
 }
 
-/// A place in a table whose rows have numbers.
+/// A position in a table whose rows have numbers.
 fn number(last: Option<i64>) -> Option<After> {
     last.map(|last| [last, 0, 0])
 }
@@ -310,7 +314,7 @@ impl Check<'_> {
     fn has_groups(&mut self) -> Result<bool> {
         match self.groups {
             Some(there) => Ok(there),
-            None => Ok(*self.groups.insert(places::has_group_index(self.connection)?)),
+            None => Ok(*self.groups.insert(listing::has_group_index(self.connection)?)),
         }
     }
 
@@ -342,12 +346,12 @@ mod tests {
     fn a_cursor_comes_back() {
         let connection = Connection::open_in_memory().unwrap();
         for after in [[7, 0, 0], [-7, 1, i64::MAX], [i64::MIN; 3]] {
-            let place = Place { stage: 2, after, done: 9, of: 100 };
-            let read = Place::read(&connection, &place.cursor()).unwrap();
+            let position = Position { stage: 2, after, done: 9, of: 100 };
+            let read = Position::read(&connection, &position.cursor()).unwrap();
             assert_eq!((read.stage, read.after, read.done, read.of), (2, after, 9, 100));
         }
         for nonsense in ["nonsense", "1 2 3", "1 2 3 4 5", "-1 2 3 4 5 6", "1 2 3 4 -5 6"] {
-            assert!(Place::read(&connection, &CheckCursor(nonsense.to_owned())).is_err(), "{nonsense}");
+            assert!(Position::read(&connection, &CheckCursor(nonsense.to_owned())).is_err(), "{nonsense}");
         }
     }
 }

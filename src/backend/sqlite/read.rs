@@ -4,9 +4,9 @@ use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
+use super::listing::{self, Walk};
 use super::log_rows::decode_marks;
 use super::logs::Logs;
-use super::places::{self, Walk};
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::stats::stats;
@@ -23,7 +23,7 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
     let begin = || connection.unchecked_transaction().map_err(from_sqlite);
     let mut snapshot = begin()?;
     if let Query::List { of: Of::Group(_), .. } | Query::Whole { of: Of::Group(_), .. } = query
-        && !places::has_group_index(&snapshot)?
+        && !listing::has_group_index(&snapshot)?
     {
         // Between two snapshots: this writes.
         drop(snapshot);
@@ -105,7 +105,7 @@ impl Reading<'_> {
     }
 
     fn rows(&self, contract: ContractId, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
-        places::rows(self.connection, contract, of, walk)
+        listing::rows(self.connection, contract, of, walk)
     }
 
     fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {

@@ -37,7 +37,7 @@ impl SqliteCatalog<'_> {
 
     /// The rows that an index has named for a lineage, in the same order. A damaged index must not remove another's checkpoints, or
     /// those that are not the oldest: a row whose sort key is another one in the index is left out.
-    fn entries(&self, lineage: i64, places: Vec<(Seq, Vec<u8>)>) -> Result<Vec<Entry>> {
+    fn entries(&self, lineage: i64, entries: Vec<(Seq, Vec<u8>)>) -> Result<Vec<Entry>> {
         let sql = "SELECT seq, lin, saved_at, sort_key FROM checkpoint WHERE seq = ?";
         let ranked = |row: &Row<'_>| Ok((entry(row)?, row.get_ref(3)?.as_bytes()?.to_vec()));
         let read = |(seq, sort_key): (Seq, Vec<u8>)| match one(self.0, sql, [seq], ranked)? {
@@ -49,7 +49,7 @@ impl SqliteCatalog<'_> {
                 Err(Error::new(Code::Corrupt, message))
             }
         };
-        places.into_iter().filter_map(|place| read(place).transpose()).collect()
+        entries.into_iter().filter_map(|index_entry| read(index_entry).transpose()).collect()
     }
 
     /// What a payload takes. The length is in the row's head: the body is not read for it.
@@ -85,16 +85,16 @@ impl Catalog for SqliteCatalog<'_> {
 
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
         let offset = one(self.0, "SELECT age_offset FROM lineage WHERE lin = ?", [lineage], |row| row.get::<_, u8>(0))?;
-        let places = match offset.unwrap_or(0) {
-            0 => all(self.0, OLDEST, params![lineage, limit(most)], place),
-            offset => all(self.0, OLDEST_BY_AGE, params![lineage, offset, limit(most)], place),
+        let entries = match offset.unwrap_or(0) {
+            0 => all(self.0, OLDEST, params![lineage, limit(most)], index_entry),
+            offset => all(self.0, OLDEST_BY_AGE, params![lineage, offset, limit(most)], index_entry),
         };
-        self.entries(lineage, places?)
+        self.entries(lineage, entries?)
     }
 
     fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let places = all(self.0, NEWEST, params![lineage, limit(most)], place)?;
-        self.entries(lineage, places)
+        let entries = all(self.0, NEWEST, params![lineage, limit(most)], index_entry)?;
+        self.entries(lineage, entries)
     }
 
     fn has_dependent(&self, lineage: i64) -> Result<bool> {
@@ -156,7 +156,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
 }
 
 /// What an index says of a checkpoint: its number and its sort key.
-fn place(row: &Row<'_>) -> rusqlite::Result<(Seq, Vec<u8>)> {
+fn index_entry(row: &Row<'_>) -> rusqlite::Result<(Seq, Vec<u8>)> {
     Ok((row.get(0)?, row.get(1)?))
 }
 

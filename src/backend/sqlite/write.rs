@@ -7,10 +7,10 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::{from_commit, from_sqlite};
 use super::lineage::{self, LineageRow, Origin};
+use super::listing::{self, IndexEntry, Walk};
 use super::log_rows::{decode_marks, encode_marks};
 use super::logs::Logs;
 use super::payloads::{New, Payloads};
-use super::places::{self, Place, Walk};
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::{setting, totals, writes};
@@ -207,21 +207,21 @@ impl<'a> Writing<'a> {
         let header = &draft.header;
         let parent = parent.map(|parent| self.payloads.parts(parent)).transpose()?;
         let of = Of::Lineage(header.lineage.clone());
-        let mut rest: Option<std::vec::IntoIter<Place>> = None;
+        let mut rest: Option<std::vec::IntoIter<IndexEntry>> = None;
         let newest_first = std::iter::from_fn(|| {
-            let places = match &mut rest {
-                Some(places) => places,
+            let entries = match &mut rest {
+                Some(entries) => entries,
                 // Only where the parent has not everything.
                 empty => {
                     let walk = Walk::Newest { before: None, limit: usize::MAX };
-                    match places::find(self.transaction, header.contract, &of, &walk) {
-                        Ok(places) => empty.insert(places.into_iter()),
+                    match listing::entries_of(self.transaction, header.contract, &of, &walk) {
+                        Ok(entries) => empty.insert(entries.into_iter()),
                         Err(error) => return Some(Err(error)),
                     }
                 }
             };
-            let place = places.next()?;
-            let row = places::row_at(self.transaction, header.contract, &of, &place);
+            let entry = entries.next()?;
+            let row = listing::row_at(self.transaction, header.contract, &of, &entry);
             Some(row.and_then(|row| self.payloads.parts(&row)))
         });
         Ok(frame::join(&inherit::resolve(draft, parent, newest_first)?))
@@ -232,7 +232,7 @@ impl<'a> Writing<'a> {
         // The lineage first: replacing its only checkpoint must not end it and begin it anew.
         let origin = || parent.as_ref().map(|parent| Origin { id: parent.header.id.clone(), lin: parent.lin });
         let lineage = match known {
-            Some(lineage) if places::newest(self.transaction, lineage.lin, None)?.is_none() => {
+            Some(lineage) if listing::newest(self.transaction, lineage.lin, None)?.is_none() => {
                 // Until now it had logs alone.
                 lineage::describe(self.transaction, lineage.lin, header, origin())?
             }
@@ -258,7 +258,7 @@ impl<'a> Writing<'a> {
         if let Some(old) = &replaced {
             self.delete(&[old.seq], std::slice::from_ref(old))?;
         }
-        let newest = places::newest(self.transaction, lineage.lin, None)?.map(|place| place.seq);
+        let newest = listing::newest(self.transaction, lineage.lin, None)?.map(|entry| entry.seq);
         let parent = parent.map(|parent| parent.seq).filter(|seq| replaced.as_ref().is_none_or(|old| old.seq != *seq));
         self.last_seq += 1;
         let seq = self.last_seq;

@@ -107,7 +107,7 @@ fn rows(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<W
 }
 
 /// What was written to a checkpoint: by task, in the order in which they began, and of a task in the order in which each
-/// place was first written.
+/// slot was first written.
 pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Write>> {
     let mut found = Vec::new();
     for row in rows(connection, contract, id)? {
@@ -117,7 +117,7 @@ pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Res
     Ok(found)
 }
 
-/// Adds writes. In a place that is taken by what nobody has claimed, the new one replaces the old one or is left out. `encoded` is
+/// Adds writes. In a slot that is taken by an unclaimed write, the new one replaces the old one or is left out. `encoded` is
 /// what [`encode`](crate::backend::encode_writes) made of all of them.
 pub(super) fn add(
     connection: &Connection,

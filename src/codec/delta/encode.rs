@@ -28,7 +28,7 @@ const FIRST_WINDOW: usize = 64;
 const NEAR: usize = 256;
 const FAR_STRIDE: usize = 4;
 
-/// The difference that makes `target` of `base`; `None` if it is not worth storing: too much is new, or finding out what is
+/// The delta that makes `target` of `base`; `None` if it is not worth storing: too much is new, or finding out what is
 /// would take too long.
 pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let suffix = common_suffix(base, target);
@@ -75,7 +75,7 @@ struct NotWorthIt;
 struct Found {
     steps: Vec<Step>,
     literals: Vec<u8>,
-    /// Literal bytes beyond this make the difference worthless.
+    /// Literal bytes beyond this make the delta worthless.
     most_literals: usize,
 }
 
@@ -170,7 +170,7 @@ impl Table {
         let window = &base[..window];
         let mut at = self.filled;
         while let Some(key) = key(window, at) {
-            let entry = &mut self.entries[place(key, self.bits)];
+            let entry = &mut self.entries[slot(key, self.bits)];
             // A window is smaller than what a row can hold, which is below 2^32.
             if entry.0 >> MARK_BITS != self.round
                 && let Ok(at) = u32::try_from(at)
@@ -184,7 +184,7 @@ impl Table {
 
     /// Where what has this key may stand in the base.
     fn find(&self, key: u64) -> Option<usize> {
-        let (marked, at) = self.entries[place(key, self.bits)];
+        let (marked, at) = self.entries[slot(key, self.bits)];
         (marked == mark(self.round, key)).then_some(at as usize)
     }
 }
@@ -196,7 +196,7 @@ fn key(bytes: &[u8], at: usize) -> Option<u64> {
     Some(gram(low, 0).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ gram(high, 0).wrapping_mul(0xc2b2_ae3d_27d4_eb4f))
 }
 
-fn place(key: u64, bits: u32) -> usize {
+fn slot(key: u64, bits: u32) -> usize {
     usize::try_from(key >> (64 - bits)).unwrap_or(0)
 }
 

@@ -1,4 +1,4 @@
-//! A payload as the difference to another: what was copied from where, and what is new.
+//! A payload as a delta against another: what was copied from where, and what is new.
 //!
 //! ```text
 //! count  { literal length, skip, copy length } * count  { literal bytes }      (numbers: LEB128)

@@ -1,10 +1,10 @@
-//! A chain of differences as one: composed first, so that every byte is copied once.
+//! A chain of deltas as one: composed first, so that every byte is copied once.
 
 use super::Step;
 use crate::codec::varint;
 use crate::error::{Code, Error, Result};
 
-/// A difference, taken apart: what [`super::encode()`] made, checked as far as it can be without its base.
+/// A delta, taken apart: what [`super::encode()`] made, checked as far as it can be without its base.
 #[derive(Debug)]
 struct Steps<'a> {
     /// Each with the place in the result at which it begins.
@@ -49,7 +49,7 @@ enum Source {
     Literals(usize),
 }
 
-/// Rebuilds a payload from its keyframe and the differences that lead to it, oldest first. The differences are composed
+/// Rebuilds a payload from its keyframe and the deltas that lead to it, oldest first. The deltas are composed
 /// first, so that every byte is copied once. `length` is how many bytes it must have.
 pub fn restore(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Result<Vec<u8>> {
     let damaged = "the stored payload is damaged: a delta does not fit its base; restore it from a backup";

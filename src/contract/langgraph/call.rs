@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Described, Place, Put, ancestors, claimed_id, delete, delete_thread, describe, get_tuple, list, put, put_writes,
-    threads,
+    CheckpointRef, Described, Put, ancestors, claimed_id, delete, delete_thread, describe, get_tuple, list, put,
+    put_writes, threads,
 };
 use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
@@ -47,7 +47,7 @@ enum Call {
     },
     /// A page of a checkpoint and its ancestors, with these channels' values and writes.
     Ancestors {
-        checkpoint: Place,
+        checkpoint: CheckpointRef,
         channels: Vec<String>,
         limit: usize,
     },
@@ -67,8 +67,8 @@ enum Call {
     },
     /// What was written to the reopened ones is pending again.
     Delete {
-        remove: Vec<Place>,
-        reopen: Vec<Place>,
+        remove: Vec<CheckpointRef>,
+        reopen: Vec<CheckpointRef>,
     },
 }
 
@@ -122,20 +122,20 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 |names: Vec<Name>| names.into_iter().map(|name| name.with(&mut buffers)).collect::<Result<_>>();
             let (parts, like) = (with(parts)?, with(like.unwrap_or_default())?);
             Request::Apply(put(Put {
-                place: Place { thread, namespace, id },
+                checkpoint_ref: CheckpointRef { thread, namespace, id },
                 parent,
                 parts,
                 inherit: inherit.unwrap_or_default(),
                 like,
                 metadata: (metadata_tag, buffers.take()?.into()),
                 saved_at,
-                difference: depends_on_parent,
+                depends_on_parent,
                 only: only_child,
             })?)
         }
         Call::PutWrites { thread_id: thread, namespace, id, task, writes, replace } => {
             let writes = writes.into_iter().map(|write| write.with(&task, &mut buffers)).collect::<Result<_>>()?;
-            Request::Apply(put_writes(&Place { thread, namespace, id }, writes, replace)?)
+            Request::Apply(put_writes(&CheckpointRef { thread, namespace, id }, writes, replace)?)
         }
         Call::Get { thread_id, namespace, id } => Request::Ask(get_tuple(thread_id, namespace, id), found),
         Call::Ancestors { checkpoint, channels, limit } => Request::Ask(ancestors(&checkpoint, channels, limit), all),
@@ -162,15 +162,15 @@ struct Listed {
 }
 
 fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
-    let Described { place, parent, metadata: (tag, bytes), difference } = describe(header)?;
+    let Described { checkpoint_ref, parent, metadata: (tag, bytes), depends_on_parent } = describe(header)?;
     Ok(Listed {
-        thread_id: place.thread,
-        namespace: place.namespace,
-        id: place.id,
+        thread_id: checkpoint_ref.thread,
+        namespace: checkpoint_ref.namespace,
+        id: checkpoint_ref.id,
         parent,
         metadata: response.part(Part { name: String::new(), tag, bytes: bytes.into() }),
         saved_at: header.saved_at,
-        depends_on_parent: difference,
+        depends_on_parent,
     })
 }
 
@@ -193,13 +193,13 @@ struct Found {
 }
 
 fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) -> Result<Found> {
-    let place = describe(&checkpoint.header)?.place;
+    let checkpoint_ref = describe(&checkpoint.header)?.checkpoint_ref;
     let header = header(&checkpoint.header, response)?;
     let parts = response.parts(checkpoint.payload);
     let write = |write: record::Write| FoundWrite {
         task: write.task,
         index: write.index,
-        claimed_by: write.claimed_by.and_then(|key| claimed_id(&place, &key)),
+        claimed_by: write.claimed_by.and_then(|key| claimed_id(&checkpoint_ref, &key)),
         part: response.part(write.part),
     };
     Ok(Found { header, parts, writes: writes.into_iter().map(write).collect() })

@@ -9,7 +9,7 @@ use crate::backend::logs::list;
 use crate::backend::sqlite::log_rows::decode_marks;
 use crate::backend::sqlite::logs::Logs;
 use crate::backend::sqlite::row::{self, Claims, HeaderRow};
-use crate::backend::sqlite::{chain, lineage, log_check, payloads, places, writes};
+use crate::backend::sqlite::{chain, lineage, listing, log_check, payloads, writes};
 use crate::check::{FindingCode, Severity};
 use crate::codec::frame;
 use crate::error::Result;
@@ -30,7 +30,7 @@ impl Check<'_> {
             let message = format!("lineage {:?}: the index of forks does not lead to its row", row.name);
             self.find_of(FindingCode::Index, claims(), message, REBUILD);
         }
-        let used = places::newest(self.connection, lin, None)
+        let used = listing::newest(self.connection, lin, None)
             .and_then(|newest| Ok(newest.is_some() || !list(&Logs::new(self.connection), lin)?.is_empty()));
         if self.damage_of(used, claims)? == Some(false) {
             let message = format!("lineage {:?} has neither a checkpoint nor a log", row.name);

@@ -8,7 +8,7 @@ use crate::backend::sqlite::lineage::{self, LineageRow};
 use crate::backend::sqlite::log_rows::decode_marks;
 use crate::backend::sqlite::retention::SqliteCatalog;
 use crate::backend::sqlite::row::{self, HeaderRow};
-use crate::backend::sqlite::{places, setting, writes};
+use crate::backend::sqlite::{listing, setting, writes};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Seq, SortKey};
 use crate::retention::Ledger;
@@ -37,7 +37,7 @@ impl Writing<'_> {
 
     pub(super) fn remove_from(&mut self, contract: ContractId, lineage: &str, sort_key: &SortKey) -> Result<()> {
         let Some(lineage) = lineage::find(self.transaction, contract, lineage)? else { return Ok(()) };
-        let victims = places::from_sort_key(self.transaction, lineage.lin, sort_key)?;
+        let victims = listing::from_sort_key(self.transaction, lineage.lin, sort_key)?;
         self.remove_all(&victims).map(drop)
     }
 
@@ -47,7 +47,7 @@ impl Writing<'_> {
         }
         for lineage in lineage::with_prefix(self.transaction, contract, prefix)? {
             log::remove_all(&mut self.logs, lineage.lin)?;
-            let victims = places::from_sort_key(self.transaction, lineage.lin, &SortKey::default())?;
+            let victims = listing::from_sort_key(self.transaction, lineage.lin, &SortKey::default())?;
             self.remove_all(&victims)?;
             self.end_lineage_if_empty(&lineage)?;
         }
@@ -105,7 +105,7 @@ impl Writing<'_> {
     pub(super) fn end_lineages(&mut self, lineages: impl IntoIterator<Item = i64>) -> Result<u64> {
         let mut emptied = 0;
         for lin in lineages {
-            emptied += u64::from(places::newest(self.transaction, lin, None)?.is_none());
+            emptied += u64::from(listing::newest(self.transaction, lin, None)?.is_none());
             if let Some(row) = lineage::read(self.transaction, lin)? {
                 self.end_lineage_if_empty(&row)?;
             }
@@ -114,7 +114,7 @@ impl Writing<'_> {
     }
 
     pub(super) fn end_lineage_if_empty(&mut self, row: &LineageRow) -> Result<bool> {
-        let empty = places::newest(self.transaction, row.lin, None)?.is_none() && !self.logs.any(row.lin)?;
+        let empty = listing::newest(self.transaction, row.lin, None)?.is_none() && !self.logs.any(row.lin)?;
         if empty {
             lineage::end(self.transaction, row.lin)?;
             self.payloads.totals()?.ended(row.contract, row.lin);

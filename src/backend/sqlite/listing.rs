@@ -11,7 +11,7 @@ use crate::record::{ContractId, Header, Seq, SortKey};
 
 /// A checkpoint, by an index alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct IndexEntry {
     pub sort_key: SortKey,
     pub seq: Seq,
 }
@@ -24,7 +24,7 @@ pub(super) enum Walk<'a> {
     Oldest { prefix: &'a [u8] },
 }
 
-/// Whether the index of groups is there. It must be, before the places of a group are looked for: see `schema::index_groups`.
+/// Whether the index of groups is there. It must be, before a group is listed: see `schema::index_groups`.
 pub(super) fn has_group_index(connection: &Connection) -> Result<bool> {
     connection
         .prepare_cached("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint_group'")
@@ -70,16 +70,21 @@ fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a Of) -> Res
 /// Listings are mostly no longer than this.
 const PAGE: usize = 128;
 
-/// The places of checkpoints in their order.
-pub(super) fn find(connection: &Connection, contract: ContractId, of: &Of, walk: &Walk<'_>) -> Result<Vec<Place>> {
+/// The index entries of checkpoints, in their order.
+pub(super) fn entries_of(
+    connection: &Connection,
+    contract: ContractId,
+    of: &Of,
+    walk: &Walk<'_>,
+) -> Result<Vec<IndexEntry>> {
     let mut all = Vec::new();
     for source in sources(connection, contract, of)? {
         select(&source, walk, |sql, params| {
-            all.extend(places(connection, sql, params)?);
+            all.extend(entries(connection, sql, params)?);
             Ok(())
         })?;
     }
-    Ok(in_order(all, walk, |place| (&place.sort_key, place.seq)))
+    Ok(in_order(all, walk, |entry| (&entry.sort_key, entry.seq)))
 }
 
 /// The rows of checkpoints in their order, each of which must be what the index said and what was asked for.
@@ -170,8 +175,8 @@ fn in_order<T>(mut found: Vec<T>, walk: &Walk<'_>, key: impl Fn(&T) -> (&SortKey
     found
 }
 
-/// The newest place of a lineage, or of its checkpoints with that label.
-pub(super) fn newest(connection: &Connection, lin: i64, label: Option<&str>) -> Result<Option<Place>> {
+/// The newest entry of a lineage, or of its checkpoints with that label.
+pub(super) fn newest(connection: &Connection, lin: i64, label: Option<&str>) -> Result<Option<IndexEntry>> {
     let sql = match label {
         None => {
             "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
@@ -183,7 +188,7 @@ pub(super) fn newest(connection: &Connection, lin: i64, label: Option<&str>) -> 
                     WHERE lin = ?1 AND label = ?2 AND label <> '' ORDER BY sort_key DESC, seq DESC LIMIT 1"
         }
     };
-    Ok(places(connection, sql, params![lin, label])?.pop())
+    Ok(entries(connection, sql, params![lin, label])?.pop())
 }
 
 /// Runs the statement that a source and a walk make: it selects `sort_key` and `seq`. `?2` and `?3` are the walk's.
@@ -200,18 +205,18 @@ fn select(source: &Source<'_>, walk: &Walk<'_>, run: impl FnOnce(&str, &[&dyn To
     run(&sql, params![one, bound, limit, group])
 }
 
-fn places(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<Place>> {
-    let read = |row: &rusqlite::Row<'_>| Ok(Place { sort_key: SortKey(row.get(0)?), seq: row.get(1)? });
+fn entries(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<IndexEntry>> {
+    let read = |row: &rusqlite::Row<'_>| Ok(IndexEntry { sort_key: SortKey(row.get(0)?), seq: row.get(1)? });
     connection
         .prepare_cached(sql)
         .and_then(|mut statement| statement.query_map(params, read)?.collect())
         .map_err(from_sqlite)
 }
 
-/// The row at a place, which must be what the index said and what was asked for.
-pub(super) fn row_at(connection: &Connection, contract: ContractId, of: &Of, place: &Place) -> Result<HeaderRow> {
-    let row = row::read(connection, place.seq).map_err(|error| error.context(&describe(of)))?;
-    row.filter(|row| row.header.sort_key == place.sort_key && fits(contract, of, &row.header))
+/// The row that an entry leads to, which must be what the index said and what was asked for.
+pub(super) fn row_at(connection: &Connection, contract: ContractId, of: &Of, entry: &IndexEntry) -> Result<HeaderRow> {
+    let row = row::read(connection, entry.seq).map_err(|error| error.context(&describe(of)))?;
+    row.filter(|row| row.header.sort_key == entry.sort_key && fits(contract, of, &row.header))
         .ok_or_else(|| row::index_damaged(&describe(of)))
 }
 
@@ -238,5 +243,5 @@ fn describe(of: &Of) -> String {
 /// The numbers of a lineage's checkpoints from that sort key on.
 pub(super) fn from_sort_key(connection: &Connection, lin: i64, sort_key: &SortKey) -> Result<Vec<Seq>> {
     let sql = "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ? AND sort_key >= ?";
-    Ok(places(connection, sql, params![lin, sort_key.0])?.into_iter().map(|place| place.seq).collect())
+    Ok(entries(connection, sql, params![lin, sort_key.0])?.into_iter().map(|entry| entry.seq).collect())
 }
