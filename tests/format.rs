@@ -84,7 +84,18 @@ fn agentium_save(step_index: f64) -> Draft {
         state_size: 0,
     };
     let (state, rest) = (part("state", "json", "{\"n\":1}"), part("rest", "json", "{}"));
-    put_by(agentium::save(agentium::Save { step, parent: None, rewind: false, state, rest, saved_at: 7 }).unwrap())
+    put_by(
+        agentium::save(agentium::Save {
+            step,
+            parent: None,
+            rewind: false,
+            expected_parent: None,
+            state,
+            rest,
+            saved_at: 7,
+        })
+        .unwrap(),
+    )
 }
 
 /// A checkpoint of LangGraph's; with a parent, it cannot be read without that.

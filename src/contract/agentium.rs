@@ -10,7 +10,7 @@ pub mod workflow;
 
 use super::{Contract, MAX_ID_BYTES, Names, check_id, damaged};
 use crate::error::{Error, Result};
-use crate::op::{Op, Unit};
+use crate::op::{Expect, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 
@@ -57,6 +57,8 @@ pub struct Save {
     pub parent: Option<String>,
     /// The run ends here: what it has from this step on, this one aside, goes in the same transaction.
     pub rewind: bool,
+    /// The latest checkpoint of the run as the caller knows it (D7). `None`: nothing is expected. `Some(None)`: the run has none.
+    pub expected_parent: Option<Option<String>>,
     /// `state`, serialised.
     pub state: Part,
     /// The rest, serialised.
@@ -67,7 +69,7 @@ pub struct Save {
 
 /// `save` and `rewind`.
 pub fn save(save: Save) -> Result<Unit> {
-    let Save { step, parent, rewind, state, rest, saved_at } = save;
+    let Save { step, parent, rewind, expected_parent, state, rest, saved_at } = save;
     check_id("checkpoint.id", &step.id)?;
     check_id("checkpoint.runId", &step.run_id)?;
     if step.step_name.len() > MAX_ID_BYTES {
@@ -89,6 +91,12 @@ pub fn save(save: Save) -> Result<Unit> {
         lineage: step.run_id.clone(),
         sort_key: sort_key.clone(),
     });
+    let expect = expected_parent.map(|newest| Expect {
+        contract: CONTRACT_ID,
+        lineage: step.run_id.clone(),
+        newest,
+        or: step.id.clone(),
+    });
     let header = Header {
         contract: CONTRACT_ID,
         lineage: step.run_id,
@@ -103,7 +111,7 @@ pub fn save(save: Save) -> Result<Unit> {
         meta: meta::encode(state.bytes.len() as u64, &step.step_name),
     };
     let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
-    Ok(clear.into_iter().chain([Op::Put(Box::new(checkpoint.into()))]).collect::<Vec<_>>().into())
+    Ok(Unit { expect, ops: clear.into_iter().chain([Op::Put(Box::new(checkpoint.into()))]).collect() })
 }
 
 /// `delete`.

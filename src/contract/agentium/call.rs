@@ -22,6 +22,10 @@ enum Call {
         created_at: f64,
         parent: Option<String>,
         rewind: bool,
+        /// Whether the run's latest checkpoint must be `expected_parent`, or must be none where that is null.
+        #[serde(default)]
+        expects_parent: bool,
+        expected_parent: Option<String>,
         saved_at: i64,
         state_tag: String,
         rest_tag: String,
@@ -54,16 +58,28 @@ enum Call {
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     Ok(match call {
-        Call::Save { id, run_id, step_index, step_name, created_at, parent, rewind, saved_at, state_tag, rest_tag } => {
-            Request::Apply(save(Save {
-                step: Step { id, run_id, step_index, step_name, created_at, state_size: 0 },
-                parent,
-                rewind,
-                state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
-                rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
-                saved_at,
-            })?)
-        }
+        Call::Save {
+            id,
+            run_id,
+            step_index,
+            step_name,
+            created_at,
+            parent,
+            rewind,
+            expects_parent,
+            expected_parent,
+            saved_at,
+            state_tag,
+            rest_tag,
+        } => Request::Apply(save(Save {
+            step: Step { id, run_id, step_index, step_name, created_at, state_size: 0 },
+            parent,
+            rewind,
+            expected_parent: expects_parent.then_some(expected_parent),
+            state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
+            rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
+            saved_at,
+        })?),
         Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
         Call::Clear { run_id } => Request::Apply(clear(run_id)),
         Call::Load { checkpoint_id } => Request::Ask(load(checkpoint_id), found),
