@@ -9,7 +9,7 @@ import type {
   CheckOptions,
   LineageStats,
   PruneOptions,
-  PruneResult,
+  RunPruneResult,
   StatsOptions,
   Store,
   StoreOptions,
@@ -33,19 +33,22 @@ export interface WorkflowCheckpoint<TState> {
 
 /** The documented store interface. Implement it over any backend (Redis, S3) and hand it to a {@link Workflow}. */
 export interface IWorkflowCheckpointStore<TState> {
-  /** Stores the checkpoint; one with the same id is replaced. */
+  /** Stores the checkpoint. One with the same id is replaced. */
   save(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
+  /** Returns the checkpoint with that id, or null. */
   load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
-  /** Ascending by `stepIndex`. */
+  /** Returns the run's checkpoints, ascending by `stepIndex`. An unknown run has none. */
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
+  /** Returns the last of `list`, or null. */
   latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
+  /** Removes the run's checkpoints. An unknown run is no error. */
   clear(runId: string): Promise<void>;
   /**
-   * Optional: removes a checkpoint. A replay then drops what comes after its first step one by one from the end; without
-   * it, the run is cleared and written anew.
+   * Optional: removes a checkpoint. With it, a replay removes the checkpoints after its starting point one by one, from the end.
+   * Without it, a replay clears the run and writes it anew.
    */
   delete?(checkpointId: string): Promise<void>;
-  /** Optional: saves the checkpoint and removes what else its run has from that `stepIndex` on, best in one transaction. */
+  /** Optional: saves the checkpoint and removes the run's other checkpoints from that `stepIndex` on. One transaction is best. */
   rewind?(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
 }
 
@@ -62,7 +65,7 @@ export interface CheckpointSummary {
 
 /** A page of runs. */
 export interface WorkflowRunsPage {
-  /** The last to begin first. */
+  /** The run that began last comes first. */
   runs: Array<{
     runId: string;
     /** How many checkpoints it has. */
@@ -70,14 +73,15 @@ export interface WorkflowRunsPage {
     /** How far it got. */
     latest: CheckpointSummary;
   }>;
-  /** Give it to the next call of `runs`; null: this was the last page. */
+  /** Pass it to the next call of `runs`. Null: this was the last page. */
   cursor: string | null;
 }
 
 /** What the checkpoints of workflows hold and take. */
 export interface WorkflowCheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
+  /** How many runs have checkpoints. */
   runs: number;
-  /** The runs that take most, the largest first; at most 10. */
+  /** The runs that take most, the largest first. {@link StatsOptions.largest} says how many. */
   largest: Array<{ runId: string } & Omit<LineageStats, "lineage">>;
 }
 
@@ -99,60 +103,73 @@ export interface WorkflowCheckpointStats extends Omit<StoreStats, "lineages" | "
 export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore<TState>, AsyncDisposable {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`.
-   *   A file is opened in the background; what is wrong with it rejects the first call.
-   * @param options as for `openStore`. Not together with an open store, which has its own.
-   * @throws TypeError or RangeError for a target or an option that is not one.
+   *   A file is opened in the background. If that fails, the first call rejects.
+   * @param options as for `openStore`. An open store has its own: options are then refused.
+   * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: StoreOptions);
 
   /**
-   * Stores the checkpoint; one with the same id is replaced, in whatever run it was. `parent` is the id of the checkpoint that
-   * a new run was forked from: only what differs from it is stored.
-   * @throws TypeError if the checkpoint is none; ForkpointError `INVALID_ARGUMENT` if a value in it cannot be stored, naming its
-   *   path. Nothing was written.
+   * Stores the checkpoint. One with the same id is replaced, whatever its run. `parent` is the id of the checkpoint that a new run
+   * was forked from: only what differs from it is stored.
+   * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in it cannot be
+   *   stored; the message names its path. Nothing was written in either case.
    */
   save(checkpoint: WorkflowCheckpoint<TState>, options?: { parent?: string }): Promise<void>;
 
-  /** Saves the checkpoint and removes what else its run has from that `stepIndex` on, in one transaction. */
+  /**
+   * Saves the checkpoint and removes the run's other checkpoints from that `stepIndex` on, in one transaction.
+   * @throws the errors of `save`.
+   */
   rewind(checkpoint: WorkflowCheckpoint<TState>, options?: { parent?: string }): Promise<void>;
 
-  /** The checkpoint with that id, or null. */
+  /** Returns the checkpoint with that id, or null if there is none. */
   load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
 
-  /** The run's checkpoints, ascending by `stepIndex`, then by `createdAt`. The run is the exact `runId`, never a prefix. */
+  /**
+   * Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. `runId` is matched exactly, never as a prefix. An
+   * unknown run has none.
+   */
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
 
-  /** `list`, under the framework's name. */
+  /** The same as `list`, under the framework's name. */
   listForRun(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
 
-  /** The last of `list`, or null. */
+  /** Returns the last of `list`, or null if there is none. */
   latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
 
-  /** `list` without the states, which are not read for it: for a timeline of a long run. */
+  /** Returns the run's checkpoints in the order of `list`, without their states. It does not read the states. */
   timeline(runId: string): Promise<CheckpointSummary[]>;
 
-  /** The runs that the store knows, the last to begin first: what to resume after a restart. A page has 100 unless said. */
+  /**
+   * Returns the runs that the store knows. The run that began last comes first. Use it to find what to resume after a restart. A
+   * page has `limit` runs (default: 100). `cursor` is the cursor of the page before.
+   */
   runs(options?: { limit?: number; cursor?: string | null }): Promise<WorkflowRunsPage>;
 
-  /** Removes the run's checkpoints. An unknown run is fine. */
+  /** Removes the run's checkpoints. An unknown run is no error. */
   clear(runId: string): Promise<void>;
 
-  /** Removes the checkpoint. An unknown id is fine. */
+  /** Removes the checkpoint. An unknown id is no error. */
   delete(checkpointId: string): Promise<void>;
 
-  /** Removes workflow checkpoints in bounded transactions; without options, what the store was opened with. */
-  prune(options?: PruneOptions): Promise<PruneResult>;
+  /**
+   * Removes workflow checkpoints, in transactions of at most 500. Saves go on in between. Without options it applies the limits that
+   * the store was opened with.
+   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed meanwhile.
+   */
+  prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
 
-  /** What the workflow checkpoints hold and take. */
+  /** Returns what the workflow checkpoints hold and take. */
   stats(options?: StatsOptions): Promise<WorkflowCheckpointStats>;
 
-  /** `Store.check()`: verifies everything in the database, of all contracts. */
+  /** Verifies everything in the database, of all contracts, and changes nothing. The same as `Store.check()`. */
   check(options?: CheckOptions): Promise<VerifyReport>;
 
-  /** `Store.vacuum()`: gives back what removed checkpoints took, of all contracts, while saves wait. */
+  /** Gives the space of removed checkpoints, of all contracts, back to the file system. Saves wait. The same as `Store.vacuum()`. */
   vacuum(): Promise<void>;
 
-  /** Waits for what was called before, then closes. May be called again. A store given to the constructor stays open. */
+  /** Waits for the calls made before, then closes. May be called again. An open store given to the constructor stays open. */
   close(): Promise<void>;
 
   /** `close()`, for `await using`. */
@@ -161,64 +178,114 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
 
 /** Agentium's storage interface: values by namespace and key. */
 export interface StorageDriver {
+  /** Optional: called once before the first call of another method. If it rejects, the next call tries it again. */
   initialize?(): Promise<void>;
+  /** Returns the value of the key, or null if there is none. */
   get<T>(namespace: string, key: string): Promise<T | null>;
+  /** Stores a value. The value that the key had is replaced. */
   set<T>(namespace: string, key: string, value: T): Promise<void>;
+  /** Removes the key. An unknown key must be no error. */
   delete(namespace: string, key: string): Promise<void>;
-  /** Those whose key begins so; all of them without a prefix. */
+  /** Returns the entries whose key begins with the prefix. Without a prefix: all entries of the namespace. */
   list<T>(namespace: string, prefix?: string): Promise<Array<{ key: string; value: T }>>;
+  /** Closes the driver. */
   close(): Promise<void>;
 }
 
 /**
- * Workflow checkpoints over any {@link StorageDriver}, the framework's and your own included. One `set` a save; `keepLastN` is
- * kept by listing the run after it. {@link WorkflowCheckpointStore} does the same in one transaction.
+ * Workflow checkpoints over any {@link StorageDriver}, the framework's and your own included. A save is one `set`. With
+ * `keepLastN`, it then lists the run and removes the oldest. {@link WorkflowCheckpointStore} does the same in one transaction.
+ *
+ * Every method rejects with the driver's error if the driver fails.
  */
 export class StorageBackedCheckpointStore<TState> implements IWorkflowCheckpointStore<TState>, AsyncDisposable {
-  /** @param options `keepLastN`: so many of each run stay, the newest by `createdAt`. All of them unless said. */
+  /**
+   * @param options `keepLastN`: how many checkpoints of each run to keep, the newest by `createdAt`. Default: no limit. Null, 0
+   *   and Infinity are no limit either.
+   * @throws TypeError or RangeError for a wrong driver or option.
+   */
   constructor(driver: StorageDriver, options?: { keepLastN?: number | null });
-  /** 0: all. */
+  /** How many checkpoints of each run are kept. 0: all of them. */
   readonly keepLastN: number;
+  /**
+   * Stores the checkpoint. One with the same id is replaced. The checkpoint is copied before `save` returns its promise.
+   * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in it cannot be
+   *   stored; the message names its path. Nothing was written in either case.
+   */
   save(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
+  /**
+   * Removes the run's other checkpoints from that `stepIndex` on, the last first, then saves the checkpoint. A crash in between
+   * leaves the beginning of the run.
+   * @throws the errors of `save`.
+   */
   rewind(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
+  /** Returns the checkpoint with that id, or null if there is none. */
   load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
+  /** Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. An unknown run has none. */
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
+  /** The same as `list`, under the framework's name. */
   listForRun(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
+  /** Returns the last of `list`, or null if there is none. */
   latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
+  /** Removes the run's checkpoints, the last first. An unknown run is no error. */
   clear(runId: string): Promise<void>;
+  /** Removes the checkpoint. An unknown id is no error. */
   delete(checkpointId: string): Promise<void>;
-  /** Waits for what was called before. The driver stays open. */
+  /** Waits for the changes that are under way. The driver stays open. */
   close(): Promise<void>;
+  /** `close()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A {@link StorageDriver} in memory. `close` empties it. */
+/** A {@link StorageDriver} in memory. It stores copies. */
 export class InMemoryStorage implements StorageDriver {
+  /** Returns a copy of the key's value, or null if there is none. */
   get<T>(namespace: string, key: string): Promise<T | null>;
+  /**
+   * Stores a copy of the value. The value that the key had is replaced.
+   * @throws ForkpointError `INVALID_ARGUMENT` if the value cannot be stored; the message names the path.
+   */
   set<T>(namespace: string, key: string, value: T): Promise<void>;
+  /** Removes the key. An unknown key is no error. */
   delete(namespace: string, key: string): Promise<void>;
+  /** Returns the entries whose key begins with the prefix, in the order in which the keys were first set. Default: all entries. */
   list<T>(namespace: string, prefix?: string): Promise<Array<{ key: string; value: T }>>;
+  /** Removes all values. */
   close(): Promise<void>;
 }
 
-/** A durable {@link StorageDriver} over a Forkpoint database. `list` is in the order of the keys' UTF-8 bytes. */
+/** A durable {@link StorageDriver} over a Forkpoint database. */
 export class ForkpointStorage implements StorageDriver, AsyncDisposable {
-  /** As for {@link WorkflowCheckpointStore}. `keepLastN` never removes a value: each key counts for itself. */
+  /**
+   * Takes the arguments of {@link WorkflowCheckpointStore}. `keepLastN` removes no value, because each key counts by itself. `ttlMs`
+   * removes a value that was not set again for so long.
+   * @throws TypeError or RangeError for a wrong target or option.
+   */
   constructor(target: string | URL | Store, options?: StoreOptions);
+  /** Returns the value of the key, or null if there is none. Each call returns a fresh object. */
   get<T>(namespace: string, key: string): Promise<T | null>;
+  /**
+   * Stores a value durably. The value that the key had is replaced. The value is read before `set` returns its promise.
+   * @throws ForkpointError `INVALID_ARGUMENT` if the value cannot be stored; the message names the path.
+   */
   set<T>(namespace: string, key: string, value: T): Promise<void>;
+  /** Removes the key. An unknown key is no error. */
   delete(namespace: string, key: string): Promise<void>;
+  /** Returns the entries whose key begins with the prefix, in the order of the keys' UTF-8 bytes. Default: all entries. */
   list<T>(namespace: string, prefix?: string): Promise<Array<{ key: string; value: T }>>;
+  /** Waits for the calls made before, then closes. May be called again. An open store given to the constructor stays open. */
   close(): Promise<void>;
+  /** `close()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What a step is told beside the state. */
+/** What a step gets beside the state. */
 export interface StepContext {
+  /** The run that the step is part of. */
   runId: string;
   /** The workflow's name. */
   workflow: string;
-  /** The checkpointed step that this one is, or is a part of. */
+  /** The index of the workflow's step that this step is, or is part of. */
   stepIndex: number;
   /** The name of this step. */
   stepName: string;
@@ -228,9 +295,9 @@ export interface StepContext {
   attempt: number;
   /** Aborts when the run is aborted, or fails while this step still runs. */
   signal: AbortSignal;
-  /** As given to the run. */
+  /** From the options of the run. */
   sessionId?: string;
-  /** As given to the run. */
+  /** From the options of the run. */
   userId?: string;
 }
 
@@ -240,8 +307,8 @@ type MaybePromise<T> = T | Promise<T>;
 export interface FunctionStep<TState> {
   name: string;
   /**
-   * Gets a draft of its own. What it returns is merged over it; where it returns nothing, its edits of the draft count. Every
-   * attempt gets a fresh draft.
+   * Gets a copy of the state. An object that it returns is merged over the state. If it returns nothing, its edits of the copy
+   * count. Every attempt gets a fresh copy.
    */
   run(state: TState, context: StepContext): MaybePromise<Partial<TState> | void | null>;
 }
@@ -267,7 +334,7 @@ export interface ParallelStep<TState> {
 export interface AgentStep<TState> {
   name: string;
   agent: { run(input: string, options?: any): Promise<{ text: string }> };
-  /** What the agent is asked; the state as JSON unless said. */
+  /** Returns the agent's input. Default: the state as JSON. */
   inputFrom?(state: TState): string;
 }
 
@@ -279,17 +346,17 @@ export interface WorkflowConfig<TState extends object> {
   initialState: TState;
   /** One checkpoint is stored after each of these. */
   steps: ReadonlyArray<StepDefinition<TState>>;
-  /** Where checkpoints go. Without one, only `run()` works. */
+  /** Where checkpoints are stored. Without one, only `run()` works. */
   checkpointStore?: IWorkflowCheckpointStore<TState>;
-  /** A function, agent or condition that throws is tried again so many times, after `backoffMs * 2^attempt` ms. */
+  /** How often a function, agent or condition that throws is tried again, each time after `backoffMs * 2^attempt` ms. */
   retryPolicy?: { maxRetries: number; backoffMs?: number };
 }
 
-/** What became of a step. */
+/** The result of a step. */
 export interface StepResult {
   stepName: string;
   status: "done" | "skipped" | "error";
-  /** The message of what it threw. */
+  /** The message of the error that it threw. */
   error?: string;
   durationMs: number;
 }
@@ -298,7 +365,7 @@ export interface WorkflowRunOutput<TState> {
   runId: string;
   /** The final state. */
   state: TState;
-  /** What became of the steps that ran in this call, those within others too, in the order in which they ended. */
+  /** The results of the steps that ran in this call, nested steps included, in the order in which they ended. */
   stepResults: StepResult[];
 }
 
@@ -318,8 +385,11 @@ export interface RunOptions {
   /** When a drain is requested, the current step is finished and stored, and the run rejects with {@link RunDrainedError}. */
   drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
   /**
-   * What happens when a step has failed for good: the run rejects (`"fail"`, unless said), or goes on with the state from before
-   * that step (`"continue"`); a function says whether it goes on.
+   * What happens when a step has failed for good. Default: `"fail"`.
+   *
+   * - `"fail"`: the run rejects.
+   * - `"continue"`: the run goes on with the state from before that step.
+   * - A function: the run goes on if it returns true, else it rejects.
    */
   onStepError?: "fail" | "continue" | ((error: unknown, step: FailedStep) => MaybePromise<boolean>);
   /** For {@link StepContext}, and for agents. */
@@ -329,28 +399,28 @@ export interface RunOptions {
 }
 
 export interface StartOptions<TState> extends RunOptions {
-  /** In place of the workflow's: the state before any step. Not used where a run is resumed. */
+  /** The state before any step, in place of the workflow's. A run that is resumed ignores it. */
   initialState?: TState;
 }
 
 export interface RunWithCheckpointsOptions<TState> extends StartOptions<TState> {
-  /** Any non-empty string; generated unless said. What that run has stored is cleared, unless it is resumed. */
+  /** Any non-empty string. Default: a generated id. What that run has stored is cleared, unless `resume` is true. */
   runId?: string;
-  /** Goes on after the latest checkpoint of `runId`, or starts if there is none. */
+  /** Goes on after the latest checkpoint of `runId`, or starts the run if there is none. Default: false. */
   resume?: boolean;
-  /** Resumes although a step of another name is where the checkpoint's was. */
+  /** Resumes even if the step at the checkpoint's index has another name now. Default: false. */
   force?: boolean;
 }
 
 export interface ReplayOptions extends RunOptions {
-  /** Leaves the run as it is and makes a new one. */
+  /** Makes a new run and leaves the old one as it is. Default: false. */
   newRun?: boolean;
-  /** As for a resume. */
+  /** As for a resume: goes on even if the step at the checkpoint's index has another name now. Default: false. */
   force?: boolean;
 }
 
 export interface ForkOptions extends RunOptions {
-  /** As for a resume. */
+  /** As for a resume: goes on even if the step at the checkpoint's index has another name now. Default: false. */
   force?: boolean;
 }
 
@@ -387,7 +457,7 @@ export type WorkflowEvent<TState> =
   | { type: "run.complete"; runId: string; output: WorkflowRunOutput<TState> }
   | { type: "run.error"; runId: string; error: unknown };
 
-/** Where to hear of a workflow's runs. A listener that throws is reported as an uncaught exception and does not disturb a run. */
+/** The events of a workflow's runs. A listener that throws is reported as an uncaught exception and does not disturb the run. */
 export interface WorkflowEvents<TState> {
   on<K extends WorkflowEvent<TState>["type"]>(type: K, listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void): this;
   once<K extends WorkflowEvent<TState>["type"]>(type: K, listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void): this;
@@ -402,11 +472,11 @@ export interface WorkflowEvents<TState> {
  * carries `runId`, `stepIndex` and `stepName`.
  */
 export class Workflow<TState extends object> {
-  /** @throws TypeError for a definition that is none. */
+  /** @throws TypeError for a wrong definition. */
   constructor(config: WorkflowConfig<TState>);
   readonly kind: "workflow";
   readonly name: string;
-  /** What happens in all runs of this workflow. */
+  /** The events of all runs of this workflow. */
   readonly events: WorkflowEvents<TState>;
 
   /** Runs the steps and stores nothing. */
@@ -415,20 +485,20 @@ export class Workflow<TState extends object> {
   /** Runs the steps and stores a checkpoint before the first and after each. */
   runWithCheckpoints(options?: RunWithCheckpointsOptions<TState>): Promise<WorkflowRunOutput<TState>>;
 
-  /** The run's checkpoints, ascending. The first is the initial one, or where it was forked. */
+  /** Returns the run's checkpoints, ascending. The first is the initial one, or the one that the run was forked from. */
   listCheckpoints(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
 
   /**
-   * Runs what comes after a checkpoint, as the same run: what was stored after it is replaced. A checkpoint that nothing
-   * comes after runs nothing.
-   * @throws ForkpointError `NOT_FOUND`.
+   * Runs the steps after a checkpoint, as the same run: the checkpoints stored after it are replaced. After the last step, nothing
+   * runs.
+   * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
    */
   replay(checkpointId: string, options?: ReplayOptions): Promise<WorkflowRunOutput<TState>>;
 
   /**
-   * Runs what comes after a checkpoint as a new run, with the state that `mutator` makes of it. The parent stays as it is.
-   * @param mutator called once with a copy of its own; what it returns is the state.
-   * @throws ForkpointError `NOT_FOUND`; TypeError if the mutator returns no state.
+   * Runs the steps after a checkpoint as a new run, with the state that `mutator` returns. The parent run stays as it is.
+   * @param mutator called once with a copy of the state. Default: the state is taken as it is.
+   * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. TypeError if the mutator returns no state.
    */
   fork(
     checkpointId: string,
@@ -437,8 +507,9 @@ export class Workflow<TState extends object> {
   ): Promise<WorkflowRunOutput<TState>>;
 
   /**
-   * The same as an iterator over what happens: a run (with checkpoints if there is a store), a replay or a fork. The run goes on
-   * whether or not somebody asks for the next event; leaving the loop early aborts it. Throws what the run rejects with.
+   * Starts a run, a replay or a fork and returns an iterator over its events. A run stores checkpoints if the workflow has a store.
+   * The run does not wait for the reader of the events. Leaving the loop early aborts it. The iterator throws the error that the
+   * run rejects with.
    */
   stream(
     options?:
@@ -448,12 +519,12 @@ export class Workflow<TState extends object> {
   ): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void>;
 }
 
-/** Tells runs that the process is to end soon. */
+/** Tells runs that the process will end soon. */
 export class DrainController {
   constructor();
   /** Whether a drain was requested. */
   readonly drained: boolean;
-  /** May be called again. */
+  /** Requests a drain. May be called again. */
   requestDrain(): void;
   /** Resolves when a drain is requested. Does not keep the process alive. */
   waitForDrain(): Promise<void>;

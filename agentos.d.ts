@@ -9,7 +9,7 @@ import type {
   CheckOptions,
   LineageStats,
   PruneOptions,
-  PruneResult,
+  RunPruneResult,
   StatsOptions,
   Store,
   StoreOptions,
@@ -90,12 +90,19 @@ export interface CheckpointMetadata {
 
 /** The documented store interface of AgentOS. */
 export interface ICheckpointStore {
+  /** Stores the checkpoint. One with the same id is replaced. */
   save(checkpoint: Checkpoint): Promise<void>;
+  /** Returns the checkpoint with that id, or null. */
   get(checkpointId: string): Promise<Checkpoint | null>;
+  /** Returns the newest checkpoint of the run, or of that node in the run. Null if there is none. */
   load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
+  /** Returns the newest checkpoint of the run, or null. */
   latest(runId: string): Promise<Checkpoint | null>;
+  /** Returns the checkpoints of a graph, newest first. */
   list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]>;
+  /** Removes the checkpoint. An unknown id is no error. */
   delete(checkpointId: string): Promise<void>;
+  /** Starts a new run from a checkpoint and returns the new run's id. */
   fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
 }
 
@@ -112,16 +119,17 @@ export interface RunInfo {
 
 /** What the checkpoints of AgentOS hold and take. */
 export interface CheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
+  /** How many runs have checkpoints. */
   runs: number;
-  /** The runs that take most, the largest first; at most 10. */
+  /** The runs that take most, the largest first. {@link StatsOptions.largest} says how many. */
   largest: Array<{ runId: string } & Omit<LineageStats, "lineage">>;
 }
 
 /** A page of runs. */
 export interface RunsPage {
-  /** The last to begin first. */
+  /** The run that began last comes first. */
   runs: RunInfo[];
-  /** Give it to the next call of `runs`; null: this was the last page. */
+  /** Pass it to the next call of `runs`. Null: this was the last page. */
   cursor: string | null;
 }
 
@@ -155,66 +163,69 @@ export interface ResumePlan {
 export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`.
-   *   A file is opened in the background; what is wrong with it rejects the first call.
-   * @param options as for `openStore`. Not together with an open store, which has its own.
-   * @throws TypeError for a target or an option that is not one.
+   *   A file is opened in the background. If that fails, the first call rejects.
+   * @param options as for `openStore`. An open store has its own: options are then refused.
+   * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: StoreOptions);
 
   /**
-   * Stores the checkpoint; one with the same id is replaced.
-   * @throws ForkpointError `INVALID_ARGUMENT` if a value in it cannot be stored, naming its path: nothing was written.
+   * Stores the checkpoint. One with the same id is replaced.
+   * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in it cannot be
+   *   stored; the message names its path. Nothing was written in either case.
    */
   save(checkpoint: Checkpoint): Promise<void>;
 
-  /** The checkpoint with that id, or null. */
+  /** Returns the checkpoint with that id, or null if there is none. */
   get(checkpointId: string): Promise<Checkpoint | null>;
 
-  /** The newest checkpoint of the run, or of that node in the run; null if there is none. */
+  /** Returns the newest checkpoint of the run, or of that node in the run. Null if there is none. */
   load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
 
-  /** The newest checkpoint of the run, or null. */
+  /** Returns the newest checkpoint of the run, or null if there is none. */
   latest(runId: string): Promise<Checkpoint | null>;
 
-  /** The checkpoints of a graph, newest first; all of them unless `limit` is above 0. */
+  /** Returns the checkpoints of a graph, newest first. `limit` 0: all of them, as by default. An unknown graph has none. */
   list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]>;
 
-  /** Removes the checkpoint. An unknown id is fine. */
+  /** Removes the checkpoint. An unknown id is no error. */
   delete(checkpointId: string): Promise<void>;
 
   /**
-   * Starts a new run from a checkpoint and resolves to its run id; the source stays as it is. In each partition of the
-   * patch an object is merged over the source's, shallowly; anything else replaces it.
+   * Starts a new run from a checkpoint and returns the new run's id. The source stays as it is. For each partition in the patch: an
+   * object is merged over the source's, one level deep; any other value replaces it.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
    */
   fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
 
-  /** The checkpoints of a run in whatever graph, newest first; all of them unless `limit` is above 0. */
+  /** Returns the checkpoints of a run, newest first, whatever their graph. `limit` 0: all of them, as by default. */
   listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]>;
 
   /**
-   * The runs that the store knows, the last to begin first: what to resume after a restart. Graph ids change at every
-   * `compile()`, so look for `graphIdPrefix: "graph-<name>-"`: the graph in which the run began has an id that begins so.
-   * A page has `limit` runs (100 unless said otherwise); `cursor` is the one of the page before.
+   * Returns the runs that the store knows. The run that began last comes first. Use it to find what to resume after a restart.
+   *
+   * Graph ids change at every `compile()`, so give `graphIdPrefix: "graph-<name>-"`: only runs that began in a graph whose id
+   * begins so are listed. A page has `limit` runs (default: 100). `cursor` is the cursor of the page before.
    */
   runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage>;
 
   /**
-   * Removes checkpoints of AgentOS in transactions of at most 500, so that saves go on in between. Without options it applies
-   * what the store was opened with. Closing the store stops it, with `CLOSED`.
+   * Removes checkpoints of AgentOS, in transactions of at most 500. Saves go on in between. Without options it applies the limits
+   * that the store was opened with.
+   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed meanwhile.
    */
-  prune(options?: PruneOptions): Promise<PruneResult>;
+  prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
 
-  /** What the checkpoints of AgentOS hold and take. */
+  /** Returns what the checkpoints of AgentOS hold and take. */
   stats(options?: StatsOptions): Promise<CheckpointStats>;
 
-  /** `Store.check()`: verifies everything in the database, of all contracts. */
+  /** Verifies everything in the database, of all contracts, and changes nothing. The same as `Store.check()`. */
   check(options?: CheckOptions): Promise<VerifyReport>;
 
-  /** `Store.vacuum()`: gives back what removed checkpoints took, of all contracts, while saves wait. */
+  /** Gives the space of removed checkpoints, of all contracts, back to the file system. Saves wait. The same as `Store.vacuum()`. */
   vacuum(): Promise<void>;
 
-  /** Waits for what was called before, then closes. May be called again. A store given to the constructor stays open. */
+  /** Waits for the calls made before, then closes. May be called again. An open store given to the constructor stays open. */
   close(): Promise<void>;
 
   /** `close()`, for `await using`. */
@@ -222,8 +233,8 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
 }
 
 /**
- * Sorts a checkpoint's nodes by what a resume does with them, by their effect classes.
- * @throws ForkpointError `INVALID_ARGUMENT` for an effect class that is none.
+ * Sorts a checkpoint's nodes by what a resume does with them. Their effect classes decide that.
+ * @throws ForkpointError `INVALID_ARGUMENT` for an unknown effect class. TypeError for a checkpoint without these fields.
  */
 export function resumePlan(
   checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">,

@@ -9,123 +9,142 @@ export * from "./agentos.js";
 /** How a store behaves. Every option has a default. */
 export interface StoreOptions {
   /**
-   * What a resolved save must survive. `"full"` (the default): power loss. `"normal"`: a killed process; power loss may
-   * take the newest saves but never corrupts. `"off"`: a killed process, and nothing is said about power loss.
+   * What a resolved save survives. Default: `"full"`.
+   *
+   * - `"full"`: power loss.
+   * - `"normal"`: a killed process. Power loss may take the newest saves, but never corrupts the file.
+   * - `"off"`: a killed process. Power loss may corrupt the file.
    */
   durability?: "full" | "normal" | "off";
   /**
-   * How values become bytes. `"v8"` (the default): structured clone, with `toJSON` honoured. `"json"`: text. Or your own.
-   * Every record knows its serializer, so a store reads what either built-in one wrote.
+   * How values become bytes. Default: `"v8"`.
+   *
+   * - `"v8"`: structured clone; `toJSON` is called where a value has one.
+   * - `"json"`: JSON text.
+   * - An object: your own {@link Serializer}.
+   *
+   * Each record carries the name of its serializer. A store reads what either built-in serializer wrote.
    */
   serializer?: "v8" | "json" | Serializer;
-  /** How long another process may hold the database before a call rejects with `BUSY`, in ms. 30,000 unless said. */
-  busyTimeout?: number;
-  /** A checkpoint of more serialised bytes is refused. 64 MiB unless said; 900 MiB at most. */
+  /** How long a call waits in ms for another process that holds the database, before it rejects with `BUSY`. Default: 30,000. */
+  busyTimeoutMs?: number;
+  /** The most bytes that a checkpoint may have when it is serialised. A larger one is refused. Default: 64 MiB. At most 900 MiB. */
   maxPayloadBytes?: number;
   /**
-   * Payloads of this many bytes are kept in memory, the newest of each run first: a read of one needs no decompressing, a
-   * save against one no reading. 64 MiB unless said; 0 keeps none. `memory:` has no use for it.
+   * The size in bytes of the cache of payloads, which holds the newest of each run first. Reading a cached payload needs no
+   * decompressing, and saving a difference to it needs no reading. Default: 64 MiB. 0 switches the cache off. `memory:` ignores
+   * this option.
    */
   cacheBytes?: number;
   /**
-   * A run keeps so many checkpoints, the newest: each save removes the others in its own transaction, but never the one just
-   * saved. Unless said, and with null, 0 or Infinity: all of them.
+   * How many checkpoints a run keeps: the newest. Each save removes the others in its own transaction, but never the
+   * checkpoint that it saves. Default: no limit. Null, 0 and Infinity are no limit either.
    */
   keepLastN?: number | null;
   /**
-   * A checkpoint is kept so long after it was saved, in ms, the newest of a run too. What is older is removed in the
-   * background after later saves, so it may be seen for a while; `prune()` removes it now. No limit unless said, and with
-   * null, 0 or Infinity.
+   * How long a checkpoint is kept after it was saved, in ms. This holds for the newest of a run too. Older checkpoints are
+   * removed in the background, after later saves, so they may be visible for a while. `prune()` removes them now. Default: no
+   * limit. Null, 0 and Infinity are no limit either.
    */
-  ttl?: number | null;
+  ttlMs?: number | null;
   /**
-   * The checkpoints together take so many bytes as they are stored. Beyond that those saved first are removed in the
-   * background after later saves, but never the newest of a run. No limit unless said, and with null, 0 or Infinity.
+   * How many stored bytes all checkpoints together may take. Above that, the checkpoints saved first are removed in the
+   * background, after later saves, but never the newest of a run. Default: no limit. Null, 0 and Infinity are no limit either.
    */
   maxBytes?: number | null;
 }
 
-/** What to remove: each rule holds by itself. What is left out is as the store was opened; null is no limit. */
-export interface PruneOptions {
+/**
+ * What to remove. Each rule applies by itself. A rule that is left out has the value the store was opened with; null is no limit.
+ * `Progress` is what `onProgress` is called with.
+ */
+export interface PruneOptions<Progress = PruneProgress> {
   /**
-   * Removes what was saved before then (a Date, or ms since the epoch), the newest checkpoint of a run too. It goes by when
-   * the store was given a checkpoint, not by its `timestamp`. Left out: by the store's `ttl`.
+   * Removes what was saved before this time: a Date, or ms since the epoch. This holds for the newest checkpoint of a run too.
+   * The time of a checkpoint is when the store was given it, not its `timestamp`. Default: the store's `ttlMs` ago.
    */
   olderThan?: Date | number | null;
-  /** Keeps the newest so many of each run. 0 and Infinity are no limit. */
+  /** How many checkpoints of each run to keep: the newest. 0 and Infinity are no limit. Default: the store's `keepLastN`. */
   keepLastN?: number | null;
   /**
-   * Removes those saved first until the others take no more than so many stored bytes, but never the newest of a run. 0 and
-   * Infinity are no limit.
+   * Removes the checkpoints saved first until the others take no more than this many stored bytes, but never the newest of a
+   * run. 0 and Infinity are no limit. Default: the store's `maxBytes`.
    */
   maxBytes?: number | null;
-  /** Removes nothing, and resolves to what would be removed. */
+  /** Removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;
   /** Stops between two batches; the promise then rejects with the signal's reason, and what was removed stays removed. */
   signal?: AbortSignal;
   /** Called after each batch with what was removed so far. If it throws, pruning stops with that error. */
-  onProgress?: (progress: PruneProgress) => void;
+  onProgress?: (progress: Progress) => void;
 }
 
 /** What was removed so far. */
 export interface PruneProgress {
-  /** Checkpoints. */
+  /** How many checkpoints. */
   removed: number;
   /**
-   * By how many bytes `storedBytes` has shrunk. What was stored as the difference to a removed checkpoint is stored whole,
-   * so this can be less than the removed ones took, even below 0; a `dryRun` estimates that.
+   * By how many bytes `storedBytes` shrank. A checkpoint that was stored as the difference to a removed one is now stored whole,
+   * so this number can be smaller than what the removed ones took, even below 0. A `dryRun` estimates it.
    */
   bytes: number;
-  /** Runs of which nothing is left. */
+  /** How many lineages have nothing left. */
   lineages: number;
 }
 
 /** What was removed or, with `dryRun`, would be. */
 export type PruneResult = PruneProgress;
 
+/** What was removed from a store whose lineages are runs or, with `dryRun`, would be. */
+export interface RunPruneResult extends Omit<PruneResult, "lineages"> {
+  /** How many runs have nothing left. */
+  runs: number;
+}
+
 /** What a store holds and takes. */
 export interface StoreStats {
+  /** How many checkpoints. */
   checkpoints: number;
-  /** Runs, threads, sessions: whatever has checkpoints or logs of its own. */
+  /** How many lineages. A lineage is a run, a thread's namespace or a session: anything with checkpoints or logs of its own. */
   lineages: number;
-  /** The size of the checkpoints as they were serialised. */
+  /** The size of the checkpoints in bytes as they were serialised. */
   logicalBytes: number;
-  /** What they take in the store: compressed, and as differences to each other. */
+  /** The bytes that they take in the store: compressed, and stored as differences to each other. */
   storedBytes: number;
   /** `logicalBytes / storedBytes`; 1 for an empty store. */
   ratio: number;
-  /** The size of the whole database, indexes and empty pages included, where there is one. */
+  /** The size of the database file in bytes, with its indexes and empty pages. Missing for `memory:`. */
   fileBytes?: number;
-  /** How many records all logs hold: messages, events. One that several checkpoints name counts once. */
+  /** How many records (messages, events) all logs hold. A record that several checkpoints refer to counts once. */
   records: number;
-  /** What the records take in the store, in bytes. */
+  /** The bytes that the records take in the store. */
   recordBytes: number;
-  /** The lineages that take most, the largest first: as many as {@link StatsOptions.largest} asks for. */
+  /** The lineages that take most, the largest first. {@link StatsOptions.largest} says how many. */
   largest: LineageStats[];
 }
 
 /** What `stats()` looks at. */
 export interface StatsOptions {
   /**
-   * So many of the lineages that take most are named, at most 1,000. Default: 0. Naming them reads a little of every checkpoint;
-   * without them `stats()` takes a few milliseconds, however much is stored.
+   * How many of the lineages that take most to list. Default: 0. At most 1,000. Listing them reads a little of every
+   * checkpoint. Without them `stats()` takes a few milliseconds, however much is stored.
    */
   largest?: number;
 }
 
-/** How a check goes on. */
+/** How to run a check. */
 export interface CheckOptions {
   /** Stops between two pages; the promise then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Called after each page: how many rows were verified, of about how many. If it throws, the check stops with that error. */
+  /** Called after each page with the number of rows verified, and about how many there are. If it throws, the check stops with that error. */
   onProgress?: (done: number, of: number) => void;
 }
 
-/** What a check has come to. */
+/** The result of a check. */
 export interface VerifyReport {
-  /** Whether there is no finding of severity `"error"`. */
+  /** True if no finding has the severity `"error"`. */
   ok: boolean;
-  /** How much was verified. */
+  /** How many rows were verified. */
   checked: {
     checkpoints: number;
     /** Payloads, each rebuilt and compared with its checksum. */
@@ -142,32 +161,35 @@ export interface VerifyReport {
 export interface Finding {
   /** `"CORRUPT"`: bytes do not match their checksum. `"ORPHAN"`: a row refers to one that is not there. `"INDEX"`: an index does not agree with its table. */
   code: "CORRUPT" | "ORPHAN" | "INDEX" | (string & {});
-  /** `"error"`: something that was saved cannot be read or found. */
+  /** `"error"`: something that was saved cannot be read, or cannot be found. */
   severity: "error" | "warning" | "note";
-  /** What is wrong and where. Never the content of a state. */
+  /** What is wrong, and where. Never contains the content of a state. */
   message: string;
   /** What can be done. */
   remedy: string;
-  /** What it concerns, as far as that can be told: the contract, the run or thread, its namespace, the checkpoint's id. */
+  /** The place of the damage: contract, run or thread, namespace, checkpoint id. Null for what is not known. */
   ref: { space: string | null; run: string | null; ns: string | null; id: string | null } | null;
 }
 
 /** What a lineage holds and takes. */
 export interface LineageStats {
-  /** Its name: for AgentOS, the run id. */
+  /** Its name. For AgentOS this is the run id. */
   lineage: string;
+  /** How many checkpoints it has. */
   checkpoints: number;
+  /** Their size in bytes as they were serialised. */
   logicalBytes: number;
+  /** The bytes that they take in the store. */
   storedBytes: number;
 }
 
 /** Turns values into bytes and back, synchronously. */
 export interface Serializer {
-  /** Stored with every record; not `"v8"` or `"json"`. A record of another name is not given to it. */
+  /** Stored with every record. Must not be `"v8"` or `"json"`. `deserialize` gets only records of this name. */
   readonly name: string;
-  /** Must not keep or change the value. */
+  /** Returns the bytes of a value. Must not keep or change the value. */
   serialize(value: unknown): Uint8Array;
-  /** Must return a new value every time. */
+  /** Returns the value of the bytes. Must return a new value every time. */
   deserialize(bytes: Uint8Array): unknown;
 }
 
@@ -175,15 +197,18 @@ export interface Serializer {
 export class Store implements AsyncDisposable {
   private constructor();
   /**
-   * Removes checkpoints, of all contracts, in transactions of at most 500, so that saves go on in between. Without options
-   * it applies what the store was opened with. Closing the store stops it, with `CLOSED`.
+   * Removes checkpoints of all contracts, in transactions of at most 500. Saves go on in between. Without options it applies
+   * the limits that the store was opened with.
+   *
+   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed meanwhile: what was
+   *   removed stays removed.
    */
   prune(options?: PruneOptions): Promise<PruneResult>;
-  /** What the store holds and takes. */
+  /** Returns what the store holds and takes, of all contracts. */
   stats(options?: StatsOptions): Promise<StoreStats>;
   /**
    * Verifies everything that is stored, of all contracts: every checksum, every payload through its chain, every index against its
-   * table, pending writes, logs. Saves and reads go on meanwhile. Finds damage, and changes nothing.
+   * table, pending writes and logs. Saves and reads go on meanwhile. It reports damage and changes nothing.
    *
    * @example
    * ```ts
@@ -193,11 +218,11 @@ export class Store implements AsyncDisposable {
    */
   check(options?: CheckOptions): Promise<VerifyReport>;
   /**
-   * Gives back to the file system what removed checkpoints took: writes the whole database anew, for which its size must be
-   * free on the disk, while saves wait.
+   * Gives the space of removed checkpoints back to the file system. It rewrites the whole database: this needs as much free disk
+   * space as the database has, and saves wait meanwhile.
    */
   vacuum(): Promise<void>;
-  /** Waits for what was called before, then closes. May be called again. */
+  /** Waits for the calls made before, then closes the store. Later calls reject with `CLOSED`. May be called again. */
   close(): Promise<void>;
   /** `close()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -207,7 +232,7 @@ export class Store implements AsyncDisposable {
  * Opens a store.
  *
  * @param target a file path, `"sqlite:<path>"`, a `file:` URL, or `"memory:"`.
- * @throws TypeError for a target or an option that is not one; ForkpointError for what is wrong with the place.
+ * @throws TypeError or RangeError for a wrong target or option. ForkpointError if the file cannot be opened.
  *
  * @example
  * ```ts
@@ -231,7 +256,10 @@ export type ErrorCode =
   | "UNAVAILABLE"
   | "UNSUPPORTED";
 
-/** Every error of this package but TypeError and RangeError, which carry the code `INVALID_ARGUMENT`. */
+/**
+ * Every error of this package, except for the TypeErrors and RangeErrors of wrong arguments, which have the code
+ * `INVALID_ARGUMENT`. {@link isForkpointError} is true for all of them.
+ */
 export class ForkpointError extends Error {
   constructor(
     code: ErrorCode,
@@ -240,13 +268,41 @@ export class ForkpointError extends Error {
   );
   readonly name: "ForkpointError";
   readonly code: ErrorCode;
-  /** Whether the same call may succeed later, unchanged. */
+  /** True if the same call may succeed later, unchanged. */
   readonly retryable: boolean;
   /**
-   * What the operating system or SQLite said, where one of them did: an Error with its `message`, its name as `code`
-   * (`"ENOENT"`, `"SQLITE_IOERR_FSYNC"`) and its number as `errno`. For logs; decide by `code`.
+   * The error of the operating system or of SQLite, if there was one: an Error with its `message`, its name as `code`
+   * (`"ENOENT"`, `"SQLITE_IOERR_FSYNC"`) and its number as `errno`. Use it for logs; decide by `code`.
    */
   readonly cause?: unknown;
-  /** `"unknown"`: the failed write may be stored all the same; the same id may be saved again. */
+  /** `"unknown"`: the write failed, but may be stored all the same. Saving the same id again is safe. */
   readonly outcome?: "unknown";
 }
+
+/** A TypeError or a RangeError that this package throws for a wrong argument. */
+export type InvalidArgumentError = (TypeError | RangeError) & {
+  readonly code: "INVALID_ARGUMENT";
+  readonly retryable: false;
+};
+
+/**
+ * Whether this package threw the error. It decides by `name` and `code`, so it also knows the errors of another copy of this
+ * package (one loaded by `import` and one by `require`), for which `instanceof ForkpointError` is false.
+ *
+ * False for errors of your own that pass through: the reason of an `AbortSignal`, what a step or an `onProgress` throws. Also
+ * false for Agentium's `RunDrainedError`, which reports no failure.
+ *
+ * @example
+ * ```ts
+ * import { CheckpointStore, isForkpointError } from "forkpoint";
+ *
+ * const store = new CheckpointStore("agent.db");
+ * try {
+ *   await store.fork("no such checkpoint");
+ * } catch (error) {
+ *   if (!isForkpointError(error)) throw error;
+ *   console.error(error.code, error.retryable); // prints NOT_FOUND false
+ * }
+ * ```
+ */
+export function isForkpointError(error: unknown): error is ForkpointError | InvalidArgumentError;

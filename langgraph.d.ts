@@ -22,43 +22,75 @@ import type { CheckOptions, LineageStats, StatsOptions, Store, StoreOptions, Sto
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
 
 export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
-  /** How values become bytes; LangGraph's own unless said. Its types and bytes are stored exactly. */
+  /** How values become bytes. The types and bytes that it returns are stored exactly. Default: LangGraph's own serializer. */
   serde?: SerializerProtocol;
   /**
-   * Whether a checkpoint must be the only child of its parent: of two runs that go on with a thread at the same time, one is
-   * refused with `CONFLICT` instead of forking its history unseen. `false` unless said. `expected_parent` in a call's
-   * `configurable` goes before it: `false` there makes a branch on purpose.
+   * Whether a checkpoint must be the only child of its parent. Of two runs that go on with a thread at the same time, one then
+   * rejects with `CONFLICT` instead of forking the thread's history unseen. Default: false. `expected_parent` in a call's
+   * `configurable` overrides it: false makes a branch on purpose.
    */
   expectedParent?: boolean;
 }
 
 /**
- * What `prune` keeps of each namespace of a thread: its latest checkpoint, nothing, or the newest so many and what was saved
- * since. What a checkpoint that stays is made of (the writes that a delta channel needs) stays too.
+ * What `prune` removes from each namespace of a thread.
+ *
+ * - `"keep_latest"`: all but the latest checkpoint.
+ * - `"delete"`: everything.
+ * - An object: what one of its rules names. A rule that is left out, and null, is no limit.
+ *
+ * A checkpoint that a kept one is made of (whose writes a delta channel needs) stays too.
  */
-export type PruneStrategy = "keep_latest" | "delete" | { keepLast?: number | null; olderThan?: Date | number | null };
+export type PruneStrategy =
+  | "keep_latest"
+  | "delete"
+  | {
+      /** How many checkpoints of each namespace to keep: those with the greatest ids. 0 and Infinity are no limit. */
+      keepLastN?: number | null;
+      /** Removes what was saved before this time: a Date, or ms since the epoch. */
+      olderThan?: Date | number | null;
+    };
+
+/** How to prune threads. */
+export interface SaverPruneOptions {
+  /** Removes nothing and returns what would be removed. Default: false. */
+  dryRun?: boolean;
+  /** Stops between two transactions; the promise then rejects with the signal's reason, and what was removed stays removed. */
+  signal?: AbortSignal;
+  /** Called after each transaction with what was removed so far. If it throws, pruning stops with that error. */
+  onProgress?: (progress: SaverPruneResult) => void;
+}
+
+/** What was removed or, with `dryRun`, would be. */
+export interface SaverPruneResult {
+  /** How many checkpoints. */
+  removed: number;
+  /** How many namespaces of threads have nothing left. */
+  namespaces: number;
+}
 
 /** A page of threads. */
 export interface ThreadsPage {
-  /** The last to begin first. */
+  /** The thread that began last comes first. */
   threads: Array<{
     threadId: string;
-    /** How many checkpoints the graph itself has; those of subgraphs are not counted. */
+    /** How many checkpoints the graph itself has. Those of subgraphs are not counted. */
     checkpoints: number;
     latest: { checkpointId: string; checkpointNs: string };
   }>;
-  /** Give it to the next call; null: this was the last page. */
+  /** Pass it to the next call of `listThreads`. Null: this was the last page. */
   cursor: string | null;
 }
 
-/** How far an import has come. */
+/** The progress of an import. */
 export interface ImportProgress {
-  /** Threads that are here, read back and compared. */
+  /** How many threads are copied, read back and compared. */
   threads: number;
-  /** Threads that the database has. */
+  /** How many threads the other database has. */
   ofThreads: number;
+  /** How many checkpoints are copied. */
   checkpoints: number;
-  /** Pending writes, those of checkpoints that were gone on from too. */
+  /** How many writes are copied: those of checkpoints that have children count too. */
   writes: number;
 }
 
@@ -73,16 +105,17 @@ export interface ImportOptions {
 export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
   /** Namespaces of threads: one for each graph and subgraph that saves. */
   namespaces: number;
-  /** Those that take most, the largest first; at most 10. */
+  /** The namespaces that take most, the largest first. {@link StatsOptions.largest} says how many. */
   largest: Array<{ threadId: string; checkpointNs: string } & Omit<LineageStats, "lineage">>;
 }
 
 /**
- * A checkpointer that survives crashes, and whose database grows with what is new.
+ * A checkpointer that survives crashes. Its database grows with what is new in a checkpoint, not with its size.
  *
- * - A channel is serialised and stored when its version changes; the others are its parent's.
- * - A write that resolves is durable; one that fails for a moment is tried again.
- * - Nothing here blocks the event loop, whoever holds the database.
+ * - A channel is serialised and stored when its version changes. The other channels are inherited from the parent checkpoint.
+ * - A write that has resolved is durable. A write that fails for a moment is tried again.
+ * - No call blocks the event loop, even while another process holds the database.
+ * - Reads return fresh objects.
  *
  * @example
  * ```ts
@@ -94,18 +127,37 @@ export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
 export class ForkpointSaver extends Base implements AsyncDisposable {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`.
-   * @param options `serde`, and those of `openStore` unless the target is an open store.
+   *   A file is opened in the background. If that fails, the first call rejects.
+   * @param options `serde` and `expectedParent`, and the options of `openStore` unless the target is an open store.
+   * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: SaverOptions);
 
+  /**
+   * Returns a checkpoint with its metadata and pending writes: the one that `checkpoint_id` names, or else the latest (the greatest
+   * id) of the thread's namespace. Without a `checkpoint_ns` this is the graph itself. Returns undefined if there is none, and for a
+   * config without a `thread_id`.
+   * @throws ForkpointError `CORRUPT` if it is damaged.
+   */
   getTuple(config: Config): Promise<CheckpointTuple | undefined>;
 
   /**
-   * Checkpoints, the newest id first, read a page at a time. The thread, the namespace (`""`: the graph itself; left out: all)
-   * and the id of the config are each optional and exact. `filter` is equality on literal top-level keys of the metadata.
+   * Lists checkpoints, the greatest id first. It reads a page at a time.
+   *
+   * `thread_id`, `checkpoint_ns` and `checkpoint_id` of the config are each optional and matched exactly. The namespace `""` is the
+   * graph itself; without a namespace, all are listed. `before` lists the ids below that of its config. `limit` is the number of
+   * checkpoints (default: all). `filter` compares literal top-level keys of the metadata for equality.
    */
   list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple>;
 
+  /**
+   * Stores a checkpoint of the config's thread and namespace. `checkpoint_id` of the config names its parent. Returns the config of
+   * the new checkpoint, once it is durable. One with the same id is replaced.
+   *
+   * @param newVersions the channels that changed. The others are inherited from the parent.
+   * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id`, or if a value cannot be stored. `CONFLICT` with
+   *   `expectedParent`, if another run has gone on from the parent. Nothing was stored in either case.
+   */
   put(
     config: Config,
     checkpoint: Checkpoint,
@@ -113,44 +165,74 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
     newVersions: ChannelVersions,
   ): Promise<Config>;
 
+  /**
+   * Stores what a task wrote to channels, as pending writes of the checkpoint that the config names. It resolves when they are
+   * durable. A write that the task has stored before, at the same position, stays. Writes to LangGraph's own channels (errors,
+   * interrupts, resume values) replace the ones from before.
+   * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id` or a `checkpoint_id`, or if a value cannot be stored.
+   */
   putWrites(config: Config, writes: PendingWrite[], taskId: string): Promise<void>;
 
-  /** Removes a thread: all of its namespaces and writes. An unknown one is fine. */
+  /** Removes a thread with all of its namespaces and writes. An unknown thread is no error. */
   deleteThread(threadId: string): Promise<void>;
 
+  /**
+   * Returns what the ancestors of a checkpoint contributed to delta channels: for each of `channels`, the writes since the last
+   * stored value, oldest first, and that value. LangGraph calls it to rebuild such channels. The writes of other branches are not
+   * included.
+   */
   getDeltaChannelHistory(options: { config: Config; channels: string[] }): Promise<Record<string, DeltaChannelHistory>>;
 
-  /** Removes checkpoints of threads, `"keep_latest"` unless said. */
-  prune(threadIds: string[], strategy?: PruneStrategy): Promise<{ removed: number }>;
+  /**
+   * Removes checkpoints of threads, in transactions of at most 500; `"delete"` removes a thread in one. Saves go on in between. An
+   * unknown thread is no error.
+   *
+   * @param strategy what to remove. Default: `"keep_latest"`.
+   * @throws TypeError or RangeError for wrong arguments: nothing was removed. ForkpointError `CLOSED` if the saver is closed meanwhile.
+   *
+   * @example
+   * ```ts
+   * const planned = await saver.prune(["thread-1"], { keepLastN: 10 }, { dryRun: true });
+   * ```
+   */
+  prune(threadIds: string[], strategy?: PruneStrategy, options?: SaverPruneOptions): Promise<SaverPruneResult>;
 
   /**
-   * Removes the checkpoints whose metadata has one of these as `run_id`, but those that a delta channel of a later one is made of.
-   * Reads the metadata of all.
+   * Removes the checkpoints whose metadata has one of these ids as `run_id`. A checkpoint that a delta channel of a later one needs
+   * stays. It reads the metadata of all checkpoints. Returns how many were removed.
    */
   deleteForRuns(runIds: string[]): Promise<{ removed: number }>;
 
-  /** Copies a thread with its ids to another, which must be new. */
+  /**
+   * Copies a thread, with the ids of its checkpoints, to a new thread. It is not one transaction: if it fails, what was copied is
+   * removed; if the process is killed, part of the copy stays.
+   * @throws ForkpointError `NOT_FOUND` if there is no such thread. `CONFLICT` if the target exists.
+   */
   copyThread(sourceThreadId: string, targetThreadId: string): Promise<void>;
 
-  /** The threads that the store knows, the last to begin first. A page has 100 unless said. */
+  /**
+   * Returns the threads that the store knows. The thread that began last comes first. A page has `limit` threads (default: 100).
+   * `cursor` is the cursor of the page before.
+   */
   listThreads(options?: { limit?: number; cursor?: string | null }): Promise<ThreadsPage>;
 
   /**
-   * Copies a database of LangGraph's SqliteSaver, which is only read: checkpoints, metadata and pending writes, each read back
-   * and compared. Its threads must be new here (`CONFLICT`, before anything is stored). A thread on which it fails is removed again.
+   * Copies the checkpoints, metadata and pending writes from a database of LangGraph's SqliteSaver. It only reads that file. Each
+   * thread is read back and compared. A thread on which it fails is removed again.
+   * @throws ForkpointError `CONFLICT` if one of the threads is in this store already: nothing was copied.
    */
   importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress>;
 
-  /** What the checkpoints of LangGraph hold and take. */
+  /** Returns what the checkpoints of LangGraph hold and take. */
   stats(options?: StatsOptions): Promise<SaverStats>;
 
-  /** `Store.check()`: verifies everything in the database, of all contracts. */
+  /** Verifies everything in the database, of all contracts, and changes nothing. The same as `Store.check()`. */
   check(options?: CheckOptions): Promise<VerifyReport>;
 
-  /** `Store.vacuum()`. */
+  /** Gives the space of removed checkpoints, of all contracts, back to the file system. Saves wait. The same as `Store.vacuum()`. */
   vacuum(): Promise<void>;
 
-  /** Waits for what was called before, then closes. A store given to the constructor stays open. */
+  /** Waits for the calls made before, then closes. May be called again. An open store given to the constructor stays open. */
   close(): Promise<void>;
 
   /** `close()`, for `await using`. */

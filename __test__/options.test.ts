@@ -21,14 +21,16 @@ async function refusal(target: unknown, options?: unknown): Promise<Error & { co
 }
 
 describe("options", () => {
-  const known = "Known options: durability, serializer, busyTimeout, maxPayloadBytes, cacheBytes, keepLastN, ttl, maxBytes";
+  const known = "Known options: durability, serializer, busyTimeoutMs, maxPayloadBytes, cacheBytes, keepLastN, ttlMs, maxBytes";
 
   test.each([
     ["durabilty", 'Unknown option "durabilty". Did you mean "durability"?'],
     ["Durability", 'Unknown option "Durability". Did you mean "durability"?'],
     ["serialiser", 'Unknown option "serialiser". Did you mean "serializer"?'],
-    ["busytimeout", 'Unknown option "busytimeout". Did you mean "busyTimeout"?'],
-    ["busyTimeOuts", 'Unknown option "busyTimeOuts". Did you mean "busyTimeout"?'],
+    ["busytimeout", 'Unknown option "busytimeout". Did you mean "busyTimeoutMs"?'],
+    ["busyTimeOuts", 'Unknown option "busyTimeOuts". Did you mean "busyTimeoutMs"?'],
+    ["busyTimeout", 'Unknown option "busyTimeout". It is called "busyTimeoutMs" now.'],
+    ["ttl", 'Unknown option "ttl". It is called "ttlMs" now.'],
     ["maxPayloadByte", 'Unknown option "maxPayloadByte". Did you mean "maxPayloadBytes"?'],
     ["timeout", 'Unknown option "timeout".'],
     ["__proto__", 'Unknown option "__proto__".'],
@@ -62,10 +64,10 @@ describe("options", () => {
   });
 
   test.each([
-    ["busyTimeout", "milliseconds", "30", "a string"],
-    ["busyTimeout", "milliseconds", null, "null"],
-    ["busyTimeout", "milliseconds", 5n, "a bigint"],
-    ["busyTimeout", "milliseconds", {}, "an object"],
+    ["busyTimeoutMs", "milliseconds", "30", "a string"],
+    ["busyTimeoutMs", "milliseconds", null, "null"],
+    ["busyTimeoutMs", "milliseconds", 5n, "a bigint"],
+    ["busyTimeoutMs", "milliseconds", {}, "an object"],
     ["maxPayloadBytes", "bytes", "64", "a string"],
     ["maxPayloadBytes", "bytes", true, "true"],
     ["maxPayloadBytes", "bytes", [1], "an array"],
@@ -78,7 +80,7 @@ describe("options", () => {
   });
 
   test.each([
-    ["busyTimeout", "milliseconds from 0 to 2147483647", [-1, 0.5, 2 ** 31, Number.NaN, Number.POSITIVE_INFINITY]],
+    ["busyTimeoutMs", "milliseconds from 0 to 2147483647", [-1, 0.5, 2 ** 31, Number.NaN, Number.POSITIVE_INFINITY]],
     ["cacheBytes", "bytes from 0 to 1099511627776", [-1, 0.5, 2 ** 40 + 1, Number.NaN]],
     ["maxPayloadBytes", "bytes from 1 to 943718400", [0, -1, 1.5, 900 * 2 ** 20 + 1, Number.NaN]],
   ])("%s is a whole number of %s", async (name, range, wrong) => {
@@ -159,11 +161,11 @@ describe("options", () => {
       { durability: "off" },
       { serializer: "v8" },
       { serializer: "json" },
-      { busyTimeout: 0 },
-      { busyTimeout: 2 ** 31 - 1 },
+      { busyTimeoutMs: 0 },
+      { busyTimeoutMs: 2 ** 31 - 1 },
       { maxPayloadBytes: 900 * 2 ** 20 },
       { cacheBytes: 0 },
-      { durability: undefined, serializer: undefined, busyTimeout: undefined } as unknown as StoreOptions,
+      { durability: undefined, serializer: undefined, busyTimeoutMs: undefined } as unknown as StoreOptions,
     ];
     for (const [i, options] of accepted.entries()) {
       const store = open(join(folder(), "agent.db"), options);
@@ -364,7 +366,7 @@ describe("targets", () => {
     const home = folder();
     const file = join(home, "agent.db");
     expect(() => new CheckpointStore(file, { durability: "fast" as "full" })).toThrow(TypeError);
-    await rejection(openStore(file, { busyTimeout: -1 }));
+    await rejection(openStore(file, { busyTimeoutMs: -1 }));
     expect(readdirSync(home)).toEqual([]);
   });
 
@@ -458,7 +460,7 @@ describe("what is wrong with the place", () => {
 
   test("a database that another connection holds is BUSY, with SQLite's code", { timeout: 60_000 }, async () => {
     const file = join(folder(), "agent.db");
-    const [holder, other] = [open(file), open(file, { busyTimeout: 1 })];
+    const [holder, other] = [open(file), open(file, { busyTimeoutMs: 1 })];
     await holder.save(holding(randomBytes(16 << 20)));
     let busy: unknown;
     while (busy === undefined) {

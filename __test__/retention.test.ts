@@ -7,7 +7,7 @@ import {
   type Checkpoint,
   CheckpointStore,
   type PruneOptions,
-  type PruneProgress,
+  type RunPruneResult,
   type Store,
   type StoreOptions,
   openStore,
@@ -47,10 +47,10 @@ async function shared(target: string, options?: StoreOptions): Promise<Store> {
   return store;
 }
 
-describe("the options keepLastN, ttl and maxBytes", () => {
+describe("the options keepLastN, ttlMs and maxBytes", () => {
   const units = [
     ["keepLastN", "checkpoints"],
-    ["ttl", "milliseconds"],
+    ["ttlMs", "milliseconds"],
     ["maxBytes", "bytes"],
   ] as const;
 
@@ -72,7 +72,7 @@ describe("the options keepLastN, ttl and maxBytes", () => {
     for (const value of [undefined, null, 0, -0, Number.POSITIVE_INFINITY]) {
       const store = open("memory:", { [name]: value } as StoreOptions);
       for (let n = 0; n < 5; n++) await saveAt(store, LONG_AGO, {});
-      expect(await store.prune()).toEqual({ removed: 0, bytes: 0, lineages: 0 });
+      expect(await store.prune()).toEqual({ removed: 0, bytes: 0, runs: 0 });
       expect(await run(store, "run-1")).toHaveLength(5);
     }
   });
@@ -155,7 +155,7 @@ test("a sweep that keeps failing is told once, as a warning of the process", { t
   bytes[at] = 99;
   writeFileSync(target, bytes);
 
-  const store = open(target, { ttl: HOUR });
+  const store = open(target, { ttlMs: HOUR });
   for (let n = 0; n < 5; n += 1) {
     await store.save(checkpoint({ runId: "other" }));
     await store.stats();
@@ -175,9 +175,9 @@ test("a sweep that keeps failing is told once, as a warning of the process", { t
 });
 
 describe.each(kinds)("%s: in the background", (kind) => {
-  test("what is older than ttl goes after a save, the newest of a run too", async () => {
+  test("what is older than ttlMs goes after a save, the newest of a run too", async () => {
     const target = place(kind);
-    const store = open(target, { ttl: HOUR });
+    const store = open(target, { ttlMs: HOUR });
     await saveAt(store, LONG_AGO, { id: "old", runId: "old", timestamp: Date.now() + HOUR });
     // The read comes after the sweep that follows the save.
     expect(await store.get("old")).toBeNull();
@@ -198,14 +198,14 @@ describe.each(kinds)("%s: in the background", (kind) => {
 describe.each(kinds)("%s: prune()", (kind) => {
   test("applies what the store was opened with", async () => {
     const target = place(kind);
-    const store = open(target, { ttl: HOUR });
+    const store = open(target, { ttlMs: HOUR });
     await store.save(checkpoint({ id: "new" }));
     for (let n = 0; n < 5; n++) await saveAt(store, LONG_AGO, { runId: `old-${n % 2}` });
     const { checkpoints } = await store.stats();
     expect(checkpoints).toBeGreaterThanOrEqual(1);
     expect(await store.prune()).toMatchObject({ removed: checkpoints - 1 });
     expect(await store.stats()).toMatchObject({ checkpoints: 1, runs: 1 });
-    expect(await store.prune()).toEqual({ removed: 0, bytes: 0, lineages: 0 });
+    expect(await store.prune()).toEqual({ removed: 0, bytes: 0, runs: 0 });
   });
 
   test("olderThan is a Date or milliseconds, and goes by the time of saving", async () => {
@@ -215,7 +215,7 @@ describe.each(kinds)("%s: prune()", (kind) => {
     expect((await store.prune({ olderThan: new Date(LONG_AGO + 4) })).removed).toBe(2);
     expect((await store.prune({ olderThan: LONG_AGO + 4.5 })).removed).toBe(1);
     expect(await run(store, "run-1")).toEqual(["c5", "c6", "c7", "c8", "c9"]);
-    expect(await store.prune({ olderThan: Date.now() + HOUR })).toMatchObject({ removed: 5, lineages: 1 });
+    expect(await store.prune({ olderThan: Date.now() + HOUR })).toMatchObject({ removed: 5, runs: 1 });
   });
 
   test("each option stands for itself, and null switches off what the store was opened with", async () => {
@@ -229,9 +229,9 @@ describe.each(kinds)("%s: prune()", (kind) => {
     expect((await store.stats()).storedBytes).toBeLessThan(storedBytes);
     await store.prune({ maxBytes: 1 });
     expect([await run(store, "r0"), await run(store, "r1")]).toEqual([["c10"], ["c11"]]);
-    const options: PruneOptions[] = [{}, { olderThan: null }, { keepLastN: 0 }, { maxBytes: Number.POSITIVE_INFINITY }];
+    const options: Array<PruneOptions<RunPruneResult>> = [{}, { olderThan: null }, { keepLastN: 0 }, { maxBytes: Number.POSITIVE_INFINITY }];
     for (const none of options) expect((await store.prune(none)).removed).toBe(0);
-    const kept = open(place(kind), { ttl: 365_000 * 24 * HOUR, keepLastN: 2 });
+    const kept = open(place(kind), { ttlMs: 365_000 * 24 * HOUR, keepLastN: 2 });
     await saveAt(kept, LONG_AGO, {});
     expect((await kept.prune({ olderThan: null })).removed).toBe(0);
     expect((await kept.prune({ olderThan: Date.now() })).removed).toBe(1);
@@ -245,7 +245,7 @@ describe.each(kinds)("%s: prune()", (kind) => {
       await saveAt(store, LONG_AGO + n, { runId: `r${n % 3}`, timestamp: n, state });
     }
     const options = { olderThan: LONG_AGO + 6, keepLastN: 4, maxBytes: 30_000 };
-    const progress: PruneProgress[] = [];
+    const progress: RunPruneResult[] = [];
     const before = await store.stats();
     const planned = await store.prune({ ...options, dryRun: true, onProgress: (now) => progress.push(now) });
     expect(await store.stats()).toEqual(before);
@@ -265,7 +265,7 @@ describe.each(kinds)("%s: prune()", (kind) => {
     await Promise.all(saves);
     const seen: number[] = [];
     let during: Promise<void> | undefined;
-    const onProgress = ({ removed }: PruneProgress) => {
+    const onProgress = ({ removed }: RunPruneResult) => {
       seen.push(removed);
       during ??= store.save(checkpoint({ id: "meanwhile", runId: "other" }));
     };
@@ -317,6 +317,10 @@ describe.each(kinds)("%s: prune()", (kind) => {
     expect((await view.prune({ keepLastN: 2 })).removed).toBe(1);
     expect((await store.prune({ keepLastN: 1 })).removed).toBe(1);
     expect((await store.stats()).checkpoints).toBe(1);
+    // The store says lineages, a contract's object says runs.
+    const all = { olderThan: Date.now() + HOUR, dryRun: true };
+    expect(await view.prune(all)).toEqual({ removed: 1, bytes: expect.any(Number), runs: 1 });
+    expect(await store.prune(all)).toEqual({ removed: 1, bytes: expect.any(Number), lineages: 1 });
     await store.close();
     for (const call of [() => store.prune(), () => store.stats(), () => store.vacuum()]) await failure(call(), "CLOSED");
   });
@@ -338,7 +342,7 @@ test.each([
 ])("prune(%j) is refused", async (options, kind, message) => {
   const store = await shared("memory:");
   for (const pruning of [store, new CheckpointStore(store)]) {
-    const error = await rejection(pruning.prune(options as PruneOptions));
+    const error = await rejection(pruning.prune(options as {}));
     expect(error).toBeInstanceOf(kind);
     expect(error.message).toContain(message);
     expect(error.code).toBe("INVALID_ARGUMENT");

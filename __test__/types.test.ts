@@ -5,9 +5,11 @@ import type {
   EffectClass,
   ErrorCode,
   ICheckpointStore,
+  PruneProgress,
   PruneResult,
   ResumePlan,
   RunInfo,
+  RunPruneResult,
   RunsPage,
   Serializer,
   StatePartitions,
@@ -25,7 +27,7 @@ describe("what is exported is what is declared", () => {
 
   test("forkpoint", () => {
     expect(Object.keys(main).toSorted()).toEqual(index.names);
-    expect(index.names).toEqual(["CheckpointStore", "ForkpointError", "Store", "openStore", "resumePlan"]);
+    expect(index.names).toEqual(["CheckpointStore", "ForkpointError", "Store", "isForkpointError", "openStore", "resumePlan"]);
   });
 
   test("forkpoint/agentos", () => {
@@ -80,13 +82,22 @@ async function uses(store: main.CheckpointStore, whole: Checkpoint, shared: main
   expectTypeOf(await store.listByRun("run", { limit: 1 })).toEqualTypeOf<CheckpointMetadata[]>();
   expectTypeOf(await store.fork("id", { scratch: { a: 1 } })).toEqualTypeOf<string>();
   expectTypeOf(await store.runs({ graphIdPrefix: "g", limit: 1, cursor: null })).toEqualTypeOf<RunsPage>();
-  expectTypeOf(await store.prune({ olderThan: new Date(), keepLastN: null, dryRun: true })).toEqualTypeOf<PruneResult>();
+  expectTypeOf(await store.prune({ olderThan: new Date(), keepLastN: null, dryRun: true })).toEqualTypeOf<RunPruneResult>();
   expectTypeOf(await shared.prune({ signal: AbortSignal.abort(), onProgress: () => {} })).toEqualTypeOf<PruneResult>();
   expectTypeOf((await store.stats()).largest[0]!.runId).toEqualTypeOf<string>();
   expectTypeOf(await shared.stats()).toEqualTypeOf<StoreStats>();
   expectTypeOf(await shared.vacuum()).toEqualTypeOf<void>();
-  // @ts-expect-error -- ttl is of the store, olderThan of a prune
-  await store.prune({ ttl: 1 });
+  // @ts-expect-error -- ttlMs is of the store, olderThan of a prune
+  await store.prune({ ttlMs: 1 });
+  expectTypeOf<RunPruneResult>().toEqualTypeOf<{ removed: number; bytes: number; runs: number }>();
+  await store.prune({ onProgress: (progress) => expectTypeOf(progress).toEqualTypeOf<RunPruneResult>() });
+  await shared.prune({ onProgress: (progress) => expectTypeOf(progress).toEqualTypeOf<PruneProgress>() });
+  const error: unknown = new Error();
+  if (main.isForkpointError(error)) {
+    expectTypeOf(error.code).toEqualTypeOf<ErrorCode>();
+    expectTypeOf(error.retryable).toEqualTypeOf<boolean>();
+    if (error.name !== "ForkpointError") expectTypeOf(error.message).toEqualTypeOf<string>();
+  }
   void [new main.CheckpointStore(shared), new main.CheckpointStore(new URL("file:///a.db"), { durability: "off" })];
 
   // @ts-expect-error -- ids are strings

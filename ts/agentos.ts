@@ -6,8 +6,8 @@ import type {
   CheckpointStats,
   CheckpointStore as Contract,
   PruneOptions,
-  PruneResult,
   ResumePlan,
+  RunPruneResult,
   RunsPage,
   StatePartitions,
   StatsOptions,
@@ -19,7 +19,7 @@ import { agentos, rowsOf } from "./agentos/wire.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, quote, rangeError, reading, show, typeError } from "./errors.js";
 import { StoreHandle } from "./handle.js";
-import { lookup, own } from "./ids.js";
+import { idOrNull, requireId } from "./ids.js";
 import { type NativeStore, Tool } from "./native.js";
 import { pageOptions, readRecord } from "./options.js";
 import { decodeCheckpoint, detachBuffers, encodeCheckpoint, stateAndRest } from "./record.js";
@@ -68,8 +68,8 @@ export class CheckpointStore implements Contract {
 
   load(runId: string, nodeId?: string): Promise<Checkpoint | null> {
     return this.#handle.run(async (engine) => {
-      const run = lookup(runId, "runId");
-      const node = nodeId === undefined || nodeId === null ? undefined : lookup(nodeId, "nodeId");
+      const run = idOrNull(runId, "runId");
+      const node = nodeId === undefined || nodeId === null ? undefined : idOrNull(nodeId, "nodeId");
       if (run === null || node === null) return null;
       const found = await agentos.find(engine.native, "load", { runId: run, nodeId: node }, openFound);
       return found && restore(engine, found);
@@ -83,17 +83,17 @@ export class CheckpointStore implements Contract {
   list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]> {
     return this.#handle.run(async (engine) => {
       const { limit, runId } = listOptions(options);
-      return list(engine, lookup(graphId, "graphId"), runId, limit);
+      return list(engine, idOrNull(graphId, "graphId"), runId, limit);
     });
   }
 
   listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]> {
-    return this.#handle.run(async (engine) => list(engine, undefined, lookup(runId, "runId"), listOptions(options).limit));
+    return this.#handle.run(async (engine) => list(engine, undefined, idOrNull(runId, "runId"), listOptions(options).limit));
   }
 
   delete(checkpointId: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
-      const id = lookup(checkpointId, "checkpointId");
+      const id = idOrNull(checkpointId, "checkpointId");
       if (id !== null) await agentos.call(native, "delete", { checkpointId: id });
     });
   }
@@ -106,7 +106,7 @@ export class CheckpointStore implements Contract {
     return this.#handle.run(({ native }) => runs(native, options));
   }
 
-  prune(options?: PruneOptions): Promise<PruneResult> {
+  prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult> {
     return this.#handle.prune(options);
   }
 
@@ -136,7 +136,7 @@ async function fork(engine: Engine, checkpointId: string, patchState: unknown): 
   const patch = snapshotPatch(patchState, engine);
   const [id, runId] = [randomUUID(), randomUUID()];
   if (patch === undefined) {
-    const source = lookup(checkpointId, "checkpointId");
+    const source = idOrNull(checkpointId, "checkpointId");
     if (source === null) throw nothingToFork(checkpointId);
     const timestamp = Date.now();
     await agentos.call(engine.native, "fork", { checkpointId: source, id, runId, timestamp, savedAt: timestamp });
@@ -190,8 +190,8 @@ export const resumePlan: typeof resumePlanContract = (checkpoint) => {
   }
   const nodes = Object.keys(nodeResults);
   const classes = nodes.map((node) => {
-    own(node, "a key of checkpoint.nodeResults");
-    return own(nodeResults[node]?.effectClass, `checkpoint.nodeResults[${quote(node)}].effectClass`);
+    requireId(node, "a key of checkpoint.nodeResults");
+    return requireId(nodeResults[node]?.effectClass, `checkpoint.nodeResults[${quote(node)}].effectClass`);
   });
   const visited = strings(visitedNodes, "checkpoint.visitedNodes");
   const skipped = skippedNodes === undefined ? [] : strings(skippedNodes, "checkpoint.skippedNodes");
@@ -206,10 +206,10 @@ function snapshot(checkpoint: Checkpoint, { format }: Engine) {
     if (typeof timestamp !== "number") throw typeError(`checkpoint.timestamp must be a number, and is ${show(timestamp)}`);
     if (!Number.isFinite(timestamp)) throw rangeError(`checkpoint.timestamp must be finite, and is ${timestamp}`);
     return {
-      id: own(given["id"], "checkpoint.id"),
-      runId: own(given["runId"], "checkpoint.runId"),
-      graphId: own(given["graphId"], "checkpoint.graphId"),
-      nodeId: own(given["nodeId"], "checkpoint.nodeId"),
+      id: requireId(given["id"], "checkpoint.id"),
+      runId: requireId(given["runId"], "checkpoint.runId"),
+      graphId: requireId(given["graphId"], "checkpoint.graphId"),
+      nodeId: requireId(given["nodeId"], "checkpoint.nodeId"),
       timestamp,
       hasMemorySnapshot: given["memorySnapshot"] !== undefined,
       parent: undefined,
@@ -244,7 +244,7 @@ function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serial
 }
 
 async function find({ native }: Engine, checkpointId: string): Promise<Found | null> {
-  const id = lookup(checkpointId, "checkpointId");
+  const id = idOrNull(checkpointId, "checkpointId");
   return id === null ? null : agentos.find(native, "get", { checkpointId: id }, openFound);
 }
 
@@ -272,7 +272,7 @@ function listOptions(options: { limit?: number | null; runId?: string } | undefi
   }
   return {
     limit: typeof limit === "number" && limit > 0 && limit < 0xffffffff ? Math.floor(limit) : undefined,
-    runId: runId === undefined || runId === null ? undefined : lookup(runId, "options.runId"),
+    runId: runId === undefined || runId === null ? undefined : idOrNull(runId, "options.runId"),
   };
 }
 
@@ -312,5 +312,5 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function strings(value: unknown, what: string): string[] {
   if (!Array.isArray(value)) throw typeError(`${what} must be an array of strings, and is ${show(value)}`);
-  return value.map((item, index) => own(item, `${what}[${index}]`));
+  return value.map((item, index) => requireId(item, `${what}[${index}]`));
 }

@@ -1,4 +1,5 @@
-import type { ErrorCode, ForkpointError as Contract } from "../index.js";
+import { types } from "node:util";
+import type { ErrorCode, ForkpointError as Contract, isForkpointError as isForkpointErrorContract } from "../index.js";
 
 export class ForkpointError extends Error implements Contract {
   declare readonly name: "ForkpointError";
@@ -22,6 +23,26 @@ export class ForkpointError extends Error implements Contract {
     Object.defineProperty(ForkpointError.prototype, "name", { value: "ForkpointError", configurable: true });
   }
 }
+
+const codes: Record<ErrorCode, true> = {
+  NOT_FOUND: true,
+  INVALID_ARGUMENT: true,
+  CLOSED: true,
+  CORRUPT: true,
+  CONFLICT: true,
+  BUSY: true,
+  FULL: true,
+  UNAVAILABLE: true,
+  UNSUPPORTED: true,
+};
+
+/** By name and code: an error of another copy of this package, or of another realm, is an instance of another class. */
+export const isForkpointError = ((error: unknown): boolean => {
+  if (!types.isNativeError(error)) return false;
+  const { name, code } = error as Error & { code?: unknown };
+  if (name === "TypeError" || name === "RangeError") return code === "INVALID_ARGUMENT";
+  return name === "ForkpointError" && typeof code === "string" && Object.hasOwn(codes, code);
+}) as typeof isForkpointErrorContract;
 
 /** A wrong type, where JavaScript users expect a TypeError. */
 export function typeError(message: string): TypeError {

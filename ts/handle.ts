@@ -1,4 +1,13 @@
-import type { CheckOptions, PruneOptions, PruneResult, StatsOptions, StoreOptions, StoreStats, VerifyReport } from "../index.js";
+import type {
+  CheckOptions,
+  PruneOptions,
+  PruneProgress,
+  RunPruneResult,
+  StatsOptions,
+  StoreOptions,
+  StoreStats,
+  VerifyReport,
+} from "../index.js";
 import { Activity } from "./activity.js";
 import { check } from "./check.js";
 import type { Engine } from "./engine.js";
@@ -38,9 +47,14 @@ export class StoreHandle {
     return engineOf(this.#store).format;
   }
 
+  /** Whether `close` was called: what works in steps then stops. */
+  get closing(): boolean {
+    return this.#closing !== undefined;
+  }
+
   /** Runs an operation; its synchronous part runs now. An error's stack leads to whoever called the method. */
   async run<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) {
+    if (this.closing) {
       throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
     }
     const engine = engineOf(this.#store);
@@ -57,8 +71,9 @@ export class StoreHandle {
     }
   }
 
-  prune(options: PruneOptions | undefined): Promise<PruneResult> {
-    return this.run((engine) => prune(engine, this.#contract, options, () => this.#closing !== undefined));
+  /** In the contract's words: its lineages are runs. */
+  prune(options: PruneOptions<RunPruneResult> | undefined): Promise<RunPruneResult> {
+    return this.run((engine) => prune(engine, this.#contract, options, () => this.closing, prunedRuns));
   }
 
   /** In the contract's words: its lineages are runs. */
@@ -68,7 +83,7 @@ export class StoreHandle {
 
   /** Of everything in the database, whatever the contract: one row may depend on another's page. */
   check(options: CheckOptions | undefined): Promise<VerifyReport> {
-    return this.run((engine) => check(engine, options, () => this.#closing !== undefined));
+    return this.run((engine) => check(engine, options, () => this.closing));
   }
 
   vacuum(): Promise<void> {
@@ -84,6 +99,10 @@ export class StoreHandle {
     await this.#activity.idle();
     if (this.#owned) await this.#store.close();
   }
+}
+
+function prunedRuns({ lineages: runs, ...rest }: PruneProgress): RunPruneResult {
+  return { ...rest, runs };
 }
 
 function inRuns({ largest, lineages: runs, ...rest }: StoreStats) {

@@ -6,15 +6,14 @@ import { type Format, formatOf } from "./serializer.js";
 /** What a store keeps by itself; null: no limit. */
 export interface Retention {
   keepLastN: number | null;
-  /** In ms. */
-  ttl: number | null;
+  ttlMs: number | null;
   maxBytes: number | null;
 }
 
 /** Options with every default filled in. */
 export interface Settings extends Retention {
   durability: "full" | "normal" | "off";
-  busyTimeout: number;
+  busyTimeoutMs: number;
   maxPayloadBytes: number;
   cacheBytes: number;
   format: Format;
@@ -22,9 +21,13 @@ export interface Settings extends Retention {
 
 const durabilities = ["full", "normal", "off"] as const;
 
-export type Reader<T> = (value: unknown, name: string) => T;
+/** Returns the value of an option as it is used from then on, or throws what is wrong with it. `name` is for the message. */
+export type OptionParser<T> = (value: unknown, name: string) => T;
 
-const readers: { [K in keyof Required<StoreOptions>]: Reader<unknown> } = {
+/** Options that were renamed: the old name, and the one of today. */
+const renamed: Record<string, string> = { busyTimeout: "busyTimeoutMs", ttl: "ttlMs" };
+
+const parsers: { [K in keyof Required<StoreOptions>]: OptionParser<unknown> } = {
   durability: (value, name) => {
     if (!durabilities.includes(value as "full")) {
       throw typeError(`${name} must be "full", "normal" or "off", and is ${typeof value === "string" ? quote(value) : show(value)}`);
@@ -32,24 +35,24 @@ const readers: { [K in keyof Required<StoreOptions>]: Reader<unknown> } = {
     return value;
   },
   serializer: (value) => formatOf(value as "v8" | "json" | Serializer),
-  busyTimeout: whole(0, 2 ** 31 - 1, "milliseconds"),
+  busyTimeoutMs: whole(0, 2 ** 31 - 1, "milliseconds"),
   maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
   cacheBytes: whole(0, 2 ** 40, "bytes"),
   keepLastN: atMost("checkpoints"),
-  ttl: atMost("milliseconds"),
+  ttlMs: atMost("milliseconds"),
   maxBytes: atMost("bytes"),
 };
 
 /** Checks the options of `openStore` and fills in the defaults. */
 export function readOptions(options: unknown): Settings {
-  const given = readRecord(options, "options", readers);
+  const given = readRecord(options, "options", parsers);
   return {
     durability: (given["durability"] as Settings["durability"]) ?? "full",
-    busyTimeout: (given["busyTimeout"] as number) ?? 30_000,
+    busyTimeoutMs: (given["busyTimeoutMs"] as number) ?? 30_000,
     maxPayloadBytes: (given["maxPayloadBytes"] as number) ?? 64 * 2 ** 20,
     cacheBytes: (given["cacheBytes"] as number) ?? 64 * 2 ** 20,
     keepLastN: (given["keepLastN"] as number | null) ?? null,
-    ttl: (given["ttl"] as number | null) ?? null,
+    ttlMs: (given["ttlMs"] as number | null) ?? null,
     maxBytes: (given["maxBytes"] as number | null) ?? null,
     format: (given["serializer"] as Format) ?? formatOf("v8"),
   };
@@ -59,7 +62,7 @@ export function readOptions(options: unknown): Settings {
 export function readRecord(
   options: unknown,
   what: string,
-  known: Record<string, Reader<unknown>>,
+  known: Record<string, OptionParser<unknown>>,
 ): Record<string, unknown> {
   if (options === undefined) return {};
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
@@ -67,21 +70,26 @@ export function readRecord(
   }
   const read: Record<string, unknown> = { __proto__: null };
   for (const [key, value] of Object.entries(options)) {
-    const reader = Object.hasOwn(known, key) ? known[key] : undefined;
-    if (reader === undefined) {
+    const parser = Object.hasOwn(known, key) ? known[key] : undefined;
+    if (parser === undefined) {
       const names = Object.keys(known);
-      const near = names.find((name) => distance(name.toLowerCase(), key.toLowerCase()) <= 2);
-      throw typeError(
-        `Unknown option ${quote(key)}.${near === undefined ? "" : ` Did you mean "${near}"?`} Known options: ${names.join(", ")}`,
-      );
+      throw typeError(`Unknown option ${quote(key)}.${hint(key, names)} Known options: ${names.join(", ")}`);
     }
-    if (value !== undefined) read[key] = reader(value, `option "${key}"`);
+    if (value !== undefined) read[key] = parser(value, `option "${key}"`);
   }
   return read;
 }
 
+/** Which of the known options was meant by an unknown one, as a sentence; empty if none is like it. */
+function hint(key: string, names: string[]): string {
+  const today = Object.hasOwn(renamed, key) ? renamed[key] : undefined;
+  if (today !== undefined && names.includes(today)) return ` It is called "${today}" now.`;
+  const near = names.find((name) => distance(name.toLowerCase(), key.toLowerCase()) <= 2);
+  return near === undefined ? "" : ` Did you mean "${near}"?`;
+}
+
 /** A whole number in a range. */
-export function whole(least: number, most: number, unit: string): Reader<number> {
+export function whole(least: number, most: number, unit: string): OptionParser<number> {
   return (value, name) => {
     if (typeof value !== "number") throw typeError(`${name} must be a number of ${unit}, and is ${show(value)}`);
     if (!Number.isInteger(value) || value < least || value > most) {
@@ -92,7 +100,7 @@ export function whole(least: number, most: number, unit: string): Reader<number>
 }
 
 /** A limit: a whole number above 0. Null, 0 and Infinity are none, and are read as null. */
-export function atMost(unit: string): Reader<number | null> {
+export function atMost(unit: string): OptionParser<number | null> {
   return (value, name) => {
     if (value === null || value === 0 || value === Number.POSITIVE_INFINITY) return null;
     if (typeof value !== "number") {

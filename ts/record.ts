@@ -31,14 +31,14 @@ export function encodeCheckpoint<T>(
 
 /** A state in bytes: sure to be an object, also where its toJSON answers in its place. */
 export function serializeState(state: unknown, format: Format): Serialized {
-  const [plain, asked] = reading("state", () => {
+  const [plain, fromToJSON] = reading("state", () => {
     const { toJSON } = (state ?? {}) as { toJSON?: unknown };
     return typeof toJSON === "function" ? [Reflect.apply(toJSON, state, ["state"]), true] : [state, false];
   });
   if (typeof plain !== "object" || plain === null) {
     throw typeError(`checkpoint.state must be an object, and is ${show(plain)}`);
   }
-  return format.serialize(plain, "state", asked);
+  return format.serialize(plain, "state", fromToJSON);
 }
 
 /** Lets go of parts that have been stored, or read, and are not used again. */

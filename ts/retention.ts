@@ -1,7 +1,7 @@
-import type { PruneOptions, PruneProgress, PruneResult, StatsOptions, StoreStats } from "../index.js";
+import type { PruneOptions, PruneProgress, StatsOptions, StoreStats } from "../index.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, rangeError, show, typeError } from "./errors.js";
-import { type Reader, type Retention, atMost, readRecord } from "./options.js";
+import { type OptionParser, type Retention, atMost, readRecord } from "./options.js";
 import { type Cursor, type Pruned, type Rule, storeCalls } from "./wire.js";
 
 /** Checkpoints that one transaction removes: a save waits for one batch at most. */
@@ -9,32 +9,41 @@ const BATCH = 500;
 /** So many lineages may be asked for by `stats()`. */
 const MOST_LARGEST = 1000;
 
+/** Throws if pruning should stop: the store is being closed, or the signal has aborted. */
+export function throwIfStopped(signal: AbortSignal | undefined, closing: () => boolean): void {
+  if (closing()) throw new ForkpointError("CLOSED", "the store was closed: what was not removed yet stays");
+  signal?.throwIfAborted();
+}
+
+/** The same between two steps. A store that answers at once leaves no turn to whoever wants to abort: here is one. */
+export async function betweenSteps(signal: AbortSignal | undefined, closing: () => boolean): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  throwIfStopped(signal, closing);
+}
+
 /**
  * Removes what the options name, batch by batch: checkpoints of that contract, or of all. Closing waits for one batch at
- * most.
+ * most. `shown` turns a progress into what the caller sees.
  */
-export async function prune(
+export async function prune<R>(
   { native, retention }: Engine,
   contract: string | undefined,
   options: unknown,
   closing: () => boolean,
-): Promise<PruneResult> {
-  const { signal, onProgress, dryRun, rules } = readPruneOptions(options, retention);
-  const goOn = () => {
-    if (closing()) throw new ForkpointError("CLOSED", "the store was closed: what was not removed yet stays");
-    signal?.throwIfAborted();
-  };
-  goOn();
+  shown: (progress: PruneProgress) => R,
+): Promise<R> {
+  const { signal, onProgress, dryRun, rules } = readPruneOptions<R>(options, retention);
+  throwIfStopped(signal, closing);
   const done: PruneProgress = { removed: 0, bytes: 0, lineages: 0 };
   const count = ({ checkpoints, bytes, lineages }: Pruned) => {
     done.removed += checkpoints;
     done.bytes += bytes;
     done.lineages += lineages;
-    onProgress?.({ ...done });
+    onProgress?.(shown({ ...done }));
   };
   if (dryRun) {
     count(await storeCalls.call(native, "prunable", { contract, rules }));
-    return done;
+    return shown(done);
   }
   for (const rule of rules) {
     let next: Cursor | undefined;
@@ -42,14 +51,10 @@ export async function prune(
       const batch: Pruned = await storeCalls.call(native, "prune", { contract, rule, cursor: next, most: BATCH });
       count(batch);
       next = batch.next ?? undefined;
-      if (next !== undefined) {
-        // A store that answers at once leaves no turn to whoever wants to abort.
-        await new Promise((resolve) => setImmediate(resolve));
-        goOn();
-      }
+      if (next !== undefined) await betweenSteps(signal, closing);
     } while (next !== undefined);
   }
-  return done;
+  return shown(done);
 }
 
 /** What there is. */
@@ -62,7 +67,7 @@ export async function stats({ native }: Engine, contract: string | undefined, op
   return { ...counts, logicalBytes, storedBytes, ratio, ...file, largest: lines };
 }
 
-const statsOptions: { [K in keyof Required<StatsOptions>]: Reader<unknown> } = {
+const statsOptions: { [K in keyof Required<StatsOptions>]: OptionParser<unknown> } = {
   largest: (value, name) => {
     if (typeof value !== "number") throw typeError(`${name} must be a number of runs, and is ${show(value)}`);
     if (!Number.isInteger(value) || value < 0 || value > MOST_LARGEST) {
@@ -77,10 +82,10 @@ export async function vacuum({ native }: Engine): Promise<void> {
   await storeCalls.call(native, "vacuum", {});
 }
 
-function readPruneOptions(options: unknown, policy: Retention) {
-  const read = readRecord(options, "options", pruneOptions) as PruneOptions & { olderThan?: number };
+function readPruneOptions<R>(options: unknown, policy: Retention) {
+  const read = readRecord(options, "options", pruneOptions) as PruneOptions<R> & { olderThan?: number };
   const { signal, onProgress, dryRun = false } = read;
-  const { olderThan = policy.ttl === null ? null : Date.now() - policy.ttl } = read;
+  const { olderThan = policy.ttlMs === null ? null : Date.now() - policy.ttlMs } = read;
   const { keepLastN = policy.keepLastN, maxBytes = policy.maxBytes } = read;
   // In this order: what has gone by its age counts no more, and what has gone by its number takes no bytes.
   const rules: Rule[] = [];
@@ -90,7 +95,7 @@ function readPruneOptions(options: unknown, policy: Retention) {
   return { signal, onProgress, dryRun, rules };
 }
 
-export const pruneOptions: { [K in keyof Required<PruneOptions>]: Reader<unknown> } = {
+export const pruneOptions: { [K in keyof Required<PruneOptions>]: OptionParser<unknown> } = {
   olderThan: (value, name) => {
     if (value === null) return null;
     const time = value instanceof Date ? value.getTime() : value;

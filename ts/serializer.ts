@@ -19,15 +19,15 @@ export interface Format {
   readonly name: string;
   /** What it may name what it wrote. */
   readonly tags: readonly string[];
-  /** `asked`: the value is what a toJSON answered, whose own is not called. */
-  serialize(value: unknown, path: string, asked?: boolean): Serialized;
+  /** `fromToJSON`: the value is what a toJSON answered, whose own is not called. */
+  serialize(value: unknown, path: string, fromToJSON?: boolean): Serialized;
   deserialize(bytes: Uint8Array): unknown;
 }
 
 const v8Format: Format = {
   name: "v8",
   tags: ["v8", "json"],
-  serialize(value, path, asked) {
+  serialize(value, path, fromToJSON) {
     // Plain data, which most states are, goes as it is; everything else is copied into what V8 can hold.
     try {
       if (isSmallJson(value)) return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
@@ -35,7 +35,7 @@ const v8Format: Format = {
     } catch {
       // A proxy, or deeper than V8 can go: the copy knows, or says where.
     }
-    const copy = plainCopy(value, path, asked);
+    const copy = plainCopy(value, path, fromToJSON);
     try {
       return write(copy);
     } catch (error) {
@@ -43,9 +43,9 @@ const v8Format: Format = {
     }
   },
   deserialize: (bytes) => {
-    const reader = new Reader(bytes);
-    reader.readHeader();
-    return reader.readValue();
+    const deserializer = new ValueDeserializer(bytes);
+    deserializer.readHeader();
+    return deserializer.readValue();
   },
 };
 
@@ -102,8 +102,8 @@ export function formatOf(option: "v8" | "json" | Serializer): Format {
 }
 
 /** Reads what the format of that name wrote. */
-export function deserialize(own: Format, tag: string, bytes: Uint8Array, what: string): object {
-  const format = tag === own.name ? own : builtIn.get(tag);
+export function deserialize(storeFormat: Format, tag: string, bytes: Uint8Array, what: string): object {
+  const format = tag === storeFormat.name ? storeFormat : builtIn.get(tag);
   if (format === undefined) {
     throw new ForkpointError(
       "UNSUPPORTED",
@@ -136,7 +136,7 @@ function messageOf(error: unknown): string {
 }
 
 // Views of memory are written by us and not by Node's own subclasses, whose numbers for them are nobody's promise, and
-// whose reader returns views of one shared buffer. The numbers are stored: add, never change.
+// whose deserializer returns views of one shared buffer. The numbers are stored: add, never change.
 const views = [
   Int8Array,
   Uint8Array,
@@ -167,7 +167,7 @@ class Writer extends V8Serializer {
   }
 }
 
-class Reader extends Deserializer {
+class ValueDeserializer extends Deserializer {
   _readHostObject(): unknown {
     const number = this.readUint32();
     // A buffer of its own, as it had when it was saved.

@@ -121,8 +121,8 @@ class SmallJson {
 }
 
 /** A copy that structured clone stores as documented; shared and circular references stay what they are. */
-export function plainCopy(value: unknown, path: string, asked = false): unknown {
-  const copy = new Copy(path).value(value, "", asked);
+export function plainCopy(value: unknown, path: string, fromToJSON = false): unknown {
+  const copy = new Copy(path).value(value, "", fromToJSON);
   if (copy === LEFT_OUT) throw refusal(path, `a ${typeof value} is not data`);
   return copy;
 }
@@ -145,8 +145,8 @@ class Copy {
     this.#root = root;
   }
 
-  /** `asked`: the value is what a toJSON answered, so its own is not called, as in JSON. */
-  value(value: unknown, key: string, asked = false): unknown {
+  /** `fromToJSON`: the value is what a toJSON answered, so its own is not called, as in JSON. */
+  value(value: unknown, key: string, fromToJSON = false): unknown {
     if (typeof value === "function" || typeof value === "symbol") {
       if (this.#keys.length > 0) warnLeftOut(this.#path(), typeof value);
       return LEFT_OUT;
@@ -156,7 +156,7 @@ class Copy {
     if (known !== undefined) return known;
     if (this.#keys.length > MAX_DEPTH) throw refusal(this.#root, TOO_DEEP);
     try {
-      return this.#object(value, key, asked);
+      return this.#object(value, key, fromToJSON);
     } catch (error) {
       if (error instanceof ForkpointError) throw error;
       if (error instanceof RangeError) throw refusal(this.#root, "it is nested too deeply for the stack that is left", error);
@@ -165,9 +165,9 @@ class Copy {
     }
   }
 
-  #object(value: object, key: string, asked: boolean): unknown {
+  #object(value: object, key: string, fromToJSON: boolean): unknown {
     // What a toJSON answered is not kept under its own name: met elsewhere, its toJSON is asked.
-    const keep = <T extends object>(copy: T): T => (asked ? copy : this.#keep(value, copy));
+    const keep = <T extends object>(copy: T): T => (fromToJSON ? copy : this.#keep(value, copy));
     if (Array.isArray(value)) return this.#properties(value, keep(emptyArray(value.length)));
     if (!types.isProxy(value)) {
       if (types.isMap(value)) return this.#map(value);
@@ -178,7 +178,7 @@ class Copy {
         return types.isNativeError(value) ? this.#error(value) : value;
       }
     }
-    const toJSON: unknown = asked ? undefined : (value as { toJSON?: unknown }).toJSON;
+    const toJSON: unknown = fromToJSON ? undefined : (value as { toJSON?: unknown }).toJSON;
     if (typeof toJSON === "function") {
       const copy = this.value(Reflect.apply(toJSON, value, [key]), key, true);
       return copy === LEFT_OUT ? copy : this.#keep(value, copy);

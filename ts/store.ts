@@ -29,11 +29,11 @@ export class Store implements Contract {
   constructor(key: symbol, target: string | URL, options: StoreOptions | undefined) {
     if (key !== PRIVATE) throw typeError("Store has no public constructor: use openStore()");
     const { format, ...settings } = readOptions(options);
-    const { keepLastN, ttl, maxBytes } = settings;
+    const { busyTimeoutMs: busyTimeout, keepLastN, ttlMs, maxBytes, ...others } = settings;
     // The addon knows a missing value as undefined only.
-    const limits = { keepLastN: keepLastN ?? undefined, ttl: ttl ?? undefined, maxBytes: maxBytes ?? undefined };
-    const native = open(readTarget(target), { ...settings, ...limits });
-    const ready = storeCalls.call(native, "ready", {}).then(say);
+    const limits = { keepLastN: keepLastN ?? undefined, ttl: ttlMs ?? undefined, maxBytes: maxBytes ?? undefined };
+    const native = open(readTarget(target), { ...others, busyTimeout, ...limits });
+    const ready = storeCalls.call(native, "ready", {}).then(warnOfNotice);
     // Whoever does not wait for it hears of the trouble from the first call.
     ready.catch(() => {});
     this.#engine = { native, format, retention: settings, ready, activity: new Activity() };
@@ -47,7 +47,7 @@ export class Store implements Contract {
   }
 
   prune(options?: PruneOptions): Promise<PruneResult> {
-    return this.#run((engine) => prune(engine, undefined, options, () => this.#closing !== undefined));
+    return this.#run((engine) => prune(engine, undefined, options, () => this.#closing !== undefined, (progress) => progress));
   }
 
   stats(options?: StatsOptions): Promise<StoreStats> {
@@ -110,6 +110,6 @@ export const openStore: typeof openStoreContract = async (target, options) => {
   return store as unknown as Contract;
 };
 
-function say(notice: string | null): void {
+function warnOfNotice(notice: string | null): void {
   if (notice !== null) process.emitWarning(notice, { type: "ForkpointWarning", code: "FORKPOINT_NETWORK_FILE" });
 }

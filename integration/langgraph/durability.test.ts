@@ -183,7 +183,7 @@ it("langgraphjs#2838: savers that lock each other out under async durability rej
   expect(unhandled).toEqual([]);
 });
 
-// Nobody waits for the lock here (busyTimeout 0), so that whoever holds it makes every write fail at first.
+// Nobody waits for the lock here (busyTimeoutMs 0), so that whoever holds it makes every write fail at first.
 it("langgraphjs#2838, SqliteSaver: what another process locks for a moment is tried again, and the event loop goes on", async () => {
   const target = place("sqlite");
   const other = await openStore(target);
@@ -201,9 +201,9 @@ it("langgraphjs#2838, SqliteSaver: what another process locks for a moment is tr
     pendingEdges: [],
   });
   for (let i = 0; i < 4; i++) await filling.save(checkpoint(`filling ${i}`, 1_000_000) as never);
-  const impatient = new CheckpointStore(target, { busyTimeout: 0 });
+  const impatient = new CheckpointStore(target, { busyTimeoutMs: 0 });
   onTestFinished(() => impatient.close());
-  const app = chain().compile({ checkpointer: open(target, { busyTimeout: 0 }) });
+  const app = chain().compile({ checkpointer: open(target, { busyTimeoutMs: 0 }) });
 
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);

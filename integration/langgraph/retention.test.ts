@@ -75,8 +75,8 @@ describe.each(kinds)("on %s", (kind) => {
     });
   });
 
-  it("ttl takes a thread that nobody goes on with, with all that it is made of", async () => {
-    const store = await openStore(place(kind), { ttl: 1 });
+  it("ttlMs takes a thread that nobody goes on with, with all that it is made of", async () => {
+    const store = await openStore(place(kind), { ttlMs: 1 });
     onTestFinished(() => store.close());
     const checkpointer = new ForkpointSaver(store);
     await deltas(checkpointer, 1_000).invoke({ log: ["in"], round: 1 }, thread());

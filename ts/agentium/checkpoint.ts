@@ -1,5 +1,5 @@
 import { ForkpointError, show, typeError } from "../errors.js";
-import { own } from "../ids.js";
+import { requireId } from "../ids.js";
 
 /** Where a checkpoint belongs. */
 export interface Place {
@@ -22,7 +22,7 @@ export function readPlace(checkpoint: Record<string, unknown>): Place {
     id: filled(checkpoint["id"], "checkpoint.id"),
     runId: filled(checkpoint["runId"], "checkpoint.runId"),
     stepIndex,
-    stepName: own(stepName, "checkpoint.stepName"),
+    stepName: requireId(stepName, "checkpoint.stepName"),
     age: time(checkpoint["createdAt"], "createdAt") ?? time(checkpoint["timestamp"], "timestamp") ?? Date.now(),
   };
 }
@@ -30,7 +30,7 @@ export function readPlace(checkpoint: Record<string, unknown>): Place {
 /** An id that is not empty. */
 export function filled(id: unknown, what: string): string {
   if (id === "") throw typeError(`${what} must be a non-empty string`);
-  return own(id, what);
+  return requireId(id, what);
 }
 
 function time(value: unknown, field: string): number | undefined {

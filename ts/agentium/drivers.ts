@@ -2,7 +2,7 @@ import type { ForkpointStorage as DurableContract, InMemoryStorage as Contract }
 import type { StoreOptions } from "../../index.js";
 import { show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
-import { own } from "../ids.js";
+import { requireId } from "../ids.js";
 import { type Format, type Serialized, deserialize, formatOf, readBack } from "../serializer.js";
 import { type Open, type PackedPart, type Part } from "../wire.js";
 import { storage } from "./wire.js";
@@ -52,7 +52,7 @@ export class ForkpointStorage implements DurableContract {
 
   get<T>(namespace: string, key: string): Promise<T | null> {
     return this.#handle.run(async ({ native, format }) => {
-      const [ns, id] = [own(namespace, "namespace"), own(key, "key")];
+      const [ns, id] = [requireId(namespace, "namespace"), requireId(key, "key")];
       const found = await storage.find(native, "get", { namespace: ns, key: id }, openValue);
       return found && (valueOf(format, found) as T);
     });
@@ -60,7 +60,7 @@ export class ForkpointStorage implements DurableContract {
 
   set<T>(namespace: string, key: string, value: T): Promise<void> {
     return this.#handle.run(async ({ native, format }) => {
-      const [ns, id] = [own(namespace, "namespace"), own(key, "key")];
+      const [ns, id] = [requireId(namespace, "namespace"), requireId(key, "key")];
       const { tag, bytes } = format.serialize({ value }, "value");
       await storage.call(native, "set", { namespace: ns, key: id, savedAt: Date.now(), tag }, [bytes]);
     });
@@ -68,14 +68,14 @@ export class ForkpointStorage implements DurableContract {
 
   delete(namespace: string, key: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
-      const [ns, id] = [own(namespace, "namespace"), own(key, "key")];
+      const [ns, id] = [requireId(namespace, "namespace"), requireId(key, "key")];
       await storage.call(native, "delete", { namespace: ns, key: id });
     });
   }
 
   list<T>(namespace: string, prefix = ""): Promise<Array<{ key: string; value: T }>> {
     return this.#handle.run(async ({ native, format }) => {
-      const [ns, begin] = [own(namespace, "namespace"), own(prefix, "prefix")];
+      const [ns, begin] = [requireId(namespace, "namespace"), requireId(prefix, "prefix")];
       const found = await storage.find(native, "list", { namespace: ns, prefix: begin }, (values, part) =>
         values.map((value) => openValue(value, part)),
       );

@@ -8,7 +8,7 @@ import type {
   WorkflowConfig,
 } from "../../agentium.js";
 import { quote, show, typeError } from "../errors.js";
-import { own } from "../ids.js";
+import { requireId } from "../ids.js";
 import type { RunTool } from "./wire.js";
 
 /** A step as it is run. */
@@ -62,7 +62,7 @@ function readStep(step: unknown, where: string, stepIndex: number, path: readonl
   if (typeof step !== "object" || step === null) throw typeError(`${where} must be a step, and is ${show(step)}`);
   const { name } = step as { name?: unknown };
   if (typeof name !== "string" || name === "") throw typeError(`${where}.name must be a non-empty string, and is ${show(name)}`);
-  const at = { name: own(name, `${where}.name`), stepIndex, path: [...path, name] };
+  const at = { name: requireId(name, `${where}.name`), stepIndex, path: [...path, name] };
   const { run, condition, parallel, agent, inputFrom } = step as Record<string, unknown>;
   const said = Object.entries({ run, condition, parallel, agent }).filter(([, value]) => value !== undefined);
   if (said.length !== 1) {

@@ -1,6 +1,6 @@
 import type { StorageBackedCheckpointStore as Contract, StorageDriver, WorkflowCheckpoint } from "../../agentium.js";
 import { show, typeError } from "../errors.js";
-import { lookup } from "../ids.js";
+import { idOrNull } from "../ids.js";
 import { atMost, readRecord } from "../options.js";
 import { copyOf } from "../serializer.js";
 import { type Place, inOrder, oldestFirst, readPlace } from "./checkpoint.js";
@@ -38,7 +38,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
   }
 
   async load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null> {
-    const id = lookup(checkpointId, "checkpointId");
+    const id = idOrNull(checkpointId, "checkpointId");
     if (id === null) return null;
     await this.#open();
     return (await this.#driver.get<WorkflowCheckpoint<TState>>(NAMESPACE, id)) ?? null;
@@ -57,7 +57,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
   }
 
   async clear(runId: string): Promise<void> {
-    const run = lookup(runId, "runId");
+    const run = idOrNull(runId, "runId");
     if (run === null) return;
     await this.#inTurn(run, async () => {
       const entries = await this.#entries(run);
@@ -66,7 +66,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
   }
 
   async delete(checkpointId: string): Promise<void> {
-    const id = lookup(checkpointId, "checkpointId");
+    const id = idOrNull(checkpointId, "checkpointId");
     if (id === null) return;
     const found = await this.load(id);
     if (found !== null) await this.#inTurn(String(found.runId), () => this.#remove({ id, runId: found.runId }));
@@ -114,7 +114,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
 
   /** The run's checkpoints, in its order. */
   async #entries(runId: string): Promise<Array<Entry<TState>>> {
-    const run = lookup(runId, "runId");
+    const run = idOrNull(runId, "runId");
     if (run === null) return [];
     await this.#open();
     const [listed, strays] = await Promise.all([

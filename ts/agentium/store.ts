@@ -5,10 +5,10 @@ import type {
   WorkflowCheckpointStats,
   WorkflowRunsPage,
 } from "../../agentium.js";
-import type { CheckOptions, PruneOptions, PruneResult, StatsOptions, StoreOptions, VerifyReport } from "../../index.js";
+import type { CheckOptions, PruneOptions, RunPruneResult, StatsOptions, StoreOptions, VerifyReport } from "../../index.js";
 import type { Engine } from "../engine.js";
 import { StoreHandle } from "../handle.js";
-import { lookup } from "../ids.js";
+import { idOrNull } from "../ids.js";
 import type { NativeStore } from "../native.js";
 import { pageOptions, readRecord } from "../options.js";
 import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../record.js";
@@ -63,7 +63,7 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
 
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
     return this.#handle.run(async (engine) => {
-      const run = lookup(runId, "runId");
+      const run = idOrNull(runId, "runId");
       if (run === null) return [];
       const all = await agentium.find(engine.native, "list", { runId: run }, (list, part) =>
         list.map((found) => openFound(found, part)),
@@ -84,7 +84,7 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
 
   timeline(runId: string): Promise<CheckpointSummary[]> {
     return this.#handle.run(async ({ native }) => {
-      const run = lookup(runId, "runId");
+      const run = idOrNull(runId, "runId");
       return run === null ? [] : (await agentium.call(native, "timeline", { runId: run })).toReversed();
     });
   }
@@ -95,19 +95,19 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
 
   clear(runId: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
-      const run = lookup(runId, "runId");
+      const run = idOrNull(runId, "runId");
       if (run !== null) await agentium.call(native, "clear", { runId: run });
     });
   }
 
   delete(checkpointId: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
-      const id = lookup(checkpointId, "checkpointId");
+      const id = idOrNull(checkpointId, "checkpointId");
       if (id !== null) await agentium.call(native, "delete", { checkpointId: id });
     });
   }
 
-  prune(options?: PruneOptions): Promise<PruneResult> {
+  prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult> {
     return this.#handle.prune(options);
   }
 
@@ -177,13 +177,13 @@ export async function put({ native }: Engine, { place, state, rest, parent, rewi
 
 /** Null also for an id that no record can have. */
 export async function find({ native }: Engine, checkpointId: unknown): Promise<Found | null> {
-  const id = lookup(checkpointId, "checkpointId");
+  const id = idOrNull(checkpointId, "checkpointId");
   return id === null ? null : agentium.find(native, "load", { checkpointId: id }, openFound);
 }
 
 /** The same for a run. */
 export async function findLatest({ native }: Engine, runId: unknown): Promise<Found | null> {
-  const run = lookup(runId, "runId");
+  const run = idOrNull(runId, "runId");
   return run === null ? null : agentium.find(native, "latest", { runId: run }, openFound);
 }
 

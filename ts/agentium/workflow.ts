@@ -12,7 +12,7 @@ import type {
   WorkflowRunOutput,
 } from "../../agentium.js";
 import { ForkpointError, show, typeError } from "../errors.js";
-import { type Reader, readRecord } from "../options.js";
+import { type OptionParser, readRecord } from "../options.js";
 import { checkpointNotFound, filled } from "./checkpoint.js";
 import { Events, Queue } from "./events.js";
 import { Execution, type Plan } from "./execution.js";
@@ -137,7 +137,7 @@ export class Workflow<TState extends object> implements Contract<TState> {
 
   #plan(
     options: RunOptions | undefined,
-    known: Record<string, Reader<unknown>>,
+    known: Record<string, OptionParser<unknown>>,
     begin: Pick<Plan, "kind" | "mode" | "mutator">,
   ): Plan {
     const read = readRecord(options, "options", known) as Partial<Plan>;
@@ -177,12 +177,12 @@ function text(value: unknown, what: string): string {
   return value;
 }
 
-const flag: Reader<boolean> = (value, name) => {
+const flag: OptionParser<boolean> = (value, name) => {
   if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
   return value;
 };
 
-const common: Record<keyof RunOptions, Reader<unknown>> = {
+const common: Record<keyof RunOptions, OptionParser<unknown>> = {
   signal: (value, name) => {
     if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
     return value;

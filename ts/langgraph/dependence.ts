@@ -2,7 +2,7 @@ import type { Checkpoint, Metadata } from "@langchain/langgraph-checkpoint";
 import { upwards } from "./history.js";
 import type { Place } from "./place.js";
 import { load } from "./serde.js";
-import type { Reader } from "./tuples.js";
+import type { SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
 
 /**
@@ -13,7 +13,7 @@ export function dependsOnParent(
   checkpoint: Checkpoint,
   metadata: Metadata | undefined,
   parent: Place | undefined,
-): (reader: Reader) => Promise<boolean> {
+): (context: SaverContext) => Promise<boolean> {
   const { channel_values: values = {}, channel_versions: versions = {} } = checkpoint;
   const missing = Object.keys(versions).filter((channel) => values[channel] === undefined);
   if (deltaChannels(metadata).some((channel) => values[channel] === undefined)) return () => Promise.resolve(true);
@@ -22,9 +22,9 @@ export function dependsOnParent(
   const sends = checkpoint.v < 4;
   // A loop counts the differences of all its delta channels; an update does not say which channels those are.
   const unsaid = metadata?.["source"] !== "loop" && missing.length > 0;
-  return async (reader) =>
-    (sends && (await hasSends(reader, parent))) ||
-    (unsaid && (await deltaChannelsFrom(reader, parent, missing)).some((channel) => missing.includes(channel)));
+  return async (context) =>
+    (sends && (await hasSends(context, parent))) ||
+    (unsaid && (await deltaChannelsFrom(context, parent, missing)).some((channel) => missing.includes(channel)));
 }
 
 /** The channels that the loop has counted differences of. */
@@ -33,20 +33,20 @@ function deltaChannels(metadata: Metadata | undefined): string[] {
 }
 
 /** Those of the channels that are delta channels, as far as the nearest checkpoint of a loop tells. */
-async function deltaChannelsFrom(reader: Reader, place: Place, channels: string[]): Promise<string[]> {
+async function deltaChannelsFrom(context: SaverContext, place: Place, channels: string[]): Promise<string[]> {
   const found: string[] = [];
-  for await (const { header, parts } of upwards(reader, place, channels)) {
+  for await (const { header, parts } of upwards(context, place, channels)) {
     for (const part of parts) {
-      if ((await load(reader.serde, part)) instanceof reader.peer.DeltaSnapshot) found.push(channelOf(part.name)!);
+      if ((await load(context.serde, part)) instanceof context.peer.DeltaSnapshot) found.push(channelOf(part.name)!);
     }
-    const said = (await load(reader.serde, header.metadata)) as Metadata | undefined;
+    const said = (await load(context.serde, header.metadata)) as Metadata | undefined;
     found.push(...deltaChannels(said));
     if (found.length > 0 || said?.["source"] === "loop") break;
   }
   return found;
 }
 
-async function hasSends(reader: Reader, parent: Place): Promise<boolean> {
-  for await (const { writes } of upwards(reader, parent, [reader.peer.TASKS])) return writes.length > 0;
+async function hasSends(context: SaverContext, parent: Place): Promise<boolean> {
+  for await (const { writes } of upwards(context, parent, [context.peer.TASKS])) return writes.length > 0;
   return false;
 }

@@ -1,7 +1,7 @@
 import type { Config, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import type { NativeStore } from "../native.js";
-import { type Place, asked, askedId } from "./place.js";
-import { type Reader, find, placeOf } from "./tuples.js";
+import { type Place, nameInConfig, idInConfig } from "./place.js";
+import { type SaverContext, find, placeOf } from "./tuples.js";
 import { load } from "./serde.js";
 import { channelOf } from "./values.js";
 import { type Found, type FoundWrite, each, langgraph, openFound } from "./wire.js";
@@ -16,7 +16,7 @@ const PAGE = 500;
  * channels are there.
  */
 export async function* upwards(
-  { native }: Pick<Reader, "native">,
+  { native }: Pick<SaverContext, "native">,
   { threadId, namespace, id }: Place,
   channels: string[],
 ): AsyncGenerator<Found> {
@@ -47,23 +47,23 @@ function pageOf(native: NativeStore, checkpoint: Place, channels: string[]): Pro
  * and the value that they begin with. A write counts for the child that was made of it: one that belongs to another branch does not
  * (langgraphjs#2737).
  */
-export async function deltaHistory(reader: Reader, config: Config, channels: string[]): Promise<History> {
+export async function deltaHistory(context: SaverContext, config: Config, channels: string[]): Promise<History> {
   const open = new Set(channels);
   const writes = new Map(channels.map((channel) => [channel, [] as Array<[string, string, unknown]>]));
   const seeds = new Map<string, unknown>();
-  const threadId = asked(config, "thread_id");
+  const threadId = nameInConfig(config, "thread_id");
   const tip =
-    threadId === undefined ? null : await find(reader, threadId, asked(config, "checkpoint_ns") ?? "", askedId(config));
+    threadId === undefined ? null : await find(context, threadId, nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config));
   let child = tip?.header;
-  const above = child?.parent ? upwards(reader, { ...placeOf(child), id: child.parent }, channels) : [];
+  const above = child?.parent ? upwards(context, { ...placeOf(child), id: child.parent }, channels) : [];
   for await (const { header, parts, writes: all } of above) {
     for (const { task, part } of ofChild(all, child!.id).toReversed()) {
       const channel = part.name;
-      if (open.has(channel)) writes.get(channel)!.push([task, channel, await load(reader.serde, part)]);
+      if (open.has(channel)) writes.get(channel)!.push([task, channel, await load(context.serde, part)]);
     }
     for (const part of parts) {
       const channel = channelOf(part.name)!;
-      if (open.delete(channel)) seeds.set(channel, await load(reader.serde, part));
+      if (open.delete(channel)) seeds.set(channel, await load(context.serde, part));
     }
     child = header;
   }

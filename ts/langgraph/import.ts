@@ -1,13 +1,13 @@
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import type { ImportOptions, ImportProgress } from "../../langgraph.js";
 import { ForkpointError, quote } from "../errors.js";
-import { type Reader as OptionReader, pathOf, readRecord } from "../options.js";
+import { type OptionParser, pathOf, readRecord } from "../options.js";
 import { pruneOptions } from "../retention.js";
 import type { Serialized } from "../serializer.js";
 import { dependsOnParent } from "./dependence.js";
 import type { Place } from "./place.js";
 import { headers, remove } from "./threads.js";
-import { type Reader, find } from "./tuples.js";
+import { type SaverContext, find } from "./tuples.js";
 import { dump, load } from "./serde.js";
 import { decodeCheckpoint, encodeCheckpoint } from "./values.js";
 import { type FoundWrite, type ImportedCheckpoint, type ImportedWrite, SqliteSaver } from "./wire.js";
@@ -20,14 +20,14 @@ const PAGE = 64;
  * Copies a SqliteSaver's database, thread by thread, and reads each back. What a checkpoint was made of becomes its own, as if
  * all of it had been put here.
  */
-export async function importSqliteSaver(reader: Reader, from: unknown, options: unknown): Promise<ImportProgress> {
+export async function importSqliteSaver(context: SaverContext, from: unknown, options: unknown): Promise<ImportProgress> {
   const path = pathOf(from, "the database to import");
   const { signal, onProgress } = readRecord(options, "options", importOptions) as ImportOptions;
   const source = new SqliteSaver(path);
   const threads = await source.threads();
   const done: ImportProgress = { threads: 0, ofThreads: threads.length, checkpoints: 0, writes: 0 };
   for (const thread of threads) {
-    for await (const _ of headers(reader, thread)) {
+    for await (const _ of headers(context, thread)) {
       const where = `thread ${quote(thread)} is there already`;
       throw new ForkpointError("CONFLICT", `${where}: import into another file, or delete it first. Nothing was imported`);
     }
@@ -38,11 +38,11 @@ export async function importSqliteSaver(reader: Reader, from: unknown, options: 
   };
   for (const thread of threads) {
     try {
-      await copyThread(reader, source, thread, done, step);
-      await verifyThread(reader, source, thread);
+      await copyThread(context, source, thread, done, step);
+      await verifyThread(context, source, thread);
     } catch (error) {
       // Half a thread is none: whoever tries again finds room for it.
-      await remove(reader, thread);
+      await remove(context, thread);
       throw error;
     }
     done.threads += 1;
@@ -51,19 +51,19 @@ export async function importSqliteSaver(reader: Reader, from: unknown, options: 
   return done;
 }
 
-const importOptions: { [K in keyof Required<ImportOptions>]: OptionReader<unknown> } = {
+const importOptions: { [K in keyof Required<ImportOptions>]: OptionParser<unknown> } = {
   signal: pruneOptions.signal,
   onProgress: pruneOptions.onProgress,
 };
 
 async function copyThread(
-  reader: Reader,
+  context: SaverContext,
   source: SqliteSaver,
   thread: string,
   done: ImportProgress,
   step: () => void,
 ): Promise<void> {
-  const { native } = reader;
+  const { native } = context;
   // Whose writes have been taken along by a child.
   const parents = new Set<string>();
   const all: Place[] = [];
@@ -71,22 +71,22 @@ async function copyThread(
     const arriving = await Promise.all(
       page.map(async (row) => {
         const { namespace, id, parent, metadata } = row;
-        const checkpoint = await checkpointOf(reader, row);
+        const checkpoint = await checkpointOf(context, row);
         const versions = { ...checkpoint.channel_versions };
         for (const channel of Object.keys(checkpoint.channel_values ?? {})) versions[channel] ??= 0;
-        const { parts } = await encodeCheckpoint(reader.serde, checkpoint, versions);
+        const { parts } = await encodeCheckpoint(context.serde, checkpoint, versions);
         const before = parent ? { threadId: thread, namespace, id: parent } : undefined;
         const writes = before ? await source.writes(before) : [];
         const pieces = { parts, inherit: [], like: [], metadata };
-        const depends = dependsOnParent(checkpoint, await load(reader.serde, metadata), before);
+        const depends = dependsOnParent(checkpoint, await load(context.serde, metadata), before);
         return { place: { threadId: thread, namespace, id }, before, writes, pieces, depends };
       }),
     );
     // Handed over in order, all of a page at once: they share commits.
     const stored: Array<Promise<null>> = [];
     for (const { place, before, writes, pieces, depends } of arriving) {
-      if (before) stored.push(...writes.map((write) => putWrite(reader, before, write)));
-      stored.push(putCheckpoint(native, place, before?.id, { ...pieces, dependsOnParent: await depends(reader) }));
+      if (before) stored.push(...writes.map((write) => putWrite(context, before, write)));
+      stored.push(putCheckpoint(native, place, before?.id, { ...pieces, dependsOnParent: await depends(context) }));
     }
     await Promise.all(stored);
     for (const { place, before } of arriving) {
@@ -101,23 +101,23 @@ async function copyThread(
     const writes = await source.writes(place);
     done.writes += writes.length;
     // Nothing was made of them yet: they are pending.
-    if (!parents.has(keyOf(place))) await Promise.all(writes.map((write) => putWrite(reader, place, write)));
+    if (!parents.has(keyOf(place))) await Promise.all(writes.map((write) => putWrite(context, place, write)));
   }
 }
 
 /** Every checkpoint and every write must be there as they were. */
-async function verifyThread(reader: Reader, source: SqliteSaver, thread: string): Promise<void> {
+async function verifyThread(context: SaverContext, source: SqliteSaver, thread: string): Promise<void> {
   for await (const page of pages(source, thread)) {
     for (const row of page) {
       const { namespace, id, parent, metadata } = row;
       const place = { threadId: thread, namespace, id };
       const what = `checkpoint ${quote(id)} of thread ${quote(thread)}`;
-      const found = await find(reader, thread, namespace, id);
+      const found = await find(context, thread, namespace, id);
       const same =
         found !== null &&
         (found.header.parent ?? "") === (parent ?? "") &&
         isEqual(found.header.metadata, metadata) &&
-        (await isSame(reader, await checkpointOf(reader, row), await decodeCheckpoint(reader.serde, found.parts, what))) &&
+        (await isSame(context, await checkpointOf(context, row), await decodeCheckpoint(context.serde, found.parts, what))) &&
         holdsAll(found.writes, await source.writes(place));
       if (!same) {
         throw new ForkpointError("CORRUPT", `${what} does not read back as it was: this thread was not imported. Please report this`);
@@ -127,7 +127,7 @@ async function verifyThread(reader: Reader, source: SqliteSaver, thread: string)
 }
 
 /** By what the serializer makes of both, whatever the order of the channels. */
-async function isSame({ serde }: Reader, one: Checkpoint, other: Checkpoint): Promise<boolean> {
+async function isSame({ serde }: SaverContext, one: Checkpoint, other: Checkpoint): Promise<boolean> {
   const [a, b] = await Promise.all(
     [one, other].map(({ channel_values: values = {}, ...rest }) => {
       const sorted = Object.entries(values).toSorted(([x], [y]) => (x < y ? -1 : 1));
@@ -150,7 +150,7 @@ function holdsAll(found: FoundWrite[], wanted: ImportedWrite[]): boolean {
   });
 }
 
-async function checkpointOf({ serde }: Reader, { id, checkpoint: whole }: ImportedCheckpoint): Promise<Checkpoint> {
+async function checkpointOf({ serde }: SaverContext, { id, checkpoint: whole }: ImportedCheckpoint): Promise<Checkpoint> {
   const checkpoint: unknown = await load(serde, whole);
   if (typeof checkpoint === "object" && checkpoint !== null && "channel_versions" in checkpoint) return checkpoint as Checkpoint;
   throw new ForkpointError("UNSUPPORTED", `checkpoint ${quote(id)} of the database to import is no checkpoint that LangGraph.js made`);
@@ -165,7 +165,7 @@ async function* pages(source: SqliteSaver, thread: string): AsyncGenerator<Impor
   }
 }
 
-function putWrite({ native }: Reader, place: Place, { task, ...write }: ImportedWrite): Promise<null> {
+function putWrite({ native }: SaverContext, place: Place, { task, ...write }: ImportedWrite): Promise<null> {
   return putWrites(native, place, task, [write], false);
 }
 

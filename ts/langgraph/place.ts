@@ -1,6 +1,6 @@
 import type { Config } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, show, typeError } from "../errors.js";
-import { own } from "../ids.js";
+import { requireId } from "../ids.js";
 
 /** Where a checkpoint is. */
 export interface Place {
@@ -9,20 +9,20 @@ export interface Place {
   id: string;
 }
 
-/** A name in a config that is to be looked for; undefined where there is none. */
-export function asked(config: Config | undefined, key: "thread_id" | "checkpoint_ns"): string | undefined {
+/** A name in a config; undefined if there is none. */
+export function nameInConfig(config: Config | undefined, key: "thread_id" | "checkpoint_ns"): string | undefined {
   const value: unknown = config?.configurable?.[key];
   return value === undefined || value === null ? undefined : text(value, key);
 }
 
 /** The id of the checkpoint that a config names, by the key of today or by that of before. */
-export function askedId(config: Config | undefined): string | undefined {
+export function idInConfig(config: Config | undefined): string | undefined {
   const id: unknown = config?.configurable?.["checkpoint_id"] || config?.configurable?.["thread_ts"] || "";
   return id === "" ? undefined : text(id, "checkpoint_id");
 }
 
 /** The thread and the namespace that something is written to. */
-export function written(config: Config, what: string): { threadId: string; namespace: string } {
+export function requireThread(config: Config, what: string): { threadId: string; namespace: string } {
   const threadId: unknown = config?.configurable?.["thread_id"];
   if (threadId === undefined || threadId === null) {
     throw new ForkpointError(
@@ -31,7 +31,8 @@ export function written(config: Config, what: string): { threadId: string; names
         'as in graph.invoke(input, { configurable: { thread_id: "thread-1" } })',
     );
   }
-  return { threadId: own(threadId, "thread_id"), namespace: own(asked(config, "checkpoint_ns") ?? "", "checkpoint_ns") };
+  const namespace = nameInConfig(config, "checkpoint_ns") ?? "";
+  return { threadId: requireId(threadId, "thread_id"), namespace: requireId(namespace, "checkpoint_ns") };
 }
 
 /** Whether a config wants its run to be the only one that goes on from where it began; undefined where it does not say. */

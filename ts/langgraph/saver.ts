@@ -10,19 +10,26 @@ import type {
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import type { CheckOptions, StatsOptions, StoreOptions, VerifyReport } from "../../index.js";
-import type { ImportOptions, ImportProgress, SaverStats } from "../../langgraph.js";
+import type {
+  ImportOptions,
+  ImportProgress,
+  PruneStrategy,
+  SaverPruneOptions,
+  SaverPruneResult,
+  SaverStats,
+} from "../../langgraph.js";
 import type { Engine } from "../engine.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
-import { own } from "../ids.js";
+import { requireId } from "../ids.js";
 import { dependsOnParent } from "./dependence.js";
 import { deltaHistory } from "./history.js";
 import { importSqliteSaver } from "./import.js";
 import { Order } from "./order.js";
-import { type Place, asked, askedId, configOf, lineageOf, onlyChild, written } from "./place.js";
+import { type Place, nameInConfig, idInConfig, configOf, lineageOf, onlyChild, requireThread } from "./place.js";
 import { retrying } from "./retry.js";
 import * as threads from "./threads.js";
-import { type Peer, type Reader, find, listed, placeOf, readListing, tupleOf } from "./tuples.js";
+import { type Peer, type SaverContext, find, listed, placeOf, readListing, tupleOf } from "./tuples.js";
 import { dump, trust } from "./serde.js";
 import { encodeCheckpoint } from "./values.js";
 import { langgraph } from "./wire.js";
@@ -60,23 +67,23 @@ export function saverOf(peer: Peer) {
     }
 
     getTuple(config: Config): Promise<CheckpointTuple | undefined> {
-      return this.#read(async (reader) => {
-        const threadId = asked(config, "thread_id");
+      return this.#read(async (context) => {
+        const threadId = nameInConfig(config, "thread_id");
         if (threadId === undefined) return undefined;
-        const found = await find(reader, threadId, asked(config, "checkpoint_ns") ?? "", askedId(config));
-        return found === null ? undefined : tupleOf(reader, found);
+        const found = await find(context, threadId, nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config));
+        return found === null ? undefined : tupleOf(context, found);
       });
     }
 
     async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
       const wanted = readListing(config, options);
       // Each page and each tuple is an operation of its own: nothing waits for whoever looks at one.
-      const headers = listed(await this.#read(async (reader) => reader), wanted);
+      const headers = listed(await this.#read(async (context) => context), wanted);
       const fetch = async () => {
         const { value: header, done } = await headers.next();
         if (done === true) return undefined;
         const { threadId, namespace, id } = placeOf(header);
-        return this.#read((reader) => find(reader, threadId, namespace, id));
+        return this.#read((context) => find(context, threadId, namespace, id));
       };
       let upcoming = fetch();
       for (let shown = 0; ; ) {
@@ -86,21 +93,21 @@ export function saverOf(peer: Peer) {
         // Whoever wants a second one is likely to want them all.
         if (ahead) (upcoming = fetch()).catch(() => {});
         // It may have gone in the meantime.
-        if (found !== null) yield await this.#read((reader) => tupleOf(reader, found));
+        if (found !== null) yield await this.#read((context) => tupleOf(context, found));
         shown += 1;
         if (!ahead) upcoming = fetch();
       }
     }
 
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
-      return this.#read(async (reader) => {
-        const { native } = reader;
-        const { threadId, namespace } = written(config, "put()");
+      return this.#read(async (context) => {
+        const { native } = context;
+        const { threadId, namespace } = requireThread(config, "put()");
         if (typeof checkpoint !== "object" || checkpoint === null) {
           throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
         }
-        const place = { threadId, namespace, id: own(checkpoint.id, "checkpoint.id") };
-        const parent = askedId(config);
+        const place = { threadId, namespace, id: requireId(checkpoint.id, "checkpoint.id") };
+        const parent = idInConfig(config);
         const only = onlyChild(config) ?? this.#onlyChild;
         const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {});
         const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata")]);
@@ -109,7 +116,7 @@ export function saverOf(peer: Peer) {
         // It takes up what was written to its parent, and inherits from it.
         const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
           retrying(async () => {
-            const whole = { ...pieces, metadata, dependsOnParent: await depends(reader) };
+            const whole = { ...pieces, metadata, dependsOnParent: await depends(context) };
             await putCheckpoint(native, place, parent, whole, only);
           }),
         );
@@ -122,15 +129,15 @@ export function saverOf(peer: Peer) {
 
     putWrites(config: Config, writes: PendingWrite[], taskId: string): Promise<void> {
       return this.#handle.run(async ({ native }) => {
-        const { threadId, namespace } = written(config, "putWrites()");
-        const id = askedId(config);
+        const { threadId, namespace } = requireThread(config, "putWrites()");
+        const id = idInConfig(config);
         if (id === undefined) {
           throw new ForkpointError("INVALID_ARGUMENT", "putWrites() needs a checkpoint_id in config.configurable");
         }
-        const place = { threadId, namespace, id: own(id, "checkpoint_id") };
-        const task = own(taskId, "taskId");
+        const place = { threadId, namespace, id: requireId(id, "checkpoint_id") };
+        const task = requireId(taskId, "taskId");
         if (!Array.isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
-        const channels = writes.map(([channel]) => own(channel, "the channel of a write"));
+        const channels = writes.map(([channel]) => requireId(channel, "the channel of a write"));
         const dumped = writes.map(async ([, value], at): Promise<IndexedWrite> => {
           const channel = channels[at]!;
           const typed = await dump(this.serde, value, `the write to channel ${JSON.stringify(channel)}`);
@@ -152,20 +159,24 @@ export function saverOf(peer: Peer) {
     getDeltaChannelHistory({ config, channels }: { config: Config; channels: string[] }): Promise<
       Record<string, DeltaChannelHistory>
     > {
-      return this.#read((reader) => deltaHistory(reader, config, channels));
+      return this.#read((context) => deltaHistory(context, config, channels));
     }
 
-    prune(threadIds: string[], strategy?: threads.Strategy): Promise<{ removed: number }> {
-      return this.#read((reader) => threads.prune(reader, threadIds, strategy));
+    prune(
+      threadIds: string[],
+      strategy: PruneStrategy = "keep_latest",
+      options?: SaverPruneOptions,
+    ): Promise<SaverPruneResult> {
+      return this.#read((context) => threads.prune(context, threadIds, strategy, options, () => this.#handle.closing));
     }
 
     deleteForRuns(runIds: string[]): Promise<{ removed: number }> {
-      return this.#read((reader) => threads.removeRuns(reader, runIds));
+      return this.#read((context) => threads.removeRuns(context, runIds));
     }
 
     copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
-      return this.#read((reader) =>
-        this.#order.after(targetThreadId, Promise.resolve(), () => threads.copy(reader, sourceThreadId, targetThreadId)),
+      return this.#read((context) =>
+        this.#order.after(targetThreadId, Promise.resolve(), () => threads.copy(context, sourceThreadId, targetThreadId)),
       );
     }
 
@@ -174,7 +185,7 @@ export function saverOf(peer: Peer) {
     }
 
     importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress> {
-      return this.#read((reader) => importSqliteSaver(reader, from, options));
+      return this.#read((context) => importSqliteSaver(context, from, options));
     }
 
     check(options?: CheckOptions): Promise<VerifyReport> {
@@ -199,7 +210,7 @@ export function saverOf(peer: Peer) {
       return this.close();
     }
 
-    #read<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
+    #read<T>(work: (context: SaverContext) => Promise<T>): Promise<T> {
       return this.#handle.run(({ native }: Engine) =>
         work({ native, peer, serde: this.serde, getNextVersion: (current) => this.getNextVersion(current) }),
       );

@@ -1,20 +1,19 @@
 import type { Metadata } from "@langchain/langgraph-checkpoint";
 import type { Engine } from "../engine.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
-import { lookup, own } from "../ids.js";
+import { idOrNull, requireId } from "../ids.js";
 import type { NativeStore } from "../native.js";
+import type { SaverPruneOptions, SaverPruneResult } from "../../langgraph.js";
 import { atMost, pageOptions, readRecord } from "../options.js";
-import { pruneOptions } from "../retention.js";
+import { betweenSteps, pruneOptions, throwIfStopped } from "../retention.js";
 import type { Place } from "./place.js";
-import { type Reader, find, listed, placeOf } from "./tuples.js";
+import { type SaverContext, find, listed, placeOf } from "./tuples.js";
 import { load } from "./serde.js";
 import { type FoundThread, type FoundWrite, type Header, each, langgraph, openThread } from "./wire.js";
 import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
 
 /** Checkpoints that one transaction removes. */
 const BATCH = 500;
-
-export type Strategy = "keep_latest" | "delete" | { keepLast?: number; olderThan?: Date | number };
 
 /** A page of threads. */
 export interface Page {
@@ -24,7 +23,7 @@ export interface Page {
 
 /** Removes a thread: all of its namespaces, and what was written to checkpoints that never came. */
 export async function remove({ native }: Pick<Engine, "native">, threadId: unknown): Promise<void> {
-  const thread = lookup(threadId, "threadId");
+  const thread = idOrNull(threadId, "threadId");
   if (thread !== null) await langgraph.call(native, "deleteThread", { threadId: thread });
 }
 
@@ -51,73 +50,114 @@ export async function list({ native }: Pick<Engine, "native">, options: unknown)
   };
 }
 
-/** Removes checkpoints of threads. What a checkpoint that stays is made of stays with it. */
-export async function prune(reader: Reader, threadIds: unknown, strategy: unknown = "keep_latest"): Promise<{ removed: number }> {
+/**
+ * Removes checkpoints of threads, one transaction after the other. What a checkpoint that stays is made of stays with it.
+ * Closing waits for one transaction at most.
+ */
+export async function prune(
+  context: SaverContext,
+  threadIds: unknown,
+  strategy: unknown,
+  options: unknown,
+  closing: () => boolean,
+): Promise<SaverPruneResult> {
   const keeps = readStrategy(strategy);
-  let removed = 0;
-  for (const threadId of strings(threadIds, "threadIds")) {
-    if (strategy === "delete") {
-      for await (const _ of headers(reader, threadId)) removed += 1;
-      await remove(reader, threadId);
-    } else {
-      removed += await keepOnly(reader, threadId, keeps);
-    }
+  const { dryRun = false, signal, onProgress } = readRecord(options, "options", stepOptions) as SaverPruneOptions;
+  // Each once: a dry run would count the second time what a real one does not find any more.
+  const threads = new Set(strings(threadIds, "threadIds"));
+  throwIfStopped(signal, closing);
+  const done: SaverPruneResult = { removed: 0, namespaces: 0 };
+  let first = true;
+  const step: Step = async ({ removed, namespaces }, work) => {
+    if (!first) await betweenSteps(signal, closing);
+    first = false;
+    if (!dryRun) await work();
+    done.removed += removed;
+    done.namespaces += namespaces;
+    onProgress?.({ ...done });
+  };
+  for (const threadId of threads) {
+    throwIfStopped(signal, closing);
+    if (strategy === "delete") await removeWhole(context, threadId, step);
+    else await keepOnly(context, threadId, keeps, step);
   }
-  return { removed };
+  return done;
+}
+
+/** Does one transaction's work, which removes so much. */
+type Step = (pruned: SaverPruneResult, work: () => Promise<unknown>) => Promise<void>;
+
+const stepOptions = { dryRun: pruneOptions.dryRun, signal: pruneOptions.signal, onProgress: pruneOptions.onProgress };
+
+/** Removes a thread in one transaction, with what was written to checkpoints that never came. */
+async function removeWhole(context: SaverContext, threadId: string, step: Step): Promise<void> {
+  let removed = 0;
+  const namespaces = new Set<string>();
+  for await (const { namespace } of headers(context, threadId)) {
+    removed += 1;
+    namespaces.add(namespace);
+  }
+  await step({ removed, namespaces: namespaces.size }, () => remove(context, threadId));
 }
 
 /** Removes the checkpoints that were made in runs, by their metadata's `run_id`, as far as no other is made of them. */
-export async function removeRuns(reader: Reader, runIds: unknown): Promise<{ removed: number }> {
+export async function removeRuns(context: SaverContext, runIds: unknown): Promise<{ removed: number }> {
   const runs = new Set(strings(runIds, "runIds"));
   const threads = new Map<string, Set<string>>();
-  for await (const header of headers(reader, undefined)) {
+  for await (const header of headers(context, undefined)) {
     const { threadId: thread, namespace, id, metadata } = header;
-    const { run_id: runId } = (await load(reader.serde, metadata)) as Metadata;
+    const { run_id: runId } = (await load(context.serde, metadata)) as Metadata;
     if (typeof runId !== "string" || !runs.has(runId)) continue;
     const gone = threads.get(thread) ?? new Set();
     threads.set(thread, gone.add(JSON.stringify([namespace, id])));
   }
   let removed = 0;
+  const step: Step = async (pruned, work) => {
+    await work();
+    removed += pruned.removed;
+  };
   for (const [thread, gone] of threads) {
-    removed += await keepOnly(reader, thread, ({ namespace, id }) => !gone.has(JSON.stringify([namespace, id])));
+    await keepOnly(context, thread, ({ namespace, id }) => !gone.has(JSON.stringify([namespace, id])), step);
   }
   return { removed };
 }
 
-/** Removes from each namespace of a thread what is not to be kept, and says how many checkpoints that were. */
-async function keepOnly(reader: Reader, threadId: string, keeps: (header: Header, at: number) => boolean): Promise<number> {
+/** Removes from each namespace of a thread what is not to be kept. */
+async function keepOnly(
+  context: SaverContext,
+  threadId: string,
+  keeps: (header: Header, at: number) => boolean,
+  step: Step,
+): Promise<void> {
   const namespaces = new Map<string, Header[]>();
-  for await (const header of headers(reader, threadId)) {
+  for await (const header of headers(context, threadId)) {
     const known = namespaces.get(header.namespace) ?? [];
     namespaces.set(header.namespace, known);
     known.push(header);
   }
-  let removed = 0;
   for (const newestFirst of namespaces.values()) {
     const kept = new Set(newestFirst.filter((header, at) => keeps(header, at)).map(({ id }) => id));
     keepWhatIsNeeded(newestFirst, kept);
     const gone = newestFirst.filter(({ id }) => !kept.has(id));
-    await removeAll(reader.native, gone, leftAlone(newestFirst, kept));
-    removed += gone.length;
+    await removeAll(context.native, gone, withoutChildren(newestFirst, kept), kept.size === 0, step);
   }
-  return removed;
 }
 
 /** Copies a thread, byte by byte: the same ids in another thread, which must be new. */
-export async function copy(reader: Reader, source: unknown, target: unknown): Promise<void> {
-  const [from, to] = [own(source, "sourceThreadId"), own(target, "targetThreadId")];
-  const { native } = reader;
-  for await (const _ of headers(reader, to)) {
+export async function copy(context: SaverContext, source: unknown, target: unknown): Promise<void> {
+  const [from, to] = [requireId(source, "sourceThreadId"), requireId(target, "targetThreadId")];
+  const { native } = context;
+  for await (const _ of headers(context, to)) {
     throw new ForkpointError("CONFLICT", `thread ${quote(to)} is there already: copy to a new one, or delete it first`);
   }
   const found: Header[] = [];
-  for await (const header of headers(reader, from)) found.push(header);
+  for await (const header of headers(context, from)) found.push(header);
   if (found.length === 0) throw new ForkpointError("NOT_FOUND", `thread ${quote(from)} not found: nothing to copy`);
   try {
     // Oldest first, so that each is stored as the difference to the one before.
     for (const header of found.toReversed()) {
       const { namespace, id, parent, metadata, dependsOnParent } = header;
-      const tuple = await find(reader, from, namespace, id);
+      const tuple = await find(context, from, namespace, id);
       if (tuple === null) continue;
       const pieces: Pieces = { parts: tuple.parts, inherit: [], like: [], metadata, dependsOnParent };
       await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces);
@@ -125,11 +165,11 @@ export async function copy(reader: Reader, source: unknown, target: unknown): Pr
     // Only now: a child takes up what was written to its parent.
     for (const header of found) {
       const { namespace, id } = header;
-      const tuple = await find(reader, from, namespace, id);
+      const tuple = await find(context, from, namespace, id);
       await copyWrites(native, { threadId: to, namespace, id }, tuple?.writes ?? []);
     }
   } catch (error) {
-    await remove(reader, to);
+    await remove(context, to);
     throw error;
   }
 }
@@ -139,9 +179,9 @@ async function copyWrites(native: NativeStore, place: Place, writes: FoundWrite[
 }
 
 /** All that is known of the checkpoints of a thread, or of all threads, newest id first. */
-export function headers(reader: Reader, threadId: string | undefined): AsyncGenerator<Header> {
+export function headers(context: SaverContext, threadId: string | undefined): AsyncGenerator<Header> {
   const all = { namespace: undefined, id: undefined, before: undefined, limit: Number.POSITIVE_INFINITY, filter: [] };
-  return listed(reader, { ...all, threadId });
+  return listed(context, { ...all, threadId });
 }
 
 /** What cannot be read without its parent has it, whatever becomes of the others. */
@@ -158,21 +198,30 @@ function keepWhatIsNeeded(newestFirst: Header[], kept: Set<string>): void {
 }
 
 /** Those that stay and whose children all go: what is written to them is pending again. */
-function leftAlone(newestFirst: Header[], kept: Set<string>): Header[] {
+function withoutChildren(newestFirst: Header[], kept: Set<string>): Header[] {
   const [going, staying] = [new Set<string>(), new Set<string>()];
   for (const { id, parent } of newestFirst) if (parent) (kept.has(id) ? staying : going).add(parent);
   return newestFirst.filter(({ id }) => kept.has(id) && going.has(id) && !staying.has(id));
 }
 
-async function removeAll(native: NativeStore, gone: Header[], left: Header[]): Promise<void> {
-  // In transactions of this many: a save waits for one at most. The last one has what is left.
+/**
+ * Removes checkpoints of a namespace in transactions of `BATCH`: a save waits for one at most. Each transaction reopens those
+ * whose last child it removes, so that stopping after any of them loses no pending write. `whole`: nothing of it is left.
+ */
+async function removeAll(native: NativeStore, gone: Header[], childless: Header[], whole: boolean, step: Step): Promise<void> {
+  const lastChild = new Map<string | null, number>();
+  for (const [at, { parent }] of gone.entries()) lastChild.set(parent, at);
   for (let from = 0; from < gone.length; from += BATCH) {
-    const remove = gone.slice(from, from + BATCH).map(placeOf);
-    const reopen = from + BATCH < gone.length ? [] : left.map(placeOf);
-    await langgraph.call(native, "delete", { remove, reopen });
+    const batch = gone.slice(from, from + BATCH);
+    const reopened = childless.filter(({ id }) => Math.floor(lastChild.get(id)! / BATCH) * BATCH === from);
+    const namespaces = whole && from + BATCH >= gone.length ? 1 : 0;
+    await step({ removed: batch.length, namespaces }, () =>
+      langgraph.call(native, "delete", { remove: batch.map(placeOf), reopen: reopened.map(placeOf) }),
+    );
   }
 }
 
+/** Whether a checkpoint stays, by its header and by how many of its namespace are newer. */
 function readStrategy(strategy: unknown): (header: Header, at: number) => boolean {
   if (strategy === "delete") return () => false;
   if (strategy === "keep_latest") return (_, at) => at === 0;
@@ -180,14 +229,14 @@ function readStrategy(strategy: unknown): (header: Header, at: number) => boolea
     throw typeError(`strategy must be "keep_latest", "delete" or an object, and is ${show(strategy)}`);
   }
   const read = readRecord(strategy, "strategy", strategyOptions);
-  const keepLast = (read["keepLast"] as number | null | undefined) ?? Number.POSITIVE_INFINITY;
+  const keepLastN = (read["keepLastN"] as number | null | undefined) ?? Number.POSITIVE_INFINITY;
   const olderThan = (read["olderThan"] as number | null | undefined) ?? Number.NEGATIVE_INFINITY;
-  return (header, at) => at < keepLast && header.savedAt >= olderThan;
+  return (header, at) => at < keepLastN && header.savedAt >= olderThan;
 }
 
-const strategyOptions = { keepLast: atMost("checkpoints"), olderThan: pruneOptions.olderThan };
+const strategyOptions = { keepLastN: atMost("checkpoints"), olderThan: pruneOptions.olderThan };
 
 function strings(value: unknown, what: string): string[] {
   if (!Array.isArray(value)) throw typeError(`${what} must be an array of strings, and is ${show(value)}`);
-  return value.map((item, index) => own(item, `${what}[${index}]`));
+  return value.map((item, index) => requireId(item, `${what}[${index}]`));
 }

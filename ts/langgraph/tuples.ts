@@ -9,9 +9,9 @@ import type {
 } from "@langchain/langgraph-checkpoint";
 import { isDeepStrictEqual } from "node:util";
 import { show, typeError } from "../errors.js";
-import { lookup } from "../ids.js";
+import { idOrNull } from "../ids.js";
 import type { NativeStore } from "../native.js";
-import { type Place, asked, askedId, configOf } from "./place.js";
+import { type Place, nameInConfig, idInConfig, configOf } from "./place.js";
 import { load } from "./serde.js";
 import { decodeCheckpoint } from "./values.js";
 import { type Found, type FoundWrite, type Header, each, langgraph, openFound, openHeader } from "./wire.js";
@@ -25,8 +25,8 @@ export type Peer = Pick<
   "BaseCheckpointSaver" | "DeltaSnapshot" | "TASKS" | "WRITES_IDX_MAP" | "maxChannelVersion"
 >;
 
-/** Who reads tuples: the saver, as far as they need it. */
-export interface Reader {
+/** What reading and writing tuples needs of a saver. */
+export interface SaverContext {
   native: NativeStore;
   peer: Peer;
   serde: SerializerProtocol;
@@ -39,24 +39,24 @@ export function placeOf({ threadId, namespace, id }: Header): Place {
 
 /** The checkpoint at a place, or the latest of a namespace. */
 export async function find(
-  { native }: Pick<Reader, "native">,
+  { native }: Pick<SaverContext, "native">,
   threadId: string,
   namespace: string,
   id: string | undefined,
 ): Promise<Found | null> {
-  const [thread, ns] = [lookup(threadId, "thread_id"), lookup(namespace, "checkpoint_ns")];
-  const checkpoint = id === undefined ? undefined : lookup(id, "checkpoint_id");
+  const [thread, ns] = [idOrNull(threadId, "thread_id"), idOrNull(namespace, "checkpoint_ns")];
+  const checkpoint = id === undefined ? undefined : idOrNull(id, "checkpoint_id");
   if (thread === null || ns === null || checkpoint === null) return null;
   return langgraph.find(native, "get", { threadId: thread, namespace: ns, id: checkpoint }, openFound);
 }
 
 /** A fresh tuple from what was found. */
-export async function tupleOf(reader: Reader, { header, parts, writes }: Found): Promise<CheckpointTuple> {
-  const { serde } = reader;
+export async function tupleOf(context: SaverContext, { header, parts, writes }: Found): Promise<CheckpointTuple> {
+  const { serde } = context;
   const place = placeOf(header);
   const { parent, metadata } = header;
   const checkpoint = await decodeCheckpoint(serde, parts, `checkpoint ${JSON.stringify(place.id)}`);
-  if (checkpoint.v < 4 && parent) await migrate(reader, checkpoint, { ...place, id: parent });
+  if (checkpoint.v < 4 && parent) await migrate(context, checkpoint, { ...place, id: parent });
   const pendingWrites = await Promise.all(
     current(writes).map(
       async ({ task, part }): Promise<[string, string, unknown]> => [task, part.name, await load(serde, part)],
@@ -83,15 +83,15 @@ function current(writes: FoundWrite[]): FoundWrite[] {
 }
 
 /** Before version 4 a checkpoint's pending sends were its parent's writes. */
-async function migrate(reader: Reader, checkpoint: Checkpoint, { threadId, namespace, id }: Place): Promise<void> {
-  const { peer } = reader;
-  const parent = await find(reader, threadId, namespace, id);
+async function migrate(context: SaverContext, checkpoint: Checkpoint, { threadId, namespace, id }: Place): Promise<void> {
+  const { peer } = context;
+  const parent = await find(context, threadId, namespace, id);
   const sends = current(parent?.writes ?? []).filter(({ part }) => part.name === peer.TASKS);
   const versions = Object.values(checkpoint.channel_versions ?? {});
-  checkpoint.channel_values[peer.TASKS] = await Promise.all(sends.map(({ part }) => load(reader.serde, part)));
+  checkpoint.channel_values[peer.TASKS] = await Promise.all(sends.map(({ part }) => load(context.serde, part)));
   checkpoint.channel_versions = {
     ...checkpoint.channel_versions,
-    [peer.TASKS]: versions.length > 0 ? peer.maxChannelVersion(...versions) : reader.getNextVersion(undefined),
+    [peer.TASKS]: versions.length > 0 ? peer.maxChannelVersion(...versions) : context.getNextVersion(undefined),
   };
 }
 
@@ -114,17 +114,17 @@ export function readListing(config: Config, options: CheckpointListOptions | und
     throw typeError(`options.filter must be an object, and is ${show(filter)}`);
   }
   return {
-    threadId: asked(config, "thread_id"),
-    namespace: asked(config, "checkpoint_ns"),
-    id: askedId(config),
-    before: askedId(before),
+    threadId: nameInConfig(config, "thread_id"),
+    namespace: nameInConfig(config, "checkpoint_ns"),
+    id: idInConfig(config),
+    before: idInConfig(before),
     limit: limit ?? Number.POSITIVE_INFINITY,
     filter: Object.entries(filter ?? {}).filter(([, value]) => value !== undefined),
   };
 }
 
 /** The headers that are wanted, newest id first, a page at a time. */
-export async function* listed({ native, serde }: Pick<Reader, "native" | "serde">, wanted: Wanted): AsyncGenerator<Header> {
+export async function* listed({ native, serde }: Pick<SaverContext, "native" | "serde">, wanted: Wanted): AsyncGenerator<Header> {
   const { threadId, namespace, id, filter } = wanted;
   let { before, limit } = wanted;
   // Whether some of what is found is not wanted.
