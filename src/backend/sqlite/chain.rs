@@ -1,8 +1,8 @@
-//! How a payload is stored, and what is built on it: the column `chain`.
+//! The column `chain`: how a payload is stored, and which payloads are deltas against it.
 //!
-//! The payloads that are deltas against one payload are a list through their rows: the base names the first, and each the next.
-//! So what is built on a payload is found without an index. The column always has the same size, because a save of a delta
-//! changes it in the row of its base, in place.
+//! All deltas against one base form a linked list through their rows. The row of the base names the newest delta, and
+//! each delta names the next older one. So the dependants of a payload are found without an index. The column has a
+//! fixed size: saving a delta updates the column of its base in place.
 
 use std::collections::HashSet;
 
@@ -13,27 +13,28 @@ use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
 
+/// The size of the column, in bytes: six numbers and a checksum.
 const SIZE: usize = 56;
 
-/// A payload's place in its chain.
+/// The decoded column `chain`: how one payload is stored, and its links to other payloads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Chain {
-    /// The payload that this one is a delta against; `None`: it is a keyframe.
+    /// The payload that this payload is a delta against. `None` for a keyframe.
     pub base: Option<Seq>,
-    /// How many deltas a reader applies.
+    /// The number of deltas to apply when the payload is read. 0 for a keyframe.
     pub depth: i64,
-    /// How many bytes deltas may still take before the next keyframe.
+    /// The number of bytes that further deltas may take before the next keyframe.
     pub budget: i64,
     /// The size of the raw payload, in bytes.
     pub size: i64,
-    /// The newest payload that is a delta against this one.
+    /// The newest payload that is a delta against this payload.
     pub first_dependant: Option<Seq>,
     /// The next older payload that is a delta against the same base.
     pub next_sibling: Option<Seq>,
 }
 
 impl Chain {
-    /// Reads the column of the row with that number. Its checksum is verified.
+    /// Decodes the column of row `seq` and verifies its checksum.
     pub(super) fn decode(seq: Seq, column: &[u8]) -> Result<Self> {
         let Ok(column) = <&[u8; SIZE]>::try_from(column) else { return Err(damaged(seq)) };
         let (numbers, _) = column.as_chunks::<8>();
@@ -45,23 +46,23 @@ impl Chain {
         if chain.sum(seq) == sum { Ok(chain) } else { Err(damaged(seq)) }
     }
 
-    /// The base that the column names, whether the column matches its checksum or not. It is good enough to read a payload by, and
-    /// to look for dependants: a payload has a checksum of its own, so a wrong base never gives a wrong payload.
+    /// The base that the column names. The column's checksum is not verified. This is safe for reading payloads and for
+    /// finding dependants: a payload has its own checksum, so a wrong base never gives a wrong payload.
     pub(super) fn named_base(seq: Seq, column: &[u8]) -> Result<Option<Seq>> {
         let Ok(column) = <&[u8; SIZE]>::try_from(column) else { return Err(damaged(seq)) };
         let base = column.first_chunk().map_or(0, |base| i64::from_le_bytes(*base));
         Ok((base != 0).then_some(base))
     }
 
-    /// A damaged column of a payload that is stored as a keyframe from now on. It stays damaged, because nobody knows what is built on
-    /// the payload without looking for it.
+    /// Converts a damaged column to one of a keyframe: clears the base and keeps the rest. The checksum still does not
+    /// match, because the list of dependants is unknown. [`dependants`] then searches all rows.
     pub(super) fn damaged_keyframe(column: &[u8]) -> [u8; SIZE] {
         let mut keyframe = <[u8; SIZE]>::try_from(column).unwrap_or([0xff; SIZE]);
         keyframe[..8].fill(0);
         keyframe
     }
 
-    /// Writes the column for the row with that number.
+    /// Encodes the column for row `seq`.
     pub(super) fn encode(&self, seq: Seq) -> [u8; SIZE] {
         let mut column = [0; SIZE];
         let numbers = self.numbers().into_iter().chain([self.sum(seq)]);
@@ -87,7 +88,7 @@ fn damaged(seq: Seq) -> Error {
     Error::new(Code::Corrupt, message)
 }
 
-/// The column of a row; `None`: there is no such row.
+/// Reads and verifies the column `chain` of row `seq`. Returns `None` if the row does not exist.
 pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<Chain>> {
     let column: Option<Vec<u8>> = connection
         .prepare_cached("SELECT chain FROM checkpoint WHERE seq = ?")
@@ -104,9 +105,10 @@ fn write(connection: &Connection, seq: Seq, chain: &Chain) -> Result<()> {
         .map_err(from_sqlite)
 }
 
-/// The payloads that are deltas against that one, the newest first.
+/// The payloads that are deltas against `base`, newest first.
 ///
-/// Where the list is damaged, all rows are looked at instead: that is slow, and finds every dependant that can be read at all.
+/// If the linked list is damaged, all rows are searched instead. That is slow, but it finds every dependant that can be
+/// read at all.
 pub(super) fn dependants(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     match listed(connection, base) {
         Err(error) if error.code() == Code::Corrupt => searched(connection, base),
@@ -114,7 +116,11 @@ pub(super) fn dependants(connection: &Connection, base: Seq) -> Result<Vec<Seq>>
     }
 }
 
-/// The list of dependants as it stands, each with its chain, or `CORRUPT`.
+/// Follows the linked list of the dependants of `base`. Returns each dependant with its decoded column, newest first.
+///
+/// # Errors
+///
+/// `CORRUPT` if the list is damaged.
 pub(super) fn listed(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Chain)>> {
     let mut found: Vec<(Seq, Chain)> = Vec::new();
     let mut next = read(connection, base)?.and_then(|chain| chain.first_dependant);
@@ -124,7 +130,7 @@ pub(super) fn listed(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Cha
             Error::new(Code::Corrupt, message)
         };
         let chain = read(connection, seq)?.filter(|chain| chain.base == Some(base)).ok_or_else(broken)?;
-        // The newest comes first, so the list ends.
+        // Numbers must decrease along the list. This check also ends a list that was damaged into a cycle.
         if found.last().is_some_and(|(before, _)| *before <= seq) {
             return Err(broken());
         }
@@ -143,7 +149,7 @@ fn searched(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     while let Some(row) = rows.next().map_err(from_sqlite)? {
         let seq: Seq = row.get(0).map_err(from_sqlite)?;
         let column = row.get_ref(1).map_err(from_sqlite)?;
-        // A row whose column is damaged so far that it does not name its base cannot be read with it either.
+        // Skip a row whose column is too damaged to name its base. Its payload cannot be read either.
         let named = column.as_blob().ok().and_then(|column| Chain::named_base(seq, column).ok().flatten());
         if named == Some(base) {
             found.push(seq);
@@ -152,7 +158,8 @@ fn searched(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     Ok(found)
 }
 
-/// Makes a payload that is about to be stored the first dependant of its base. Returns the one that was the first before.
+/// Makes `dependant` the first in the list of `base`. Called before `dependant` is stored. Returns the previous first
+/// dependant.
 pub(super) fn link(connection: &Connection, base: Seq, dependant: Seq) -> Result<Option<Seq>> {
     let Some(chain) = read(connection, base)? else { return Ok(None) };
     let before = chain.first_dependant;
@@ -160,8 +167,9 @@ pub(super) fn link(connection: &Connection, base: Seq, dependant: Seq) -> Result
     Ok(before)
 }
 
-/// Takes the payloads that are going out of the list of a base that stays, all of them in one pass. A list that is damaged is made
-/// anew, unless somebody who stays in it has a damaged column: then it stays as it is, and [`dependants`] knows what to do.
+/// Removes the payloads in `going` from the list of `base`, in one pass. A damaged list is rebuilt from a search of all
+/// rows. If the column of a remaining payload is damaged, the list is left damaged: [`dependants`] then searches all
+/// rows.
 pub(super) fn unlink(connection: &Connection, base: Seq, going: &HashSet<Seq>) -> Result<()> {
     match relist(connection, base, going) {
         Err(error) if error.code() == Code::Corrupt => Ok(()),
@@ -170,8 +178,8 @@ pub(super) fn unlink(connection: &Connection, base: Seq, going: &HashSet<Seq>) -
 }
 
 fn relist(connection: &Connection, base: Seq, going: &HashSet<Seq>) -> Result<()> {
-    let Some(own) = read(connection, base)? else { return Ok(()) };
-    // Nothing is written before all who stay are known to be whole.
+    let Some(base_chain) = read(connection, base)? else { return Ok(()) };
+    // Read and verify all remaining payloads before the first write.
     let list = match listed(connection, base) {
         Err(error) if error.code() == Code::Corrupt => {
             let staying = searched(connection, base)?.into_iter().filter(|seq| !going.contains(seq));
@@ -187,13 +195,14 @@ fn relist(connection: &Connection, base: Seq, going: &HashSet<Seq>) -> Result<()
         }
         after = Some(seq);
     }
-    if own.first_dependant != after {
-        write(connection, base, &Chain { first_dependant: after, ..own })?;
+    if base_chain.first_dependant != after {
+        write(connection, base, &Chain { first_dependant: after, ..base_chain })?;
     }
     Ok(())
 }
 
-/// The base in whose list a payload stands, as the others in that list say: its own column is damaged. All rows are looked at.
+/// Finds the base whose list contains `dependant`, for a dependant whose own column is damaged. Searches all rows for a
+/// link to `dependant`.
 pub(super) fn listed_under(connection: &Connection, dependant: Seq) -> Result<Option<Seq>> {
     let mut statement = connection.prepare_cached("SELECT seq, chain FROM checkpoint").map_err(from_sqlite)?;
     let mut rows = statement.query([]).map_err(from_sqlite)?;
@@ -239,7 +248,7 @@ mod tests {
             prop_assert!(seq == other || Chain::decode(other, &column).is_err(), "the column of another row");
             column[at] ^= bits;
             prop_assert_eq!(Chain::decode(seq, &column).unwrap_err().code(), Code::Corrupt);
-            // It stays damaged, and names no base.
+            // The keyframe's column names no base.
             let keyframe = Chain::damaged_keyframe(&column);
             prop_assert_eq!(Chain::named_base(seq, &keyframe).unwrap(), None);
         }

@@ -1,4 +1,4 @@
-//! The file under a database: where it may be, who may read it, and what kind of file system it is on.
+//! The database file: checks its path, creates it with private permissions, and detects network file systems.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -8,8 +8,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Code, Error, Result};
 
-/// Makes sure that the file is there, is a plain file and is not reached through a symbolic link; creates it readable by
-/// its owner only. Returns the path with every directory of it resolved.
+/// Creates the file if it does not exist, readable and writable by its owner only. Refuses a path that is a symbolic
+/// link or not a plain file. Returns the path with its directory resolved to an absolute path.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let Some(name) = path.file_name() else {
         return Err(Error::invalid("the path names a directory: give the path of a file"));
@@ -22,7 +22,7 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
         .map_err(|error| failed(error, &format!("the directory \"{}\" cannot be used", folder.display())))?;
     let path = folder.join(name);
     match create(&path) {
-        // The directory entry must be as durable as what will be in the file.
+        // Sync the directory, so that the new file itself survives power loss.
         Ok(()) => sync_folder(&folder).map_err(|error| failed(error, "the directory cannot be synced"))?,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(failed(error, "the file cannot be created")),
@@ -37,7 +37,7 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// An error of the operating system's as one of ours, which keeps it as its cause.
+/// Converts an error of the operating system to an [`Error`]. The original error is kept as the cause.
 fn failed(error: io::Error, what: &str) -> Error {
     let (code, remedy) = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (Code::Full, "; make room on the device and try again"),
@@ -51,7 +51,7 @@ fn failed(error: io::Error, what: &str) -> Error {
 
 fn create(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    // create_new neither follows a symbolic link nor opens what is there.
+    // `create_new` fails if the path exists. It does not follow a symbolic link.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -69,11 +69,12 @@ fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A connection to what is in the file itself, for a look at a database that may not be ours: it takes no lock and leaves
-/// nothing beside the file, but does not see what is only in a WAL yet.
+/// Opens a read-only connection to inspect a file that may belong to another program. The connection takes no lock and
+/// creates no file. It does not see changes that are only in the WAL.
 ///
-/// Through `SQLite`, and not by reading the file: whoever closes a descriptor of it drops all locks that this process has on
-/// it (<https://www.sqlite.org/howtocorrupt.html>, section 2.2), and `SQLite` knows when it may.
+/// The file is read through `SQLite` and not directly, because closing a descriptor drops all locks that this process
+/// has on the file (<https://www.sqlite.org/howtocorrupt.html>, section 2.2). `SQLite` closes its descriptors only when
+/// that is safe.
 #[cfg(unix)]
 pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
     use std::ffi::OsString;
@@ -91,22 +92,23 @@ pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(OsString::from_vec(uri), flags)
 }
 
-/// See the Unix version. Elsewhere locks belong to handles, and a path does not fit a URI as it is.
+/// Opens a read-only connection to inspect a file: see the Unix version. This version opens the file without a URI:
+/// locks belong to handles here, and a path cannot be used as a URI unchanged.
 #[cfg(not(unix))]
 pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
-/// The name of the network file system that the path is on, if it is on one. A WAL there is corrupted within minutes: its
-/// index is shared memory, which machines do not share.
+/// The name of the network file system that holds the path. `None` for a local file system. A WAL on a network file
+/// system is soon corrupted: the index of the WAL is shared memory, which different machines do not share.
 #[cfg(target_os = "linux")]
 pub(super) fn network(path: &Path) -> Option<&'static str> {
     #[expect(clippy::unnecessary_cast, reason = "the type of f_type differs between C libraries")]
     rustix::fs::statfs(path).ok().and_then(|status| network_by_magic(status.f_type as i64))
 }
 
-/// The magic numbers of `statfs(2)`. FUSE counts as a network: sshfs and the bind mounts of virtual machines are FUSE, and
-/// the few local file systems among them lose only a little speed.
+/// Maps a magic number of `statfs(2)` to the name of a network file system. FUSE counts as a network file system: sshfs
+/// and the bind mounts of virtual machines use it. A local FUSE file system only gets a slightly slower journal.
 #[cfg(target_os = "linux")]
 fn network_by_magic(magic: i64) -> Option<&'static str> {
     Some(match magic & 0xffff_ffff {
@@ -128,7 +130,7 @@ fn network_by_magic(magic: i64) -> Option<&'static str> {
     })
 }
 
-/// See the Linux version.
+/// The kind of network file system that holds the path: see the Linux version.
 #[cfg(target_vendor = "apple")]
 pub(super) fn network(path: &Path) -> Option<&'static str> {
     // MNT_LOCAL of sys/mount.h: the file system is stored locally.
@@ -137,7 +139,8 @@ pub(super) fn network(path: &Path) -> Option<&'static str> {
     (status.f_flags & MNT_LOCAL == 0).then_some("network volume")
 }
 
-/// See the Linux version. A mapped drive is resolved to its UNC path by [`prepare`].
+/// The kind of network file system that holds the path: see the Linux version. [`prepare`] has already resolved a
+/// mapped drive to its UNC path.
 #[cfg(windows)]
 pub(super) fn network(path: &Path) -> Option<&'static str> {
     use std::path::{Component, Prefix};
@@ -149,7 +152,7 @@ pub(super) fn network(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// Elsewhere nothing is known of file systems.
+/// Other systems: network file systems cannot be detected, so every file system counts as local.
 #[cfg(not(any(target_os = "linux", target_vendor = "apple", windows)))]
 pub(super) fn network(_: &Path) -> Option<&'static str> {
     None
@@ -173,7 +176,7 @@ mod tests {
     fn network_file_systems_are_known_by_their_magic() {
         assert_eq!(network_by_magic(0x6969), Some("nfs"));
         assert_eq!(network_by_magic(0xfe53_4d42), Some("smb2"));
-        // The kernel's type is a signed long: on 32 bits the high bit comes as a sign.
+        // `f_type` is a signed long. On 32-bit systems a magic number with its highest bit set is negative.
         assert_eq!(network_by_magic(i64::from(0xff53_4d42_u32.cast_signed())), Some("cifs"));
         for local in [0xef53, 0x5846_5342, 0x0102_1994, 0x9123_683e, 0x794c_7630] {
             assert_eq!(network_by_magic(local), None, "{local:x}");

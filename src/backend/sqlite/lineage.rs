@@ -1,4 +1,4 @@
-//! The rows of lineages.
+//! Reads, finds, inserts and removes the rows of the table `lineage`.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -9,21 +9,22 @@ use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header};
 
-/// A lineage. Its row never changes.
+/// A row of `lineage`. A row is never updated: [`describe`] deletes it and inserts a new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LineageRow {
-    /// Its number, which is its position in listings.
+    /// The number of the lineage. It is also the position in listings.
     pub lin: i64,
     pub contract: ContractId,
     pub name: String,
-    /// The group of its first checkpoint.
+    /// The group of the lineage's first checkpoint.
     pub group: String,
+    /// The byte offset in a sort key at which the age begins.
     pub age_offset: u8,
-    /// The checkpoint of another lineage that it began from.
+    /// The checkpoint of another lineage that the lineage was forked from.
     pub origin: Option<Origin>,
 }
 
-/// A checkpoint of another lineage.
+/// The checkpoint that a lineage was forked from: its id and the number of its lineage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub id: String,
@@ -40,7 +41,7 @@ impl LineageRow {
     }
 }
 
-/// The lineage with that number.
+/// Reads the lineage with the number `lin` and verifies its checksum.
 pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRow>> {
     let sql = "SELECT contract, name, grp, age_offset, origin, origin_lin, sum FROM lineage WHERE lin = ?";
     let read = |row: &rusqlite::Row<'_>| {
@@ -65,7 +66,7 @@ pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRo
     }
 }
 
-/// The lineage of that name.
+/// Finds the lineage by its name and verifies its row.
 pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) -> Result<Option<LineageRow>> {
     let Some(lin) = indexed(connection, contract, name)? else { return Ok(None) };
     match read(connection, lin)? {
@@ -77,7 +78,7 @@ pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) ->
     }
 }
 
-/// What the index of names says.
+/// Looks the lineage number up in the index of names. The row itself is not read.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, name: &str) -> Result<Option<i64>> {
     connection
         .prepare_cached("SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name = ?")
@@ -85,14 +86,14 @@ pub(super) fn indexed(connection: &Connection, contract: ContractId, name: &str)
         .map_err(from_sqlite)
 }
 
-/// The lineages whose name begins so, by name.
+/// The lineages whose names begin with `prefix`, in the order of their names.
 pub(super) fn with_prefix(connection: &Connection, contract: ContractId, prefix: &str) -> Result<Vec<LineageRow>> {
     let sql = "SELECT lin, name FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name >= ? ORDER BY name";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
     let mut rows = statement.query(params![contract.0, prefix]).map_err(from_sqlite)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(from_sqlite)? {
-        // Compared here and not in SQL, where a prefix is a pattern. Names that begin so stand together.
+        // Compare the prefix here: in SQL it would be a pattern. The names with the prefix are adjacent in this order.
         let (lin, name): (i64, String) = row.get(0).and_then(|lin| Ok((lin, row.get(1)?))).map_err(from_sqlite)?;
         if !name.starts_with(prefix) {
             break;
@@ -108,7 +109,7 @@ pub(super) fn with_prefix(connection: &Connection, contract: ContractId, prefix:
     Ok(found)
 }
 
-/// The numbers of the lineages that began from a checkpoint of that one, the last to begin first.
+/// The numbers of the lineages that were forked from the lineage `origin`, newest first.
 pub(super) fn began_from(connection: &Connection, origin: i64) -> Result<Vec<i64>> {
     connection
         .prepare_cached("SELECT lin FROM lineage INDEXED BY lineage_origin WHERE origin_lin = ? ORDER BY lin DESC")
@@ -116,14 +117,15 @@ pub(super) fn began_from(connection: &Connection, origin: i64) -> Result<Vec<i64
         .map_err(from_sqlite)
 }
 
-/// Begins a lineage with its first checkpoint.
+/// Inserts a new lineage, from the header of its first checkpoint.
 pub(super) fn begin(connection: &Connection, header: &Header, origin: Option<Origin>) -> Result<LineageRow> {
     let Header { contract, lineage, group, age_offset, .. } = header;
     let (lin, name, group) = (next(connection)?, lineage.clone(), group.clone());
     insert(connection, LineageRow { lin, contract: *contract, name, group, age_offset: *age_offset, origin })
 }
 
-/// Stores what the first checkpoint of a lineage says of it. Until then the lineage had logs alone.
+/// Replaces the row of a lineage that had only logs, when its first checkpoint is saved. The new row has the group, the
+/// age offset and the origin of that checkpoint.
 pub(super) fn describe(
     connection: &Connection,
     lin: i64,
@@ -139,7 +141,7 @@ pub(super) fn describe(
     insert(connection, LineageRow { lin, contract: *contract, name, group, age_offset: *age_offset, origin })
 }
 
-/// Begins a lineage with a log.
+/// Inserts a new lineage that has a log but no checkpoint yet.
 pub(super) fn begin_with_log(connection: &Connection, contract: ContractId, name: &str) -> Result<LineageRow> {
     let (lin, name) = (next(connection)?, name.to_owned());
     insert(connection, LineageRow { lin, contract, name, group: String::new(), age_offset: 0, origin: None })
@@ -163,7 +165,8 @@ fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {
     Ok(row)
 }
 
-/// Removes a lineage of which nothing is left.
+/// Removes the row of a lineage that has neither checkpoints nor logs. If the lineage has the greatest number, that
+/// number is stored as the floor, so that it is never used again.
 pub(super) fn end(connection: &Connection, lin: i64) -> Result<()> {
     let last: i64 = connection
         .prepare_cached("SELECT coalesce(max(lin), 0) FROM lineage")

@@ -1,4 +1,5 @@
-//! Verifies the tables of logs, page by page: every row, the rows that it refers to, and the indexes that find it.
+//! Verifies the log tables, page by page. For each row it checks the row itself, the rows that the row refers to, and
+//! the row's entries in the indexes.
 
 use rusqlite::{Connection, Params, Row, params};
 
@@ -10,34 +11,34 @@ use crate::check::{Finding, FindingCode, Severity};
 use crate::error::{Error, Result};
 use crate::record::{ContractId, Seq};
 
-/// A table of logs.
+/// One of the log tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LogTable {
-    /// `record`.
+    /// The table `record`.
     Records,
-    /// `log_branch`.
+    /// The table `log_branch`.
     Branches,
-    /// `log`.
+    /// The table `log`.
     Logs,
-    /// `log_mark`.
+    /// The table `log_mark`.
     Marks,
 }
 
-/// The key of the row that was looked at last. Of all tables but `log_mark`, only the first number counts.
+/// The key of the last row that was checked. `log_mark` uses all three numbers. The other tables use only the first.
 pub(super) type After = [i64; 3];
 
-/// What a page of a table has come to.
+/// The result of checking one page of a table.
 #[derive(Debug, Default)]
 pub(super) struct Checked {
-    /// How many rows it has looked at.
+    /// The number of rows that were checked.
     pub(super) rows: u64,
-    /// What is wrong with them.
+    /// The damage that was found in the rows.
     pub(super) findings: Vec<Finding>,
-    /// Where the next page goes on; `None`: the table ends here.
+    /// The key after which the next page begins. `None` if this was the last page.
     pub(super) next: Option<After>,
 }
 
-/// Looks at the rows of a table behind that one: at most so many.
+/// Checks the rows after the key `after`: at most `limit` rows.
 pub(super) fn page(connection: &Connection, table: LogTable, after: After, limit: usize) -> Result<Checked> {
     let limit = signed(limit.max(1) as u64);
     let (keys, findings): (Vec<After>, _) = match table {
@@ -101,7 +102,7 @@ fn branches(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<Afte
                 findings.push(index(&format!("branch {id} is not found by its parent")));
             }
         }
-        // Without reading a record: the index by position has all there is to know.
+        // The index by position is enough to find gaps. No record is read.
         let sql = "SELECT count(*), min(pos), max(pos) FROM record WHERE branch = ?";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         let places: Option<(i64, Option<i64>, Option<i64>)> = one(connection, sql, [id], read)?;
@@ -169,7 +170,7 @@ fn marks(connection: &Connection, after: After, limit: i64) -> Result<(Vec<After
     for [branch, length, seq] in &keys {
         let sql = "SELECT logs FROM checkpoint WHERE seq = ?";
         let stored: Option<Option<Vec<u8>>> = one(connection, sql, [seq], |row| row.get(0))?;
-        // A list that is damaged is found with its checkpoint.
+        // Skip a damaged list of marks: the check of its checkpoint reports it.
         let Ok(named) = decode_marks(stored.flatten().as_deref()) else { continue };
         let is_it = |end: End| (end.branch, signed(end.length)) == (*branch, *length);
         if !named.iter().filter_map(|mark| mark.end).any(is_it) {
@@ -179,7 +180,7 @@ fn marks(connection: &Connection, after: After, limit: i64) -> Result<(Vec<After
     Ok((keys, findings))
 }
 
-/// What is wrong with the marks of a checkpoint, which its row has.
+/// Checks the marks of a checkpoint, as decoded from its row.
 pub(super) fn marks_of(connection: &Connection, seq: Seq, marks: &[Mark]) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for Mark { log, end } in marks {
@@ -194,10 +195,10 @@ pub(super) fn marks_of(connection: &Connection, seq: Seq, marks: &[Mark]) -> Res
     Ok(findings)
 }
 
-/// Whether the last record before an end is there. The others are found missing with their branches.
+/// Checks that the last record before an end exists. Other missing records are found by the check of their branches.
 fn end_is_there(connection: &Connection, end: End, what: &str) -> Result<Option<Finding>> {
     let logs = Logs::new(connection);
-    // Damage is found with the branch itself.
+    // Skip a damaged branch: the check of the branch itself reports it.
     let Ok(branch) = logs.branch(end.branch) else { return Ok(None) };
     let tip = logs.tip(end.branch)?.unwrap_or_default();
     Ok(match branch {
@@ -244,7 +245,7 @@ mod tests {
 
     const OF: LogName<'_> = LogName { contract: ContractId(1), lin: 7, lineage: "run", log: "log" };
 
-    /// Two branches, two logs, a checkpoint.
+    /// A database with three branches, two logs and one checkpoint.
     fn filled() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(TABLES).unwrap();
@@ -264,7 +265,8 @@ mod tests {
         connection
     }
 
-    /// Checks in pages of two rows, as the whole check does.
+    /// Checks all log tables in pages of two rows, and the marks of the checkpoint. Returns the number of rows and the
+    /// findings as text.
     fn check(connection: &Connection) -> (u64, Vec<String>) {
         let (mut rows, mut said) = (0, Vec::new());
         for table in [LogTable::Records, LogTable::Branches, LogTable::Logs, LogTable::Marks] {
@@ -323,7 +325,7 @@ mod tests {
             ("log_branch_parent", "by its parent"),
         ] {
             let connection = filled();
-            // The index is made anew without any row.
+            // Replace the index by an empty one, and restore its original SQL in the schema.
             let sql: String = connection
                 .query_row("SELECT sql FROM sqlite_schema WHERE name = ?", [index], |row| row.get(0))
                 .unwrap();

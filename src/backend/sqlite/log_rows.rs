@@ -1,4 +1,5 @@
-//! The rows of logs, each with its checksum, and a checkpoint's marks as bytes.
+//! Reads and verifies the rows of the log tables, and encodes the marks of a checkpoint. A mark is the name of a log and
+//! the end that the log had when the checkpoint was saved.
 
 use rusqlite::Row;
 use xxhash_rust::xxh3::xxh3_64;
@@ -9,7 +10,7 @@ use crate::codec::{envelope, frame, varint};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Part, Payload, Record};
 
-/// A row of `log`.
+/// A row of the table `log`, not verified yet.
 pub(super) struct Head {
     pub(super) lin: i64,
     pub(super) name: String,
@@ -19,12 +20,12 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Lineage, name, branch, length, sum.
+    /// Reads the columns lineage, name, branch, length and sum, in this order.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self { lin: row.get(0)?, name: row.get(1)?, branch: row.get(2)?, length: row.get(3)?, sum: row.get(4)? })
     }
 
-    /// The log's name and end, if it is a log of that lineage.
+    /// Verifies the checksum, and that the log belongs to the lineage `lin`. Returns the log's name and end.
     pub(super) fn verify(self, lin: i64) -> Result<(String, End)> {
         let Self { name, branch, length, .. } = self;
         if self.sum != head_sum(self.lin, &name, branch, length) || length < 1 {
@@ -37,7 +38,7 @@ impl Head {
     }
 }
 
-/// A row of `record`.
+/// A row of the table `record`, not verified yet.
 pub(super) struct Stored {
     pub(super) num: i64,
     pub(super) branch: i64,
@@ -49,7 +50,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// Number, branch, position, hash of the key, key, sum, body.
+    /// Reads the columns number, branch, position, hash of the key, key, sum and body, in this order.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             num: row.get(0)?,
@@ -62,7 +63,7 @@ impl Stored {
         })
     }
 
-    /// The row, if it is what was asked for and undamaged.
+    /// Verifies the checksums, and that the row is the record at `position` of `branch`. Returns the row itself.
     pub(super) fn verify(self, branch: BranchId, position: i64) -> Result<Self> {
         if (self.branch, self.position) != (branch, position) {
             return Err(misled(&format!("the record at {position} of branch {branch}")));
@@ -75,7 +76,7 @@ impl Stored {
         Ok(self)
     }
 
-    /// The record.
+    /// Opens the envelope and returns the record.
     pub(super) fn record(self) -> Result<Record> {
         let open = || frame::split(&envelope::open(&[&self.body])?.into());
         let where_ = || format!("the record at {} of branch {}", self.position, self.branch);
@@ -87,16 +88,17 @@ impl Stored {
     }
 }
 
+/// Encodes the tag and the bytes of a record as an envelope, for the column `body`.
 pub(super) fn seal(record: &Record) -> Vec<u8> {
     let Record { tag, bytes, .. } = record;
     let part = Part { name: String::new(), tag: tag.clone(), bytes: bytes.clone() };
     envelope::seal(&frame::join(&Payload { parts: vec![part] }))
 }
 
-/// The branch of a row of `log_branch`, if the row is undamaged.
+/// Verifies a row of the table `log_branch`. Returns its branch.
 pub(super) fn verify_branch(id: BranchId, contract: i64, parent: Option<i64>, start: i64, sum: i64) -> Result<Branch> {
     let contract = u8::try_from(contract).ok().filter(|contract| sum == branch_sum(id, *contract, parent, start));
-    // One without a parent begins at 0, and only that one does.
+    // A branch starts at position 0 exactly if it has no parent.
     let (Some(contract), true) = (contract, parent.is_some() == (start > 0)) else {
         return Err(damaged(&format!("branch {id}")));
     };
@@ -104,8 +106,9 @@ pub(super) fn verify_branch(id: BranchId, contract: i64, parent: Option<i64>, st
     Ok(Branch { contract: ContractId(contract), parent: parent.map(|branch| End { branch, length: start }) })
 }
 
-/// The marks of a checkpoint as the column `logs` holds them: count, then of each the length of its name, the name, the number of
-/// records, and the branch if there are records. `None`: there are no marks.
+/// Encodes the marks of a checkpoint for the column `logs`. The format is the number of marks, then for each mark: the
+/// length of the log's name, the name, the number of records and, if that is not 0, the branch. Returns `None` if there
+/// are no marks.
 pub(super) fn encode_marks(marks: &[Mark]) -> Option<Vec<u8>> {
     if marks.is_empty() {
         return None;
@@ -126,14 +129,19 @@ pub(super) fn encode_marks(marks: &[Mark]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// What [`encode_marks`] made. `CORRUPT` for anything else.
+/// Decodes the output of [`encode_marks`].
+///
+/// # Errors
+///
+/// `CORRUPT` if the bytes are not a list of marks.
 pub(super) fn decode_marks(bytes: Option<&[u8]>) -> Result<Vec<Mark>> {
     bytes.map_or_else(|| Some(Vec::new()), parse_marks).ok_or_else(|| damaged("the list of a checkpoint's logs"))
 }
 
 fn parse_marks(mut rest: &[u8]) -> Option<Vec<Mark>> {
     let count = varint::read(&mut rest)?;
-    // A mark takes two bytes at least, so a count beyond that is no reason to reserve memory.
+    // A mark takes at least two bytes. Do not reserve memory for more marks than the bytes can hold: the count may be
+    // damaged.
     let mut marks = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 2));
     for _ in 0..count {
         let length = varint::read(&mut rest)?;
@@ -164,7 +172,7 @@ pub(super) fn key_hash(key: &str) -> i64 {
     xxh3_64(key.as_bytes()).cast_signed()
 }
 
-/// No log has 2^63 records.
+/// Converts a length or a position to `i64`. No log has 2^63 records, so no real value is too large.
 pub(super) fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -195,12 +203,12 @@ mod tests {
         prop::collection::vec(mark, 0..5)
     }
 
-    /// Bytes that nobody encoded: anything, or small numbers, which get further.
+    /// Arbitrary bytes, or small numbers. Small numbers get further into the decoder.
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         prop_oneof![prop::collection::vec(any::<u8>(), 0..60), prop::collection::vec(0..8u8, 0..60)]
     }
 
-    /// What is in an envelope: bytes that nobody framed, or any parts.
+    /// The content of an envelope: arbitrary bytes, or a valid frame of arbitrary parts.
     fn framed() -> impl Strategy<Value = Vec<u8>> {
         let part = (".{0,4}", ".{0,4}", prop::collection::vec(any::<u8>(), 0..20));
         let part = part.prop_map(|(name, tag, bytes)| Part { name, tag, bytes: bytes.into() });
@@ -208,7 +216,7 @@ mod tests {
         prop_oneof![bytes(), parts.prop_map(|parts| frame::join(&Payload { parts }))]
     }
 
-    /// A row with that body, whose checksum says that it is undamaged.
+    /// A row with this body and a matching checksum.
     fn stored(branch: i64, position: i64, key: Option<String>, body: Vec<u8>) -> Stored {
         let sum = record_sum(branch, position, key.as_deref(), &body);
         Stored { num: 1, branch, position, key_hash: key.as_deref().map(key_hash), key, sum, body }
@@ -223,7 +231,7 @@ mod tests {
         #[test]
         fn any_bytes_are_marks_or_an_error(bytes in bytes()) {
             match decode_marks(Some(&bytes)) {
-                // Not the same bytes: a number has longer spellings than the one that is written.
+                // Compare the marks and not the bytes: a varint has longer encodings than the one that is written.
                 Ok(marks) => prop_assert_eq!(decode_marks(encode_marks(&marks).as_deref()).unwrap(), marks),
                 Err(error) => prop_assert_eq!(error.code(), Code::Corrupt),
             }

@@ -1,7 +1,7 @@
-//! Logs as rows: see [`crate::backend::logs`].
+//! Stores logs in rows. [`crate::backend::logs`] explains logs, branches, records and ends.
 //!
-//! Every row has a checksum over its columns. A row that an index finds is read again by its own number and compared with what was
-//! asked for, so a damaged index cannot answer with another record.
+//! Each row of `log`, `log_branch` and `record` has a checksum over its columns. A row that an index finds is read again
+//! by its own number and compared with the query. So a damaged index cannot return another record.
 
 #[cfg(test)]
 mod tests;
@@ -19,8 +19,9 @@ use crate::record::{ContractId, Record, Seq};
 
 /// The tables of logs.
 ///
-/// Nothing refers to the number of a log or of a record, so a number that is free again may be used again. Marks and branches refer
-/// to branches: their numbers are never used twice, so that a damaged reference finds nothing instead of another branch.
+/// The numbers of logs and records may be used again after a removal, because no row refers to them. The number of a
+/// branch is never used twice: marks and other branches refer to it. So an outdated reference finds nothing instead of
+/// another branch.
 pub(super) const TABLES: &str = "
 CREATE TABLE log (
   log    INTEGER PRIMARY KEY,
@@ -62,7 +63,7 @@ CREATE TABLE log_mark (                     -- an index of the marks in checkpoi
 ) STRICT, WITHOUT ROWID;
 ";
 
-// `i` is the row as an index has it, `r` the same row as the table has it.
+// In these statements, `i` is the row as an index has it, and `r` is the same row as the table has it.
 
 const HEAD: &str = "SELECT r.lin, r.name, r.branch, r.length, r.sum
     FROM log i CROSS JOIN log r ON r.log = i.log WHERE i.lin = ? AND i.name = ?";
@@ -86,14 +87,14 @@ const HAS_KEY: &str = "SELECT r.num, r.branch, r.pos, r.key_hash, r.key, r.sum, 
 pub(super) struct Removed {
     pub contract: ContractId,
     pub num: i64,
-    /// What its envelope took.
+    /// The size of the record's envelope, in bytes.
     pub bytes: i64,
 }
 
-/// The logs of a database.
+/// The logs of a database, through one connection.
 pub(super) struct Logs<'a> {
     connection: &'a Connection,
-    /// The records that were removed through this: the running totals are corrected by them.
+    /// The records that this value has removed. The caller subtracts them from the running totals.
     pub(super) removed: Vec<Removed>,
 }
 
@@ -107,7 +108,7 @@ impl<'a> Logs<'a> {
         Ok(one(self.connection, "SELECT 1 FROM log WHERE lin = ? LIMIT 1", params![lin], |_| Ok(()))?.is_some())
     }
 
-    /// How many rows it has changed.
+    /// Runs a statement. Returns the number of rows that it changed.
     fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
         self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(params)).map_err(from_sqlite)
     }
@@ -128,7 +129,8 @@ impl LogRows for Logs<'_> {
     fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()> {
         let (branch, length) = (end.branch, signed(end.length));
         let sum = head_sum(lin, log, branch, length);
-        // An append mostly stays in its branch. Then the index by branch is not written.
+        // An append usually stays in its branch. This update does not touch the column `branch`, so the index by branch
+        // is not written.
         let sql = "UPDATE log SET length = ?, sum = ? WHERE lin = ? AND name = ? AND branch = ?";
         if self.execute(sql, params![length, sum, lin, log, branch])? == 0 {
             let sql = "INSERT INTO log (lin, name, branch, length, sum) VALUES (?, ?, ?, ?, ?)
@@ -151,7 +153,7 @@ impl LogRows for Logs<'_> {
     }
 
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
-        // Given out here and not by SQLite, because the checksum covers it.
+        // Choose the number here and not in SQLite, because the row's checksum covers it.
         let sql = "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'log_branch'), 0),
                               coalesce((SELECT max(branch) FROM log_branch), 0))";
         let last: i64 = one(self.connection, sql, [], |row| row.get(0))?.unwrap_or_default();
@@ -192,7 +194,8 @@ impl LogRows for Logs<'_> {
 
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()> {
         let contract = self.branch(id)?.map_or(ContractId(0), |branch| branch.contract);
-        // Each row is asked whether it is what the index says: no record of another branch goes.
+        // The statement compares each row with its index entry, so a damaged index never deletes a record of another
+        // branch.
         let removed: Vec<Removed> = self
             .connection
             .prepare_cached(CUT)
@@ -246,7 +249,8 @@ impl LogRows for Logs<'_> {
     }
 }
 
-/// Tells the records with a greater number, in order: the number, the contract, what the envelope takes.
+/// Calls `tell` for each record with a number above `num`, in ascending order. The arguments are the record's number,
+/// its contract and the size of its envelope in bytes.
 pub(super) fn each_record_after(
     connection: &Connection,
     num: i64,

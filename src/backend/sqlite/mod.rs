@@ -1,4 +1,5 @@
-//! The default backend: one `SQLite` file, in WAL unless the file system forbids it. `docs/sqlite.md` is its public text.
+//! The default backend: one `SQLite` file. It uses a write-ahead log (WAL), or a rollback journal on a network file
+//! system. `docs/sqlite.md` is the public guide.
 
 mod chain;
 mod check;
@@ -43,32 +44,32 @@ use crate::retention::{Prune, Pruned};
 /// The oldest `SQLite` without the WAL-reset bug, which loses commits when two connections checkpoint at once.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
-/// How commits are made atomic.
+/// The journal that makes commits atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journal {
-    /// A write-ahead log: readers never wait. Needs shared memory.
+    /// A write-ahead log. Readers never wait. It needs shared memory, so it works on local file systems only.
     Wal,
-    /// A rollback journal: for network file systems.
+    /// A rollback journal. It is slower, and works on network file systems too.
     Rollback,
 }
 
-/// Which database, and how.
+/// Options for opening a database file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The database file; its directory must exist.
     pub path: PathBuf,
-    /// What a commit must survive.
+    /// The failures that an acknowledged commit must survive.
     pub durability: Durability,
-    /// How long another process may hold the database before a call fails with `BUSY`.
+    /// How long a call waits for another process's lock before it fails with `BUSY`.
     pub busy_timeout: Duration,
-    /// The journal; `None` asks the file system.
+    /// The journal. `None` chooses by file system: a rollback journal on a network file system, WAL otherwise.
     pub journal: Option<Journal>,
-    /// How many bytes of recent payloads are cached in memory.
+    /// The size limit, in bytes, of the in-memory cache of recent payloads.
     pub cache_bytes: usize,
 }
 
 impl Options {
-    /// The defaults for a file: everything acknowledged survives power loss, and locks are waited for 30 s.
+    /// The default options for a file: full durability, a busy timeout of 30 s and a cache of 64 MiB.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -80,26 +81,28 @@ impl Options {
     }
 }
 
-/// One connection to one database file. Any number of them, in any number of processes, may stand on the same file.
+/// One connection to one database file. Several connections may use the same file, also from several processes.
 #[derive(Debug)]
 pub struct Sqlite {
-    /// Dropped first: the last connection to be closed clears the log away.
+    /// Declared before `connection` so that its thread's connection closes first. The last connection to close removes
+    /// the WAL.
     checkpointer: Option<Checkpointer>,
     connection: Connection,
     journal: Journal,
     notice: Option<String>,
     cache: PayloadCache,
-    /// How many saves the running totals do not count yet, as far as this connection knows.
+    /// The number of saves through this connection since it last checked whether the running totals need folding. It
+    /// starts at the threshold, so the first sweep checks.
     uncounted: usize,
 }
 
 impl Sqlite {
-    /// Opens the file, creating it if need be.
+    /// Opens the database file. Creates it if it does not exist.
     pub fn open(options: &Options) -> Result<Self> {
         Self::open_with(options, PayloadCache::new(options.cache_bytes))
     }
 
-    /// The same, with recent payloads shared with other connections to the same file.
+    /// Opens the database file with a payload cache that other connections to the same file share.
     pub fn open_with(options: &Options, cache: PayloadCache) -> Result<Self> {
         Self::open_file(options, cache)
             .map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
@@ -121,7 +124,7 @@ impl Sqlite {
         set_journal(&connection, journal, options.busy_timeout)?;
         let synchronous = match (options.durability, journal) {
             (Durability::Full, Journal::Wal) => "FULL",
-            // EXTRA also syncs the directory after the journal's removal, which is what commits.
+            // Removing the journal commits the transaction. EXTRA also syncs the directory after that removal.
             (Durability::Full, Journal::Rollback) => "EXTRA",
             (Durability::Normal, _) => "NORMAL",
             (Durability::Off, _) => "OFF",
@@ -144,14 +147,15 @@ impl Sqlite {
         Ok(Self { checkpointer, connection, journal, notice, cache, uncounted: totals::WORTH_FOLDING })
     }
 
-    /// A connection to a file that, as far as can be seen without touching it, is ours to use.
+    /// Connects to the file. Refuses a database of another program or of a newer version before it can be changed.
     fn connect(options: &Options) -> Result<(PathBuf, Connection)> {
-        // One at a time: a file that is being created is closed once before SQLite opens it, and that would drop the
-        // locks of another connection of this process.
+        // Open one file at a time. `file::prepare` closes a file that it creates, and closing any descriptor of a file
+        // drops the locks that other connections of this process have on the file.
         static OPENING: Mutex<()> = Mutex::new(());
         let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
         let path = file::prepare(&options.path)?;
-        // A file that is refused must not find a WAL beside it afterwards. What else may be wrong, the real connection says.
+        // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
+        // are ignored here: the real connection below reports them.
         if let Ok(Err(error)) = file::peek(&path).map(|connection| schema::inspect(&connection))
             && error.code() == Code::Unsupported
         {
@@ -166,7 +170,7 @@ impl Sqlite {
         self.journal
     }
 
-    /// The value of a pragma, as text. For tests and diagnosis.
+    /// Returns the value of a pragma as text, for tests and diagnosis.
     pub fn pragma(&self, name: &str) -> Result<String> {
         self.connection
             .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
@@ -190,7 +194,7 @@ impl Backend for Sqlite {
                 self.uncounted += batch.iter().flat_map(|unit| &unit.ops).filter(saves).count();
                 applied.into_iter().map(Ok).collect()
             }
-            // One bad unit must not take the others along.
+            // One unit failed, so the whole batch was rolled back. Apply each unit alone: then only the bad unit fails.
             Err(write::Failure::Unit(_)) if batch.len() > 1 => each_alone(batch, |unit| {
                 let mut applied = write::transaction(&mut self.connection, &self.cache, std::slice::from_ref(unit))?;
                 Ok(applied.pop().unwrap_or_default())
@@ -221,7 +225,7 @@ impl Backend for Sqlite {
     }
 
     fn closing(&mut self, deadline: Instant) {
-        // Whatever fails here only waits as long as before.
+        // An error is harmless: the busy timeout then keeps its old value.
         let _ = self.connection.busy_timeout(deadline.saturating_duration_since(Instant::now()));
     }
 

@@ -1,4 +1,4 @@
-//! Queries as statements. An index tells the places, and each row is then read and verified.
+//! Answers queries with SQL statements. An index names the rows. Each row is then read and verified.
 
 use rusqlite::{Connection, params};
 
@@ -25,7 +25,7 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
     if let Query::List { of: Of::Group(_), .. } | Query::Whole { of: Of::Group(_), .. } = query
         && !listing::has_group_index(&snapshot)?
     {
-        // Between two snapshots: this writes.
+        // Building the index writes to the database, so end the snapshot first and begin a new one afterwards.
         drop(snapshot);
         schema::index_groups(connection)?;
         snapshot = begin()?;
@@ -43,9 +43,9 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
             };
             Ok(Answer::Tuple(reading.tuple(*contract, checkpoint)?.map(Box::new)))
         }
-        Query::Ancestors(asked) => {
-            let get = |id: &str| reading.tuple(asked.contract, reading.get(asked.contract, id)?);
-            ancestors::walk(asked, get).map(Answer::Tuples)
+        Query::Ancestors(walk) => {
+            let get = |id: &str| reading.tuple(walk.contract, reading.get(walk.contract, id)?);
+            ancestors::walk(walk, get).map(Answer::Tuples)
         }
         Query::List { contract, of, before, limit } => {
             let walk = Walk::Newest { before: before.as_ref(), limit: limit.unwrap_or(usize::MAX) };
@@ -70,7 +70,7 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
     }
 }
 
-/// Reads of one snapshot.
+/// Reads from one snapshot of the database.
 struct Reading<'a> {
     connection: &'a Connection,
     cache: &'a PayloadCache,
@@ -87,7 +87,7 @@ impl Reading<'_> {
         row.map(|row| self.checkpoint(row)).transpose()
     }
 
-    /// With its payload.
+    /// Completes a row to a checkpoint: loads its payload and decodes its marks of logs.
     fn checkpoint(&self, row: HeaderRow) -> Result<Checkpoint> {
         let HeaderRow { seq, header, logs, .. } = row;
         let payload = payloads::load(self.connection, self.cache, seq)
@@ -97,7 +97,7 @@ impl Reading<'_> {
         Ok(Checkpoint { header, payload, logs: marks.iter().map(log::Mark::shown).collect() })
     }
 
-    /// With what was written to it.
+    /// Completes a checkpoint to a tuple: adds the pending writes of the checkpoint.
     fn tuple(&self, contract: ContractId, checkpoint: Option<Checkpoint>) -> Result<Option<Tuple>> {
         let Some(checkpoint) = checkpoint else { return Ok(None) };
         let writes = writes::of(self.connection, contract, &checkpoint.header.id)?;
@@ -109,7 +109,8 @@ impl Reading<'_> {
     }
 
     fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
-        // A payload is most often a delta against the one before. They are in the answer, so caching them takes no memory.
+        // A payload is usually a delta against the one before it, so cache all payloads of this answer. The answer
+        // holds the payloads anyway, so the cache takes no extra memory.
         let cache = PayloadCache::new(usize::MAX);
         let all = Reading { connection: self.connection, cache: &cache };
         let rows = self.rows(contract, of, &Walk::Oldest { prefix })?;
@@ -130,11 +131,12 @@ impl Reading<'_> {
         while found.len() < limit
             && let Some(row) = rows.next().map_err(from_sqlite)?
         {
-            // Compared here and not in SQL, where a prefix is a pattern or a function that stops at NUL.
+            // Compare the prefix here: SQL offers only patterns, or functions that stop at a NUL character.
             let group = row.get_ref(1).and_then(|group| Ok(group.as_bytes()?)).map_err(from_sqlite)?;
             if group.starts_with(group_prefix.as_bytes()) {
                 let lin = row.get(0).map_err(from_sqlite)?;
-                // Read again by its number, and verified. A damaged number leads to another row, or to one that was here already.
+                // Read the row again by its number and verify it. A damaged number leads to another row, or to a row
+                // that is already in the result.
                 let listed = lineage::read(self.connection, lin)?
                     .filter(|listed| listed.contract == contract && listed.group.starts_with(group_prefix))
                     .filter(|_| found.last().is_none_or(|before: &Lineage| before.position > lin))
@@ -158,7 +160,8 @@ impl Reading<'_> {
         Ok(found)
     }
 
-    /// A lineage as a listing shows it; `None`: it has no checkpoint.
+    /// A lineage with its newest header and its number of checkpoints, for a listing. Returns `None` if the lineage has
+    /// no checkpoint.
     fn lineage(&self, row: LineageRow) -> Result<Option<Lineage>> {
         let Some(newest) = row::newest(self.connection, row.contract, &row.name, None)? else { return Ok(None) };
         let checkpoints = SqliteCatalog(self.connection).count(row.lin)? as u64;

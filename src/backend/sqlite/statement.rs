@@ -1,11 +1,11 @@
-//! The two shapes in which most statements answer. A statement is prepared once and kept by the connection.
+//! Runs a query for one row or for all rows. The connection caches the prepared statement.
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use super::error::from_sqlite;
 use crate::error::Result;
 
-/// The first row, if there is one.
+/// Returns the first row, or `None` if there is none.
 pub(super) fn one<T>(
     connection: &Connection,
     sql: &str,
@@ -16,7 +16,7 @@ pub(super) fn one<T>(
     found.map_err(from_sqlite)
 }
 
-/// All rows, in the statement's order.
+/// Returns all rows, in the statement's order.
 pub(super) fn all<T>(
     connection: &Connection,
     sql: &str,

@@ -1,4 +1,4 @@
-//! What a store holds and takes.
+//! Statistics of a store: the number of its checkpoints, lineages and records, and their sizes in bytes.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -13,7 +13,8 @@ use super::totals::Totals;
 use crate::error::Result;
 use crate::record::{ContractId, LineageStats, Seq, Stats};
 
-/// See [`Stats`]. The totals are kept; the largest lineages are found by reading a little of every row.
+/// Computes [`Stats`]. The totals come from the running totals. The largest lineages are found by reading a few columns
+/// of every checkpoint row.
 pub(super) fn stats(connection: &Connection, contract: Option<ContractId>, largest: usize) -> Result<Stats> {
     let totals = Totals::now(connection)?;
     let pages = |name| pragma(connection, name).map_err(from_sqlite);
@@ -48,7 +49,7 @@ fn find_largest(
     sums.sort_unstable_by_key(|(lin, sums)| (Reverse(sums.stored_bytes), *lin));
     for (lin, Sums { checkpoints, logical_bytes, stored_bytes }) in sums {
         let smallest = stats.largest.get(largest - 1);
-        // Equal ones go by name, so all of them have to be looked at.
+        // Lineages of equal size are ordered by name, so all lineages of the smallest listed size must be read.
         if smallest.is_some_and(|smallest| smallest.stored_bytes > stored_bytes) {
             break;
         }
@@ -63,7 +64,7 @@ fn find_largest(
     Ok(())
 }
 
-/// What a lineage holds and takes.
+/// The size of a lineage.
 #[derive(Default)]
 struct Sums {
     checkpoints: u64,
@@ -71,7 +72,8 @@ struct Sums {
     stored_bytes: u64,
 }
 
-/// By the numbers of the lineages. The rows are read in their own order, in which they stand in the file.
+/// The sums of each lineage, by lineage number. The rows are read in table order, which is fast because it is the order
+/// in the file.
 fn sums(connection: &Connection) -> Result<HashMap<i64, Sums>> {
     let sql = "SELECT lin, seq, chain, length(body) FROM checkpoint NOT INDEXED";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
@@ -82,7 +84,7 @@ fn sums(connection: &Connection) -> Result<HashMap<i64, Sums>> {
         let (lin, seq, chain, stored): (i64, Seq, &[u8], i64) = read().map_err(from_sqlite)?;
         let sums = all.entry(lin).or_default();
         sums.checkpoints += 1;
-        // As in the totals: a damaged row counts no size.
+        // A damaged row counts with size 0, as in the running totals.
         sums.logical_bytes += Chain::decode(seq, chain).map_or(0, |chain| unsigned(chain.size));
         sums.stored_bytes += unsigned(stored);
     }

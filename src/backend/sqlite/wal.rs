@@ -1,8 +1,9 @@
-//! When what is in the write-ahead log goes to the database file.
+//! Decides when the pages of the write-ahead log (WAL) are copied to the database file.
 //!
-//! By itself `SQLite` does it in the commit that makes the log longer than 4 MiB. That is the best for a few savers: the log
-//! starts again from its beginning each time. Where many wait for one commit they would all wait for the copying, so then a
-//! thread of its own copies while the next ones commit, and the log may grow to 64 MiB before a commit has to.
+//! By default `SQLite` copies them in the commit that makes the WAL longer than 4 MiB. That is best for small batches:
+//! the WAL restarts from its beginning each time. With large batches, many callers would wait for the copying. So a
+//! separate thread copies the pages while later batches commit. The WAL may then grow to 64 MiB before a commit copies
+//! the pages itself.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,15 +14,16 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-/// So many units in one commit are many savers.
+/// A commit with at least this many units counts as a large batch.
 const MANY: usize = 16;
-/// Pages in the log at which a commit copies them itself: `SQLite`'s own default, and 64 MiB.
+/// WAL length, in pages, at which a commit copies the pages itself after a small batch. This is `SQLite`'s default.
 const FEW_PAGES: i64 = 1_000;
+/// WAL length, in pages, at which a commit copies the pages itself after a large batch: 64 MiB.
 const MOST_PAGES: i64 = 16_384;
-/// Pages that are not in the file yet at which the thread copies: 8 MiB.
+/// The number of uncopied WAL pages at which the thread copies them: 8 MiB.
 const WORTH_COPYING: i64 = 2_048;
 
-/// Decides after every commit, and owns the thread.
+/// Decides after each commit whether the WAL is copied now. Owns the thread that copies it.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     path: PathBuf,
@@ -43,8 +45,8 @@ impl Checkpointer {
         Self { path, synchronous, busy_timeout, many: false, thread: None }
     }
 
-    /// To be called when a commit of so many units is done. Whatever fails here is tried again after a later one: it is
-    /// nothing that a caller waits for, and nothing is lost.
+    /// Must be called after each commit, with the number of its units. Errors are ignored: nothing is lost, no caller
+    /// waits for the copying, and a later commit tries again.
     pub(super) fn after_commit(&mut self, connection: &Connection, units: usize) {
         let many = units >= MANY;
         if many != self.many {
@@ -61,7 +63,7 @@ impl Checkpointer {
         }
     }
 
-    /// Waits until the thread is gone: what has the log to itself must not find it at work.
+    /// Stops the thread and waits until it has ended. `VACUUM` calls this because it needs the database for itself.
     pub(super) fn stop(&mut self) {
         self.thread = None;
     }
@@ -73,14 +75,14 @@ impl Checkpointer {
         if let Some(Copier { wake: Some(wake), busy, .. }) = &self.thread {
             busy.store(true, Ordering::Release);
             if wake.send(()).is_err() {
-                // It could not open the file, or panicked: the next try gets a new one.
+                // The thread has ended: it could not open the file, or it panicked. The next call starts a new one.
                 self.thread = None;
             }
         }
     }
 }
 
-/// Pages in the log that are not in the file yet.
+/// The number of WAL pages that are not in the database file yet. `None` if the pragma fails.
 fn waiting(connection: &Connection) -> Option<i64> {
     connection
         .prepare_cached("PRAGMA wal_checkpoint(NOOP)")
@@ -96,7 +98,8 @@ impl Copier {
         let busy = Arc::new(AtomicBool::new(false));
         let done = Arc::clone(&busy);
         let run = move || {
-            // The receiver goes first: whoever could still send to it is followed by the word that nobody is at work.
+            // `woken` is declared after `idle`, so the receiver drops first. No wake-up can then be sent after `idle`
+            // has cleared the busy flag for the last time.
             let idle = Idle(done);
             let woken = woken;
             let Ok(connection) = super::connection::connect(&path, busy_timeout) else { return };
@@ -104,7 +107,8 @@ impl Copier {
                 return;
             }
             while woken.recv().is_ok() {
-                // Passive: it waits for nobody and nobody waits for it. What it leaves, the next one takes.
+                // A passive checkpoint neither waits for other connections nor blocks them. The next checkpoint copies
+                // the pages that this one has to leave.
                 let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
                 idle.0.store(false, Ordering::Release);
             }
@@ -114,7 +118,7 @@ impl Copier {
     }
 }
 
-/// However the thread ends, it is not at work any more.
+/// Clears the busy flag when the thread ends, also after an error or a panic.
 struct Idle(Arc<AtomicBool>);
 
 impl Drop for Idle {
@@ -127,7 +131,7 @@ impl Drop for Copier {
     fn drop(&mut self) {
         self.wake = None;
         if let Some(thread) = self.thread.take() {
-            // It has nothing to say.
+            // The thread returns nothing, and a panic of the thread is ignored.
             let _ = thread.join();
         }
     }
@@ -141,7 +145,8 @@ mod tests {
     fn a_thread_that_cannot_open_the_file_is_replaced() {
         let missing = PathBuf::from("no such folder/no such file.db");
         let mut checkpointer = Checkpointer::new(missing, "FULL", Duration::ZERO);
-        // The first wake-up may be sent while the thread is still trying; a later one finds it gone.
+        // The first wake-up may be sent before the thread has failed to open the file. A later wake-up fails, because
+        // the thread has ended.
         for _ in 0..10_000 {
             checkpointer.copy();
             let Some(copier) = &checkpointer.thread else { return };

@@ -1,4 +1,4 @@
-//! A batch as one transaction.
+//! Applies a batch of units in one transaction.
 
 mod remove;
 
@@ -27,9 +27,9 @@ use crate::retention::{Ledger, Prune, Pruned, Rule, plan};
 /// Where a transaction failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// In one of the units: the others may do better alone.
+    /// One unit failed. The other units may succeed when each is applied alone.
     Unit(Error),
-    /// At its begin or commit: it is the same for all.
+    /// Beginning or committing the transaction failed. The error applies to all units.
     Whole(Error),
 }
 
@@ -41,7 +41,7 @@ impl From<Failure> for Error {
     }
 }
 
-/// The greatest save number that a row has.
+/// Selects the greatest save number of all checkpoint rows.
 const LAST_SEQ: &str = "SELECT coalesce(max(seq), 0) FROM checkpoint";
 
 /// Applies the units in one transaction: all of them are committed, or none.
@@ -56,18 +56,18 @@ pub(super) fn transaction(
     let applied = batch.iter().map(|unit| writing.unit(unit).map_err(Failure::Unit)).collect::<Result<_, _>>()?;
     let stored = writing.payloads.finish().map_err(Failure::Whole)?;
     transaction.commit().map_err(|error| Failure::Whole(from_commit(error)))?;
-    // Only now: a number that was rolled back is given out again.
+    // Fill the cache only after the commit: a save number that is rolled back is used again for another payload.
     cache.keep(stored);
     Ok(applied)
 }
 
-/// Removes one batch of what a rule names, in one transaction.
+/// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
 pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
     let mut writing = Writing::begin(&transaction, cache)?;
     let mut plan = plan(&SqliteCatalog(&transaction), prune, &mut Ledger::default())?;
     if let Rule::SavedBefore(_) = prune.rule {
-        // A damaged row may say that it is older than it is. It stays, and a check tells of it.
+        // Keep damaged rows: their save time may be wrong. A check reports them.
         let mut whole = Vec::with_capacity(plan.victims.len());
         for seq in std::mem::take(&mut plan.victims) {
             match row::read(&transaction, seq) {
@@ -85,14 +85,14 @@ pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &P
     Ok(plan.done(bytes, lineages))
 }
 
-/// Has the running totals count what was saved since they were stored.
+/// Adds the saves since the last fold to the stored running totals.
 pub(super) fn fold_totals(connection: &mut Connection) -> Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
     totals::fold(&transaction)?;
     transaction.commit().map_err(from_commit)
 }
 
-/// A transaction under way.
+/// An open write transaction.
 struct Writing<'a> {
     transaction: &'a Transaction<'a>,
     payloads: Payloads<'a>,
@@ -100,13 +100,13 @@ struct Writing<'a> {
     last_seq: Seq,
 }
 
-/// A checkpoint whose payload is known, to be stored.
+/// A checkpoint to store, with its complete payload.
 struct Put<'a> {
     header: &'a Header,
     raw: Bytes,
     encoded: Option<&'a Encoded>,
     marks: Vec<Mark>,
-    /// The parent's row, if it is there.
+    /// The parent's row, if the parent exists.
     parent: Option<HeaderRow>,
 }
 
@@ -129,7 +129,7 @@ impl<'a> Writing<'a> {
         Ok(applied)
     }
 
-    /// Has the running totals know which records are gone.
+    /// Subtracts the removed records of logs from the running totals.
     fn count_removed_records(&mut self) -> Result<()> {
         let removed = std::mem::take(&mut self.logs.removed);
         if !removed.is_empty() {
@@ -185,7 +185,8 @@ impl<'a> Writing<'a> {
             Some(parent) => row::by_id(self.transaction, header.contract, parent)?,
             None => None,
         };
-        // While the one that is replaced is still there.
+        // Compute the payload before a checkpoint with the same id is deleted: inherited parts may come from that
+        // checkpoint.
         let encoded = draft.encoded.as_ref().filter(|encoded| match encoded.parent {
             None => true,
             Some(seq) => parent.as_ref().is_some_and(|parent| parent.seq == seq),
@@ -199,7 +200,7 @@ impl<'a> Writing<'a> {
         self.store(known, Put { header, raw, encoded, marks, parent })
     }
 
-    /// The payload as one byte string, with the parts that it inherits.
+    /// The payload as one byte string, including the inherited parts.
     fn raw(&self, draft: &Draft, parent: Option<&HeaderRow>) -> Result<Vec<u8>> {
         if draft.inherit.is_empty() {
             return Ok(frame::join(&draft.payload));
@@ -211,7 +212,7 @@ impl<'a> Writing<'a> {
         let newest_first = std::iter::from_fn(|| {
             let entries = match &mut rest {
                 Some(entries) => entries,
-                // Only where the parent has not everything.
+                // Read the index only when the parent lacks a part.
                 empty => {
                     let walk = Walk::Newest { before: None, limit: usize::MAX };
                     match listing::entries_of(self.transaction, header.contract, &of, &walk) {
@@ -229,11 +230,12 @@ impl<'a> Writing<'a> {
 
     fn store(&mut self, known: Option<LineageRow>, put: Put<'_>) -> Result<()> {
         let Put { header, raw, encoded, marks, parent } = put;
-        // The lineage first: replacing its only checkpoint must not end it and begin it anew.
+        // Find or insert the lineage before the old checkpoint is deleted: replacing its only checkpoint must not
+        // create the lineage again.
         let origin = || parent.as_ref().map(|parent| Origin { id: parent.header.id.clone(), lin: parent.lin });
         let lineage = match known {
             Some(lineage) if listing::newest(self.transaction, lineage.lin, None)?.is_none() => {
-                // Until now it had logs alone.
+                // The lineage has only logs so far: describe it from the header of its first checkpoint.
                 lineage::describe(self.transaction, lineage.lin, header, origin())?
             }
             Some(lineage) if lineage.age_offset == header.age_offset => lineage,
@@ -247,7 +249,7 @@ impl<'a> Writing<'a> {
             None => lineage::begin(self.transaction, header, origin())?,
         };
         let replaced = match row::by_id(self.transaction, header.contract, &header.id) {
-            // Saving it again is how a damaged checkpoint becomes whole.
+            // Saving a damaged checkpoint again repairs it: delete its damaged rows first.
             Err(error) => {
                 let damaged = self.damaged(header.contract, &header.id, error)?;
                 self.delete(&damaged, &[])?;
@@ -349,7 +351,7 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// What an op is about, for the messages of errors that do not say so themselves.
+/// Names the subject of an op, as context for error messages. `None` if the messages of the op already name it.
 fn subject(op: &Op) -> Option<String> {
     match op {
         Op::Put(draft) => Some(format!("checkpoint {:?}", draft.header.id)),

@@ -1,5 +1,5 @@
-//! The rows of pending writes: a row holds what one task wrote to a checkpoint, in an envelope of its own. They come back as they
-//! were written, or `CORRUPT`.
+//! The rows of pending writes. A row holds all writes of one task to one checkpoint, in its own envelope. A read returns
+//! the writes as they were written, or fails with `CORRUPT`.
 
 use rusqlite::{Connection, params};
 
@@ -11,19 +11,19 @@ use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Part, Write};
 
-/// A row.
+/// A row of the table `write`, without its body.
 pub(super) struct WriteRow {
     pub num: i64,
     pub contract: ContractId,
-    /// Of the checkpoint that was written to.
+    /// The id of the checkpoint that the writes belong to.
     pub id: String,
     pub task: String,
-    /// The checkpoint that has claimed it.
+    /// The id of the checkpoint that has claimed the writes. `None` if they are unclaimed.
     pub claimed: Option<String>,
 }
 
 impl WriteRow {
-    /// What the task wrote.
+    /// Reads the body and returns the writes of the task: the index and the part of each.
     pub(super) fn open(&self, connection: &Connection) -> Result<Vec<(i64, Part)>> {
         let body: Vec<u8> = connection
             .prepare_cached("SELECT body FROM write WHERE num = ?")
@@ -41,7 +41,7 @@ fn claim_sum(num: i64, claimed: Option<&str>) -> i64 {
     Sum::new().int(num).opt_text(claimed).finish()
 }
 
-/// The row with that number, verified.
+/// Reads the row with the number `num` and verifies its checksums.
 pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>> {
     let sql = "SELECT contract, id, task, claimed, sum, claim_sum FROM write WHERE num = ?";
     let read = |row: &rusqlite::Row<'_>| {
@@ -67,7 +67,8 @@ pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>
     Err(Error::new(Code::Corrupt, message))
 }
 
-/// What can be told of a damaged row: the checkpoint that was written to, where only the claim is damaged.
+/// Identifies a damaged row. Returns the contract and the checkpoint's id if only the claim is damaged, and nothing
+/// otherwise.
 pub(super) fn claims(connection: &Connection, num: i64) -> Claims {
     let found = connection.prepare_cached("SELECT contract, id, task, sum FROM write WHERE num = ?").and_then(
         |mut statement| {
@@ -84,7 +85,7 @@ pub(super) fn claims(connection: &Connection, num: i64) -> Claims {
     }
 }
 
-/// The numbers that the index has for a checkpoint, in the order in which the rows began.
+/// The row numbers that the index has for a checkpoint, in the order of insertion.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<i64>> {
     connection
         .prepare_cached("SELECT num FROM write INDEXED BY write_id WHERE contract = ? AND id = ? ORDER BY num")
@@ -99,15 +100,15 @@ fn rows(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<W
         row.filter(|row| (row.contract, &*row.id) == (contract, id)).ok_or_else(damaged)
     };
     let found = indexed(connection, contract, id)?;
-    // They come in the order of their numbers, and each only once.
+    // The numbers must be in ascending order, without duplicates.
     if !found.is_sorted_by(|a, b| a < b) {
         return Err(damaged());
     }
     found.into_iter().map(row).collect()
 }
 
-/// What was written to a checkpoint: by task, in the order in which they began, and of a task in the order in which each
-/// slot was first written.
+/// The writes of a checkpoint. They are ordered by task, in the order of each task's first write. The writes of a task
+/// are in the order in which their slots were first written.
 pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Write>> {
     let mut found = Vec::new();
     for row in rows(connection, contract, id)? {
@@ -117,8 +118,9 @@ pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Res
     Ok(found)
 }
 
-/// Adds writes. In a slot that is taken by an unclaimed write, the new one replaces the old one or is left out. `encoded` is
-/// what [`encode`](crate::backend::encode_writes) made of all of them.
+/// Adds writes to a checkpoint. If a slot already holds an unclaimed write, `replace` says whether the new write
+/// replaces the old one or is left out. `encoded` is the output of [`encode`](crate::backend::encode_writes) for all
+/// the writes, if they were encoded early.
 pub(super) fn add(
     connection: &Connection,
     contract: ContractId,
@@ -140,7 +142,7 @@ pub(super) fn add(
                 execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, row.num])?;
             }
             (None, Some(body)) => insert(connection, contract, id, group.task, group.claimed_by, body)?,
-            // What is claimed already is a copy, and comes as it was.
+            // Claimed writes are copies of existing writes: store them unchanged, without merging.
             (None, None) if group.claimed_by.is_some() => {
                 let parts = group.writes.iter().map(|write| (write.index, write.part.clone())).collect();
                 insert(connection, contract, id, group.task, group.claimed_by, &seal(parts))?;
@@ -173,7 +175,7 @@ fn insert(
     execute(connection, sql, params![num, contract.0, id, task, sums.0, claimed, sums.1, body])
 }
 
-/// Gives what nobody has claimed to a checkpoint.
+/// Marks all unclaimed writes of the checkpoint `id` as claimed by the checkpoint `claimed_by`.
 pub(super) fn claim(connection: &Connection, contract: ContractId, id: &str, claimed_by: &str) -> Result<()> {
     for row in rows(connection, contract, id)?.into_iter().filter(|row| row.claimed.is_none()) {
         let sql = "UPDATE write SET claimed = ?, claim_sum = ? WHERE num = ?";
@@ -182,19 +184,19 @@ pub(super) fn claim(connection: &Connection, contract: ContractId, id: &str, cla
     Ok(())
 }
 
-/// Takes what was written to a checkpoint from those that have claimed it.
+/// Makes all writes of a checkpoint unclaimed again.
 pub(super) fn reopen(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
     let left = unclaimed(of(connection, contract, id)?);
     remove(connection, contract, id)?;
     add(connection, contract, id, &left, false, None)
 }
 
-/// Removes what was written to a checkpoint, damaged or not.
+/// Removes all writes of a checkpoint, including damaged ones.
 pub(super) fn remove(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
     execute(connection, "DELETE FROM write WHERE contract = ? AND id = ?", params![contract.0, id])
 }
 
-/// Removes what was written to checkpoints whose id begins so.
+/// Removes all writes of the checkpoints whose ids begin with `prefix`.
 pub(super) fn remove_prefix(connection: &Connection, contract: ContractId, prefix: &str) -> Result<()> {
     let sql = "SELECT DISTINCT id FROM write WHERE contract = ? AND id >= ? ORDER BY id";
     let found: Vec<String> = connection
@@ -202,7 +204,7 @@ pub(super) fn remove_prefix(connection: &Connection, contract: ContractId, prefi
         .and_then(|mut statement| {
             let mut rows = statement.query(params![contract.0, prefix])?;
             let mut found = Vec::new();
-            // Compared here and not in SQL, where a prefix is a pattern. Ids that begin so stand together.
+            // Compare the prefix here: in SQL it would be a pattern. The ids with the prefix are adjacent in this order.
             while let Some(row) = rows.next()? {
                 let id: String = row.get(0)?;
                 if !id.starts_with(prefix) {

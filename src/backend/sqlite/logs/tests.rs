@@ -1,4 +1,4 @@
-//! Logs in a database: against plain lists, damaged, and large.
+//! Tests of logs in a database: compared with plain lists, with damaged rows and indexes, and with large logs.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::query::{LogRange, LogSide};
 fn open() -> Connection {
     let connection = Connection::open_in_memory().unwrap();
     connection.set_prepared_statement_cache_capacity(64);
-    // As the backend has it: a bound value must not have a statement planned anew.
+    // The backend sets this too: a statement must not be planned again for each bound value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).unwrap();
     connection.execute_batch(TABLES).unwrap();
     connection
@@ -84,7 +84,7 @@ fn any_changed_column_is_corrupt() {
     }
 }
 
-/// Changes rows behind the back of an index.
+/// Changes rows without updating the index, so that the index is damaged.
 fn without_index(path: &Path, index: &str, change: &str) {
     let schema = Connection::open(path).unwrap();
     schema.execute_batch("PRAGMA writable_schema = ON").unwrap();
@@ -123,7 +123,7 @@ fn a_damaged_index_is_corrupt_and_never_another_record() {
         let appended = logs::append(&mut Logs::new(&connection), OF, &[keyed(1)], None);
         let error = read.map(drop).and(appended.map(drop)).expect_err(index);
         assert_eq!(error.code(), Code::Corrupt, "{index}");
-        // What is cut is what was meant, or nothing.
+        // A cut through a damaged index removes only records that match, or none.
         if index == "record_pos" {
             Logs::new(&connection).cut(1, 1).unwrap();
             assert_eq!(rows(&connection, "record"), 4);
@@ -181,7 +181,7 @@ fn a_hundred_thousand_records_take_a_moment() {
         cut.saturating_sub(whole)
     );
     println!("{said}");
-    // Many times what it takes: this finds work that grows with the log, not a slow machine.
+    // The limit is many times the usual time. It detects work that grows with the log, not a slow machine.
     assert!(cut.as_secs() < 60, "{said}");
 }
 

@@ -1,4 +1,4 @@
-//! The catalog over rows that were written without the rest of the engine.
+//! Tests of the catalog, on rows that the tests insert directly.
 
 use rusqlite::types::Value;
 
@@ -13,13 +13,13 @@ fn database() -> Connection {
     connection
 }
 
-/// A lineage of that contract, whose ages begin at that byte.
+/// Inserts a lineage.
 fn lineage(connection: &Connection, lin: i64, contract: u8, age_offset: u8) {
     let sql = "INSERT INTO lineage (lin, contract, name, grp, age_offset, sum) VALUES (?1, ?2, 'l' || ?1, '', ?3, 0)";
     connection.execute(sql, params![lin, contract, age_offset]).unwrap();
 }
 
-/// A checkpoint whose id is its number and whose body has that many bytes.
+/// Inserts a checkpoint. Its id is its number, and its body has `bytes` bytes.
 fn save(connection: &Connection, seq: Seq, lin: i64, sort_key: &[u8], bytes: usize, chain: &Chain) {
     let sql =
         "INSERT INTO checkpoint (seq, lin, id_hash, saved_at, flags, chain, sum, id, grp, label, sort_key, meta, body)
@@ -97,7 +97,7 @@ fn payloads_are_found_through_their_bases() {
     let connection = database();
     lineage(&connection, 1, 1, 0);
     lineage(&connection, 2, 2, 0);
-    // 2 and 3 are deltas against 1, and 4 against 3.
+    // Checkpoints 2 and 3 are deltas against 1. Checkpoint 4 is a delta against 3.
     save(&connection, 1, 1, b"", 100, &Chain { first_dependant: Some(3), ..PLAIN });
     save(&connection, 2, 1, b"", 20, &Chain { base: Some(1), ..PLAIN });
     let third = Chain { base: Some(1), next_sibling: Some(2), first_dependant: Some(4), ..PLAIN };

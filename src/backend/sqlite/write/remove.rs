@@ -1,4 +1,4 @@
-//! Removing: by id, by sort key, by name, by number.
+//! Removes checkpoints: by id, from a sort key on, by lineage name, or all but the newest of a lineage.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,11 @@ impl Writing<'_> {
         }
     }
 
-    /// The rows of a checkpoint that cannot be read, to be removed. Fails as reading it did where they cannot be told from others.
+    /// Finds the damaged rows of a checkpoint whose read failed with `why`, so that they can be removed.
+    ///
+    /// # Errors
+    ///
+    /// Returns `why` if it is not `CORRUPT`, or if no row can be identified as this checkpoint.
     pub(super) fn damaged(&self, contract: ContractId, id: &str, why: Error) -> Result<Vec<Seq>> {
         if why.code() != Code::Corrupt {
             return Err(why);
@@ -62,7 +66,8 @@ impl Writing<'_> {
         self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>()).map(drop)
     }
 
-    /// Removes checkpoints with what was written to them. Returns the bytes and the lineages that went with them.
+    /// Removes checkpoints and their pending writes. Returns the bytes that were freed, and the number of lineages that
+    /// have no checkpoint any more.
     pub(super) fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
         let mut rows = Vec::with_capacity(victims.len());
         let mut lineages = BTreeSet::new();
@@ -74,7 +79,7 @@ impl Writing<'_> {
                     rows.push(row);
                 }
                 Ok(None) => {}
-                // A damaged row can be removed. Its id may be another one's, so what was written to that stays.
+                // A damaged row can be removed. Its id may be wrong, so the pending writes under that id are kept.
                 Err(error) if error.code() == Code::Corrupt => {
                     lineages.extend(row::lineage_of(self.transaction, *seq)?);
                 }
@@ -88,8 +93,8 @@ impl Writing<'_> {
         Ok((bytes, self.end_lineages(lineages)?))
     }
 
-    /// Removes rows with their payloads, and frees what only they have named of logs. `rows` are those that are not damaged. Returns
-    /// the bytes that the payloads took.
+    /// Removes checkpoint rows and their payloads, and frees the log records that only these checkpoints named. `rows`
+    /// are the undamaged rows among the victims. Returns the bytes that were freed.
     pub(super) fn delete(&mut self, victims: &[Seq], rows: &[HeaderRow]) -> Result<i64> {
         let bytes = self.payloads.remove(victims)?;
         let marks: Vec<(Seq, Vec<Mark>)> = rows
@@ -101,7 +106,8 @@ impl Writing<'_> {
         Ok(bytes)
     }
 
-    /// Ends those of the lineages of which nothing is left. Returns how many of them have no checkpoint.
+    /// Removes the rows of the lineages that have neither checkpoints nor logs. Returns the number of the given lineages
+    /// that have no checkpoint.
     pub(super) fn end_lineages(&mut self, lineages: impl IntoIterator<Item = i64>) -> Result<u64> {
         let mut emptied = 0;
         for lin in lineages {
@@ -113,6 +119,7 @@ impl Writing<'_> {
         Ok(emptied)
     }
 
+    /// Removes the row of a lineage that has neither checkpoints nor logs. Returns whether it was removed.
     pub(super) fn end_lineage_if_empty(&mut self, row: &LineageRow) -> Result<bool> {
         let empty = listing::newest(self.transaction, row.lin, None)?.is_none() && !self.logs.any(row.lin)?;
         if empty {
