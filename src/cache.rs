@@ -1,6 +1,7 @@
-//! Recent raw payloads in memory: the newest of each active lineage, up to a number of bytes. A save number is never given out
-//! twice, and the payload that was saved under it never changes. So an entry is never stale: a reader has found the number in the
-//! database first.
+//! Keeps recent raw payloads in memory: the newest payload of each active lineage, up to a number of bytes.
+//!
+//! An entry is never stale. A save number is never given out twice, and the payload under it never changes. A reader
+//! first finds the number in the database and then looks here.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,17 +10,17 @@ use bytes::Bytes;
 
 use crate::record::{ContractId, Seq};
 
-/// A raw payload, and what is known of how its lineage goes on.
+/// A raw payload, and how well deltas have worked for its lineage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedPayload {
     /// The raw payload.
     pub raw: Bytes,
-    /// How many payloads of the lineage in a row, up to this one, had no delta that was worth it.
+    /// The number of consecutive payloads of the lineage, up to this one, for which no delta was worthwhile.
     pub misses: u32,
 }
 
 impl CachedPayload {
-    /// Whether looking for a delta against this payload is worth the time. After misses it is not tried every time.
+    /// Whether a delta against this payload is likely to be worthwhile. After misses, only some payloads are tried.
     pub fn promising(&self) -> bool {
         self.misses.is_power_of_two() || self.misses.is_multiple_of(MOST_SKIPPED)
     }
@@ -31,19 +32,19 @@ impl From<Bytes> for CachedPayload {
     }
 }
 
-/// After so many misses a delta is tried again.
+/// However many misses there were, a delta is tried again at each multiple of this number.
 const MOST_SKIPPED: u32 = 16;
 
 /// The newest payload of a lineage, as far as this process knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineageTip {
-    /// Its number.
+    /// The save number of the payload.
     pub seq: Seq,
-    /// The id of its checkpoint.
+    /// The id of the checkpoint.
     pub id: String,
-    /// How many deltas a reader of it applies.
+    /// The number of deltas that a reader applies to rebuild the payload.
     pub depth: i64,
-    /// How many bytes deltas may still take before the next keyframe.
+    /// The delta budget: the number of bytes that deltas may still take before the next keyframe.
     pub budget: i64,
 }
 
@@ -53,13 +54,13 @@ type Name = (ContractId, String);
 /// A payload to be cached.
 #[derive(Debug)]
 pub struct NewEntry {
-    /// Its number.
+    /// The save number of the payload.
     pub seq: Seq,
     /// The payload.
     pub payload: CachedPayload,
-    /// The number of a payload that is less likely to be asked for, now that there is this one.
+    /// The save number of an older payload to drop from the cache, because it is now less likely to be read.
     pub supersedes: Option<Seq>,
-    /// The lineage that ends in it, if that is worth knowing.
+    /// The lineage whose newest payload this is, with its tip. `None` if the tip need not be known.
     pub tip: Option<(Name, LineageTip)>,
 }
 
@@ -70,44 +71,45 @@ struct Entry {
     tip: Option<Name>,
 }
 
-/// The cache of a store, shared by its threads. The least recently used entries make room.
+/// The payload cache of a store, shared by its threads. The least recently used entries are dropped first.
 #[derive(Clone, Debug)]
 pub struct PayloadCache(Arc<Mutex<Lru>>);
 
 impl PayloadCache {
-    /// A cache of at most so many bytes; 0 caches nothing.
+    /// Creates a cache of at most `capacity` bytes. 0 caches nothing.
     pub fn new(capacity: usize) -> Self {
         Self(Arc::new(Mutex::new(Lru::new(capacity))))
     }
 
-    /// The payload saved under that number, if it is cached.
+    /// The payload with this save number, if it is cached.
     pub fn get(&self, seq: Seq) -> Option<CachedPayload> {
         self.lock().get(seq)
     }
 
-    /// The newest payload of a lineage, if this process has saved it and it is cached. Another process may have gone on since.
+    /// The newest payload of a lineage, if this process saved it and it is still cached. Another process may have
+    /// saved a newer one since.
     pub fn newest(&self, contract: ContractId, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
         self.lock().newest(contract, lineage)
     }
 
-    /// How many bytes the newest payload of a lineage has, as far as [`PayloadCache::newest`] knows; 0 if it does not.
+    /// The size in bytes of the payload that [`PayloadCache::newest`] returns, or 0 if it returns none.
     pub fn newest_length(&self, contract: ContractId, lineage: &str) -> usize {
         self.lock().newest_length(contract, lineage)
     }
 
-    /// Whether a payload of so many bytes would be cached.
+    /// Whether a payload of this size would be cached.
     pub fn holds(&self, bytes: usize) -> bool {
         self.lock().holds(bytes)
     }
 
-    /// Caches payloads.
+    /// Adds payloads to the cache.
     pub fn keep(&self, entries: impl IntoIterator<Item = NewEntry>) {
         let mut cache = self.lock();
         entries.into_iter().for_each(|entry| cache.keep(entry));
     }
 
     fn lock(&self) -> MutexGuard<'_, Lru> {
-        // A cache is as good after a panic as before.
+        // A panic in another thread leaves the cache usable, so ignore the poisoned lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -118,9 +120,9 @@ struct Lru {
     bytes: usize,
     clock: u64,
     entries: HashMap<Seq, Entry>,
-    /// Entries by when they were last used.
+    /// The entries in the order of their last use.
     used: BTreeMap<u64, Seq>,
-    /// The lineages that end in one of the entries.
+    /// The tips of the lineages whose newest payload is cached.
     tips: HashMap<Name, LineageTip>,
 }
 

@@ -1,23 +1,23 @@
-//! What a check of a store says: what was verified, and what is wrong with it. [`Query::Check`](crate::query::Query::Check) asks for it
-//! page by page, so that other reads go on in between.
+//! The result of checking a store: how much was verified, and what is wrong.
+//! [`Query::Check`](crate::query::Query::Check) verifies one page at a time, so that other reads run in between.
 
 use crate::record::ContractId;
 
-/// Where the next page of a check begins. The text is the backend's own. Default: the beginning.
+/// The position at which the next page of a check begins. The backend defines the text. Default: the beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckCursor(pub String);
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// Something that was saved cannot be read, or is not found.
+    /// Saved data cannot be read or is not found.
     Error,
-    /// Everything can be read, but something about it is not as it should be.
+    /// All data can be read, but some of it is not stored as it should be.
     Warning,
 }
 
 impl Severity {
-    /// The public name.
+    /// The public name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -26,19 +26,19 @@ impl Severity {
     }
 }
 
-/// What kind of thing is wrong. The names are public API.
+/// The kind of a finding. The names are public API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FindingCode {
     /// Stored bytes do not match their checksum.
     Corrupt,
-    /// A row refers to another one that is not there.
+    /// A row refers to a row that does not exist.
     Orphan,
-    /// An index does not agree with its table.
+    /// An index disagrees with its table.
     Index,
 }
 
 impl FindingCode {
-    /// The public name.
+    /// The public name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             FindingCode::Corrupt => "CORRUPT",
@@ -48,29 +48,29 @@ impl FindingCode {
     }
 }
 
-/// Something that is wrong.
+/// One problem that a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What kind of thing.
+    /// The kind of the finding.
     pub code: FindingCode,
-    /// How bad it is.
+    /// The severity of the finding.
     pub severity: Severity,
-    /// What is wrong and where. Never the content of a state.
+    /// The problem and its place. Never contains stored state.
     pub message: String,
-    /// What can be done.
+    /// The remedy.
     pub remedy: &'static str,
-    /// The contract that it belongs to, as far as that can be told.
+    /// The contract of the damaged data, if it is known.
     pub contract: Option<ContractId>,
-    /// The lineage, as far as that can be told.
+    /// The lineage, if it is known.
     pub lineage: Option<String>,
-    /// The id of the checkpoint, as far as that can be told.
+    /// The id of the checkpoint, if it is known.
     pub id: Option<String>,
 }
 
-/// How much was verified.
+/// The number of verified items of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Checkpoints: their headers, and the indexes that find them.
+    /// Checkpoints: their headers, and the indexes over them.
     pub checkpoints: u64,
     /// Payloads, each rebuilt through its chain and compared with its checksum.
     pub payloads: u64,
@@ -83,14 +83,14 @@ pub struct Counted {
 /// A page of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckPage {
-    /// What this page has verified.
+    /// The number of items that this page verified.
     pub counted: Counted,
-    /// What this page has found.
+    /// The problems that this page found.
     pub findings: Vec<Finding>,
-    /// How many rows have been looked at since the beginning.
+    /// The number of rows that all pages have verified so far.
     pub done: u64,
-    /// About how many rows there are.
+    /// The approximate total number of rows.
     pub of: u64,
-    /// Where the next page begins; `None`: this was the last one.
+    /// The position at which the next page begins. `None`: this was the last page.
     pub next: Option<CheckCursor>,
 }

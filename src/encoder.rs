@@ -1,9 +1,9 @@
-//! The thread that prepares large units before they are queued to be written, so that no other caller waits while they are
-//! compared and compressed.
+//! The encoder thread. It compares and compresses large units before they are queued for the writer, so that other
+//! callers need not wait for that.
 //!
-//! Small units go to the writer at once, and so may be committed before a large one that was handed in earlier. What touches
-//! a lineage or a checkpoint that something in here touches comes after it, and so does whatever must see all that was
-//! handed in before it.
+//! Small units go directly to the writer, so they may be committed before an earlier large unit. Two kinds of
+//! messages wait behind the messages in the encoder: a message that touches the same lineage or checkpoint, and a
+//! message that must see everything queued before it.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,7 +16,7 @@ use crate::op::{LogEnd, Op, Unit};
 use crate::record::ContractId;
 use crate::worker::Worker;
 
-/// The thread, and what is on its way through it.
+/// The encoder thread, and the footprints of the messages in it.
 pub(crate) struct Encoder {
     worker: Worker<(WriterMessage, Footprint)>,
     encodes: Arc<dyn PreEncode>,
@@ -24,7 +24,7 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// What comes out goes to the writer.
+    /// Starts the thread, which passes the messages on to the writer.
     pub(crate) fn start(pre_encoder: Arc<dyn PreEncode>, writer: Arc<Worker<WriterMessage>>) -> Result<Self> {
         let in_flight = Arc::new(InFlight::default());
         let encodes = Arc::clone(&pre_encoder);
@@ -35,14 +35,16 @@ impl Encoder {
                     unit.ops.iter_mut().filter(|op| encodes.takes_long(op)).for_each(|op| encodes.encode(op));
                 }
                 send(&writer, message);
-                // Only now: what is let past from here on comes after it.
+                // Leave only after sending: a message that bypasses the encoder from now on is queued behind this
+                // one.
                 left.lock().leave(&footprint);
             }
         };
         Ok(Self { worker: Worker::start("forkpoint-encoder", QUEUE_BYTES, work)?, encodes: pre_encoder, in_flight })
     }
 
-    /// Takes the message if it is to be prepared, or must come after something that is; gives it back if it may go on.
+    /// Takes the message if it must be encoded, or must wait for a message in the encoder. Otherwise returns the
+    /// message, which then goes directly to the writer.
     pub(crate) fn take(&self, message: WriterMessage) -> Option<WriterMessage> {
         let large =
             matches!(&message, WriterMessage::Apply(unit, _) if unit.ops.iter().any(|op| self.encodes.takes_long(op)));
@@ -64,28 +66,28 @@ impl Encoder {
         None
     }
 
-    /// Whether nothing is on its way.
+    /// Whether the encoder has no messages.
     pub(crate) fn idle(&self) -> bool {
         self.in_flight.lock().messages == 0
     }
 
-    /// Takes nothing more; what is here still goes on.
+    /// Accepts nothing more. Messages in the encoder still go to the writer.
     pub(crate) fn close(&self) {
         self.worker.close();
     }
 
-    /// Waits until everything handed in so far has gone on.
+    /// Waits until every message so far has gone to the writer.
     pub(crate) fn drain(&self) {
         self.worker.drain();
     }
 
-    /// Waits until the thread is gone.
+    /// Waits until the thread has ended.
     pub(crate) fn join(&self) {
         self.worker.join();
     }
 }
 
-/// What is on its way through the encoder.
+/// The messages that are in the encoder.
 #[derive(Default)]
 struct InFlight(Mutex<Counts>);
 
@@ -99,9 +101,9 @@ impl InFlight {
 #[derive(Default)]
 struct Counts {
     messages: usize,
-    /// How many of the messages let nothing past them.
+    /// The number of messages that are barriers.
     barriers: usize,
-    /// How many of the messages touch what has this number.
+    /// For each hash of a name, the number of messages that touch the named lineage or checkpoint.
     names: HashMap<u64, usize>,
 }
 
@@ -135,14 +137,14 @@ impl Counts {
     }
 }
 
-/// What a message has to do with others.
+/// The order that a message needs in relation to other messages.
 #[derive(Debug, Default)]
 struct Footprint {
-    /// It comes after everything before it.
+    /// The message waits for everything before it.
     follows: bool,
-    /// Everything after it comes after it.
+    /// Everything after the message waits for it.
     barrier: bool,
-    /// The lineages and checkpoints that it names, by a number that two may share: then one waits in vain.
+    /// Hashes of the names of the lineages and checkpoints that the message touches. A collision only causes waiting.
     names: Vec<u64>,
 }
 
@@ -192,7 +194,7 @@ impl Footprint {
                     footprint.checkpoint(*contract, id);
                     footprint.checkpoint(*contract, claimed_by);
                 }
-                // Their names do not tell which lineages they touch.
+                // The names in these ops do not show which lineages the ops touch.
                 Op::Remove { .. } | Op::RemoveLineages { .. } | Op::RemoveWrites { .. } => {
                     (footprint.follows, footprint.barrier) = (true, true);
                 }

@@ -1,5 +1,5 @@
-//! The one error type. Its codes are few and each says what the caller should do. The message tells what happened; the cause
-//! is what the operating system or a library said.
+//! The engine's error type. Its codes are few, and each code tells the caller what to do. The message describes the
+//! failure. The cause holds the error of the operating system or of a library.
 
 mod cause;
 
@@ -15,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {
-    /// The thing that was named does not exist: check the id.
+    /// The named thing does not exist: check the id.
     NotFound,
     /// The call itself is wrong: change the arguments.
     InvalidArgument,
@@ -23,20 +23,20 @@ pub enum Code {
     Closed,
     /// Stored bytes are damaged: restore a backup. Wrong bytes are never returned instead.
     Corrupt,
-    /// Somebody else was first: read again and decide anew.
+    /// Another writer was first: read again and decide anew.
     Conflict,
     /// Another process held the database for longer than the busy timeout: try again.
     Busy,
-    /// No room is left on the device: make some.
+    /// The device has no free space left: make some.
     Full,
     /// The storage cannot be reached or failed: the message says why.
     Unavailable,
-    /// This build or file does not do that: the message says what does.
+    /// This build or file does not support the call: the message names an alternative.
     Unsupported,
 }
 
 impl Code {
-    /// Every code, for the tests that hold the public lists against this one.
+    /// Every code. Tests compare the public lists with this one.
     pub const ALL: [Code; 9] = [
         Code::NotFound,
         Code::InvalidArgument,
@@ -65,7 +65,7 @@ impl Code {
     }
 }
 
-/// What went wrong, to which id, and what to do about it. Messages never quote stored state.
+/// An error: what failed, for which id, and the remedy. Messages never quote stored state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     code: Code,
@@ -76,44 +76,46 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error whose retryability follows from its code.
+    /// Creates an error. The code determines whether the error is retryable.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         let retryable = matches!(code, Code::Busy | Code::Unavailable);
         Self { code, message: message.into(), retryable, outcome_unknown: false, cause: None }
     }
 
-    /// The call itself is wrong.
+    /// The error for a wrong call.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(Code::InvalidArgument, message)
     }
 
-    /// The store was closed.
+    /// The error for a closed store.
     pub fn closed() -> Self {
         Self::new(Code::Closed, "the store is closed: open a new one to go on")
     }
 
-    /// The store's own thread panicked: a bug of ours, after which nothing more is written through this handle.
+    /// The error for a store whose thread panicked. That is a bug in the engine. The store handle writes nothing
+    /// more.
     pub fn poisoned() -> Self {
         let message = "the store's thread panicked and the store accepts nothing more: close it and open it again; \
                        everything acknowledged before is on disk";
         Self { retryable: false, ..Self::new(Code::Unavailable, message) }
     }
 
-    /// Says that the write may or may not be on disk (D4): the same id may be saved again.
+    /// Marks the outcome of the write as unknown: the write may or may not be on disk (D4). The caller may save the
+    /// same id again.
     #[must_use]
     pub fn with_outcome_unknown(mut self) -> Self {
         self.outcome_unknown = true;
         self
     }
 
-    /// Says what is beneath it.
+    /// Sets the underlying error.
     #[must_use]
     pub fn with_cause(mut self, cause: impl Into<Cause>) -> Self {
         self.cause = Some(Arc::new(cause.into()));
         self
     }
 
-    /// Says where it happened, before the message.
+    /// Puts the place of the failure before the message.
     #[must_use]
     pub fn context(mut self, what: &str) -> Self {
         self.message = format!("{what}: {}", self.message);
@@ -125,28 +127,28 @@ impl Error {
         self.code
     }
 
-    /// What happened, in words.
+    /// The description of the failure.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Whether the same call may succeed later, unchanged.
+    /// Whether the same call may succeed later without a change.
     pub fn retryable(&self) -> bool {
         self.retryable
     }
 
-    /// Whether a failed write may be on disk all the same (D4).
+    /// Whether a failed write may still be on disk (D4).
     pub fn outcome_unknown(&self) -> bool {
         self.outcome_unknown
     }
 
-    /// What is beneath it, where that is known.
+    /// The underlying error, if it is known.
     pub fn cause(&self) -> Option<&Cause> {
         self.cause.as_deref()
     }
 }
 
-/// How messages show an id that may be of any length.
+/// Quotes an id for a message. Shortens a long id.
 pub(crate) fn quote(id: &str) -> String {
     const MOST: usize = 100;
     match id.char_indices().nth(MOST) {

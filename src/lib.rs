@@ -2,20 +2,21 @@
 //!
 //! # Layout
 //!
-//! Each layer uses only layers below it, from the top down:
+//! Each layer uses only layers below it. From the top down:
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `node` (feature `node`) | converts between Node.js and the engine; nothing else knows Node.js |
-//! | `contract` | turns a framework's calls into ops and queries; nothing else knows a framework |
-//! | `store` | opens a store, and is what a contract calls |
-//! | `pipeline`, `encoder`, `reader` | the threads that write, encode large payloads ahead of time, and read; each is a `worker` |
-//! | `sweeper`, `warnings` | retention in the background, and what is said when it keeps failing |
+//! | `node` (feature `node`) | converts between Node.js and the engine; no other module knows Node.js |
+//! | `contract` | turns a framework's calls into ops and queries; no other module knows a framework |
+//! | `store` | opens a store; the contracts call it |
+//! | `pipeline`, `encoder`, `reader` | the worker threads: they write, encode large payloads ahead of time, and read |
+//! | `worker` | a thread with a queue |
+//! | `sweeper`, `warnings` | retention in the background, and the warnings about repeated failures |
 //! | `backend` | applies batches of units, answers queries, prunes; one folder for each kind of storage |
-//! | `retention` | plans what a backend prunes |
-//! | `cache`, `pre_encoder` | recent payloads in memory, and what is encoded against them ahead of time |
+//! | `retention` | plans which checkpoints a backend prunes |
+//! | `cache`, `pre_encoder` | keeps recent payloads in memory, and encodes new payloads against them ahead of time |
 //! | `codec` | turns payloads into bytes and back; pure functions |
-//! | `op`, `query`, `record`, `error` | the types that all of them share |
+//! | `op`, `query`, `record`, `error` | the types that all layers share |
 
 pub mod backend;
 pub mod cache;
@@ -25,7 +26,7 @@ pub mod contract;
 mod encoder;
 pub mod error;
 mod message;
-// Under `cfg(test)` napi registers nothing, so everything in there looks unused.
+// Under `cfg(test)` napi registers nothing, so the compiler takes everything in this module for unused.
 #[cfg(feature = "node")]
 #[cfg_attr(test, allow(dead_code))]
 mod node;

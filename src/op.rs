@@ -1,4 +1,5 @@
-//! Writes as values. A unit is what must happen together; a batch is the units that share a transaction.
+//! Writes as values. A unit holds changes that happen together or not at all. A batch holds the units that share a
+//! transaction.
 
 use bytes::Bytes;
 
@@ -8,121 +9,132 @@ use crate::record::{ContractId, Draft, Record, SortKey, Write};
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Stores a checkpoint as the last saved. One with the same contract and id is replaced, in whatever lineage it was.
+    /// Stores a checkpoint as the last saved. It replaces the checkpoint with the same contract and id, in any
+    /// lineage.
     Put(Box<Draft>),
-    /// Stores a copy of a checkpoint as the first of a lineage of its own, in one transaction.
+    /// Stores a copy of a checkpoint as the first checkpoint of a new lineage.
     ///
-    /// The copy has the payload, the group, the label and the meta of its source, which becomes its parent. The logs that the
-    /// source names become logs of the new lineage, at the lengths that it names. A fork that is sent again changes nothing. Fails
-    /// with [`Code::NotFound`] if there is no source, and with [`Code::Conflict`] if the lineage or the id is taken.
+    /// The copy has the payload, group, label and meta of the source checkpoint. The source becomes the parent of the
+    /// copy. The logs that the source names become logs of the new lineage, at the lengths that the source names.
+    /// Repeating the same fork changes nothing.
+    ///
+    /// Fails with [`Code::NotFound`] if the source does not exist, and with [`Code::Conflict`] if the lineage or the
+    /// id is taken.
     Fork(Box<Fork>),
-    /// Removes the checkpoint with that id; there need not be one.
+    /// Removes the checkpoint with this id. Does nothing if there is none.
     Remove {
-        /// Whose id it is.
+        /// The contract that the checkpoint belongs to.
         contract: ContractId,
-        /// The id.
+        /// The id of the checkpoint.
         id: String,
     },
-    /// Removes the checkpoints of a lineage from that sort key on.
+    /// Removes the checkpoints of a lineage whose sort keys are equal to or greater than `sort_key`.
     RemoveFrom {
-        /// Whose lineage it is.
+        /// The contract that the lineage belongs to.
         contract: ContractId,
-        /// The lineage; there need not be one.
+        /// The lineage. It may be absent.
         lineage: String,
-        /// Those of this sort key go too. The empty sort key is before all others: the whole lineage goes.
+        /// The least sort key to remove. The empty sort key is the least of all, so it removes the whole lineage.
         sort_key: SortKey,
     },
-    /// Removes every lineage whose name begins so, literally, byte by byte: its checkpoints and its logs. An empty prefix is none.
+    /// Removes every lineage whose name begins with the prefix: its checkpoints and its logs. The comparison is
+    /// literal, byte by byte. An empty prefix removes nothing.
     RemoveLineages {
-        /// Whose lineages they are.
+        /// The contract that the lineages belong to.
         contract: ContractId,
-        /// The beginning of their names.
+        /// The prefix of the lineages' names.
         prefix: String,
     },
-    /// Adds writes to a checkpoint, which need not be there yet. They are read by task, in the order in which those began,
-    /// and of a task in the order in which each slot was first written.
+    /// Adds writes to a checkpoint. The checkpoint may be saved later.
+    ///
+    /// Reading returns the writes by task, in the order of each task's first write. Within a task they come in the
+    /// order in which each slot was first written.
     Write {
-        /// Whose checkpoint it is.
+        /// The contract that the checkpoint belongs to.
         contract: ContractId,
-        /// Its id.
+        /// The id of the checkpoint.
         id: String,
-        /// The writes. One that a checkpoint has claimed already, as in a copy, is added whatever is there.
+        /// The writes. A write that is already claimed (as in a copy) is always added, whatever the slot holds.
         writes: Vec<Write>,
-        /// Whether a write to a slot that is taken replaces the one there. If not, the first one stays.
+        /// Whether a write to a slot that is taken replaces the earlier write. If not, the earlier write stays.
         replace: bool,
-        /// The envelope of the writes, encoded before the turn of this op came. Only the engine fills it in.
+        /// The envelope of the writes, if it was encoded ahead of time. Only the engine sets this field.
         encoded: Option<Bytes>,
     },
-    /// Marks the writes of a checkpoint that no checkpoint has claimed yet as claimed by another, which was made of them.
+    /// Marks the unclaimed writes of a checkpoint as claimed by another checkpoint: the one that was made from these
+    /// writes.
     Claim {
-        /// Whose checkpoints they are.
+        /// The contract that the checkpoints belong to.
         contract: ContractId,
-        /// The id of the one that was written to.
+        /// The id of the checkpoint that has the writes.
         id: String,
-        /// The id of the one that was made.
+        /// The id of the checkpoint that was made from the writes.
         claimed_by: String,
     },
-    /// Makes the writes of a checkpoint claimable again, because the checkpoints that claimed them are gone. Of each slot one write
-    /// stays: the unclaimed one, or else the one that was claimed last.
+    /// Makes the writes of a checkpoint unclaimed again, because the checkpoints that claimed them were removed. One
+    /// write of each slot stays: the unclaimed write, or else the write that was claimed last.
     Reopen {
-        /// Whose checkpoint it is.
+        /// The contract that the checkpoint belongs to.
         contract: ContractId,
-        /// Its id.
+        /// The id of the checkpoint.
         id: String,
     },
-    /// Removes the writes to checkpoints whose id begins so, literally, byte by byte: also to those that are not there.
+    /// Removes the writes to every checkpoint whose id begins with the prefix. The comparison is literal, byte by
+    /// byte. Writes to checkpoints that do not exist are removed too.
     RemoveWrites {
-        /// Whose checkpoints they are.
+        /// The contract that the checkpoints belong to.
         contract: ContractId,
-        /// The beginning of their ids.
+        /// The prefix of the checkpoints' ids.
         prefix: String,
     },
-    /// Appends records to a log, which need not be there yet. All of them are appended, or none.
+    /// Appends records to a log, and creates the log if it is absent. Appends all of the records or none.
     Append {
-        /// Whose lineage it is.
+        /// The contract that the lineage belongs to.
         contract: ContractId,
-        /// The lineage; it need not have checkpoints.
+        /// The lineage. It may have no checkpoints.
         lineage: String,
         /// The log's name, unique in the lineage.
         log: String,
-        /// The records. One whose key the log has already is left out.
+        /// The records. A record is left out if the log already has its key.
         records: Vec<Record>,
-        /// The length that the log must have, else [`Code::Conflict`].
+        /// The length that the log must have. Another length fails with [`Code::Conflict`]. `None` accepts any
+        /// length.
         expect: Option<u64>,
     },
-    /// Cuts a log. What checkpoints name of it stays theirs.
+    /// Shortens a log. Checkpoints keep the records that they name.
     Truncate {
-        /// Whose lineage it is.
+        /// The contract that the lineage belongs to.
         contract: ContractId,
         /// The lineage.
         lineage: String,
-        /// The log's name; there need not be one.
+        /// The log's name. The log may be absent.
         log: String,
-        /// Where it then ends.
+        /// The new end of the log.
         to: LogEnd,
     },
-    /// Removes all logs of a lineage. What checkpoints name of them stays theirs.
+    /// Removes all logs of a lineage. Checkpoints keep the records that they name.
     RemoveLogs {
-        /// Whose lineage it is.
+        /// The contract that the lineage belongs to.
         contract: ContractId,
-        /// The lineage; there need not be one.
+        /// The lineage. It may be absent.
         lineage: String,
     },
-    /// Removes what a lineage has beyond so many checkpoints: by age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
+    /// Keeps the last checkpoints of a lineage and removes the others. The oldest go first: by age (see
+    /// [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
     KeepLast {
-        /// Whose lineage it is.
+        /// The contract that the lineage belongs to.
         contract: ContractId,
-        /// The lineage; there need not be one.
+        /// The lineage. It may be absent.
         lineage: String,
-        /// So many stay.
+        /// The number of checkpoints to keep.
         keep: u64,
-        /// The id of one that stays whatever its sort key, and counts among those that do.
+        /// The id of a checkpoint that is never removed. It counts towards `keep`.
         pinned: String,
     },
 }
 
 impl Op {
-    /// What it weighs in a queue, in bytes: the payload and a little for the rest.
+    /// The weight of the op in a queue, in bytes: the payload and a small constant for the rest.
     pub fn weight(&self) -> usize {
         match self {
             Op::Put(draft) => 512 + draft.len() + draft.like.iter().map(|part| part.bytes.len()).sum::<usize>(),
@@ -136,22 +148,23 @@ impl Op {
 /// The copy that [`Op::Fork`] makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fork {
-    /// Whose checkpoints they are.
+    /// The contract that the checkpoints belong to.
     pub contract: ContractId,
-    /// The id of the source.
+    /// The id of the source checkpoint.
     pub source: String,
     /// The id of the copy.
     pub id: String,
-    /// The lineage of the copy, which has neither checkpoints nor logs yet.
+    /// The new lineage that the copy begins. It must have no checkpoints and no logs.
     pub lineage: String,
     /// The sort key of the copy.
     pub sort_key: SortKey,
-    /// When the store was given the call, in ms since the epoch.
+    /// The time at which the store received the call, in ms since the epoch.
     pub saved_at: i64,
 }
 
 impl Fork {
-    /// Fails unless the checkpoint that has the copy's id is the copy, as it is when the fork is sent again.
+    /// Checks the checkpoint that already has the copy's id. Fails unless that checkpoint is the copy itself: then
+    /// the same fork was sent twice.
     pub(crate) fn check_sent_again(&self, lineage: &str, parent: Option<&str>) -> Result<()> {
         if lineage == self.lineage && parent == Some(&self.source) {
             return Ok(());
@@ -163,7 +176,7 @@ impl Fork {
         Err(Error::new(Code::Conflict, message))
     }
 
-    /// The source is not there.
+    /// The error for a source that does not exist.
     pub(crate) fn no_source(&self) -> Error {
         let source = quote(&self.source);
         let message =
@@ -171,7 +184,7 @@ impl Fork {
         Error::new(Code::NotFound, message)
     }
 
-    /// The lineage has checkpoints or logs already.
+    /// The error for a lineage that already has checkpoints or logs.
     pub(crate) fn lineage_taken(&self) -> Error {
         let message = format!(
             "checkpoint {:?} cannot be forked into {:?}, because that is not new: use another name",
@@ -184,19 +197,19 @@ impl Fork {
 /// Where a log ends after [`Op::Truncate`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogEnd {
-    /// Behind its first so many records. A log that is shorter stays as it is.
+    /// After this number of records. A shorter log stays as it is.
     Length(u64),
-    /// Where that checkpoint of the lineage names it: the log then holds exactly the records that the checkpoint keeps. Fails with
-    /// [`Code::NotFound`] if there is no such checkpoint, or if it does not name the log.
+    /// At the length that this checkpoint of the lineage names. The log then holds exactly the records that the
+    /// checkpoint keeps. Fails with [`Code::NotFound`] if the checkpoint does not exist or does not name the log.
     Checkpoint(String),
 }
 
-/// The changes of one call: all of them happen, or none.
+/// The changes of one call. All of them happen, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unit {
-    /// What must hold, or the unit fails with [`Code::Conflict`].
+    /// The condition under which the unit applies. Otherwise the unit fails with [`Code::Conflict`].
     pub expect: Option<Expect>,
-    /// The changes, in their order.
+    /// The changes, in the order of their application.
     pub ops: Vec<Op>,
 }
 
@@ -206,21 +219,21 @@ impl From<Vec<Op>> for Unit {
     }
 }
 
-/// A lineage is as its writer knows it (D7).
+/// The newest checkpoint that the writer expects in a lineage (D7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expect {
-    /// Whose lineage it is.
+    /// The contract that the lineage belongs to.
     pub contract: ContractId,
     /// The lineage.
     pub lineage: String,
-    /// The id of its newest checkpoint; none: there is no lineage.
+    /// The expected id of the newest checkpoint. `None` expects that the lineage has no checkpoint.
     pub newest: Option<String>,
-    /// The id of what the writer puts. Also accepted as the newest, so that a put that is sent again succeeds.
+    /// The id of the checkpoint that the writer puts. Also accepted as the newest, so that a retried put succeeds.
     pub or: String,
 }
 
 impl Expect {
-    /// Compares with the newest checkpoint that was found.
+    /// Compares the expectation with the id of the newest stored checkpoint.
     pub(crate) fn check(&self, found: Option<&str>) -> Result<()> {
         if found == self.newest.as_deref() || found == Some(&self.or) {
             return Ok(());
@@ -238,18 +251,18 @@ impl Expect {
     }
 }
 
-/// What came of a unit.
+/// The result of a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// One for each [`Op::Append`], in their order.
+    /// The result of each [`Op::Append`], in the order of the ops.
     pub appended: Vec<Appended>,
 }
 
-/// What came of an append.
+/// The result of an append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
-    /// The log's length now.
+    /// The log's length after the append.
     pub length: u64,
-    /// Which of the records were left out, because the log has their keys already: their indexes, ascending.
+    /// The indexes of the records that were left out because the log already has their keys. Ascending.
     pub left_out: Vec<usize>,
 }

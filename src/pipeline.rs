@@ -1,4 +1,5 @@
-//! The thread that writes: the whole queue becomes one transaction, and a caller hears of its save when it is durable.
+//! The writer thread. It commits the whole queue as one transaction, and replies to a caller when the save is
+//! durable.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Starts the thread. A closing store waits for locks no longer than `patience`.
+    /// Starts the writer thread. While the store closes, no call waits for a lock longer than `patience`.
     pub(crate) fn start(
         open: Open,
         pre_encoder: Option<Arc<dyn PreEncode>>,
@@ -42,30 +43,30 @@ impl Pipeline {
         Ok(Self { encoder, worker, reader, closing: Arc::default(), warnings })
     }
 
-    /// Where it tells what fails in the background.
+    /// The receiver of failures in the background.
     pub(crate) fn warnings(&self) -> Arc<Warnings> {
         Arc::clone(&self.warnings)
     }
 
-    /// Opens the backend now rather than with the first message.
+    /// Opens the backend now instead of with the first message.
     pub(crate) fn open(&self, reply: Reply<Option<String>>) {
         self.send(WriterMessage::Open(reply));
     }
 
-    /// Queues a unit. Call order is save order, but that a large unit may be overtaken by those that have nothing to do with it.
+    /// Queues a unit. Call order is save order, with one exception: unrelated units may overtake a large unit.
     pub(crate) fn apply(&self, unit: Unit, reply: Reply<Applied>) {
         self.send(WriterMessage::Apply(unit, reply));
     }
 
-    /// Queues work: it comes after every unit queued before it.
+    /// Queues work on the backend. It runs after every unit that was queued before it.
     pub(crate) fn work(&self, work: Work) {
         self.send(WriterMessage::Work(work));
     }
 
-    /// Asks a question that sees every unit queued before it.
+    /// Answers a query. The query sees every unit that was queued before it.
     pub(crate) fn ask(&self, query: Query, reply: Reply<Answer>) {
         let question = Question { query, reply };
-        // Ask the encoder first: a message that has left it is in the worker's queue.
+        // Check the encoder first: a message that has left the encoder is in the worker's queue.
         if self.encoder.as_ref().is_none_or(Encoder::idle) && self.worker.idle() {
             self.reader.ask(question);
         } else {
@@ -73,12 +74,12 @@ impl Pipeline {
         }
     }
 
-    /// Asks for a page of a check.
+    /// Verifies one page of a check.
     pub(crate) fn check(&self, query: Query, reply: Reply<Answer>) {
         self.reader.check(Question { query, reply });
     }
 
-    /// Accepts nothing more; replies when all is done and the backend is closed. May be called again.
+    /// Accepts nothing more. Replies when all work is done and the backend is closed. May be called again.
     pub(crate) fn close(&self, reply: Reply<()>) {
         if let Some(close) = self.closing.ask(reply) {
             self.send(WriterMessage::Close(close));
@@ -103,7 +104,7 @@ impl Pipeline {
         self.reader.drain();
     }
 
-    /// Waits until all threads are gone. Only after [`Pipeline::close`].
+    /// Waits until all threads have ended. Call [`Pipeline::close`] first.
     pub(crate) fn join(&self) {
         self.encoder.iter().for_each(Encoder::join);
         self.worker.join();
@@ -111,7 +112,7 @@ impl Pipeline {
     }
 }
 
-/// What the thread has.
+/// The state of the writer thread.
 struct Writing {
     backend: Lazy,
     sweeper: Sweeper,
@@ -143,7 +144,7 @@ impl Writing {
                 WriterMessage::Open(reply) => {
                     reply.send(self.backend.get().map(|backend| backend.notice().map(str::to_owned)));
                 }
-                // May also see later saves of this batch, which is harmless.
+                // The query may also see later saves of this batch, which is harmless.
                 WriterMessage::Ask(question) => self.reader.ask(question),
                 WriterMessage::Work(work) => work(self.backend.get()),
                 WriterMessage::Close(closing) => {
@@ -156,7 +157,7 @@ impl Writing {
         }
     }
 
-    /// Applies units, in batches that the backend can take, and answers each caller.
+    /// Applies the units in batches of the size that the backend accepts, and replies to each caller.
     fn apply(&mut self, mut units: Vec<Unit>, replies: Vec<Reply<Applied>>) {
         let mut replies = replies.into_iter();
         while !units.is_empty() {
@@ -169,13 +170,13 @@ impl Writing {
             // Free the payloads before replying: callers may then detach their buffers.
             drop(std::mem::replace(&mut units, rest));
             outcomes.into_iter().zip(&mut replies).for_each(|(outcome, reply)| reply.send(outcome));
-            // Every caller of this batch has been answered.
+            // Sweep only now, because every caller of this batch has its reply.
             self.sweeper.after_commit(&mut **backend);
         }
     }
 }
 
-/// How many of the units make a batch: one at least.
+/// The number of units that fit into one batch. At least one.
 fn fitting(units: &[Unit], limits: Limits) -> usize {
     let weight = |unit: &Unit| unit.ops.iter().map(Op::weight).sum::<usize>();
     let mut bytes = 0_usize;
@@ -201,7 +202,7 @@ mod tests {
 
     const CONTRACT_ID: ContractId = ContractId(1);
 
-    /// Prepares nothing, but says when it begins and waits at a gate.
+    /// A fake encoder: it reports when it begins, and waits at a gate instead of encoding.
     struct Gated {
         entered: Sender<String>,
         gate: Mutex<Receiver<()>>,
@@ -285,7 +286,8 @@ mod tests {
             "its cap",
             vec![Op::KeepLast { contract: CONTRACT_ID, lineage: "a".to_owned(), keep: 9, pinned: String::new() }],
         );
-        // Of another run, as the checkpoint may have been until then.
+        // The truncated log is in another lineage: the engine cannot know yet which lineage the checkpoint belongs
+        // to.
         let (log, to) = ("log".to_owned(), LogEnd::Checkpoint("large".to_owned()));
         let told_rewound = told.clone();
         let refused = Reply::new(move |outcome: Result<Applied>| {
@@ -321,7 +323,7 @@ mod tests {
         assert!(replies.recv_timeout(Duration::from_millis(50)).is_err(), "all of them come after the large one");
         go.send(()).unwrap();
         let mut told: Vec<&str> = (0..10).map(|_| next()).collect();
-        // The reader answers by itself, and the last word on closing is its own.
+        // The reader thread replies independently of the writer, so ignore the place of its reply.
         told.retain(|name| *name != "a question");
         let expected = [
             "large",

@@ -1,6 +1,8 @@
-//! Encodes large ops before their turn comes: a put as it is stored if its lineage's newest payload stays what it is now, writes
-//! as they are stored if their task has not written yet. If that has changed when the turn comes, in whichever process, the work
-//! was in vain and nothing else.
+//! Encodes large ops ahead of time, before the writer comes to them.
+//!
+//! A put is encoded as if the newest payload of its lineage stayed the newest. Writes are encoded as if their task
+//! had no row yet. If this process or another has changed that in the meantime, the backend encodes again, and only
+//! the time is lost.
 
 use bytes::Bytes;
 
@@ -11,17 +13,17 @@ use crate::codec::plan::{Base, plan};
 use crate::op::Op;
 use crate::record::{Draft, Encoded, Seq};
 
-/// Comparing and compressing so many bytes takes longer than handing them from thread to thread.
+/// From this number of bytes on, comparing and compressing takes longer than passing the op to another thread.
 const LARGE: usize = 256 << 10;
 
-/// Knows what the database holds from the cache of recent payloads alone.
+/// Encodes ops against recent payloads. It reads the cache only, never the database.
 #[derive(Debug)]
 pub struct PreEncoder {
     cache: PayloadCache,
 }
 
 impl PreEncoder {
-    /// Encodes for backends that have this cache.
+    /// Creates a pre-encoder for backends that share this cache.
     pub fn new(cache: PayloadCache) -> Self {
         Self { cache }
     }
@@ -31,7 +33,7 @@ impl PreEncoder {
         let newest = self.cache.newest(header.contract, &header.lineage);
         if draft.inherit.is_empty() {
             let raw = Bytes::from(frame::join(&draft.payload));
-            // Where nothing is cached it is not known whether there is a newest.
+            // Without a cache, the newest payload of the lineage is not known.
             return self.cache.holds(raw.len()).then(|| encode(raw, newest, None)).flatten();
         }
         let (tip, newest) = newest.filter(|(tip, _)| header.parent.as_ref() == Some(&tip.id))?;
@@ -41,12 +43,12 @@ impl PreEncoder {
     }
 }
 
-/// A payload as it will be stored if that is its lineage's newest when its turn comes; without one, if it is the first of its
-/// lineage.
+/// Encodes a payload as the backend stores it if `newest` is still the newest payload of the lineage. `None` as
+/// `newest` means that this payload is the first of its lineage.
 fn encode(raw: Bytes, newest: Option<(LineageTip, CachedPayload)>, parent: Option<Seq>) -> Option<Encoded> {
     let (tip, newest) = newest.unzip();
     let base = tip.map(|tip| Base { seq: tip.seq, depth: tip.depth, budget: tip.budget });
-    // The base is at hand, so this cannot fail.
+    // The base is already loaded, so this cannot fail.
     let load = |_| Ok(newest.unwrap_or_else(|| Bytes::new().into()));
     let (row, misses) = plan(&raw, base, None, load).ok()?;
     Some(Encoded { raw, parent, base: base.map(|base| base.seq), is_delta: row.base.is_some(), body: row.body, misses })
@@ -57,7 +59,7 @@ impl PreEncode for PreEncoder {
         match op {
             Op::Put(draft) if draft.inherit.is_empty() => draft.len() >= LARGE,
             Op::Put(draft) => {
-                // Most of it may be its parent's.
+                // The inherited parts count too: most of the payload may come from the parent.
                 let header = &draft.header;
                 draft.len() + self.cache.newest_length(header.contract, &header.lineage) >= LARGE
             }

@@ -1,155 +1,158 @@
-//! Questions as values, and their answers.
+//! Queries as values, and their answers.
 
 use crate::check::{CheckCursor, CheckPage};
 use crate::error::{Code, Error, Result};
 use crate::record::{Checkpoint, ContractId, Header, Lineage, LogMark, LogPage, SortKey, Stats, Tuple};
 use crate::retention::{Pruned, Rule};
 
-/// A question to a backend. Newest means: of the greatest sort key, and among equal sort keys the last saved.
+/// A query to a backend. The newest checkpoint has the greatest sort key; among equal sort keys it is the last saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Query {
-    /// The checkpoint with that id. Answers [`Answer::Checkpoint`].
+    /// The checkpoint with this id. Answers [`Answer::Checkpoint`].
     Get {
-        /// Whose id it is.
+        /// The contract that the checkpoint belongs to.
         contract: ContractId,
-        /// The id.
+        /// The id of the checkpoint.
         id: String,
     },
-    /// The newest checkpoint of a lineage, or of those with a label. Answers [`Answer::Checkpoint`].
+    /// The newest checkpoint of a lineage, optionally with a given label. Answers [`Answer::Checkpoint`].
     Newest {
-        /// Whose lineage it is.
+        /// The contract that the lineage belongs to.
         contract: ContractId,
         /// The lineage.
         lineage: String,
         /// Only checkpoints with this label.
         label: Option<String>,
     },
-    /// A checkpoint with what was written to it, of one snapshot. Answers [`Answer::Tuple`].
+    /// A checkpoint with its pending writes, both from one snapshot. Answers [`Answer::Tuple`].
     Tuple {
-        /// Whose it is.
+        /// The contract that the checkpoint belongs to.
         contract: ContractId,
-        /// Which one.
+        /// The checkpoint to read.
         pick: Pick,
     },
-    /// What a checkpoint was made from, step by step. Answers [`Answer::Tuples`].
+    /// A checkpoint and its ancestors, step by step along the parents. Answers [`Answer::Tuples`].
     Ancestors(Ancestors),
     /// Headers, newest first. Answers [`Answer::Headers`].
     List {
-        /// Whose checkpoints they are.
+        /// The contract that the checkpoints belong to.
         contract: ContractId,
-        /// Of which lineage or group.
+        /// The lineages or the group to list.
         of: Of,
-        /// Only those of a lesser sort key.
+        /// Only checkpoints with a sort key less than this one.
         before: Option<SortKey>,
-        /// At most so many.
+        /// The maximum number of results.
         limit: Option<usize>,
     },
-    /// Whole checkpoints, of one snapshot, those of the least sort key first, and among equal sort keys as they were saved. Answers
-    /// [`Answer::Checkpoints`].
+    /// Checkpoints with their payloads, all from one snapshot. The least sort key comes first; equal sort keys come
+    /// in save order. Answers [`Answer::Checkpoints`].
     Whole {
-        /// Whose checkpoints they are.
+        /// The contract that the checkpoints belong to.
         contract: ContractId,
-        /// Of which lineage or group.
+        /// The lineages or the group to list.
         of: Of,
-        /// Only those whose sort key begins with these bytes.
+        /// Only checkpoints whose sort key begins with these bytes.
         prefix: Vec<u8>,
     },
-    /// Lineages, the last to begin first. Answers [`Answer::Lineages`].
+    /// Lineages. The lineage that began last comes first. Answers [`Answer::Lineages`].
     Lineages {
-        /// Whose lineages they are.
+        /// The contract that the lineages belong to.
         contract: ContractId,
-        /// Only those whose first checkpoint had a group that begins so (literally, byte by byte).
+        /// Only lineages whose first checkpoint had a group with this prefix. The comparison is literal, byte by
+        /// byte.
         group_prefix: String,
-        /// Only those before this position.
+        /// Only lineages with a position less than this one.
         before: Option<i64>,
-        /// At most so many.
+        /// The maximum number of results.
         limit: usize,
     },
-    /// The lineages that began from a checkpoint of that one, the last to begin first. Answers [`Answer::Lineages`].
+    /// The lineages that were forked from a checkpoint of this lineage. The fork that began last comes first. Answers
+    /// [`Answer::Lineages`].
     Forks {
-        /// Whose lineages they are.
+        /// The contract that the lineages belong to.
         contract: ContractId,
-        /// The lineage that they were made from.
+        /// The lineage that was forked.
         lineage: String,
     },
     /// Records of a log. Answers [`Answer::Log`].
     Log(LogRange),
-    /// The logs of a lineage and their lengths, by name; no record is read. Answers [`Answer::Logs`].
+    /// The logs of a lineage and their lengths, sorted by name. Reads no record. Answers [`Answer::Logs`].
     Logs {
-        /// Whose lineage it is.
+        /// The contract that the lineage belongs to.
         contract: ContractId,
         /// The lineage.
         lineage: String,
     },
-    /// Verifies a part of what is stored. Answers [`Answer::Checked`].
+    /// Verifies one page of the stored data. Answers [`Answer::Checked`].
     Check {
-        /// Where the part before ended.
+        /// The end of the page before.
         cursor: CheckCursor,
-        /// It looks at about so many rows.
+        /// The approximate number of rows to verify.
         limit: usize,
     },
-    /// What the store holds and takes. Answers [`Answer::Stats`].
+    /// The number and the size of what the store holds. Answers [`Answer::Stats`].
     Stats {
-        /// Only checkpoints of this contract.
+        /// Only checkpoints of this contract. `None`: of all contracts.
         contract: Option<ContractId>,
-        /// So many of the largest lineages are named.
+        /// The number of largest lineages to list by name.
         largest: usize,
     },
-    /// What the rules would remove, one after the other, if they were applied now. Answers [`Answer::Pruned`].
+    /// Counts what the rules would remove now, applied one after the other. Answers [`Answer::Pruned`].
     Prunable {
-        /// Only checkpoints of this contract.
+        /// Only checkpoints of this contract. `None`: of all contracts.
         contract: Option<ContractId>,
         /// The rules.
         rules: Vec<Rule>,
     },
 }
 
-/// A checkpoint and its ancestors, itself first, until each of the wanted parts has been found. Of each they have only what
-/// is wanted, of one snapshot.
+/// Reads a checkpoint and its ancestors, the checkpoint first, until each wanted part is found. All of them come from
+/// one snapshot. Each one carries only the wanted parts and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestors {
-    /// Whose checkpoints they are.
+    /// The contract that the checkpoints belong to.
     pub contract: ContractId,
-    /// The id of the checkpoint.
+    /// The id of the checkpoint to begin with.
     pub id: String,
-    /// The stems of the wanted parts (see [`Part::stem`](crate::record::Part::stem)). One is wanted until an ancestor has it.
+    /// The stems of the wanted parts (see [`Part::stem`](crate::record::Part::stem)). A stem is wanted until a
+    /// checkpoint has a part with it.
     pub stems: Vec<String>,
     /// The names of the wanted writes.
     pub writes: Vec<String>,
-    /// At most so many checkpoints.
+    /// The maximum number of checkpoints.
     pub limit: usize,
 }
 
 /// Records of a log, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRange {
-    /// Whose lineage it is.
+    /// The contract that the lineage belongs to.
     pub contract: ContractId,
     /// The lineage.
     pub lineage: String,
-    /// The log's name. One that is not there is empty.
+    /// The log's name. An absent log reads as empty.
     pub log: String,
-    /// As that checkpoint of the lineage names the log; `None`: as it is now.
+    /// Reads the log as this checkpoint of the lineage names it. `None` reads the log as it is now.
     pub at: Option<String>,
-    /// From which end `skip` counts.
+    /// The end from which `skip` counts.
     pub from: LogSide,
-    /// So many records are passed over.
+    /// The number of records to skip.
     pub skip: u64,
-    /// At most so many.
+    /// The maximum number of results.
     pub limit: usize,
 }
 
 /// An end of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogSide {
-    /// Its oldest record.
+    /// The oldest record.
     First,
-    /// Its newest record. The records of an answer are in their order all the same.
+    /// The newest record. The answer still lists the records in log order.
     Last,
 }
 
 impl LogRange {
-    /// The positions that are asked for, of a log of that length: from, to.
+    /// The positions that the range covers in a log of this length: start, and end (exclusive).
     pub(crate) fn positions(&self, length: u64) -> (u64, u64) {
         let limit = u64::try_from(self.limit).unwrap_or(u64::MAX);
         let rest = length.saturating_sub(self.skip);
@@ -160,27 +163,27 @@ impl LogRange {
     }
 }
 
-/// Which checkpoint is meant.
+/// The checkpoint to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pick {
-    /// The one with that id.
+    /// The checkpoint with this id.
     Id(String),
-    /// The newest of that lineage.
+    /// The newest checkpoint of this lineage.
     Newest(String),
 }
 
-/// Which checkpoints a listing is about.
+/// The checkpoints to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// All of the contract.
+    /// All checkpoints of the contract.
     Contract,
-    /// Those of a lineage.
+    /// The checkpoints of a lineage.
     Lineage(String),
-    /// Those of every lineage whose name begins so, literally, byte by byte.
+    /// The checkpoints of every lineage whose name begins with this prefix. The comparison is literal, byte by byte.
     Lineages(String),
-    /// Those of a group.
+    /// The checkpoints of a group.
     Group(String),
-    /// Those of a lineage that also are of a group.
+    /// The checkpoints that belong to both a lineage and a group.
     LineageInGroup {
         /// The lineage.
         lineage: String,
@@ -189,7 +192,7 @@ pub enum Of {
     },
 }
 
-/// What a backend says to a [`Query`].
+/// The answer of a backend to a [`Query`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// One checkpoint, or none.
@@ -204,20 +207,20 @@ pub enum Answer {
     Headers(Vec<Header>),
     /// Lineages.
     Lineages(Vec<Lineage>),
-    /// Records, or none where the checkpoint in question is not there or does not name the log.
+    /// Records. `None` if the checkpoint in the query does not exist or does not name the log.
     Log(Option<LogPage>),
     /// Logs.
     Logs(Vec<LogMark>),
-    /// What was verified.
+    /// The result of verifying one page.
     Checked(Box<CheckPage>),
-    /// What there is.
+    /// The number and the size of what the store holds.
     Stats(Stats),
-    /// What would be removed.
+    /// Counts of what would be removed.
     Pruned(Pruned),
 }
 
 impl Answer {
-    /// The checkpoint, if that was the question.
+    /// Returns the checkpoint. Fails if the answer is of another kind.
     pub fn into_checkpoint(self) -> Result<Option<Box<Checkpoint>>> {
         match self {
             Answer::Checkpoint(found) => Ok(found),
@@ -225,7 +228,7 @@ impl Answer {
         }
     }
 
-    /// The checkpoint with its writes, if that was the question.
+    /// Returns the checkpoint with its writes. Fails if the answer is of another kind.
     pub fn into_tuple(self) -> Result<Option<Box<Tuple>>> {
         match self {
             Answer::Tuple(found) => Ok(found),
@@ -233,7 +236,7 @@ impl Answer {
         }
     }
 
-    /// The checkpoints with their writes, if they were the question.
+    /// Returns the checkpoints with their writes. Fails if the answer is of another kind.
     pub fn into_tuples(self) -> Result<Vec<Tuple>> {
         match self {
             Answer::Tuples(found) => Ok(found),
@@ -241,7 +244,7 @@ impl Answer {
         }
     }
 
-    /// The checkpoints, if they were the question.
+    /// Returns the checkpoints. Fails if the answer is of another kind.
     pub fn into_checkpoints(self) -> Result<Vec<Checkpoint>> {
         match self {
             Answer::Checkpoints(found) => Ok(found),
@@ -249,7 +252,7 @@ impl Answer {
         }
     }
 
-    /// The headers, if they were the question.
+    /// Returns the headers. Fails if the answer is of another kind.
     pub fn into_headers(self) -> Result<Vec<Header>> {
         match self {
             Answer::Headers(headers) => Ok(headers),
@@ -257,7 +260,7 @@ impl Answer {
         }
     }
 
-    /// The lineages, if they were the question.
+    /// Returns the lineages. Fails if the answer is of another kind.
     pub fn into_lineages(self) -> Result<Vec<Lineage>> {
         match self {
             Answer::Lineages(lineages) => Ok(lineages),
@@ -265,7 +268,7 @@ impl Answer {
         }
     }
 
-    /// The records, if they were the question.
+    /// Returns the records. Fails if the answer is of another kind.
     pub fn into_log(self) -> Result<Option<LogPage>> {
         match self {
             Answer::Log(page) => Ok(page),
@@ -273,7 +276,7 @@ impl Answer {
         }
     }
 
-    /// The logs, if they were the question.
+    /// Returns the logs. Fails if the answer is of another kind.
     pub fn into_logs(self) -> Result<Vec<LogMark>> {
         match self {
             Answer::Logs(logs) => Ok(logs),
@@ -281,7 +284,7 @@ impl Answer {
         }
     }
 
-    /// What was verified, if that was the question.
+    /// Returns the verified page. Fails if the answer is of another kind.
     pub fn into_checked(self) -> Result<CheckPage> {
         match self {
             Answer::Checked(page) => Ok(*page),
@@ -289,7 +292,7 @@ impl Answer {
         }
     }
 
-    /// What there is, if that was the question.
+    /// Returns the statistics. Fails if the answer is of another kind.
     pub fn into_stats(self) -> Result<Stats> {
         match self {
             Answer::Stats(stats) => Ok(stats),
@@ -297,7 +300,7 @@ impl Answer {
         }
     }
 
-    /// What would be removed, if that was the question.
+    /// Returns the counts of what would be removed. Fails if the answer is of another kind.
     pub fn into_pruned(self) -> Result<Pruned> {
         match self {
             Answer::Pruned(pruned) => Ok(pruned),

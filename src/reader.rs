@@ -1,4 +1,4 @@
-//! The thread that reads, with a connection of its own: a reader does not wait for somebody else's commit.
+//! The reader thread. It has its own connection, so that a read does not wait for a commit.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::query::{Answer, Query};
 use crate::worker::{Reply, Worker};
 
-/// A query and who waits for its answer.
+/// A query and the reply for its answer.
 pub(crate) struct Question {
     pub(crate) query: Query,
     pub(crate) reply: Reply<Answer>,
@@ -19,16 +19,17 @@ pub(crate) struct Reader {
     checks: Mutex<Checks>,
 }
 
-/// The thread for checks, with a connection of its own. A page of a check takes long, and other reads must not wait for it.
+/// The thread for checks, with its own connection. A page of a check takes long, and other reads must not wait for
+/// it.
 enum Checks {
-    /// Nobody has asked for a check yet. The first one starts the thread.
+    /// No check was requested yet. The first check starts the thread.
     NotStarted(Open),
     Started(Arc<Worker<Question>>),
     Closed,
 }
 
 impl Reader {
-    /// Starts the thread. `open` is called on it, and `open_for_checks` on the thread for checks.
+    /// Starts the reader thread. `open` runs on the reader thread, and `open_for_checks` on the thread for checks.
     pub(crate) fn start(open: Open, open_for_checks: Open) -> Result<Self> {
         let worker = answering("forkpoint-reader", open)?;
         Ok(Self { worker, checks: Mutex::new(Checks::NotStarted(open_for_checks)) })
@@ -38,7 +39,7 @@ impl Reader {
         send(&self.worker, question);
     }
 
-    /// Asks for a page of a check.
+    /// Verifies one page of a check.
     pub(crate) fn check(&self, question: Question) {
         match self.checker() {
             Ok(worker) => send(&worker, question),
@@ -48,7 +49,7 @@ impl Reader {
 
     fn checker(&self) -> Result<Arc<Worker<Question>>> {
         let mut checks = self.checks();
-        // If the thread cannot be started, checks stay closed.
+        // If the thread cannot be started, later checks fail as on a closed store.
         let worker = match std::mem::replace(&mut *checks, Checks::Closed) {
             Checks::NotStarted(open) => Arc::new(answering("forkpoint-checker", open)?),
             Checks::Started(worker) => worker,
@@ -60,7 +61,7 @@ impl Reader {
 
     pub(crate) fn drain(&self) {
         self.worker.drain();
-        // Not under the lock: whoever hears of a page may ask for the next one.
+        // Release the lock before draining: the receiver of a page may request the next page.
         let checker = match &*self.checks() {
             Checks::Started(worker) => Some(Arc::clone(worker)),
             _ => None,
@@ -83,10 +84,10 @@ impl Reader {
     }
 }
 
-/// A thread that answers questions with a backend of its own.
+/// Starts a thread that answers queries with its own backend.
 fn answering(name: &str, open: Open) -> Result<Worker<Question>> {
     let mut backend = Lazy::new(open);
-    // Questions weigh nothing: their answers are what takes memory, and those wait in no queue.
+    // Queries have no weight: their answers take the memory, and answers wait in no queue.
     Worker::start(name, usize::MAX, move |batch: Vec<Question>| {
         let (queries, replies): (Vec<Query>, Vec<Reply<Answer>>) =
             batch.into_iter().map(|question| (question.query, question.reply)).unzip();

@@ -1,30 +1,34 @@
-//! What is stored: a checkpoint belongs to a lineage, has searchable fields, and carries a payload of named parts.
+//! The stored types. A checkpoint belongs to a lineage, has searchable fields, and carries a payload of named parts.
 
 use std::cmp::Reverse;
 
 use bytes::Bytes;
 
-/// A position in the store's one save order: greater was saved later, whatever any clock says (D6).
+/// The save number of a checkpoint: its position in the store's single save order. A greater number was saved later,
+/// regardless of any clock (D6).
 pub type Seq = i64;
 
-/// The ids of one contract, kept apart from those of the others in the same database. The number is stored.
+/// The number of a contract. Each contract has its own ids, apart from other contracts in the same database. The
+/// number is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContractId(pub u8);
 
-/// The place of a checkpoint among those of its lineage, as bytes that compare in that order. Equal sort keys are ordered by
-/// [`Seq`]. What a sort key means is its contract's business: a timestamp, a step index, an id that sorts by time.
+/// The position of a checkpoint within its lineage. The bytes compare in the order of the checkpoints. Checkpoints
+/// with equal sort keys are ordered by [`Seq`].
+///
+/// The contract defines the meaning of the bytes: a timestamp, a step index, or an id that sorts by time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SortKey(pub Vec<u8>);
 
 impl SortKey {
-    /// A sort key that orders as the number does; -0 and 0 are equal.
+    /// A sort key with the order of the numbers. -0 and 0 are equal.
     pub fn from_f64(value: f64) -> Self {
         let bits = (value + 0.0).to_bits();
         let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
         Self(ordered.to_be_bytes().to_vec())
     }
 
-    /// The number at the front of a sort key, and what follows it.
+    /// Splits a sort key into the number at its front and the bytes after the number. `None` if there is no number.
     pub fn split_f64(&self) -> Option<(f64, Self)> {
         let (ordered, rest) = self.0.split_first_chunk()?;
         let ordered = u64::from_be_bytes(*ordered);
@@ -32,66 +36,71 @@ impl SortKey {
         Some((f64::from_bits(bits), Self(rest.to_vec())))
     }
 
-    /// This sort key, and where it is equal the next.
+    /// Appends a second sort key, which decides between equal first ones.
     #[must_use]
     pub fn then(mut self, next: &Self) -> Self {
         self.0.extend_from_slice(&next.0);
         self
     }
 
-    /// The bytes that say how old a checkpoint is: see [`Header::age_offset`].
+    /// The bytes that order checkpoints by age: see [`Header::age_offset`].
     pub fn age(&self, offset: u8) -> &[u8] {
         self.0.get(usize::from(offset)..).unwrap_or_default()
     }
 }
 
-/// Everything about a checkpoint but its payload: what a listing shows and what a lookup finds it by.
+/// Everything about a checkpoint except its payload: the fields that listings show and lookups search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Whose ids these are.
+    /// The contract that the checkpoint belongs to.
     pub contract: ContractId,
-    /// The run, thread or session it belongs to.
+    /// The run, thread or session that the checkpoint belongs to.
     pub lineage: String,
-    /// Its id, unique in its contract.
+    /// The id of the checkpoint, unique within its contract.
     pub id: String,
-    /// The id of the checkpoint that it was made from, where the contract knows it.
+    /// The id of the parent checkpoint, if the contract knows it.
     pub parent: Option<String>,
-    /// What several lineages have in common (the graph, say). Empty: nothing.
+    /// A name that several lineages share, for example the graph. Empty: no group.
     pub group: String,
-    /// What several checkpoints of a lineage have in common (the node, say). Empty: nothing.
+    /// A name that several checkpoints of a lineage share, for example the node. Empty: no label.
     pub label: String,
-    /// Its place among the checkpoints of its lineage and group.
+    /// The position of the checkpoint within its lineage and its group.
     pub sort_key: SortKey,
-    /// When the store was given it, in ms since the epoch. Retention goes by it, order never does (D6).
+    /// The time at which the store received the checkpoint, in ms since the epoch. Retention uses it; order never
+    /// does (D6).
     pub saved_at: i64,
-    /// The byte of the sort key at which the age begins. 0: the whole sort key is the age. Retention that keeps a number of checkpoints
-    /// removes the oldest by age, then by sort key, then by save order. All checkpoints of a lineage have the same.
+    /// The index of the sort key's byte at which the age begins. 0: the whole sort key is the age. All checkpoints of
+    /// a lineage have the same offset.
+    ///
+    /// Retention by number removes the oldest checkpoints first: by age, then by sort key, then by save order.
     pub age_offset: u8,
-    /// Whether this checkpoint cannot be read without its parent. Retention then never removes the parent alone (D9).
+    /// Whether this checkpoint needs its parent to be read. If so, retention never removes the parent alone (D9).
     pub depends_on_parent: bool,
-    /// What a listing shows beside the ids, in a form that only the contract reads. Small: listings carry it.
+    /// Extra data for listings, in a form that only the contract reads. Keep it small, because every listing carries
+    /// it.
     pub meta: Vec<u8>,
 }
 
-/// A named piece of a payload, in the bytes that a serializer made of it.
+/// A named piece of a payload, as serialized bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its name within the payload.
+    /// The name within the payload.
     pub name: String,
-    /// The serializer that wrote it.
+    /// The name of the serializer that wrote the bytes.
     pub tag: String,
-    /// What the serializer wrote.
+    /// The serialized bytes.
     pub bytes: Bytes,
 }
 
 impl Part {
-    /// What stands before the last NUL of its name: what it is a version of, if it is one.
+    /// The part of the name before the last NUL. All versions of the same value share this stem. `None` if the name
+    /// has no NUL.
     pub fn stem(&self) -> Option<&str> {
         self.name.rsplit_once('\0').map(|(stem, _)| stem)
     }
 }
 
-/// A checkpoint's content: parts in the order in which they were given.
+/// A checkpoint's content: parts, in the order in which the caller gave them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Payload {
     /// The parts; names need not be unique.
@@ -99,17 +108,17 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// The bytes of all parts together.
+    /// The total number of bytes of all parts.
     pub fn len(&self) -> usize {
         self.parts.iter().map(|part| part.bytes.len()).sum()
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the parts have no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The first part of that name.
+    /// The first part with this name.
     pub fn part(&self, name: &str) -> Option<&Part> {
         self.parts.iter().find(|part| part.name == name)
     }
@@ -118,35 +127,35 @@ impl Payload {
 /// A checkpoint as it is stored and read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Its searchable side.
+    /// The searchable fields.
     pub header: Header,
-    /// Its content.
+    /// The content.
     pub payload: Payload,
-    /// The logs that it names, each with the length that it keeps.
+    /// The logs that the checkpoint names, each with the length that the checkpoint keeps.
     pub logs: Vec<LogMark>,
 }
 
 /// A checkpoint to be put.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// Its searchable side.
+    /// The searchable fields.
     pub header: Header,
-    /// The parts that are given.
+    /// The parts that the caller gives.
     pub payload: Payload,
-    /// The names of parts that are not given, because they are the parent's. Each is copied from the parent, or else from the
-    /// newest checkpoint of the lineage that has a part of that name, or else left out.
+    /// The names of parts to copy instead of being given. Each part comes from the parent, or else from the newest
+    /// checkpoint of the lineage that has a part of that name. A part that neither has is left out.
     pub inherit: Vec<String>,
-    /// The expected content of inherited parts, where the caller knows it. Of a name that the parent lacks, the newest part
-    /// that is equal wins over one that is only newer.
+    /// The expected content of inherited parts, if the caller knows it. For a part that the parent lacks, an older
+    /// part with equal content wins over a newer one.
     pub like: Vec<Part>,
-    /// The logs that the checkpoint names. They are logs of its lineage.
+    /// The logs that the checkpoint names. They belong to its lineage.
     pub logs: Vec<LogPin>,
-    /// The payload as it is likely to be stored, encoded before the turn of this put came. Only the engine fills it in.
+    /// The payload as it will probably be stored, encoded ahead of time. Only the engine sets this field.
     pub encoded: Option<Encoded>,
 }
 
 impl From<Checkpoint> for Draft {
-    /// A draft that gives every part, and keeps the logs at the lengths that the checkpoint names.
+    /// A draft that gives every part, and names the logs at the same lengths as the checkpoint.
     fn from(Checkpoint { header, payload, logs }: Checkpoint) -> Self {
         let pin = |mark: LogMark| LogPin { log: mark.log, length: Some(mark.length) };
         let logs = logs.into_iter().map(pin).collect();
@@ -155,43 +164,43 @@ impl From<Checkpoint> for Draft {
 }
 
 impl Draft {
-    /// The bytes of all given parts together.
+    /// The total number of bytes of all given parts.
     pub fn len(&self) -> usize {
         self.payload.len()
     }
 
-    /// Whether no bytes are given.
+    /// Whether the given parts have no bytes.
     pub fn is_empty(&self) -> bool {
         self.payload.is_empty()
     }
 }
 
-/// A payload as it is likely to be stored, encoded while other units were being committed. The backend checks that what
-/// it was made from is still so, and encodes it again otherwise.
+/// A payload as it will probably be stored. It is encoded while other units are being committed. The backend checks
+/// that the base and the parent are still the same, and encodes the payload again if not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
-    /// The parts as one byte string, the inherited ones among them.
+    /// The parts as one byte string, with the inherited parts.
     pub raw: Bytes,
-    /// The checkpoint that the inherited parts are from.
+    /// The save number of the checkpoint that gave the inherited parts.
     pub parent: Option<Seq>,
-    /// The payload that the delta was made against.
+    /// The save number of the payload that the delta was made against.
     pub base: Option<Seq>,
-    /// Whether `body` is a delta. If not, it is a keyframe.
+    /// Whether `body` is a delta. Otherwise it is a keyframe.
     pub is_delta: bool,
-    /// The envelope that the row will hold.
+    /// The envelope to store in the row.
     pub body: Bytes,
-    /// How many payloads of the lineage in a row, up to this one, had no delta that was worth it.
+    /// The number of consecutive payloads of the lineage, up to this one, for which no delta was worthwhile.
     pub misses: u32,
 }
 
-/// A record of a log: small, and never changed.
+/// A record of a log. Records are small and never change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// A key that is unique in its log, if the record has one.
+    /// An optional key, unique within the log.
     pub key: Option<String>,
-    /// The serializer that wrote it.
+    /// The name of the serializer that wrote the bytes.
     pub tag: String,
-    /// What the serializer wrote.
+    /// The serialized bytes.
     pub bytes: Bytes,
 }
 
@@ -200,103 +209,108 @@ pub struct Record {
 pub struct LogPin {
     /// The log's name in the checkpoint's lineage.
     pub log: String,
-    /// How many of its first records the checkpoint keeps. `None`: all that are there when the put is applied.
+    /// The number of records to keep, counted from the first. `None` keeps all records that the log has when the put
+    /// is applied.
     pub length: Option<u64>,
 }
 
-/// A log that a stored checkpoint names: it keeps exactly the records that stood below this length when it was put.
+/// A log that a stored checkpoint names. The checkpoint keeps exactly the first `length` records, as they were at the
+/// put.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogMark {
     /// The log's name.
     pub log: String,
-    /// How many records it keeps.
+    /// The number of records that the checkpoint keeps.
     pub length: u64,
 }
 
 /// Records of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogPage {
-    /// How many records the log has in all.
+    /// The total number of records in the log.
     pub length: u64,
-    /// The position of the first record here. Positions begin at 0.
+    /// The position of the first returned record. Positions begin at 0.
     pub start: u64,
-    /// The records, in their order.
+    /// The records, in log order.
     pub records: Vec<Record>,
 }
 
-/// A small record that belongs to a checkpoint, which need not be there yet. It goes when its checkpoint goes.
+/// A pending write: a small record that belongs to a checkpoint. The checkpoint may be saved later. Removing the
+/// checkpoint removes its writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Whose it is among those of the checkpoint: a task's.
+    /// The task that made the write.
     pub task: String,
-    /// Its slot among the writes of the task. No two unclaimed writes of a task have the same slot.
+    /// The slot of the write within its task. No two unclaimed writes of a task have the same slot.
     pub index: i64,
-    /// The checkpoint that was made of it: see [`crate::op::Op::Claim`]. `None`: it is unclaimed.
+    /// The id of the checkpoint that was made from this write: see [`crate::op::Op::Claim`]. `None`: unclaimed.
     pub claimed_by: Option<String>,
-    /// Its name and content; the name need not be unique.
+    /// The name and the content. The name need not be unique.
     pub part: Part,
 }
 
-/// A checkpoint with what was written to it, in the order in which each slot was first written.
+/// A checkpoint with its writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuple {
     /// The checkpoint.
     pub checkpoint: Checkpoint,
-    /// What was written to it.
+    /// The writes, in the order in which each slot was first written.
     pub writes: Vec<Write>,
 }
 
 /// A lineage as a listing shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
-    /// Its place among the lineages, by when the store first heard of them: greater is later. A listing goes on from here.
+    /// The position of the lineage in the order in which the store created its lineages. A later lineage has a
+    /// greater position. The next page of a listing begins at the last position of the page before.
     pub position: i64,
-    /// How many checkpoints it has.
+    /// The number of checkpoints.
     pub checkpoints: u64,
-    /// Its newest checkpoint; the lineage's name is in it.
+    /// The header of the newest checkpoint. It contains the lineage's name.
     pub newest: Header,
-    /// The checkpoint of another lineage that its first checkpoint was made from: it is a fork of that one's run.
+    /// The id of the checkpoint in another lineage from which the first checkpoint was made. `Some` means that the
+    /// lineage is a fork.
     pub origin: Option<String>,
 }
 
-/// What a store, or one contract of it, holds and takes.
+/// The number and the size of what a store, or one contract of it, holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// How many checkpoints there are.
+    /// The number of checkpoints.
     pub checkpoints: u64,
-    /// How many lineages there are, those that have logs alone among them.
+    /// The number of lineages, including lineages that have only logs.
     pub lineages: u64,
-    /// What their payloads are, framed, in bytes.
+    /// The total size of the payloads after framing and before compression, in bytes.
     pub logical_bytes: u64,
-    /// What their payloads take, compressed and as deltas, in bytes.
+    /// The total stored size of the payloads, compressed and as deltas, in bytes.
     pub stored_bytes: u64,
-    /// How many records all logs hold. One that several checkpoints and logs name counts once.
+    /// The number of records in all logs. A record that several checkpoints and logs share counts once.
     pub records: u64,
-    /// What these records take, in bytes.
+    /// The total size of these records, in bytes.
     pub record_bytes: u64,
-    /// What the database takes in all, in bytes, where there is one.
+    /// The total size of the database, in bytes. `None` if there is no database.
     pub file_bytes: Option<u64>,
-    /// The lineages that take most, the largest first; equal ones by name.
+    /// The lineages with the greatest stored size, the largest first. Equal ones are sorted by name.
     pub largest: Vec<LineageStats>,
 }
 
-/// What a lineage holds and takes: see [`Stats`].
+/// The number and the size of what a lineage holds: see [`Stats`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineageStats {
-    /// Whose lineage it is.
+    /// The contract that the lineage belongs to.
     pub contract: ContractId,
-    /// Its name.
+    /// The name of the lineage.
     pub lineage: String,
-    /// How many checkpoints it has.
+    /// The number of checkpoints.
     pub checkpoints: u64,
-    /// What their payloads are.
+    /// The total size of the payloads after framing and before compression, in bytes.
     pub logical_bytes: u64,
-    /// What their payloads take.
+    /// The total stored size of the payloads, in bytes.
     pub stored_bytes: u64,
 }
 
 impl Stats {
-    /// Counts a lineage in; of the largest, at most so many are kept.
+    /// Adds a lineage to the totals, and lists it if it is one of the `largest` largest.
     pub fn count(&mut self, lineage: LineageStats, largest: usize) {
         self.checkpoints += lineage.checkpoints;
         self.lineages += 1;
@@ -305,7 +319,7 @@ impl Stats {
         self.rank_among_largest(lineage, largest);
     }
 
-    /// Keeps a lineage if it is one of the largest; of those, at most so many are kept.
+    /// Inserts a lineage into the list of the largest lineages, and keeps at most `largest` of them.
     pub fn rank_among_largest(&mut self, lineage: LineageStats, largest: usize) {
         let before = |other: &LineageStats| {
             (Reverse(other.stored_bytes), other.contract, &other.lineage)

@@ -1,4 +1,4 @@
-//! The engine's front door: opens a target, orders what is asked of it, and closes it.
+//! Opens a store, passes units and queries on in call order, and closes the store.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,18 +20,18 @@ use crate::sweeper::Sweeper;
 use crate::target::Target;
 use crate::worker::Reply;
 
-/// How a store behaves, whatever its target.
+/// The options of a store, for every kind of target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// What a resolved save must survive.
+    /// The failures that an acknowledged save must survive.
     pub durability: Durability,
-    /// How long another process may hold the database before a call fails with `BUSY`.
+    /// How long a call waits for another process's database lock before it fails with `BUSY`.
     pub busy_timeout: Duration,
-    /// A checkpoint with a payload of more bytes is refused.
+    /// The maximum size of a payload, in bytes. A larger checkpoint is refused.
     pub max_payload_bytes: usize,
-    /// How many bytes of recent payloads are kept in memory.
+    /// The maximum size of recent payloads in memory, in bytes.
     pub cache_bytes: usize,
-    /// What the store removes by itself.
+    /// The limits beyond which the store removes checkpoints by itself.
     pub retention: Policy,
 }
 
@@ -52,23 +52,23 @@ impl Options {
     pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
     /// 64 MiB, unless said otherwise.
     pub const CACHE_BYTES: usize = 64 << 20;
-    /// The most that may be said: what every backend's row can hold, with room for the frame around it.
+    /// The upper limit of `max_payload_bytes`: a row of every backend can hold a payload of this size and its frame.
     pub const LARGEST_PAYLOAD_BYTES: usize = 900 << 20;
 }
 
 /// An open store. Any thread may use it.
 ///
-/// - Units are applied in the order of the calls, and each outcome is told when it is durable. A large one may be overtaken by
-///   units of other lineages.
-/// - A question sees every unit that was handed in before it.
-/// - Dropping it lets what is queued be done in the background; [`Store::shutdown`] waits for that.
+/// - Units are applied in call order. Each outcome is reported when the unit is durable. Units of other lineages may
+///   overtake a large unit.
+/// - A query sees every unit that was queued before it.
+/// - Dropping the store finishes the queued work in the background; [`Store::shutdown`] waits for that.
 pub struct Store {
     engine: Engine,
     options: Options,
 }
 
 enum Engine {
-    /// Answers on the calling thread. `None` once closed.
+    /// Works on the calling thread. `None` after the store is closed.
     Inline(Mutex<Option<Inline>>),
     Threads(Pipeline),
 }
@@ -79,7 +79,7 @@ struct Inline {
 }
 
 impl Store {
-    /// Opens a target. A file is opened in the background: what is wrong with it is told to whoever asks first.
+    /// Opens a target. A file is opened in the background, so the first call reports what is wrong with the file.
     pub fn open(target: &Target, options: Options) -> Result<Self> {
         let engine = match target {
             Target::Memory => {
@@ -102,8 +102,8 @@ impl Store {
         Ok(Self { engine, options })
     }
 
-    /// A store over backends of the caller's own: one is opened for writing, one for reading, and one at the first check. Large ops
-    /// are encoded for them ahead of time, if there is something that does that.
+    /// Creates a store over the caller's own backends. `open` is called for one backend that writes, one that reads,
+    /// and one more at the first check. `pre_encoder`, if given, encodes large ops ahead of time.
     pub fn with_backend(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
@@ -127,12 +127,12 @@ impl Store {
         )?))
     }
 
-    /// Whether replies come before the call returns.
+    /// Whether each reply is sent before the call returns.
     pub fn is_inline(&self) -> bool {
         matches!(self.engine, Engine::Inline(_))
     }
 
-    /// Replies when the target is open, with what the user should hear about it.
+    /// Replies when the target is open, with a notice for the user if there is one.
     pub fn ready(&self, reply: Reply<Option<String>>) {
         match &self.engine {
             Engine::Inline(backend) => {
@@ -142,20 +142,21 @@ impl Store {
         }
     }
 
-    /// Calls `listener` with what fails in the background, on any of the store's threads. Only the first listener counts.
+    /// Calls `listener` with each failure in the background, on any of the store's threads. Only the first listener
+    /// counts.
     pub fn on_warning(&self, listener: impl Fn(Error) + Send + Sync + 'static) {
         let warnings = match &self.engine {
             Engine::Inline(backend) => with(backend, |inline| Ok(inline.sweeper.warnings())),
             Engine::Threads(writer) => Ok(writer.warnings()),
         };
-        // A closed store has nothing more to warn of.
+        // A closed store has no more warnings.
         if let Ok(warnings) = warnings {
             warnings.listen(listener);
         }
     }
 
-    /// Hands in a unit, and with each put in it what the store's [`Policy::keep_last`] asks for. A payload that is too large
-    /// is refused before anything is queued.
+    /// Applies a unit. After each put, the unit also applies [`Policy::keep_last`] to the lineage. A payload that is
+    /// too large is refused before anything is queued.
     pub fn apply(&self, unit: Unit, reply: Reply<Applied>) {
         if let Err(error) = unit.ops.iter().try_for_each(|op| self.refuse_large(op)) {
             return reply.send(Err(error));
@@ -171,12 +172,12 @@ impl Store {
         }
     }
 
-    /// Removes one batch of what a rule names. Comes after every unit that was handed in before it.
+    /// Removes one batch of the checkpoints that a rule selects. Runs after every unit that was queued before it.
     pub fn prune(&self, prune: Prune, reply: Reply<Pruned>) {
         self.alone(move |backend| backend.prune(&prune), reply);
     }
 
-    /// Gives back what removed checkpoints took. Saves wait for it.
+    /// Returns the space of removed checkpoints to the file system. Saves wait until it is done.
     pub fn vacuum(&self, reply: Reply<()>) {
         self.alone(|backend| backend.vacuum(), reply);
     }
@@ -192,7 +193,7 @@ impl Store {
         }
     }
 
-    /// Asks a question.
+    /// Answers a query.
     pub fn ask(&self, query: Query, reply: Reply<Answer>) {
         match &self.engine {
             Engine::Inline(backend) => reply.send(with(backend, |inline| inline.backend.answer(&query))),
@@ -200,11 +201,11 @@ impl Store {
         }
     }
 
-    /// Verifies a part of what is stored: about so many rows from the cursor on. Going on from [`CheckPage::next`] until there is none
-    /// verifies all that was there at the beginning.
+    /// Verifies one page of the store: about `limit` rows from the cursor on. To verify everything that was stored at
+    /// the beginning, repeat with [`CheckPage::next`] until it is `None`.
     ///
-    /// A store with threads answers on a thread of its own, so that other reads and saves go on. It sees every unit that was
-    /// acknowledged before the call.
+    /// A store with threads runs checks on a separate thread, so that other reads and saves continue. The check sees
+    /// every unit that was acknowledged before the call.
     pub fn check(&self, cursor: CheckCursor, limit: usize, reply: Reply<CheckPage>) {
         let query = Query::Check { cursor, limit };
         match &self.engine {
@@ -220,7 +221,8 @@ impl Store {
         }
     }
 
-    /// Accepts nothing more. Replies when everything handed in before is done and the target is closed. May be called again.
+    /// Closes the store, which then accepts nothing more. Replies when all queued work is done and the target is
+    /// closed. May be called again.
     pub fn close(&self, reply: Reply<()>) {
         match &self.engine {
             Engine::Inline(backend) => {
@@ -233,14 +235,14 @@ impl Store {
         }
     }
 
-    /// Waits until everything handed in so far is done.
+    /// Waits until everything queued so far is done.
     pub fn drain(&self) {
         if let Engine::Threads(writer) = &self.engine {
             writer.drain();
         }
     }
 
-    /// Closes, and waits until that is done and no thread is left.
+    /// Closes the store, and waits until its threads have ended.
     pub fn shutdown(&self) {
         self.close(Reply::new(drop));
         if let Engine::Threads(writer) = &self.engine {
@@ -248,7 +250,7 @@ impl Store {
         }
     }
 
-    /// Save and prune are one transaction.
+    /// Adds an [`Op::KeepLast`] after each put, so that save and prune are one transaction.
     fn capped(&self, unit: Unit) -> Unit {
         let Some(keep) = self.options.retention.keep_last else { return unit };
         let mut ops = Vec::with_capacity(2 * unit.ops.len());

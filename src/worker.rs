@@ -1,4 +1,4 @@
-//! A thread with a queue in front of it: messages are taken in the order in which they came, all that wait at once.
+//! A thread with a queue. The thread takes all queued messages at once, in the order of their arrival.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,17 +6,17 @@ use std::thread::{Builder, JoinHandle};
 
 use crate::error::{Code, Error, Result};
 
-/// Who waits for a message's outcome. Answers exactly once: a reply that is dropped unanswered, because the thread panicked,
-/// says so.
+/// The callback for the outcome of a message. It is called exactly once. A reply that is dropped unsent, because the
+/// thread panicked, reports that panic.
 pub struct Reply<T>(Option<Box<dyn FnOnce(Result<T>) + Send>>);
 
 impl<T> Reply<T> {
-    /// A reply that calls `answer`, on whichever thread it is sent from.
+    /// Creates a reply that calls `answer` on the thread that sends it.
     pub fn new(answer: impl FnOnce(Result<T>) + Send + 'static) -> Self {
         Self(Some(Box::new(answer)))
     }
 
-    /// Answers.
+    /// Sends the outcome.
     pub fn send(mut self, outcome: Result<T>) {
         if let Some(answer) = self.0.take() {
             answer(outcome);
@@ -32,7 +32,7 @@ impl<T> Drop for Reply<T> {
     }
 }
 
-/// The queue and its thread. Dropping it lets the thread finish what is queued and end.
+/// The queue and its thread. After the worker is dropped, the thread finishes the queue and ends.
 pub(crate) struct Worker<T> {
     shared: Arc<Shared<T>>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -43,20 +43,20 @@ struct Shared<T> {
     state: Mutex<State<T>>,
     /// Signalled when a message arrives or the worker ends.
     arrived: Condvar,
-    /// Signalled when the queue was taken, when the work is done, or the worker ends.
+    /// Signalled when the thread takes the queue or finishes its work, and when the worker ends.
     moved: Condvar,
 }
 
 struct State<T> {
     messages: Vec<T>,
     weight: usize,
-    /// Whether the thread has messages in hand.
+    /// Whether the thread is processing messages.
     working: bool,
     /// Whether the thread waits for messages.
     sleeping: bool,
-    /// How many wait for the thread: to notify nobody is a system call, too.
+    /// The number of callers that wait for the thread. At 0 the wake-up is skipped, because it costs a system call.
     waiting: usize,
-    /// Why nothing more is accepted, once that is so.
+    /// The error for further messages, once the worker has ended.
     ended: Option<Error>,
 }
 
@@ -66,7 +66,7 @@ impl<T> Shared<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the thread has taken the queue or done its work.
+    /// Waits until the thread has taken the queue or finished its work.
     fn wait<'a>(&self, mut state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
         state.waiting += 1;
         state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +88,8 @@ impl<T> Shared<T> {
         self.moved.notify_all();
     }
 
-    /// The next messages; `None` when the worker has ended and nothing is left.
+    /// Takes all queued messages, and waits for one if there is none. `None`: the worker has ended and the queue is
+    /// empty.
     fn take(&self) -> Option<Vec<T>> {
         let mut state = self.state();
         state.working = false;
@@ -109,8 +110,8 @@ impl<T> Shared<T> {
 }
 
 impl<T: Send + 'static> Worker<T> {
-    /// Starts the thread. `capacity` is how much the queue may weigh before callers wait; `work` gets every batch, and is
-    /// dropped on the thread when it ends.
+    /// Starts the thread. `capacity` is the total weight of the queue at which callers wait. `work` receives every
+    /// batch, and is dropped on the thread when the thread ends.
     pub(crate) fn start(name: &str, capacity: usize, mut work: impl FnMut(Vec<T>) + Send + 'static) -> Result<Self> {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
@@ -129,7 +130,7 @@ impl<T: Send + 'static> Worker<T> {
             while let Some(batch) = seen.take() {
                 if catch_unwind(AssertUnwindSafe(|| work(batch))).is_err() {
                     seen.end(Error::poisoned());
-                    // Whoever waits in the queue hears of it through the dropped replies.
+                    // Dropping the queued replies reports the panic to their callers.
                     let waiting = std::mem::take(&mut seen.state().messages);
                     drop(waiting);
                 }
@@ -141,8 +142,8 @@ impl<T: Send + 'static> Worker<T> {
         Ok(Self { shared, thread: Mutex::new(Some(thread)), capacity })
     }
 
-    /// Queues a message. While the queue is full the caller waits, so that memory does not grow: a disk that is slower than
-    /// its callers slows them down. An ended worker gives the message back.
+    /// Queues a message. While the queue is full, the caller waits. This bounds the memory: a slow disk slows its
+    /// callers down. An ended worker returns the message.
     pub(crate) fn push(&self, message: T, weight: usize) -> Result<(), (T, Error)> {
         let mut state = self.shared.state();
         while state.ended.is_none() && !state.messages.is_empty() && state.weight + weight > self.capacity {
@@ -154,7 +155,7 @@ impl<T: Send + 'static> Worker<T> {
         }
         state.weight += weight;
         state.messages.push(message);
-        // Once: until it has taken them, it is on its way.
+        // Wake the thread only once: until it takes the queue, further wake-ups are needless.
         let wake = std::mem::take(&mut state.sleeping);
         drop(state);
         if wake {
@@ -163,7 +164,7 @@ impl<T: Send + 'static> Worker<T> {
         Ok(())
     }
 
-    /// Whether nothing is queued or in hand.
+    /// Whether the queue is empty and the thread is not working.
     pub(crate) fn idle(&self) -> bool {
         let state = self.shared.state();
         state.messages.is_empty() && !state.working
@@ -177,17 +178,17 @@ impl<T: Send + 'static> Worker<T> {
         }
     }
 
-    /// Accepts nothing more; what is queued is still done.
+    /// Accepts nothing more. Queued messages are still processed.
     pub(crate) fn close(&self) {
         self.shared.end(Error::closed());
     }
 
-    /// Closes, and waits until the thread is gone.
+    /// Closes the queue, and waits until the thread has ended.
     pub(crate) fn join(&self) {
         self.close();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            // It catches its panics, so there is nothing to hear from it.
+            // The thread catches its panics, so `join` cannot fail.
             let _ = thread.join();
         }
     }
@@ -244,7 +245,7 @@ mod tests {
         while !worker.shared.state().working {
             std::thread::yield_now();
         }
-        // Heavier than the queue, but alone in it: accepted.
+        // This message is heavier than the queue's capacity. It is accepted because the queue is empty.
         worker.push(1, 50).unwrap();
         let waiting = Arc::clone(&worker);
         let (entered, returned) = mpsc::channel();

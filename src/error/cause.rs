@@ -1,12 +1,13 @@
-//! What is beneath an error: what the operating system or a library said.
+//! The underlying error of an engine error: an error of the operating system or of a library.
 
 use std::error::Error;
 use std::fmt;
 use std::io::{self, ErrorKind};
 
-/// The error beneath an [`Error`](super::Error), with the name and the number that its maker gives it.
+/// The underlying error of an [`Error`](super::Error), with the name and the number that its library or system gives
+/// it.
 ///
-/// Two are equal if they say the same.
+/// Two causes are equal if their names, numbers and texts are equal.
 #[derive(Debug)]
 pub struct Cause {
     source: Box<dyn Error + Send + Sync>,
@@ -15,22 +16,23 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// What `source` says, for which its maker has that name and number.
+    /// Wraps `source`. `code` and `number` are its name and number in its own library or system.
     pub fn new(source: impl Error + Send + Sync + 'static, code: Option<&'static str>, number: Option<i32>) -> Self {
         Self { source: Box::new(source), code, number }
     }
 
-    /// The error itself.
+    /// The underlying error itself.
     pub fn source(&self) -> &(dyn Error + Send + Sync + 'static) {
         &*self.source
     }
 
-    /// Its name, such as `ENOSPC` or that of a library's result code, if it has one.
+    /// The name of the error, such as `ENOSPC` or the name of a library's result code. `None` if the error has no
+    /// name.
     pub fn code(&self) -> Option<&'static str> {
         self.code
     }
 
-    /// Its number, as its maker counts.
+    /// The number of the error in its own library or system. `None` if the error has no number.
     pub fn number(&self) -> Option<i32> {
         self.number
     }
@@ -43,7 +45,7 @@ impl From<io::Error> for Cause {
     }
 }
 
-/// What it says, in words.
+/// Shows the text of the underlying error.
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.source.fmt(f)
@@ -58,7 +60,7 @@ impl PartialEq for Cause {
 
 impl Eq for Cause {}
 
-/// The name that POSIX has for an error of the operating system. The kinds of `std` cover Windows too.
+/// The POSIX name of an operating system error. The error kinds of `std` cover Windows too.
 fn io_name(error: &io::Error) -> Option<&'static str> {
     #[cfg(unix)]
     if let Some(name) = rustix::io::Errno::from_io_error(error).and_then(errno_name) {
@@ -85,7 +87,7 @@ fn io_name(error: &io::Error) -> Option<&'static str> {
     })
 }
 
-/// Those for which `std` has no kind, or one that they share with another.
+/// The names of errors that have no `std` kind of their own.
 #[cfg(unix)]
 fn errno_name(errno: rustix::io::Errno) -> Option<&'static str> {
     use rustix::io::Errno;
