@@ -1,4 +1,4 @@
-//! Rebuilds a payload from the chain of rows that it is stored in.
+//! Rebuilds a payload from its chain of rows: its own row first, then its base's row, and so on to a keyframe.
 
 use bytes::Bytes;
 
@@ -8,18 +8,19 @@ use crate::cache::{CachedPayload, NewEntry, PayloadCache};
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
 
-/// A row of a chain.
+/// One row of a chain.
 #[derive(Debug)]
 pub struct Link {
-    /// The payload that the body is a delta against; `None`: a keyframe.
+    /// The payload that `body` is a delta against. `None`: `body` is a keyframe.
     pub base: Option<Seq>,
-    /// The envelope.
+    /// The sealed bytes: see [`envelope`].
     pub body: Vec<u8>,
 }
 
-/// The raw payload saved under that number, from the cache or from its chain of rows. `fetch` reads a row, all of one snapshot.
+/// Returns the raw payload with the number `seq`, from the cache or from its chain of rows.
 ///
-/// The payload's checksum is verified: the right bytes, or `CORRUPT`.
+/// `fetch` reads one row. All rows must come from one snapshot. A payload that is rebuilt from rows has its checksum
+/// verified: the result is the right bytes or `CORRUPT`.
 pub fn rebuild(
     seq: Seq,
     cache: &PayloadCache,
@@ -36,7 +37,7 @@ pub fn rebuild(
             below = Some(cached.raw);
             break;
         }
-        // A base is older than what is built on it, so this ends. A damaged file must not change that.
+        // A base is always older than its delta, so a healthy chain ends. The limit stops the walk in a damaged file.
         if chain.len() > 2 * usize::try_from(MAX_DEPTH).unwrap_or(0) {
             return Err(Error::new(Code::Corrupt, "the payload's chain of bases does not end: restore a backup"));
         }

@@ -12,12 +12,14 @@ const BYTES: u8 = 3;
 const NONE: u8 = 4;
 
 thread_local! {
-    /// A listing sums a row after the other: the bytes of one make room for those of the next.
+    /// A buffer that the checksums of this thread reuse, because a listing computes one for every row.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// A checksum in the making. Each value is written with its kind and its length, so that no two lists of values are the same
-/// bytes.
+/// A checksum that is being built.
+///
+/// Each value is written with its type, and with its length where that varies. So two different lists of values never
+/// give the same bytes.
 #[derive(Debug)]
 pub(crate) struct Sum(Vec<u8>);
 
@@ -40,7 +42,7 @@ impl Sum {
         self.tagged(TEXT, value.as_bytes())
     }
 
-    /// Adds a text, or that there is none. None and the empty text differ.
+    /// Adds an optional text. `None` and the empty text give different checksums.
     #[must_use]
     pub(crate) fn opt_text(mut self, value: Option<&str>) -> Self {
         if let Some(value) = value {
@@ -50,7 +52,7 @@ impl Sum {
         self
     }
 
-    /// Adds an integer, or that there is none.
+    /// Adds an optional integer.
     #[must_use]
     pub(crate) fn opt_int(mut self, value: Option<i64>) -> Self {
         if let Some(value) = value {
@@ -66,7 +68,7 @@ impl Sum {
         self.tagged(BYTES, value)
     }
 
-    /// The checksum: XXH3-64, as a column holds it.
+    /// Returns the checksum: XXH3-64, as the signed integer that a column stores.
     pub(crate) fn finish(mut self) -> i64 {
         let sum = xxh3_64(&self.0).cast_signed();
         self.0.clear();
@@ -111,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_checksum_never_changes() {
-        // Stored in databases: another number here would make every row CORRUPT.
+        // Databases store this checksum. If the number changed, every stored row would be CORRUPT.
         let sum = Sum::new().int(-1).text("run").opt_text(None).bytes(&[0, 255]).finish();
         assert_eq!(sum, 1_709_278_139_221_932_405);
     }

@@ -1,13 +1,13 @@
-//! What a row of a database holds of a payload:
+//! The envelope: the bytes that a row of a database stores for a payload.
 //!
 //! ```text
 //! format (1 byte)  checksum of the raw bytes (XXH3-64, 8 bytes, little endian)  raw length (LEB128)
 //! content length (LEB128; formats 3 and 4 only)  body
 //! ```
 //!
-//! Formats 1 and 2 are keyframes: the content is the raw bytes. Formats 3 and 4 are deltas: the content is what
-//! [`delta::encode`] made against the base that the row names. In 1 and 3 the body is the content, in 2 and 4 a zstd frame of
-//! it. `docs/format.md` is the public text.
+//! Formats 1 and 2 are keyframes: the content is the raw bytes of the payload. Formats 3 and 4 are deltas: the content is
+//! the delta that [`delta::encode`] made against the row's base. In formats 1 and 3 the body is the content itself. In
+//! formats 2 and 4 the body is the content compressed as a zstd frame. `docs/format.md` specifies the format for users.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -24,16 +24,17 @@ const ZSTD: u8 = 2;
 const DELTA: u8 = 3;
 const DELTA_ZSTD: u8 = 4;
 
-/// Below this many bytes compression saves less than the row around them takes.
+/// Content with fewer bytes than this is not compressed: it would save less than the row's own overhead.
 const WORTH_COMPRESSING: usize = 512;
-/// zstd's fastest standard level: a level more costs the commit path more than it saves on disk.
+/// zstd's fastest standard level. The next level costs commits more time than its smaller size is worth.
 const LEVEL: i32 = 1;
 
-/// More than a row can hold (`SQLite`: a gigabyte), so a length beyond it is damage and not a reason to decompress.
+/// The largest length that an envelope may claim, in bytes. No row holds more (`SQLite`'s limit is a gigabyte), so a
+/// larger length is damage.
 const MAX_RAW: usize = 1 << 30;
 
 thread_local! {
-    /// Setting a compressor up costs more than a small payload does.
+    /// Reused by all calls of this thread: setting a compressor up costs more than compressing a small payload.
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
 }
 
@@ -45,7 +46,7 @@ pub fn seal(raw: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Seals raw bytes as the delta that makes them of their base.
+/// Seals raw bytes as `delta`, which turns their base into them.
 pub fn seal_delta(raw: &[u8], delta: &[u8]) -> Vec<u8> {
     match compress(delta) {
         Some(body) => assemble(DELTA_ZSTD, raw, Some(delta.len()), &body),
@@ -53,7 +54,7 @@ pub fn seal_delta(raw: &[u8], delta: &[u8]) -> Vec<u8> {
     }
 }
 
-/// `None`: not worth it.
+/// Compresses the content. Returns `None` if that is not worth it.
 fn compress(content: &[u8]) -> Option<Vec<u8>> {
     if content.len() < WORTH_COMPRESSING {
         return None;
@@ -80,17 +81,19 @@ fn assemble(format: u8, raw: &[u8], content: Option<usize>, body: &[u8]) -> Vec<
     out
 }
 
-/// Opens what [`seal`] and [`seal_delta`] made: the payload's own envelope first, then its base's, and so on to the
-/// keyframe. The payload's checksum is verified: the raw bytes, or `CORRUPT`; `UNSUPPORTED` for a format of a later version.
+/// Opens a chain of envelopes and returns the raw bytes of the payload. The payload's own envelope comes first, then its
+/// base's, and so on to the keyframe.
+///
+/// The payload's checksum is verified: damage is `CORRUPT`. A format of a later version is `UNSUPPORTED`.
 pub fn open(chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
     open_on(None, chain)
 }
 
-/// The same for a chain that ends above a payload whose raw bytes are at hand.
+/// Like [`open`]. With `below`, the last envelope of the chain is a delta against the raw bytes `below`.
 pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
     let chain = chain.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
     let Some(newest) = chain.first() else { return Err(corrupt("nothing is stored of it")) };
-    // Each claims no more than a row can hold; neither may all of them together.
+    // Each envelope claims at most MAX_RAW bytes. All of them together must stay bounded too.
     if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.content)) > 2 * MAX_RAW {
         return Err(corrupt("its deltas are impossibly large"));
     }
@@ -115,9 +118,9 @@ pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u
 struct Envelope<'a> {
     format: u8,
     checksum: u64,
-    /// Of the raw bytes.
+    /// The length of the raw bytes.
     length: usize,
-    /// Of the content.
+    /// The length of the content.
     content: usize,
     body: &'a [u8],
 }
@@ -165,10 +168,10 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Decompresses, but never beyond one byte more than was promised: a damaged length or frame costs no memory.
+/// Decompresses to at most one byte more than `length`, so that a damaged length or body costs no memory.
 fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>> {
     let fails = |error: io::Error| corrupt(&format!("it does not decompress ({error})")).with_cause(error);
-    // What a hostile length can reserve is bounded by what the frame could honestly hold.
+    // A hostile length cannot reserve more memory than a small multiple of the body.
     let mut content = Vec::with_capacity(length.min(body.len().saturating_mul(256)));
     let decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(fails)?;
     decoder.take(length as u64 + 1).read_to_end(&mut content).map_err(fails)?;
@@ -194,7 +197,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_an_error(chain in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..4)) {
-            // Random bytes that carry their own checksum do not occur.
+            // Random bytes practically never carry their own checksum.
             prop_assert!(open(&chain).is_err());
         }
 
@@ -228,7 +231,7 @@ mod tests {
         (third, chain)
     }
 
-    /// A delta that copies the whole base and appends to it, whatever the encoder would think of it.
+    /// A hand-made delta that copies the whole base and appends `more`. The encoder might refuse such a delta.
     fn prefix_delta(base: &[u8], more: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         let numbers = [2, 0, 0, base.len() as u64, more.len() as u64, 0, 0];

@@ -1,4 +1,4 @@
-//! A payload's parts as one byte string:
+//! A frame is one byte string that holds all parts of a payload:
 //!
 //! ```text
 //! count { name length, name, tag length, tag, byte length } * count { bytes } * count      (lengths: LEB128)
@@ -10,7 +10,7 @@ use super::varint;
 use crate::error::{Code, Error, Result};
 use crate::record::{Part, Payload};
 
-/// One byte string that holds the parts.
+/// Joins the parts of a payload into a frame.
 pub fn join(payload: &Payload) -> Vec<u8> {
     let names: usize = payload.parts.iter().map(|part| part.name.len() + part.tag.len() + 20).sum();
     let mut out = Vec::with_capacity(10 + names + payload.len());
@@ -28,7 +28,7 @@ pub fn join(payload: &Payload) -> Vec<u8> {
     out
 }
 
-/// How many bytes [`join`] makes of the parts.
+/// The size in bytes of the frame that [`join`] would return.
 pub fn length(payload: &Payload) -> usize {
     let text = |text: &str| varint::length(text.len() as u64) + text.len();
     let part = |part: &Part| text(&part.name) + text(&part.tag) + varint::length(part.bytes.len() as u64);
@@ -36,7 +36,7 @@ pub fn length(payload: &Payload) -> usize {
     varint::length(payload.parts.len() as u64) + descriptions + payload.len()
 }
 
-/// The parts that [`join`] made one of; their bytes are slices of `frame`, not copies.
+/// Splits a frame into its parts. Their bytes are slices of `frame`, not copies.
 pub fn split(frame: &Bytes) -> Result<Payload> {
     parse(frame).ok_or_else(|| {
         Error::new(
@@ -49,7 +49,7 @@ pub fn split(frame: &Bytes) -> Result<Payload> {
 fn parse(frame: &Bytes) -> Option<Payload> {
     let mut rest: &[u8] = frame;
     let count = varint::read(&mut rest)?;
-    // A part takes three bytes at least, so a count beyond that is no reason to reserve memory.
+    // A part takes at least three bytes. A damaged frame may claim more parts: they must not reserve memory.
     let mut descriptions = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 3));
     for _ in 0..count {
         let name = text(&mut rest)?;

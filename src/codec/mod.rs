@@ -1,8 +1,12 @@
-//! Payloads as bytes. Pure functions: no I/O, no clock. Any bytes in: an error or the truth, in bounded time and memory.
+//! Encodes payloads as bytes and decodes them. The functions do no I/O and read no clock.
 //!
-//! A payload's parts become one byte string ([`frame`]), that becomes what a row holds
-//! ([`envelope`]), whole or as a delta against another payload ([`delta`]). [`plan`] decides which, and [`chain`] rebuilds a payload
-//! from its rows.
+//! Any input bytes decode to the right payload or to an error, in bounded time and memory.
+//!
+//! - [`frame`] joins a payload's parts into one byte string.
+//! - [`plan`] decides whether the payload is stored whole or as a delta against another payload.
+//! - [`delta`] encodes and restores deltas.
+//! - [`envelope`] wraps the bytes that a row holds: format, checksum, length, compression.
+//! - [`chain`] rebuilds a payload from its rows.
 
 pub mod chain;
 pub(crate) mod checksum;

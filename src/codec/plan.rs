@@ -1,4 +1,4 @@
-//! How a payload is stored: as a keyframe, or as a delta against another payload.
+//! Decides how a payload is stored: whole, as a keyframe, or as a delta against another payload.
 
 use bytes::Bytes;
 
@@ -7,24 +7,24 @@ use crate::cache::CachedPayload;
 use crate::error::{Code, Result};
 use crate::record::{Encoded, Seq};
 
-/// Below this many bytes a delta saves less than it costs.
+/// A payload with fewer bytes than this is stored whole: a delta would save less than it costs.
 const WORTH_A_DELTA: usize = 1024;
-/// A reader applies no more deltas than this.
+/// The most deltas that a reader applies to rebuild one payload.
 pub const MAX_DEPTH: i64 = 256;
 
-/// The payload that a new one is likely to resemble.
+/// An earlier payload that a new payload is likely to resemble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// Its number.
+    /// The payload's number.
     pub seq: Seq,
-    /// How many deltas a reader of it applies.
+    /// How many deltas a reader applies to rebuild the payload.
     pub depth: i64,
-    /// How many bytes deltas may still take before the next keyframe.
+    /// How many bytes the next deltas of the chain may take together before the next keyframe.
     pub budget: i64,
 }
 
 impl Base {
-    /// Whether a chain may go on.
+    /// Whether the chain may get another delta.
     fn takes_more(&self) -> bool {
         self.depth < MAX_DEPTH && self.budget > 0
     }
@@ -33,18 +33,21 @@ impl Base {
 /// A payload as a row stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The payload that `body` is a delta against; `None`: a keyframe.
+    /// The payload that `body` is a delta against. `None`: `body` is a keyframe.
     pub base: Option<Seq>,
-    /// How many deltas a reader applies.
+    /// How many deltas a reader applies to rebuild the payload.
     pub depth: i64,
-    /// How many bytes deltas may still take before the next keyframe.
+    /// How many bytes the next deltas of the chain may take together before the next keyframe.
     pub budget: i64,
-    /// The envelope.
+    /// The sealed bytes: see [`envelope`].
     pub body: Bytes,
 }
 
 impl Row {
-    /// A keyframe. Deltas may then take as much again, so that a reader reads at most twice a whole payload.
+    /// Seals a payload as a keyframe.
+    ///
+    /// The deltas after it may together take as many bytes as the keyframe does. So a reader reads at most twice the
+    /// size of the keyframe.
     pub fn keyframe(raw: &[u8]) -> Self {
         Self::whole(envelope::seal(raw).into())
     }
@@ -54,11 +57,13 @@ impl Row {
     }
 }
 
-/// Plans the row of a payload, and counts the misses of its lineage: how many payloads in a row, up to this one, had no delta that
-/// was worth it.
+/// Plans the row of a payload. Also returns the misses of its lineage: how many payloads in a row, this one included,
+/// had no delta worth storing.
 ///
-/// `encoded` is what was encoded ahead of time; it is used where it was made against the same base. `load` reads the base, and is
-/// called only if a delta is tried. A base that is damaged, or of a later format, gives a keyframe: it must not keep new checkpoints from being saved.
+/// `encoded` was encoded ahead of time. A delta in it is used only if it was made against the same base.
+///
+/// `load` reads the base. It is called only if a delta must be computed here. If the base is damaged or has a later
+/// format, the payload becomes a keyframe: a bad base must not stop new checkpoints from being saved.
 pub fn plan(
     raw: &Bytes,
     base: Option<Base>,
@@ -88,7 +93,7 @@ pub fn plan(
     Ok((row, misses))
 }
 
-/// The sealed delta against that base, if one is worth it, and the misses of the lineage.
+/// Returns the sealed delta against `base`, if one is worth storing, and the misses of the lineage.
 fn encode_delta(base: &CachedPayload, raw: &[u8]) -> (Option<Bytes>, u32) {
     match base.promising().then(|| delta::encode(&base.raw, raw)).flatten() {
         Some(delta) => (Some(envelope::seal_delta(raw, &delta).into()), 0),

@@ -1,6 +1,6 @@
-//! Unsigned LEB128, the one integer coding of the stored formats.
+//! Unsigned LEB128: the only encoding of integers in the stored formats.
 
-/// Appends the number.
+/// Appends a number.
 pub(crate) fn write(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value.to_le_bytes()[0] | 0x80);
@@ -14,7 +14,7 @@ pub(crate) fn length(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }
 
-/// Takes a number off the front; `None` if it is cut off or does not fit 64 bits.
+/// Takes a number off the front of `input`. Returns `None` if the number is cut off or does not fit 64 bits.
 pub(crate) fn read(input: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
@@ -32,7 +32,7 @@ pub(crate) fn read(input: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Takes that many bytes off the front.
+/// Takes `count` bytes off the front of `input`. Returns `None` if fewer are left.
 pub(crate) fn take<'a>(input: &mut &'a [u8], count: u64) -> Option<&'a [u8]> {
     let (taken, rest) = input.split_at_checked(usize::try_from(count).ok()?)?;
     *input = rest;

@@ -1,21 +1,24 @@
-//! The second look: what both payloads hold somewhere, when walking them side by side has lost its way. A list that drops
-//! its oldest item at every step is such a case: items look alike where they begin, and each is taken for the one before.
+//! The second matching pass of the delta encoder: finds stretches of bytes that both payloads contain at any position.
 //!
-//! Places are chosen by what stands there, so that the same text is chosen in both payloads wherever it is; a place whose
-//! text the base holds only once is an anchor. One pass over each payload, whatever is in them.
+//! The encoder uses this pass when its walk along both payloads finds too little in common. A list that drops its oldest
+//! item at every step is such a case. The items begin alike, so the walk matches each item with the wrong one.
+//!
+//! A hash of the bytes at a position decides whether the position is a candidate. So equal text gives candidates in both
+//! payloads, wherever it stands. A candidate is an anchor if its text occurs only once in the base. The pass reads each
+//! payload once, whatever its content.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::encode::{GRAM, common_prefix, common_suffix, gram, hash};
 
-/// Bytes that make a place what it is.
+/// Bytes that are hashed at each candidate, to find the same text in the other payload.
 const TEXT: usize = 32;
-/// Of so many places one is chosen, on average: 2 to the power of this.
+/// On average, one position in `2^RARITY` is a candidate.
 const RARITY: u32 = 6;
-/// Of bytes that repeat themselves too many places are chosen. They make poor anchors: the rest is left out.
+/// A payload has at most one candidate for every `MOST` bytes. Repetitive bytes would give more, but poor anchors.
 const MOST: usize = 16;
 
-/// A stretch that both payloads hold.
+/// A stretch of bytes that the base and the target have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Common {
     pub(super) base: usize,
@@ -23,17 +26,17 @@ pub(super) struct Common {
     pub(super) length: usize,
 }
 
-/// The chosen places, and a hash of what stands at each.
-fn places(bytes: &[u8]) -> impl Iterator<Item = (u64, usize)> {
+/// The candidates: a hash of the next [`TEXT`] bytes, and the position.
+fn candidates(bytes: &[u8]) -> impl Iterator<Item = (u64, usize)> {
     let end = bytes.len().saturating_sub(TEXT - 1);
     let chosen = (0..end).filter(|at| hash(gram(bytes, *at), RARITY) == 0);
     chosen.take(bytes.len() / MOST + 1).map(|at| (xxh3_64(&bytes[at..at + TEXT]), at))
 }
 
-/// Stretches in the order in which both payloads hold them.
+/// Finds common stretches. They do not overlap, and their positions ascend in both payloads.
 pub(super) fn common(base: &[u8], target: &[u8]) -> Vec<Common> {
     const { assert!(GRAM <= TEXT) };
-    let mut index: Vec<(u64, usize)> = places(base).collect();
+    let mut index: Vec<(u64, usize)> = candidates(base).collect();
     index.sort_unstable();
     let once = |at: usize| {
         let key = index[at].0;
@@ -41,17 +44,17 @@ pub(super) fn common(base: &[u8], target: &[u8]) -> Vec<Common> {
     };
     let mut found = Vec::new();
     let (mut b, mut t) = (0, 0);
-    for (key, at) in places(target) {
-        let Ok(place) = index.binary_search_by_key(&key, |entry| entry.0) else { continue };
-        let there = index[place].1;
-        if at < t || there < b || !once(place) {
+    for (key, at) in candidates(target) {
+        let Ok(entry) = index.binary_search_by_key(&key, |entry| entry.0) else { continue };
+        let base_at = index[entry].1;
+        if at < t || base_at < b || !once(entry) {
             continue;
         }
-        let before = common_suffix(&base[b..there], &target[t..at]);
-        let length = before + common_prefix(&base[there..], &target[at..]);
-        // Otherwise only the hashes agree.
+        let before = common_suffix(&base[b..base_at], &target[t..at]);
+        let length = before + common_prefix(&base[base_at..], &target[at..]);
+        // In a shorter stretch only the hashes agree, not the bytes.
         if length >= TEXT {
-            let stretch = Common { base: there - before, target: at - before, length };
+            let stretch = Common { base: base_at - before, target: at - before, length };
             (b, t) = (stretch.base + length, stretch.target + length);
             found.push(stretch);
         }

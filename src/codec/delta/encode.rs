@@ -1,8 +1,10 @@
-//! The matcher: what a payload has in common with its base.
+//! The delta encoder: finds the bytes that a payload has in common with its base.
 //!
-//! The matcher walks both payloads side by side. While they agree it compares, at memory speed; where they do not, it looks
-//! for the place at which they agree again, in windows that widen. All its looking is paid from a budget, so that the
-//! worst input costs a small multiple of the best one: when the budget is spent, the payload is better stored whole.
+//! The matcher walks both payloads side by side. While they agree, it compares them at memory speed. Where they differ,
+//! it searches for the next position at which they agree, in windows that grow.
+//!
+//! Every search is paid from a budget, so that the worst input costs only a small multiple of the best one. When the
+//! budget is spent, the payload is better stored whole.
 
 use std::cell::RefCell;
 
@@ -10,26 +12,27 @@ use super::{Step, anchors};
 use crate::codec::varint;
 use crate::error::Result;
 
-/// A delta may have so many bytes, however little it makes.
+/// A delta of up to this many bytes is always allowed, even if its payload is smaller.
 pub(in crate::codec) const SMALLEST: usize = 64;
 
-/// Bytes by which places that may agree are found. A shorter match is no sign that the two are in step again: words
-/// occur everywhere.
+/// The shortest match that counts, in bytes. A shorter one proves nothing: the same words occur everywhere.
 const SHORTEST: usize = 16;
-/// A match of so many bytes is taken without looking for a better one.
+/// A match of this many bytes is taken without a search for a longer one.
 const GOOD: usize = 64;
-/// How far behind the first match a longer one is looked for.
+/// After the first match, a longer one is searched for in this many further bytes of the target.
 const LOOK_AHEAD: usize = 2048;
-/// A walk that leaves less than one in so many bytes new has not lost its way.
+/// If the walk leaves more than one byte in this many new, the encoder tries the anchors too.
 const GOOD_WALK: usize = 5;
-/// The first window in which a mismatch is resolved.
+/// The size of the first window that is searched after a mismatch, in bytes. Each further window is four times as large.
 const FIRST_WINDOW: usize = 64;
-/// Of a window beyond this, one place in so many is looked up: what agrees there is longer, and found all the same.
+/// In a window of up to this many bytes, every position of the base is indexed.
 const NEAR: usize = 256;
+/// In a larger window, at most one position in this many is indexed. Longer matches are still found.
 const FAR_STRIDE: usize = 4;
 
-/// The delta that makes `target` of `base`; `None` if it is not worth storing: too much is new, or finding out what is
-/// would take too long.
+/// Returns the delta that turns `base` into `target`.
+///
+/// Returns `None` if a delta is not worth storing: too much of `target` is new, or the search would take too long.
 pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let suffix = common_suffix(base, target);
     let (head, tail) = (&base[..base.len() - suffix], &target[..target.len() - suffix]);
@@ -54,28 +57,29 @@ pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
         expected = from + step.copy;
     }
     out.extend_from_slice(&literals);
-    // So that a reader may refuse what claims to be more.
+    // No delta is larger than its payload, so that a reader can refuse one that claims to be.
     (out.len() <= target.len().max(SMALLEST)).then_some(out)
 }
 
+/// Appends a copy to the last step if it fits there, and otherwise as a step of its own.
 fn push_copy(steps: &mut Vec<Step>, from: usize, copy: usize) {
     match steps.last_mut() {
-        // Goes on where the last one ended.
+        // The copy begins where the last one ended.
         Some(last) if last.copy > 0 && last.from + last.copy == from => last.copy += copy,
         Some(last) if last.copy == 0 => (last.from, last.copy) = (from, copy),
         _ => steps.push(Step { literal: 0, from, copy }),
     }
 }
 
-/// Why there is no delta: too much is new, or the budget is spent.
+/// A delta is not worth storing: too much of the target is new, or the budget is spent.
 #[derive(Debug)]
 struct NotWorthIt;
 
-/// What is found so far.
+/// The steps of a delta and their literal bytes, as found so far.
 struct Found {
     steps: Vec<Step>,
     literals: Vec<u8>,
-    /// Literal bytes beyond this make the delta worthless.
+    /// A delta with more literal bytes than this is not worth storing.
     most_literals: usize,
 }
 
@@ -84,7 +88,7 @@ impl Found {
         Self { steps: Vec::new(), literals: Vec::new(), most_literals }
     }
 
-    /// By what both hold somewhere.
+    /// Builds the steps from the common stretches that the anchors find.
     fn anchored(base: &[u8], target: &[u8], most_literals: usize) -> Result<Self, NotWorthIt> {
         let mut found = Self::new(most_literals);
         let mut t = 0;
@@ -108,7 +112,7 @@ impl Found {
         Ok(())
     }
 
-    /// About how many bytes the delta takes.
+    /// The estimated size of the delta, in bytes.
     fn cost(&self) -> usize {
         self.literals.len() + 4 * self.steps.len()
     }
@@ -118,35 +122,38 @@ struct Matcher<'a> {
     base: &'a [u8],
     target: &'a [u8],
     found: Found,
-    /// Bytes that may still be looked at beyond the comparing.
+    /// Bytes that searches may still read. Walking along equal bytes is free.
     budget: usize,
     table: &'a mut Table,
 }
 
-/// Where in a window of the base which bytes stand. An entry knows its round, so that none need be cleared for the next.
+/// An index of a window of the base: it maps a key to the position where the key's bytes stand.
+///
+/// Each entry stores the round that wrote it, so that a new round need not clear the table.
 #[derive(Default)]
 struct Table {
-    /// The round with a few bits of the key, and the place.
+    /// The round together with a few bits of the key (see [`mark`]), and the position in the base.
     entries: Vec<(u32, u32)>,
     round: u32,
     bits: u32,
-    /// How much of the base has been taken up in this round.
+    /// Positions of the base below this one are indexed already in this round.
     filled: usize,
 }
 
-/// 2,048 entries for a small window, 65,536 for a large one: half a megabyte, and some places are left out.
+/// A small window has a table of 2^11 = 2,048 entries.
 const FEWEST_BITS: u32 = 11;
+/// A large window has a table of 2^16 = 65,536 entries, which take half a megabyte. Some positions are left out.
 const MOST_BITS: u32 = 16;
-/// So many bits of a key go with the round.
+/// Bits of the key that an entry stores beside its round.
 const MARK_BITS: u32 = 12;
 
 thread_local! {
-    /// Setting a table up costs more than a small payload does.
+    /// Reused by all encodings of this thread: setting a table up costs more than encoding a small payload.
     static TABLE: RefCell<Table> = RefCell::default();
 }
 
 impl Table {
-    /// Forgets what it has.
+    /// Begins a new round, in which the table is empty.
     fn begin(&mut self, bits: u32) {
         (self.bits, self.filled) = (bits, 0);
         if self.entries.len() < 1 << bits {
@@ -159,8 +166,9 @@ impl Table {
         }
     }
 
-    /// Takes up a window of the base, of which it may have the beginning. Later places do not replace earlier ones: the nearest is
-    /// the likeliest.
+    /// Indexes the first `window` bytes of the base, except those that this round has indexed already.
+    ///
+    /// A later position never replaces an earlier one: the nearest match is the likeliest.
     fn fill(&mut self, base: &[u8], window: usize) {
         let bits = window.max(1).ilog2().clamp(FEWEST_BITS, MOST_BITS);
         if bits != self.bits {
@@ -171,7 +179,7 @@ impl Table {
         let mut at = self.filled;
         while let Some(key) = key(window, at) {
             let entry = &mut self.entries[slot(key, self.bits)];
-            // A window is smaller than what a row can hold, which is below 2^32.
+            // The conversion does not fail: a row, and so a window, is smaller than 2^32 bytes.
             if entry.0 >> MARK_BITS != self.round
                 && let Ok(at) = u32::try_from(at)
             {
@@ -182,14 +190,14 @@ impl Table {
         self.filled = at;
     }
 
-    /// Where what has this key may stand in the base.
+    /// The position in the base that may have this key. The caller must compare the bytes.
     fn find(&self, key: u64) -> Option<usize> {
         let (marked, at) = self.entries[slot(key, self.bits)];
         (marked == mark(self.round, key)).then_some(at as usize)
     }
 }
 
-/// The [`SHORTEST`] bytes that stand there, as a number in which all of them have a part.
+/// Mixes the [`SHORTEST`] bytes from position `at` into one number. `None`: fewer bytes are left.
 fn key(bytes: &[u8], at: usize) -> Option<u64> {
     let chunk: &[u8; SHORTEST] = bytes.get(at..)?.first_chunk()?;
     let (low, high) = chunk.split_at(GRAM);
@@ -200,7 +208,7 @@ fn slot(key: u64, bits: u32) -> usize {
     usize::try_from(key >> (64 - bits)).unwrap_or(0)
 }
 
-/// By other bits of the key than its place.
+/// Combines the round with bits of the key that [`slot`] does not use.
 fn mark(round: u32, key: u64) -> u32 {
     round << MARK_BITS | (key >> 32) as u32 & ((1 << MARK_BITS) - 1)
 }
@@ -236,7 +244,7 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    /// How far to go in the base and in the target until they are in step again; `None`: they never are.
+    /// Returns how many bytes to skip in the base and in the target until both agree again. `None`: they never do.
     fn resync(&mut self, b: usize, t: usize) -> Result<Option<(usize, usize)>, NotWorthIt> {
         let (base, target) = (&self.base[b..], &self.target[t..]);
         let mut window = FIRST_WINDOW;
@@ -250,7 +258,7 @@ impl<'a> Matcher<'a> {
             if in_base == base.len() && in_target == target.len() {
                 return Ok(None);
             }
-            // Whatever is found further on, all of this window would be new.
+            // A match further on leaves all of this window new. Give up now if that is too much.
             if self.found.literals.len() + in_target > self.found.most_literals {
                 return Err(NotWorthIt);
             }
@@ -258,7 +266,9 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Looks for the first gram of the target's window that is in the base's, and for a longer match soon behind it.
+    /// Searches the target's window for the first match with the base's window, and for a longer match soon after it.
+    ///
+    /// Returns the match's positions in the base and in the target.
     fn look(
         &mut self,
         base: &[u8],
@@ -274,19 +284,19 @@ impl<'a> Matcher<'a> {
         while at < end
             && let Some(key) = key(target, at)
         {
-            if let Some(there) = self.table.find(key)
-                // Most that share a place in the table do not share their bytes.
-                && base[there..].first_chunk::<SHORTEST>() == target[at..].first_chunk()
+            if let Some(base_at) = self.table.find(key)
+                // The table stores only a part of each key, so the bytes may differ.
+                && base[base_at..].first_chunk::<SHORTEST>() == target[at..].first_chunk()
             {
-                let same = common_prefix(&base[there..], &target[at..]);
+                let same = common_prefix(&base[base_at..], &target[at..]);
                 self.spend(same.min(GOOD))?;
                 if same > length {
                     if best.is_none() {
                         end = end.min(at + LOOK_AHEAD);
                     }
-                    // Where the table leaves places out, the match began before the one that it has.
-                    let before = common_suffix(&base[..there], &target[..at]);
-                    (best, length) = (Some((there - before, at - before)), same);
+                    // The table leaves positions out, so the match may begin before the indexed one.
+                    let before = common_suffix(&base[..base_at], &target[..at]);
+                    (best, length) = (Some((base_at - before, at - before)), same);
                     if same >= GOOD {
                         break;
                     }
@@ -298,7 +308,7 @@ impl<'a> Matcher<'a> {
     }
 }
 
-/// Bytes that are read at once.
+/// Bytes that [`gram`] reads as one number.
 pub(super) const GRAM: usize = 8;
 
 pub(super) fn gram(bytes: &[u8], at: usize) -> u64 {
@@ -306,16 +316,16 @@ pub(super) fn gram(bytes: &[u8], at: usize) -> u64 {
 }
 
 pub(super) fn hash(gram: u64, bits: u32) -> usize {
-    // Fibonacci hashing: the high bits of the product depend on all of the gram. They fit: bits is below 32.
+    // Fibonacci hashing: the high bits of the product depend on the whole gram. `bits` is below 32, so they fit.
     usize::try_from(gram.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)).unwrap_or(0)
 }
 
 pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    /// How many bytes agree, in whole blocks of that length.
+    /// Counts the bytes that agree at the beginning, in whole blocks of `length` bytes.
     fn blocks(a: &[u8], b: &[u8], length: usize) -> usize {
         length * a.chunks_exact(length).zip(b.chunks_exact(length)).take_while(|(x, y)| x == y).count()
     }
-    // Most stretches are short. Of a long one most is compared at the speed of memory.
+    // Most stretches are short, so small blocks come first. Large blocks compare a long stretch at memory speed.
     let near = 256.min(a.len()).min(b.len());
     let mut same = blocks(&a[..near], &b[..near], 32);
     if same == near {

@@ -1,12 +1,12 @@
-//! A payload as a delta against another: what was copied from where, and what is new.
+//! A delta describes a payload by its base: which bytes are copied from the base, and which bytes are new (literals).
 //!
 //! ```text
 //! count  { literal length, skip, copy length } * count  { literal bytes }      (numbers: LEB128)
 //! ```
 //!
-//! Each step appends its literal bytes, skips bytes of the base, and copies what follows there. Copies only go forward, so an
-//! edit costs a few bytes wherever it is, and whatever a damaged delta says, its result is no longer than its base and its
-//! literals together.
+//! Each step appends its literal bytes, skips bytes of the base, and copies the bytes that follow in the base. Copies only
+//! go forward. So an edit costs a few bytes wherever it is, and even the result of a damaged delta is no longer than the
+//! base and the literals together.
 
 mod anchors;
 mod encode;
@@ -16,7 +16,7 @@ pub(super) use encode::SMALLEST;
 pub use encode::encode;
 pub use restore::restore;
 
-/// One step: literal bytes, then a copy of the base. Either may be empty.
+/// One step of a delta: literal bytes, then a copy from the base. Either may be empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Step {
     literal: usize,
@@ -63,7 +63,7 @@ mod tests {
         assert!(round_trip(&old, &moved).unwrap() < 100);
     }
 
-    /// A history that is kept short: every message begins like the one that stood there before.
+    /// A message history that drops its oldest message at every step. All messages begin alike.
     #[test]
     fn a_window_that_slides_costs_a_fraction() {
         let words: Vec<&str> =
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(round_trip(b"", b""), Some(1));
     }
 
-    /// What makes a matcher look longest is given up, or paid for by what it finds.
+    /// On the inputs that make the matcher search longest, it gives up or finds a delta that is worth it.
     #[test]
     fn the_worst_inputs_are_given_up_or_worth_it() {
         const LENGTH: usize = 256 << 10;

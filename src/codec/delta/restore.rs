@@ -1,16 +1,16 @@
-//! A chain of deltas as one: composed first, so that every byte is copied once.
+//! Restores a payload from a chain of deltas. The deltas are composed first, so that every byte is copied once.
 
 use super::Step;
 use crate::codec::varint;
 use crate::error::{Code, Error, Result};
 
-/// A delta, taken apart: what [`super::encode()`] made, checked as far as it can be without its base.
+/// A parsed delta, as [`super::encode()`] writes it. Parsing checks everything that can be checked without the base.
 #[derive(Debug)]
 struct Steps<'a> {
-    /// Each with the place in the result at which it begins.
+    /// The steps, each with the position in the result at which it begins.
     placed: Vec<(usize, Step)>,
     literals: &'a [u8],
-    /// The length of the result.
+    /// The length of the result, in bytes.
     length: usize,
 }
 
@@ -18,7 +18,7 @@ impl<'a> Steps<'a> {
     fn parse(delta: &'a [u8]) -> Option<Self> {
         let mut rest = delta;
         let count = usize::try_from(varint::read(&mut rest)?).ok()?;
-        // A step takes three bytes at least, so a count beyond that is no reason to reserve memory.
+        // A step takes at least three bytes. A damaged delta may claim more steps: they must not reserve memory.
         let mut steps = Vec::with_capacity(count.min(rest.len() / 3));
         let (mut at, mut expected, mut literal_length) = (0usize, 0usize, 0usize);
         for _ in 0..count {
@@ -34,23 +34,24 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// A piece of a payload that is being rebuilt: a range of some source, to be resolved or already resolved.
+/// A piece of the payload that is being rebuilt: a range of a source.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// Which source: a delta's literals, by its place in the chain, or the payload below.
     source: Source,
     from: usize,
     length: usize,
 }
 
+/// Where the bytes of a piece come from.
 #[derive(Clone, Copy, Debug)]
 enum Source {
+    /// The result of the next older delta, or the keyframe.
     Below,
+    /// The literals of the delta with this index in the chain.
     Literals(usize),
 }
 
-/// Rebuilds a payload from its keyframe and the deltas that lead to it, oldest first. The deltas are composed
-/// first, so that every byte is copied once. `length` is how many bytes it must have.
+/// Rebuilds a payload from its keyframe and its deltas, oldest first. The result must have `length` bytes.
 pub fn restore(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Result<Vec<u8>> {
     let damaged = "the stored payload is damaged: a delta does not fit its base; restore it from a backup";
     compose(keyframe, deltas, length).ok_or_else(|| Error::new(Code::Corrupt, damaged))
@@ -59,13 +60,13 @@ pub fn restore(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Result<Vec<u
 fn compose(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Option<Vec<u8>> {
     let chain = deltas.iter().map(|delta| Steps::parse(delta)).collect::<Option<Vec<_>>>()?;
     let Some(newest) = chain.last() else { return (keyframe.len() == length).then(|| keyframe.to_vec()) };
-    // Copies only go forward, so there can be no more than this; a length beyond it must not reserve memory.
+    // Copies only go forward, so the result is no longer than this. A larger length must not reserve memory.
     let most = chain.iter().fold(keyframe.len(), |most, steps| most.saturating_add(steps.literals.len()));
     if newest.length != length || length > most {
         return None;
     }
     let mut pieces = vec![Piece { source: Source::Below, from: 0, length }];
-    // From the newest down: what comes from below is looked up in the delta there.
+    // From the newest delta to the oldest: each delta splits the pieces that its own result provides.
     for (place, steps) in chain.iter().enumerate().rev() {
         let mut next = Vec::with_capacity(pieces.len() + steps.placed.len());
         let literal_starts = literal_starts(&steps.placed);
@@ -98,7 +99,7 @@ fn literal_starts(steps: &[(usize, Step)]) -> Vec<usize> {
     starts.collect()
 }
 
-/// Splits a range of a delta's result into what its literals give and what comes from below it.
+/// Splits a range of a delta's result into ranges of its literals and ranges of the payload below it.
 fn resolve(
     steps: &Steps<'_>,
     literal_starts: &[usize],
