@@ -1,6 +1,6 @@
-// What a step of a workflow costs, its checkpoint included, beside the same loop written by hand:
-// `npm run bench -- agentium`. `--quick` tries a change, `--write` puts the result into docs/performance.md, and names
-// of subjects choose among them.
+// Measures the cost of a workflow step, including its checkpoint, and compares it with hand-written loops.
+// Run: `npm run bench -- agentium [--quick] [--write] [subject ...]`. `--quick` runs fewer rounds. `--write` puts the
+// result into docs/performance.md. Subject names select what to run. Default: all subjects.
 import { bare } from "./agentium/bare.mjs";
 import { growing } from "./agentium/growing.mjs";
 import { memory } from "./agentium/memory.mjs";

@@ -1,4 +1,4 @@
-// The AgentOS store beside AgentOS' own in-memory store: `npm run bench -- agentos`.
+// Compares the AgentOS store with AgentOS' own in-memory store. Run: `npm run bench -- agentos`.
 import { statSync } from "node:fs";
 import { CheckpointStore } from "../dist/index.js";
 import { compare, quick } from "./lib/measure.mjs";
@@ -9,7 +9,7 @@ import { RUNS, fill, reads } from "./performance/stored.mjs";
 
 const STATE_BYTES = 10_000;
 
-/** Operations of each kind a round; the peer's grow with what is stored, so there are fewer then. */
+/** Operations per round, by the number of stored checkpoints. AgentOS' store slows down as that number grows. */
 const counts = quick ? { 100: 20, 2_000: 10 } : { 100: 200, 10_000: 50, 100_000: 10 };
 
 machine();

@@ -1,5 +1,5 @@
-// What a step of a growing run costs as the run gets longer: `npm run bench -- growth`. 2 KB a step up to 2 MB, then a
-// note of 200 bytes is replaced at every step.
+// Measures the cost of a step as the run gets longer. Run: `npm run bench -- growth`. The state grows by 2 KB a step up to
+// 2 MB. After that each step replaces a note of 200 bytes.
 import { CheckpointStore } from "../dist/index.js";
 import { clock, quick } from "./lib/measure.mjs";
 import { inFolder, onDisk, settle, sqliteSaver } from "./lib/peers.mjs";
@@ -7,7 +7,7 @@ import { bytes, machine, print, progress, table, time, write } from "./lib/repor
 import { growingRun } from "./lib/states.mjs";
 
 const STAGES = quick ? [20, 100, 300] : [100, 1_000, 10_000];
-/** Beyond that SqliteSaver, which stores every state whole, takes 2 MB a step: 19 GB in the end. */
+/** The longest run for SqliteSaver. It stores every state whole: the longest run of all would take 19 GB. */
 const THEIR_LAST = quick ? 100 : 1_000;
 
 async function ours(file) {
@@ -30,7 +30,7 @@ const sides = [
 for (const last of STAGES) {
   for (const [name, open] of sides) {
     if (name === "SqliteSaver" && last > THEIR_LAST) {
-      // The sum of all states.
+      // SqliteSaver stores whole states, so their sum estimates its file.
       const states = Array.from({ length: last }, (_, step) => Math.min((step + 1) * 2e3, 2e6));
       const estimate = `about ${bytes(states.reduce((sum, size) => sum + size))}`;
       rows.push([last.toLocaleString("en"), name, "not run", estimate, "", "", ""]);
@@ -45,7 +45,7 @@ for (const last of STAGES) {
         const steps = async (count) => {
           for (let step = 0; step < count; step++) await store.save(run.step());
         };
-        // The cost of a step is that of the last tenth: what the run has come to.
+        // The last tenth of the run gives the cost of a step at this length.
         const first = await clock(last * 0.9, () => steps(last * 0.9));
         const end = await clock(last * 0.1, () => steps(last * 0.1));
         await store.close();

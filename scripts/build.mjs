@@ -1,11 +1,11 @@
-// Builds the addon for this machine and the TypeScript side: `npm run build`. Does only what has changed.
+// Builds the addon for this machine and the TypeScript code: `npm run build`.
 import { copyFileSync, rmSync } from "node:fs";
 import { here, library } from "./platforms.mjs";
 import { root, run, tool } from "./setup.mjs";
 
 run("cargo", ["build", "--release", "--locked", "--lib"]);
 const addon = `${root}forkpoint.${here()}.node`;
-// Removed first: overwriting a library that a process has loaded would crash that process.
+// Removes the old addon first: overwriting a loaded library would crash the process that uses it.
 rmSync(addon, { force: true });
 copyFileSync(`${root}target/release/${library(process.platform)}`, addon);
 rmSync(`${root}dist`, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// Everything that is checked without running the product: `npm run check`.
+// Runs all static checks: `npm run check`.
 import { root, run, setup, tool } from "./setup.mjs";
 
 setup();

@@ -1,4 +1,4 @@
-// The demo: `npm run demo`. What it shows is in integration/agentos/demo/.
+// Runs the demo in integration/agentos/demo/: `npm run demo`.
 import { root, run, setup } from "./setup.mjs";
 
 setup();

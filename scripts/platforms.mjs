@@ -1,6 +1,6 @@
-// The platforms that have a prebuilt addon: one npm package each, of which npm installs the one that fits.
+// The platforms with a prebuilt addon. Each has an npm package. npm installs the package that fits the machine.
 
-/** By the platform's name in the addon's file name and in its package's. */
+/** Platforms by name. The addon's file name and its package name contain the same name. */
 export const platforms = {
   "linux-x64-gnu": { target: "x86_64-unknown-linux-gnu", os: "linux", cpu: "x64", libc: "glibc" },
   "linux-arm64-gnu": { target: "aarch64-unknown-linux-gnu", os: "linux", cpu: "arm64", libc: "glibc" },
@@ -11,13 +11,13 @@ export const platforms = {
   "win32-x64-msvc": { target: "x86_64-pc-windows-msvc", os: "win32", cpu: "x64" },
 };
 
-/** What cargo calls a dynamic library of this crate. */
+/** Returns the file name that cargo gives this crate's dynamic library. */
 export function library(os) {
   if (os === "win32") return "forkpoint.dll";
   return os === "darwin" ? "libforkpoint.dylib" : "libforkpoint.so";
 }
 
-/** The platform of this machine. */
+/** Returns the name of this machine's platform. */
 export function here() {
   const { platform, arch } = process;
   if (platform === "win32") return `win32-${arch}-msvc`;

@@ -1,6 +1,6 @@
-// Lays out what a release publishes: `node scripts/release.mjs <folder with the addons> <output folder>`.
-// One package for each platform whose addon is there, and `forkpoint` itself, which names them as optional dependencies.
-// With `--all`, an addon that is missing is an error.
+// Lays out the packages of a release: `node scripts/release.mjs <folder with the addons> <output folder>`.
+// Writes one package for each platform with an addon, and `forkpoint`, which has them as optional dependencies.
+// With `--all`, a missing addon is an error.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { platforms } from "./platforms.mjs";

@@ -1,4 +1,4 @@
-// What the other scripts need before they start: dependencies that the lockfiles name, and a build. Uses Node alone, so that
+// Prepares the repository for the other scripts: installs the locked dependencies and builds. Needs only Node, so that
 // every command of the README works in a fresh clone.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Runs a command in the repository, its output shown; ends the process with its status if it fails. */
+/** Runs a command in the repository and shows its output. If it fails, ends the process with its status. */
 export function run(command, args, { cwd = root, env = {} } = {}) {
   console.log(`\n> ${[command === process.execPath ? "node" : command, ...args].join(" ").replaceAll(root, "")}`);
   try {
@@ -18,12 +18,12 @@ export function run(command, args, { cwd = root, env = {} } = {}) {
   }
 }
 
-/** Runs a tool that is installed in the root's node_modules. */
+/** Runs a tool from the root's node_modules. */
 export function tool(path, args, options) {
   run(process.execPath, [`${root}node_modules/${path}`, ...args], options);
 }
 
-/** Installs what the folder's lockfile names, unless that is there. Nothing of it runs a script. */
+/** Installs the packages of the folder's lockfile if they are missing or outdated. Runs no install scripts. */
 export function install(folder) {
   const locked = `${folder}package-lock.json`;
   const installed = `${folder}node_modules/.package-lock.json`;
@@ -31,24 +31,24 @@ export function install(folder) {
   run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder });
 }
 
-/** Whom the benchmarks measure beside. No test needs them, and one of them is compiled. */
+/** The packages that the benchmarks compare with. No test needs them, and one of them must be compiled. */
 const peersFolder = `${root}integration/peers/`;
 
-/** The folders of frameworks, each with a lockfile of its own. */
+/** The folders of the frameworks. Each has its own lockfile. */
 export function integrations() {
   return readdirSync(`${root}integration`)
     .map((name) => `${root}integration/${name}/`)
     .filter((folder) => folder !== peersFolder);
 }
 
-/** What the benchmarks need beyond that. */
+/** Installs the packages that only the benchmarks need. */
 export function peers() {
   install(peersFolder);
   const compiled = `${peersFolder}node_modules/better-sqlite3/build/Release/better_sqlite3.node`;
   if (!existsSync(compiled)) run("npm", ["rebuild", "better-sqlite3"], { cwd: peersFolder });
 }
 
-/** Everything that a command needs: `frameworks` as well, unless told otherwise. */
+/** Installs all dependencies and builds. `frameworks`: also installs the frameworks. Default: true. */
 export function setup({ frameworks = true } = {}) {
   install(root);
   run(process.execPath, [`${root}scripts/build.mjs`]);

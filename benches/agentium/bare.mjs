@@ -1,4 +1,4 @@
-// A workflow that stores nothing, beside awaiting its functions in a loop: each step gets a copy of its own in both.
+// Compares a workflow without a store with a loop that awaits the same functions. Both copy the state for each step.
 import { deepStrictEqual } from "node:assert/strict";
 import { Workflow } from "../../dist/agentium.js";
 import { clock, inTurns, sized } from "../lib/measure.mjs";

@@ -1,4 +1,4 @@
-// The same runs without a disk: what the workflow itself and its copies cost.
+// Measures runs with an in-memory store: the cost of the workflow and of its state copies, without the disk.
 import { sized } from "../lib/measure.mjs";
 import { bytes, progress } from "../lib/report.mjs";
 import { copies, ours, storageInMemory } from "./sides.mjs";

@@ -1,4 +1,4 @@
-// What is read back: the end of a finished run, and all of its checkpoints.
+// Measures reads of a finished run: its last checkpoint, and all of its checkpoints.
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { compare, sized } from "../lib/measure.mjs";
 import { inFolder } from "../lib/peers.mjs";
@@ -12,7 +12,7 @@ const SIZE = 10_000;
 
 export function reading() {
   progress(`reading ${CHECKPOINTS} checkpoints of ${bytes(SIZE)}`);
-  // The initial one counts.
+  // The initial checkpoint is one of CHECKPOINTS.
   const work = workOf({ size: SIZE, steps: CHECKPOINTS - 1, runs: 10, replace: true });
   return inFolder(async (path) => {
     const opens = { ours: () => ours(work, path("ours.db")), theirs: () => byHand(work, path("theirs.db"), "FULL") };
@@ -21,7 +21,7 @@ export function reading() {
       for (const one of work.cases) await side.run(one);
       await side.close();
     }
-    // Opened anew, so that nothing is in memory that was not read before.
+    // Reopens both sides, so that both start with empty caches.
     const sides = { ours: await opens.ours(), theirs: await opens.theirs() };
     const modes = { ours: sides.ours.mode, theirs: sides.theirs.mode };
     await check(sides, work.cases[0].runId);
@@ -45,7 +45,7 @@ async function check({ ours, theirs }, runId) {
   deepStrictEqual((await ours.resume(runId)).state, (await theirs.resume(runId)).state);
   const [mine, other] = [await ours.list(runId), await theirs.list(runId)];
   strictEqual(mine.length, CHECKPOINTS);
-  // Not made at the same time.
+  // The two sides create their checkpoints at different times.
   for (const checkpoint of [...mine, ...other]) checkpoint.createdAt = 0;
   deepStrictEqual(mine, other);
 }

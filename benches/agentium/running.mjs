@@ -1,4 +1,4 @@
-// Runs of 20 steps in a file, one after the other and many at once.
+// Measures runs of 20 steps stored in a file: one after the other, and many at once.
 import { sized } from "../lib/measure.mjs";
 import { bytes, progress } from "../lib/report.mjs";
 import { byHand, ours } from "./sides.mjs";
@@ -35,6 +35,6 @@ async function one(size, runs, atOnce) {
     ["ours", "full"],
     ["ours", "normal"],
   ];
-  // On the disk, both of theirs take the same.
+  // Both hand-written sides take the same space on the disk, so one row is enough.
   return [...rowsOf(label, result, pairs), ...rowsOf(label, result, pairs.slice(0, 1), ON_DISK)];
 }

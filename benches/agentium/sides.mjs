@@ -1,5 +1,5 @@
-// Who runs the steps: our workflow over a store of ours, and loops as somebody careful writes them by hand. A side has
-// `run(case)`, which resolves to the final state, and `list(runId)`.
+// The compared sides: Forkpoint's workflow over its own store, and careful hand-written loops. Each side has
+// `run(case)`, which resolves to the final state, and `list(runId)`, which returns the checkpoints.
 import * as agentium from "../../dist/agentium.js";
 import { betterSqlite, mode } from "../lib/peers.mjs";
 
@@ -13,7 +13,7 @@ function overStore(steps, store) {
   };
 }
 
-/** `target`: a file, which is WAL and FULL as it comes, or "memory:". */
+/** `target`: a file path (WAL and FULL by default), or "memory:". */
 export function ours({ steps }, target) {
   const store = new agentium.WorkflowCheckpointStore(target);
   return { ...overStore(steps, store), mode: target === "memory:" ? target : "WAL, FULL" };
@@ -24,15 +24,15 @@ export function storageInMemory({ steps }) {
   return { ...overStore(steps, store), mode: "over InMemoryStorage" };
 }
 
-/** A checkpoint as ours are. */
+/** Builds a checkpoint of the same shape as Forkpoint's. */
 function checkpointOf(runId, stepIndex, stepName, state) {
   const id = stepIndex < 0 ? `${runId}:initial` : `${runId}:step-${stepIndex + 1}`;
   return { id, runId, stepIndex, stepName, state, createdAt: Date.now() };
 }
 
 /**
- * A row of JSON text for each checkpoint. A step gets what was stored, as it would after a crash, and may change it: so
- * does a step of ours.
+ * Stores a row of JSON text for each checkpoint. Each step gets the stored state parsed again, as after a crash, and may
+ * change it. Forkpoint's steps get their state in the same way.
  */
 export async function byHand({ steps }, file, synchronous) {
   const db = await betterSqlite(file, {
@@ -69,7 +69,7 @@ export async function byHand({ steps }, file, synchronous) {
   };
 }
 
-/** The same over copies in a Map. */
+/** A hand-written loop that keeps copies of the states in a Map. */
 export function copies({ steps }) {
   const map = new Map();
   const put = (checkpoint) => {

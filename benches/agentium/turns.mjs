@@ -1,4 +1,4 @@
-// A turn of a side: all runs of the work in a new database, checked afterwards.
+// Runs one turn of a side: all runs of the work in a new database. Checks the result afterwards.
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { clock, inTurns, sized } from "../lib/measure.mjs";
 import { inFolder, onDisk, settle } from "../lib/peers.mjs";
@@ -6,8 +6,8 @@ import { bytes, time } from "../lib/report.mjs";
 import { expected } from "./work.mjs";
 
 /**
- * `opens` maps a name to what opens that side with a file. Resolves to the figures for each step by name, and to the
- * sides' modes.
+ * `opens` maps the name of a side to a function that opens it with a file. Resolves to `{ figures, modes }`: the figures
+ * per step and the database mode, by side.
  */
 export async function inRuns(work, opens, { atOnce = false, rounds = sized(5, 2), warm = true } = {}) {
   const { steps, cases } = work;
@@ -17,7 +17,7 @@ export async function inRuns(work, opens, { atOnce = false, rounds = sized(5, 2)
       const file = path(`${name}.db`);
       const side = await opens[name](file);
       modes[name] = side.mode;
-      // A file is opened by the first call.
+      // The first call opens the file, so make it outside the clock.
       strictEqual((await side.list("nobody")).length, 0);
       const finals = [];
       const figures = await clock(cases.length * steps.length, async () => {
@@ -36,7 +36,7 @@ export async function inRuns(work, opens, { atOnce = false, rounds = sized(5, 2)
   return { figures: await inTurns(Object.keys(opens), turn, { rounds, warm }), modes };
 }
 
-/** That a side did what is measured: the final states, and every checkpoint on the way. */
+/** Checks the final state of every run of a side, and all of its checkpoints. */
 async function check(work, side, finals) {
   for (const [run, one] of work.cases.entries()) {
     const state = expected(work, one);
@@ -53,7 +53,7 @@ async function check(work, side, finals) {
 export const FIGURES = { wall: ["wall time a step", time], loop: ["event loop a step", time] };
 export const ON_DISK = { size: ["on disk a step", bytes] };
 
-/** Rows of the table: each pair of sides, each figure. */
+/** Returns the rows of the table: one for each figure of each pair of sides. */
 export function rowsOf(work, { figures, modes }, pairs, kinds = FIGURES) {
   return pairs.flatMap(([ours, theirs]) => {
     return Object.entries(kinds).map(([figure, [what, unit]]) => ({

@@ -1,24 +1,24 @@
-// The work that all sides do: an agent's state, and steps that change a little of it and cost nothing themselves.
+// The work that all sides do: an agent's state, and cheap steps that change a little of it.
 import { prose } from "../lib/states.mjs";
 
-/** Messages of a state of which a step replaces one. */
+/** Number of messages in the state when each step replaces one of them. */
 const REPLACEABLE = 20;
 
 function message(length, seed) {
   const role = seed % 2 === 0 ? "user" : "assistant";
-  // What the rest of the message takes as JSON.
+  // 36 is the JSON size of the message without its text.
   return { role, content: prose(Math.max(Math.round(length) - 36, 1), seed + 1) };
 }
 
 /**
- * Runs of so many steps, whose state comes to `size` bytes at the end: every step appends a message, of a fiftieth of
- * that and 2 KB at most, and changes counters before and after the messages. With `replace`, the state has its size from
- * the beginning, and a step replaces one message in twenty. No two runs have a message in common.
+ * Makes runs of `steps` steps that end with a state of `size` bytes. Every step appends a message of at most 2 KB and at
+ * most `size / 50` bytes, and changes counters before and after the messages. With `replace`, the state has its full size
+ * from the beginning and each step replaces one message of twenty. No two runs have a message in common.
  */
 export function workOf({ size, steps: count, runs, replace = false }) {
   const each = replace ? size / REPLACEABLE : Math.min(size / 50, 2_000, size / count);
   const before = replace ? REPLACEABLE : Math.max(Math.round(size / each) - count, 0);
-  // Made beforehand: what a step costs is to be the framework's.
+  // Made before the clock starts, so that a step's time is the framework's only.
   const messages = Array.from({ length: runs }, (_, run) => {
     return Array.from({ length: before + count }, (_, at) => message(each, run * 100_003 + at));
   });
@@ -47,7 +47,7 @@ export function workOf({ size, steps: count, runs, replace = false }) {
   return { steps, cases };
 }
 
-/** What such a run must come to. */
+/** Returns the final state that a run must have. */
 export function expected({ steps }, { initialState }) {
   const state = { ...initialState };
   for (const { run } of steps) Object.assign(state, run(state));

@@ -1,4 +1,4 @@
-// The same run with a channel that stores what was added: how it is written, and how its end is put together again.
+// Measures a run with a DeltaChannel, which stores only the added messages: writing it, and reading its last state.
 import { deepStrictEqual } from "node:assert/strict";
 import { FIGURES, rowsOf } from "../agentium/turns.mjs";
 import { compare, sized } from "../lib/measure.mjs";

@@ -1,4 +1,4 @@
-// The graphs that are run. Their nodes cost next to nothing: what they say is made beforehand.
+// The measured graphs. Their nodes cost almost nothing: all texts are made before the run.
 import { prose } from "../lib/states.mjs";
 import { Annotation, DeltaChannel, END, START, StateGraph } from "./packages.mjs";
 
@@ -6,18 +6,18 @@ const MESSAGE = 2_000;
 
 const appended = () => Annotation({ reducer: (before, more) => [...before, ...more], default: () => [] });
 
-/** The same list, stored as what each step adds to it. */
+/** A message list stored as a delta channel: each step stores only the messages that it adds. */
 const delta = () => new DeltaChannel((before, more) => [...before, ...more.flat()]);
 
-/** What changes beside the messages. */
+/** The values that change at each step besides the messages. */
 function at(step, tokens) {
   const usage = { tokens: tokens + 500 + step, retries: step % 7 };
   return { step, phase: ["search", "read", "write"][step % 3], usage };
 }
 
 /**
- * An agent that goes round one node so many times: every step appends a message of 2 KB and changes counters and names
- * beside it. `input` starts it, `final` is what it must come to.
+ * An agent that runs one node `steps` times. Every step appends a message of 2 KB and changes counters and names.
+ * `input` starts the graph. `final` is the state that it must end with.
  */
 export function agent(steps, { asDelta = false } = {}) {
   const messages = Array.from({ length: steps + 1 }, (_, index) => {
@@ -38,16 +38,16 @@ export function agent(steps, { asDelta = false } = {}) {
     input,
     final,
     limit: steps + 10,
-    // The input and what came of reading it have one each.
+    // One checkpoint for the input and one for the state after the input, besides one per step.
     checkpoints: steps + 2,
   };
 }
 
-/** Three nodes one after the other, whose state of 1 KB is replaced at every turn of a conversation. */
+/** A conversation of three nodes in sequence. Each turn replaces the state of 1 KB. */
 export function conversation(threads, turns) {
   const said = Array.from({ length: threads }, (_, thread) => {
     return Array.from({ length: turns }, (_, turn) => {
-      // No two turns say the same.
+      // The texts differ at every turn.
       const [request, plan, notes, answer] = [100, 250, 300, 300].map((length, part) => {
         return prose(length, (thread * turns + turn) * 4 + part + 1);
       });
@@ -57,7 +57,7 @@ export function conversation(threads, turns) {
   const channels = ["thread", "turn", "request", "plan", "notes", "answer"];
   const State = Annotation.Root(Object.fromEntries(channels.map((channel) => [channel, Annotation()])));
   const says = (channel) => ({ thread, turn }) => ({ [channel]: said[thread][turn][channel] });
-  // A node may not be called as a channel is.
+  // LangGraph does not allow a node to have a channel's name.
   const builder = new StateGraph(State)
     .addNode("planner", says("plan"))
     .addNode("reader", says("notes"))
@@ -73,5 +73,5 @@ export function conversation(threads, turns) {
   };
 }
 
-/** A thread of the graph itself, as LangGraph asks for it: without the namespace, all of them are meant. */
+/** The config of a thread's root graph. The empty namespace is set: without it, a saver lists all namespaces. */
 export const thread = (thread_id = "thread") => ({ configurable: { thread_id, checkpoint_ns: "" } });

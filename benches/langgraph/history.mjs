@@ -1,4 +1,4 @@
-// What is read back of a long run: all of it, its newest checkpoints, and the latest.
+// Measures reads of a long run: the whole history, the newest checkpoints, and the latest one.
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -25,7 +25,7 @@ export function history() {
       await side.close();
       settle(files[name]);
     }
-    // Opened anew, so that nothing is in memory that was not read before.
+    // Reopens both savers, so that both start with empty caches.
     const opened = Object.fromEntries(names.map((name) => [name, sides[name](files[name])]));
     await check(run, opened);
     const modes = Object.fromEntries(names.map((name) => [name, opened[name].mode()]));
@@ -35,7 +35,7 @@ export function history() {
   });
 }
 
-/** Both have the same history, state by state. */
+/** Checks that both savers have the same history, state by state. */
 async function check({ compile, checkpoints, final }, opened) {
   const [ours, theirs] = names.map((name) => compile(opened[name].saver).getStateHistory(thread()));
   let length = 0;
@@ -51,7 +51,7 @@ async function check({ compile, checkpoints, final }, opened) {
   strictEqual(length, checkpoints);
 }
 
-/** Each in a process of its own: what one side leaves in memory is not the other's. */
+/** Reads the whole history in a new process for each side, so that the sides do not share memory. */
 async function whole({ checkpoints }, files, modes) {
   const reader = fileURLToPath(new URL("reader.mjs", import.meta.url));
   const rows = [];
@@ -64,7 +64,7 @@ async function whole({ checkpoints }, files, modes) {
       strictEqual(found, checkpoints);
       return figures;
     };
-    // A process starts cold each time.
+    // No warm-up round: each process starts cold.
     const figures = await inTurns(names, turn, { rounds: sized(3, 1), warm: false });
     rows.push(...rowsOf(label, { figures, modes }, pairs, { ...TIMES, memory: ["peak memory growth", bytes] }));
   }

@@ -1,4 +1,4 @@
-// LangGraph and who saves for it, once it is known where they are.
+// Exports LangGraph and the compared savers. Registers resolve.mjs first, which finds the packages.
 import { register } from "node:module";
 
 register(new URL("resolve.mjs", import.meta.url));

@@ -1,4 +1,4 @@
-// Reads a thread's whole history, and prints what that took: `node reader.mjs <side> <file> <how> <steps>`.
+// Reads a thread's whole history and prints the figures. Run: `node reader.mjs <side> <file> <how> <steps>`.
 import { clock } from "../lib/measure.mjs";
 import { agent, thread } from "./graphs.mjs";
 import { sides } from "./sides.mjs";
@@ -8,7 +8,7 @@ const { saver, close } = sides[name](file);
 const graph = agent(Number(steps)).compile(saver);
 const reads = { list: () => saver.list(thread()), getStateHistory: () => graph.getStateHistory(thread()) };
 
-// A file is opened by the first call.
+// The first call opens the file, so make it outside the clock.
 await saver.getTuple(thread("nobody"));
 let found = 0;
 let memory = 0;

@@ -1,5 +1,5 @@
-// Where the packages that are measured are installed. Both savers get the LangGraph of one folder, as in a user's project:
-// a serializer of one copy does not know the classes of another.
+// Resolves the measured packages to their folders. Both savers get the LangGraph of the same folder, as in a user's
+// project: a serializer from one copy of LangGraph does not recognize the classes of another copy.
 const homes = {
   "@langchain/langgraph": "langgraph",
   "@langchain/langgraph-checkpoint": "langgraph",

@@ -1,4 +1,4 @@
-// Many small graphs at once, each in a thread of its own.
+// Measures many small graphs at once, each in its own thread.
 import { deepStrictEqual } from "node:assert/strict";
 import { rowsOf } from "../agentium/turns.mjs";
 import { sized } from "../lib/measure.mjs";

@@ -1,4 +1,4 @@
-// Who saves: each as it comes, over a new file or none.
+// The compared savers, each with its default options: over a new file, in memory, or none at all.
 import { mode } from "../lib/peers.mjs";
 import { ForkpointSaver, MemorySaver, SqliteSaver } from "./packages.mjs";
 
@@ -9,13 +9,13 @@ export const sides = {
   },
   theirs(file) {
     const saver = SqliteSaver.fromConnString(file);
-    // What it sets is set by its first call.
+    // SqliteSaver sets its mode at its first call, so read the mode later.
     return { saver, mode: () => `SqliteSaver: ${mode(saver.db)}`, close: () => saver.db.close() };
   },
   memory() {
     return { saver: new MemorySaver(), mode: () => "MemorySaver: no disk", close() {} };
   },
-  /** What LangGraph itself takes. */
+  /** No saver: the cost of LangGraph alone. */
   none() {
     return { saver: undefined, mode: () => "no checkpointer", close() {} };
   },

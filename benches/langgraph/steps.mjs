@@ -1,4 +1,4 @@
-// A run that appends 2 KB at every step, in both of LangGraph's durabilities that save at every step.
+// Measures a run that appends 2 KB at every step, in the two LangGraph durabilities that save at every step.
 import { deepStrictEqual } from "node:assert/strict";
 import { FIGURES, rowsOf } from "../agentium/turns.mjs";
 import { sized } from "../lib/measure.mjs";

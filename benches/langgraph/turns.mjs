@@ -1,4 +1,4 @@
-// A turn of a side: a graph over a new saver, run inside the clock and checked outside of it.
+// Runs one turn of a side: a graph over a new saver. The run is measured; the check is not.
 import { strictEqual } from "node:assert/strict";
 import { clock, inTurns } from "../lib/measure.mjs";
 import { inFolder, onDisk, settle } from "../lib/peers.mjs";
@@ -6,8 +6,8 @@ import { thread } from "./graphs.mjs";
 import { sides } from "./sides.mjs";
 
 /**
- * `run(graph)` is `count` operations, and resolves to what `check(graph, saver, result)` looks at. Resolves to the figures
- * for each operation by name, and to the sides' modes.
+ * `run(graph)` does `count` operations and resolves to the `result` for `check(graph, saver, result)`. Resolves to
+ * `{ figures, modes }`: the figures per operation and the database mode, by side.
  */
 export async function inRuns(names, { compile, count, run, check }, options) {
   const modes = {};
@@ -16,7 +16,7 @@ export async function inRuns(names, { compile, count, run, check }, options) {
       const file = path(`${name}.db`);
       const side = sides[name](file);
       const graph = compile(side.saver);
-      // A file is opened by the first call.
+      // The first call opens the file, so make it outside the clock.
       await side.saver?.getTuple(thread("nobody"));
       let result;
       const figures = await clock(count, async () => {
@@ -32,7 +32,7 @@ export async function inRuns(names, { compile, count, run, check }, options) {
   return { figures: await inTurns(names, turn, options), modes };
 }
 
-/** That a saver has as many checkpoints of a thread as its graph made. */
+/** Checks that the saver has `length` checkpoints of the thread. */
 export async function checkLength(saver, config, length) {
   let found = 0;
   for await (const _ of saver.list(config)) found += 1;

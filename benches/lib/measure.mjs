@@ -1,4 +1,4 @@
-// How a benchmark measures: both sides in one run, in turns, so that a machine whose speed drifts is fair to both.
+// Measures all sides in one run, in turns, so that a drift of the machine's speed affects all sides alike.
 import { performance } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -6,15 +6,15 @@ import { runInNewContext } from "node:vm";
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc");
 
-/** `npm run bench -- performance --quick`: fewer rounds and smaller sizes, to try a change. Its figures mean little. */
+/** True with `--quick`: fewer rounds and smaller sizes, to try a change. The figures mean little. */
 export const quick = process.argv.includes("--quick");
 
 /** `full`, or `small` in a quick run. */
 export const sized = (full, small) => (quick ? small : full);
 
-/** Microseconds of wall time and of event-loop time that the work takes for each of its `count` operations. */
+/** Resolves to the wall time and the event-loop time of `work`, each in microseconds per operation. */
 export async function clock(count, work, { collect = true } = {}) {
-  // So that no side pays for the garbage of the other.
+  // Collects first, so that no side pays for another side's garbage.
   if (collect) gc();
   const before = performance.eventLoopUtilization();
   const start = performance.now();
@@ -24,7 +24,7 @@ export async function clock(count, work, { collect = true } = {}) {
   return { wall: (wall * 1000) / count, loop: (loop * 1000) / count };
 }
 
-/** One round of one side: `operation(i)` so many times, by so many callers who each wait for their own. */
+/** One round of one side: `count` operations by `concurrency` callers. Each caller awaits its own operation. */
 async function round(operation, count, concurrency) {
   const run = async (from, to) => {
     if (concurrency === 1) {
@@ -37,7 +37,7 @@ async function round(operation, count, concurrency) {
       await Promise.all(Array.from({ length: concurrency }, caller));
     }
   };
-  // A collection drops the compiled code of whoever has not run for a while: the other sides' turns are such a while.
+  // A collection drops compiled code that has not run during the other sides' turns. Warm up after the collection.
   gc();
   const warm = Math.ceil(count / 4);
   await run(0, warm);
@@ -45,15 +45,15 @@ async function round(operation, count, concurrency) {
 }
 
 /**
- * Runs the sides in turns; the first round of each is not counted. `sides` maps a name to `operation(i)`; `count` is
- * how many a round has, for all sides or by name: a side that is a hundred times slower need not take as much longer.
+ * Runs the sides in turns. The first round of each side is not counted. `sides` maps a name to `operation(i)`. `count` is
+ * the number of operations a round, for all sides or by name: a slow side can have fewer.
  */
 export function compare(sides, { count, rounds = sized(5, 2), concurrency = 1 }) {
   const turn = (name) => round(sides[name], typeof count === "number" ? count : count[name], concurrency);
   return inTurns(Object.keys(sides), turn, { rounds });
 }
 
-/** The same for turns that are more than repetitions: `turn(name)` resolves to figures, `{ wall, loop }` and others. */
+/** Runs `turn(name)` for all sides in turns. `turn` resolves to figures, such as `{ wall, loop }`. */
 export async function inTurns(names, turn, { rounds, warm = true }) {
   const samples = Object.fromEntries(names.map((name) => [name, []]));
   for (let number = warm ? 0 : 1; number <= rounds; number++) {

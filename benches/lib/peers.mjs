@@ -1,4 +1,4 @@
-// Who Forkpoint is measured beside. Each is loaded from the folder that has its lockfile.
+// The packages that Forkpoint is compared with. Each is loaded from the folder with its lockfile.
 import { fsyncSync, existsSync, mkdtempSync, openSync, closeSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -8,13 +8,13 @@ import { pathToFileURL } from "node:url";
 const from = (folder) => createRequire(new URL(`../../integration/${folder}/package.json`, import.meta.url));
 const load = (folder, name) => import(pathToFileURL(from(folder).resolve(name)).href);
 
-/** AgentOS' own store: a map. It copies nothing and survives nothing. */
+/** AgentOS' own store: a map in memory that copies nothing and does not survive the process. */
 export async function agentosMemory() {
   const { InMemoryCheckpointStore } = await load("agentos", "@framers/agentos/orchestration/checkpoint");
   return new InMemoryCheckpointStore();
 }
 
-/** A database of better-sqlite3 in WAL, in the mode that is asked for, with one table. */
+/** Opens a better-sqlite3 database in WAL with the given `synchronous` and schema. */
 export async function betterSqlite(file, { synchronous = "FULL", schema }) {
   const { default: Database } = await load("peers", "better-sqlite3");
   const db = new Database(file);
@@ -24,15 +24,15 @@ export async function betterSqlite(file, { synchronous = "FULL", schema }) {
   return db;
 }
 
-/** A database's mode, as it says itself: what the tables name must be what ran. */
+/** Reads the mode from the database itself, so that the tables show the mode that really ran. */
 export function mode(db) {
   const synchronous = ["OFF", "NORMAL", "FULL", "EXTRA"][db.pragma("synchronous", { simple: true })];
   return `${db.pragma("journal_mode", { simple: true }).toUpperCase()}, ${synchronous}`;
 }
 
 /**
- * LangGraph's SqliteSaver, given a growing run's states through its own `put` as LangGraph gives them: all channel
- * values at every step, the step before as the parent.
+ * Saves the states of a growing run through SqliteSaver's `put`, as LangGraph does: all channel values at every step,
+ * with the previous step as the parent.
  */
 export async function sqliteSaver(file) {
   const { SqliteSaver } = await load("peers", "@langchain/langgraph-checkpoint-sqlite");
@@ -54,7 +54,7 @@ export async function sqliteSaver(file) {
   };
 }
 
-/** Calls `work` with a new folder, and removes it afterwards. */
+/** Calls `work` with a new folder and removes the folder afterwards. */
 export async function inFolder(work) {
   const folder = mkdtempSync(join(tmpdir(), "forkpoint-bench-"));
   try {
@@ -64,12 +64,12 @@ export async function inFolder(work) {
   }
 }
 
-/** What a database takes on the disk. */
+/** Returns the bytes that a database takes on the disk. */
 export function onDisk(file) {
   return [file, `${file}-wal`].filter((each) => existsSync(each)).reduce((sum, each) => sum + statSync(each).size, 0);
 }
 
-/** Waits until a file is on the disk: what one side leaves to the page cache must not slow the other's syncs. */
+/** Syncs a file to the disk, so that one side's pages in the page cache do not slow the next side's syncs. */
 export function settle(file) {
   for (const each of [file, `${file}-wal`].filter((each) => existsSync(each))) {
     const descriptor = openSync(each, "r+");

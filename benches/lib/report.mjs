@@ -1,5 +1,5 @@
-// What a benchmark prints: Markdown, which a terminal shows as well as a document does. With `--write` the same text
-// takes the place of the last run's in docs/performance.md.
+// Prints the result of a benchmark as Markdown. With `--write` the same text replaces the last result in
+// docs/performance.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { quick } from "./measure.mjs";
@@ -11,7 +11,7 @@ export function print(text = "") {
   console.log(text);
 }
 
-/** What somebody who waits wants to know, and no document. */
+/** Prints the progress to standard error, so that it does not become part of the document. */
 export function progress(text) {
   process.stderr.write(`${text} ...\n`);
 }
@@ -32,7 +32,7 @@ export function table(head, rows) {
   print([line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n"));
 }
 
-/** Puts what was printed into docs/performance.md, between the marks of that name. */
+/** With `--write`: puts the printed text into docs/performance.md, between the marks of that name. */
 export function write(name) {
   if (!process.argv.includes("--write")) return;
   if (quick) throw new Error("a quick run's figures are not for the document: run it without --quick");
@@ -54,35 +54,35 @@ export function bytes(count) {
   return count >= 1e6 ? `${figure(count / 1e6)} MB` : `${figure(count / 1e3)} KB`;
 }
 
-/** A median with its spread; `unit` turns one number into text. */
+/** Formats a median with its least and most. `unit` turns one number into text. */
 export function spread({ median, least, most }, unit = figure) {
-  // The least time is the highest rate.
+  // A rate turns the order round: the least time is the highest rate.
   const [low, high] = unit === rate ? [most, least] : [least, most];
   return low === high ? unit(median) : `${unit(median)} (${unit(low)} to ${unit(high)})`;
 }
 
-/** Microseconds, with three figures and the unit that suits. */
+/** Formats microseconds in us, ms or s, with three figures. */
 export function time(us) {
   if (us >= 1e6) return `${figure(us / 1e6)} s`;
   return us >= 1000 ? `${figure(us / 1000)} ms` : `${figure(us)} us`;
 }
 
-/** Microseconds for each as how many a second. */
+/** Formats microseconds per operation as operations per second. */
 export function rate(us) {
   return `${figure(1e6 / us)}/s`;
 }
 
-/** How many times smaller the first is, by medians. */
+/** Returns how many times smaller the median of `ours` is. */
 export function ratio(ours, theirs) {
   return theirs.median / ours.median;
 }
 
-/** The same as a table shows it. */
+/** Formats the ratio for a table. */
 export function times(ours, theirs) {
   return `x${figure(ratio(ours, theirs))}`;
 }
 
-/** A whole benchmark: runs the subjects that the command line names, or all of them, and prints what each compares. */
+/** Runs the subjects named on the command line, or all of them, and prints a table of the comparisons. */
 export async function compare(name, subjects) {
   const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
   const rows = [];

@@ -1,11 +1,11 @@
-// What the benchmarks store: states that resemble an agent's.
+// The states that the benchmarks store. They resemble an agent's.
 
 const words =
   "the agent reads a page and then writes what it found into its notes before it asks for the next tool call with " +
   "these arguments because the user wanted an answer about storage costs in three regions";
 const vocabulary = words.split(" ");
 
-/** Text that compresses about as conversation does: words of a fixed vocabulary, in an order that does not repeat. */
+/** Text that compresses about as well as conversation: words of a fixed vocabulary in an order that does not repeat. */
 export function prose(length, seed) {
   let state = seed >>> 0 || 1;
   let text = "";
@@ -23,8 +23,8 @@ function message(length, seed) {
 }
 
 /**
- * The `index`-th checkpoint of `runs` runs that take turns, each of which goes round the same nodes. Nothing of its 10
- * messages stood in an earlier one, so there is nothing that a delta could save.
+ * The checkpoint number `index` of `runs` runs that save in turns. Each run cycles through the same nodes. Its 10 messages
+ * are all new, so a delta cannot save anything.
  */
 export function checkpoint(index, { size = 10_000, runs = 20, nodes = 25 } = {}) {
   const messages = Array.from({ length: 10 }, (_, i) => message(size / 10, index * 10 + i));
@@ -42,9 +42,9 @@ export function checkpoint(index, { size = 10_000, runs = 20, nodes = 25 } = {})
 }
 
 /**
- * A run whose state grows: every step appends a message, and counters before and after the messages change. Beyond
- * `most` bytes of messages a step replaces a note of 200 bytes instead. The state is the same object at every step, as
- * a framework's is.
+ * A run with a growing state. Every step appends a message and changes counters before and after the messages. When the
+ * messages have `most` bytes, a step replaces a note of 200 bytes instead. The state is the same object at every step, as
+ * in a framework.
  */
 export function growingRun({ runId = "run-growing", grow = 2_000, most = 2_000_000 } = {}) {
   const messages = [];
@@ -53,7 +53,7 @@ export function growingRun({ runId = "run-growing", grow = 2_000, most = 2_000_0
   const state = { input: { topic: "storage" }, scratch, artifacts: {}, diagnostics };
   return {
     state,
-    /** Goes one step on and returns the checkpoint of it. */
+    /** Runs one step and returns its checkpoint. */
     step() {
       const step = ++scratch.step;
       if (messages.length * grow < most) messages.push(message(grow, step));

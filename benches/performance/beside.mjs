@@ -1,4 +1,4 @@
-// How long small saves take while another run saves 2 MB, all of it new, again and again.
+// Measures small saves while another run keeps saving 2 MB of new data.
 import { CheckpointStore } from "../../dist/index.js";
 import { clock, inTurns, sized } from "../lib/measure.mjs";
 import { betterSqlite, inFolder, mode } from "../lib/peers.mjs";
@@ -6,9 +6,9 @@ import { progress, time } from "../lib/report.mjs";
 import { checkpoint } from "../lib/states.mjs";
 
 const SAVERS = 8;
-/** Each saver wants to save so often, in ms. */
+/** The interval between the saves of one saver, in ms. */
 const EVERY = 20;
-/** How long a turn takes, in ms. */
+/** The length of a turn, in ms. */
 const TURN = sized(3000, 500);
 
 const large = Array.from({ length: 8 }, (_, index) => ({ ...checkpoint(index, { size: 2_000_000 }), runId: "large" }));
@@ -55,7 +55,7 @@ export function beside() {
   });
 }
 
-/** Microseconds from when a small save was due until it was done, and how long a large one took. */
+/** Measures each small save from its due time to its end, and the length of each large save, in microseconds. */
 async function latencies(save) {
   const [took, tookLarge] = [[], []];
   await clock(1, async () => {
@@ -66,7 +66,7 @@ async function latencies(save) {
         await wait(Math.max(0, due - performance.now()));
         await save({ ...next(small), runId: `run-${number}` });
         took.push((performance.now() - due) * 1000);
-        // Who is late does not catch up.
+        // A late saver skips the missed saves.
         due = Math.max(due + EVERY, performance.now());
       }
     };

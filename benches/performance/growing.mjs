@@ -1,4 +1,4 @@
-// A run that grows to 2 MB: what it takes on the disk, in wall time and in event-loop time.
+// Measures a run that grows to 2 MB: its bytes on the disk, its wall time and its event-loop time.
 import { CheckpointStore } from "../../dist/index.js";
 import { clock, inTurns, sized } from "../lib/measure.mjs";
 import { inFolder, onDisk, settle, sqliteSaver } from "../lib/peers.mjs";

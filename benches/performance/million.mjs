@@ -1,4 +1,4 @@
-// The 100 newest of 1,000,000 checkpoints, beside a hand-written table with an index that holds all that is listed.
+// Lists the 100 newest of 1,000,000 checkpoints. The peer is a hand-written table with a covering index.
 import { randomUUID } from "node:crypto";
 import { CheckpointStore } from "../../dist/index.js";
 import { compare, sized } from "../lib/measure.mjs";
@@ -61,7 +61,7 @@ export function million() {
   });
 }
 
-/** As small as a checkpoint is. Ids are random, as AgentOS' are. */
+/** A minimal checkpoint with a random id, as in AgentOS. */
 function small(index) {
   return {
     id: randomUUID(),

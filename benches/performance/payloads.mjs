@@ -1,11 +1,11 @@
-// Reading one checkpoint of 2 MB, 200 KB and 10 KB by its id, beside a row of JSON text.
+// Measures reading one checkpoint of 2 MB, 200 KB or 10 KB by its id. The peer is a row of JSON text.
 import { CheckpointStore } from "../../dist/index.js";
 import { compare, sized } from "../lib/measure.mjs";
 import { betterSqlite, inFolder, mode } from "../lib/peers.mjs";
 import { bytes, progress, time } from "../lib/report.mjs";
 import { growingRun } from "../lib/states.mjs";
 
-/** Checkpoints to read: the end of a run, after which a step changes little. Each is a delta; theirs are whole. */
+/** Number of checkpoints to read, from the end of a run. Forkpoint stores them as deltas, the peer whole. */
 const KEPT = sized(60, 10);
 
 const sizes = [
@@ -40,10 +40,10 @@ async function one(path, { size, goal, count }) {
   }
   await store.close();
 
-  // Opened anew, so that nothing is in memory that was not read before.
+  // Reopens the store, so that it starts with empty caches.
   const ours = new CheckpointStore(path("ours.db"));
   const select = db.prepare("SELECT body FROM checkpoint WHERE id = ?").pluck();
-  // In an order that goes to and fro.
+  // Reads the ids out of order.
   const id = (i) => ids[(i * 37) % ids.length];
   const sides = { ours: (i) => ours.get(id(i)), theirs: (i) => JSON.parse(select.get(id(i))) };
   const result = await compare(sides, { count });

@@ -1,4 +1,4 @@
-// Many savers at once and one alone, beside SQLite called directly, beside the disk itself, and beside no disk at all.
+// Measures many savers at once and one saver alone. Compares with direct SQLite calls, the bare disk, and no disk.
 import { closeSync, fdatasyncSync, openSync, writeSync, writevSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { CheckpointStore } from "../../dist/index.js";
@@ -9,7 +9,7 @@ import { checkpoint } from "../lib/states.mjs";
 
 const SAVERS = 64;
 
-/** Checkpoints of 10 KB that have nothing in common; saved again under new ids, one run a saver. */
+/** Checkpoints of 10 KB with nothing in common. They are saved again under new ids. Each saver has its own run. */
 const fresh = Array.from({ length: sized(1280, 128) }, (_, index) => checkpoint(index, { runs: SAVERS }));
 let saves = 0;
 const next = () => {
@@ -17,7 +17,7 @@ const next = () => {
   return { ...fresh[index % fresh.length], id: `save-${index}`, timestamp: 1_700_000_000_000 + index };
 };
 
-/** The same run over and over, of which a step changes one message in ten. */
+/** A step of a run that changes one message of ten. */
 const step = (index) => {
   const one = fresh[index % SAVERS];
   const messages = [...one.state.scratch.messages];
@@ -47,7 +47,7 @@ export function savers() {
     const one = await compare(
       {
         ...both,
-        // The physical limit: what a save must do at the least, and nothing else.
+        // The physical limit: one write and one sync for each save.
         disk(i) {
           writeSync(log, buffer(i));
           fdatasyncSync(log);
@@ -72,12 +72,12 @@ export function savers() {
     const limit = await compare(
       {
         ours: both.ours,
-        // Every caller writes and syncs for itself, on Node's thread pool.
+        // Every caller does its own write and sync, on Node's thread pool.
         async each(i) {
           await many.write(buffer(i));
           await many.datasync();
         },
-        // The bytes of all callers in one write and one sync: what group commit could reach.
+        // One write and one sync for the bytes of all callers: the limit of group commit.
         grouped(i) {
           if (i % SAVERS !== SAVERS - 1) return;
           writevSync(log, Array.from({ length: SAVERS }, (_, k) => buffer(i - k)));

@@ -1,4 +1,4 @@
-// Reads with 100,000 checkpoints stored, beside AgentOS' own in-memory store, which looks at all of them.
+// Measures reads with 100,000 stored checkpoints. The peer is AgentOS' in-memory store, which scans all of them.
 import { CheckpointStore } from "../../dist/index.js";
 import { compare, sized } from "../lib/measure.mjs";
 import { agentosMemory, inFolder } from "../lib/peers.mjs";
@@ -8,7 +8,7 @@ import { checkpoint } from "../lib/states.mjs";
 export const RUNS = 20;
 export const NODES = 25;
 
-/** The same checkpoints in both; ours in a file that is synced once it is closed. */
+/** Saves the same checkpoints to both stores. Forkpoint's file is synced when it is closed. */
 export async function fill(file, theirs, stored, size = 10_000) {
   progress(`storing ${stored.toLocaleString("en")} checkpoints`);
   const filling = new CheckpointStore(file, { durability: "off" });
@@ -20,7 +20,7 @@ export async function fill(file, theirs, stored, size = 10_000) {
   await filling.close();
 }
 
-/** Reads of a store of AgentOS' contract that holds what [`fill`] saved. */
+/** The measured reads, of any store with AgentOS' contract that `fill` has filled. */
 export const reads = {
   "latest(run)": (store, i) => store.latest(`run-${(i * 7) % RUNS}`),
   "load(run, node)": (store, i) => store.load(`run-${(i * 7) % RUNS}`, `node-${(i * 3) % NODES}`),

@@ -1,11 +1,11 @@
-// A/B exploration: two runs branch off after step 2 of an analysis, each with a model of its own.
+// A/B exploration: two runs fork after step 2 of an analysis. Each run uses its own model.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
 import { Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";
 
 const reviews = ["great", " late ", "", "broken", "great", "fine"];
 
-/** Stand for models: how each of them rates a review, from 0 to 10. */
+/** Stand-ins for models. Each rates a review from 0 to 10. */
 const models = {
   "gpt-4o-mini": () => 5,
   "gpt-4o": (review) => (review === "great" ? 9 : 4),
@@ -47,7 +47,7 @@ assert.equal(parent.state.average, 5);
 assert.equal(forkA.state.average, 6);
 assert.equal(forkB.state.average, 7);
 
-// What the three have in common was done once.
+// The steps that the three runs share ran once.
 console.log(`loaded ${loads} time`);
 assert.equal(loads, 1);
 

@@ -1,10 +1,10 @@
-// The counter of Agentium's "Workflow Time Travel": run it, look at its checkpoints, replay it, fork it.
+// The counter of Agentium's "Workflow Time Travel": run it, list its checkpoints, replay it, fork it.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
 import { ForkpointStorage, StorageBackedCheckpointStore, Workflow } from "../../dist/agentium.js";
 
-// The document's store over a driver that survives the process. In the other examples WorkflowCheckpointStore takes the
-// place of both: it needs one transaction where this one needs several calls.
+// This example uses the document's store over a driver that survives the process. The other examples use
+// WorkflowCheckpointStore instead of both: it needs one transaction where this store needs several calls.
 const storage = new ForkpointStorage("workflow.db");
 const store = new StorageBackedCheckpointStore(storage, { keepLastN: 50 });
 

@@ -1,13 +1,13 @@
-// A pipeline of four agents fails at the third. What is finished is not paid for again: only the rest is replayed.
+// A pipeline of four agents fails at the third. The replay runs only the missing steps, so no agent is paid twice.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
 import { Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";
 
 const calls = { research: 0, draft: 0, review: 0, publish: 0 };
-/** How many more of the reviewer's calls fail. */
+/** Number of the reviewer's next calls that fail. */
 let outage = Number.POSITIVE_INFINITY;
 
-/** Stands for an agent that asks a model: an object with `run(input)` that answers with a text. */
+/** A stand-in for an agent that asks a model: an object with `run(input)` that answers with a text. */
 function agent(name) {
   return {
     async run(input) {
@@ -23,14 +23,14 @@ const wf = new Workflow({
   name: "article",
   initialState: { topic: "tides" },
   checkpointStore: store,
-  // An agent's answer is kept in the state as <step>_output.
+  // The state keeps an agent's answer as <step>_output.
   steps: [
     { name: "research", agent: agent("research"), inputFrom: (state) => state.topic },
     { name: "draft", agent: agent("draft"), inputFrom: (state) => state.research_output },
     { name: "review", agent: agent("review"), inputFrom: (state) => state.draft_output },
     { name: "publish", agent: agent("publish"), inputFrom: (state) => state.review_output },
   ],
-  // Waits 5 ms before the first further attempt, 10 ms before the second.
+  // Waits 5 ms before the first retry and 10 ms before the second.
   retryPolicy: { maxRetries: 2, backoffMs: 5 },
 });
 
@@ -53,7 +53,7 @@ assert.deepEqual(
   ["initial", "research", "draft"],
 );
 
-// The model is back, all but one last hiccup, which the retry policy deals with.
+// The model is back but fails once more. The retry policy handles that.
 outage = 1;
 const replayed = await wf.replay(cps[2].id);
 console.log(`replayed: ${replayed.state.publish_output}`);

@@ -1,5 +1,5 @@
-// "Save a checkpoint and exit" as Agentium's document writes it, with Promise.race. It does not wait for the step under
-// way: that one runs again in the next process. (resumable.mjs shows `{ drain }`, which finishes it.)
+// "Save a checkpoint and exit" with Promise.race, as in Agentium's document. The process does not wait for the running
+// step, so the next process runs that step again. resumable.mjs shows `{ drain }`, which finishes the step first.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -21,7 +21,7 @@ const wf = new Workflow({
     name,
     run: async (state) => {
       console.log(name);
-      // The other side does not answer the first process.
+      // In the first process the upload takes long: its server does not answer.
       if (name === "upload" && role === "first") for (let part = 0; part < 2000; part++) await sleep(5);
       return { done: [...state.done, name] };
     },
@@ -47,7 +47,7 @@ async function runWithDrain(input) {
   }
 }
 
-/** Starts this program in that role, stops it during the upload if it is the first, and resolves to what it said. */
+/** Starts this program in a role and resolves to the lines that it printed. Stops the first process during the upload. */
 async function start(role, runId) {
   const args = [fileURLToPath(import.meta.url), role, runId];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
@@ -67,7 +67,7 @@ if (role === "first") {
   const output = await runWithDrain({ runId: savedRunId });
   assert.equal(output, undefined);
   console.log("drained");
-  // The upload is still under way, and the run with it: exit ends both.
+  // The upload and the run are still in progress. `exit` ends both.
   process.exit(0);
 } else if (role === "second") {
   const cps = await wf.listCheckpoints(savedRunId);

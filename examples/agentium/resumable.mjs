@@ -1,5 +1,5 @@
-// A workflow of ten steps is told to stop by SIGTERM while step 6 runs. It finishes and stores that step; the next
-// process goes on with step 7. Both processes run the same code: pod().
+// A workflow of ten steps gets SIGTERM while step 6 runs. It finishes and stores step 6. The next process goes on with
+// step 7. Both processes run the same code: pod().
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -23,7 +23,7 @@ async function pod(runId) {
       name: `step-${i + 1}`,
       run: async (state, { stepName }) => {
         console.log(stepName);
-        // Step 6 is a long one: the signal comes while it runs.
+        // Step 6 takes long, so that the signal arrives while it runs.
         if (stepName === "step-6") for (let part = 0; part < 2000 && !drain.drained; part++) await sleep(5);
         return { done: [...state.done, stepName] };
       },
@@ -42,7 +42,7 @@ async function pod(runId) {
   process.exit(0);
 }
 
-/** Starts this program as a pod, stops it during step 6, and resolves to what it said. */
+/** Starts this program as a pod, sends SIGTERM at step 6, and resolves to the steps and the last line it printed. */
 async function startPod(runId) {
   const args = [fileURLToPath(import.meta.url), runId];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
@@ -57,7 +57,7 @@ async function startPod(runId) {
 }
 
 async function main() {
-  // Whoever starts the next process must know it. Here it is new for every start of the program.
+  // Both processes need the same runId. This program makes a new one at every start.
   const runId = `import-${randomUUID()}`;
   const first = await startPod(runId);
   console.log(`process 1: ${first.steps.join(" ")}, ${first.end}`);

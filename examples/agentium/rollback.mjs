@@ -1,5 +1,5 @@
-// Rollback: a step had a bug and spoiled the state of a finished run. The run goes back to the last good checkpoint and
-// on from there with the repaired workflow, under the same runId.
+// Rollback: a step had a bug and spoiled the state of a finished run. The run goes back to the last good checkpoint. From
+// there it continues with the repaired workflow, under the same runId.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
 import { Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";
@@ -39,7 +39,7 @@ const good = cps.findLast(({ state }) => !Number.isNaN(state.total));
 console.log(`last good: ${good.stepName}, total ${good.state.total}`);
 assert.equal(good.id, "invoice-42:step-2");
 
-// What comes after the checkpoint may change: here one step is repaired, one has a new name, and one is gone.
+// The steps after the checkpoint may change: here one step is repaired, one has a new name, and one is gone.
 const repaired = new Workflow({
   ...config,
   steps: [
@@ -67,7 +67,7 @@ assert.deepEqual(
     ["invoice-42:step-4", 3, "invoice"],
   ],
 );
-// Up to the good checkpoint it is the record of the first run; nothing else of that run is left.
+// The checkpoints up to the good one are those of the first run. Its later checkpoints are gone.
 assert.deepEqual(chain.slice(0, 3), cps.slice(0, 3));
 assert.ok(chain.every(({ state }) => !Number.isNaN(state.total) && !("reminder" in state)));
 assert.equal(await store.load("invoice-42:step-5"), null);

@@ -1,9 +1,9 @@
-// What a time travel UI needs: progress while a run goes on, its timeline, the state at a point of it, a sandbox.
+// The parts of a time travel UI: live progress of a run, its timeline, the state before a step, and a sandbox fork.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
 import { Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";
 
-/** What each step was given, to compare it with what the timeline says. */
+/** The state that each step was given, to compare it with the timeline. */
 const seen = {};
 const step = (name, run) => ({
   name,
@@ -52,14 +52,14 @@ for await (const event of wf.stream({ runId })) {
   }
 }
 
-// The list of a UI: without the states, which may be large.
+// The timeline lists steps without their states, which may be large.
 const timeline = await store.timeline(runId);
 for (const { stepIndex, stepName } of timeline) console.log(`#${stepIndex} ${stepName}`);
 assert.deepEqual(
   timeline.map(({ stepName }) => stepName),
   ["initial", "classify", "look-up", "answer", "close"],
 );
-// The events have told of the same, while it happened.
+// The live events named the same steps and checkpoints.
 assert.deepEqual(
   timeline.map(({ id }) => id),
   saved,
@@ -71,7 +71,7 @@ for (const [at, entry] of timeline.entries()) {
   assert.ok(Number.isInteger(entry.createdAt));
 }
 
-// A click on a step: the state right before the next one ran.
+// A click on a step shows the state right before the next step ran.
 const clicked = timeline.find(({ stepName }) => stepName === "look-up");
 const { state } = await store.load(clicked.id);
 console.log(`before answer: ${JSON.stringify(state)}`);
@@ -80,7 +80,7 @@ for (const [at, { id }] of timeline.slice(0, -1).entries()) {
   assert.deepEqual((await store.load(id)).state, seen[timeline[at + 1].stepName]);
 }
 
-// "Fork from here": a run of its own, in which anything may be tried.
+// "Fork from here" starts a separate run to try changes in.
 const sandbox = await wf.fork(clicked.id, (s) => ({ ...s, tone: "formal" }));
 console.log(`sandbox: ${sandbox.state.answer}`);
 assert.equal(sandbox.state.answer, "Dear customer: sent on Monday");
