@@ -1,8 +1,8 @@
-//! Verifies everything that is stored: every row against its checksum, every payload through its chain, every index against its
-//! table. A page of it looks at so many rows; what is wrong with a row does not keep the next one from being looked at.
+//! Verifies everything that is stored: each row by its checksum, each payload by rebuilding it, and each index by its
+//! table. A check runs in pages of a limited number of rows. Damage in one row does not stop the check of other rows.
 //!
-//! A row that an index has lost is found by looking up the row's entry. An entry that leads nowhere is found by counting: the index
-//! then has more entries than the table has rows.
+//! A row that is missing in an index is found by looking up the row's index entry. An index entry that leads to no row
+//! is found by counting: the index then has more entries than the table has rows.
 
 mod rows;
 
@@ -20,14 +20,15 @@ use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
 
-/// A page rebuilds a run's payloads one after the other: most are a delta against the one before.
+/// The size of the payload cache of a page, in bytes. A page rebuilds the payloads in save order, and most payloads are
+/// deltas against a recent one.
 const CACHE_BYTES: usize = 64 << 20;
 
 const RESTORE: &str = "Restore the database from a backup, or save the checkpoint again, or delete it.";
 const REBUILD: &str = "Stop all processes that use the database, and run REINDEX on it with the sqlite3 tool.";
 const HARMLESS: &str = "Nothing needs to be done.";
 
-/// The parts of a check, in their order.
+/// The stages of a check, in their order.
 const STAGES: [Stage; 9] = [
     Stage::File,
     Stage::Indexes,
@@ -42,9 +43,9 @@ const STAGES: [Stage; 9] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The file's own structure and the settings: one page, which takes as long as reading the file.
+    /// The structure of the file, and the settings. This stage is one page, which takes as long as reading the file.
     File,
-    /// The number of entries of an index: a page each.
+    /// The number of entries of each index. Each index is one page.
     Indexes,
     Lineages,
     Checkpoints,
@@ -52,7 +53,8 @@ enum Stage {
     Logs(LogTable),
 }
 
-/// The index of a table, the rows that it should have, and the entries that it has. `?` is the least integer.
+/// For each index: its table, the rows that should be in the index, and the entries of the index. The last two follow
+/// `FROM` in a count. `?` is bound to the least integer.
 const INDEXES: [(&str, &str, &str); 7] = [
     ("lineage", "lineage NOT INDEXED WHERE lin >= ?", "lineage INDEXED BY lineage_name WHERE contract >= ?"),
     (
@@ -71,30 +73,30 @@ const INDEXES: [(&str, &str, &str); 7] = [
     GROUPS,
 ];
 
-/// This index is not in every database.
+/// The item of [`INDEXES`] for the index of groups. Not every database has this index.
 const GROUPS: (&str, &str, &str) = (
     "checkpoint",
     "checkpoint NOT INDEXED WHERE seq >= ? AND grp <> ''",
     "checkpoint INDEXED BY checkpoint_group WHERE ? IS NOT NULL AND grp <> ''",
 );
 
-/// Where a check goes on.
+/// The position of a check, which a cursor encodes.
 struct Position {
     stage: usize,
-    /// The number of the last row that was looked at; of a table without numbers its key.
+    /// The key of the last row that was checked: its number, or the whole key in a table without row numbers.
     after: After,
-    /// How many rows were looked at.
+    /// The number of rows that were checked so far.
     done: u64,
-    /// How many there were at the beginning.
+    /// The number of rows when the check began.
     of: u64,
 }
 
-/// Looks at about so many rows from the cursor on. All of one snapshot, which is the caller's.
+/// Checks one page of about `limit` rows, starting at the cursor. The caller holds a snapshot for the page.
 pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) -> Result<CheckPage> {
     let mut position = Position::read(connection, cursor)?;
     let Some(stage) = STAGES.get(position.stage) else { return Err(Error::invalid("the cursor of the check is none")) };
     let limit = limit.max(1);
-    // Not the store's own cache: what is checked is what is stored.
+    // Use a new cache instead of the store's, so that the check reads the payloads from the database.
     let cache = PayloadCache::new(CACHE_BYTES);
     let mut check = Check { connection, cache, lists: HashMap::new(), groups: None, page: CheckPage::default() };
     let looked_at = match stage {
@@ -140,7 +142,7 @@ impl Position {
     fn read(connection: &Connection, cursor: &CheckCursor) -> Result<Self> {
         if *cursor == CheckCursor::default() {
             let rows = "SELECT (SELECT count(*) FROM checkpoint) + (SELECT count(*) FROM write) + (SELECT count(*) FROM record)";
-            // Where it cannot be counted, the check says why when it comes there.
+            // If a damaged table cannot be counted, begin with 0. The check reports the damage at that table.
             let of: i64 = match connection.query_row(rows, [], |row| row.get(0)).map_err(from_sqlite) {
                 Err(error) if !damaged(&error) => return Err(error),
                 counted => counted.unwrap_or(0),
@@ -161,33 +163,36 @@ impl Position {
     }
 }
 
-/// Where a stage begins: before every number that a row can have. A damaged one may be negative.
+/// The start position of a stage: the least integer, because a damaged row number may be negative. The stage of indexes
+/// counts from 0.
 fn beginning(stage: usize) -> i64 {
     if matches!(STAGES.get(stage), Some(Stage::Indexes)) { 0 } else { i64::MIN }
 }
 
-/// Whether an error tells of damage. Any other ends the check.
+/// Whether an error means damage, which becomes a finding. Any other error ends the check.
 fn damaged(error: &Error) -> bool {
     matches!(error.code(), Code::Corrupt | Code::Unsupported)
 }
 
-/// A position in a table whose rows have numbers.
+/// Converts a row number to a position. The table must have row numbers.
 fn number(last: Option<i64>) -> Option<After> {
     last.map(|last| [last, 0, 0])
 }
 
+/// A check of one page.
 struct Check<'a> {
     connection: &'a Connection,
     cache: PayloadCache,
-    /// What is built on a payload, as far as the list of it was read; `None`: it cannot be read, or the payload is gone.
+    /// The dependants of each base whose list was read. `None` if the list is damaged or the base does not exist.
     lists: HashMap<Seq, Option<HashSet<Seq>>>,
-    /// Whether there is an index of groups, once that was asked.
+    /// Whether the index of groups exists. `None` until the first lookup.
     groups: Option<bool>,
     page: CheckPage,
 }
 
 impl Check<'_> {
-    /// Looks at rows by their numbers. Returns the greatest of them; `None`: there is no more.
+    /// Calls `look` for the next rows of a table, by number. Returns the greatest number, or `None` at the end of the
+    /// table.
     fn each(
         &mut self,
         rows: &str,
@@ -213,17 +218,19 @@ impl Check<'_> {
             look(self, *number)?;
         }
         match end {
-            // The rows behind are out of reach.
+            // The table is damaged here, and the rows after this point cannot be reached.
             Err(error) if damaged(&error) => {
                 self.find(FindingCode::Corrupt, format!("a table cannot be read on: {}", error.message()), RESTORE);
                 Ok(None)
             }
             Err(error) => Err(error),
-            // In a damaged table the last may not be the greatest. The greatest always is a step onward, so the check ends.
+            // In a damaged table the last number may not be the greatest. Continuing from the greatest always moves
+            // forward, so the check ends.
             Ok(()) => Ok(numbers.iter().copied().max().filter(|greatest| numbers.len() == limit && *greatest > after)),
         }
     }
 
+    /// Adds a finding without a subject, and returns it.
     fn find(&mut self, code: FindingCode, message: String, remedy: &'static str) -> &mut Finding {
         let finding =
             Finding { code, severity: Severity::Error, message, remedy, contract: None, lineage: None, id: None };
@@ -232,7 +239,7 @@ impl Check<'_> {
         &mut self.page.findings[last]
     }
 
-    /// The same, of a checkpoint.
+    /// Adds a finding about a checkpoint.
     fn find_at(&mut self, code: FindingCode, row: &HeaderRow, message: &str, remedy: &'static str) {
         let header = &row.header;
         let claims = Claims {
@@ -243,17 +250,19 @@ impl Check<'_> {
         self.find_of(code, claims, format!("checkpoint {:?}: {message}", header.id), remedy);
     }
 
+    /// Adds a finding about the contract, lineage and id in `claims`.
     fn find_of(&mut self, code: FindingCode, claims: Claims, message: String, remedy: &'static str) {
         let finding = self.find(code, message, remedy);
         let Claims { contract, lineage, id } = claims;
         (finding.contract, finding.lineage, finding.id) = (contract, lineage, id);
     }
 
-    /// Takes an error of damage for a finding; any other ends the check.
+    /// Adds a finding if the result is an error that means damage, and then returns `None`. Returns any other error.
     fn damage<T>(&mut self, found: Result<T>) -> Result<Option<T>> {
         self.damage_of(found, Claims::default)
     }
 
+    /// Does the same as [`Check::damage`], with a finding about the contract, lineage and id that `claims` returns.
     fn damage_of<T>(&mut self, found: Result<T>, claims: impl FnOnce() -> Claims) -> Result<Option<T>> {
         match found {
             Ok(found) => Ok(Some(found)),
@@ -272,19 +281,19 @@ impl Check<'_> {
             .map_err(from_sqlite)
     }
 
-    /// Whether an index has exactly one entry for a row. One that cannot be read has none.
+    /// Whether an index has exactly one entry for a row. A damaged index counts as having no entry.
     fn has_entry(&self, sql: &str, params: impl Params) -> Result<bool> {
         leads(self.number(sql, params).map(|entries| entries == 1))
     }
 
-    /// What belongs to no row.
+    /// Checks the structure of the file, the settings and the running totals.
     fn file(&mut self) -> Result<()> {
-        let said: Result<Vec<String>> = self
+        let lines: Result<Vec<String>> = self
             .connection
             .prepare("PRAGMA quick_check(20)")
             .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
             .map_err(from_sqlite);
-        for line in self.damage(said)?.into_iter().flatten().filter(|line| line != "ok") {
+        for line in self.damage(lines)?.into_iter().flatten().filter(|line| line != "ok") {
             self.find(FindingCode::Corrupt, format!("the file's structure is damaged: {line}"), RESTORE);
         }
         let settings = setting::verify_all(self.connection);
@@ -293,7 +302,9 @@ impl Check<'_> {
         self.damage(totals).map(drop)
     }
 
-    /// Compares the number of an index's entries with that of its rows. Returns the index; `None`: it was the last one.
+    /// Compares the number of entries of an index with the number of rows that should be in it. `before` is the
+    /// position of the index in [`INDEXES`]. Returns the position of the next index, or `None` if `before` is past the
+    /// last one.
     fn index(&mut self, before: i64) -> Result<Option<i64>> {
         let at = usize::try_from(before).unwrap_or(usize::MAX);
         let Some((table, rows, entries)) = INDEXES.get(at) else { return Ok(None) };
@@ -311,14 +322,15 @@ impl Check<'_> {
         Ok(Some(before + 1))
     }
 
+    /// Whether the index of groups exists. The answer is kept for the page.
     fn has_groups(&mut self) -> Result<bool> {
         match self.groups {
-            Some(there) => Ok(there),
+            Some(exists) => Ok(exists),
             None => Ok(*self.groups.insert(listing::has_group_index(self.connection)?)),
         }
     }
 
-    /// A part of the tables of logs.
+    /// Checks one page of a log table.
     fn logs(&mut self, table: LogTable, after: After, limit: usize) -> Result<Option<After>> {
         let found = log_check::page(self.connection, table, after, limit);
         let Some(checked) = self.damage(found)? else { return Ok(None) };
@@ -330,7 +342,7 @@ impl Check<'_> {
     }
 }
 
-/// Whether an index leads to a row. One that cannot be read does not.
+/// Whether an index leads to a row. A damaged index counts as not leading to it.
 fn leads(found: Result<bool>) -> Result<bool> {
     match found {
         Err(error) if damaged(&error) => Ok(false),

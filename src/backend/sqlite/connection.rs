@@ -1,4 +1,4 @@
-//! A connection to a database file, and how it is set.
+//! Opens a connection to a database file, and sets its options and its journal.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,16 +11,17 @@ use super::error::from_sqlite;
 use crate::error::{Code, Error, Result};
 
 pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection> {
-    // One thread at a time uses a connection. No URI: a path is a path, whatever is in it.
+    // NO_MUTEX is safe because only one thread at a time uses a connection. Without the URI flag, SQLite takes every
+    // path literally.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags).map_err(from_sqlite)?;
     connection.busy_timeout(busy_timeout).map_err(from_sqlite)?;
-    // Until the file is known to be ours, closing must not write to it.
+    // NO_CKPT_ON_CLOSE: closing must not write to the file before it is known to be a Forkpoint database.
     for (config, on) in [
         (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
-        // A plan does not depend on what is bound, so that a statement is not planned anew for every value.
+        // QPSG: a query plan does not depend on the bound values, so a statement is not planned again for each value.
         (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
     ] {
         connection.set_db_config(config, on).map_err(from_sqlite)?;
@@ -32,7 +33,8 @@ pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection>
     Ok(connection)
 }
 
-/// Changing the journal needs the file alone, and `SQLite` does not always wait for that by itself.
+/// Sets the journal mode. Retries until the busy timeout has passed: the change needs exclusive access to the file, and
+/// `SQLite` does not always wait for that itself.
 pub(super) fn set_journal(connection: &Connection, journal: Journal, busy_timeout: Duration) -> Result<()> {
     let name = match journal {
         Journal::Wal => "wal",
@@ -57,6 +59,6 @@ pub(super) fn set_journal(connection: &Connection, journal: Journal, busy_timeou
             Err(error) => return Err(error),
         }
     }
-    // After a burst the log shrinks back to this many bytes.
+    // After a burst of writes, SQLite truncates the journal file to this many bytes.
     connection.pragma_update(None, "journal_size_limit", 64 << 20).map_err(from_sqlite)
 }

@@ -1,21 +1,21 @@
-//! What `SQLite` says, as what the caller should do.
+//! Converts errors of `SQLite` to an [`Error`] with a code and a remedy.
 
 use rusqlite::{ErrorCode, ffi};
 
 use crate::error::{Cause, Code, Error};
 
-/// An error of `SQLite`'s as one of ours, which keeps it as its cause.
+/// Converts an error of `SQLite` to an [`Error`]. The original error is kept as the cause.
 pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
     let code = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Code::Busy,
         Some(ErrorCode::DiskFull) => Code::Full,
-        // Without a code it is a conversion: a row is not as we write them. A constraint fails only where a tree is damaged, so that
-        // it has a row and does not find it.
+        // An error without a code is a failed conversion: a column has an unexpected type, so the row is damaged. A
+        // constraint fails only if a damaged index or table holds a row but does not find it.
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) | None => {
             Code::Corrupt
         }
         Some(ErrorCode::TooBig) => Code::InvalidArgument,
-        // The rest are the file system's and SQLite's own.
+        // All other codes come from the file system or from SQLite itself.
         Some(_) => Code::Unavailable,
     };
     let remedy = match (code, error.sqlite_error_code()) {
@@ -38,7 +38,8 @@ pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
     Error::new(code, message).with_cause(Cause::new(error, name, number))
 }
 
-/// The same for a failed COMMIT: after an I/O error the commit may have reached the disk all the same (D4).
+/// Converts an error of a failed COMMIT. The outcome is unknown unless the code is busy, locked or full: after an I/O
+/// error the commit may still have reached the disk (D4).
 pub(super) fn from_commit(error: rusqlite::Error) -> Error {
     let certain = matches!(
         error.sqlite_error_code(),
@@ -48,10 +49,10 @@ pub(super) fn from_commit(error: rusqlite::Error) -> Error {
     if certain { error } else { error.with_outcome_unknown() }
 }
 
-/// The name of a result code; of an extended one that is not known, the name of its family. `SQLite` has these names in its
-/// header only.
+/// The name of a result code. An unknown extended code gets the name of its primary code. The names are listed here
+/// because `SQLite` has them only in its C header.
 fn name(number: i32) -> Option<&'static str> {
-    // An extended code has its family in the low byte.
+    // The low byte of an extended code is its primary code.
     exact(number).or_else(|| exact(number & 0xff))
 }
 

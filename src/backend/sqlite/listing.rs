@@ -1,4 +1,4 @@
-//! Where checkpoints stand in the order of their lineage or group, as the indexes tell; and their rows, verified.
+//! Lists checkpoints in the order of their lineage, group or contract: as index entries, or as verified rows.
 
 use rusqlite::{Connection, Params, ToSql, params};
 
@@ -9,22 +9,22 @@ use crate::error::Result;
 use crate::query::Of;
 use crate::record::{ContractId, Header, Seq, SortKey};
 
-/// A checkpoint, by an index alone.
+/// An entry of an index of checkpoints. The row is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IndexEntry {
     pub sort_key: SortKey,
     pub seq: Seq,
 }
 
-/// Which checkpoints are looked for, and from which end.
+/// The direction and the bounds of a listing.
 pub(super) enum Walk<'a> {
-    /// The newest first: only those of a lesser sort key, if one is given, and at most so many.
+    /// Newest first. At most `limit` checkpoints, and only those with a sort key below `before`, if it is given.
     Newest { before: Option<&'a SortKey>, limit: usize },
-    /// The oldest first: those whose sort key begins so.
+    /// Oldest first. Only checkpoints whose sort key begins with `prefix`.
     Oldest { prefix: &'a [u8] },
 }
 
-/// Whether the index of groups is there. It must be, before a group is listed: see `schema::index_groups`.
+/// Whether the index of groups exists. It must exist before a group is listed: `schema::index_groups` builds it.
 pub(super) fn has_group_index(connection: &Connection) -> Result<bool> {
     connection
         .prepare_cached("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint_group'")
@@ -32,18 +32,18 @@ pub(super) fn has_group_index(connection: &Connection) -> Result<bool> {
         .map_err(from_sqlite)
 }
 
-/// Where an index has checkpoints that are looked for.
+/// The part of an index that a listing reads.
 struct Source<'a> {
-    /// The tables and the condition: `?1` is `one`, `?4` the group.
+    /// The SQL of the tables and the condition. `?1` is `one`, and `?4` is the group.
     from: &'static str,
-    /// The number of the lineage, or of the contract.
+    /// The number of the lineage or of the contract, depending on `from`.
     one: i64,
     group: Option<&'a str>,
 }
 
 const OF_CONTRACT: &str = "lineage CROSS JOIN checkpoint USING (lin) WHERE contract = ?1 AND ?4 IS NULL";
 const OF_LINEAGE: &str = "checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?1 AND ?4 IS NULL";
-/// The group of any contract: the index alone answers that.
+/// The checkpoints of a group in any contract. The index alone answers this.
 const OF_ANY_GROUP: &str = "checkpoint INDEXED BY checkpoint_group WHERE grp = ?4 AND grp <> '' AND ?1 IS NOT NULL";
 const OF_GROUP: &str = "checkpoint INDEXED BY checkpoint_group CROSS JOIN lineage USING (lin)
                         WHERE checkpoint.grp = ?4 AND checkpoint.grp <> '' AND contract = ?1";
@@ -67,10 +67,10 @@ fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a Of) -> Res
     }
 }
 
-/// Listings are mostly no longer than this.
+/// The initial capacity of a listing, in rows. Most listings are no longer.
 const PAGE: usize = 128;
 
-/// The index entries of checkpoints, in their order.
+/// Returns the index entries of a listing, in the order of the walk. The rows are not read.
 pub(super) fn entries_of(
     connection: &Connection,
     contract: ContractId,
@@ -87,10 +87,15 @@ pub(super) fn entries_of(
     Ok(in_order(all, walk, |entry| (&entry.sort_key, entry.seq)))
 }
 
-/// The rows of checkpoints in their order, each of which must be what the index said and what was asked for.
+/// Returns the verified rows of a listing, in the order of the walk.
+///
+/// # Errors
+///
+/// `CORRUPT` if a row does not match its index entry or the query.
 pub(super) fn rows(connection: &Connection, contract: ContractId, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
     if let Of::Group(group) = of {
-        // Contracts seldom share the name of a group, so most often these are all that are looked for.
+        // First list the group in all contracts, which needs only the index. Contracts seldom share a group's name, so
+        // this is usually the whole result.
         let any = Source { from: OF_ANY_GROUP, one: 0, group: Some(group) };
         let found = rows_of(connection, contract, of, walk, vec![any])?;
         if found.iter().all(|row| row.header.contract == contract) {
@@ -121,27 +126,28 @@ fn rows_of(
         select(&source, walk, |sql, params| {
             row::indexed_rows(connection, sql, params, &mut all).map_err(|error| error.context(&describe(of)))
         })?;
-        // By their own sort keys: an entry whose key is damaged leads to a row out of its place.
+        // Check the order by the sort keys in the rows. An index entry with a damaged key leads to a row that is out of
+        // order.
         if !walked(&all[before..], walk) {
             return Err(row::index_damaged(&describe(of)));
         }
     }
     let rows = in_order(all, walk, order);
-    // A row that an index has twice stands twice in a row.
+    // The rows are sorted, so a row that an index has twice is next to itself.
     let twice = rows.windows(2).any(|pair| pair[0].seq == pair[1].seq);
-    // A source may be of any contract, and the caller looks at those of another.
+    // Skip rows of other contracts here: a source may include them, and the caller checks the contract.
     if twice || !rows.iter().all(|row| row.header.contract != contract || fits(contract, of, &row.header)) {
         return Err(row::index_damaged(&describe(of)));
     }
     Ok(rows)
 }
 
-/// What rows are ordered by.
+/// The sort order of rows: sort key, then save number.
 fn order(row: &HeaderRow) -> (&SortKey, Seq) {
     (&row.header.sort_key, row.seq)
 }
 
-/// Whether rows stand in the order of the walk, and within its bounds.
+/// Whether rows are in the order of the walk and within its bounds.
 fn walked(rows: &[HeaderRow], walk: &Walk<'_>) -> bool {
     match walk {
         Walk::Newest { before, .. } => {
@@ -155,7 +161,7 @@ fn walked(rows: &[HeaderRow], walk: &Walk<'_>) -> bool {
     }
 }
 
-/// Puts what several sources gave into one order, and leaves out what the walk does not reach.
+/// Sorts the items of several sources into the order of the walk, and drops the items outside its bounds.
 fn in_order<T>(mut found: Vec<T>, walk: &Walk<'_>, key: impl Fn(&T) -> (&SortKey, Seq)) -> Vec<T> {
     match walk {
         Walk::Newest { limit, .. } => {
@@ -168,21 +174,21 @@ fn in_order<T>(mut found: Vec<T>, walk: &Walk<'_>, key: impl Fn(&T) -> (&SortKey
             if !found.is_sorted_by(|a, b| key(a) <= key(b)) {
                 found.sort_by(|a, b| key(a).cmp(&key(b)));
             }
-            // Ranks with a prefix stand together.
+            // Sort keys with the same prefix are adjacent.
             found.truncate(found.partition_point(|one| key(one).0.0.starts_with(prefix)));
         }
     }
     found
 }
 
-/// The newest entry of a lineage, or of its checkpoints with that label.
+/// The newest index entry of a lineage, or of its checkpoints with the label.
 pub(super) fn newest(connection: &Connection, lin: i64, label: Option<&str>) -> Result<Option<IndexEntry>> {
     let sql = match label {
         None => {
             "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
                  WHERE lin = ?1 AND ?2 IS NULL ORDER BY sort_key DESC, seq DESC LIMIT 1"
         }
-        // An empty label is none.
+        // An empty label means that there is no label, so it matches nothing.
         Some(_) => {
             "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
                     WHERE lin = ?1 AND label = ?2 AND label <> '' ORDER BY sort_key DESC, seq DESC LIMIT 1"
@@ -191,7 +197,8 @@ pub(super) fn newest(connection: &Connection, lin: i64, label: Option<&str>) -> 
     Ok(entries(connection, sql, params![lin, label])?.pop())
 }
 
-/// Runs the statement that a source and a walk make: it selects `sort_key` and `seq`. `?2` and `?3` are the walk's.
+/// Builds the statement for a source and a walk, and runs it. The statement selects `sort_key` and `seq`. `?2` is the
+/// bound of the walk, and `?3` is its limit.
 fn select(source: &Source<'_>, walk: &Walk<'_>, run: impl FnOnce(&str, &[&dyn ToSql]) -> Result<()>) -> Result<()> {
     let Source { from, one, group } = source;
     let (bound, end, order, limit) = match walk {
@@ -199,7 +206,8 @@ fn select(source: &Source<'_>, walk: &Walk<'_>, run: impl FnOnce(&str, &[&dyn To
         Walk::Newest { before: None, limit } => (None, "?2 IS NULL", "DESC", Some(*limit)),
         Walk::Oldest { prefix } => (Some(*prefix), "sort_key >= ?2", "ASC", None),
     };
-    // A negative limit is none. Without the word, SQLite would not keep the order where this is a part of another statement.
+    // A negative limit means no limit. The statement always has a LIMIT: without it, SQLite would not keep the order
+    // when this statement is a subquery.
     let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
     let sql = format!("SELECT sort_key, seq FROM {from} AND {end} ORDER BY sort_key {order}, seq {order} LIMIT ?3");
     run(&sql, params![one, bound, limit, group])
@@ -213,7 +221,11 @@ fn entries(connection: &Connection, sql: &str, params: impl Params) -> Result<Ve
         .map_err(from_sqlite)
 }
 
-/// The row that an entry leads to, which must be what the index said and what was asked for.
+/// Reads and verifies the row of an index entry.
+///
+/// # Errors
+///
+/// `CORRUPT` if the row does not match the entry or the query.
 pub(super) fn row_at(connection: &Connection, contract: ContractId, of: &Of, entry: &IndexEntry) -> Result<HeaderRow> {
     let row = row::read(connection, entry.seq).map_err(|error| error.context(&describe(of)))?;
     row.filter(|row| row.header.sort_key == entry.sort_key && fits(contract, of, &row.header))
@@ -221,14 +233,14 @@ pub(super) fn row_at(connection: &Connection, contract: ContractId, of: &Of, ent
 }
 
 fn fits(contract: ContractId, of: &Of, header: &Header) -> bool {
-    let asked = match of {
+    let matches = match of {
         Of::Contract => true,
         Of::Lineage(name) => header.lineage == *name,
         Of::Lineages(prefix) => header.lineage.starts_with(prefix),
         Of::Group(group) => header.group == *group,
         Of::LineageInGroup { lineage, group } => header.lineage == *lineage && header.group == *group,
     };
-    asked && header.contract == contract
+    matches && header.contract == contract
 }
 
 fn describe(of: &Of) -> String {
@@ -240,7 +252,7 @@ fn describe(of: &Of) -> String {
     }
 }
 
-/// The numbers of a lineage's checkpoints from that sort key on.
+/// The save numbers of a lineage's checkpoints whose sort key is at least `sort_key`.
 pub(super) fn from_sort_key(connection: &Connection, lin: i64, sort_key: &SortKey) -> Result<Vec<Seq>> {
     let sql = "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ? AND sort_key >= ?";
     Ok(entries(connection, sql, params![lin, sort_key.0])?.into_iter().map(|entry| entry.seq).collect())

@@ -1,7 +1,7 @@
 //! Stores logs in rows. [`crate::backend::logs`] explains logs, branches, records and ends.
 //!
-//! Each row of `log`, `log_branch` and `record` has a checksum over its columns. A row that an index finds is read again
-//! by its own number and compared with the query. So a damaged index cannot return another record.
+//! Each row of `log`, `log_branch` and `record` has a checksum over its columns. A row that an index finds is read
+//! again by its own number and compared with the query. So a damaged index cannot return another record.
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ use crate::record::{ContractId, Record, Seq};
 /// The tables of logs.
 ///
 /// The numbers of logs and records may be used again after a removal, because no row refers to them. The number of a
-/// branch is never used twice: marks and other branches refer to it. So an outdated reference finds nothing instead of
+/// branch is never used twice: marks and other branches refer to it. So a damaged reference finds nothing instead of
 /// another branch.
 pub(super) const TABLES: &str = "
 CREATE TABLE log (

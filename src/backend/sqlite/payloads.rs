@@ -1,7 +1,8 @@
-//! Payloads in the rows of their checkpoints: keyframes, and deltas against the payload of another row.
+//! Stores payloads in the rows of their checkpoints: as keyframes, or as deltas against the payload of another row.
 //!
-//! A delta names its base by save number. The payload that was saved under a number never changes, and a rewrite as a keyframe
-//! holds the same bytes. So a base that exists is the base that the delta was made against, whichever process did what in between.
+//! A delta names its base by save number. The payload under a save number never changes: a payload that is rewritten as
+//! a keyframe still has the same raw bytes. So a base that exists is always the base that the delta was made against,
+//! whatever other processes have done since.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -20,7 +21,8 @@ use crate::codec::plan::{Base, Row, plan};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Encoded, Header, Payload, Seq};
 
-/// From so many bytes on, it is remembered which lineage ends in a payload: the next one of that lineage may be encoded early.
+/// The raw size, in bytes, from which the cache remembers a payload as the newest of its lineage. The lineage's next
+/// payload may then be encoded early.
 const WORTH_A_TIP: usize = 64 << 10;
 
 /// A checkpoint to store.
@@ -31,23 +33,23 @@ pub(super) struct New<'a> {
     /// The column `logs`.
     pub logs: Option<Vec<u8>>,
     pub raw: Bytes,
-    /// The payload, encoded ahead of time.
+    /// The payload as it was encoded early, if it was.
     pub encoded: Option<&'a Encoded>,
-    /// The payload that it is likely to resemble.
+    /// The payload that the new payload probably resembles. It becomes the base if a delta is worth it.
     pub base: Option<Seq>,
-    /// The payload that is less likely to be asked for, now that there is this one.
+    /// The payload that is less likely to be read after this save: the previous newest of the lineage.
     pub supersedes: Option<Seq>,
 }
 
-/// The payloads of a transaction under way.
+/// The payloads as seen by an open write transaction.
 pub(super) struct Payloads<'a> {
     connection: &'a Connection,
     cache: &'a PayloadCache,
-    /// What this transaction has stored: nobody else may see it yet.
+    /// The payloads that this transaction has stored. They enter the shared cache only after the commit.
     stored: BTreeMap<Seq, NewEntry>,
-    /// The running totals, once they have been corrected.
+    /// The running totals, once a removal or a rewrite has corrected them.
     totals: Option<Totals>,
-    /// The bases whose lists do not have any more what is being removed.
+    /// The bases from whose lists the payloads of the current removal have already been unlinked.
     relisted: HashSet<Seq>,
 }
 
@@ -105,23 +107,25 @@ impl<'a> Payloads<'a> {
         Ok(())
     }
 
-    /// Removes checkpoints with their payloads. Returns by how many bytes the payloads that stay and they take less.
+    /// Removes checkpoints with their payloads. Returns the bytes that were freed, minus the bytes by which remaining
+    /// payloads grew.
     pub(super) fn remove(&mut self, victims: &[Seq]) -> Result<i64> {
         self.relisted.clear();
         rebase::remove(self, victims)
     }
 
-    /// The parts of a stored checkpoint.
+    /// Loads the payload of a stored checkpoint and splits it into its parts.
     pub(super) fn parts(&self, row: &HeaderRow) -> Result<Payload> {
         let split = rebase::Payloads::load(self, row.seq).and_then(|payload| frame::split(&payload.raw));
         split.map_err(|error| error.context(&format!("checkpoint {:?}", row.header.id)))
     }
 
+    /// Loads the raw payload with the save number, including payloads that this transaction has stored.
     pub(super) fn load(&self, seq: Seq) -> Result<CachedPayload> {
         rebase::Payloads::load(self, seq)
     }
 
-    /// The running totals, to be corrected.
+    /// The running totals, for correction. They are read at the first call.
     pub(super) fn totals(&mut self) -> Result<&mut Totals> {
         match &mut self.totals {
             Some(totals) => Ok(totals),
@@ -129,7 +133,8 @@ impl<'a> Payloads<'a> {
         }
     }
 
-    /// Stores what belongs to the end of the transaction. Returns what it has stored, for the cache once it is committed.
+    /// Writes the corrected totals. Must be the last change of the transaction. Returns the stored payloads, which
+    /// enter the cache after the commit.
     pub(super) fn finish(self) -> Result<Vec<NewEntry>> {
         if let Some(totals) = &self.totals {
             totals.write(self.connection)?;
@@ -145,7 +150,7 @@ impl<'a> Payloads<'a> {
             .map_err(from_sqlite)
     }
 
-    /// The contract of a row, its column `chain`, and what its payload takes.
+    /// The contract of a row, its column `chain`, and the stored size of its payload in bytes.
     fn sizes(&self, seq: Seq) -> Result<Option<(ContractId, Vec<u8>, i64)>> {
         let sql = "SELECT coalesce(contract, 0), chain, length(body)
                    FROM checkpoint LEFT JOIN lineage USING (lin) WHERE seq = ?";
@@ -193,7 +198,8 @@ impl rebase::Payloads for Payloads<'_> {
 
     fn delete(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64> {
         let Some((contract, chain, bytes)) = self.sizes(seq)? else { return Ok(0) };
-        // A row that is damaged can be removed. The totals have counted no size of it, unless they did so before the damage.
+        // A damaged row can be removed. Its size is unknown, so subtract 0 from the totals: they counted it as 0 too,
+        // unless they counted it before it was damaged.
         let (base, size) = match Chain::decode(seq, &chain) {
             Ok(chain) => (chain.base, chain.size),
             Err(_) => (chain::listed_under(self.connection, seq)?, 0),
@@ -215,7 +221,8 @@ fn length(bytes: usize) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// The raw payload saved under that number, from the cache or from its chain of rows. Within one snapshot.
+/// Loads the raw payload with the save number, from the cache or by rebuilding it from its chain of rows. The caller
+/// holds a snapshot.
 pub(super) fn load(connection: &Connection, cache: &PayloadCache, seq: Seq) -> Result<CachedPayload> {
     rebuild(seq, cache, |seq| fetch(connection, seq))
 }

@@ -1,4 +1,4 @@
-//! What retention asks of the rows, and what gives their room back.
+//! The queries of retention over the checkpoint rows, and the vacuum that returns free pages to the file system.
 
 use rusqlite::{Connection, Params, Row, params};
 
@@ -25,9 +25,10 @@ FROM checkpoint AS parent CROSS JOIN checkpoint AS child
   ON child.lin = parent.lin AND child.parent = parent.id AND child.flags & 1
 WHERE parent.seq = ? ORDER BY child.seq";
 
-/// The rows as planning sees them, within a transaction of the caller's.
+/// The [`Catalog`] of a database: retention plans with it. The caller holds the transaction.
 ///
-/// `SQLite` takes one number at a time. It is in the same process, so a bulk question is a loop over a prepared statement.
+/// A method that takes several numbers runs a prepared statement for each of them. That is cheap, because `SQLite` runs
+/// in the same process.
 pub(super) struct SqliteCatalog<'a>(pub(super) &'a Connection);
 
 impl SqliteCatalog<'_> {
@@ -35,13 +36,17 @@ impl SqliteCatalog<'_> {
         Ok(one(self.0, sql, params, |row| unsigned(row, 0))?.unwrap_or(0))
     }
 
-    /// The rows that an index has named for a lineage, in the same order. A damaged index must not remove another's checkpoints, or
-    /// those that are not the oldest: a row whose sort key is another one in the index is left out.
+    /// Reads the rows that an index names for a lineage, in the same order. A row is left out if its sort key differs
+    /// from the one in the index. So a damaged index cannot make retention remove the wrong checkpoints of the lineage.
+    ///
+    /// # Errors
+    ///
+    /// `CORRUPT` if a row does not exist or belongs to another lineage.
     fn entries(&self, lineage: i64, entries: Vec<(Seq, Vec<u8>)>) -> Result<Vec<Entry>> {
         let sql = "SELECT seq, lin, saved_at, sort_key FROM checkpoint WHERE seq = ?";
-        let ranked = |row: &Row<'_>| Ok((entry(row)?, row.get_ref(3)?.as_bytes()?.to_vec()));
-        let read = |(seq, sort_key): (Seq, Vec<u8>)| match one(self.0, sql, [seq], ranked)? {
-            Some((found, own)) if found.lineage == lineage => Ok((sort_key == own).then_some(found)),
+        let with_sort_key = |row: &Row<'_>| Ok((entry(row)?, row.get_ref(3)?.as_bytes()?.to_vec()));
+        let read = |(seq, sort_key): (Seq, Vec<u8>)| match one(self.0, sql, [seq], with_sort_key)? {
+            Some((found, row_sort_key)) if found.lineage == lineage => Ok((sort_key == row_sort_key).then_some(found)),
             _ => {
                 let message = format!(
                     "checkpoint number {seq} is not in the lineage in which the index has it: restore the database from a backup"
@@ -52,7 +57,7 @@ impl SqliteCatalog<'_> {
         entries.into_iter().filter_map(|index_entry| read(index_entry).transpose()).collect()
     }
 
-    /// What a payload takes. The length is in the row's head: the body is not read for it.
+    /// The stored size of a payload, in bytes. SQLite reads the length from the row's header, without the body.
     fn bytes(&self, seq: Seq) -> Result<u64> {
         self.number("SELECT length(body) FROM checkpoint WHERE seq = ?", [seq])
     }
@@ -102,7 +107,7 @@ impl Catalog for SqliteCatalog<'_> {
     }
 
     fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
-        // Most stores have none at all, and the index knows.
+        // Most stores have no checkpoint that depends on its parent. The index answers that at once.
         if self.number(ANY_DEPENDENT, [])? == 0 {
             return Ok(Vec::new());
         }
@@ -117,7 +122,7 @@ impl Catalog for SqliteCatalog<'_> {
         let sql = "SELECT chain, length(body) FROM checkpoint WHERE seq = ?";
         let mut found = Vec::with_capacity(seqs.len());
         for seq in seqs {
-            // Only bytes are counted by it: a damaged row must not keep a rule from removing what it removes.
+            // The base is only used to count bytes. So ignore a damaged column: it must not stop a retention rule.
             let base = |column: &[u8]| Chain::named_base(*seq, column).unwrap_or_default();
             let row = one(self.0, sql, [seq], |row| Ok((base(row.get_ref(0)?.as_blob()?), unsigned(row, 1)?)))?;
             found.extend(row.map(|(base, bytes)| (*seq, Stored { base, bytes })));
@@ -136,7 +141,8 @@ impl Catalog for SqliteCatalog<'_> {
     }
 
     fn total(&self, contract: Option<ContractId>, limit: u64) -> Result<Option<u64>> {
-        // Counting reads every row; what the database uses in all is known at once, and is more.
+        // The pages in use are known at once and are an upper bound. If they are within the limit, skip the sum, which
+        // reads every row.
         if bytes_in_use(self.0).map_err(from_sqlite)? <= limit {
             return Ok(None);
         }
@@ -155,7 +161,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     Ok(Entry { seq: row.get(0)?, lineage: row.get(1)?, saved_at: row.get(2)? })
 }
 
-/// What an index says of a checkpoint: its number and its sort key.
+/// Reads an index entry of a checkpoint: its save number and its sort key.
 fn index_entry(row: &Row<'_>) -> rusqlite::Result<(Seq, Vec<u8>)> {
     Ok((row.get(0)?, row.get(1)?))
 }
@@ -165,7 +171,7 @@ fn limit(most: usize) -> i64 {
 }
 
 fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    // Counts and lengths; a damaged file must not make them a panic.
+    // The values are counts and lengths. A damaged file may hold a negative one: count it as 0 instead of panicking.
     Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
 }
 
@@ -173,19 +179,19 @@ pub(super) fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u6
     connection.pragma_query_value(None, name, |row| unsigned(row, 0))
 }
 
-/// What the database takes, without its empty pages.
+/// The size of the database in bytes, without its free pages.
 fn bytes_in_use(connection: &Connection) -> rusqlite::Result<u64> {
     let pages = pragma(connection, "page_count")?.saturating_sub(pragma(connection, "freelist_count")?);
     Ok(pages * pragma(connection, "page_size")?)
 }
 
-/// Writes the database anew without its empty pages.
+/// Rewrites the database without its free pages.
 pub(super) fn vacuum(connection: &Connection) -> rusqlite::Result<()> {
-    // The copy that it makes on the way is as large as the database: not in memory.
+    // VACUUM makes a temporary copy as large as the database, so keep the copy in a file and not in memory.
     connection.execute_batch("PRAGMA temp_store = FILE")?;
     let vacuumed = connection.execute_batch("VACUUM");
     connection.execute_batch("PRAGMA temp_store = MEMORY")?;
     vacuumed?;
-    // The file shrinks when the log is written back to it. Readers may be in the way of that: then it happens later.
+    // The file shrinks when the WAL is copied to it. Readers may prevent that now; a later checkpoint then does it.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }

@@ -1,7 +1,8 @@
-//! The row of a checkpoint, as it is found and verified.
+//! Finds, reads and verifies the rows of checkpoints.
 //!
-//! An index tells a row's number and nothing else. The row is then read by that number, its header's checksum is verified, and it is
-//! compared with what was asked for. So a damaged index or row gives `CORRUPT`, and never another checkpoint.
+//! An index is only used to find a row's number. The row is then read by that number. Its header's checksum is
+//! verified, and the row is compared with the query. So a damaged index or row gives `CORRUPT` and never another
+//! checkpoint.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,24 +17,26 @@ use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, Seq, SortKey};
 
-/// In the column `flags`: the checkpoint cannot be read without its parent.
+/// A bit of the column `flags`: the checkpoint cannot be read without its parent.
 const DEPENDS_ON_PARENT: i64 = 1;
 
-/// What [`Found::read`] reads, in its order. A listing reads no more than these: each column costs it as much as the row's lookup.
+/// The columns that [`Found::read`] reads, in its order. A listing selects only these, because each further column
+/// costs as much as looking up the row.
 macro_rules! columns {
     () => {
         "c.seq, c.lin, c.saved_at, c.flags, c.sum, c.id, c.parent, c.grp, c.label, c.sort_key, c.meta, c.logs"
     };
 }
 
-/// The same, and behind them what a statement for one row finds in the same go: the hash of the id, and the lineage.
+/// The columns for a statement that finds a single row: those of `columns!`, then the hash of the id and the columns of
+/// the lineage.
 macro_rules! columns_of_one {
     () => {
         concat!(columns!(), ", c.id_hash, l.contract, l.name, l.age_offset")
     };
 }
 
-/// What a row says of its checkpoint beside its payload.
+/// A verified checkpoint row without its payload.
 #[derive(Clone, Debug)]
 pub(super) struct HeaderRow {
     pub seq: Seq,
@@ -43,7 +46,7 @@ pub(super) struct HeaderRow {
     pub logs: Option<Vec<u8>>,
 }
 
-/// What is known of a thing that is damaged.
+/// The contract, lineage and id of a damaged row, as far as they can be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Claims {
     pub contract: Option<ContractId>,
@@ -52,7 +55,7 @@ pub(super) struct Claims {
     pub id: Option<String>,
 }
 
-/// The hash by which a checkpoint's id is indexed.
+/// The hash of contract and id, under which the index of ids has a checkpoint.
 pub(super) fn id_hash(contract: ContractId, id: &str) -> i64 {
     let mut short = [0; 128];
     let hash = match short.get_mut(..=id.len()) {
@@ -66,7 +69,7 @@ pub(super) fn id_hash(contract: ContractId, id: &str) -> i64 {
     hash.cast_signed()
 }
 
-/// The columns `flags` and `sum` of a row.
+/// Computes the columns `flags` and `sum` of a row.
 pub(super) fn flags_and_sum(seq: Seq, header: &Header, logs: Option<&[u8]>) -> (i64, i64) {
     let flags = if header.depends_on_parent { DEPENDS_ON_PARENT } else { 0 };
     let Header {
@@ -99,13 +102,13 @@ pub(super) fn flags_and_sum(seq: Seq, header: &Header, logs: Option<&[u8]>) -> (
     (flags, sum.finish())
 }
 
-/// Says that an index and its table do not agree.
+/// The `CORRUPT` error for an index that does not agree with its table.
 pub(super) fn index_damaged(what: &str) -> Error {
     let message = format!("{what}: an index leads to a row that is another or gone: restore a backup");
     Error::new(Code::Corrupt, message)
 }
 
-/// The row with that number.
+/// Reads and verifies the row `seq`.
 pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow>> {
     let from = concat!(
         "SELECT ",
@@ -115,7 +118,8 @@ pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow
     Ok(found(connection, from, [seq])?.pop().flatten())
 }
 
-/// The rows that a statement finds, verified. It selects [`columns_of_one`]; `None` where there is no such row.
+/// Reads and verifies the rows that a statement finds. The statement selects [`columns_of_one`]. An item is `None` if
+/// an index entry leads to no row.
 fn found(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<Option<HeaderRow>>> {
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
     let mut rows = statement.query(params).map_err(from_sqlite)?;
@@ -140,7 +144,8 @@ fn found(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<
     Ok(all)
 }
 
-/// The newest row of a lineage, or of its checkpoints with that label: one statement looks up the names, the order and the row.
+/// The newest row of a lineage, or of its checkpoints with the label. One statement looks up the lineage's name, the
+/// newest index entry and the row.
 pub(super) fn newest(
     connection: &Connection,
     contract: ContractId,
@@ -157,7 +162,7 @@ pub(super) fn newest(
     );
     const LAST: &str = " ORDER BY i.sort_key DESC, i.seq DESC LIMIT 1";
     let what = || format!("lineage {name:?}");
-    // An empty label is none.
+    // An empty label means that there is no label, so it matches nothing.
     let with = if label.is_some() { "i.label = ?3 AND i.label <> ''" } else { "?3 IS NULL" };
     let rows = found(connection, &[FROM, with, LAST].concat(), params![contract.0, name, label])
         .map_err(|error| error.context(&what()))?;
@@ -171,7 +176,8 @@ pub(super) fn newest(
     }
 }
 
-/// Adds the rows that an index tells, in its order; `?` of `from` are the parameters. `from` selects `seq`.
+/// Reads and verifies the rows that an index names, and adds them to `found` in the order of the index. `from` is the
+/// statement over the index: it selects `seq`, and `params` are its parameters.
 pub(super) fn indexed_rows(
     connection: &Connection,
     from: &str,
@@ -200,19 +206,19 @@ pub(super) fn indexed_rows(
     Ok(())
 }
 
-/// What a lineage gives to the headers of its checkpoints.
+/// The columns of a lineage that belong to the headers of its checkpoints.
 struct Named {
     contract: ContractId,
     name: String,
     age_offset: u8,
 }
 
-/// A row as it was found, not verified yet.
+/// A checkpoint row that is not verified yet.
 struct Found {
     row: HeaderRow,
     flags: i64,
     sum: i64,
-    /// Whether its lineage is there.
+    /// Whether the lineage of the row exists.
     has_lineage: bool,
 }
 
@@ -240,7 +246,8 @@ impl Found {
         })
     }
 
-    /// `hash` is the column `id_hash`. It is no part of the checksum, because it follows from what is.
+    /// Verifies the lineage, the checksum and, if given, the column `id_hash` as `hash`. The checksum does not cover
+    /// `id_hash`, because contract and id determine it.
     fn verify(self, hash: Option<i64>) -> Result<HeaderRow> {
         let Self { row, flags, sum, has_lineage } = self;
         let (id, contract, seq) = (&row.header.id, row.header.contract, row.seq);
@@ -258,7 +265,8 @@ impl Found {
     }
 }
 
-/// What can be told of a damaged row. Its id is told where the hash of it fits, and its lineage where that one's row is whole.
+/// Identifies a damaged row as far as possible. Returns the contract and the lineage's name if the row of the lineage
+/// is undamaged. Returns the id if it matches its hash.
 pub(super) fn claims(connection: &Connection, seq: Seq) -> Claims {
     let lineage = lineage_of(connection, seq).ok().flatten().and_then(|lin| lineage::read(connection, lin).ok()?);
     let contract = lineage.as_ref().map(|lineage| lineage.contract);
@@ -270,7 +278,7 @@ pub(super) fn claims(connection: &Connection, seq: Seq) -> Claims {
     Claims { contract, lineage: lineage.map(|lineage| lineage.name), id }
 }
 
-/// The numbers that the index of ids has for that id, the newest first. Several may share a hash.
+/// The save numbers that the index of ids has for the hash of an id, newest first. Different ids may share a hash.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Seq>> {
     connection
         .prepare_cached("SELECT seq FROM checkpoint INDEXED BY checkpoint_id WHERE id_hash = ? ORDER BY seq DESC")
@@ -278,7 +286,7 @@ pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -
         .map_err(from_sqlite)
 }
 
-/// The checkpoint with that id: one statement looks up the hash and the row.
+/// The verified row of the checkpoint with the id. One statement looks up the hash and the row.
 pub(super) fn by_id(connection: &Connection, contract: ContractId, id: &str) -> Result<Option<HeaderRow>> {
     let sql = concat!(
         "SELECT ",
@@ -294,7 +302,7 @@ pub(super) fn by_id(connection: &Connection, contract: ContractId, id: &str) -> 
         if (row.header.contract, &*row.header.id) == (contract, id) {
             return Ok(Some(row));
         }
-        // Another id may have the same hash. One that has another hash is not indexed here.
+        // Skip another id with the same hash. An id with another hash must not be in this place of the index.
         if id_hash(row.header.contract, &row.header.id) != hash {
             return Err(index_damaged(&what()));
         }
@@ -302,7 +310,8 @@ pub(super) fn by_id(connection: &Connection, contract: ContractId, id: &str) -> 
     Ok(None)
 }
 
-/// The rows of a checkpoint that are damaged, where enough of each is whole to tell that it is that one. They can be removed.
+/// The save numbers of the rows whose contract and id can still be identified as this checkpoint, although the
+/// checkpoint cannot be read. These rows can be removed.
 pub(super) fn damaged_by_id(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Seq>> {
     let mut found = indexed(connection, contract, id)?;
     found.retain(|seq| {
@@ -312,7 +321,7 @@ pub(super) fn damaged_by_id(connection: &Connection, contract: ContractId, id: &
     Ok(found)
 }
 
-/// The number of the lineage that a row names, verified or not.
+/// The number of the lineage that a row names. The row is not verified.
 pub(super) fn lineage_of(connection: &Connection, seq: Seq) -> Result<Option<i64>> {
     connection
         .prepare_cached("SELECT lin FROM checkpoint WHERE seq = ?")

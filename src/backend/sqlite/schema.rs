@@ -1,10 +1,11 @@
-//! The tables, and how a database comes to have them.
+//! The tables of a database, and the steps that create and upgrade them.
 //!
-//! Ids, names, groups and labels are TEXT compared byte by byte; a sort key is a BLOB that compares as its contract orders. A save
-//! writes one row and two index entries: by the hash of its id, and by its place in its lineage. What is found through an index is
-//! read again from its row, and the row's checksum is verified, so a damaged index cannot answer with another row.
+//! Ids, names, groups and labels are TEXT and are compared byte by byte. A sort key is a BLOB whose byte order is the
+//! order that its contract defines. A save writes one row and two index entries: one by the hash of the id, and one by
+//! lineage and sort key. A row that an index finds is read again and its checksum is verified. So a damaged index
+//! cannot return another row.
 //!
-//! What never changes about a row is covered by `sum`; what a later save may change has a checksum of its own.
+//! `sum` covers the columns of a row that never change. A column that a later save may change has its own checksum.
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -12,13 +13,14 @@ use super::error::from_sqlite;
 use super::logs;
 use crate::error::{Code, Error, Result};
 
-/// "Fkpt": tells a Forkpoint database from any other (`PRAGMA application_id`).
+/// "Fkpt" in ASCII: the `PRAGMA application_id` of a Forkpoint database.
 pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 
-/// What each version adds to the one before it. `PRAGMA user_version` says how many of them a file has.
+/// The SQL of each schema version, which upgrades the version before it. `PRAGMA user_version` is the number of steps
+/// that a file has.
 const STEPS: &[&[&str]] = &[&[VERSION_1, logs::TABLES]];
 
-/// The tables of version 1; those of the logs stand in `logs.rs`.
+/// The tables of version 1, without the log tables. Those are in `logs.rs`.
 const VERSION_1: &str = "
 CREATE TABLE lineage (
   lin        INTEGER PRIMARY KEY,           -- never used twice (see setting 'lin_floor'): listings go on from it
@@ -72,36 +74,40 @@ CREATE TABLE setting (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// The index of groups. It is built by the first listing of a group: saves into a store that never lists groups do not pay for it.
+/// The index of groups. The first listing of a group builds it, so a store that never lists groups does not pay for it.
 const GROUP_INDEX: &str = "CREATE INDEX IF NOT EXISTS checkpoint_group ON checkpoint (grp, sort_key) WHERE grp <> ''";
 
-/// Whether a file can be used.
+/// The state of the tables of a database file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing is in it yet, or it has the tables of an earlier version: it lacks the steps from this one on.
+    /// The file is empty or has an earlier schema version. It lacks the steps from this index on.
     Lacks(usize),
-    /// It has all tables.
+    /// The file has all tables.
     Ready,
 }
 
-/// Looks at a file and changes nothing. A file of a newer version or of another program is refused.
+/// Determines the state of a file without changing it.
+///
+/// # Errors
+///
+/// `UNSUPPORTED` if the file has a newer schema version or belongs to another program.
 pub(super) fn inspect(connection: &Connection) -> Result<State> {
     inspect_for(connection, STEPS)
 }
 
-/// Adds the tables that are missing, unless another connection has done so in the meantime.
+/// Adds the missing tables. Does nothing if another connection has added them in the meantime.
 pub(super) fn create(connection: &mut Connection) -> Result<()> {
     create_for(connection, STEPS)
 }
 
-/// Builds the index of groups if it is not there. Saves wait for that: about a second for a million checkpoints.
+/// Builds the index of groups if it does not exist. Saves wait meanwhile: about one second for a million checkpoints.
 pub(super) fn index_groups(connection: &Connection) -> Result<()> {
     connection.execute_batch(GROUP_INDEX).map_err(from_sqlite)
 }
 
 fn inspect_for(connection: &Connection, steps: &[&[&str]]) -> Result<State> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0)).map_err(from_sqlite);
-    // One snapshot: another process may be creating the tables.
+    // Read everything in one snapshot, because another process may be creating the tables.
     let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose();
     let _snapshot = snapshot.map_err(from_sqlite)?;
     let (id, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
@@ -141,7 +147,7 @@ fn create_for(connection: &mut Connection, steps: &[&[&str]]) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// A made-up next version.
+    /// The steps of a made-up next schema version.
     const NEXT: &[&[&str]] =
         &[STEPS[0], &["CREATE TABLE lease (name TEXT PRIMARY KEY) STRICT", "INSERT INTO lease VALUES ('a')"]];
 

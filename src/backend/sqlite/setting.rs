@@ -1,4 +1,4 @@
-//! Small values that belong to the whole database, each with a checksum.
+//! The table `setting`: small values that belong to the whole database, each with a checksum.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -6,18 +6,18 @@ use super::error::from_sqlite;
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 
-/// No save number up to this one is given out again.
+/// The name of the save number floor: save numbers up to it are never used again.
 pub(super) const SEQ_FLOOR: &str = "seq_floor";
-/// No lineage's number up to this one is given out again.
+/// The name of the lineage number floor: lineage numbers up to it are never used again.
 pub(super) const LIN_FLOOR: &str = "lin_floor";
-/// The running totals: see `totals.rs`.
+/// The name of the running totals: see `totals.rs`.
 pub(super) const TOTALS: &str = "totals";
 
 fn sum(name: &str, value: &[u8]) -> [u8; 8] {
     Sum::new().text(name).bytes(value).finish().to_le_bytes()
 }
 
-/// The value of that name.
+/// Reads a value and verifies its checksum. Returns `None` if the value does not exist.
 pub(super) fn get(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>> {
     let found: Option<Vec<u8>> = connection
         .prepare_cached("SELECT value FROM setting WHERE name = ?")
@@ -31,7 +31,7 @@ pub(super) fn get(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>
     if sum(name, &value) == stored[..] { Ok(Some(value)) } else { Err(damaged()) }
 }
 
-/// Verifies every value that there is.
+/// Verifies the checksums of all values.
 pub(super) fn verify_all(connection: &Connection) -> Result<()> {
     let names: Vec<String> = connection
         .prepare_cached("SELECT name FROM setting")
@@ -46,7 +46,7 @@ pub(super) fn verify_all(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Stores a value.
+/// Stores a value with its checksum.
 pub(super) fn set(connection: &Connection, name: &str, value: &[u8]) -> Result<()> {
     connection
         .prepare_cached("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)")
@@ -55,18 +55,19 @@ pub(super) fn set(connection: &Connection, name: &str, value: &[u8]) -> Result<(
         .map_err(from_sqlite)
 }
 
-/// A value that is a number; 0 if it is not there.
+/// Reads a value that is a number. Returns 0 if the value does not exist.
 pub(super) fn number(connection: &Connection, name: &str) -> Result<i64> {
     let value = get(connection, name)?.and_then(|value| <[u8; 8]>::try_from(value).ok());
     Ok(value.map_or(0, i64::from_le_bytes))
 }
 
-/// Stores a number.
+/// Stores a number as a value.
 pub(super) fn set_number(connection: &Connection, name: &str, value: i64) -> Result<()> {
     set(connection, name, &value.to_le_bytes())
 }
 
-/// The last number that was given out: the greatest that a row has, or the floor where the last row is gone.
+/// The last number that was used: the greatest of all rows, or the floor if that is greater. `greatest` is the SQL that
+/// selects the greatest number, and `floor` is the name of the floor's setting.
 pub(super) fn last(connection: &Connection, greatest: &str, floor: &str) -> Result<i64> {
     let greatest: i64 = connection
         .prepare_cached(greatest)
@@ -75,7 +76,7 @@ pub(super) fn last(connection: &Connection, greatest: &str, floor: &str) -> Resu
     Ok(greatest.max(number(connection, floor)?))
 }
 
-/// The next number to give out.
+/// The next number to use: one more than [`last`].
 pub(super) fn next(connection: &Connection, greatest: &str, floor: &str) -> Result<i64> {
     Ok(last(connection, greatest, floor)? + 1)
 }

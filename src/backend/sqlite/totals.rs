@@ -1,7 +1,8 @@
-//! Running totals, so that statistics do not read every row.
+//! Running totals, so that statistics need not read every row.
 //!
-//! They count what was saved up to some number; what was saved later is counted by reading it, which is little. So a save touches
-//! no page for them. A removal corrects them in its own transaction, and [`fold`] moves the numbers up now and then.
+//! The stored totals count all rows up to a number. Later rows are few, and they are counted when statistics are read.
+//! So a save does not write the totals. A removal corrects the totals in its own transaction. [`fold`] adds the later
+//! rows to the stored totals from time to time.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +16,10 @@ use crate::codec::varint;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Seq};
 
-/// So many saves that are not counted yet are counted in one go.
+/// The number of uncounted saves at which the totals are folded.
 pub(super) const WORTH_FOLDING: usize = 512;
 
-/// What the checkpoints of a contract are and take.
+/// The counts and sizes of one contract's checkpoints, lineages and log records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub checkpoints: i64,
@@ -29,7 +30,7 @@ pub(super) struct Counts {
     pub record_bytes: i64,
 }
 
-/// The totals as they are stored.
+/// The totals of all contracts, and the numbers up to which rows are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     /// Checkpoints up to this number are counted.
@@ -38,25 +39,26 @@ pub(super) struct Totals {
     pub lin: i64,
     /// Records of logs up to this number are counted.
     pub record: i64,
-    /// By contract.
+    /// The counts of each contract, by contract number.
     pub contracts: BTreeMap<u8, Counts>,
 }
 
 impl Totals {
-    /// The totals as they stand in the database.
+    /// Reads the stored totals, without the rows that were saved later.
     pub(super) fn read(connection: &Connection) -> Result<Self> {
         let Some(value) = setting::get(connection, setting::TOTALS)? else { return Ok(Self::default()) };
         Self::decode(&value)
             .ok_or_else(|| Error::new(Code::Corrupt, "the running totals cannot be read: restore a backup"))
     }
 
-    /// The totals of everything that there is now.
+    /// Reads the stored totals and adds the rows that were saved later.
     pub(super) fn now(connection: &Connection) -> Result<Self> {
         let mut totals = Self::read(connection)?;
         totals.catch_up(connection)?;
         Ok(totals)
     }
 
+    /// Stores the totals.
     pub(super) fn write(&self, connection: &Connection) -> Result<()> {
         setting::set(connection, setting::TOTALS, &self.encode())
     }
@@ -65,7 +67,7 @@ impl Totals {
         self.contracts.entry(contract.0).or_default()
     }
 
-    /// A checkpoint was removed.
+    /// Subtracts a removed checkpoint, if it was counted. `size` is its raw size in bytes, `stored` its stored size.
     pub(super) fn removed(&mut self, contract: ContractId, seq: Seq, size: i64, stored: i64) {
         if seq <= self.seq {
             let counts = self.contract(contract);
@@ -75,28 +77,28 @@ impl Totals {
         }
     }
 
-    /// A payload takes so many bytes more than before.
+    /// Adds `grown` bytes for a payload that was stored again, if its checkpoint was counted.
     pub(super) fn rewritten(&mut self, contract: ContractId, seq: Seq, grown: i64) {
         if seq <= self.seq {
             self.contract(contract).stored_bytes += grown;
         }
     }
 
-    /// A lineage has ended.
+    /// Subtracts a removed lineage, if it was counted.
     pub(super) fn ended(&mut self, contract: ContractId, lin: i64) {
         if lin <= self.lin {
             self.contract(contract).lineages -= 1;
         }
     }
 
-    /// Records of logs were removed.
+    /// Subtracts removed records of logs, if they were counted.
     pub(super) fn records_removed(&mut self, connection: &Connection, removed: &[Removed]) -> Result<()> {
         for Removed { contract, bytes, .. } in removed.iter().filter(|removed| removed.num <= self.record) {
             let counts = self.contracts.entry(contract.0).or_default();
             counts.records -= 1;
             counts.record_bytes -= bytes;
         }
-        // The numbers behind the last record are given out again, and then have to be counted again.
+        // Numbers above the last remaining record are used again, and their new records must be counted again.
         let last: i64 = connection
             .prepare_cached("SELECT coalesce(max(num), 0) FROM record")
             .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
@@ -105,7 +107,7 @@ impl Totals {
         Ok(())
     }
 
-    /// Counts what was saved since.
+    /// Adds the rows that were saved since the totals were stored.
     fn catch_up(&mut self, connection: &Connection) -> Result<()> {
         let sql = "SELECT seq, chain, length(body), contract
                    FROM checkpoint CROSS JOIN lineage USING (lin) WHERE seq > ? ORDER BY seq";
@@ -116,7 +118,7 @@ impl Totals {
             let (seq, chain, stored, contract): (Seq, &[u8], i64, u8) = read().map_err(from_sqlite)?;
             let counts = self.contracts.entry(contract).or_default();
             counts.checkpoints += 1;
-            // One damaged row must not make statistics fail; a check finds it.
+            // Count a damaged row with size 0: statistics must not fail because of it, and a check reports it.
             counts.logical_bytes += Chain::decode(seq, chain).map_or(0, |chain| chain.size);
             counts.stored_bytes += stored;
             self.seq = seq;
@@ -170,7 +172,8 @@ fn numbers<const N: usize>(value: &mut &[u8]) -> Option<[i64; N]> {
     Some(numbers)
 }
 
-/// Whether so much was saved since the totals were stored that counting it takes a while.
+/// Whether at least [`WORTH_FOLDING`] checkpoints or records were saved since the totals were stored, judged by the
+/// greatest numbers in the tables.
 pub(super) fn worth_folding(connection: &Connection) -> Result<bool> {
     let totals = Totals::read(connection)?;
     let last: i64 = connection
@@ -182,7 +185,7 @@ pub(super) fn worth_folding(connection: &Connection) -> Result<bool> {
     Ok(usize::try_from(last).is_ok_and(|uncounted| uncounted >= WORTH_FOLDING))
 }
 
-/// Counts what was saved since the totals were stored, and stores them.
+/// Adds the rows that were saved since the totals were stored, and stores the new totals.
 pub(super) fn fold(connection: &Connection) -> Result<()> {
     let totals = Totals::now(connection)?;
     totals.write(connection)

@@ -1,5 +1,5 @@
-//! The rows of pending writes. A row holds all writes of one task to one checkpoint, in its own envelope. A read returns
-//! the writes as they were written, or fails with `CORRUPT`.
+//! The rows of pending writes. A row holds all writes of one task to one checkpoint, in its own envelope. A read
+//! returns the writes as they were written, or fails with `CORRUPT`.
 
 use rusqlite::{Connection, params};
 
@@ -204,7 +204,7 @@ pub(super) fn remove_prefix(connection: &Connection, contract: ContractId, prefi
         .and_then(|mut statement| {
             let mut rows = statement.query(params![contract.0, prefix])?;
             let mut found = Vec::new();
-            // Compare the prefix here: in SQL it would be a pattern. The ids with the prefix are adjacent in this order.
+            // Compare the prefix here: in SQL it would be a pattern. Ids with the same prefix are adjacent.
             while let Some(row) = rows.next()? {
                 let id: String = row.get(0)?;
                 if !id.starts_with(prefix) {

@@ -1,4 +1,4 @@
-//! A check of single rows: what each says, and whether everything that should lead to it does.
+//! Checks single rows: their own content, and the index entries and lists that should lead to them.
 
 use std::collections::HashSet;
 
@@ -59,7 +59,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Takes an error of damage to a checkpoint for a finding.
+    /// Adds a finding about the checkpoint if the result is an error that means damage, and then returns `None`.
+    /// Returns any other error.
     fn damage_at<T>(&mut self, row: &HeaderRow, found: Result<T>) -> Result<Option<T>> {
         match found {
             Err(error) if damaged(&error) => {
@@ -70,7 +71,7 @@ impl Check<'_> {
         }
     }
 
-    /// Its entries in the indexes.
+    /// Checks that a checkpoint has its entry in each index.
     fn entries(&mut self, row: &HeaderRow) -> Result<()> {
         let HeaderRow { seq, lin, header, .. } = row;
         if !leads(row::indexed(self.connection, header.contract, &header.id).map(|found| found.contains(seq)))? {
@@ -98,7 +99,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// What it cannot be read without.
+    /// Checks that the parent exists, for a checkpoint that depends on its parent.
     fn parent(&mut self, row: &HeaderRow) -> Result<()> {
         let header = &row.header;
         if !header.depends_on_parent {
@@ -110,7 +111,7 @@ impl Check<'_> {
         };
         match found {
             Ok(None) => {
-                // Whoever removes a checkpoint by its id may do that.
+                // This is a warning only: removing the parent by its id is allowed and leads to this state.
                 self.find_at(
                     FindingCode::Orphan,
                     row,
@@ -120,19 +121,20 @@ impl Check<'_> {
                 self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
                 Ok(())
             }
-            // A damaged parent is told where its own turn comes.
+            // A damaged parent is reported when the parent itself is checked.
             Err(error) if !damaged(&error) => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Its place in the lists of what is built on what. Returns whether it says how its payload is stored.
+    /// Checks the column `chain` of a checkpoint, the list of its dependants, and its place in the list of its base.
+    /// Returns whether the column is readable.
     fn chain(&mut self, row: &HeaderRow) -> Result<bool> {
-        let own = chain::read(self.connection, row.seq);
-        let Some(own) = self.damage_at(row, own)?.flatten() else { return Ok(false) };
+        let found = chain::read(self.connection, row.seq);
+        let Some(chain) = self.damage_at(row, found)?.flatten() else { return Ok(false) };
         let listed = chain::listed(self.connection, row.seq);
         self.damage_at(row, listed)?;
-        if let Some(base) = own.base
+        if let Some(base) = chain.base
             && !self.built_on(base)?.is_none_or(|all| all.contains(&row.seq))
         {
             self.find_at(FindingCode::Corrupt, row, "the list of what is built on its base lacks it", RESTORE);
@@ -140,7 +142,8 @@ impl Check<'_> {
         Ok(true)
     }
 
-    /// What is built on a payload. Read once a page: there may be many.
+    /// The dependants of a base, or `None` if their list is damaged or the base does not exist. The list may be long,
+    /// so it is read only once for each page.
     fn built_on(&mut self, base: Seq) -> Result<Option<&HashSet<Seq>>> {
         if !self.lists.contains_key(&base) {
             let read = chain::read(self.connection, base).and_then(|found| match found {

@@ -1,4 +1,5 @@
-//! Removes checkpoints: by id, from a sort key on, by lineage name, or all but the newest of a lineage.
+//! Removes checkpoints: by id, from a sort key on, by a prefix of the lineage's name, all but the newest of a lineage,
+//! or by save number.
 
 use std::collections::BTreeSet;
 
@@ -106,8 +107,8 @@ impl Writing<'_> {
         Ok(bytes)
     }
 
-    /// Removes the rows of the lineages that have neither checkpoints nor logs. Returns the number of the given lineages
-    /// that have no checkpoint.
+    /// Removes the rows of the lineages that have neither checkpoints nor logs. Returns how many of the given lineages
+    /// have no checkpoint.
     pub(super) fn end_lineages(&mut self, lineages: impl IntoIterator<Item = i64>) -> Result<u64> {
         let mut emptied = 0;
         for lin in lineages {
