@@ -1,4 +1,4 @@
-//! What is queued for the writer.
+//! The messages in the writer's queue.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,27 +8,27 @@ use crate::op::{Applied, Op, Unit};
 use crate::reader::Question;
 use crate::worker::{Reply, Worker};
 
-/// A queue heavier than this makes callers wait: bytes of payload that are not on disk yet.
+/// The weight of a queue at which callers wait, in bytes of payload that are not on disk yet.
 pub(crate) const QUEUE_BYTES: usize = 256 << 20;
 
-/// Work with the backend, or with the reason why there is none.
+/// Work on the backend. It receives the error instead if the backend cannot be opened.
 pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
 
-/// Something for the writer to do.
+/// A message to the writer thread.
 pub(crate) enum WriterMessage {
-    /// Opens the backend and says what the user should hear about it.
+    /// Opens the backend, and replies with its notice for the user.
     Open(Reply<Option<String>>),
     Apply(Unit, Reply<Applied>),
-    /// Work that needs the backend to itself.
+    /// Work that uses the backend alone, with no unit at the same time.
     Work(Work),
-    /// A question that must see everything queued before it.
+    /// A query that must see everything queued before it.
     Ask(Question),
-    /// The last message: ends the reader, closes the backend.
+    /// The last message. It ends the reader and closes the backend.
     Close(Close),
 }
 
 impl WriterMessage {
-    /// What it weighs in a queue.
+    /// The weight of the message in a queue, in bytes.
     pub(crate) fn weight(&self) -> usize {
         match self {
             WriterMessage::Apply(unit, _) => unit.ops.iter().map(Op::weight).sum(),
@@ -36,20 +36,20 @@ impl WriterMessage {
         }
     }
 
-    /// Tells whoever waits that it will not be done.
+    /// Replies with the error, because the message will not be processed.
     pub(crate) fn refuse(self, error: Error) {
         match self {
             WriterMessage::Open(reply) => reply.send(Err(error)),
             WriterMessage::Apply(_, reply) => reply.send(Err(error)),
             WriterMessage::Work(work) => work(Err(error)),
             WriterMessage::Ask(question) => question.reply.send(Err(error)),
-            // Dropping it is all there is to do.
+            // Dropping the message sends its replies.
             WriterMessage::Close(_) => {}
         }
     }
 }
 
-/// Queues a message. After one that closes, nothing more is accepted.
+/// Queues a message. After [`WriterMessage::Close`], the worker accepts nothing more.
 pub(crate) fn send(worker: &Worker<WriterMessage>, message: WriterMessage) {
     let last = matches!(message, WriterMessage::Close(_));
     let weight = message.weight();
@@ -61,7 +61,7 @@ pub(crate) fn send(worker: &Worker<WriterMessage>, message: WriterMessage) {
     }
 }
 
-/// Whether a store is closed, and who waits for that.
+/// The closing state of a store: whether the store is closed, and the replies to send when it is.
 #[derive(Default)]
 pub(crate) struct Closing(Mutex<State>);
 
@@ -72,7 +72,7 @@ struct State {
 }
 
 impl Closing {
-    /// Replies when the store is closed. The first who asks gets the message that closes it.
+    /// Replies when the store is closed. The first call returns the message that closes the store.
     pub(crate) fn ask(self: &Arc<Self>, reply: Reply<()>) -> Option<Close> {
         let mut state = self.state();
         if state.closed {
@@ -89,7 +89,8 @@ impl Closing {
     }
 }
 
-/// The closing of a store, as a message: tells everyone who waits when it is dropped, be it done or lost in a panic.
+/// The message that closes a store. Dropping it sends all waiting replies, whether the store was closed or a panic
+/// lost the message.
 pub(crate) struct Close(Arc<Closing>);
 
 impl Drop for Close {

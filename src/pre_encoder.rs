@@ -33,7 +33,7 @@ impl PreEncoder {
         let newest = self.cache.newest(header.contract, &header.lineage);
         if draft.inherit.is_empty() {
             let raw = Bytes::from(frame::join(&draft.payload));
-            // Without a cache, the newest payload of the lineage is not known.
+            // If the cache is too small for such payloads, it cannot tell whether the lineage has a newest payload.
             return self.cache.holds(raw.len()).then(|| encode(raw, newest, None)).flatten();
         }
         let (tip, newest) = newest.filter(|(tip, _)| header.parent.as_ref() == Some(&tip.id))?;

@@ -262,7 +262,7 @@ pub struct Tuple {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
     /// The position of the lineage in the order in which the store created its lineages. A later lineage has a
-    /// greater position. The next page of a listing begins at the last position of the page before.
+    /// greater position. The next page of a listing continues from this position.
     pub position: i64,
     /// The number of checkpoints.
     pub checkpoints: u64,

@@ -48,9 +48,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// 64 MiB, unless said otherwise.
+    /// The default of `max_payload_bytes`: 64 MiB.
     pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
-    /// 64 MiB, unless said otherwise.
+    /// The default of `cache_bytes`: 64 MiB.
     pub const CACHE_BYTES: usize = 64 << 20;
     /// The upper limit of `max_payload_bytes`: a row of every backend can hold a payload of this size and its frame.
     pub const LARGEST_PAYLOAD_BYTES: usize = 900 << 20;

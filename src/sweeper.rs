@@ -1,5 +1,5 @@
-//! What a store removes by itself, in the background: after a commit, on the thread that has made it, one batch at a time.
-//! A save waits for one batch at most, so what has expired may be removed late.
+//! The sweeper: retention in the background. It runs after a commit, on the writer thread, one batch at a time. A
+//! save therefore waits for one batch at most, and expired checkpoints may be removed late.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,23 +10,24 @@ use crate::error::Error;
 use crate::retention::{BATCH, Cursor, Policy, Prune, Rule};
 use crate::warnings::Warnings;
 
-/// A sweep begins this long after the end of the last one, or later.
+/// The least time between the end of a sweep and the beginning of the next one.
 const PAUSE: Duration = Duration::from_secs(1);
-/// For each second that sweeping takes, so many pass without.
+/// The pause after a sweep is at least this many times as long as the sweep took.
 const REST: u32 = 20;
-/// The user is warned when so many sweeps in a row have failed. Fewer may be a lock that another process held.
+/// The number of consecutive failed sweeps after which the user is warned. Fewer failures may come from a lock that
+/// another process held.
 const FAILURES: u32 = 3;
 
-/// The sweep of a store.
+/// The sweeper of a store.
 pub(crate) struct Sweeper {
     policy: Policy,
-    /// What the sweep under way has left to do.
+    /// The rules that the current sweep must still apply, and their cursors.
     left: VecDeque<(Rule, Cursor)>,
-    /// When the next one may begin.
+    /// The earliest time for the next sweep. `None`: at once.
     due: Option<Instant>,
-    /// What the sweep under way has taken.
+    /// The time that the current sweep has taken so far.
     spent: Duration,
-    /// How many sweeps have failed since the last one that did not.
+    /// The number of failed sweeps since the last successful one.
     failed: u32,
     warnings: Arc<Warnings>,
 }
@@ -36,12 +37,12 @@ impl Sweeper {
         Self { policy, left: VecDeque::new(), due: None, spent: Duration::ZERO, failed: 0, warnings: Arc::default() }
     }
 
-    /// Where it warns.
+    /// The receiver of the sweeper's warnings.
     pub(crate) fn warnings(&self) -> Arc<Warnings> {
         Arc::clone(&self.warnings)
     }
 
-    /// After a commit: does one batch if there is something to do.
+    /// Called after each commit. Removes one batch if there is something to do.
     pub(crate) fn after_commit(&mut self, backend: &mut dyn Backend) {
         let limited = self.policy.ttl.is_some() || self.policy.max_bytes.is_some();
         match backend.sweep() {
@@ -63,7 +64,7 @@ impl Sweeper {
         }
     }
 
-    /// Whether there was something to do. `now`: in ms since the epoch.
+    /// Removes one batch. Returns whether there was something to do. `now` is in ms since the epoch.
     fn step(&mut self, backend: &mut dyn Backend, now: i64, at: Instant) -> bool {
         if self.left.is_empty() {
             if self.due.is_some_and(|due| at < due) {
@@ -74,7 +75,8 @@ impl Sweeper {
             self.left.extend(old.into_iter().chain(large).map(|rule| (rule, Cursor::default())));
         }
         let Some((rule, cursor)) = self.left.pop_front() else { return false };
-        // Nobody waits for the outcome; what is wrong with the place is told to the next save, and sweeping begins anew.
+        // No caller waits for the outcome. The next save reports a failure of the storage, and the next sweep begins
+        // anew.
         let pruned = match backend.prune(&Prune { contract: None, rule, cursor, most: BATCH }) {
             Ok(pruned) => pruned,
             Err(error) => {
@@ -84,7 +86,8 @@ impl Sweeper {
             }
         };
         match rule {
-            // What is saved later expires later, but for clocks that were set: the first that have not expired end it.
+            // Later saves expire later, unless a clock was changed. So the sweep ends at the first batch without
+            // expired checkpoints.
             Rule::SavedBefore(_) if pruned.checkpoints == 0 => {}
             _ => self.left.extend(pruned.next.map(|next| (rule, next))),
         }
@@ -94,7 +97,8 @@ impl Sweeper {
         true
     }
 
-    /// Warns once, until a sweep has succeeded again: nobody waits for a sweep, so nobody else would hear of it.
+    /// Counts a failure and warns once, until a sweep succeeds again. The warning is needed because no caller waits
+    /// for a sweep.
     fn fail(&mut self, error: Error) {
         self.failed = self.failed.saturating_add(1);
         if self.failed != FAILURES {
@@ -185,7 +189,7 @@ mod tests {
         assert_eq!(left(&mut backend), 9, "104 bytes each");
     }
 
-    /// A backend whose prunes fail while it is told so.
+    /// A backend that fails every prune if the field is true.
     struct Failing(bool);
 
     impl Backend for Failing {
@@ -212,7 +216,7 @@ mod tests {
         let mut sweeper = Sweeper::new(Policy { ttl: Some(TTL), max_bytes: Some(1), ..Policy::default() });
         let (told, warnings) = channel();
         sweeper.warnings().listen(move |warning| told.send(warning).unwrap());
-        // A sweep that succeeds takes a batch of each of the two rules.
+        // A successful sweep takes one batch of each of the two rules.
         let mut sweeps = |failing: bool, many: usize| {
             for _ in 0..many {
                 assert!(sweeper.step(&mut Failing(failing), TTL + 1, Instant::now()));

@@ -1,20 +1,20 @@
-//! Where a store is: `memory:`, a path, or `sqlite:` and a path.
+//! The target of a store: `memory:`, a path, or `sqlite:` and a path.
 
 use std::path::PathBuf;
 
 use crate::error::{Code, Error, Result};
 
-/// A place for a store.
+/// The location of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// `memory:`: a store of its own that ends with its handle.
+    /// `memory:`: a new store in memory. It ends when its handle is closed.
     Memory,
     /// A path, or `sqlite:` and a path: an `SQLite` file. The path is absolute.
     Sqlite(PathBuf),
 }
 
 impl Target {
-    /// Reads a target. What looks like a URL of a scheme that we do not serve is refused, and not taken for a file name.
+    /// Parses a target. A text with an unknown URL scheme is refused and never taken for a file name.
     pub fn parse(text: &str) -> Result<Self> {
         if text.contains('\0') {
             return Err(Error::invalid("the target holds a NUL character, which no path can: give it without one"));
@@ -42,14 +42,15 @@ impl Target {
         if path == ":memory:" {
             return Err(Error::invalid("for a store in memory the target is \"memory:\""));
         }
-        // Now and not at the first use: the working directory may change in between.
+        // Make the path absolute now: the working directory may change before the first use.
         std::path::absolute(path)
             .map(Target::Sqlite)
             .map_err(|error| Error::invalid(format!("the path cannot be made absolute: {error}")).with_cause(error))
     }
 }
 
-/// The scheme and what follows it. One letter is a drive of Windows, not a scheme.
+/// Splits a text into its URL scheme and the rest. `None` if there is no scheme. A single letter is a Windows drive
+/// and not a scheme.
 fn scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once(':')?;
     let mut letters = scheme.chars();

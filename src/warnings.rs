@@ -1,4 +1,4 @@
-//! What the user should hear about although no call can reject with it: what failed in the background.
+//! Warnings: failures in the background, which no call can report to the user.
 
 use std::sync::OnceLock;
 
@@ -6,12 +6,12 @@ use crate::error::Error;
 
 type Listener = Box<dyn Fn(Error) + Send + Sync>;
 
-/// Where a store's warnings go. Without a listener they are dropped.
+/// The receiver of a store's warnings. Without a listener they are dropped.
 #[derive(Default)]
 pub(crate) struct Warnings(OnceLock<Listener>);
 
 impl Warnings {
-    /// Calls `listener` with each warning from now on, on the thread that it comes from. Only the first listener counts.
+    /// Calls `listener` with each later warning, on the thread that raises it. Only the first listener counts.
     pub(crate) fn listen(&self, listener: impl Fn(Error) + Send + Sync + 'static) {
         self.0.get_or_init(|| Box::new(listener));
     }

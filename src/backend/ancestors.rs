@@ -1,10 +1,10 @@
-//! Walks up from a checkpoint to those that it was made from.
+//! Walks from a checkpoint to its ancestors, along the parents.
 
 use crate::error::Result;
 use crate::query::Ancestors;
 use crate::record::Tuple;
 
-/// The answer to [`Ancestors`]; `get` finds a checkpoint by its id, in one snapshot for all.
+/// Answers an [`Ancestors`] query. `get` finds a checkpoint by its id; all calls must read the same snapshot.
 pub(super) fn walk(asked: &Ancestors, get: impl Fn(&str) -> Result<Option<Tuple>>) -> Result<Vec<Tuple>> {
     let Ancestors { id, stems, writes, limit, .. } = asked;
     let mut wanted: Vec<&str> = stems.iter().map(String::as_str).collect();

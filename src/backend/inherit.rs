@@ -1,13 +1,14 @@
-//! The parts that a draft inherits: from its parent, or else from the newest checkpoint of its lineage that has them.
+//! Resolves the parts that a draft inherits. They come from its parent, or else from the newest checkpoint of its
+//! lineage that has them.
 
 use crate::error::Result;
 use crate::record::{Draft, Part, Payload};
 
-/// The whole payload of a draft, with the parts that it inherits.
+/// The whole payload of a draft, with its inherited parts.
 ///
-/// `newest_first` yields the payloads of the draft's lineage, newest first. It is asked for no more of them than are needed: for none
-/// if the draft inherits nothing, or if the parent has everything. An error that it yields is returned, because the part in question
-/// may stand in the payload that cannot be read.
+/// `newest_first` yields the payloads of the draft's lineage, the newest first. Only as many are read as are needed:
+/// none if the draft inherits nothing or if the parent has every part. An error from `newest_first` is returned,
+/// because the unreadable payload may have the wanted part.
 pub(crate) fn resolve(
     draft: &Draft,
     parent: Option<Payload>,
@@ -25,23 +26,23 @@ pub(crate) fn resolve(
     Ok(inherited.into_payload(draft))
 }
 
-/// The same from the parent alone. `None`: the parent lacks a part.
+/// Like [`resolve`], but from the parent alone. `None`: the parent lacks a part.
 pub(crate) fn resolve_from_parent(draft: &Draft, parent: &Payload) -> Option<Payload> {
     let mut inherited = Inherited::of(draft);
     inherited.take_parents(parent);
     inherited.is_complete().then(|| inherited.into_payload(draft))
 }
 
-/// A part that is not found yet.
+/// A part that has not been found yet.
 struct Wanted<'a> {
     name: &'a str,
-    /// Its expected content, if the caller knows it.
+    /// The expected content, if the caller knows it.
     like: Option<&'a Part>,
-    /// The newest part of that name whose content is another.
+    /// The newest part of this name, with content that differs from the expected content.
     unlike: Option<Part>,
 }
 
-/// The parts that are not found yet, and those that are.
+/// The parts that have not been found yet, and the found ones.
 struct Inherited<'a> {
     wanted: Vec<Wanted<'a>>,
     found: Vec<Part>,
@@ -60,7 +61,7 @@ impl<'a> Inherited<'a> {
         self.wanted.is_empty()
     }
 
-    /// Takes the parent's parts, whatever their content.
+    /// Takes the wanted parts of the parent, whatever their content.
     fn take_parents(&mut self, parent: &Payload) {
         self.wanted.retain(|wanted| match parent.part(wanted.name) {
             Some(part) => {
@@ -71,7 +72,7 @@ impl<'a> Inherited<'a> {
         });
     }
 
-    /// Takes parts of another checkpoint of the lineage. They come newest first.
+    /// Takes wanted parts of another checkpoint of the lineage. Call it with the newest checkpoint first.
     fn take(&mut self, from: &Payload) {
         self.wanted.retain_mut(|wanted| match from.part(wanted.name) {
             Some(part) if wanted.like.is_none_or(|like| like == part) => {
@@ -86,8 +87,8 @@ impl<'a> Inherited<'a> {
         });
     }
 
-    /// The given parts and those that were found. They are sorted by name where any are inherited: then the next payload of the
-    /// lineage has what they have in common in the same place.
+    /// The given and the found parts. If any part is inherited, all parts are sorted by name. Then equal parts have
+    /// the same position in the next payload of the lineage.
     fn into_payload(self, draft: &Draft) -> Payload {
         let mut payload = draft.payload.clone();
         if !draft.inherit.is_empty() {

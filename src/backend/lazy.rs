@@ -3,7 +3,7 @@
 use super::Backend;
 use crate::error::Result;
 
-/// Opens a backend, on the thread that will use it. Called again if it failed: what was wrong may have passed.
+/// Opens a backend, on the thread that will use it. Called again after a failure, because the problem may be gone.
 pub(crate) type Open = Box<dyn FnMut() -> Result<Box<dyn Backend>> + Send>;
 
 /// A backend that is opened when it is first needed.
@@ -24,7 +24,7 @@ impl Lazy {
         }
     }
 
-    /// The backend, if it is open.
+    /// The backend, if it is already open.
     pub(crate) fn opened(&mut self) -> Option<&mut Box<dyn Backend>> {
         self.backend.as_mut()
     }

@@ -1,12 +1,12 @@
-//! Logs: persistent lists of records, over what a backend stores of them.
+//! Logs: persistent lists of records, over the rows that a backend stores for them.
 //!
-//! Records stand in *branches*. A branch is a run of records without gaps; its parent is the [`End`] in another branch that it goes
-//! on from. A log, a checkpoint's mark and a branch's parent are all the same thing: an end. To read an end is to read its branch
-//! below the length, then the branch's parent, and so on.
+//! Records stand in *branches*. A branch is a run of records without gaps. Its parent is the [`End`] in another
+//! branch after which it continues. The end of a log, a checkpoint's mark and the parent of a branch are all ends. To
+//! read up to an end is to read its branch below the end's length, then the branch's parent, and so on.
 //!
-//! Nothing below an end ever changes, so ends share what they have in common. An append extends the branch if its log ends where
-//! the branch does, and begins a new branch otherwise. A branch has no record behind the last end in it: whoever moves or removes
-//! an end calls [`free`] for the branch.
+//! Records below an end never change, so several ends can share them. If a log ends at the last record of its branch,
+//! an append extends the branch; otherwise the append begins a new branch. A branch has no records after its last
+//! end: code that moves or removes an end calls [`free`] for the branch.
 //!
 //! A log without records is the same as no log.
 
@@ -20,90 +20,92 @@ use crate::op::Appended;
 use crate::query::LogRange;
 use crate::record::{ContractId, Header, LogMark, LogPage, LogPin, Record, Seq};
 
-/// The number of a branch. Never given out twice: a reference that outlived its branch must not find another one.
+/// The number of a branch. A number is never given out twice, so that an old reference cannot find another branch.
 pub(crate) type BranchId = i64;
 
-/// A place in a branch: behind the record at position `length - 1`, which stands in this very branch.
+/// A position in a branch: just after the record at position `length - 1`. That record stands in this branch itself
+/// and not in its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) branch: BranchId,
-    /// How many records there are up to here, those of the ancestors among them. Never 0.
+    /// The number of records up to this end, including the records of the parent branches. Never 0.
     pub(crate) length: u64,
 }
 
 /// A run of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Branch {
-    /// Whose records they are. Ends in a branch are all of this contract.
+    /// The contract that the records belong to. All ends in a branch belong to this contract.
     pub(crate) contract: ContractId,
-    /// Where it goes on from. `None`: from the beginning.
+    /// The end after which the branch continues. `None`: the branch starts at position 0.
     pub(crate) parent: Option<End>,
 }
 
 impl Branch {
-    /// The position of its first record.
+    /// The position of the branch's first record.
     pub(crate) fn start(&self) -> u64 {
         length(self.parent)
     }
 }
 
-/// A log that a checkpoint names, and where it ended when the checkpoint was put.
+/// A log that a checkpoint names, and the end of the log when the checkpoint was put.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) log: String,
-    /// `None`: it had no records.
+    /// The end of the log. `None`: the log had no records.
     pub(crate) end: Option<End>,
 }
 
 impl Mark {
-    /// What a caller sees of it.
+    /// The mark in the form that callers see.
     pub(crate) fn shown(&self) -> LogMark {
         LogMark { log: self.log.clone(), length: length(self.end) }
     }
 }
 
-/// A log by its name.
+/// The name of a log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogName<'a> {
     pub(crate) contract: ContractId,
-    /// The number that the backend has given to the lineage.
+    /// The lineage's number in the backend.
     pub(crate) lin: i64,
     /// The lineage's name, for messages.
     pub(crate) lineage: &'a str,
     pub(crate) log: &'a str,
 }
 
-/// What a backend stores of logs.
+/// The log data that a backend stores.
 pub(crate) trait LogRows {
-    /// Where a log ends. `None`: there is no such log.
+    /// The end of a log. `None`: there is no such log.
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>>;
-    /// All logs of a lineage, by name.
+    /// All logs of a lineage and their ends, sorted by name.
     fn heads(&self, lin: i64) -> Result<Vec<(String, End)>>;
-    /// Moves a log's end, or creates the log.
+    /// Sets the end of a log. Creates the log if it is absent.
     fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()>;
-    /// Removes a log, if it is there. Its records stay for [`free`].
+    /// Removes a log, if it exists. [`free`] removes its records later.
     fn remove_head(&mut self, lin: i64, log: &str) -> Result<()>;
-    /// A branch. `None`: it is not there.
+    /// A branch. `None`: there is no such branch.
     fn branch(&self, id: BranchId) -> Result<Option<Branch>>;
     /// Creates a branch without records.
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId>;
-    /// Removes a branch that has no records and in which nothing ends.
+    /// Removes a branch that has no records and no ends.
     fn remove_branch(&mut self, id: BranchId) -> Result<()>;
-    /// The greatest length of all ends in a branch: of logs, of marks that are held, of parents. `None`: there is none.
+    /// The greatest length of all ends in a branch: ends of logs, marks that are held, and parents of branches.
+    /// `None`: there is no end in it.
     fn needed(&self, id: BranchId) -> Result<Option<u64>>;
-    /// The position behind a branch's last record. `None`: it has no records.
+    /// The position after the branch's last record. `None`: the branch has no records.
     fn tip(&self, id: BranchId) -> Result<Option<u64>>;
-    /// Adds records at a branch's tip, which is that position.
+    /// Adds records at a branch's tip. `at` is the tip.
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()>;
-    /// Removes a branch's records from that position on.
+    /// Removes the records of a branch from this position on.
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()>;
-    /// A branch's records at those positions, in order. Those that are missing are left out.
+    /// The records of a branch from position `from` to `to` (exclusive), in order. Missing records are left out.
     fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>>;
-    /// Whether a record of a branch, below that position, has the key.
+    /// Whether a record of the branch before position `below` has this key.
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool>;
-    /// Remembers that something ends there because of a checkpoint.
+    /// Stores that a mark of the checkpoint ends here.
     fn hold(&mut self, seq: Seq, end: End) -> Result<()>;
-    /// Forgets what [`LogRows::hold`] remembered.
+    /// Removes what [`LogRows::hold`] stored.
     fn let_go(&mut self, seq: Seq, end: End) -> Result<()>;
 }
 
@@ -135,7 +137,7 @@ pub(crate) fn append(
     })
 }
 
-/// The records whose keys the log does not have, and the indexes of the others.
+/// The records with keys that the log does not have yet, and the indexes of the other records.
 fn without_repeated<'r>(
     rows: &impl LogRows,
     head: Option<End>,
@@ -167,7 +169,8 @@ fn has_key(rows: &impl LogRows, runs: &[Run], key: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// The branch that a log goes on in: its own, or a new one where others have gone on from its end.
+/// The branch to append to. It is the log's own branch, or a new one if the log does not end at the tip of its
+/// branch.
 fn writable(rows: &mut impl LogRows, contract: ContractId, head: Option<End>) -> Result<BranchId> {
     let Some(End { branch, length }) = head else { return rows.create_branch(Branch { contract, parent: None }) };
     match rows.tip(branch)? {
@@ -177,7 +180,7 @@ fn writable(rows: &mut impl LogRows, contract: ContractId, head: Option<End>) ->
     }
 }
 
-/// Cuts a log behind its first so many records.
+/// Shortens a log to its first `to` records.
 pub(crate) fn truncate(rows: &mut impl LogRows, of: LogName<'_>, to: u64) -> Result<()> {
     in_log(of.lineage, of.log, || match rows.head(of.lin, of.log)? {
         Some(head) if to < head.length => {
@@ -188,7 +191,8 @@ pub(crate) fn truncate(rows: &mut impl LogRows, of: LogName<'_>, to: u64) -> Res
     })
 }
 
-/// Has a log end where a checkpoint's mark is. The marks are those of the checkpoint; the id is for the error's message.
+/// Moves the end of a log to a checkpoint's mark. `marks` are the marks of the checkpoint. Its id is for error
+/// messages.
 pub(crate) fn rewind(rows: &mut impl LogRows, of: LogName<'_>, id: &str, marks: &[Mark]) -> Result<()> {
     let Some(mark) = marks.iter().find(|mark| mark.log == of.log) else {
         let message = format!(
@@ -200,7 +204,7 @@ pub(crate) fn rewind(rows: &mut impl LogRows, of: LogName<'_>, id: &str, marks: 
     in_log(of.lineage, of.log, || move_head(rows, of, mark.end))
 }
 
-/// What [`rewind`] fails with where the checkpoint is not there, or is of another lineage.
+/// The error of [`rewind`] for a checkpoint that does not exist or belongs to another lineage.
 pub(crate) fn no_such_checkpoint(lineage: &str, log: &str, id: &str) -> Error {
     let message = format!("log {log:?} of {lineage:?} cannot be rewound: there is no checkpoint {id:?} in {lineage:?}");
     Error::new(Code::NotFound, message)
@@ -225,7 +229,8 @@ pub(crate) fn remove_all(rows: &mut impl LogRows, lin: i64) -> Result<bool> {
     Ok(!heads.is_empty())
 }
 
-/// The marks of a checkpoint that is put. `lin`: its lineage, if it is there already. They must be held: see [`hold`].
+/// The marks of a new checkpoint. `lin` is its lineage, if the lineage exists. The caller must hold the marks: see
+/// [`hold`].
 pub(crate) fn pin(rows: &impl LogRows, lin: Option<i64>, header: &Header, pins: &[LogPin]) -> Result<Vec<Mark>> {
     let mut marks: Vec<Mark> = Vec::with_capacity(pins.len());
     for LogPin { log, length: wanted } in pins {
@@ -257,12 +262,12 @@ pub(crate) fn pin(rows: &impl LogRows, lin: Option<i64>, header: &Header, pins: 
     Ok(marks)
 }
 
-/// Keeps what a checkpoint's marks name, until they are released.
+/// Holds the records that a checkpoint's marks name, until [`release`].
 pub(crate) fn hold(rows: &mut impl LogRows, seq: Seq, marks: &[Mark]) -> Result<()> {
     marks.iter().filter_map(|mark| mark.end).try_for_each(|end| rows.hold(seq, end))
 }
 
-/// Frees what only these checkpoints' marks have named.
+/// Releases the marks of these checkpoints, and removes the records that nothing else names.
 pub(crate) fn release<'a>(
     rows: &mut impl LogRows,
     checkpoints: impl IntoIterator<Item = (Seq, &'a [Mark])>,
@@ -274,22 +279,23 @@ pub(crate) fn release<'a>(
             branches.insert(end.branch);
         }
     }
-    // The last ones first: most branches are younger than their parents, which are looked at with them.
+    // Free the greatest numbers first. Most branches have greater numbers than their parents, and [`free`] continues
+    // with the parent.
     free(rows, branches.into_iter().rev())
 }
 
-/// Makes logs of a new lineage out of the marks of a checkpoint.
+/// Creates the logs of a new lineage from the marks of a checkpoint.
 pub(crate) fn fork(rows: &mut impl LogRows, lin: i64, marks: &[Mark]) -> Result<()> {
     marks.iter().filter_map(|mark| Some((&mark.log, mark.end?))).try_for_each(|(log, end)| rows.set_head(lin, log, end))
 }
 
-/// The logs of a lineage and their lengths, by name.
+/// The logs of a lineage and their lengths, sorted by name.
 pub(crate) fn list(rows: &impl LogRows, lin: i64) -> Result<Vec<LogMark>> {
     let shown = |(log, end): (String, End)| LogMark { log, length: end.length };
     Ok(rows.heads(lin)?.into_iter().map(shown).collect())
 }
 
-/// The records that are asked for, of a log that ends there.
+/// Reads the records that the query selects from a log with this end.
 pub(crate) fn read(rows: &impl LogRows, end: Option<End>, asked: &LogRange) -> Result<LogPage> {
     in_log(&asked.lineage, &asked.log, || {
         let length = length(end);
@@ -310,19 +316,19 @@ pub(crate) fn read(rows: &impl LogRows, end: Option<End>, asked: &LogRange) -> R
     })
 }
 
-/// Records of one branch that follow one another.
+/// Consecutive records of one branch.
 struct Run {
     branch: BranchId,
     from: u64,
     to: u64,
 }
 
-/// The records of a log from that position on, as runs: the last one first. Reads branches, but no record.
+/// The records of a log from position `from` on, as runs, the last run first. Reads branches but no records.
 fn runs(rows: &impl LogRows, end: Option<End>, from: u64) -> Result<Vec<Run>> {
     let (mut runs, mut next) = (Vec::new(), end);
     while let Some(End { branch, length }) = next.filter(|end| end.length > from) {
         let found = known(rows, branch)?;
-        // The start is lower at each step, so that this comes to an end.
+        // Each step must have a lower start, so that the loop ends.
         if found.start() >= length {
             return Err(corrupt("a branch of it begins behind its end"));
         }
@@ -332,7 +338,7 @@ fn runs(rows: &impl LogRows, end: Option<End>, from: u64) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// The end of the first so many records of a log that ends there. There are more of them.
+/// The end after the first `length` records of a log with this end. The log must be longer than that.
 fn end_at(rows: &impl LogRows, end: End, length: u64) -> Result<Option<End>> {
     let last = match length.checked_sub(1) {
         Some(last) => runs(rows, Some(end), last)?.pop(),
@@ -341,12 +347,12 @@ fn end_at(rows: &impl LogRows, end: End, length: u64) -> Result<Option<End>> {
     Ok(last.map(|run| End { branch: run.branch, length }))
 }
 
-/// Removes the records of these branches that are behind the last end, and branches in which nothing ends.
+/// Removes the records of these branches after the last end, and the branches without any end.
 fn free(rows: &mut impl LogRows, branches: impl IntoIterator<Item = BranchId>) -> Result<()> {
     for branch in branches {
         let mut next = Some(branch);
         while let Some(id) = next.take() {
-            // One that is not there was the parent of another one of these.
+            // An absent branch was removed earlier in this loop, as the parent of another branch.
             let Some(branch) = rows.branch(id)? else { continue };
             if let Some(needed) = rows.needed(id)? {
                 rows.cut(id, needed)?;
@@ -372,7 +378,7 @@ fn corrupt(why: &str) -> Error {
     Error::new(Code::Corrupt, format!("the stored records are damaged: {why}; restore the database from a backup"))
 }
 
-/// Damage is told with the log that has it.
+/// Adds the log's name to errors about damage.
 fn in_log<T>(lineage: &str, log: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     work().map_err(|error| match error.code() {
         Code::Corrupt => error.context(&format!("log {log:?} of {lineage:?}")),

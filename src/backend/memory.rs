@@ -1,4 +1,4 @@
-//! Maps: for tests and for runs that need not outlive the process.
+//! A backend in memory, for tests and for runs that need not outlive the process.
 
 mod catalog;
 mod logs;
@@ -13,7 +13,7 @@ use crate::op::{Applied, Unit};
 use crate::query::{Answer, Query};
 use crate::retention::{self, Ledger, Prune, Pruned};
 
-/// Keeps everything in memory, in the order in which queries ask for it.
+/// A store in memory. Its maps are sorted in the order in which queries read them.
 #[derive(Debug, Default)]
 pub struct Memory(Tables);
 
@@ -24,7 +24,7 @@ impl Memory {
     }
 }
 
-/// Payloads are whole, so none depends on another.
+/// All payloads are stored whole, so removing one never affects another.
 impl Backend for Memory {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
         batch.iter().map(|unit| self.0.unit(unit)).collect()

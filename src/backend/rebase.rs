@@ -1,5 +1,5 @@
-//! Removes payloads. A delta whose base is removed is stored as a keyframe first, so that every checkpoint that stays reads back
-//! exactly as before (D9).
+//! Removes payloads. A delta that stays but loses its base is first stored as a keyframe, so that every remaining
+//! checkpoint reads back exactly as before (D9).
 
 use std::collections::HashSet;
 
@@ -8,36 +8,36 @@ use crate::codec::plan::Row;
 use crate::error::{Code, Result};
 use crate::record::Seq;
 
-/// The payloads of a backend, in a transaction under way.
+/// The payloads of a backend, within the current transaction.
 pub(crate) trait Payloads {
-    /// The payloads that are deltas against that one.
+    /// The payloads that are deltas against this base.
     fn dependants(&self, base: Seq) -> Result<Vec<Seq>>;
-    /// What messages call the checkpoint of that payload.
+    /// A description of the payload's checkpoint, for messages.
     fn describe(&self, seq: Seq) -> String;
     /// The raw payload.
     fn load(&self, seq: Seq) -> Result<CachedPayload>;
-    /// Stores a payload anew. Returns by how many bytes it takes more.
+    /// Stores a payload anew. Returns by how many bytes its stored size grows.
     fn rewrite(&mut self, seq: Seq, row: &Row) -> Result<i64>;
-    /// Removes a payload; nothing that stays is built on it. Returns the bytes that it took.
+    /// Removes a payload. No remaining payload is built on it. Returns its stored bytes.
     fn delete(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64>;
 }
 
-/// Removes payloads, and tells by how many bytes the others and they take less. A base and its dependant that go together cost no
-/// keyframe.
+/// Removes payloads, and returns the number of stored bytes that this frees in total. A base and its delta that are
+/// removed together cost no keyframe.
 pub(crate) fn remove(payloads: &mut impl Payloads, victims: &[Seq]) -> Result<i64> {
     let going: HashSet<Seq> = victims.iter().copied().collect();
     let mut freed = 0;
     for victim in victims {
         freed -= rebase_dependants(payloads, *victim, &going)?;
     }
-    // Only now: the dependants have been read through their bases.
+    // Delete only now: the dependants were read through their bases.
     for victim in victims {
         freed += payloads.delete(*victim, &going)?;
     }
     Ok(freed)
 }
 
-/// Stores what is built on a payload as keyframes. Returns by how many bytes that takes more.
+/// Stores the deltas against a payload as keyframes. Returns by how many bytes their stored size grows.
 fn rebase_dependants(payloads: &mut impl Payloads, base: Seq, going: &HashSet<Seq>) -> Result<i64> {
     let mut grown = 0;
     let mut bases = vec![base];
@@ -49,7 +49,8 @@ fn rebase_dependants(payloads: &mut impl Payloads, base: Seq, going: &HashSet<Se
             }
             match payloads.load(dependant) {
                 Ok(payload) => grown += payloads.rewrite(dependant, &Row::keyframe(&payload.raw))?,
-                // It is damaged and stays so. What is built on it may be whole, and needs what is removed here.
+                // The dependant is damaged and stays as it is. But the payloads built on it may be intact and need
+                // the payload that is removed, so store them as keyframes too.
                 Err(error) if error.code() == Code::Corrupt => bases.push(dependant),
                 Err(error) => return Err(error.context(&payloads.describe(dependant))),
             }

@@ -1,7 +1,7 @@
-//! Pending writes as rows: a row holds what one task wrote to a checkpoint, and which checkpoint has claimed it.
+//! Pending writes as rows. A row holds the writes of one task to a checkpoint, and the checkpoint that claimed them.
 //!
-//! Unclaimed writes have one row a task, in which each slot stands once. A claim stores in the row which checkpoint was made of it.
-//! The next write of that task then begins another row.
+//! A task has one row of unclaimed writes, in which each slot appears once. A claim stores in the row which
+//! checkpoint was made from the writes. The next write of the task then begins another row.
 
 use bytes::Bytes;
 
@@ -9,18 +9,18 @@ use crate::codec::{envelope, frame};
 use crate::error::{Code, Error, Result};
 use crate::record::{Part, Payload, Write};
 
-/// Writes of one task that go into one row.
+/// Writes of one task that go into the same row.
 pub(crate) struct TaskWrites<'a> {
     /// The task.
     pub(crate) task: &'a str,
-    /// The checkpoint that has claimed them. `Some`: they become a row of their own. `None`: they are merged into the task's unclaimed
-    /// row, if there is one.
+    /// The checkpoint that claimed the writes. `Some`: the writes become a separate row. `None`: they are merged into
+    /// the task's unclaimed row, if there is one.
     pub(crate) claimed_by: Option<&'a str>,
     /// The writes, in their order.
     pub(crate) writes: Vec<&'a Write>,
 }
 
-/// The rows that writes go into, in the order in which the rows must be written.
+/// Groups writes into rows, in the order in which the rows must be written.
 pub(crate) fn by_task(writes: &[Write]) -> Vec<TaskWrites<'_>> {
     let mut rows: Vec<TaskWrites<'_>> = Vec::new();
     for claimed in writes.chunk_by(|a, b| (&a.task, &a.claimed_by) == (&b.task, &b.claimed_by)) {
@@ -38,7 +38,8 @@ pub(crate) fn by_task(writes: &[Write]) -> Vec<TaskWrites<'_>> {
     rows
 }
 
-/// What a row holds after the task writes again. In a slot that is taken, the new write replaces the old one or is left out.
+/// Merges new writes of a task into the writes of its row. In a slot that is taken, the new write replaces the old
+/// one (`replace`) or is left out.
 pub(crate) fn merge<'a>(
     mut held: Vec<(i64, Part)>,
     writes: impl IntoIterator<Item = &'a Write>,
@@ -54,7 +55,8 @@ pub(crate) fn merge<'a>(
     held
 }
 
-/// What [`Op::Reopen`](crate::op::Op::Reopen) leaves of all writes to a checkpoint, in their order. They are unclaimed then.
+/// The writes that [`Op::Reopen`](crate::op::Op::Reopen) keeps, out of all writes to a checkpoint in their order. The
+/// kept writes are unclaimed.
 pub(crate) fn reopen(writes: Vec<Write>) -> Vec<Write> {
     let mut left: Vec<Write> = Vec::new();
     for write in writes {
@@ -67,20 +69,20 @@ pub(crate) fn reopen(writes: Vec<Write>) -> Vec<Write> {
     left
 }
 
-/// The envelope of a row that does not exist yet. `None`: the writes are not those of one task, or a checkpoint has claimed them.
+/// The envelope of a new row. `None`: the writes are from several tasks, or a checkpoint has claimed one of them.
 pub(crate) fn encode(writes: &[Write], replace: bool) -> Option<Bytes> {
     let task = &writes.first()?.task;
     let alone = writes.iter().all(|write| write.task == *task && write.claimed_by.is_none());
     alone.then(|| seal(merge(Vec::new(), writes, replace)).into())
 }
 
-/// The envelope of a row: a frame whose parts are named by their slots and names.
+/// The envelope of a row: a frame with one part for each write. The part's name consists of the slot and the name.
 pub(crate) fn seal(writes: Vec<(i64, Part)>) -> Vec<u8> {
     let named = |(index, part): (i64, Part)| Part { name: format!("{index} {}", part.name), ..part };
     envelope::seal(&frame::join(&Payload { parts: writes.into_iter().map(named).collect() }))
 }
 
-/// Opens what [`seal`] made. The checkpoint's id and the task are for the error's message.
+/// Opens an envelope that [`seal`] made. The checkpoint's id and the task are for error messages.
 pub(crate) fn open(id: &str, task: &str, body: Vec<u8>) -> Result<Vec<(i64, Part)>> {
     let split = || -> Result<Vec<(i64, Part)>> {
         let damaged = || Error::new(Code::Corrupt, "its slots cannot be told from its names");
@@ -159,7 +161,7 @@ mod tests {
             sealed: bool,
         ) {
             match open("id", "t", if sealed { envelope::seal(&raw) } else { raw }) {
-                // A slot has longer spellings than the one that is written.
+                // A slot number can also be spelled with leading zeros, so compare after sealing again.
                 Ok(held) => prop_assert_eq!(open("id", "t", seal(held.clone())).unwrap(), held),
                 Err(error) => prop_assert!(matches!(error.code(), Code::Corrupt | Code::Unsupported), "{error}"),
             }

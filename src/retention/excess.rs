@@ -1,4 +1,4 @@
-//! What lineages have beyond a number of checkpoints that they keep.
+//! The excess of lineages: the checkpoints beyond the number that a lineage keeps.
 
 use std::collections::HashSet;
 
@@ -9,30 +9,30 @@ use super::{Catalog, Entry, LOOK};
 use crate::error::Result;
 use crate::record::Seq;
 
-/// A lineage, and what it has beyond the number that it keeps.
+/// The position of a lineage, and its checkpoints beyond the number to keep.
 pub(super) type Excess = (i64, Vec<Entry>);
 
-/// How many checkpoints each lineage keeps.
+/// What each lineage keeps.
 #[derive(Clone, Copy)]
 pub(super) struct Keep {
-    /// So many.
+    /// The number of checkpoints to keep.
     pub(super) last: u64,
-    /// One that stays whatever its place, and counts among those that do.
+    /// A checkpoint that is never removed. It counts towards `last`.
     pub(super) pinned: Option<Seq>,
 }
 
-/// A lineage that has too many.
+/// A lineage with more checkpoints than it keeps.
 struct Crowded {
     lineage: i64,
-    /// It has so many too many.
+    /// The number of checkpoints beyond the number to keep.
     excess: usize,
-    /// Whether some of its checkpoints depend on others. Then all that may go have to be known.
+    /// Whether some of its checkpoints depend on their parents. Then planning must know all candidates for removal.
     together: bool,
 }
 
 impl Ledger {
-    /// What a lineage has beyond so many checkpoints, the oldest first, but at most `most`, never `pinned`, and never one that
-    /// a checkpoint that stays depends on.
+    /// The checkpoints of a lineage beyond the number to keep, the oldest first and at most `most`. Never returns
+    /// `pinned`, and never a checkpoint on which a remaining checkpoint depends.
     pub fn beyond(
         &self,
         catalog: &dyn Catalog,
@@ -46,8 +46,11 @@ impl Ledger {
         Ok(found.into_iter().flat_map(|(_, entries)| entries).take(most).collect())
     }
 
-    /// The same for the first of several lineages, and for how many of them: until they have `most` together, or would be too many to
-    /// hold in memory. A lineage that has nothing to give is left out. One with dependents may give more than `most`.
+    /// The same as [`Ledger::beyond`] for several lineages. It looks at the first lineages only: until they have
+    /// `most` checkpoints to remove, or until their checkpoints would take too much memory. Also returns the number
+    /// of lineages that it looked at.
+    ///
+    /// A lineage without checkpoints to remove is left out. A lineage with dependents may return more than `most`.
     pub(super) fn beyond_each(
         &self,
         known: &mut Known<'_>,
@@ -77,7 +80,8 @@ impl Ledger {
         Ok((with.collect::<Result<_>>()?, looked_at))
     }
 
-    /// The first lineages that have too many, and how many were looked at: see [`Ledger::beyond_each`].
+    /// The first lineages with too many checkpoints, and the number of lineages looked at: see
+    /// [`Ledger::beyond_each`].
     fn crowded(
         &self,
         catalog: &dyn Catalog,
@@ -95,7 +99,8 @@ impl Ledger {
             return Ok((Vec::new(), lineages.len()));
         }
         let names: Vec<_> = crowded.iter().map(|(_, (lineage, _))| *lineage).collect();
-        // What is certain to go, and what may have to stay.
+        // How many checkpoints may still be added: those of lineages without dependents certainly go, and the others
+        // may have to stay.
         let (mut certain, mut uncertain) = (most, most.saturating_mul(LOOK));
         let mut all = Vec::new();
         for ((at, (lineage, excess)), together) in crowded.into_iter().zip(catalog.have_dependents(&names)?) {
@@ -111,7 +116,7 @@ impl Ledger {
         Ok((all, lineages.len()))
     }
 
-    /// Those of the entries on which only others of them depend, each behind what depends on it.
+    /// The entries on which only other entries depend. Each comes after its dependents.
     fn with_dependents(&self, known: &mut Known<'_>, entries: &[Entry]) -> Result<Vec<Entry>> {
         let going: HashSet<Seq> = entries.iter().map(|entry| entry.seq).collect();
         let (mut together, mut all) = (Together::default(), Vec::new());

@@ -1,5 +1,6 @@
-//! What planning has learnt from a [`Catalog`] so far. A planner says which checkpoints it is going to deal with, and they are asked
-//! for together, because a question to a server takes as long for five hundred as for one.
+//! The answers that planning has got from a [`Catalog`] so far. A planner announces the checkpoints that it will deal
+//! with, so that one question covers all of them: a question to a server takes as long for five hundred checkpoints
+//! as for one.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -8,11 +9,13 @@ use super::{Catalog, Entry, Stored};
 use crate::error::Result;
 use crate::record::Seq;
 
-/// No chain of bases is longer, unless the file is damaged.
+/// The maximum length of a chain of bases. Only a damaged file has longer chains.
 pub(super) const LONGEST_CHAIN: usize = 1000;
 
-/// A catalog and its answers. The functions that begin with `ask` put one question, or none if all is known. The others
-/// return one answer, and put the question themselves if nobody has.
+/// A catalog and its answers.
+///
+/// Functions that begin with `ask` put one question, or none if all answers are known. The other functions return one
+/// answer, and put the question first if its answer is not known yet.
 pub(super) struct Known<'a> {
     catalog: &'a dyn Catalog,
     dependents: HashMap<Seq, Vec<Entry>>,
@@ -25,7 +28,7 @@ impl<'a> Known<'a> {
         Self { catalog, dependents: HashMap::new(), stored: HashMap::new(), deltas: HashMap::new() }
     }
 
-    /// The catalog, for questions that are put once.
+    /// The catalog itself, for questions that are put only once.
     pub(super) fn catalog(&self) -> &'a dyn Catalog {
         self.catalog
     }
@@ -43,8 +46,8 @@ impl<'a> Known<'a> {
         Ok(())
     }
 
-    /// Asks for the dependents of those checkpoints and for the dependents of these, one question a level. It goes on only from
-    /// what `may_go`.
+    /// Loads the dependents of these checkpoints, then their dependents, and so on, with one question a level.
+    /// Follows only the checkpoints for which `may_go` is true.
     pub(super) fn ask_all_dependents(&mut self, parents: Vec<Seq>, may_go: impl Fn(&Entry) -> bool) -> Result<()> {
         let mut seen: HashSet<Seq> = parents.iter().copied().collect();
         let mut level = parents;
@@ -57,7 +60,7 @@ impl<'a> Known<'a> {
         Ok(())
     }
 
-    /// The checkpoints that cannot be read without that one, which is their parent.
+    /// The checkpoints that cannot be read without this parent.
     pub(super) fn dependents(&mut self, parent: Seq) -> Result<&[Entry]> {
         self.ask_dependents(&[parent])?;
         Ok(self.dependents.get(&parent).map_or(&[], Vec::as_slice))
@@ -74,7 +77,7 @@ impl<'a> Known<'a> {
         Ok(())
     }
 
-    /// How a payload is stored. `None`: it is gone, which only damage does.
+    /// How a payload is stored. `None`: the payload is lost, which means that the store is damaged.
     pub(super) fn stored(&mut self, seq: Seq) -> Result<Option<Stored>> {
         self.ask_stored(&[seq])?;
         Ok(self.stored.get(&seq).copied().flatten())
@@ -93,14 +96,14 @@ impl<'a> Known<'a> {
         Ok(())
     }
 
-    /// The payloads that are deltas against that one, with their stored bytes.
+    /// The payloads that are deltas against this one, with their stored bytes.
     pub(super) fn deltas(&mut self, base: Seq) -> Result<&[(Seq, u64)]> {
         self.ask_deltas(&[base])?;
         Ok(self.deltas.get(&base).map_or(&[], Vec::as_slice))
     }
 
-    /// Asks how those payloads are stored, and all that they are built on, one question a level. A payload that `whole` names
-    /// has no base any more.
+    /// Loads how these payloads and all their bases are stored, with one question a level. A payload in `whole` has
+    /// no base any more.
     pub(super) fn ask_bases(&mut self, mut level: Vec<Seq>, whole: &HashMap<Seq, u64>) -> Result<()> {
         let mut seen = HashSet::new();
         for _ in 0..LONGEST_CHAIN {
@@ -115,7 +118,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The keys that have no value yet, each once.
+/// The keys without a value in the map, each of them once.
 pub(super) fn missing<K: Copy + Eq + Hash, V>(known: &HashMap<K, V>, keys: impl Iterator<Item = K>) -> Vec<K> {
     let mut seen = HashSet::new();
     keys.filter(|key| !known.contains_key(key) && seen.insert(*key)).collect()

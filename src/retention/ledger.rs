@@ -1,4 +1,4 @@
-//! What is planned to be removed, and by how much that shrinks what is stored.
+//! The ledger of planned removals, and the number of bytes that they free.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,21 +7,22 @@ use super::{Catalog, Entry, Stored};
 use crate::error::Result;
 use crate::record::Seq;
 
-/// What is planned so far to be removed, and what that does to the bytes: a delta whose base goes is stored whole, which
-/// takes about what its chain takes.
+/// The checkpoints that are planned to be removed so far, and the effect on the stored bytes. A delta that loses its
+/// base is stored whole. That takes about as many bytes as the chain of the delta.
 #[derive(Debug, Default)]
 pub struct Ledger {
     gone: HashSet<Seq>,
     by_lineage: HashMap<i64, usize>,
-    /// Those of `gone` whose bytes have not been worked out yet, in the order of their removal.
+    /// The checkpoints in `gone` without a byte count yet, in the order of their removal.
     unsettled: Vec<Seq>,
-    /// The payloads that stay and whose base goes, with the bytes that they then take.
+    /// The payloads that stay but lose their base, with the bytes that they take when stored whole.
     whole: HashMap<Seq, u64>,
     freed: i64,
 }
 
 impl Ledger {
-    /// Plans that a checkpoint is removed. Its bytes are worked out by [`Ledger::freed`]: not every caller wants to know.
+    /// Plans the removal of a checkpoint. [`Ledger::freed`] counts the bytes later, because some callers do not need
+    /// them.
     pub(super) fn remove(&mut self, entry: Entry) {
         if self.gone.insert(entry.seq) {
             *self.by_lineage.entry(entry.lineage).or_default() += 1;
@@ -33,18 +34,19 @@ impl Ledger {
         self.gone.contains(&seq)
     }
 
-    /// How many checkpoints are planned to be removed.
+    /// The number of checkpoints that are planned to be removed.
     pub(super) fn len(&self) -> usize {
         self.gone.len()
     }
 
-    /// The lineages that lose some of them.
+    /// The lineages that lose checkpoints.
     pub(super) fn lineages(&self) -> Vec<i64> {
         self.by_lineage.keys().copied().collect()
     }
 
-    /// Asks for all that [`Ledger::freed`] needs to know once these, too, are removed in that order: one question for how they are
-    /// stored, one for the deltas against them, and one a level for the bases of those that must be stored whole.
+    /// Loads everything that [`Ledger::freed`] needs if `victims` are removed next, in this order. It asks one
+    /// question about how they are stored and one about the deltas against them. It asks one more question a level
+    /// about the bases of payloads that must be stored whole.
     pub(super) fn ask_payloads(&self, known: &mut Known<'_>, victims: &[Seq]) -> Result<()> {
         known.ask_stored(victims)?;
         known.ask_deltas(victims)?;
@@ -54,7 +56,7 @@ impl Ledger {
         for victim in victims {
             later.remove(victim);
             let stored = self.stored(known, *victim)?;
-            // A payload whose base goes before it is stored whole by the time its own turn comes.
+            // A payload that loses its base earlier is already stored whole when its own removal comes.
             if let Some(base) = stored.and_then(|stored| stored.base)
                 && (later.contains(&base) || !all.contains(&base))
                 && known.deltas(*victim)?.iter().any(|(seq, _)| stays(&later, *seq))
@@ -65,7 +67,8 @@ impl Ledger {
         known.ask_bases(bases, &self.whole)
     }
 
-    /// By how much the stored bytes shrink. Negative where payloads that stay must be stored whole.
+    /// The number of stored bytes that the removals free. Negative if storing remaining payloads whole takes more
+    /// bytes than are freed.
     pub(super) fn freed(&mut self, known: &mut Known<'_>) -> Result<i64> {
         let victims = std::mem::take(&mut self.unsettled);
         self.ask_payloads(known, &victims)?;
@@ -77,7 +80,7 @@ impl Ledger {
         Ok(self.freed)
     }
 
-    /// Counts the bytes of one removal. What goes `later` still stays at that point.
+    /// Counts the bytes of one removal. The checkpoints in `later` are still stored at this point.
     fn settle(&mut self, known: &mut Known<'_>, victim: Seq, later: &HashSet<Seq>) -> Result<()> {
         let Some(stored) = self.stored(known, victim)? else { return Ok(()) };
         self.freed += signed(stored.bytes);
@@ -93,7 +96,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The deltas against a payload that are still there when it goes, with their stored bytes.
+    /// The deltas against a payload that are still stored when the payload is removed, with their stored bytes.
     fn staying(&self, known: &mut Known<'_>, base: Seq, later: &HashSet<Seq>) -> Result<Vec<(Seq, u64)>> {
         let stays = |seq: &Seq| !self.gone.contains(seq) || later.contains(seq);
         Ok(known.deltas(base)?.iter().copied().filter(|(seq, _)| stays(seq)).collect())
@@ -106,7 +109,7 @@ impl Ledger {
         }
     }
 
-    /// The bytes of a payload and of all that it is built on.
+    /// The stored bytes of a payload and of its chain of bases.
     fn chain(&self, known: &mut Known<'_>, mut link: Stored) -> Result<u64> {
         let mut bytes = link.bytes;
         for _ in 0..LONGEST_CHAIN {
@@ -118,12 +121,12 @@ impl Ledger {
         Ok(bytes)
     }
 
-    /// How many checkpoints of a lineage are planned to be removed.
+    /// The number of checkpoints of a lineage that are planned to be removed.
     pub(super) fn gone_of(&self, lineage: i64) -> usize {
         self.by_lineage.get(&lineage).copied().unwrap_or(0)
     }
 
-    /// The newest of each of those lineages that stays.
+    /// For each lineage, the newest checkpoint that stays.
     pub(super) fn newest(&self, catalog: &dyn Catalog, lineages: &[i64]) -> Result<Vec<(i64, Option<Seq>)>> {
         let wanted: Vec<_> = lineages.iter().map(|lineage| (*lineage, self.gone_of(*lineage) + 1)).collect();
         let staying = |(lineage, found): (&i64, Vec<Entry>)| {
@@ -134,6 +137,6 @@ impl Ledger {
 }
 
 pub(super) fn signed(bytes: u64) -> i64 {
-    // No store has 2^63 bytes.
+    // A store never has 2^63 bytes.
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

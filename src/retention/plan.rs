@@ -1,4 +1,4 @@
-//! What the rules remove, worked out over a [`Catalog`].
+//! Plans which checkpoints the rules remove, over a [`Catalog`].
 
 use std::collections::HashMap;
 
@@ -10,22 +10,22 @@ use super::{BATCH, Catalog, Cursor, Entry, LOOK, Prune, Pruned, Rule};
 use crate::error::Result;
 use crate::record::{ContractId, Seq};
 
-/// So many checkpoints or lineages are asked about at first, and each time [`GROWTH`] times as many: a rule may need only a few of
-/// a batch.
+/// The number of checkpoints or lineages in the first portion of a batch. Each next portion is [`GROWTH`] times as
+/// large. A rule may need only a small part of a batch, so planning does not ask about all of it at once.
 const PORTION: usize = 64;
 const GROWTH: usize = 4;
 
-/// What a batch removes.
+/// The plan of one batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Which checkpoints.
+    /// The checkpoints to remove.
     pub victims: Vec<Seq>,
-    /// Where the next batch goes on, as if nothing of this one had been removed yet.
+    /// The position at which the next batch continues. Its `total` does not count the removals of this batch yet.
     pub next: Option<Cursor>,
 }
 
 impl Plan {
-    /// What came of it: so many bytes fewer, so many lineages ended.
+    /// The result of the batch, which freed this number of bytes and ended this number of lineages.
     pub fn done(self, bytes: i64, lineages: u64) -> Pruned {
         let left = |total: u64| u64::try_from(signed(total) - bytes).unwrap_or(0);
         let next = self.next.map(|next| Cursor { total: next.total.map(left), ..next });
@@ -37,11 +37,11 @@ impl Plan {
     }
 }
 
-/// Plans a batch on top of what is planned already.
+/// Plans a batch. The removals that the ledger already holds count as done.
 ///
-/// It puts a handful of questions to the catalog, whatever the number of checkpoints and lineages. There is one more for each level
-/// of [`depends_on_parent`](crate::record::Header::depends_on_parent) that leads out of the batch, and for each level of bases below
-/// a payload that must be stored whole.
+/// The number of questions to the catalog is small, and does not grow with the number of checkpoints and lineages.
+/// There is one more question for each level of [`depends_on_parent`](crate::record::Header::depends_on_parent) that
+/// leads out of the batch, and for each level of bases below a payload that must be stored whole.
 pub fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) -> Result<Plan> {
     plan_with(&mut Known::new(catalog), prune, ledger)
 }
@@ -69,23 +69,25 @@ fn plan_with(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger) -> Resul
     }
 }
 
-/// A rule that goes in save order, and what it needs to know.
+/// The limit of a rule that removes in save order, and the state that it needs.
 enum Limit {
-    /// What was saved before that time goes.
+    /// Removes checkpoints that were saved before this time, in ms since the epoch.
     Time(i64),
-    /// What is saved first goes until the bytes are enough, but not the newest of a lineage.
+    /// Removes the earliest saved checkpoints until the stored bytes are within the limit. Never removes the newest
+    /// checkpoint of a lineage.
     Bytes {
-        /// The stored bytes before anything was planned.
+        /// The stored bytes before the first planned removal.
         total: u64,
-        /// So many may stay.
+        /// The maximum number of stored bytes.
         limit: u64,
-        /// The newest of each lineage that was asked for. It stays the newest: this rule does not remove it.
+        /// The newest checkpoint of each lineage asked about so far. It stays the newest, because this rule never
+        /// removes it.
         newest: HashMap<i64, Option<Seq>>,
     },
 }
 
 impl Limit {
-    /// Whether nothing more has to go.
+    /// Whether the limit is reached, so that nothing more must be removed.
     fn holds(&self, known: &mut Known<'_>, ledger: &mut Ledger) -> Result<bool> {
         match self {
             Limit::Time(_) => Ok(false),
@@ -93,7 +95,7 @@ impl Limit {
         }
     }
 
-    /// Whether a checkpoint may go, as far as that is seen without a question.
+    /// Whether the rule may remove a checkpoint, as far as that can be decided without asking the catalog.
     fn may_take(&self, entry: &Entry) -> bool {
         match self {
             Limit::Time(time) => entry.saved_at < *time,
@@ -101,7 +103,7 @@ impl Limit {
         }
     }
 
-    /// Asks for what [`Limit::takes`] needs to know of checkpoints of these lineages.
+    /// Loads the data that [`Limit::takes`] needs for checkpoints of these lineages.
     fn ask(&mut self, catalog: &dyn Catalog, ledger: &Ledger, lineages: impl Iterator<Item = i64>) -> Result<()> {
         let Limit::Bytes { newest, .. } = self else { return Ok(()) };
         let missing = missing(newest, lineages);
@@ -111,7 +113,7 @@ impl Limit {
         Ok(())
     }
 
-    /// Whether a checkpoint goes, as long as the rule does not hold yet.
+    /// Whether the rule removes a checkpoint while its limit is not reached.
     fn takes(&mut self, catalog: &dyn Catalog, ledger: &Ledger, entry: Entry) -> Result<bool> {
         self.ask(catalog, ledger, std::iter::once(entry.lineage))?;
         Ok(match self {
@@ -131,7 +133,7 @@ fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limi
         plan.next_after(last.seq);
     }
     entries.retain(|entry| !ledger.is_gone(entry.seq) && limit.may_take(entry));
-    // All at once: a long run of dependents is then known as far as the batch looks.
+    // One question for all entries: it also finds a long chain of dependents, as far as the batch looks.
     known.ask_dependents(&seqs(&entries))?;
     let mut together = Together::default();
     let mut rest = &entries[..];
@@ -147,10 +149,11 @@ fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limi
     Ok(plan)
 }
 
-/// A checkpoint that a rule comes to, and what goes with it in the order of their removal: nothing where the checkpoint stays.
+/// A checkpoint that a rule considers, and the checkpoints that are removed with it, in the order of their removal.
+/// The list is empty if the checkpoint stays.
 type Group = (Entry, Vec<Entry>);
 
-/// The groups of some checkpoints, in save order.
+/// The groups of these checkpoints, in save order.
 fn groups(
     known: &mut Known<'_>,
     ledger: &Ledger,
@@ -173,7 +176,7 @@ fn groups(
     Ok(groups)
 }
 
-/// Plans the removal of groups until the rule holds or the batch is full. Returns whether the batch ends there.
+/// Plans the removal of groups until the limit is reached or the batch is full. Returns whether the batch ends here.
 fn take_groups(
     known: &mut Known<'_>,
     most: usize,
@@ -188,18 +191,18 @@ fn take_groups(
         ledger.ask_payloads(known, &all)?;
     }
     for (entry, group) in groups {
-        // It may have gone with another one.
+        // The checkpoint may already be removed with another group.
         if ledger.is_gone(entry.seq) {
             continue;
         }
         if limit.holds(known, ledger)? {
-            // By the estimate: the next batch looks again, from here.
+            // The estimate has reached the limit. The next batch measures again from this checkpoint on.
             plan.next_after(entry.seq - 1);
             return Ok(true);
         }
         for victim in group {
             if plan.victims.len() == most {
-                // The rest of what goes with it is looked for again.
+                // The next batch looks for the rest of this group again.
                 plan.next_after(entry.seq - 1);
                 return Ok(true);
             }
@@ -235,7 +238,7 @@ fn by_lineage(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, keep: u
                 plan.victims.push(entry.seq);
             }
             if plan.victims.len() == prune.most {
-                // It may have more.
+                // The lineage may have more checkpoints to remove.
                 plan.next_after(lineage - 1);
                 return Ok(plan);
             }
@@ -245,7 +248,8 @@ fn by_lineage(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, keep: u
     Ok(plan)
 }
 
-/// The size of a portion. It is no larger than what is left to remove, unless much of the portion before had to stay.
+/// The size of the next portion. It is at most the number of removals left, unless most of the portion before had to
+/// stay.
 fn wanted(portion: usize, left: usize) -> usize {
     portion.min(left.max(portion / GROWTH))
 }
@@ -254,14 +258,15 @@ fn seqs(entries: &[Entry]) -> Vec<Seq> {
     entries.iter().map(|entry| entry.seq).collect()
 }
 
-/// What these rules would remove, one after the other. The bytes are an estimate where payloads must be stored whole.
+/// Counts what these rules would remove, applied one after the other. The bytes are an estimate if payloads must be
+/// stored whole.
 pub fn preview(catalog: &dyn Catalog, contract: Option<ContractId>, rules: &[Rule]) -> Result<Pruned> {
     let mut ledger = Ledger::default();
     let mut bytes = 0;
     for rule in rules {
         let mut next = Some(Cursor::default());
         while let Some(cursor) = next {
-            // Anew for each batch: what is known of all of them might not fit into memory.
+            // Start with an empty `Known` for each batch: the answers for all batches might not fit into memory.
             let mut known = Known::new(catalog);
             next = plan_with(&mut known, &Prune { contract, rule: *rule, cursor, most: BATCH }, &mut ledger)?.next;
             bytes = ledger.freed(&mut known)?;

@@ -1,4 +1,5 @@
-//! Planning over a catalog in memory: its numbers, its questions, and its agreement with planning one checkpoint after the other.
+//! Tests the planning over a catalog in memory: its results, the number of its questions, and its agreement with a
+//! reference that plans one checkpoint after the other.
 
 mod reference;
 
@@ -22,7 +23,7 @@ struct Row {
     bytes: u64,
 }
 
-/// Checkpoints by save number from 1 on. It counts its questions.
+/// A catalog in memory. The save numbers begin at 1. It counts the questions that it answers.
 #[derive(Debug, Default)]
 struct FakeCatalog {
     rows: Vec<Row>,
@@ -127,7 +128,7 @@ impl Catalog for FakeCatalog {
 }
 
 fn chain() -> FakeCatalog {
-    // 1 <- 2 <- 3, a new keyframe 4 <- 5, and 6 that was made from 2.
+    // Chain 1 <- 2 <- 3, a new keyframe with chain 4 <- 5, and 6, which is a delta against 2.
     let rows = [(None, 100), (Some(1), 10), (Some(2), 10), (None, 100), (Some(4), 10), (Some(2), 10)];
     FakeCatalog::new(rows.map(|(base, bytes)| Row { lineage: 1, base, bytes, ..Row::default() }).into())
 }
@@ -174,7 +175,7 @@ fn a_batch_goes_on_where_the_last_one_ended() {
 #[test]
 fn what_depends_on_a_checkpoint_goes_before_it_or_keeps_it() {
     let row = |saved_at, depends_on| Row { lineage: 1, saved_at, depends_on, ..Row::default() };
-    // 1 <- 2 <- 3 <- 4, where 4 is too new to go, and 5 <- 6.
+    // Chains 1 <- 2 <- 3 <- 4 and 5 <- 6. Checkpoint 4 is too new to be removed.
     let rows = [row(0, None), row(0, Some(1)), row(0, Some(2)), row(9, Some(3)), row(0, None), row(0, Some(5))];
     let planned = plan(
         &FakeCatalog::new(rows.into()),
@@ -184,7 +185,7 @@ fn what_depends_on_a_checkpoint_goes_before_it_or_keeps_it() {
     assert_eq!(planned.unwrap().victims, [6, 5]);
 }
 
-/// Chains that take turns, of payloads and of dependents.
+/// Interleaved chains of deltas. With `dependent`, each checkpoint also depends on the one before it in its chain.
 fn chains(chains: i64, length: i64, dependent: bool) -> FakeCatalog {
     let row = |seq: i64| {
         let before = (seq > chains).then(|| seq - chains);
@@ -196,7 +197,8 @@ fn chains(chains: i64, length: i64, dependent: bool) -> FakeCatalog {
 
 #[test]
 fn a_batch_asks_a_handful_of_questions() {
-    // A few long chains, and many short ones. The last checkpoints of each may stay, so that payloads are stored whole.
+    // A few long chains and many short ones. The last checkpoints of each chain may stay, so that payloads are stored
+    // whole.
     for (lineages, length) in [(6, 300_i64), (600, 3)] {
         for rule in [Rule::SavedBefore(1), Rule::KeepLast(length.cast_unsigned() - 1), Rule::MaxBytes(9_000)] {
             for dependent in [false, true] {
@@ -205,7 +207,7 @@ fn a_batch_asks_a_handful_of_questions() {
                 let case = format!("{rule:?}, {lineages} chains, dependent: {dependent}");
                 let questions = catalog.questions();
                 assert!(questions <= 20, "{questions} questions: {case}");
-                // With dependents nothing goes where the newest stays.
+                // With dependents, a lineage whose newest checkpoint stays loses nothing.
                 let goes = !dependent || rule == Rule::SavedBefore(1);
                 assert_eq!(!planned.victims.is_empty(), goes, "{case}");
                 preview(&catalog, None, &[rule]).unwrap();
@@ -218,10 +220,10 @@ fn a_batch_asks_a_handful_of_questions() {
 
 #[test]
 fn bases_below_what_goes_are_asked_for_level_by_level() {
-    // One chain of 1,000 payloads, of which 501 and later go: the first of them is built on 500 others.
+    // One chain of 1,000 payloads. Payload 501 and the later ones are removed; payload 501 is built on 500 others.
     let row = |seq: i64| Row { lineage: 1, base: (seq > 1).then(|| seq - 1), bytes: 10, ..Row::default() };
     let mut catalog = FakeCatalog::new((1..=1000).map(row).collect());
-    // This one stays, and is then stored whole.
+    // This payload stays, and must be stored whole.
     catalog.rows.push(Row { lineage: 2, base: Some(1000), bytes: 10, saved_at: 1, ..Row::default() });
     let after = Cursor { after: 500, total: None };
     let mut ledger = Ledger::default();
@@ -233,7 +235,7 @@ fn bases_below_what_goes_are_asked_for_level_by_level() {
 
 fn rows() -> impl Strategy<Value = Vec<Row>> {
     let row = |lineages: i64| (0..lineages, 0..4u8, 0..10i64, 0..4usize, 0..4usize, 1..100u64);
-    // Also more checkpoints and more lineages than are asked about at once.
+    // Some cases have more checkpoints and more lineages than one portion.
     let few = prop::collection::vec(row(3), 1..60);
     let many = prop::collection::vec(row(3), 100..200);
     let lineages = prop::collection::vec(row(120), 200..300);

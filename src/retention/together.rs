@@ -1,4 +1,5 @@
-//! Which checkpoints go together: one whose parent has gone could not be read any more (D9).
+//! Groups of checkpoints that must be removed together: a checkpoint that depends on its parent cannot be read
+//! without it (D9).
 
 use std::collections::HashSet;
 
@@ -7,18 +8,21 @@ use super::known::Known;
 use crate::error::Result;
 use crate::record::Seq;
 
-/// What has been found out about the checkpoints of a batch. Whether a checkpoint stays must not change meanwhile.
+/// The results for the checkpoints of one batch. While a batch is planned, the decision whether a checkpoint stays
+/// must not change.
 #[derive(Debug, Default)]
 pub(super) struct Together {
-    /// Those that go already.
+    /// The checkpoints that are already selected for removal.
     taken: HashSet<Seq>,
-    /// Those that a checkpoint that stays depends on, directly or through others.
+    /// The checkpoints that must stay, because a checkpoint that stays depends on them directly or indirectly.
     needed: HashSet<Seq>,
 }
 
 impl Together {
-    /// A checkpoint, and before it what depends on it, step by step, without what goes already. `None`: something that depends
-    /// on it stays, and so does the checkpoint.
+    /// Returns the checkpoint together with everything that depends on it, directly or indirectly. Dependents come
+    /// before their parents. Checkpoints that are already selected or `gone` are left out.
+    ///
+    /// `None`: a dependent stays, so the checkpoint stays too.
     pub(super) fn take(
         &mut self,
         known: &mut Known<'_>,
@@ -32,7 +36,7 @@ impl Together {
         if self.needed.contains(&entry.seq) {
             return Ok(None);
         }
-        // Each with the position of its parent here.
+        // Each entry has the index of its parent in this list.
         let mut all = vec![(entry, None)];
         let mut seen = HashSet::from([entry.seq]);
         let mut at = 0;
@@ -53,7 +57,7 @@ impl Together {
         Ok(Some(all.into_iter().rev().map(|(entry, _)| entry).collect()))
     }
 
-    /// Keeps a checkpoint and its parents.
+    /// Marks a checkpoint and its ancestors in the list as needed.
     fn keep(&mut self, all: &[(Entry, Option<usize>)], at: usize) {
         let mut next = Some(at);
         while let Some((entry, parent)) = next.and_then(|at| all.get(at)) {

@@ -1,5 +1,5 @@
-//! Every implementation of [`LogRows`] against logs that are plain lists. Each record that is appended is unlike all others, so the
-//! records that must be stored are those that stand in any of the lists, each once.
+//! Tests implementations of [`LogRows`] against a model in which logs are plain lists. Every appended record is
+//! unique. So the stored records must be exactly the records in the lists, each once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +15,12 @@ const CONTRACT_ID: ContractId = ContractId(3);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// To which lineage and log, records with these keys.
+    /// Appends records with these keys: lineage, log, keys.
     Append(i64, usize, Vec<Option<u8>>),
     Truncate(i64, usize, u64),
-    /// A checkpoint of a lineage, with these logs at these lengths.
+    /// Puts a checkpoint of a lineage that names these logs at these lengths.
     Put(i64, Vec<(usize, Option<u64>)>),
-    /// One of the checkpoints goes.
+    /// Removes one of the checkpoints.
     Remove(prop::sample::Index),
     Rewind(prop::sample::Index, usize),
     Fork(prop::sample::Index, i64),
@@ -43,7 +43,7 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// A checkpoint, as both sides know it.
+/// A checkpoint in both the rows and the model.
 struct Put {
     seq: Seq,
     lin: i64,
@@ -51,7 +51,7 @@ struct Put {
     kept: BTreeMap<usize, Vec<Record>>,
 }
 
-/// Logs as lists.
+/// The model: logs as plain lists.
 #[derive(Default)]
 pub(crate) struct Model {
     logs: BTreeMap<(i64, usize), Vec<Record>>,
@@ -81,7 +81,7 @@ fn header() -> Header {
 }
 
 impl Model {
-    /// Runs the steps and compares after each of them.
+    /// Runs the steps, and compares the rows with the model after each step.
     pub(crate) fn run<R: LogRows>(
         &mut self,
         rows: &mut R,
@@ -229,7 +229,7 @@ fn compare_ranges(rows: &impl LogRows, end: Option<End>, held: &[Record]) -> Res
     Ok(())
 }
 
-/// Runs the steps, and removes everything. `count` tells how many records and branches the rows hold.
+/// Runs the steps, and then removes everything. `count` returns the number of records and branches in the rows.
 pub(crate) fn check<R: LogRows>(
     rows: &mut R,
     steps: Vec<Step>,

@@ -1,4 +1,4 @@
-//! Branches of records as vectors, each with the ends that stand in it.
+//! Branches of log records as vectors. Each branch counts the ends in it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use crate::backend::logs::{Branch, BranchId, End, LogRows};
 use crate::error::Result;
 use crate::record::{ContractId, Record, Seq};
 
-/// All logs.
+/// All logs and their branches.
 #[derive(Debug, Default)]
 pub(super) struct Logs {
     heads: BTreeMap<(i64, String), End>,
@@ -15,15 +15,15 @@ pub(super) struct Logs {
     last_branch: BranchId,
 }
 
-/// A branch.
+/// A branch and its records.
 #[derive(Debug)]
 struct Stored {
     branch: Branch,
-    /// The first one stands at the branch's start.
+    /// The records of the branch. The first one has the position [`Branch::start`].
     records: Vec<Record>,
-    /// The position of each key.
+    /// The position of the record with each key.
     keys: HashMap<String, u64>,
-    /// The length of each end in this branch, and how many ends have it.
+    /// The lengths of the ends in this branch, each with the number of ends that have it.
     ends: BTreeMap<u64, usize>,
 }
 
@@ -33,7 +33,7 @@ impl Logs {
         self.heads.range((lin, String::new())..).next().is_some_and(|((of, _), _)| *of == lin)
     }
 
-    /// How many records there are, and their bytes.
+    /// The number of records and their total bytes.
     pub(super) fn count(&self, contract: Option<ContractId>) -> (u64, u64) {
         let of = |stored: &&Stored| contract.is_none_or(|contract| stored.branch.contract == contract);
         let records = self.branches.values().filter(of).flat_map(|stored| &stored.records);

@@ -1,4 +1,4 @@
-//! Queries.
+//! Answers queries from the maps.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -117,7 +117,8 @@ impl Tables {
         logs::read(self, end, asked).map(Some)
     }
 
-    /// The checkpoints in question, in order, and the group that each must be of as well.
+    /// The checkpoints that the query selects, in order. If a group is returned too, each checkpoint must also belong
+    /// to that group.
     fn order<'a>(&'a self, contract: ContractId, of: &'a Of) -> (Cow<'a, Ordered>, Option<&'a String>) {
         let of_line = |lineage| {
             self.lineage_row(contract, lineage)
@@ -167,7 +168,7 @@ impl Tables {
             .collect()
     }
 
-    /// Lineages that have checkpoints, the last to begin first.
+    /// Lineages with checkpoints. The lineage that began last comes first.
     fn lineages(&self, before: i64, limit: usize, of: impl Fn(&LineageRow) -> bool) -> Vec<Lineage> {
         let shown = |(position, lineage_row): (&i64, &LineageRow)| {
             let newest = self.newest(Some(&lineage_row.order))?.checkpoint.header.clone();
@@ -192,7 +193,7 @@ impl Tables {
             .filter(|lineage_row| contract.is_none_or(|contract| lineage_row.contract == contract))
         {
             if lineage_row.order.is_empty() {
-                // It has logs alone.
+                // The lineage has only logs.
                 stats.lineages += 1;
                 continue;
             }
@@ -210,7 +211,7 @@ impl Tables {
         stats
     }
 
-    /// Counts everything. In maps, nothing can be damaged.
+    /// Counts everything. Data in memory cannot be damaged, so there are no findings.
     fn check(&self) -> CheckPage {
         let checkpoints = self.rows.len() as u64;
         let writes = self.writes.values().map(|rows| rows.len() as u64).sum();

@@ -1,4 +1,4 @@
-//! The maps, the few changes that can be made to them, and how a unit that fails takes its changes back.
+//! The maps of the memory backend, the few ways to change them, and the undo list of a unit that fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
@@ -9,37 +9,38 @@ use crate::backend::logs::{Branch, BranchId, End, Mark};
 use crate::record::{Checkpoint, ContractId, Part, Record, Seq, SortKey};
 use crate::retention::Entry;
 
-/// Save orders by sort key: "newest first" walks it backwards.
+/// Checkpoints in the order of their sort keys, then of their save numbers. A reversed iteration yields the newest
+/// first.
 pub(super) type Ordered = BTreeSet<(SortKey, Seq)>;
 
-/// A contract and a name in it.
+/// A contract, and an id or a name within it.
 pub(super) type Key = (ContractId, String);
 
-/// Everything that there is.
+/// All stored data.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     pub(super) rows: BTreeMap<Seq, Row>,
     pub(super) ids: HashMap<Key, Seq>,
     pub(super) positions: HashMap<Key, i64>,
-    /// By position: the order in which they began.
+    /// The lineages by position, which is the order in which they began.
     pub(super) lineages: BTreeMap<i64, LineageRow>,
     pub(super) groups: HashMap<Key, Ordered>,
     pub(super) writes: BTreeMap<Key, Vec<TaskRow>>,
     pub(super) logs: Logs,
     pub(super) last_seq: Seq,
     last_position: i64,
-    /// What takes the changes of the unit back, the last change last. `None`: the unit cannot fail half-way.
+    /// The undo list of the current unit, in the order of the changes. `None`: the unit cannot fail half-way.
     undo: Option<Vec<Undo>>,
 }
 
-/// A checkpoint.
+/// A stored checkpoint.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) checkpoint: Arc<Checkpoint>,
     pub(super) marks: Arc<[Mark]>,
-    /// The position of its lineage.
+    /// The position of the lineage.
     pub(super) lineage: i64,
-    /// The bytes of its payload, framed as everywhere.
+    /// The size of the framed payload, in bytes.
     pub(super) bytes: u64,
 }
 
@@ -57,20 +58,22 @@ pub(super) struct LineageRow {
     pub(super) first: First,
     pub(super) order: Ordered,
     pub(super) labels: HashMap<String, Ordered>,
-    /// By the ids of their parents: the checkpoints that cannot be read without them.
+    /// The checkpoints that cannot be read without their parent, by the parent's id.
     pub(super) dependents: HashMap<String, Ordered>,
 }
 
-/// What a lineage has from its first checkpoint. Without meaning while it has no checkpoint.
+/// The fields that a lineage takes from its first checkpoint. They have no meaning while the lineage has no
+/// checkpoint.
 #[derive(Clone, Debug, Default)]
 pub(super) struct First {
     pub(super) group: String,
-    /// The checkpoint of another lineage that it was made from: its id, and the position of its lineage.
+    /// The checkpoint in another lineage from which the first checkpoint was made: its id, and the position of its
+    /// lineage.
     pub(super) origin: Option<(String, i64)>,
     pub(super) age_offset: u8,
 }
 
-/// What a task wrote to a checkpoint.
+/// The writes of a task to a checkpoint, in one row.
 #[derive(Clone, Debug)]
 pub(super) struct TaskRow {
     pub(super) task: String,
@@ -78,7 +81,7 @@ pub(super) struct TaskRow {
     pub(super) parts: Vec<(i64, Part)>,
 }
 
-/// How one change is taken back.
+/// How to undo one change.
 #[derive(Debug)]
 pub(super) enum Undo {
     Insert(Seq),
@@ -96,17 +99,17 @@ pub(super) enum Undo {
 }
 
 impl Tables {
-    /// From here on, changes can be taken back if that is wanted.
+    /// Begins a unit. `undo`: record the changes, so that [`Tables::roll_back`] can undo them.
     pub(super) fn begin(&mut self, undo: bool) {
         self.undo = undo.then(Vec::new);
     }
 
-    /// The changes stay.
+    /// Ends a unit and keeps its changes.
     pub(super) fn commit(&mut self) {
         self.undo = None;
     }
 
-    /// Takes the changes back. Numbers that were given out stay so.
+    /// Undoes the changes of the unit. Numbers that were given out are not reused.
     pub(super) fn roll_back(&mut self) {
         for change in self.undo.take().into_iter().flatten().rev() {
             match change {
@@ -126,14 +129,14 @@ impl Tables {
         }
     }
 
-    /// Remembers how a change is taken back, if the unit may have to.
+    /// Records how to undo a change, if the unit needs an undo list.
     pub(super) fn remember(&mut self, change: impl FnOnce() -> Undo) {
         if let Some(undo) = &mut self.undo {
             undo.push(change());
         }
     }
 
-    /// Adds a checkpoint. Its lineage is there, its id is free.
+    /// Adds a checkpoint. Its lineage must exist, and its id must be free.
     pub(super) fn insert_row(&mut self, seq: Seq, row: Row) {
         let header = &row.checkpoint.header;
         let entry = (header.sort_key.clone(), seq);
@@ -154,7 +157,7 @@ impl Tables {
         self.remember(|| Undo::Insert(seq));
     }
 
-    /// Removes a checkpoint. What was written to it and its lineage stay.
+    /// Removes a checkpoint. Its writes and its lineage stay.
     pub(super) fn remove_row(&mut self, seq: Seq) -> Option<Row> {
         let row = self.rows.remove(&seq)?;
         let header = &row.checkpoint.header;
@@ -172,7 +175,7 @@ impl Tables {
         Some(row)
     }
 
-    /// The position of a lineage, which begins now if it is not there.
+    /// The position of a lineage. Creates the lineage if it is absent.
     pub(super) fn position(&mut self, contract: ContractId, name: &str) -> i64 {
         let key = (contract, name.to_owned());
         if let Some(position) = self.positions.get(&key) {
@@ -185,7 +188,7 @@ impl Tables {
         self.last_position
     }
 
-    /// Ends a lineage that has neither checkpoints nor logs.
+    /// Removes a lineage that has neither checkpoints nor logs.
     pub(super) fn end_if_empty(&mut self, position: i64) {
         let empty = self.lineages.get(&position).is_some_and(|lineage_row| lineage_row.order.is_empty());
         if empty && !self.logs.any(position) {
@@ -205,14 +208,14 @@ impl Tables {
         self.remember(|| Undo::End(position, lineage_row));
     }
 
-    /// Says what a lineage without checkpoints has from the one that comes now. It need not be taken back: see [`First`].
+    /// Sets the fields that a lineage takes from its first checkpoint. Needs no undo: see [`First`].
     pub(super) fn set_first(&mut self, position: i64, first: First) {
         if let Some(lineage_row) = self.lineages.get_mut(&position) {
             lineage_row.first = first;
         }
     }
 
-    /// Changes what was written to a checkpoint. Nothing is left of it if no row is.
+    /// Changes the writes to a checkpoint. Removes the entry if no row is left.
     pub(super) fn change_writes(&mut self, key: Key, change: impl FnOnce(&mut Vec<TaskRow>)) {
         let held = self.writes.remove(&key);
         let before = self.undo.is_some().then(|| held.clone());
@@ -234,7 +237,7 @@ impl Tables {
     }
 }
 
-/// Takes an entry out of an index.
+/// Removes an entry from an index.
 fn forget<K: Eq + Hash>(index: &mut HashMap<K, Ordered>, key: &K, entry: &(SortKey, Seq)) {
     if let Some(order) = index.get_mut(key) {
         order.remove(entry);

@@ -1,4 +1,4 @@
-//! Ops.
+//! Applies ops to the maps.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ impl Tables {
                 self.newest(self.lineage_row(expect.contract, &expect.lineage).map(|lineage_row| &lineage_row.order));
             expect.check(found.map(|row| &*row.checkpoint.header.id))?;
         }
-        // Of these two, one alone fails before it changes anything, or not at all.
+        // A single put or write changes nothing if it fails, so it needs no undo list.
         self.begin(!matches!(&unit.ops[..], [] | [Op::Put(_) | Op::Write { .. }]));
         let mut applied = Applied::default();
         let done = unit.ops.iter().try_for_each(|op| self.op(op, &mut applied));
@@ -138,12 +138,13 @@ impl Tables {
         logs::fork(self, lin, &marks)
     }
 
-    /// Stores a checkpoint in place of the one that has its id.
+    /// Stores a checkpoint, and replaces the checkpoint with the same id.
     fn insert(&mut self, header: Header, payload: Payload, marks: Vec<Mark>) -> Result<()> {
-        // The lineage first: replacing its only checkpoint must not end it and begin it anew.
+        // Get the lineage before removing the replaced checkpoint: otherwise replacing a lineage's only checkpoint
+        // would end the lineage.
         let lineage = self.position(header.contract, &header.lineage);
         if self.lineages.get(&lineage).is_some_and(|lineage_row| lineage_row.order.is_empty()) {
-            // The parent is of another lineage, if it is there: this one has no checkpoint.
+            // This lineage has no checkpoint yet, so a parent that exists belongs to another lineage.
             let origin =
                 header.parent.as_ref().and_then(|id| Some((id.clone(), self.find(header.contract, id)?.lineage)));
             self.set_first(lineage, First { group: header.group.clone(), origin, age_offset: header.age_offset });
@@ -232,7 +233,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Removes checkpoints. Returns the bytes of their payloads, and how many lineages have no checkpoint any more.
+    /// Removes checkpoints. Returns the bytes of their payloads, and the number of lineages that have no checkpoint
+    /// any more.
     pub(super) fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
         let (mut bytes, mut gone) = (0, Vec::with_capacity(victims.len()));
         for seq in victims {

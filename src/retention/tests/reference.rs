@@ -1,4 +1,5 @@
-//! The rules as they read: one checkpoint after the other, each question when its answer is needed.
+//! A simple reference implementation of the rules. It plans one checkpoint after the other, and asks each question
+//! when it needs the answer.
 
 use std::collections::{HashMap, HashSet};
 
