@@ -1,5 +1,5 @@
-//! The contract of `Backend`, run over every implementation: what `src/backend/mod.rs` and the words that it uses
-//! (`op`, `query`, `record`) promise, one behaviour per function.
+//! Tests the contract of `Backend` on every implementation: the promises of `src/backend/mod.rs` and of the types that it
+//! uses (`op`, `query`, `record`). One function tests one behaviour.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -26,7 +26,7 @@ use tempfile::TempDir;
 use self::forks::*;
 use self::logs::*;
 
-/// A database of a kind. Further backends stand on the same one, where that is possible.
+/// A database of one kind. Where that is possible, several backends can open the same database.
 struct Place {
     open: Box<dyn Fn() -> Box<dyn Backend>>,
     _folder: Option<TempDir>,
@@ -42,7 +42,7 @@ fn file(journal: Journal, durability: Durability) -> Place {
     Place { open: Box::new(move || Box::new(sqlite(&path, journal, durability).unwrap())), _folder: Some(folder) }
 }
 
-/// One test per kind of backend and behaviour.
+/// Makes one test for each kind of backend and each behaviour.
 macro_rules! suite {
     ($($kind:ident: $place:expr;)+) => {$(
         mod $kind {
@@ -154,7 +154,7 @@ suite! {
     rollback_off: file(Journal::Rollback, Durability::Off);
 }
 
-/// What holds between backends that stand on one database.
+/// Makes the tests of several backends on one database.
 macro_rules! shared_suite {
     ($($kind:ident: $place:expr;)+) => {$(
         mod $kind {
@@ -207,13 +207,13 @@ fn large_parts_come_back(backend: &mut dyn Backend) {
     let large = draft("run", "large").parts(parts);
     save(backend, [draft("run", "before"), large.clone(), draft("run", "after")]);
     assert_eq!(get(backend, "large"), Some(large.0.clone()));
-    // And what replaces it has nothing of it left.
+    // A replacement keeps nothing of the replaced checkpoint.
     save(backend, [draft("run", "large")]);
     assert_eq!(get(backend, "large"), Some(draft("run", "large").0));
 }
 
 fn a_growing_run_comes_back(backend: &mut dyn Backend) {
-    // As an agent's state does: every step keeps what was there and adds to it, here at the end and there in the middle.
+    // Like an agent's state: every step keeps the old bytes and adds new ones, at the end or in the middle.
     let mut state = noise(1, 4000);
     let mut steps = Vec::new();
     for n in 0..60_usize {
@@ -232,11 +232,11 @@ fn a_growing_run_comes_back(backend: &mut dyn Backend) {
         }
     };
     whole(backend, &steps, "as saved");
-    // A run that forks in the middle, into another lineage.
+    // The run forks in the middle, into another lineage.
     let fork = draft("fork", "fork").parent("30").parts(steps[30].payload.parts.clone());
     save(backend, [fork.clone()]);
     steps.push(fork.0);
-    // What others were made from goes, is replaced or moves.
+    // The parents of other checkpoints are removed, replaced or moved.
     for n in [0, 30, 31, 59] {
         apply(backend, vec![remove(&n.to_string())]).unwrap();
     }
@@ -251,7 +251,7 @@ fn a_parent_is_no_more_than_a_name(backend: &mut dyn Backend) {
         let parts = vec![part("state", "t", [noise(1, 3000), noise(seed, 10)].concat())];
         draft("run", id).parent(parent).parts(parts)
     };
-    // Unknown, empty, of another contract, itself, and a circle.
+    // Parents that cannot help: unknown, empty, of another contract, the checkpoint itself, and a cycle.
     let elsewhere = draft("run", "elsewhere").contract(ContractId(2)).put();
     apply(backend, vec![elsewhere]).unwrap();
     let cases = [
@@ -268,7 +268,7 @@ fn a_parent_is_no_more_than_a_name(backend: &mut dyn Backend) {
             assert!(get(backend, &case.0.header.id).as_ref() == Some(&case.0), "{round}: {:?}", case.0.header.id);
         }
     }
-    // In one unit with what it names: put behind it, and removed again.
+    // A put and the checkpoint that it names in one unit: the named one is put later, and then removed.
     apply(backend, vec![made("g", "h", 8).put(), made("h", "g", 9).put(), remove("g")]).unwrap();
     assert_eq!(get(backend, "h"), Some(made("h", "g", 9).0));
 }
@@ -298,7 +298,7 @@ fn hostile_names_are_data_in_every_field(backend: &mut dyn Backend) {
 }
 
 fn names_of_four_kilobytes(backend: &mut dyn Backend) {
-    // They differ in their last byte only.
+    // The names differ only in their last byte.
     let name = |last: char| "x".repeat(4095) + &last.to_string();
     let made = |last| draft(&name(last), &name(last)).group(&name(last)).label(&name(last)).parent(&name(last));
     save(backend, [made('a'), made('b')]);
@@ -344,7 +344,7 @@ fn a_put_replaces_every_field(backend: &mut dyn Backend) {
     assert_eq!(ids(backend, group("g2")), ["id"]);
     assert_eq!(ids(backend, both("run", "g")), ["other"]);
     assert_eq!(ids(backend, lineage("run")), ["id", "other"]);
-    // To nothing at all.
+    // Replaced by a checkpoint without meta and without parts.
     let bare = draft("run", "id").sort_key(1.0).meta(b"").parts(Vec::new());
     save(backend, [bare.clone()]);
     assert_eq!(get(backend, "id"), Some(bare.0));
@@ -362,7 +362,7 @@ fn a_put_of_the_same_id_moves_it_to_the_other_lineage(backend: &mut dyn Backend)
     assert_eq!(newest(backend, "old", Some("l")), None);
     assert!(ids(backend, both("old", "g")).is_empty());
     assert_eq!(ids(backend, group("g")), ["id", "first"]);
-    // It was the only one of its lineage, so that has ended.
+    // The moved checkpoint was the only one of its old lineage, so that lineage has ended.
     assert_eq!(names(backend, ""), ["new"]);
     assert_eq!(lineages(backend, "", None, 10)[0].checkpoints, 2);
 }
@@ -380,7 +380,7 @@ fn replacing_makes_it_the_last_saved(backend: &mut dyn Backend) {
     save(backend, [draft("run", "a"), draft("run", "b"), draft("run", "a")]);
     assert_eq!(ids(backend, lineage("run")), ["a", "b"]);
     assert_eq!(lineages(backend, "", None, 10)[0].checkpoints, 2, "replaced and not added");
-    // Replacing the only checkpoint of a lineage does not end it: its place among the lineages stays.
+    // Replacing the only checkpoint of a lineage does not end the lineage: it keeps its place among the lineages.
     save(backend, [draft("other", "c"), draft("later", "d"), draft("other", "c")]);
     assert_eq!(names(backend, ""), ["later", "other", "run"]);
 }
@@ -469,7 +469,7 @@ fn limits(backend: &mut dyn Backend) {
 
 fn ranks_order_as_numbers(backend: &mut dyn Backend) {
     let ordered = [f64::MIN, -1e21, -2.0, -1.5, -5e-324, 0.0, 5e-324, 0.5, 1.0, 1.5, 1_700_000_000_000.25, f64::MAX];
-    // Saved in another order: every fifth, around.
+    // Saves in an order that differs from the sort keys: every fifth checkpoint, several times round.
     for n in 0..ordered.len() {
         let at = n * 5 % ordered.len();
         save(backend, [draft("run", &at.to_string()).group("g").label("l").sort_key(ordered[at])]);
@@ -478,7 +478,7 @@ fn ranks_order_as_numbers(backend: &mut dyn Backend) {
     assert_eq!(ids(backend, lineage("run")), expected);
     assert_eq!(ids(backend, group("g")), expected);
     assert_eq!(newest(backend, "run", Some("l")).as_ref(), expected.first());
-    // -0 and 0 are one sort key, so the save order decides.
+    // -0 and 0 are equal sort keys, so the save order decides.
     save(
         backend,
         [draft("zero", "+").sort_key(0.0), draft("zero", "-").sort_key(-0.0), draft("zero", "+ again").sort_key(0.0)],
@@ -497,7 +497,7 @@ fn removing(backend: &mut dyn Backend) {
     assert_eq!(lineages(backend, "", None, 10)[1].checkpoints, 1);
     apply(backend, vec![remove("b")]).unwrap();
     assert_eq!(names(backend, ""), ["other"], "the last of a lineage ends it");
-    // The id is free again, with nothing of what it was.
+    // A removed id can be used again. The new checkpoint has nothing of the old one.
     save(backend, [draft("run", "a")]);
     assert_eq!(get(backend, "a"), Some(draft("run", "a").0));
     assert!(ids(backend, group("g")).is_empty());
@@ -508,7 +508,7 @@ fn the_place_of_a_removed_last_is_not_given_out_again(backend: &mut dyn Backend)
     apply(backend, vec![remove("b")]).unwrap();
     save(backend, [draft("run", "c")]);
     assert_eq!(ids(backend, lineage("run")), ["c", "a"]);
-    // Everything goes, also within one unit, and the order still goes on.
+    // One unit can remove everything, and the save order still continues.
     apply(backend, vec![remove("a"), draft("run", "d").put(), remove("c"), remove("d")]).unwrap();
     save(backend, [draft("run", "e"), draft("run", "f")]);
     assert_eq!(ids(backend, lineage("run")), ["f", "e"]);
@@ -553,7 +553,7 @@ fn a_listing_of_lineages_goes_on_from_a_position(backend: &mut dyn Backend) {
             assert_eq!(seen, expected, "{prefix:?} by {limit}");
         }
     }
-    // What begins or ends between two pages moves nothing else.
+    // A lineage that begins or ends between two pages does not move the other lineages.
     let page = lineages(backend, "", None, 3);
     save(backend, [draft("late", "late")]);
     apply(backend, vec![remove("4"), remove("3")]).unwrap();
@@ -865,7 +865,7 @@ fn removing_from_a_rank_on(backend: &mut dyn Backend) {
         |lineage: &str, sort_key| Op::RemoveFrom { contract: CONTRACT_ID, lineage: lineage.to_owned(), sort_key };
     let heavy = |id: &str, sort_key: f64| heavy("run", id, 1).sort_key(sort_key);
     save(backend, [heavy("a", 0.0), heavy("b", 1.0), heavy("c", 2.0), heavy("d", 3.0)]);
-    // Stored as the difference to what goes.
+    // This checkpoint is stored as a delta to one that is removed below.
     save(backend, [common::draft("fork", "e").parent("c").parts(heavy("e", 0.0).0.payload.parts)]);
     apply(backend, vec![from("run", SortKey::from_f64(2.0)), heavy("c", 2.0).put()]).unwrap();
     assert_eq!(ids(backend, lineage("run")), ["c", "b", "a"]);
@@ -909,7 +909,7 @@ fn keep_last(lineage: &str, keep: u64, pinned: &str) -> Op {
     Op::KeepLast { contract: CONTRACT_ID, lineage: lineage.to_owned(), keep, pinned: pinned.to_owned() }
 }
 
-/// Prunes to the end, and tells what all batches have removed.
+/// Prunes in batches to the end, and returns the sums of all batches.
 fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> (u64, u64, i64) {
     let (mut sum, mut next) = ((0, 0, 0), Some(Cursor::default()));
     while let Some(cursor) = next {
@@ -925,7 +925,7 @@ fn stats(backend: &mut dyn Backend, contract: Option<ContractId>, largest: usize
     backend.answer(&Query::Stats { contract, largest }).unwrap().into_stats().unwrap()
 }
 
-/// So many bytes that no backend makes fewer.
+/// A checkpoint with 10,000 bytes that do not compress.
 fn heavy(lineage: &str, id: &str, seed: u64) -> common::Draft {
     draft(lineage, id).parts(vec![part("b", "t", noise(seed, 10_000))])
 }
@@ -956,7 +956,7 @@ fn the_one_just_saved_is_never_removed_for_its_rank(backend: &mut dyn Backend) {
 }
 
 fn pruning_by_age_goes_by_the_time_of_saving(backend: &mut dyn Backend) {
-    // Clocks go back: neither sort key nor save order say how old something is.
+    // Clocks can go back: only `saved_at` gives the age, not the sort key and not the save order.
     for (id, sort_key, at) in [("a", 1.0, 50), ("b", 9.0, 10), ("c", 2.0, 30), ("d", 0.0, 29)] {
         save(backend, [draft("run", id).sort_key(sort_key).saved_at(at)]);
     }
@@ -998,7 +998,7 @@ fn pruning_by_bytes_takes_the_first_saved(backend: &mut dyn Backend) {
     assert_eq!(ids(backend, lineage("a")), ["18", "16", "14", "12"]);
     assert_eq!(ids(backend, lineage("b")), ["19", "17", "15", "13", "11"]);
     assert_eq!(prune(backend, Rule::MaxBytes(100_500), 3), (0, 0, 0));
-    // Whatever the limit, each lineage keeps its newest.
+    // Each lineage keeps its newest checkpoint, however small the limit.
     prune(backend, Rule::MaxBytes(1), 3);
     assert_eq!(["a", "b", "late"].map(|name| ids(backend, lineage(name))), [["18"], ["19"], ["late"]]);
 }
@@ -1102,7 +1102,7 @@ fn everything_is_there_after_opening_again(place: &Place) {
     assert_eq!(get(&mut *backend, "a"), Some(made.0));
     assert_eq!(ids(&mut *backend, lineage("run")), ["b", "a"]);
     assert_eq!(names(&mut *backend, ""), ["run"]);
-    // c was the last: neither its place in the save order nor that of its lineage may come back.
+    // c was the last checkpoint: its save number and its lineage's position may not be used again.
     save(&mut *backend, [draft("run", "d").sort_key(-1.5)]);
     assert_eq!(ids(&mut *backend, lineage("run")), ["d", "b", "a"]);
 }
@@ -1125,7 +1125,7 @@ fn one_save_order_across_backends(place: &Place) {
     for n in 0..12_usize {
         save(&mut *backends[n % 3], [draft("run", &n.to_string()).group("g")]);
     }
-    // Replaced by another backend than the one that saved it.
+    // One backend replaces a checkpoint that another backend saved.
     save(&mut *backends[1], [draft("run", "0").group("g")]);
     let expected = ["0", "11", "10", "9", "8", "7", "6", "5", "4", "3", "2", "1"];
     for backend in &mut backends {

@@ -1,4 +1,4 @@
-//! A check: page by page, on a thread of its own. What is damaged is named; a clean store has no finding.
+//! Tests a check, which runs page by page on its own thread. It names all damage. A clean store has no findings.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -26,7 +26,7 @@ fn open(path: &Path) -> Sqlite {
     sqlite(path, Journal::Rollback, Durability::Off).unwrap()
 }
 
-/// All pages.
+/// Runs a check to its end. Returns all pages as one, and their number.
 fn check(backend: &mut dyn Backend, limit: usize) -> (CheckPage, usize) {
     let (mut all, mut pages) = (CheckPage::default(), 0);
     let mut cursor = Some(CheckCursor::default());
@@ -55,7 +55,7 @@ fn large(id: &str, step: u64) -> Draft {
     draft("run", id).sort_key(f64::from(u32::try_from(step).unwrap())).parts(vec![part("state", "v8", state)])
 }
 
-/// A database with a checkpoint `b` in the middle, to be damaged.
+/// A database with a checkpoint `b` in the middle for a test to damage.
 fn database(folder: &Path) -> std::path::PathBuf {
     let path = folder.join("check.db");
     let mut backend = open(&path);
@@ -125,7 +125,7 @@ fn what_is_damaged_is_named() {
         assert_eq!(named(&found), expected, "{sql}: {found:#?}");
         for finding in &found {
             assert!(!finding.message.is_empty() && !finding.remedy.is_empty());
-            // Removing a checkpoint by its id may leave such things.
+            // An orphan is only a warning: removing a checkpoint by its id may leave one.
             let is_orphan = finding.code == FindingCode::Orphan;
             assert_eq!(finding.severity, if is_orphan { Severity::Warning } else { Severity::Error });
             assert!(finding.id.is_none() || finding.contract == Some(CONTRACT_ID), "{finding:?}");
@@ -154,7 +154,7 @@ fn an_index_that_lacks_a_row_is_named() {
                 Ok((row.get(0)?, row.get(1)?))
             })
             .unwrap();
-        // The index says something else than the row, which is as it was.
+        // Damages only the index: the row keeps its value.
         hand.execute(&format!("UPDATE {table} SET {column} = {other} WHERE rowid = ?"), [number]).unwrap();
         hand.execute_batch(&format!(
             "CREATE TABLE hidden AS SELECT * FROM sqlite_schema WHERE name = '{index}';
@@ -198,7 +198,7 @@ fn a_long_check_is_bounded_pages_and_ends() {
     assert!((15..40).contains(&pages), "{pages}");
     drop(backend);
 
-    // Rows out of their order, and numbers below zero.
+    // Changes the order of the rows, with save numbers below zero.
     let hand = Connection::open(&path).unwrap();
     hand.execute_batch("UPDATE checkpoint SET seq = -seq WHERE seq % 100 = 0").unwrap();
     drop(hand);
@@ -209,7 +209,7 @@ fn a_long_check_is_bounded_pages_and_ends() {
         100
     );
 
-    // A page in the middle of the file that is another one's.
+    // Overwrites a page in the middle of the file with another page.
     let mut bytes = std::fs::read(&path).unwrap();
     let (middle, quarter) = (bytes.len() / 8192 * 4096, bytes.len() / 16384 * 4096);
     bytes.copy_within(quarter..quarter + 4096, middle);
@@ -261,7 +261,7 @@ fn a_store_checks_whatever_its_target() {
     }
 }
 
-/// Says when a check begins, and waits at a gate.
+/// A backend that reports the start of a check and then waits at a gate.
 struct Slow {
     memory: Arc<Mutex<Memory>>,
     begun: Sender<()>,

@@ -1,5 +1,5 @@
-//! The codec with payloads like real ones and with chains that were damaged: the payload, or CORRUPT. Never other
-//! bytes, never a panic (D5).
+//! Tests the codec with realistic payloads and with damaged chains. The result is the payload or CORRUPT, never other
+//! bytes and never a panic (D5).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -15,7 +15,7 @@ use proptest::sample::Index;
 /// The deepest chain that a store makes.
 const DEEPEST: usize = 256;
 
-/// A state as an agent has it: messages, of which each looks like every other.
+/// An agent's state: many messages that resemble each other.
 fn messages(count: usize, seed: u64) -> Vec<u8> {
     let roles = ["user", "assistant", "tool"];
     let message = |n: usize| {
@@ -33,10 +33,10 @@ fn payloads() -> impl Strategy<Value = Vec<u8>> {
         1 => any::<u8>().prop_map(|byte| vec![byte]),
         6 => (1..250usize, any::<u64>()).prop_map(|(count, seed)| messages(count, seed)),
         2 => (0..60_000usize, any::<u64>()).prop_map(|(length, seed)| noise(seed, length)),
-        // The same again and again, of every period: whatever is looked for is everywhere.
+        // One unit repeated many times: every match occurs everywhere.
         2 => (prop::collection::vec(any::<u8>(), 1..50), 1..2000usize).prop_map(|(unit, times)| unit.repeat(times)),
         1 => (1..100_000usize).prop_map(|length| vec![0; length]),
-        // Less than there are bytes: many short matches that lead nowhere.
+        // Only three byte values: many short matches that are not worth a copy.
         1 => prop::collection::vec(0u8..3, 0..5000),
     ]
 }
@@ -44,16 +44,16 @@ fn payloads() -> impl Strategy<Value = Vec<u8>> {
 #[derive(Clone, Debug)]
 enum Edit {
     Append(usize, u64),
-    /// Some bytes in the middle, instead of others.
+    /// Replaces some bytes in the middle.
     Splice(Index, usize, usize, u64),
-    /// A block goes elsewhere.
+    /// Moves a block.
     Move(Index, usize, Index),
-    /// A block is there once more.
+    /// Copies a block to another place.
     Repeat(Index, usize, Index),
-    /// A byte here and there: a counter in each message.
+    /// Changes single bytes in many places, like a counter in each message.
     Sprinkle(usize),
     Truncate(Index),
-    /// Something else altogether.
+    /// Replaces the whole payload.
     Replace(Vec<u8>),
 }
 
@@ -102,7 +102,7 @@ fn edited(mut bytes: Vec<u8>, edits: &[Edit]) -> Vec<u8> {
     bytes
 }
 
-/// The rows of a chain, newest first, and the payloads that they stand for.
+/// The rows of a chain, newest first, and the payloads that they encode.
 struct Chain {
     rows: Vec<Vec<u8>>,
     payloads: Vec<Vec<u8>>,
@@ -113,7 +113,7 @@ impl Chain {
         Self { rows: vec![envelope::seal(&keyframe)], payloads: vec![keyframe] }
     }
 
-    /// Adds a payload to a chain, where the difference is worth it.
+    /// Adds a payload to the chain if a delta is smaller than the payload.
     fn push(&mut self, payload: Vec<u8>) {
         if let Some(delta) = delta::encode(&self.payloads[0], &payload) {
             self.rows.insert(0, envelope::seal_delta(&payload, &delta));
@@ -132,7 +132,7 @@ impl Chain {
     }
 }
 
-/// Opens rows that may not be as they were sealed: `payload`, or an error that says so.
+/// Opens rows that may be damaged. The result must be `payload` or an error that reports the damage.
 fn open_damaged(rows: &[Vec<u8>], payload: &[u8]) -> Result<(), TestCaseError> {
     match envelope::open(rows) {
         Ok(raw) => prop_assert!(raw == payload, "other bytes were returned"),
@@ -149,7 +149,7 @@ enum Damage {
     Swap(Index, Index),
     Remove(Index),
     Repeat(Index, Index),
-    /// A row of another chain.
+    /// Replaces a row with a row of another chain.
     Foreign(Index),
 }
 
@@ -238,7 +238,7 @@ proptest! {
         }
         let newest = chain.rows[0].clone();
         let rows = damaged(chain.rows, &damages);
-        // Without its own row a payload is another's: that is for the row's number to say, not for the envelope.
+        // Without its first row the chain opens as the next payload. The row's number detects that, not the envelope.
         let mut expected = chain.payloads[0].clone();
         match rows.first() {
             Some(row) if row[..] != newest[..] => {
@@ -258,7 +258,7 @@ proptest! {
         rows in prop::collection::vec((1..5u8, prop::collection::vec(any::<u8>(), 0..300)), 0..6),
     ) {
         let rows: Vec<Vec<u8>> = rows.into_iter().map(|(format, rest)| [vec![format], rest].concat()).collect();
-        // Random bytes that carry their own checksum do not occur.
+        // Random bytes practically never have a correct checksum.
         prop_assert!(envelope::open(&rows).is_err());
     }
 
@@ -286,7 +286,7 @@ proptest! {
     }
 }
 
-/// A chain as deep as a store makes them, of a run that grows and is edited in several places at every step.
+/// A chain of the greatest depth. Its run grows and is edited in several places at every step.
 fn deep() -> Chain {
     let mut chain = Chain::new(messages(60, 7));
     let mut step = 0;
@@ -303,7 +303,7 @@ fn deep() -> Chain {
             next.splice(3000..3000, block);
         }
         chain.push(next);
-        // A moved block among its likes may not be worth a delta; the steps between are.
+        // A step may find no worthwhile delta, for example for a block moved among similar ones. Other steps do.
         step += 1;
         assert!(step < 2 * DEEPEST, "{} deltas in {step} steps", chain.rows.len() - 1);
     }
@@ -321,7 +321,7 @@ fn the_deepest_chain_misses_no_link() {
     for at in 0..chain.rows.len() {
         let mut missing = chain.rows.clone();
         missing.remove(at);
-        // The newest row is what is asked for: without it, it is the next payload's chain.
+        // Without the newest row, the rest is the chain of the next payload.
         let expected = chain.payloads[usize::from(at == 0)].clone();
         match envelope::open(&missing) {
             Ok(raw) => assert!(at == 0 && raw == expected, "row {at} is missing"),
@@ -357,7 +357,7 @@ fn a_flipped_bit_anywhere_in_a_chain_is_noticed() {
                 let mut rows = chain.rows.clone();
                 rows[row][at] ^= 1 << bit;
                 match envelope::open(&rows) {
-                    // In a row below, only what is copied from it counts.
+                    // In a lower row, damage to bytes that no delta copies does not change the result.
                     Ok(raw) => assert!(raw == chain.payloads[0], "bit {bit} of byte {at} of row {row}"),
                     Err(error) => assert!(matches!(error.code(), Code::Corrupt | Code::Unsupported), "{error}"),
                 }
@@ -366,7 +366,7 @@ fn a_flipped_bit_anywhere_in_a_chain_is_noticed() {
     }
 }
 
-/// What must not be expensive to store must not be large either.
+/// Small edits of large payloads must have small deltas.
 #[test]
 fn small_edits_of_large_payloads_cost_little() {
     let state = messages(5000, 3);

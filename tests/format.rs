@@ -1,6 +1,5 @@
-//! The on-disk format, held still: what earlier versions wrote is read back exactly, and the bytes are what
-//! docs/format.md says, by a decoder that knows that page and nothing of the codec. `fixtures/format/README.md` says
-//! how a fixture is made.
+//! Tests that the on-disk format stays stable. The files of earlier versions are read back exactly. A second decoder, written
+//! from docs/format.md without the codec, checks the bytes. `fixtures/format/README.md` explains how to make a fixture.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -26,20 +25,20 @@ use logs::Log;
 use rusqlite::{Connection, Row};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What V8 of Node 20 wrote of
+/// The bytes that V8 of Node 20 wrote for
 /// `{ input: { question }, scratch: { when: Date, seen: Set, by: Map, nan, minus: -0, none: undefined },
 /// artifacts: { image: Uint8Array }, diagnostics: {} }`.
 const V8_STATE: &str = "ff0f6f2205696e7075746f22087175657374696f6e00630c6e00e900650020003dd801df7b01220773637261746368\
     6f22047768656e4400008056febc784222047365656e27490249042c02220262793b2201615a1001000000000000003a0222036e616e4e0000\
     00000000f87f22056d696e75734e000000000000008022046e6f6e655f7b0622096172746966616374736f2205696d6167655c01030102037b\
     01220b646961676e6f73746963736f7b007b04";
-/// And of the rest of that checkpoint.
+/// The bytes that V8 of Node 20 wrote for the rest of the same checkpoint.
 const V8_REST: &str = "ff0f6f220269643022076772617068496422056772617068220572756e49643022066e6f64654964220361736b220974\
     696d657374616d70302205737461746530220b6e6f6465526573756c74736f220361736b6f220b656666656374436c61737322047075726522\
     066f757470757422036ee965220a6475726174696f6e4d7349067b037b01220c766973697465644e6f6465734101220361736b240001220c70\
     656e64696e67456467657341002400007b09";
 
-/// The id of no contract yet.
+/// A contract id that no contract uses yet.
 const OTHER: ContractId = ContractId(7);
 
 fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state: Part, rest: Part) -> Draft {
@@ -63,7 +62,7 @@ fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state
     put_by(unit)
 }
 
-/// The checkpoint of a unit that puts one.
+/// The checkpoint that a unit puts.
 fn put_by(unit: Unit) -> Draft {
     let put = unit.ops.into_iter().find_map(|op| match op {
         Op::Put(draft) => Some(*draft),
@@ -73,7 +72,7 @@ fn put_by(unit: Unit) -> Draft {
     Draft::from(Checkpoint { header: put.header, payload: put.payload, logs: Vec::new() })
 }
 
-/// A step of a run of Agentium's: the age begins in the middle of its sort key.
+/// A step of an Agentium run. The age begins in the middle of its sort key.
 fn agentium_save(step_index: f64) -> Draft {
     let step = agentium::Step {
         id: format!("step {step_index}"),
@@ -98,7 +97,7 @@ fn agentium_save(step_index: f64) -> Draft {
     )
 }
 
-/// A checkpoint of LangGraph's; with a parent, it cannot be read without that.
+/// A LangGraph checkpoint. One with a parent cannot be read without the parent.
 fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
     let checkpoint_ref =
         langgraph::CheckpointRef { thread: "thread".to_owned(), namespace: "ns".to_owned(), id: id.to_owned() };
@@ -116,7 +115,7 @@ fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
     put_by(langgraph::put(put).unwrap())
 }
 
-/// The checkpoint that has [`writes`].
+/// The id of the checkpoint that has [`writes`].
 const WRITTEN_TO: &str = "several parts";
 
 fn writes() -> [Write; 2] {
@@ -132,7 +131,7 @@ fn writes() -> [Write; 2] {
     ]
 }
 
-/// One row that nobody has claimed, and one that was.
+/// Stores one pending write without a claim and one with a claim.
 fn write(backend: &mut Sqlite) {
     let [owned, unclaimed] = writes();
     let contract = OTHER;
@@ -149,11 +148,10 @@ fn hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
-/// A database with a bit of everything that the format knows. Returns the checkpoints in it, in the order in which they were
-/// saved, and its logs.
+/// Makes a database with an example of everything in the format. Returns its checkpoints in save order, and its logs.
 fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     let mut backend = Sqlite::open(&Options { journal: Some(Journal::Wal), ..Options::new(path) }).unwrap();
-    // Saved so often that the totals count what was saved so far.
+    // Saved often enough that the running totals are stored.
     let often = draft("thread", "saved often").contract(OTHER).meta(b"often");
     let saves: Vec<Unit> = (0..520).map(|_| vec![often.clone().put()].into()).collect();
     assert!(backend.apply(&saves).iter().all(Result::is_ok));
@@ -162,7 +160,7 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     let rest = || part("rest", "json", r#"{"id":null,"graphId":"graph","runId":null,"nodeId":"answer"}"#);
     let now = 1_700_000_000_000.25;
 
-    // Small and whole: format 1. Its timestamps are of every kind that orders differently.
+    // Small and whole payloads: format 1. The timestamps cover every kind of sort order.
     let v8 = || [part("state", "v8", hex(V8_STATE)), part("rest", "v8", hex(V8_REST))];
     let mut kept = Vec::new();
     for (id, timestamp) in [("née 🜁 \"1\"", now), ("c2", -1.5), ("c3", 0.0)] {
@@ -170,7 +168,7 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
         kept.push(agentos_save("run", id, timestamp, None, state, rest));
     }
 
-    // Noise does not compress: a keyframe of format 1, and a chain of format 3 over it.
+    // Noise does not compress: a keyframe of format 1, and a chain of format 3 on it.
     let mut bytes = noise(1, 1300);
     let mut chain = Vec::new();
     for step in 0..6u8 {
@@ -183,7 +181,7 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
         chain.push(agentos_save("chain", &format!("n{step}"), now + f64::from(step), None, state, rest()));
     }
 
-    // Text does: format 2, an addition that compresses as well (format 4), and a small one over that.
+    // Text compresses: a keyframe of format 2, a compressed delta (format 4), and a small delta on that.
     let digits = (0..110u64).map(|n| format!("{:016x}", xxh3_64(&n.to_le_bytes()))).collect::<Vec<_>>().join(",");
     let more = "all work and no play makes Jack a dull boy; ".repeat(20);
     let texts = [
@@ -200,16 +198,16 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
         text(0, "text", "t0", None),
         text(1, "text", "t1", None),
         text(2, "text", "t2", None),
-        // A save that begins a run with another one's checkpoint as its parent.
+        // This save begins a run whose parent is a checkpoint of another run.
         text(2, "fork", "f1", Some("t1")),
     ];
-    // A copy, which the engine makes.
+    // A copy made by a fork of the engine.
     let mut copy = text[1].clone();
     let Header { lineage, id, parent, sort_key, saved_at, .. } = &mut copy.0.header;
     (*lineage, *id, *parent) = ("copy".to_owned(), "f2".to_owned(), Some("t1".to_owned()));
     (*sort_key, *saved_at) = (SortKey::from_f64(now + 9.0), 1_700_000_000_999);
 
-    // What no contract of today makes: any parts, no labels, any sort key.
+    // Checkpoints that no current contract makes: any parts, no labels, any sort key.
     let other = [
         draft("thread", "several parts").contract(OTHER).parent("gone").meta(b"").parts(vec![
             part("", "", ""),
@@ -221,7 +219,7 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     let [first, mut second] = other;
     second.0.header.sort_key = SortKey(vec![0, 255, 7]);
 
-    // Contracts whose headers say more.
+    // Contracts with more fields in their headers.
     let others = [
         agentium_save(-1.0),
         agentium_save(0.0),
@@ -240,8 +238,8 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
         save(&mut backend, [draft.clone()]);
     }
     let (logged, logs) = logs::generate(&mut backend);
-    // A replaced checkpoint goes to the end of the order; one that is removed leaves what is built on it whole; the
-    // last one that is removed leaves its number behind.
+    // A replaced checkpoint moves to the end of the save order. A removed checkpoint leaves its dependants readable. If the
+    // last checkpoint is removed, its save number stays recorded.
     let [state, _] = v8();
     let replaced = agentos_save("run", "c3", 1.0, None, state, part("rest", "v8", hex(V8_REST)));
     save(&mut backend, [replaced.clone()]);
@@ -265,7 +263,7 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     (all.collect(), logs)
 }
 
-// What a fixture is expected to hold, as JSON. SQLite reads it: it needs no more than that.
+// The expected content of a fixture, as JSON. SQLite parses the JSON, so no other parser is needed.
 
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
@@ -283,7 +281,7 @@ fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |out, byte| format!("{out}{byte:02x}"))
 }
 
-/// The bytes of a part or a record, as a field.
+/// The bytes of a part or a record, as a JSON field.
 fn bytes_as_json(tag: &str, bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if tag == "json" => format!("\"text\": {}", quoted(text)),
@@ -332,12 +330,12 @@ fn describe(path: &Path, (checkpoints, logs): &(Vec<Checkpoint>, Vec<Log>)) -> S
     format!("{out}\n  ],\n  \"logs\": [{}\n  ]\n}}\n", logs::describe(logs))
 }
 
-/// One checkpoint of a description.
+/// One expected checkpoint.
 struct Expected {
     checkpoint: Checkpoint,
     format: u8,
     base: Option<String>,
-    /// What `AgentOS` shows: the timestamp, and whether there is a memory snapshot.
+    /// The fields that `AgentOS` shows: the timestamp, and whether there is a memory snapshot.
     agentos: Option<(f64, bool)>,
 }
 
@@ -403,10 +401,10 @@ fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
     (read, logs)
 }
 
-// The engine reads it.
+// Reading a fixture with the engine.
 
 fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
-    // From the rows alone.
+    // No cache: read from the rows.
     let mut backend = Sqlite::open(&Options { cache_bytes: 0, ..Options::new(path) }).unwrap();
     for contract in [agentos::CONTRACT_ID, agentium::CONTRACT_ID, langgraph::CONTRACT_ID, OTHER] {
         let mine =
@@ -418,7 +416,7 @@ fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
         }
         let runs: BTreeSet<&str> = mine().map(|checkpoint| checkpoint.header.lineage.as_str()).collect();
         for run in runs {
-            // Newest first: the greatest sort key, and among equal ones the last saved, which the description names last.
+            // Newest first: the greatest sort key, then the last saved. The description is in save order.
             let mut order: Vec<&Header> = mine().map(|one| &one.header).filter(|one| one.lineage == run).collect();
             order.reverse();
             order.sort_by(|one, other| other.sort_key.cmp(&one.sort_key));
@@ -435,7 +433,7 @@ fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
     let forks = backend.answer(&query).unwrap().into_lineages().unwrap();
     let forks: Vec<_> = forks.into_iter().map(|fork| (fork.newest.lineage, fork.origin.unwrap())).collect();
     assert_eq!(forks, [("copy", "t1"), ("fork", "t1")].map(|(fork, origin)| (fork.to_owned(), origin.to_owned())));
-    // The records that are stored, shared ones once.
+    // The stored records. A shared record counts once.
     let records: Vec<i64> = decode(path).logs.records().map(|record| record.body.len().try_into().unwrap()).collect();
     check(&mut backend, expected.len() as u64, records.len() as u64);
     let stats = backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap();
@@ -459,7 +457,7 @@ fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
             );
         }
     }
-    // And goes on from it.
+    // The engine can also save a next checkpoint.
     let next = headers(&mut backend, lineage("chain"), Some(1)).remove(0);
     let mut again = try_get(&mut backend, &next.id).unwrap().unwrap();
     "written by this version".clone_into(&mut again.header.id);
@@ -467,7 +465,7 @@ fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
     assert_eq!(try_get(&mut backend, &again.header.id).unwrap(), Some(again));
 }
 
-/// Has the engine verify everything.
+/// Runs a full check and expects these counts.
 fn check(backend: &mut Sqlite, checkpoints: u64, records: u64) {
     let (mut cursor, mut seen) = (CheckCursor::default(), (0, 0));
     loop {
@@ -480,7 +478,7 @@ fn check(backend: &mut Sqlite, checkpoints: u64, records: u64) {
     assert_eq!(seen, (checkpoints, records));
 }
 
-// A decoder made from docs/format.md. It panics where the engine says CORRUPT.
+// A decoder written from docs/format.md. It panics where the engine returns CORRUPT.
 
 struct Bytes<'a>(&'a [u8]);
 
@@ -502,7 +500,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// The bytes that a checksum is taken over. In the document's words: a list of values.
+/// The input bytes of a checksum. docs/format.md calls them a list of values.
 #[derive(Default)]
 struct Values(Vec<u8>);
 
@@ -557,15 +555,15 @@ impl Values {
     }
 }
 
-/// A database, every checksum of it verified.
+/// A decoded database. Every checksum is verified.
 struct Decoded {
     /// By number.
     lineages: BTreeMap<i64, LineageRow>,
-    /// By number, which is the save order.
+    /// By save number.
     checkpoints: BTreeMap<i64, CheckpointRow>,
-    /// Each with its contract and the id of its checkpoint.
+    /// Pending writes, each with its contract and the id of its checkpoint.
     writes: Vec<(u8, String, Write)>,
-    /// Without their checksums.
+    /// Settings without their checksums.
     settings: BTreeMap<String, Vec<u8>>,
     logs: logs::Tables,
 }
@@ -582,10 +580,10 @@ struct CheckpointRow {
     lin: i64,
     header: Header,
     base: Option<i64>,
-    /// The numbers of the column `chain` behind the base: depth, budget, size, first dependant, next sibling.
+    /// The numbers of the column `chain` after the base: depth, budget, size, first dependant, next sibling.
     chain: [i64; 5],
     body: Vec<u8>,
-    /// The logs that it names.
+    /// The logs that the checkpoint names.
     marks: Vec<logs::Mark>,
 }
 
@@ -597,7 +595,7 @@ fn decode(path: &Path) -> Decoded {
     Decoded { lineages, checkpoints, writes, settings, logs }
 }
 
-/// What a row is read as, for all rows.
+/// Reads all rows of a query with `row`.
 fn read<T>(connection: &Connection, sql: &str, row: impl Fn(&Row<'_>) -> T) -> Vec<T> {
     let mut statement = connection.prepare(sql).unwrap();
     statement.query_map([], |found| Ok(row(found))).unwrap().map(Result::unwrap).collect()
@@ -704,7 +702,7 @@ fn settings(connection: &Connection) -> BTreeMap<String, Vec<u8>> {
     read(connection, "SELECT name, value FROM setting", row).into_iter().collect()
 }
 
-/// The raw bytes of a payload.
+/// The raw bytes of a payload, restored from its chain.
 fn raw(rows: &BTreeMap<i64, CheckpointRow>, seq: i64) -> Vec<u8> {
     let CheckpointRow { base, chain: [depth, _, size, ..], body, .. } = &rows[&seq];
     assert!(base.is_none_or(|base| base < seq), "a base is older");
@@ -715,7 +713,7 @@ fn raw(rows: &BTreeMap<i64, CheckpointRow>, seq: i64) -> Vec<u8> {
     raw
 }
 
-/// What is in an envelope.
+/// The payload in an envelope.
 fn open(sealed: &[u8], base: Option<&[u8]>) -> Vec<u8> {
     let mut envelope = Bytes(sealed);
     let format = envelope.take(1)[0];
@@ -807,7 +805,7 @@ fn is_as_documented(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>), v
     assert!(most >= Some(3), "and a list of dependants");
 }
 
-/// A number as a sort key.
+/// The bytes of a number in a sort key.
 fn sortable(number: f64) -> [u8; 8] {
     let bits = number.to_bits();
     (if number.is_sign_negative() { !bits } else { bits ^ 1 << 63 }).to_be_bytes()
@@ -837,7 +835,7 @@ fn lineages_are_as_documented(decoded: &Decoded) {
     assert_eq!(lineages.values().filter(|lineage| lineage.origin.is_some() || lineage.age_offset > 0).count(), 6);
 }
 
-/// The payloads that are built on one are in its list, the newest first, and nothing else is.
+/// Checks each base's list of dependants: it has all of them, newest first, and nothing else.
 fn chains_are_as_documented(rows: &BTreeMap<i64, CheckpointRow>) {
     for (seq, CheckpointRow { base, chain: [_, budget, _, first, next], body, .. }) in rows {
         let after = |seq: &i64| Some(rows[seq].chain[4]).filter(|next| *next != 0);
@@ -921,7 +919,7 @@ fn what_earlier_versions_wrote_is_read_back_exactly() {
         }
         let name = fixture.file_stem().unwrap().to_str().unwrap().to_owned();
         let expected = read_description(&fs::read_to_string(fixture.with_extension("json")).unwrap());
-        // A copy: reading may write beside the file, and into it.
+        // Open a copy: reading may write into the file and beside it.
         let copy = temporary.path().join(&name);
         fs::copy(&fixture, &copy).unwrap();
         is_as_documented(&copy, &expected, name[1..].parse().unwrap());
@@ -933,7 +931,7 @@ fn what_earlier_versions_wrote_is_read_back_exactly() {
     assert_eq!(names, ["v1"], "a fixture is never removed; a new one is named here");
 }
 
-/// Set to a name, `FORKPOINT_FIXTURE` makes a new fixture of what this writes.
+/// With `FORKPOINT_FIXTURE` set to a name, this test also writes a new fixture.
 #[test]
 fn what_this_version_writes_is_as_documented() {
     let temporary = tempfile::tempdir().unwrap();
@@ -950,7 +948,7 @@ fn what_this_version_writes_is_as_documented() {
     reads_back(&made, &expected);
 }
 
-/// The example of the document.
+/// The example in docs/format.md.
 #[test]
 fn checksums_taken_by_hand_are_those_of_the_document() {
     let values = Values::default().int(-1).text("run").nothing().bytes(&[0, 255]);

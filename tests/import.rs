@@ -1,4 +1,4 @@
-//! Reading a `SqliteSaver`'s database: what the TypeScript tests' database, which the real one made, does not hold.
+//! Tests the import of a `SqliteSaver` database: the cases that the database of the TypeScript tests does not contain.
 
 use forkpoint::contract::langgraph::import::SqliteSaver;
 use forkpoint::error::Code;
@@ -41,7 +41,7 @@ fn pages_go_on_behind_a_namespace_and_an_id() {
     }
     assert_eq!(found.len(), 15);
     assert!(found.is_sorted());
-    // What is written now is not in the snapshot.
+    // The reader has a snapshot, so it does not see this later write.
     drop(writing.execute("DELETE FROM checkpoints WHERE thread_id = 'other'", []));
     assert_eq!(reading.threads().unwrap(), ["other", "t"]);
 }

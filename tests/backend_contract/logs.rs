@@ -1,4 +1,4 @@
-//! Logs: what an append says, what a checkpoint keeps, and what is freed.
+//! Tests logs: the outcome of an append, the records that a checkpoint keeps, and the records that are freed.
 
 use forkpoint::backend::Backend;
 use forkpoint::error::Code;
@@ -22,7 +22,7 @@ fn error(backend: &mut dyn Backend, unit: impl Into<Unit>) -> (Code, String) {
     (error.code(), error.message().to_owned())
 }
 
-/// How many records there are, shared ones once.
+/// The number of stored records. A shared record counts once.
 fn records(backend: &mut dyn Backend, contract: Option<ContractId>) -> u64 {
     backend.answer(&Query::Stats { contract, largest: 0 }).unwrap().into_stats().unwrap().records
 }
@@ -64,7 +64,7 @@ pub(crate) fn a_log_that_is_not_there_is_empty(backend: &mut dyn Backend) {
     assert_eq!(log_at(backend, "run", "log", "a"), None, "the checkpoint does not name the log");
     let unit = vec![truncate("run", "none", 0), truncate("none", "log", 7), remove_logs("none"), remove_logs("run")];
     assert_eq!(appended(backend, unit), []);
-    // Nothing begins a log or a lineage but a record.
+    // Only a record begins a log or a lineage: an empty append does not.
     let unit = vec![append("run", "log", Vec::new()), texts_at("new", "log", 0, &[])];
     assert_eq!(appended(backend, unit), [said(0, &[]), said(0, &[])]);
     assert!(logs(backend, "run").is_empty() && logs(backend, "new").is_empty());
@@ -82,7 +82,7 @@ pub(crate) fn an_append_may_expect_a_length(backend: &mut dyn Backend) {
     }
     assert_eq!(error(backend, vec![texts_at("run", "none", 1, &["c"])]).0, Code::Conflict);
     assert_eq!(error(backend, vec![texts_at("none", "log", 1, &[])]).0, Code::Conflict);
-    // Of two writers that have read the same length, one wins: in one batch, too.
+    // If two writers have read the same length, only one wins, also in one batch.
     let units = ["c", "d"].map(|text| Unit::from(vec![texts_at("run", "log", 2, &[text])]));
     let done = backend.apply(&units).into_iter().map(|done| done.map_err(|error| error.code())).collect::<Vec<_>>();
     assert_eq!(done[0].as_ref().map(|done| done.appended.clone()), Ok(vec![said(3, &[])]));
@@ -99,7 +99,7 @@ pub(crate) fn a_key_is_in_a_log_once(backend: &mut dyn Backend) {
     let again = vec![keyed("3", "d"), keyed("1", "other"), keyed("3", "e"), keyed("4", "f")];
     assert_eq!(appended(backend, vec![append("run", "log", again)]), [said(6, &[1, 2])]);
     assert_eq!(log(backend, "run", "log"), ["a", "b", "c", "b", "d", "f"], "the first one of a key stays");
-    // Of another log, of another lineage, of another contract.
+    // A key is unique only within one log: other logs, lineages and contracts may use it too.
     assert_eq!(appended(backend, vec![append("run", "other", vec![keyed("1", "x")])]), [said(1, &[])]);
     assert_eq!(appended(backend, vec![append("other", "log", vec![keyed("1", "x")])]), [said(1, &[])]);
     let elsewhere = Op::Append {
@@ -110,7 +110,7 @@ pub(crate) fn a_key_is_in_a_log_once(backend: &mut dyn Backend) {
         expect: None,
     };
     assert_eq!(appended(backend, vec![elsewhere]), [said(1, &[])]);
-    // What was cut off is not in the log.
+    // Keys of records that were cut off are free again.
     let again = append("run", "log", vec![keyed("4", "g"), keyed("3", "h"), keyed("2", "no")]);
     assert_eq!(appended(backend, vec![truncate("run", "log", 4), again]), [said(6, &[2])]);
     assert_eq!(log(backend, "run", "log"), ["a", "b", "c", "b", "g", "h"]);
@@ -177,7 +177,7 @@ pub(crate) fn a_truncation_keeps_the_first(backend: &mut dyn Backend) {
 }
 
 pub(crate) fn a_range_counts_from_either_end(backend: &mut dyn Backend) {
-    // In three branches, of 3, 3 and 4 records.
+    // Three branches, of 3, 3 and 4 records.
     let step = |at: u64, id: &str| vec![truncate("run", "log", at), draft("run", id).pin_live("log").put()];
     apply(backend, vec![texts("run", "log", &["0", "1", "2", "x"]), draft("run", "a").pin_live("log").put()]).unwrap();
     apply(backend, step(3, "b")).unwrap();
@@ -225,11 +225,11 @@ pub(crate) fn a_checkpoint_keeps_the_records_it_names(backend: &mut dyn Backend)
     assert_eq!(log(backend, "run", "log"), ["g"]);
     assert_eq!(records(backend, None), 7, "a, b, c once, d, e, f once, and g");
     assert_eq!(log_at(backend, "other", "log", "1"), None, "a checkpoint is asked by its own lineage");
-    // Without the logs themselves.
+    // The checkpoints keep their records after the logs are removed.
     apply(backend, vec![remove_logs("run")]).unwrap();
     check(backend, &expected);
     assert_eq!(records(backend, None), 6);
-    // The checkpoints go in another order than they came.
+    // Removes the checkpoints in an order that differs from the save order.
     for (n, left, expected) in
         [("1", 5, &expected[1..]), ("3", 2, &[(2, "ab"), (4, "")][..]), ("2", 0, &[(4, "")][..]), ("4", 0, &[][..])]
     {
@@ -250,7 +250,7 @@ pub(crate) fn a_pin_without_a_length_takes_what_is_there(backend: &mut dyn Backe
     };
     assert_eq!([get(backend, "1"), get(backend, "2")].map(|found| found.unwrap().logs), [marks(1), marks(2)]);
     assert_eq!(log_at(backend, "run", "none", "1"), Some(Vec::new()), "a log that was not there, kept as empty");
-    // In a lineage that begins with it.
+    // The checkpoint begins a new lineage, where the log is empty.
     save(backend, [draft("new", "3").pin_live("log")]);
     assert_eq!(get(backend, "3").unwrap().logs, [LogMark { log: "log".to_owned(), length: 0 }]);
 }
@@ -281,7 +281,7 @@ pub(crate) fn a_log_goes_back_to_a_checkpoint(backend: &mut dyn Backend) {
         apply(backend, vec![rewind("run", "log", to)]).unwrap();
         assert_eq!(log(backend, "run", "log").concat(), expected, "exactly the records of {to:?}");
     }
-    // From there it goes on, and the checkpoints see nothing of it.
+    // The log continues after the rewind. The checkpoints keep their own records.
     assert_eq!(appended(backend, vec![rewind("run", "log", "ab"), texts("run", "log", &["x"])]), [said(3, &[])]);
     apply(backend, vec![rewind("run", "log", "ab"), texts("run", "log", &["y"]), put("aby")]).unwrap();
     assert_eq!(log(backend, "run", "log").concat(), "aby");
@@ -294,7 +294,7 @@ pub(crate) fn a_log_goes_back_to_a_checkpoint(backend: &mut dyn Backend) {
         assert!(code == Code::NotFound && message.contains(named) && message.contains("\"log\""), "{message}");
     }
     assert_eq!(error(backend, vec![rewind("none", "log", "ab")]).0, Code::NotFound);
-    // A log that was removed comes back; one that was empty then is empty now.
+    // A rewind restores a removed log. A log that was empty at the checkpoint is empty again.
     apply(backend, vec![remove_logs("run"), rewind("run", "log", "e")]).unwrap();
     assert_eq!(log(backend, "run", "log"), ["e"]);
     apply(backend, vec![texts("other", "log", &["z"]), rewind("other", "log", "elsewhere")]).unwrap();
@@ -307,21 +307,21 @@ pub(crate) fn a_fork_has_the_logs_of_its_source(backend: &mut dyn Backend) {
     assert_eq!(logs(backend, "fork"), [("log".to_owned(), 2)]);
     assert_eq!(get(backend, "2").unwrap().logs, get(backend, "1").unwrap().logs);
     assert_eq!(records(backend, None), 4, "stored once");
-    // Each goes on by itself, and the source's end is another than the fork's.
+    // The source and the fork continue independently and end differently.
     let unit = vec![texts("fork", "log", &["d"]), texts("run", "log", &["e"]), texts("fork", "log", &["f"])];
     assert_eq!(appended(backend, unit), [said(3, &[]), said(4, &[]), said(4, &[])]);
     assert_eq!(log(backend, "run", "log").concat(), "abce");
     assert_eq!(log(backend, "fork", "log").concat(), "abdf");
-    // Two logs that end at the same record.
+    // Two forks whose logs end at the same record.
     apply(backend, vec![draft("run", "3").pin_live("log").put(), fork("3", "4", "twin"), fork("3", "5", "third")])
         .unwrap();
     apply(backend, vec![texts("twin", "log", &["g"]), texts("run", "log", &["h"]), texts("third", "log", &["i"])])
         .unwrap();
     assert_eq!(["run", "twin", "third"].map(|run| log(backend, run, "log").concat()), ["abceh", "abceg", "abcei"]);
-    // Sent again, a fork does not take the log back.
+    // A repeated fork does not rewind the log.
     apply(backend, vec![fork("3", "4", "twin")]).unwrap();
     assert_eq!(log(backend, "twin", "log").concat(), "abceg");
-    // The run goes: what the others share with it stays.
+    // The run is removed. The records that the forks share with it stay.
     apply(backend, vec![Op::RemoveLineages { contract: CONTRACT_ID, prefix: "run".to_owned() }]).unwrap();
     assert_eq!(["fork", "twin", "third"].map(|run| log(backend, run, "log").concat()), ["abdf", "abceg", "abcei"]);
     assert_eq!(log_at(backend, "twin", "log", "4").unwrap().concat(), "abce");
@@ -338,7 +338,7 @@ pub(crate) fn replaced_marks_are_freed(backend: &mut dyn Backend) {
     apply(backend, vec![texts("run", "log", &["a", "b", "c"]), draft("run", "id").pin_live("log").put()]).unwrap();
     apply(backend, vec![truncate("run", "log", 1)]).unwrap();
     assert_eq!(records(backend, None), 3);
-    // The same again keeps what it kept only if it names it.
+    // A checkpoint that is put again keeps records only if the new put names the log.
     apply(backend, vec![draft("run", "id").pin_live("log").put()]).unwrap();
     assert_eq!(log_at(backend, "run", "log", "id").unwrap(), ["a"]);
     assert_eq!(records(backend, None), 1);
@@ -351,7 +351,7 @@ pub(crate) fn retention_frees_what_nothing_names(backend: &mut dyn Backend) {
     let step = |n: u32| {
         let texts = texts("run", "log", &[&n.to_string(), "more"]);
         let put = draft("run", &n.to_string()).sort_key(f64::from(n)).saved_at(i64::from(n)).pin_live("log").put();
-        // Every third step is an attempt that is taken back.
+        // Every third step is cut off again after its checkpoint.
         let back = n.is_multiple_of(3).then(|| truncate("run", "log", u64::from(n)));
         [texts, put].into_iter().chain(back).collect::<Vec<_>>()
     };
@@ -391,7 +391,7 @@ pub(crate) fn a_live_log_outlasts_its_checkpoints(backend: &mut dyn Backend) {
     save(backend, [draft("between", "1"), draft("run", "2").group("g")]);
     assert_eq!(names(backend, ""), ["between", "run", "first"], "a lineage begins with its first record");
     let position = lineages(backend, "g", None, 9)[0].position;
-    // By every way in which its last checkpoint can go.
+    // Every operation that can remove the last checkpoint of a lineage.
     let rule = Prune { contract: None, rule: Rule::KeepLast(0), cursor: Cursor::default(), most: 10 };
     let all = Op::RemoveFrom { contract: CONTRACT_ID, lineage: "run".to_owned(), sort_key: SortKey::default() };
     apply(backend, vec![all]).unwrap();
@@ -404,12 +404,12 @@ pub(crate) fn a_live_log_outlasts_its_checkpoints(backend: &mut dyn Backend) {
     save(backend, [draft("elsewhere", "3"), draft("run", "3"), draft("elsewhere", "3")]);
     assert_eq!(names(backend, ""), ["elsewhere"]);
     assert_eq!(log(backend, "run", "log"), ["a"]);
-    // The last of both ends it.
+    // A lineage ends when it has neither records nor checkpoints.
     apply(backend, vec![truncate("run", "log", 0), draft("run", "4").put()]).unwrap();
     assert!(lineages(backend, "", None, 1)[0].position > position, "it has begun anew");
     let stats = backend.answer(&Query::Stats { contract: None, largest: 9 }).unwrap().into_stats().unwrap();
     assert_eq!((stats.lineages, stats.records), (2, 0));
-    // As its writer knows it: a log is no checkpoint.
+    // The newest checkpoint of a lineage with only a log is none: a log is not a checkpoint.
     apply(backend, vec![texts("logged", "log", &["a"])]).unwrap();
     let unit = Unit { expect: Some(expect("logged", None, "x")), ops: vec![draft("logged", "x").put()] };
     apply(backend, unit).unwrap();
@@ -425,7 +425,7 @@ pub(crate) fn appends_and_saves_happen_together(backend: &mut dyn Backend) {
     assert_eq!(log(backend, "run", "log"), ["a"]);
     assert_eq!(appended(backend, put("1", None, "a")), [said(1, &[0])], "sent again");
     assert_eq!(log_at(backend, "run", "log", "1").unwrap(), ["a"]);
-    // The failure of one unit leaves the others of its batch alone.
+    // A failed unit does not affect the other units of its batch.
     let bad = vec![texts("run", "log", &["lost"]), texts_at("run", "log", 0, &["lost"])];
     let batch = [put("2", Some("1"), "b"), bad.into(), put("3", Some("2"), "c")];
     let done: Vec<_> = backend.apply(&batch).into_iter().map(|done| done.map_err(|error| error.code())).collect();
@@ -474,7 +474,7 @@ pub(crate) fn a_log_of_100_000_records(backend: &mut dyn Backend) {
             save(backend, [draft("run", &batch.to_string()).pin("log", batch * 1000)]);
         }
     }
-    // One by one, as most appends are.
+    // Appends one record at a time, as most callers do.
     for n in 100_000..100_200 {
         apply(backend, vec![append("run", "log", vec![keyed(&n.to_string(), text(n))])]).unwrap();
     }
@@ -499,7 +499,7 @@ pub(crate) fn a_log_of_100_000_records(backend: &mut dyn Backend) {
     assert_eq!(all.len(), 100_200);
     assert_eq!(logs(backend, "run"), [("log".to_owned(), 100_200)]);
     assert_eq!(records(backend, None), 100_200);
-    // It goes back, and forward on another branch; then all but the beginning goes.
+    // The log is cut and continues on another branch. Then everything but its beginning is cut off.
     apply(backend, vec![truncate("run", "log", 100), texts("run", "log", &["anew"])]).unwrap();
     let kept = page(backend, log_range("run", "log", Some("99"))).unwrap().records;
     assert!(kept[..] == all[..99_000]);
@@ -511,7 +511,7 @@ pub(crate) fn a_log_of_100_000_records(backend: &mut dyn Backend) {
 }
 
 pub(crate) fn a_log_of_many_branches(backend: &mut dyn Backend) {
-    // Each step drafts a record, keeps the draft in a checkpoint, and takes another one instead.
+    // Each step appends a draft, keeps it in a checkpoint, cuts it off, and appends another record instead.
     let mut expected = Vec::new();
     for n in 0..300_u32 {
         let (id, kept) = (n.to_string(), format!("kept {n}"));
@@ -553,7 +553,7 @@ pub(crate) fn logs_are_there_after_opening_again(place: &Place) {
     assert_eq!(log(&mut *backend, "run", "log"), ["a", "c"]);
     assert_eq!(log_at(&mut *backend, "run", "log", "1").unwrap(), ["a", "b"]);
     assert_eq!(records(&mut *backend, None), 3);
-    // What goes on now is another branch than the one that was removed.
+    // The next appends make a new branch, not the one that was removed.
     let unit =
         vec![append("run", "log", vec![keyed("k", "no")]), texts("fork", "log", &["d"]), texts("gone", "log", &["y"])];
     assert_eq!(appended(&mut *backend, unit), [said(2, &[0]), said(3, &[]), said(1, &[])]);
@@ -573,7 +573,7 @@ pub(crate) fn one_log_across_backends(place: &Place) {
         assert_eq!(log(&mut *two, "run", "log").len() as u64, n + 1);
         std::mem::swap(&mut one, &mut two);
     }
-    // What one has kept, another cuts, goes on from and frees.
+    // One backend keeps records. The other backend cuts them, continues from them and frees them.
     apply(&mut *one, vec![draft("run", "1").pin_live("log").put()]).unwrap();
     apply(&mut *two, vec![truncate("run", "log", 10), texts("run", "log", &["anew"])]).unwrap();
     assert_eq!(log(&mut *one, "run", "log").last().map(String::as_str), Some("anew"));

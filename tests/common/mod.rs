@@ -1,4 +1,4 @@
-//! What several test files need; each of them uses some of it.
+//! Helpers for the test files. Each test file uses some of them.
 #![allow(dead_code, reason = "every test file compiles all of this and uses its part")]
 
 use std::ffi::OsStr;
@@ -19,10 +19,10 @@ use forkpoint::record::{
 };
 use forkpoint::store::Store;
 
-/// The contract that a test uses unless it is about contracts.
+/// The default contract of the tests.
 pub(crate) const CONTRACT_ID: ContractId = ContractId(1);
 
-/// What an attacker or an unlucky user names things. Every one of them must be taken literally.
+/// Hostile or unlucky names. The engine must take each one literally.
 pub(crate) const HOSTILE: [&str; 30] = [
     "' OR '1'='1",
     "x') OR '1'='1",
@@ -56,12 +56,12 @@ pub(crate) const HOSTILE: [&str; 30] = [
     ":step-1",
 ];
 
-/// A checkpoint in the making: what a test does not say is plain, and its payload tells it from any other. The first field is what
-/// is read back, unless parts are inherited or logs are pinned at their live lengths.
+/// A builder of checkpoints with plain defaults and a unique payload. The first field is the checkpoint that is read back,
+/// unless parts are inherited or logs are pinned at their live lengths.
 #[derive(Clone)]
 pub(crate) struct Draft(pub(crate) Checkpoint, pub(crate) Beyond);
 
-/// What a put says beyond what is read back.
+/// The fields of a put that are not part of the checkpoint itself.
 #[derive(Clone, Default)]
 pub(crate) struct Beyond {
     pub(crate) inherit: Vec<String>,
@@ -75,7 +75,7 @@ impl From<Checkpoint> for Draft {
     }
 }
 
-/// A checkpoint with that id in that lineage, of sort key 0, without group or label.
+/// Drafts a checkpoint with that id in that lineage: sort key 0, no group, no label.
 pub(crate) fn draft(lineage: &str, id: &str) -> Draft {
     Draft::from(Checkpoint {
         header: Header {
@@ -157,14 +157,14 @@ impl Draft {
         self
     }
 
-    /// Names a log at a length.
+    /// Pins a log at a length.
     pub(crate) fn pin(mut self, log: &str, length: u64) -> Self {
         self.0.logs.push(LogMark { log: log.to_owned(), length });
         self.1.pins.push(LogPin { log: log.to_owned(), length: Some(length) });
         self
     }
 
-    /// Names a log as it is when the put is applied.
+    /// Pins a log at the length it has when the put is applied.
     pub(crate) fn pin_live(mut self, log: &str) -> Self {
         self.1.pins.push(LogPin { log: log.to_owned(), length: None });
         self
@@ -214,7 +214,7 @@ pub(crate) fn fork(source: &str, id: &str, lineage: &str) -> Op {
     }))
 }
 
-/// What must hold before a unit is applied.
+/// The condition that must hold before a unit is applied.
 pub(crate) fn expect(lineage: &str, newest: Option<&str>, or: &str) -> Expect {
     Expect { contract: CONTRACT_ID, lineage: lineage.to_owned(), newest: newest.map(str::to_owned), or: or.to_owned() }
 }
@@ -224,12 +224,12 @@ pub(crate) fn record(bytes: impl Into<Vec<u8>>) -> Record {
     Record { key: None, tag: "t".to_owned(), bytes: bytes.into().into() }
 }
 
-/// A record with a key. Its content tells it from others.
+/// A record with a key. Its content identifies it.
 pub(crate) fn keyed(key: &str, bytes: impl Into<Vec<u8>>) -> Record {
     Record { key: Some(key.to_owned()), ..record(bytes) }
 }
 
-/// The op that appends these.
+/// The op that appends these records.
 pub(crate) fn append(lineage: &str, log: &str, records: Vec<Record>) -> Op {
     Op::Append { contract: CONTRACT_ID, lineage: lineage.to_owned(), log: log.to_owned(), records, expect: None }
 }
@@ -239,7 +239,7 @@ pub(crate) fn texts(lineage: &str, log: &str, texts: &[&str]) -> Op {
     append(lineage, log, texts.iter().map(|text| record(*text)).collect())
 }
 
-/// The same, if the log has that length.
+/// The op that appends these texts only if the log has that length.
 pub(crate) fn texts_at(lineage: &str, log: &str, length: u64, contents: &[&str]) -> Op {
     let Op::Append { contract, lineage, log, records, .. } = texts(lineage, log, contents) else { unreachable!() };
     Op::Append { contract, lineage, log, records, expect: Some(length) }
@@ -255,12 +255,12 @@ pub(crate) fn rewind(lineage: &str, log: &str, checkpoint: &str) -> Op {
     Op::Truncate { contract: CONTRACT_ID, lineage: lineage.to_owned(), log: log.to_owned(), to }
 }
 
-/// What came of the appends of a unit.
+/// Applies a unit and returns the outcomes of its appends.
 pub(crate) fn appended(backend: &mut dyn Backend, unit: impl Into<Unit>) -> Vec<Appended> {
     apply(backend, unit).unwrap().appended
 }
 
-/// The question for a whole log, as it is now or as a checkpoint names it.
+/// The range of a whole log, as it is now or as a checkpoint names it.
 pub(crate) fn log_range(lineage: &str, log: &str, at: Option<&str>) -> LogRange {
     LogRange {
         contract: CONTRACT_ID,
@@ -282,12 +282,12 @@ pub(crate) fn log(backend: &mut dyn Backend, lineage: &str, log: &str) -> Vec<St
     contents(&page(backend, log_range(lineage, log, None)).unwrap())
 }
 
-/// The contents of all records that a checkpoint keeps of a log.
+/// The contents of all records of a log that a checkpoint keeps.
 pub(crate) fn log_at(backend: &mut dyn Backend, lineage: &str, log: &str, checkpoint: &str) -> Option<Vec<String>> {
     page(backend, log_range(lineage, log, Some(checkpoint))).as_ref().map(contents)
 }
 
-/// The contents of the records of a page that holds all of them.
+/// The contents of a page's records. The page must hold the whole log.
 fn contents(page: &LogPage) -> Vec<String> {
     assert_eq!((page.start, page.length), (0, page.records.len() as u64));
     page.records.iter().map(|record| String::from_utf8(record.bytes.to_vec()).unwrap()).collect()
@@ -330,7 +330,7 @@ pub(crate) fn newest_query(lineage: &str, label: Option<&str>) -> Query {
     Query::Newest { contract: CONTRACT_ID, lineage: lineage.to_owned(), label: label.map(str::to_owned) }
 }
 
-/// The id of the newest.
+/// The id of the newest checkpoint.
 pub(crate) fn newest(backend: &mut dyn Backend, lineage: &str, label: Option<&str>) -> Option<String> {
     let answer = backend.answer(&newest_query(lineage, label)).unwrap();
     answer.into_checkpoint().unwrap().map(|found| found.header.id)
@@ -371,12 +371,12 @@ pub(crate) fn lineages(
     backend.answer(&query).unwrap().into_lineages().unwrap()
 }
 
-/// The names of all lineages with that prefix, in the listing's order.
+/// The names of all lineages whose group has that prefix, in the order of the listing.
 pub(crate) fn names(backend: &mut dyn Backend, group_prefix: &str) -> Vec<String> {
     lineages(backend, group_prefix, None, usize::MAX).into_iter().map(|lineage| lineage.newest.lineage).collect()
 }
 
-/// What is wrong with all that is stored.
+/// All findings of a full check.
 pub(crate) fn findings(backend: &mut dyn Backend) -> Vec<Finding> {
     let (mut cursor, mut found) = (CheckCursor::default(), Vec::new());
     loop {
@@ -387,15 +387,15 @@ pub(crate) fn findings(backend: &mut dyn Backend) -> Vec<Finding> {
     }
 }
 
-/// Hands something in and does not wait; the outcome comes through the channel.
+/// Makes an asynchronous call and does not wait. The outcome comes through the channel.
 pub(crate) fn pending<T: Send + 'static>(hand_in: impl FnOnce(Reply<T>)) -> Receiver<Result<T>> {
     let (sent, outcome) = channel();
-    // A test that has heard enough has dropped its end.
+    // Ignore a failed send: the test may have dropped the receiver.
     hand_in(Reply::new(move |outcome| drop(sent.send(outcome))));
     outcome
 }
 
-/// Hands something in and waits for its outcome.
+/// Makes an asynchronous call and waits for its outcome.
 pub(crate) fn call<T: Send + 'static>(hand_in: impl FnOnce(Reply<T>)) -> Result<T> {
     pending(hand_in).recv().unwrap()
 }
@@ -410,12 +410,12 @@ pub(crate) fn store_ids(store: &Store, of: Of) -> Result<Vec<String>> {
     Ok(answer.into_headers()?.into_iter().map(|header| header.id).collect())
 }
 
-/// A backend on that file.
+/// Opens a SQLite backend on that file.
 pub(crate) fn sqlite(path: &Path, journal: Journal, durability: Durability) -> Result<Sqlite> {
     Sqlite::open(&Options { journal: Some(journal), durability, ..Options::new(path) })
 }
 
-/// What `PRAGMA integrity_check` says of a file, through a connection that owes nothing to the engine.
+/// The result of `PRAGMA integrity_check`, through a connection that does not use the engine.
 pub(crate) fn integrity(path: &Path) -> String {
     let connection = rusqlite::Connection::open(path).unwrap();
     connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap()
@@ -423,8 +423,8 @@ pub(crate) fn integrity(path: &Path) -> String {
 
 const ROLE: &str = "FORKPOINT_TEST_ROLE";
 
-/// A process of this test binary that runs one test only, which finds its argument by [`role`]. Its standard error is a
-/// pipe for lines to the parent: the test harness writes to standard output, and a panic shows here.
+/// A child process of this test binary that runs a single test. The test reads its argument with [`role`]. The child sends
+/// lines to the parent through standard error, because the test harness writes to standard output. A panic shows there too.
 pub(crate) struct Process {
     child: Child,
     lines: BufReader<ChildStderr>,
@@ -444,7 +444,7 @@ impl Process {
         Self { child, lines }
     }
 
-    /// The next whole line; `None` when there is none left. What a killed process wrote half of is no line.
+    /// The next whole line, or `None` at the end. Half a line of a killed process does not count.
     pub(crate) fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
@@ -456,13 +456,13 @@ impl Process {
         self.child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
     }
 
-    /// On unix: SIGKILL. The lines that were written before can still be read.
+    /// Kills the process (SIGKILL on Unix). The lines that it wrote before can still be read.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Waits for a good end. What the child said last is told if it was none.
+    /// Waits for the process to succeed. Panics with its last lines if it failed.
     pub(crate) fn finish(mut self) {
         let rest: Vec<String> = std::iter::from_fn(|| self.line()).collect();
         assert!(self.child.wait().unwrap().success(), "the child failed: {rest:#?}");
@@ -471,23 +471,23 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A test that failed half-way leaves nothing running behind.
+        // Kill the child, so that a failed test leaves no process running.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// In a child: its argument. In the parent's run of the same test: `None`.
+/// The argument of a child process. `None` in the parent.
 pub(crate) fn role() -> Option<std::ffi::OsString> {
     std::env::var_os(ROLE)
 }
 
-/// In a child: a line to the parent, in one write so that no kill tears it unnoticed.
+/// In a child: sends a line to the parent in one write, so that a kill cannot tear it unnoticed.
 pub(crate) fn say(line: &str) {
     std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
-/// In a child: waits for the parent.
+/// In a child: waits for [`Process::tell`].
 pub(crate) fn told() {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();

@@ -1,5 +1,5 @@
-//! Logs in a fixture: what is appended, what a fixture is then expected to hold, and a decoder of their tables that knows
-//! docs/format.md and nothing else.
+//! Logs in a fixture: the appended records, the expected content, and a decoder of the log tables that is written from
+//! docs/format.md alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::{Bytes, CheckpointRow, Decoded, OTHER, Values, bytes_as_json, open, p
 pub(crate) struct Log {
     lineage: String,
     name: String,
-    /// The id of the checkpoint.
+    /// The id of the checkpoint that names the log. `None`: the log as it is now.
     at: Option<String>,
     records: Vec<(Option<String>, String, Vec<u8>)>,
 }
@@ -41,23 +41,23 @@ fn cut(lineage: &str, log: &str, to: LogEnd) -> Op {
     Op::Truncate { contract: OTHER, lineage: lineage.to_owned(), log: log.to_owned(), to }
 }
 
-/// Records that the totals count, in a lineage that has checkpoints.
+/// Appends records that the running totals count, in a lineage with checkpoints.
 pub(crate) fn counted() -> Op {
     append("thread", "counted", &[&record("one"), &keyed("2", "two"), &record("three")])
 }
 
-/// Appends, names, cuts and forks logs. Returns the checkpoints in save order, and all logs.
+/// Appends to logs, pins, cuts and forks them. Returns the checkpoints in save order, and all logs.
 pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
     let json = |key: &str, text: &str| Record { tag: "json".to_owned(), ..keyed(key, text) };
     let r = [
         json("m0", r#"{"role":"user","content":"née 🜁"}"#),
         Record { tag: "v8".to_owned(), ..keyed("ключ", [0xff, 0x0f, 0x49, 0x02]) },
-        // Text that compresses, and noise that does not; one without a tag, one without bytes.
+        // Text that compresses, and noise that does not. One record has no tag, one has no bytes.
         record("all work and no play makes Jack a dull boy; ".repeat(20)),
         Record { tag: String::new(), key: Some(String::new()), ..record(noise(40, 200)) },
         record(""),
     ];
-    // A key of what was cut off comes again, with another content.
+    // The key of a cut-off record is used again with other content.
     let sibling = [json("m0", "[]"), json("ключ", "[1]"), record("sibling"), record("of the sibling")];
     let put = |draft: &Draft| draft.clone().put();
     let talk =
@@ -78,11 +78,11 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
         talk(3).pin("messages", 2).parent("talk 2"),
     ];
     let units = [
-        // Logs alone make a lineage; its first checkpoint comes later.
+        // A log begins the lineage. Its first checkpoint comes later.
         vec![append("talk", "messages", &[&r[0], &r[1], &r[2]])],
         vec![put(&drafts[0])],
         vec![append("talk", "messages", &[&r[3], &r[4]]), append("talk", "ключи", &[&r[4]]), put(&drafts[1])],
-        // The log goes on elsewhere, from behind its first record and then once more.
+        // The log is cut after its first record and continues on another branch, then once more.
         vec![
             cut("talk", "messages", LogEnd::Length(1)),
             append("talk", "messages", &[&sibling[0], &sibling[1], &sibling[2], &sibling[3]]),
@@ -90,12 +90,12 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
         ],
         vec![cut("talk", "messages", LogEnd::Length(2)), append("talk", "messages", &[&r[4]])],
         vec![put(&drafts[3])],
-        // Forks that go on, each for itself, and then back to the checkpoint that they began with.
+        // The forks continue independently. Then one goes back to the checkpoint that it began with.
         vec![Op::Fork(Box::new(fork(0))), append("talk fork 0", "messages", &[&r[2]])],
         vec![Op::Fork(Box::new(fork(1))), append("talk fork 1", "messages", &[&sibling[3], &r[4]])],
         vec![Op::Fork(Box::new(fork(2))), append("talk fork 2", "ключи", &[&r[0]])],
         vec![cut("talk fork 2", "ключи", LogEnd::Checkpoint("talk 1 again 2".to_owned()))],
-        // Logs of a lineage without checkpoints, one of them cut and one removed by that.
+        // Logs of a lineage without checkpoints: one is cut, and one is cut to nothing, which removes it.
         vec![append("cut", "log", &[&r[0], &r[1], &r[2]]), append("cut", "gone", &[&r[3]])],
         vec![cut("cut", "log", LogEnd::Length(2)), cut("cut", "gone", LogEnd::Length(0))],
     ];
@@ -113,7 +113,7 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
     let checkpoints = drafts.iter().map(|draft| draft.0.clone()).chain(copies).collect();
     let first = [&r[0], &r[1], &r[2], &r[3]];
     let second = [&r[0], &sibling[1], &sibling[2], &sibling[3]];
-    // What `counted` appends stands in full here.
+    // The first log lists all records that `counted` appends.
     let mut logs = vec![
         Log::new("thread", "counted", None, &[&record("one"), &keyed("2", "two"), &record("three")]),
         Log::new("talk", "messages", None, &[&r[0], &sibling[1], &r[4]]),
@@ -139,7 +139,7 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
     (checkpoints, logs)
 }
 
-// What a fixture is expected to hold, as JSON.
+// The expected content of a fixture, as JSON.
 
 pub(crate) fn describe_marks(marks: &[LogMark]) -> String {
     let mark = |mark: &LogMark| format!("{{ \"log\": {}, \"length\": {} }}", quoted(&mark.log), mark.length);
@@ -194,7 +194,7 @@ pub(crate) fn read_description(connection: &Connection, json: &str) -> Vec<Log> 
     found
 }
 
-// The engine reads it.
+// Reading the logs with the engine.
 
 pub(crate) fn read_back(backend: &mut Sqlite, expected: &[Log]) {
     for Log { lineage, name, at, records } in expected {
@@ -222,16 +222,16 @@ pub(crate) fn read_back(backend: &mut Sqlite, expected: &[Log]) {
     }
 }
 
-// The decoder: see docs/format.md.
+// The decoder, written from docs/format.md.
 
-/// The tables of logs, every checksum of them verified.
+/// The decoded log tables. Every checksum is verified.
 pub(crate) struct Tables {
-    /// By lineage and name: the branch and the length.
+    /// The branch and the length of each log, by lineage and name.
     logs: BTreeMap<(i64, String), (i64, u64)>,
     branches: BTreeMap<i64, Branch>,
-    /// By branch and position.
+    /// Records by branch and position.
     records: BTreeMap<(i64, u64), StoredRecord>,
-    /// Branch, length, and the number of the checkpoint.
+    /// Branch, length, and save number of the checkpoint.
     marks: BTreeSet<(i64, u64, i64)>,
 }
 
@@ -248,7 +248,7 @@ pub(crate) struct StoredRecord {
     key: Option<String>,
 }
 
-/// What a checkpoint names: the log, how many records, and the branch of the last of them.
+/// A log mark of a checkpoint: the log, the number of records, and the branch of the last record.
 pub(crate) type Mark = (String, u64, Option<i64>);
 
 pub(crate) fn marks(column: Option<&[u8]>) -> Vec<Mark> {
@@ -309,7 +309,7 @@ impl Tables {
         self.logs.keys().any(|(of, _)| *of == lin)
     }
 
-    /// The first so many records, the last of which stands in that branch.
+    /// The first `length` records of a log whose last record is in `branch`.
     fn read(&self, branch: i64, length: u64, contract: u8) -> Vec<(Option<String>, String, Vec<u8>)> {
         let Branch { contract: whose, parent, start } = self.branches[&branch];
         assert!(whose == contract && start < length);
@@ -357,7 +357,7 @@ pub(crate) fn are_as_documented(decoded: &Decoded, expected: &[Log]) {
     assert!(tables.records().any(|record| record.body[0] == 1) && tables.records().any(|record| record.body[0] == 2));
 }
 
-/// A branch goes up to the last end in it, without gaps, and something ends in each.
+/// Checks that each branch has no gaps, has an end, and has no records after its last end.
 fn nothing_is_left_over(tables: &Tables) {
     let of_parents = tables.branches.values().filter_map(|branch| Some((branch.parent?, branch.start)));
     let ends: Vec<(i64, u64)> = tables.logs.values().copied().chain(of_parents).collect();
