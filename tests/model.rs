@@ -1,5 +1,5 @@
-//! Every backend against a model that a reader can check at a glance: random sequences of everything that can be asked
-//! of a backend, with few names so that they meet often, must be answered as the model answers them.
+//! Compares every backend with a simple model. Random sequences of operations and queries must have the same answers in
+//! both. There are few names, so that operations often touch the same checkpoints.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -24,25 +24,25 @@ use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// A record, and a number that tells it from records that look the same.
+/// A record with a unique number, which distinguishes equal records.
 type Numbered = (u64, Record);
 
-/// The logs that a checkpoint names, each with the records that it keeps.
+/// The logs that a checkpoint names, each with its kept records.
 type Kept = Vec<(String, Vec<Numbered>)>;
 
-/// The contract, read aloud: a list in save order, walked from end to end for every answer.
+/// The contract in its simplest form: a list in save order, scanned completely for every answer.
 #[derive(Clone, Default)]
 struct Model {
-    /// In save order, the last saved at the end.
+    /// Checkpoints in save order, the last saved at the end.
     saved: Vec<Checkpoint>,
-    /// In the order in which they began.
+    /// Lineages in the order in which they began.
     begun: Vec<Begun>,
     positions: i64,
-    /// In the order in which each place was first written: the checkpoint, and what was written to it.
+    /// Pending writes with their checkpoint, in the order in which each task and index was first written.
     writes: Vec<(ContractId, String, Write)>,
-    /// By lineage and name. None is empty.
+    /// Records of each log, by lineage and name. No log is empty.
     logs: BTreeMap<(ContractId, String, String), Vec<Numbered>>,
-    /// What each checkpoint keeps, by its id.
+    /// The kept logs of each checkpoint, by its id.
     kept: BTreeMap<(ContractId, String), Kept>,
     appended: u64,
 }
@@ -55,12 +55,12 @@ struct Begun {
     position: i64,
     /// The group of its first checkpoint.
     group: String,
-    /// The checkpoint of another lineage that its first checkpoint was made from, and that lineage's position.
+    /// The origin of a fork: the source checkpoint, and the position of its lineage.
     origin: Option<(String, i64)>,
 }
 
 impl Model {
-    /// Applies a unit, or leaves everything as it was.
+    /// Applies a unit. Changes nothing if it fails.
     fn apply(&mut self, unit: &Unit) -> Result<Applied, Code> {
         let before = self.clone();
         let mut applied = Applied::default();
@@ -184,7 +184,7 @@ impl Model {
                         None => left.push((of, to, write)),
                     }
                 }
-                // By task, as they began.
+                // Grouped by task, in the order of each task's first write.
                 while let Some((.., first)) = left.first().cloned() {
                     let (mine, others) =
                         left.into_iter().partition::<Vec<_>, _>(|(.., write)| write.task == first.task);
@@ -247,7 +247,7 @@ impl Model {
         self.logs.get(&(contract, lineage.to_owned(), log.to_owned())).cloned().unwrap_or_default()
     }
 
-    /// What a checkpoint of the lineage keeps of a log.
+    /// The records of a log that a checkpoint of the lineage keeps.
     fn kept_by(&self, contract: ContractId, lineage: &str, id: &str, log: &str) -> Option<Vec<Numbered>> {
         let found = self.newest_first(contract, |header| header.lineage == lineage && header.id == id);
         let kept = &self.kept[&(contract, found.first()?.header.id.clone())];
@@ -279,7 +279,7 @@ impl Model {
         }
     }
 
-    /// Saves a checkpoint in place of the one with its id.
+    /// Saves a checkpoint. Replaces the checkpoint with the same id.
     fn insert(&mut self, header: Header, payload: Payload, kept: Kept) {
         let Header { contract, lineage, id, .. } = header.clone();
         self.begin(contract, &lineage);
@@ -298,7 +298,7 @@ impl Model {
         self.kept.insert((contract, id), kept);
     }
 
-    /// With what it has from its parent, or from the newest of its lineage that has it.
+    /// The payload with its inherited parts: from the parent, or from the newest checkpoint of the lineage.
     fn whole_of(&self, given: &Draft) -> Payload {
         let mut whole = given.payload.clone();
         let Header { contract, lineage, parent, .. } = &given.header;
@@ -317,7 +317,7 @@ impl Model {
         whole
     }
 
-    /// A checkpoint takes what was written to it along.
+    /// Removes checkpoints together with their pending writes.
     fn remove(&mut self, goes: impl Fn(&Header) -> bool) {
         for gone in self.saved.extract_if(.., |row| goes(&row.header)) {
             self.kept.remove(&(gone.header.contract, gone.header.id.clone()));
@@ -333,7 +333,7 @@ impl Model {
         });
     }
 
-    /// Applies a rule, and tells how many checkpoints and lineages went.
+    /// Applies a rule. Returns the numbers of removed checkpoints and lineages.
     fn prune(&mut self, contract: Option<ContractId>, rule: Rule) -> (usize, usize) {
         let before = (self.saved.len(), self.listed().len());
         let of = |header: &Header| contract.is_none_or(|contract| header.contract == contract);
@@ -364,7 +364,7 @@ impl Model {
         self.begun.iter().filter(|begun| has(begun)).collect()
     }
 
-    /// Which of those may go: none on which one that stays depends.
+    /// The checkpoints of `goes` that may be removed: no remaining checkpoint depends on them.
     fn closed(&self, goes: impl Fn(&Header) -> bool) -> Vec<(ContractId, String)> {
         let named = |header: &Header| (header.contract, header.id.clone());
         let mut gone: Vec<_> = self.saved.iter().map(|row| &row.header).filter(|header| goes(header)).collect();
@@ -385,7 +385,7 @@ impl Model {
         }
     }
 
-    /// Without what each backend has of its own.
+    /// The counts that all backends share, without the figures specific to one backend.
     fn stats(&self, contract: Option<ContractId>) -> Stats {
         let of = |other: ContractId| contract.is_none_or(|contract| contract == other);
         let logs = self.logs.iter().filter(|((contract, ..), _)| of(*contract)).map(|(_, records)| records);
@@ -411,7 +411,7 @@ impl Model {
         stats
     }
 
-    /// Those that pass, newest first: sorting is stable, so among equal sort keys the save order stays.
+    /// The matching checkpoints, newest first. Sorting is stable, so equal sort keys keep the save order.
     fn newest_first(&self, contract: ContractId, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
         let mut found: Vec<&Checkpoint> =
             self.saved.iter().filter(|row| row.header.contract == contract && keep(&row.header)).collect();
@@ -420,7 +420,7 @@ impl Model {
         found
     }
 
-    /// The same, but by age before the sort key.
+    /// The matching checkpoints, sorted by age first and then by sort key.
     fn youngest_first(&self, contract: ContractId, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
         let mut found = self.newest_first(contract, keep);
         let age = |row: &Checkpoint| row.header.sort_key.age(row.header.age_offset).to_vec();
@@ -557,22 +557,22 @@ fn is_of(header: &Header, of: &Of) -> bool {
 enum Step {
     Apply(Vec<Unit>),
     Ask(Query),
-    /// Asks for lineages, from where the last such page ended if there was one.
+    /// Lists a page of lineages. May continue after the previous page.
     Page {
         contract: ContractId,
         group_prefix: String,
         limit: usize,
     },
-    /// Asks what a rule would remove, then has it removed in batches of at most so many.
+    /// Asks which checkpoints a rule would remove, then prunes in batches of limited size.
     Prune {
         contract: Option<ContractId>,
         rule: Rule,
         most: usize,
     },
     Stats(Option<ContractId>),
-    /// Verifies everything in pages of about so many rows.
+    /// Runs a full check in pages of about that many rows.
     Check(usize),
-    /// Closes the backend and opens another on the same database, where there is one.
+    /// Closes the backend and opens the same database again. Does nothing without a database file.
     Reopen,
 }
 
@@ -597,13 +597,13 @@ fn log() -> impl Strategy<Value = String> {
     prop_oneof![8 => Just("log"), 1 => Just("log\0"), 1 => Just("")].prop_map(str::to_owned)
 }
 
-/// Empty is what has none, and what a question for it must not find.
+/// A group or a label. The empty string means none: a query for it must find nothing.
 fn word() -> impl Strategy<Value = String> {
     name(&["", "x", "xy", "x\0", "%"])
 }
 
-/// Payloads of several sizes. Many have most bytes in common, as those of a run do: what a backend makes of that, and of
-/// a parent that is gone, is another payload now or is the checkpoint itself, must not be seen.
+/// Payloads of several sizes. Many share most of their bytes, as in a run, so that a backend stores deltas. The deltas must
+/// not be visible, even if the parent is removed, is replaced, or is the checkpoint itself.
 fn parts(version: u32) -> Vec<Part> {
     let small = part("v", "t", version.to_le_bytes());
     let at = usize::try_from(version).unwrap() % 3000;
@@ -617,7 +617,7 @@ fn parts(version: u32) -> Vec<Part> {
     }
 }
 
-/// A number, and sometimes another behind it: in a contract whose sort keys end in an age, that.
+/// A sort key of one number, sometimes with a second number: the age in contracts whose sort keys end in an age.
 fn sort_key() -> impl Strategy<Value = SortKey> {
     let number = || prop::sample::select(&[-1.5, -0.0, 0.0, 1.0, 1.25][..]).prop_map(SortKey::from_f64);
     (number(), prop::option::of(number())).prop_map(|(sort_key, age)| age.iter().fold(sort_key, SortKey::then))
@@ -627,7 +627,7 @@ fn put() -> impl Strategy<Value = Op> {
     let parent = prop::option::of(id());
     let pins = prop::collection::vec((log(), prop::option::weighted(0.15, 0..4_u64)), 0..3);
     let flags = (prop::bool::weighted(0.25), prop::bool::weighted(0.03), pins);
-    // The last number tells one put of an id from the next.
+    // The last number is a version, which makes each put of an id different.
     (contract(), run(), id(), parent, word(), word(), sort_key(), 0..5_i64, flags, any::<u32>()).prop_map(
         |(contract, run, id, parent, group, label, sort_key, saved_at, (depends, other_age, pins), version)| {
             let mut made = draft(&run, &id).contract(contract).group(&group).label(&label).parts(parts(version));
@@ -637,14 +637,14 @@ fn put() -> impl Strategy<Value = Op> {
             made.0.header.depends_on_parent = depends;
             made.0.header.age_offset = if other_age { 4 } else { age_offset(&run) };
             made.1.pins = pins.into_iter().map(|(log, length)| LogPin { log, length }).collect();
-            // Names of parts that some payloads have; one has two of a name, and one that none has.
+            // Names of parts to inherit. Some payloads have them, one has a name twice, and no payload has `none`.
             made.1.inherit = match version % 7 {
                 0 => vec!["common".to_owned()],
                 1 => vec![String::new(), "v".to_owned(), "none".to_owned()],
                 _ => Vec::new(),
             };
             made.0.payload.parts.extend((version % 2 == 0).then(|| part("w\0 1", "t", version.to_string())));
-            // What some of them look like, as one of the payloads has it or as none has.
+            // The expected content of some inherited parts. It may or may not match a payload.
             if version % 3 == 0 {
                 made.1.like = parts(version / 2).into_iter().take(2).collect();
             }
@@ -653,7 +653,7 @@ fn put() -> impl Strategy<Value = Op> {
     )
 }
 
-/// Records with few keys, so that they meet often.
+/// Appends of records with few keys, so that keys often repeat.
 fn append() -> impl Strategy<Value = Op> {
     let record =
         (prop::option::of(name(&["k", "k\0", "", "l", "m"])), any::<u16>()).prop_map(|(key, version)| Record {
@@ -781,7 +781,7 @@ fn query() -> impl Strategy<Value = Query> {
     ]
 }
 
-/// What makes branches: a checkpoint keeps a log, the log is cut, goes on, and is kept or forked again.
+/// Operations that make branches: a checkpoint keeps a log, the log is cut and continues, and is kept or forked again.
 fn story() -> impl Strategy<Value = Vec<Op>> {
     let record = any::<u16>().prop_map(|version| Record {
         key: None,
@@ -812,7 +812,7 @@ fn story() -> impl Strategy<Value = Vec<Op>> {
     )
 }
 
-/// Of the lineages of that name.
+/// The age offset of the lineages with that name.
 fn age_offset(lineage: &str) -> u8 {
     if lineage == "r2" { 8 } else { 0 }
 }
@@ -837,7 +837,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Where one side's last page of lineages ended. Positions are each backend's own, so each side goes on from its own.
+/// The end of one side's last page of lineages. Positions differ between backends, so each side continues from its own.
 type Place = Option<i64>;
 
 fn page(answer: Answer, cursor: &mut Place) -> Vec<Lineage> {
@@ -846,7 +846,7 @@ fn page(answer: Answer, cursor: &mut Place) -> Vec<Lineage> {
     page.into_iter().map(|line| Lineage { position: 0, ..line }).collect()
 }
 
-/// Without the positions of lineages.
+/// The answer without the positions of lineages, which differ between backends.
 fn comparable(answer: Answer) -> Answer {
     match answer {
         Answer::Lineages(_) => Answer::Lineages(page(answer, &mut None)),
@@ -854,7 +854,7 @@ fn comparable(answer: Answer) -> Answer {
     }
 }
 
-/// Everything there is, asked in as many ways as there are.
+/// Queries of every kind for all stored data.
 fn everything() -> Vec<Query> {
     let mut all = Vec::new();
     for contract in [ContractId(1), ContractId(2), ContractId(4)] {
@@ -931,7 +931,7 @@ fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> 
                 let (mut counted, mut next) = ((0, 0, 0), Some(CheckCursor::default()));
                 while let Some(cursor) = next {
                     let page = backend.answer(&Query::Check { cursor, limit }).unwrap().into_checked().unwrap();
-                    // A caller may remove what another checkpoint cannot be read without.
+                    // An orphan is allowed: a caller may remove a checkpoint that another one depends on.
                     let left_alone =
                         |found: &Finding| (found.code, found.severity) == (FindingCode::Orphan, Severity::Warning);
                     prop_assert!(page.findings.iter().all(left_alone), "{:?}", page.findings);
@@ -952,7 +952,7 @@ fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> 
     Ok(())
 }
 
-/// The same sequences in every run, unless `PROPTEST_RNG_SEED` asks for others and `PROPTEST_CASES` for more.
+/// Uses the same sequences in every run. `PROPTEST_RNG_SEED` selects others, `PROPTEST_CASES` sets their number.
 fn config(cases: u32) -> ProptestConfig {
     let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     if config.rng_seed == RngSeed::Random {
@@ -971,7 +971,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn check_file(steps: &[Step], journal: Journal) -> Result<(), TestCaseError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.db");
-    // What is synced when is not the question here.
+    // This test does not depend on syncs, so it turns them off.
     check(steps, || Some(Box::new(sqlite(&path, journal, Durability::Off).unwrap())))?;
     prop_assert_eq!(common::integrity(&path), "ok");
     Ok(())

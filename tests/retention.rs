@@ -1,6 +1,6 @@
-//! D9: retention never removes what a kept checkpoint needs. Over chains of deltas with forks, whatever is pruned, every
-//! checkpoint that is kept reads back exactly, from memory and from the rows alone, and only those are written anew whose
-//! base has gone.
+//! Tests D9: retention never removes data that a kept checkpoint needs. The tests prune chains of deltas with forks. Every
+//! kept checkpoint must read back exactly, from the cache and from the rows alone. Only checkpoints with a removed base may
+//! be rewritten.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -21,9 +21,9 @@ use tempfile::TempDir;
 struct Place {
     _folder: TempDir,
     path: PathBuf,
-    /// Keeps payloads in memory.
+    /// A connection that caches payloads.
     warm: Sqlite,
-    /// Reads every payload from its rows.
+    /// A connection without a cache, which reads every payload from its rows.
     cold: Sqlite,
 }
 
@@ -50,7 +50,7 @@ fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> Vec<Pruned> {
     batches
 }
 
-/// A run that grows by a little at each step: the first payload is whole, the others are deltas.
+/// Saves a run that grows a little at each step: the first payload is whole, the others are deltas.
 fn grow(backend: &mut dyn Backend, run: &str, steps: usize) -> Vec<Checkpoint> {
     let mut state = noise(run.len() as u64, 40_000);
     let step = |n: usize| {
@@ -62,7 +62,7 @@ fn grow(backend: &mut dyn Backend, run: &str, steps: usize) -> Vec<Checkpoint> {
     (0..steps).map(step).collect()
 }
 
-/// How a payload is stored, as the numbers of its chain say.
+/// The storage of a payload, from the numbers in its column `chain`.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     base: Option<i64>,
@@ -71,7 +71,7 @@ struct Row {
     body: Vec<u8>,
 }
 
-/// Every row by its save number, through a connection that owes nothing to the engine.
+/// Every row by its save number, through a connection that does not use the engine.
 fn rows(path: &Path) -> BTreeMap<i64, Row> {
     let connection = rusqlite::Connection::open(path).unwrap();
     let mut statement = connection.prepare("SELECT seq, chain, body FROM checkpoint").unwrap();
@@ -87,7 +87,7 @@ fn rows(path: &Path) -> BTreeMap<i64, Row> {
     statement.query_map([], read).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
-/// The lists of dependants name every delta once, in the list of its base, and nothing else.
+/// Checks the lists of dependants: each delta is once in the list of its base, and the lists have no other entries.
 fn check_dependants(path: &Path) {
     let rows = rows(path);
     let mut listed: BTreeMap<i64, i64> = BTreeMap::new();
@@ -168,7 +168,7 @@ fn bytes_are_estimated_by_what_chains_take() {
     grow(&mut place.warm, "a", 50);
     grow(&mut place.warm, "bb", 50);
     let before = stats(&mut place.cold).stored_bytes;
-    // Each run is a keyframe of 40,000 bytes and small deltas: only the end of a run frees its keyframe.
+    // Each run is a keyframe of 40,000 bytes with small deltas. Only removing the whole run frees its keyframe.
     let limit = before - 2_000;
     let asked = Query::Prunable { contract: None, rules: vec![Rule::MaxBytes(limit)] };
     let planned = place.cold.answer(&asked).unwrap().into_pruned().unwrap();
@@ -193,7 +193,7 @@ fn vacuum_gives_the_room_back() {
     place.warm.vacuum().unwrap();
     assert!(size(&place.path) < before / 5, "{} of {before}", size(&place.path));
     assert_eq!(common::integrity(&place.path), "ok");
-    // The numbers that say whose file it is stay with it.
+    // The file keeps the numbers that identify it as a Forkpoint database.
     drop(place.warm);
     assert!(Sqlite::open(&Options::new(&place.path)).is_ok());
 }
@@ -225,7 +225,7 @@ proptest! {
     fn whatever_is_pruned_what_is_kept_reads_back_exactly(steps in steps()) {
         let mut place = place();
         let mut states: BTreeMap<u8, Vec<u8>> = BTreeMap::new();
-        // By save order, which is the order of the ids.
+        // The model lists checkpoints in save order, which is also the order of the ids.
         let mut kept: Vec<Checkpoint> = Vec::new();
         let mut logs: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut logs_kept: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -236,7 +236,7 @@ proptest! {
                     let at = at.index(state.len() + 1);
                     state.splice(at..(at + removed).min(state.len()), noise(seed, inserted));
                     let made = draft(&run.to_string(), &format!("{n:03}")).saved_at(n);
-                    // Some steps go back before they go on, so that the log has branches.
+                    // Some steps cut the log before they append, so that the log has branches.
                     let log = logs.entry(run.to_string()).or_default();
                     let from = if seed % 4 == 0 { log.len() / 2 } else { log.len() };
                     log.truncate(from);
@@ -282,7 +282,7 @@ proptest! {
                     let fewer = |before: u64, after: u64| before.cast_signed() - after.cast_signed();
                     prop_assert!(batches.iter().all(|batch| batch.checkpoints <= most as u64));
                     prop_assert_eq!(sum(|of| of.checkpoints.cast_signed()), fewer(before.checkpoints, after.checkpoints));
-                    // A lineage that has logs alone is listed no more, but there it is.
+                    // A lineage with only logs still exists but is not listed.
                     let unlisted = listed - common::names(&mut place.cold, "").len();
                     prop_assert_eq!(batches.iter().map(|batch| batch.lineages).sum::<u64>(), unlisted as u64);
                     prop_assert_eq!(sum(|of| of.bytes), fewer(before.stored_bytes, after.stored_bytes));

@@ -1,4 +1,4 @@
-//! A lock that another connection holds: waited for, then told as BUSY, with nothing written (D4, D8).
+//! Tests locks that another connection holds. The engine waits for the lock, then fails with BUSY and writes nothing (D4, D8).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -45,7 +45,7 @@ fn a_lock_held_too_long_is_busy_and_nothing_is_written() {
     for _ in 0..2 {
         let unit = vec![draft("run", "refused").put(), draft("run", "too").put()];
         assert_busy(&call(|reply| store.apply(unit.into(), reply)).unwrap_err());
-        // In WAL readers do not wait for writers.
+        // In WAL mode readers do not wait for writers.
         assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["before"]);
         assert_eq!(store_get(&store, "refused").unwrap(), None);
     }
@@ -80,7 +80,7 @@ fn a_lock_held_for_less_than_the_timeout_is_waited_for() {
     let store = store(&path, Duration::from_secs(30));
     let lock = lock(&path);
     let saved = pending(|reply| store.apply(vec![draft("run", "patient").put()].into(), reply));
-    // It cannot be answered while the lock is there, however long this machine takes.
+    // The save cannot finish while the lock is held.
     assert_eq!(saved.recv_timeout(SHORT).unwrap_err(), RecvTimeoutError::Timeout);
     lock.execute_batch("COMMIT").unwrap();
     saved.recv().unwrap().unwrap();
@@ -92,7 +92,7 @@ fn a_lock_held_for_less_than_the_timeout_is_waited_for() {
 fn a_locked_file_is_opened_once_the_lock_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("busy.db");
-    // A file that has no tables yet, so that opening has to write.
+    // The file has no tables yet, so opening has to write.
     std::fs::write(&path, b"").unwrap();
     let locked = Connection::open(&path).unwrap();
     locked.execute_batch("BEGIN EXCLUSIVE").unwrap();

@@ -1,4 +1,5 @@
-//! Damaged bytes: told as CORRUPT or UNSUPPORTED with the id, never returned (D5), and no harm to the others.
+//! Tests damaged bytes. The engine reports CORRUPT or UNSUPPORTED with the id and never returns the bytes (D5). Other
+//! checkpoints stay readable.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -17,7 +18,7 @@ use forkpoint::retention::{Cursor, Prune, Rule};
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
-/// A database with a checkpoint that will be damaged and its neighbours, and a connection to damage it with.
+/// A database with a checkpoint to damage and its neighbours. `hand` is the connection that damages it.
 struct Damage {
     backend: Sqlite,
     hand: Connection,
@@ -43,7 +44,7 @@ fn damage(victim: Draft) -> Damage {
     Damage { backend, hand, folder }
 }
 
-/// A connection that caches nothing: everything is read from the rows.
+/// Opens a connection without a cache, which reads everything from the rows.
 fn open(path: &Path) -> Sqlite {
     let journal = Some(Journal::Wal);
     Sqlite::open(&Options { journal, durability: Durability::Off, cache_bytes: 0, ..Options::new(path) }).unwrap()
@@ -60,7 +61,7 @@ impl Damage {
         assert_eq!(self.hand.execute(sql, params![body, VICTIM]).unwrap(), 1);
     }
 
-    /// What reading it says, by id and as the newest: the same.
+    /// The error of reading the damaged checkpoint. It must be the same by id and as the newest.
     fn told(&mut self) -> Error {
         let by_id = try_get(&mut self.backend, VICTIM).expect_err("damaged bytes were returned");
         let newest = self.backend.answer(&newest_query("run", None)).expect_err("damaged bytes were returned");
@@ -130,7 +131,7 @@ fn damage_stays_where_it_is() {
         assert_eq!(get(&mut damage.backend, id), Some(draft("run", id).0));
     }
     assert_eq!(ids(&mut damage.backend, lineage("run")), [VICTIM, "after", "before"], "a listing reads no payload");
-    // Saved again, it is whole; so is the lineage without it.
+    // Saving the checkpoint again repairs it.
     save(&mut damage.backend, [small()]);
     assert_eq!(get(&mut damage.backend, VICTIM), Some(small().0));
     damage.set_body(b"");
@@ -166,14 +167,14 @@ fn damaged_meta_is_told_by_the_row_and_by_the_contract_that_reads_it() {
     let saved = backend.answer(&agentos::get(VICTIM.to_owned())).unwrap().into_checkpoint().unwrap().unwrap();
     let hand = Connection::open(&path).unwrap();
     for length in [0, 1, 8, 10, 16, 18, 1000] {
-        // Changed in the row, it does not match the row's checksum.
+        // A changed `meta` in the row does not match the row's checksum.
         let meta = vec![0_u8; length];
         hand.execute("UPDATE checkpoint SET meta = ?", params![meta]).unwrap();
         let error = read(&mut backend).unwrap_err();
         assert_eq!(error.code(), Code::Corrupt, "{length} bytes");
         assert!(error.message().contains(VICTIM), "{error}");
         hand.execute("UPDATE checkpoint SET meta = ?", params![saved.header.meta]).unwrap();
-        // Stored like that, it does not match what the contract stores.
+        // With a correct checksum, a wrong `meta` is still not valid for the contract.
         let mut wrong = saved.clone();
         wrong.header.meta = meta;
         save_whole(&mut backend, *wrong);
@@ -209,7 +210,7 @@ fn a_flipped_bit_in_the_file_is_noticed() {
     drop((backend, hand));
     let path = folder.path().join("damaged.db");
     let mut file = std::fs::read(&path).unwrap();
-    // Somewhere in the middle of the payload, wherever SQLite put that page.
+    // Flips a bit in the middle of the payload, on whichever page SQLite stored it.
     let needle = &bytes[50_000..50_032];
     let at = file.windows(needle.len()).position(|window| window == needle).expect("noise is stored as it is");
     file[at] ^= 0x10;
@@ -239,13 +240,13 @@ fn a_row_that_an_index_has_and_the_table_has_not_is_corrupt_and_not_absent() {
     let seq: i64 = hand.query_row("SELECT seq FROM checkpoint WHERE id = ?", [VICTIM], |row| row.get(0)).unwrap();
     drop((backend, hand));
     let path = folder.path().join("damaged.db");
-    // The row goes while SQLite does not know of the indexes: their entries stay.
+    // Deletes the row while the indexes are hidden from SQLite, so their entries stay.
     without_indexes(&path, &format!("DELETE FROM checkpoint WHERE seq = {seq}"));
     let mut backend = open(&path);
     let error = try_get(&mut backend, VICTIM).unwrap_err();
     assert_eq!(error.code(), Code::Corrupt);
     assert!(error.message().contains(VICTIM), "it names the checkpoint: {error}");
-    // As the newest too: an older checkpoint in its place would be a wrong answer.
+    // Queries for the newest fail as well: an older checkpoint would be a wrong answer.
     for query in [newest_query("run", None), common::list_query(lineage("run"), None)] {
         let error = backend.answer(&query).unwrap_err();
         assert_eq!(error.code(), Code::Corrupt);
@@ -254,7 +255,7 @@ fn a_row_that_an_index_has_and_the_table_has_not_is_corrupt_and_not_absent() {
     assert_eq!(get(&mut backend, "after"), Some(draft("run", "after").0));
 }
 
-/// Changes rows behind the back of the indexes on checkpoints.
+/// Changes rows without updating the indexes on checkpoints.
 fn without_indexes(path: &Path, sql: &str) {
     let hand = Connection::open(path).unwrap();
     let taken =
@@ -274,7 +275,7 @@ fn without_indexes(path: &Path, sql: &str) {
 fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
     let Damage { backend, hand, folder } = damage(small());
     drop(backend);
-    // The entries of two ids change places in the index. Both rows are sound.
+    // Swaps the index entries of two ids. Both rows stay sound.
     hand.execute("CREATE TABLE sound AS SELECT id, id_hash FROM checkpoint", []).unwrap();
     let swap =
         "UPDATE checkpoint SET id_hash = (SELECT id_hash FROM sound WHERE id IN (?1, ?2) AND id <> checkpoint.id)
@@ -295,7 +296,7 @@ fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
         corrupt(try_get(backend, id).unwrap_err());
         let tuple = Query::Tuple { contract: common::CONTRACT_ID, pick: Pick::Id(id.to_owned()) };
         corrupt(backend.answer(&tuple).unwrap_err());
-        // What would change or take along the other one changes nothing.
+        // Units that would replace or remove the wrong checkpoint change nothing.
         corrupt(common::apply(backend, vec![draft("run", "new").put(), draft("run", id).put()]).unwrap_err());
         corrupt(common::apply(backend, vec![draft("run", "new").put(), common::remove(id)]).unwrap_err());
         corrupt(
@@ -305,7 +306,7 @@ fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
         corrupt(common::apply(backend, vec![heir.put()]).unwrap_err());
         assert_eq!(ids(backend, lineage("run")), [VICTIM, "after", "before"]);
     }
-    // Their places in the lineage are sound, and so is the third one.
+    // Their places in the lineage stay sound, and so does the third checkpoint.
     let newest = backend.answer(&newest_query("run", None)).unwrap().into_checkpoint().unwrap().unwrap();
     assert_eq!(*newest, small().0);
     assert_eq!(get(&mut backend, "after"), Some(draft("run", "after").0));
@@ -319,7 +320,7 @@ fn an_index_of_ids_that_differs_from_its_table_never_gives_another_checkpoint() 
     for id in names {
         save(&mut open(&path), [draft("run", id).parts(vec![part("state", "test", noise(1, 3000))])]);
     }
-    // The rows change places; the index entries stay where they were.
+    // Swaps the rows. The index entries stay.
     without_indexes(&path, "UPDATE checkpoint SET seq = seq + 100; UPDATE checkpoint SET seq = 104 - seq");
     let mut backend = open(&path);
     for id in names {
@@ -329,14 +330,15 @@ fn an_index_of_ids_that_differs_from_its_table_never_gives_another_checkpoint() 
     assert_eq!(newest.unwrap_err().code(), Code::Corrupt);
 }
 
-/// A family of payloads: what each is built on, and what it is.
+/// Checkpoints whose payloads are deltas to each other, with their bases.
 struct Family {
     path: PathBuf,
     _folder: TempDir,
     all: Vec<Checkpoint>,
 }
 
-/// `base` is what a list of five is built on: the next of its run and four forks. Others are built on two of those.
+/// Makes a family: `base` has five dependants, the next checkpoint of its run and four forks. Two of those have dependants
+/// of their own.
 fn family() -> Family {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("family.db");
@@ -378,7 +380,7 @@ impl Family {
         (base != 0).then_some(base)
     }
 
-    /// Flips a bit of a column.
+    /// Flips a bit in a column of a row.
     fn flip(&self, id: &str, column: &str, at: usize) {
         let hand = Connection::open(&self.path).unwrap();
         let read = format!("SELECT {column} FROM checkpoint WHERE id = ?");
@@ -391,7 +393,7 @@ impl Family {
         common::apply(&mut open(&self.path), vec![common::remove(id)]).unwrap();
     }
 
-    /// How many findings a check has.
+    /// The number of findings of a check.
     fn findings(&self) -> usize {
         let query = Query::Check { cursor: CheckCursor::default(), limit: 1000 };
         let mut backend = open(&self.path);
@@ -404,7 +406,7 @@ impl Family {
         findings
     }
 
-    /// The ids of those that can be read, from the rows alone. Wrong bytes are a failure.
+    /// The ids of the checkpoints that can be read from the rows alone. Wrong bytes fail the test.
     fn healthy(&self) -> Vec<&str> {
         let mut backend = open(&self.path);
         let mut healthy = Vec::new();
@@ -425,7 +427,7 @@ impl Family {
 #[test]
 fn whoever_goes_where_a_list_of_dependants_is_damaged_takes_no_healthy_checkpoint_along() {
     for damaged in ["base", "f4", "f2", "next", "f1", "f2 next"] {
-        // A bit of each number of the column: base, depth, budget, size, first dependant, next sibling, checksum.
+        // Flips a bit of each number in the column: base, depth, budget, size, first dependant, next sibling, checksum.
         for number in 0..7 {
             let family = family();
             family.flip(damaged, "chain", 8 * number + number);
@@ -440,7 +442,7 @@ fn whoever_goes_where_a_list_of_dependants_is_damaged_takes_no_healthy_checkpoin
                 let lost: Vec<&&str> = healthy.iter().filter(|id| !left.contains(id)).collect();
                 assert!(lost.is_empty(), "{damaged}, {number}: {gone} has taken {lost:?} along");
             }
-            // And it goes on: what follows is saved, and read.
+            // A later checkpoint can still be saved and read.
             let next = draft("fork 2", "later").sort_key(9.0).parts(vec![part("state", "test", noise(1, 4000))]);
             save(&mut open(&family.path), [next.clone()]);
             assert_eq!(get(&mut open(&family.path), "later"), Some(next.0));
@@ -451,7 +453,7 @@ fn whoever_goes_where_a_list_of_dependants_is_damaged_takes_no_healthy_checkpoin
 #[test]
 fn a_damaged_dependant_takes_nothing_along_that_is_built_on_it_when_its_base_goes() {
     let family = family();
-    // The checksum of its payload: what is built on it does not need that.
+    // Damages the checksum of the payload. The dependants of the payload do not need this checksum.
     family.flip("f2", "body", 1);
     let mut healthy: Vec<&str> = family.all.iter().map(|one| one.header.id.as_str()).collect();
     healthy.retain(|id| *id != "f2");
@@ -459,7 +461,7 @@ fn a_damaged_dependant_takes_nothing_along_that_is_built_on_it_when_its_base_goe
     family.remove("base");
     healthy.retain(|id| *id != "base");
     assert_eq!(family.healthy(), healthy);
-    // And then it goes itself.
+    // Then removes the damaged checkpoint.
     family.remove("f2");
     assert_eq!(family.healthy(), healthy);
     assert_eq!(common::integrity(&family.path), "ok");
@@ -468,7 +470,7 @@ fn a_damaged_dependant_takes_nothing_along_that_is_built_on_it_when_its_base_goe
 #[test]
 fn whoever_is_removed_takes_its_damage_along() {
     for damaged in ["f4", "next", "f2", "f1"] {
-        // What is built on a payload whose base is not known is lost with it.
+        // If the base of a payload is unknown, its dependants cannot be read either.
         let from = usize::from(damaged == "f2");
         for number in from..7 {
             let family = family();
@@ -505,7 +507,7 @@ fn what_would_inherit_from_a_damaged_parent_is_refused() {
     for unit in [
         vec![draft("run", "heir").sort_key(2.0).parent(VICTIM).inherit(&["rest"]).put()],
         vec![draft("run", "first").put(), draft("run", "heir").parent(VICTIM).inherit(&["state"]).put()],
-        // From the newest of the lineage: the parent is not there.
+        // Inherits from the newest of the lineage, because the parent does not exist.
         vec![draft("run", "heir").parent("none").inherit(&["rest"]).put()],
         vec![common::fork(VICTIM, "copy", "forked")],
     ] {
@@ -516,7 +518,7 @@ fn what_would_inherit_from_a_damaged_parent_is_refused() {
     }
     assert_eq!(ids(&mut damage.backend, lineage("run")), [VICTIM, "after", "before"], "nothing was stored");
     assert!(ids(&mut damage.backend, lineage("forked")).is_empty());
-    // What inherits nothing is saved, whatever its base would have been.
+    // A put that inherits nothing is saved, even if its base would be damaged.
     for (number, body) in [&b"\x01 garbage"[..], b"\x4d later", b""].into_iter().enumerate() {
         damage.set_body(body);
         let next = draft("run", &format!("next {number}")).sort_key(1.0).parent(VICTIM);

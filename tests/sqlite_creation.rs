@@ -1,4 +1,4 @@
-//! Several connections find no database and create it at once: one of them does, and all of them open it.
+//! Tests several connections that create the same database at once: one creates it, and all of them open it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;

@@ -1,5 +1,5 @@
-//! Payloads that are stored as differences: whatever is replaced, removed or forked, every checkpoint that is left reads back
-//! exactly, from memory and from the rows alone.
+//! Tests payloads that are stored as deltas. After replacements, removals and forks, every remaining checkpoint reads back
+//! exactly, from the cache and from the rows alone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ fn noise(length: usize, seed: u32) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-/// Connections that keep payloads in memory, and one that reads every one from its rows.
+/// Opens two connections: one caches payloads, the other reads every payload from its rows.
 fn connections(folder: &TempDir) -> (Sqlite, Sqlite) {
     let options = Options::new(folder.path().join("agent.db"));
     let cold = Options { cache_bytes: 0, ..options.clone() };
@@ -114,7 +114,7 @@ fn another_connection_removes_the_base_that_this_one_remembers() {
     cold.apply(&[vec![Op::Remove { contract: CONTRACT_ID, id: "a".to_owned() }].into()]).pop().unwrap().unwrap();
     state.extend(noise(100, 2));
     put(&mut warm, &checkpoint("b", "run", None, 2, &state));
-    // The other one has written in between: what is in memory here is not the newest any more.
+    // The other connection writes in between, so the cached payload here is no longer the newest.
     state.extend(noise(100, 3));
     put(&mut cold, &checkpoint("c", "run", None, 3, &state));
     state.extend(noise(100, 4));
@@ -127,7 +127,7 @@ fn another_connection_removes_the_base_that_this_one_remembers() {
     }
 }
 
-/// Has the engine verify everything, the lists of what is built on what among it.
+/// Runs a full check, including the lists of dependants.
 fn check(backend: &mut Sqlite) {
     let mut cursor = Some(CheckCursor::default());
     while let Some(from) = cursor {
@@ -142,7 +142,7 @@ fn a_rule_removes_some_of_many_that_are_built_on_one() {
     let folder = tempfile::tempdir().unwrap();
     let (mut warm, mut cold) = connections(&folder);
     let state = noise(20_000, 1);
-    // `saved_at` is the number: what the rule names lies anywhere in the list.
+    // `saved_at` depends on the number, so the rule selects checkpoints anywhere in the list.
     let forked = |fork: u32| {
         let bytes = [&state[..], &noise(10, fork)].concat();
         checkpoint(&format!("fork{fork}"), &format!("run{fork}"), Some("source"), fork * 37 % 100, &bytes)
@@ -164,7 +164,7 @@ fn a_rule_removes_some_of_many_that_are_built_on_one() {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Saves (or replaces) a checkpoint of a run, made from that run's last state by an edit.
+    /// Saves or replaces a checkpoint of a run. Its state is an edit of the run's last state.
     Save {
         id: u8,
         run: u8,
@@ -221,7 +221,7 @@ proptest! {
                 }
                 Step::Remove { id } => {
                     let unit = vec![Op::Remove { contract: CONTRACT_ID, id: id.to_string() }];
-                    // By whichever connection: bases go away under both.
+                    // Either connection removes, so both must handle a removed base.
                     let by = if id % 2 == 0 { &mut warm } else { &mut cold };
                     by.apply(&[unit.into()]).pop().unwrap().unwrap();
                     stored.remove(&id);

@@ -1,4 +1,4 @@
-//! What each durability asks of `SQLite` (D2, D3), and that this is a `SQLite` that keeps it.
+//! Tests the `SQLite` settings of each durability (D2, D3) and the version of `SQLite`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -21,7 +21,7 @@ fn a_durability_is_a_level_of_synchronous() {
     for (journal, durability, mode, synchronous) in levels {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("levels.db");
-        // Both when the file is created and when it is there.
+        // First creates the file, then opens the existing file.
         for _ in 0..2 {
             let mut backend = sqlite(&path, journal, durability).unwrap();
             assert_eq!(backend.journal(), journal);

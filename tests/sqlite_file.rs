@@ -1,4 +1,4 @@
-//! The file itself: who may read it, what is accepted as one, and that what is refused is left as it was.
+//! Tests the database file: its permissions, which files are accepted, and that a refused file stays unchanged.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -21,7 +21,7 @@ fn refusal(path: &Path) -> Error {
     error
 }
 
-/// Every file in the folder with its bytes. Shared memory is scratch space: its name counts, its bytes do not.
+/// Every file in the folder with its bytes. Leaves out the bytes of shared memory files, which are scratch space.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| {
         let entry = entry.unwrap();
@@ -55,7 +55,7 @@ fn only_the_owner_may_read_the_files() {
         assert_eq!(mode(name), 0o600, "{name}");
     }
     drop(backend);
-    // What the owner decides afterwards stays.
+    // The engine keeps permissions that the owner changes later.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
     save(&mut backend, [draft("run", "b")]);
@@ -96,13 +96,13 @@ fn a_symbolic_link_is_refused() {
     let link = folder.path().join("link.db");
     std::os::unix::fs::symlink(&target, &link).unwrap();
     refused_and_unchanged(&link, Code::InvalidArgument);
-    // Also one that leads nowhere: nothing is created where it points.
+    // A dangling link is refused as well, and its target is not created.
     let dangling = folder.path().join("dangling.db");
     let nowhere = folder.path().join("nowhere.db");
     std::os::unix::fs::symlink(&nowhere, &dangling).unwrap();
     assert_eq!(refusal(&dangling).code(), Code::InvalidArgument);
     assert!(!nowhere.exists());
-    // A linked directory above it is the user's own affair.
+    // A link to a parent directory is allowed.
     let linked = folder.path().join("folder");
     std::os::unix::fs::symlink(folder.path(), &linked).unwrap();
     let mut backend = Sqlite::open(&Options::new(linked.join("target.db"))).unwrap();
@@ -146,7 +146,7 @@ fn an_empty_file_is_accepted() {
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
     save(&mut backend, [draft("run", "a")]);
     drop(backend);
-    // So is a database without tables.
+    // A database without tables is accepted as well.
     let path = folder.path().join("no tables.db");
     Connection::open(&path).unwrap().execute_batch("PRAGMA journal_mode = WAL; VACUUM").unwrap();
     assert!(fs::metadata(&path).unwrap().len() > 0);
@@ -186,7 +186,7 @@ fn a_newer_schema_that_is_only_in_the_log_is_refused_and_unchanged() {
     let newer = Connection::open(&path).unwrap();
     newer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
     newer.pragma_update(None, "user_version", 2).unwrap();
-    // While the newer program has it open, and after it was killed.
+    // Refused while the newer program has the file open, and after that program was killed.
     refused_and_unchanged(&path, Code::Unsupported);
     drop(newer);
     assert_eq!(contents(folder.path()).len(), 3, "the log is there");

@@ -1,7 +1,7 @@
-//! Flips one bit of a small database, many times, and asks everything again (D5). An answer is what was saved, or `CORRUPT`, or it
-//! lacks something that a check then reports. It is never something else.
+//! Flips one bit of a small database and repeats all queries, many times (D5). An answer must be correct, or `CORRUPT`, or
+//! incomplete. A check must report incomplete answers. Any other answer is an error.
 //!
-//! `FORKPOINT_TEST_SEED` chooses other flips, and `FORKPOINT_TEST_FLIPS` how many there are.
+//! `FORKPOINT_TEST_SEED` selects other flips. `FORKPOINT_TEST_FLIPS` sets their number.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -29,7 +29,7 @@ use rusqlite::{Connection, params};
 const OTHER: ContractId = ContractId(2);
 const SPACES: [ContractId; 2] = [common::CONTRACT_ID, OTHER];
 const LINEAGES: [&str; 8] = ["run", "run 2", "dependents", "a fork", "a copy", "offset", "logged", "a logged fork"];
-/// Lineages with logs, and their names.
+/// The logs: lineage and name.
 const LOGS: [(&str, &str); 5] = [
     ("logged", "messages"),
     ("logged", "events"),
@@ -39,7 +39,7 @@ const LOGS: [(&str, &str); 5] = [
 ];
 const GROUPS: [&str; 2] = ["graph", "another graph"];
 const LABELS: [&str; 2] = ["plan", "act"];
-/// Flips in a page of 512 bytes hit the inner pages of the trees too, which a small database otherwise has not.
+/// Pages of 512 bytes give even a small database inner tree pages, so that flips hit those too.
 const PAGE_SIZES: [u32; 2] = [512, 4096];
 
 // The database ---------------------------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ fn open(path: &Path) -> Result<Sqlite> {
     Sqlite::open(&Options { cache_bytes: 1 << 20, ..options })
 }
 
-/// A state that resembles the one of the step before.
+/// A state that resembles the state of the previous step.
 fn state(run: u64, step: u64) -> Vec<u8> {
     let mut bytes = noise(run, 1500);
     bytes.extend_from_slice("all work and no play ".repeat(10).as_bytes());
@@ -80,14 +80,14 @@ fn writes(contract: ContractId, id: &str, writes: Vec<Write>) -> Op {
     Op::Write { contract, id: id.to_owned(), writes, replace: true, encoded: None }
 }
 
-/// A database with something of everything, as the bytes of its file.
+/// Builds a database with an example of everything. Returns the bytes of its file.
 fn build(page_size: u32) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("flips.db");
     let mut backend = open(&path).unwrap();
     let b = &mut backend;
 
-    // The running totals count more than what is there now.
+    // The running totals count more saves than the checkpoints that remain.
     let bulk = (0..600).map(|number| draft("bulk", &format!("bulk {number}")).put()).collect::<Vec<_>>();
     save(b, [draft("before", "before")]);
     apply(b, bulk).unwrap();
@@ -99,7 +99,7 @@ fn build(page_size: u32) -> Vec<u8> {
         let named = step(contract, "run 2", 0).group(GROUPS[1]).meta(&noise(5, 900));
         save(b, [named, step(contract, "run 2", 1)]);
     }
-    // A base with two payloads that are built on it.
+    // A base with two dependants.
     let base = draft("run 2", "run 2/side")
         .parent("run 2/1")
         .sort_key(9.0)
@@ -114,7 +114,7 @@ fn build(page_size: u32) -> Vec<u8> {
         draft.0.header.sort_key = SortKey(vec![number, 9, 3 - number, number]);
         save(b, [draft.saved_at(i64::from(number))]);
     }
-    // Larger than a page.
+    // A payload larger than a page.
     save(
         b,
         [draft("offset", "offset/large").age_offset(2).sort_key(3.0).parts(vec![part("noise", "v8", noise(9, 9000))])],
@@ -156,13 +156,13 @@ fn build(page_size: u32) -> Vec<u8> {
     apply(b, vec![append("logged", "messages", messages(9, 14))]).unwrap();
     apply(b, named(1)).unwrap();
     apply(b, vec![fork("logged/1", "logged fork/0", "a logged fork")]).unwrap();
-    // The log goes on from where a checkpoint was, beside what another one keeps.
+    // The log continues from a checkpoint on a new branch, beside records that another checkpoint keeps.
     apply(b, vec![rewind("logged", "messages", "logged/0"), append("logged", "messages", messages(20, 23))]).unwrap();
     apply(b, named(2)).unwrap();
     apply(b, vec![append("a logged fork", "messages", messages(30, 32))]).unwrap();
     apply(b, vec![append("logs alone", "messages", vec![record(noise(3, 3000)), record("second")])]).unwrap();
 
-    // The last checkpoint and the last lineage are gone: their numbers are remembered.
+    // The last checkpoint and the last lineage are removed: the database remembers their numbers.
     save(b, [draft("gone", "gone")]);
     apply(b, vec![remove("gone")]).unwrap();
     b.answer(&Query::List { contract: OTHER, of: group(GROUPS[0]), before: None, limit: None }).unwrap();
@@ -176,7 +176,7 @@ fn build(page_size: u32) -> Vec<u8> {
 
 // The questions --------------------------------------------------------------------------------------------------------------------
 
-/// What is asked, and which question has the whole of which this one shows a part.
+/// A query. `whole` is the index of the question with the full answer, if this one returns only a part of it.
 struct Question {
     query: Query,
     whole: Option<usize>,
@@ -244,12 +244,12 @@ fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
     all
 }
 
-/// What the whole database answers.
+/// The answers of the undamaged database.
 struct Known {
     questions: Vec<Question>,
     answers: Vec<Answer>,
     checkpoints: HashMap<(ContractId, String), Checkpoint>,
-    /// Each checkpoint's place in the order of its lineage: greater is newer.
+    /// Each checkpoint's place in its lineage. Greater is newer.
     places: HashMap<(ContractId, String), usize>,
 }
 
@@ -275,13 +275,13 @@ impl Known {
         Self { questions, answers, checkpoints, places }
     }
 
-    /// The header is one that was saved.
+    /// Whether the header was saved.
     fn knows(&self, header: &Header) -> bool {
         let known = self.checkpoints.get(&(header.contract, header.id.clone()));
         known.is_some_and(|checkpoint| checkpoint.header == *header)
     }
 
-    /// What was found instead of the newest is another one of its lineage, and older.
+    /// Whether the found header is an older one of the same lineage as the newest.
     fn is_older(&self, found: &Header, newest: &Header, label: Option<&str>) -> bool {
         let place = |header: &Header| self.places[&(header.contract, header.id.clone())];
         self.knows(found)
@@ -293,13 +293,13 @@ impl Known {
 
 // The verdict ----------------------------------------------------------------------------------------------------------------------
 
-/// What an answer is, compared with what it was.
+/// The result of comparing an answer with the answer of the undamaged database.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Same,
-    /// It is said that something is damaged.
+    /// The answer is an error that reports damage.
     Told,
-    /// Something is missing, or is counted wrongly.
+    /// Something is missing or miscounted.
     Absent,
     Wrong(String),
 }
@@ -315,7 +315,7 @@ fn shorten(mut text: String) -> String {
     text
 }
 
-/// Whether all of these stand in the whole, in its order.
+/// Whether `part` is a subsequence of `whole`.
 fn within<T>(part: &[T], whole: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
     let mut rest = whole.iter();
     part.iter().all(|item| rest.any(|other| same(item, other)))
@@ -381,7 +381,7 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
             };
             absent_if(within(&found, whole, same), &found)
         }
-        // Sums of what is missing or damaged.
+        // Statistics may differ by the missing or damaged rows.
         (Answer::Stats(found), Answer::Stats(before), _) => {
             let named = |stats: &Stats| -> BTreeSet<(ContractId, String)> {
                 stats.largest.iter().map(|lineage| (lineage.contract, lineage.lineage.clone())).collect()
@@ -391,7 +391,7 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
             let file_alone = Stats { file_bytes: before.file_bytes, ..found.clone() } == *before;
             if file_alone { Verdict::Same } else { absent_if(right, &found) }
         }
-        // The checkpoint in question is not found, or the log.
+        // The log or its checkpoint is not found.
         (Answer::Log(found), Answer::Log(Some(_)), _) => {
             absent_if(found.as_ref().is_none_or(|page| *page == LogPage::default()), &found)
         }
@@ -400,7 +400,7 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
     }
 }
 
-/// What was written to a checkpoint is what was written to it, or less.
+/// Whether a checkpoint's pending writes are the saved ones or a part of them.
 fn same_writes(known: &Known, found: &Tuple) -> bool {
     let header = &found.checkpoint.header;
     let asked = Query::Tuple { contract: header.contract, pick: Pick::Id(header.id.clone()) };
@@ -411,7 +411,7 @@ fn same_writes(known: &Known, found: &Tuple) -> bool {
     within(&found.writes, &before.writes, PartialEq::eq)
 }
 
-/// All pages of a check.
+/// Runs all pages of a check.
 fn check(backend: &mut dyn Backend, limit: usize) -> Result<(Counted, Vec<Finding>)> {
     let (mut cursor, mut findings, mut counted) = (Some(CheckCursor::default()), Vec::new(), Counted::default());
     let mut pages = 0;
@@ -454,15 +454,15 @@ impl Random {
 struct Subject {
     bytes: Vec<u8>,
     page_size: usize,
-    /// The same without the entries of the indexes in the schema: a row can be changed there while the indexes keep what they say.
+    /// The same file with no indexes in its schema. A row can be changed here without a change of its index entries.
     bare: Vec<u8>,
     indexes: Vec<Vec<Value>>,
-    /// Table, column, and the primary key's column.
+    /// Each column: table, column, and column of the primary key.
     columns: Vec<(String, String, String)>,
     /// The pages of each tree.
     trees: Vec<(String, Vec<usize>)>,
     known: Known,
-    /// What each of [`RULES`] removes.
+    /// The checkpoints that each of [`RULES`] removes.
     victims: Vec<BTreeSet<(ContractId, String)>>,
 }
 
@@ -513,7 +513,7 @@ impl Subject {
         subject
     }
 
-    /// Leaves a file with one bit flipped, and says which one. `None`: that flip is not possible.
+    /// Writes a file with one bit flipped. Returns a description of the bit, or `None` if that flip is not possible.
     fn flip(&self, number: usize, random: &mut Random, path: &Path) -> Option<String> {
         let _ = fs::remove_file(path.with_extension("db-journal"));
         match number % 2 {
@@ -522,7 +522,7 @@ impl Subject {
         }
     }
 
-    /// In a column of a row: the indexes keep what they say.
+    /// Flips a bit in a column of a row. The index entries stay unchanged.
     fn flip_column(&self, number: usize, random: &mut Random, path: &Path) -> Option<String> {
         let (table, column, key) = &self.columns[number % self.columns.len()];
         fs::write(path, &self.bare).unwrap();
@@ -542,7 +542,7 @@ impl Subject {
         let bytes = |bytes: &[u8], random: &mut Random| {
             let mut bytes = bytes.to_vec();
             if !bytes.is_empty() {
-                // Most of the time near the beginning, where the meaning is.
+                // Half of the flips hit the first 40 bytes, which hold the most structure.
                 let end = if random.below(2) == 0 { bytes.len() } else { bytes.len().min(40) };
                 let at = random.below(end);
                 bytes[at] ^= 1 << random.below(8);
@@ -556,7 +556,7 @@ impl Subject {
             Value::Blob(blob) => (Value::Blob(bytes(blob, random)), "?1"),
             Value::Real(_) => panic!("no column is a real"),
         };
-        // A bit in the head of a record makes something of NULL.
+        // A flipped bit in the head of a record can turn NULL into a value.
         let done = if value == Value::Null {
             ["''", "'x'", "0", "x''", "x'00'"].iter().any(|text| {
                 hand.execute(&format!("UPDATE \"{table}\" SET {column} = {text} WHERE {key} IS ?1"), [&row]).is_ok()
@@ -577,14 +577,14 @@ impl Subject {
         Some(shorten(format!("{table}.{column} of row {row:?}: {value:?} became {flipped:?}")))
     }
 
-    /// In the bytes of a page.
+    /// Flips a bit in a page.
     fn flip_page(&self, number: usize, random: &mut Random, path: &Path) -> String {
         let (tree, pages) = &self.trees[number % self.trees.len()];
         let page = *random.pick(pages);
         let mut bytes = self.bytes.clone();
         let begin = page * self.page_size;
         let head = &bytes[begin..begin + self.page_size];
-        // Mostly where something stands: the page's head with its pointers, or its content.
+        // Mostly hits used bytes: the page's head with its pointers, or its content.
         let is_tree = [2, 5, 10, 13].contains(&head[0]);
         let cells = usize::from(u16::from_be_bytes([head[3], head[4]]));
         let content = usize::from(u16::from_be_bytes([head[5], head[6]])).min(self.page_size - 1);
@@ -614,18 +614,18 @@ struct Tally {
     refused: usize,
 }
 
-/// What came of a damaged file.
+/// The result of reading a damaged file.
 #[derive(Default)]
 struct Outcome {
-    /// What must not be.
+    /// Broken promises.
     violations: Vec<String>,
-    /// A check says that something is wrong.
+    /// Whether a check reports damage.
     reported: bool,
-    /// The ids of checkpoints that are read as they were.
+    /// The ids of the checkpoints that read back exactly.
     whole: BTreeSet<(ContractId, String)>,
 }
 
-/// Asks everything of a damaged file.
+/// Runs all queries on a damaged file.
 fn look(subject: &Subject, path: &Path, tally: &mut Tally) -> Outcome {
     let known = &subject.known;
     let mut outcome = Outcome::default();
@@ -676,7 +676,7 @@ fn look(subject: &Subject, path: &Path, tally: &mut Tally) -> Outcome {
     outcome
 }
 
-/// Damage is the only reason to fail.
+/// Accepts success and errors that report damage. Any other error is a violation.
 fn accept<T>(violations: &mut Vec<String>, what: &str, outcome: &Result<T>) -> bool {
     if let Err(error) = outcome
         && !matches!(error.code(), Code::Corrupt | Code::Unsupported)
@@ -706,7 +706,7 @@ fn prune(backend: &mut Sqlite, rule: Rule, violations: &mut Vec<String>) {
     }
 }
 
-/// What a rule removes of the whole database, once the new checkpoints are there.
+/// The checkpoints that a rule removes from the undamaged database after the new checkpoints are saved.
 fn victims(subject: &Subject, rule: Rule) -> BTreeSet<(ContractId, String)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("whole.db");
@@ -727,7 +727,7 @@ fn victims(subject: &Subject, rule: Rule) -> BTreeSet<(ContractId, String)> {
 
 const RULES: [Rule; 2] = [Rule::SavedBefore(2000), Rule::KeepLast(6)];
 
-/// Saves, deletes and prunes on a damaged file. What is acknowledged is there afterwards, and nothing else is gone.
+/// Saves, deletes and prunes on a damaged file. Acknowledged changes must be there afterwards, and nothing else may be lost.
 fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, before: &Outcome) -> Vec<String> {
     let known = &subject.known;
     let Ok(mut backend) = open(path) else { return Vec::new() };
@@ -742,7 +742,7 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
     let appended = record("appended");
     let more = append("logged", "messages", vec![appended.clone()]);
     let is_appended = accept(&mut violations, "an append", &apply(&mut backend, vec![more]));
-    // Not one that others depend on: a rule may remove other checkpoints without it.
+    // Leaves out checkpoints with dependants: without them, a rule may remove other checkpoints.
     let ids: BTreeSet<&(ContractId, String)> =
         known.checkpoints.keys().filter(|(_, id)| !id.starts_with("dep")).collect();
     let deleted = (*random.pick(&ids.into_iter().collect::<Vec<_>>())).clone();
@@ -767,7 +767,7 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
             false
         }
     };
-    // What is written into a page whose structure is damaged may be lost there, which is told or reported.
+    // Data written into a page with a damaged structure may be lost. An error or a check must report that.
     let may_be_lost = number % 2 == 1 && reported;
     for checkpoint in saved {
         let id = &checkpoint.header.id;
@@ -783,7 +783,7 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
         match backend.answer(&Query::Log(last)).and_then(Answer::into_log) {
             Ok(Some(page)) if page.records == [appended] => {}
             Ok(Some(LogPage { length: 0, .. })) if may_be_lost => {}
-            // A log that was damaged before is damaged still.
+            // A damaged log stays damaged.
             Err(error) if reported && error.code() == Code::Corrupt => {}
             other => violations.push(shorten(format!("the appended record is {other:?}"))),
         }
