@@ -1,4 +1,4 @@
-//! Passes Node's linker flags on to cargo when the addon is built.
+//! Gives cargo the linker flags that the Node.js addon needs.
 
 fn main() {
     #[cfg(feature = "node")]

@@ -1,20 +1,21 @@
-//! What `encode` makes, `restore` undoes; and whatever else `restore` is given, it is an error or as long as was asked.
+//! Fuzzes deltas. `restore` must reverse `encode`. Any other input of `restore` must give an error, or a payload of the
+//! requested length.
 #![no_main]
 
 use arbitrary::Arbitrary;
 use forkpoint::codec::delta;
 use libfuzzer_sys::fuzz_target;
 
-/// With up to 128 edits of it an execution stays short.
+/// The largest payload, in bytes. It keeps an execution with 128 edits short.
 const LARGEST: usize = 1 << 16;
 
 #[derive(Arbitrary, Debug)]
 enum Input<'a> {
-    /// Two payloads that need have nothing in common.
+    /// Two payloads that may have nothing in common.
     Pair { base: &'a [u8], target: &'a [u8] },
-    /// A payload and what edits make of it, one after the other: a chain.
+    /// A payload and edits that are applied one after the other. The results form a chain.
     Edits { base: &'a [u8], repeat: u8, edits: Vec<Edit<'a>> },
-    /// Bytes that nobody encoded.
+    /// Arbitrary bytes in place of encoded deltas.
     Hostile { keyframe: &'a [u8], deltas: Vec<&'a [u8]>, length: u16 },
 }
 
@@ -25,7 +26,7 @@ enum Edit<'a> {
         removed: u16,
         inserted: &'a [u8],
     },
-    /// A block that comes back elsewhere.
+    /// Inserts a copy of a block at another position.
     Copy {
         from: u16,
         length: u16,
@@ -59,7 +60,7 @@ impl Edit<'_> {
     }
 }
 
-/// A payload that repeats, but nowhere exactly: what a budget and a table of grams are for.
+/// A payload that repeats itself with small differences. It exercises the matcher's budget and its table.
 fn grown(base: &[u8], repeat: u8) -> Vec<u8> {
     let mut bytes = Vec::new();
     for round in 0..=repeat % 64 {
@@ -96,11 +97,11 @@ fuzz_target!(|input: Input<'_>| {
             }
         }
         Input::Hostile { keyframe, deltas, length } => {
-            // Without a delta there is nothing to restore, and the length is not looked at.
+            // Without a delta, only the keyframe's own length is valid.
             let length = if deltas.is_empty() { keyframe.len() } else { usize::from(length) };
             if let Ok(payload) = delta::restore(keyframe, &deltas, length) {
                 assert_eq!(payload.len(), length);
-                // Copies only go forward.
+                // Copies only go forward, so the result cannot be longer than the keyframe and the deltas.
                 assert!(length <= keyframe.len() + deltas.iter().map(|delta| delta.len()).sum::<usize>());
             }
         }

@@ -1,4 +1,4 @@
-//! Whatever the rows of a chain hold: the payload, or an error. Never other bytes, never a panic.
+//! Fuzzes envelopes. Any rows of a chain must give the payload or an error, never other bytes and never a panic.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -8,11 +8,11 @@ use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
 enum Input<'a> {
-    /// Rows that nobody sealed.
+    /// Rows of arbitrary bytes.
     Rows(Vec<&'a [u8]>),
-    /// The same with heads that are as they should be but for the checksum, so that what is behind them is reached.
+    /// Rows with valid headers, except for the checksum, and arbitrary bodies. They reach the code behind the header.
     Bodies(Vec<Body<'a>>),
-    /// A chain that was sealed, and what happened to its rows since. The first payload is the keyframe's.
+    /// A properly sealed chain whose rows are then damaged. The first payload becomes the keyframe.
     Damaged { payloads: Vec<&'a [u8]>, damage: Vec<Damage> },
 }
 
@@ -64,7 +64,7 @@ fn leb128(out: &mut Vec<u8>, mut value: u16) {
     out.push(value.to_le_bytes()[0]);
 }
 
-/// Opens, and checks that an error is one of the two that are promised.
+/// Opens a chain. An error must have one of the two documented codes.
 fn open(rows: &[impl AsRef<[u8]>]) -> Option<Vec<u8>> {
     match envelope::open(rows) {
         Ok(raw) => Some(raw),
@@ -105,7 +105,7 @@ fuzz_target!(|input: Input<'_>| {
             let sealed: Vec<&[u8]> = payloads.clone();
             for damage in damage {
                 damage.apply(&mut rows);
-                // A chain may lose its newest rows and still be the chain of an older payload.
+                // A chain that lost its newest rows is still the valid chain of an older payload.
                 if let Some(raw) = open(&rows) {
                     assert!(sealed.contains(&raw.as_slice()), "bytes that nobody sealed");
                 }

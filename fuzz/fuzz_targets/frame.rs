@@ -1,4 +1,4 @@
-//! Any bytes are an error or parts; and the parts, joined and split again, are the same.
+//! Fuzzes frames. Any bytes must split into parts or give an error. Parts that are joined and split again must be equal.
 #![no_main]
 
 use bytes::Bytes;
@@ -12,7 +12,7 @@ fuzz_target!(|input: &[u8]| {
         Ok(payload) => {
             assert!(payload.len() <= input.len());
             let joined = Bytes::from(frame::join(&payload));
-            // Not equal to the input: a number has longer spellings than the one that is written.
+            // The result may be shorter than the input: LEB128 has longer spellings of a number than `join` writes.
             assert!(joined.len() <= input.len());
             assert_eq!(frame::split(&joined).unwrap(), payload);
         }

@@ -1,8 +1,10 @@
-//! Outcomes on their way to JavaScript: the store's threads push them, one wake-up takes all that have come.
+//! The completion queue: carries the outcomes of calls to JavaScript.
 //!
-//! The wake-up does not keep the process alive (`ts/native.ts` does, while a promise is pending). Where several have come at
-//! once, JavaScript looks again from its next turn before it goes back to sleep, so that under load nobody needs waking and
-//! timers get their turn.
+//! The threads of the stores push outcomes. One wake-up of JavaScript takes all outcomes that are waiting. The wake-up does
+//! not keep the process alive: `ts/native.ts` does that while a promise is pending.
+//!
+//! After taking several outcomes at once, JavaScript looks again in the next turn of its event loop. So under load no
+//! wake-up is needed, and timers still run between two turns.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -16,15 +18,15 @@ use crate::contract::response::Response;
 use crate::error::{Error, Result};
 use crate::store::Store;
 
-/// Outcomes that JavaScript settles in one turn of its loop.
+/// The most outcomes that JavaScript settles in one turn of its event loop.
 const TURN: usize = 1024;
 
-/// The id of no call: what comes with it is a warning.
+/// The id that marks a warning. No call has this id.
 const WARNING: u32 = 0;
 
 type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
 
-/// The one queue of a JavaScript environment (the main thread, or a worker).
+/// The completion queue of a JavaScript environment. The main thread and each worker have one.
 pub struct CompletionQueue {
     waiting: Mutex<Waiting>,
     wake: Wake,
@@ -32,12 +34,14 @@ pub struct CompletionQueue {
     shapes: Mutex<Vec<Arc<Shape>>>,
 }
 
+/// The outcomes that JavaScript has not taken yet.
 #[derive(Default)]
 struct Waiting {
-    /// Ids of calls that resolve to null: most of them.
+    /// The ids of calls that resolve to null. Most calls do.
     done: Vec<u32>,
+    /// All other outcomes.
     others: Vec<Settled>,
-    /// Whether JavaScript will look without being woken.
+    /// Whether JavaScript will look at the queue anyway. If so, a push needs no wake-up.
     watched: bool,
 }
 
@@ -46,7 +50,7 @@ impl CompletionQueue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds the outcome of a call. From any thread.
+    /// Adds the outcome of a call. May be called from any thread.
     pub fn push(&self, call_id: u32, outcome: Result<Option<Response>>) {
         self.add(|waiting| match outcome {
             Ok(None) => waiting.done.push(call_id),
@@ -54,7 +58,7 @@ impl CompletionQueue {
         });
     }
 
-    /// Adds a warning for the user. From any thread.
+    /// Adds a warning for the user. May be called from any thread.
     pub fn warn(&self, warning: Error) {
         self.add(|waiting| waiting.others.push(Settled::new(WARNING, Err(warning))));
     }
@@ -64,12 +68,12 @@ impl CompletionQueue {
         outcome(&mut waiting);
         if !std::mem::replace(&mut waiting.watched, true) {
             drop(waiting);
-            // An environment that is closing says so and needs no outcome any more.
+            // The status is ignored: the call fails only in an environment that is closing, which needs no outcomes.
             self.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
 
-    /// Has the store closed with the environment.
+    /// Registers a store, so that it is closed when the environment ends.
     pub fn look_after(&self, store: &Arc<Store>) {
         let mut stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
         stores.retain(|known| known.strong_count() > 0);
@@ -80,7 +84,7 @@ impl CompletionQueue {
         self.shapes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The shape of that number.
+    /// Returns the shape with this number.
     pub fn shape(&self, number: u32) -> napi::Result<Arc<Shape>> {
         let shape = self.shapes().get(number as usize).map(Arc::clone);
         shape.ok_or_else(|| napi::Error::from_reason("a call has no shape"))
@@ -92,19 +96,21 @@ impl CompletionQueue {
     }
 }
 
-/// JavaScript's end of the queue.
+/// JavaScript's handle of the completion queue.
 #[napi]
 pub struct Completions {
     pub(super) queue: Arc<CompletionQueue>,
 }
 
-/// What has come: ids of calls that resolve to null, the other outcomes, and whether to look again.
+/// Outcomes taken from the queue: the ids of calls that resolve to null, the other outcomes, and whether to look again in
+/// the next turn.
 #[napi(array, object_from_js = false)]
 pub struct Batch(pub Vec<u32>, pub Vec<Settled>, pub bool);
 
 #[napi]
 impl Completions {
-    /// `wake` is called when something has come and nobody is looking.
+    /// Makes the queue of this environment. It calls `wake` when an outcome arrives and JavaScript would not look by
+    /// itself.
     #[napi(constructor)]
     pub fn new(env: &Env, wake: Function<(), ()>) -> napi::Result<Self> {
         let wake = wake.build_threadsafe_function().weak::<true>().callee_handled::<false>().build()?;
@@ -114,7 +120,8 @@ impl Completions {
             stores: Mutex::default(),
             shapes: Mutex::default(),
         });
-        // Runs when the loop is empty and when a worker is terminated; on process.exit(), `drain` stands in for it.
+        // The hook runs when the event loop is empty and when a worker is terminated. On process.exit(), `drain` is called
+        // instead.
         env.add_env_cleanup_hook(Arc::clone(&queue), |queue| {
             for store in queue.stores() {
                 store.shutdown();
@@ -123,7 +130,7 @@ impl Completions {
         Ok(Self { queue })
     }
 
-    /// Makes a shape known that calls may have, and returns its number.
+    /// Registers a shape of calls. Returns the shape's number.
     #[napi]
     pub fn shape(&self, contract: String, call: String, names: Vec<String>) -> napi::Result<u32> {
         let mut shapes = self.queue.shapes();
@@ -131,7 +138,7 @@ impl Completions {
         u32::try_from(shapes.len() - 1).map_err(|_| napi::Error::from_reason("there are too many shapes of calls"))
     }
 
-    /// Some of what has come. Null: nothing has, and the next outcome wakes.
+    /// Takes up to [`TURN`] outcomes. Returns null if there are none; the next outcome then wakes JavaScript.
     #[napi]
     pub fn take(&self) -> Option<Batch> {
         let mut waiting = self.queue.waiting();
@@ -141,12 +148,13 @@ impl Completions {
         }
         let done = front(&mut waiting.done, TURN);
         let others = front(&mut waiting.others, TURN - done.len());
-        // One alone is a caller who waits for it before the next call: looking again so soon would be in vain.
+        // A single outcome suggests a caller that awaits each call before the next. Looking again so soon would find
+        // nothing.
         waiting.watched = done.len() + others.len() > 1;
         Some(Batch(done, others, waiting.watched))
     }
 
-    /// Waits until everything handed to every store of this environment is done.
+    /// Waits until every store of this environment has finished all calls it was given.
     #[napi]
     pub fn drain(&self) {
         for store in self.queue.stores() {
@@ -155,6 +163,7 @@ impl Completions {
     }
 }
 
+/// Takes up to `most` items off the front.
 fn front<T>(items: &mut Vec<T>, most: usize) -> Vec<T> {
     if items.len() <= most {
         return std::mem::take(items);

@@ -1,9 +1,10 @@
-//! The addon: takes a call by its contract's name, hands it to the engine, and settles it. It knows Node and no contract.
+//! The Node.js addon: takes calls from JavaScript, hands them to the engine, and returns their outcomes.
 //!
-//! A call carries an id; its outcome goes to the [`completion`] queue, from which `ts/native.ts` settles the promise. A
-//! store that answers at once returns the outcome from the call itself.
+//! The addon contains no contract's logic: a call names its contract. Each call also has an id. The outcome goes to the
+//! [`completion`] queue, and `ts/native.ts` settles the call's promise from there. A store that answers at once (in
+//! memory) returns the outcome from the call itself.
 
-// napi's macros make items that no documentation or lint is meant for.
+// napi's macros generate items without documentation, and items that these lints reject.
 #![allow(missing_docs, clippy::needless_pass_by_value, clippy::trivially_copy_pass_by_ref, unreachable_pub)]
 
 mod completion;
@@ -11,7 +12,7 @@ mod store;
 mod tool;
 mod values;
 
-/// A listing allocates hundreds of small texts on one thread, at which the C libraries of Linux are slow.
+/// mimalloc, because a listing allocates hundreds of small texts on one thread, and Linux's C libraries do that slowly.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

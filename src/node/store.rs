@@ -17,19 +17,21 @@ use crate::store::{Options, Store};
 use crate::target::Target;
 use crate::worker::Reply;
 
-/// From here on a reference costs less than a copy.
+/// A buffer of at least this many bytes is referenced instead of copied: from this size on, that costs less.
 const REFERENCED: usize = 64 << 10;
 
-/// The options, checked and filled in by `ts/options.ts`.
+/// The options of a store. `ts/options.ts` has validated them and filled in the defaults.
 #[napi(object, object_to_js = false)]
 pub struct NativeOptions {
     pub durability: String,
     pub busy_timeout: f64,
     pub max_payload_bytes: f64,
     pub cache_bytes: f64,
-    /// This and the next two: undefined is no limit.
+    /// `None`: no limit.
     pub keep_last_n: Option<i64>,
+    /// `None`: no limit.
     pub ttl: Option<i64>,
+    /// `None`: no limit.
     pub max_bytes: Option<i64>,
 }
 
@@ -61,7 +63,7 @@ impl NativeOptions {
 
 #[napi]
 pub struct NativeStore {
-    /// The file, where there is one.
+    /// The path of the database file. `None` for a store in memory.
     database_path: Option<String>,
     calls: Calls,
 }
@@ -81,7 +83,7 @@ impl NativeStore {
             Target::Memory => None,
             Target::Sqlite(path) => Some(path.to_string_lossy().into_owned()),
         };
-        // Weak: a store that is not used any more must not keep the queue.
+        // A weak reference: a store that is no longer used must not keep the queue alive.
         let queue = Arc::downgrade(&completions.queue);
         let name = format!("store \"{}\"", database_path.as_deref().unwrap_or("memory:"));
         store.on_warning(move |warning| {
@@ -92,17 +94,18 @@ impl NativeStore {
         Ok(Self { database_path, calls: Calls { store, completions: Arc::clone(&completions.queue) } })
     }
 
-    /// The absolute path of its file: two stores with the same one hold the same. Null for memory.
+    /// The absolute path of the database file. Two stores with the same path have the same content. Null for a store in
+    /// memory.
     #[napi(getter)]
     pub fn database_path(&self) -> Option<String> {
         self.database_path.clone()
     }
 
-    /// The function that runs calls of contracts on the store: see [`Calls::run`].
+    /// Returns the function that runs calls on the store: see [`Calls::run`].
     #[napi]
     pub fn calls<'env>(&self, env: &'env Env) -> napi::Result<Function<'env, (), Outcome>> {
         let calls = self.calls.clone();
-        // A function of any number of arguments: an array's items cost as much to fetch as to read.
+        // The function takes any number of arguments. Passing them in an array would cost one more fetch per item.
         env.create_function_from_closure("call", move |context| calls.run(&context))
     }
 }
@@ -116,9 +119,13 @@ struct Calls {
 }
 
 impl Calls {
-    /// Runs a call of a contract. The arguments are its id, the number of its shape, how many buffers it has, those, and the
-    /// values of its fields, which have the names of the shape. Returns its outcome if the store answers at once; otherwise
-    /// undefined, and the outcome comes through the completion queue, under the call's id.
+    /// Runs a call of a contract.
+    ///
+    /// The arguments are: the call's id, the number of the call's shape, the number of buffers, the buffers, and the
+    /// values of the fields. The shape has the names of the fields, in the same order.
+    ///
+    /// Returns the outcome if the store answers at once. Otherwise returns undefined, and the outcome comes through the
+    /// completion queue with the call's id.
     fn run(&self, context: &FunctionCallContext<'_>) -> napi::Result<Outcome> {
         let call_id: u32 = context.get(0)?;
         let shape = self.completions.shape(context.get(1)?)?;
@@ -151,8 +158,11 @@ impl Calls {
         Either3::A(())
     }
 
-    /// Bytes that a serializer has made, and that nobody but the store knows: `ts/serializer.ts` sees to that. Large ones
-    /// are used where they are and let go on JavaScript's thread; small ones, and those that stay in memory, are copied.
+    /// Takes the bytes of a buffer that a serializer has made. `ts/serializer.ts` ensures that nothing else uses the
+    /// buffer.
+    ///
+    /// A large buffer is referenced, and released on JavaScript's thread. A small buffer is copied, and so is every
+    /// buffer of a store in memory.
     fn take(&self, env: &Env, bytes: Uint8ArraySlice<'_>) -> napi::Result<Bytes> {
         if bytes.len() < REFERENCED || self.store.is_inline() {
             return Ok(Bytes::copy_from_slice(&bytes));

@@ -1,4 +1,4 @@
-//! What of a contract's works without a store.
+//! The native handle of a tool: a part of a contract that works without a store.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,25 +14,25 @@ use crate::error::Result;
 
 type Shared = Arc<Mutex<Box<dyn Tool>>>;
 
-/// A state machine, or the reader of another store's file.
+/// A tool of a contract: for example, a state machine or the reader of another store's file.
 #[napi]
 pub struct NativeTool(Shared);
 
 #[napi]
 impl NativeTool {
-    /// Makes one of a contract's; which, says a text in JSON.
+    /// Makes a tool of a contract. `which` selects the tool, in JSON.
     #[napi(constructor)]
     pub fn new(contract: String, which: String) -> napi::Result<Self, &'static str> {
         contract::tool(&contract, &which).map(|tool| Self(Arc::new(Mutex::new(tool)))).map_err(thrown)
     }
 
-    /// Runs a call on this thread, and throws its error.
+    /// Runs a call on this thread. Throws the call's error.
     #[napi]
     pub fn call(&self, call: String) -> napi::Result<Value, &'static str> {
         run(&self.0, &call).map(|response| value(Some(response))).map_err(thrown)
     }
 
-    /// Runs a call on a thread of Node's pool. The calls of one tool run one at a time.
+    /// Runs a call on a thread of Node's thread pool. The calls of one tool run one at a time.
     #[napi]
     pub fn call_on_pool(&self, call: String) -> AsyncTask<PoolCall> {
         AsyncTask::new(PoolCall { tool: Arc::clone(&self.0), call })
@@ -48,7 +48,7 @@ pub struct PoolCall {
     call: String,
 }
 
-/// What came of a call: the value, or the error.
+/// The outcome of a call on the thread pool: the value or the error.
 #[napi(array, object_from_js = false)]
 pub struct PoolOutcome(pub Value, pub Option<Failure>);
 

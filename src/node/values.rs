@@ -1,4 +1,4 @@
-//! The shapes that cross the border. `ts/native.ts` declares the same ones.
+//! The values that pass between JavaScript and Rust. `ts/native.ts` declares the same types.
 
 use napi::bindgen_prelude::{
     ArrayBuffer, Buffer, BufferSlice, Either3, Env, FromNapiValue, Null, ToNapiValue, TypeName, type_of,
@@ -10,19 +10,21 @@ use crate::contract::fields;
 use crate::contract::response::Response;
 use crate::error::{Error, Result};
 
-/// Gives a buffer's memory back now. It counts for V8's collector, which would run for the sake of what nobody uses any more.
-/// Nobody may be reading it, on any thread.
+/// Frees the memory of a buffer now, instead of at the next garbage collection.
+///
+/// V8 counts the memory until it is freed, and would collect garbage earlier because of it. No thread may still read the
+/// buffer.
 #[napi]
 pub fn detach(buffer: ArrayBuffer) -> napi::Result<()> {
     buffer.detach()
 }
 
-/// An error that is thrown from the call itself; JavaScript sees its code as `error.code`.
+/// Converts an error into one that the call itself throws. JavaScript sees the code as `error.code`.
 pub fn thrown(error: Error) -> napi::Error<&'static str> {
     napi::Error::new(error.code().name(), error.message())
 }
 
-/// The value of a call's field.
+/// The value of one field of a call.
 pub struct Field(pub fields::Value);
 
 impl FromNapiValue for Field {
@@ -37,10 +39,10 @@ impl FromNapiValue for Field {
     }
 }
 
-/// Most ids are shorter, in bytes.
+/// The size in bytes of the buffer for short texts. Most ids are shorter.
 const SHORT: usize = 128;
 
-/// A text. A short one is read in one go: napi asks for its length first, which takes as long again.
+/// Reads a text. A short text is read in one step. napi would ask for the length first, which doubles the time.
 #[expect(
     unsafe_code,
     reason = "env and value are those of the call under way; the buffer is as long as it is said to be"
@@ -50,7 +52,8 @@ unsafe fn text(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Strin
     let mut length = 0;
     let status =
         unsafe { sys::napi_get_value_string_utf8(env, value, short.as_mut_ptr().cast(), SHORT, &raw mut length) };
-    // A text that fills it may go on: a character of 4 bytes is not begun if it does not fit, nor is the NUL behind all.
+    // A text that leaves fewer than 5 bytes free may be cut off: Node-API stops before a character (up to 4 bytes) that
+    // does not fit, and appends a NUL.
     if status == sys::Status::napi_ok
         && length + 4 < SHORT
         && let Ok(text) = std::str::from_utf8(&short[..length])
@@ -60,7 +63,7 @@ unsafe fn text(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Strin
     unsafe { String::from_napi_value(env, value) }
 }
 
-/// What a call rejects with: `ts/errors.ts` makes a `ForkpointError` of it.
+/// The error of a call. `ts/errors.ts` converts it into a `ForkpointError`.
 #[napi(object, object_from_js = false)]
 pub struct Failure {
     pub code: &'static str,
@@ -70,7 +73,7 @@ pub struct Failure {
     pub cause: Option<Cause>,
 }
 
-/// What is beneath a failure: `error.cause` in JavaScript.
+/// The underlying error of a failure: `error.cause` in JavaScript.
 #[napi(object, object_from_js = false)]
 pub struct Cause {
     pub message: String,
@@ -79,7 +82,7 @@ pub struct Cause {
 }
 
 impl Failure {
-    /// An error to be thrown from the call itself, whose `failure` says what it is.
+    /// Converts the failure into an error that the call itself throws. The error's property `failure` has the details.
     pub fn thrown(self, env: &Env) -> napi::Error {
         let make = || {
             let mut error = env.create_error(napi::Error::from_reason(self.message.clone()))?;
@@ -106,7 +109,7 @@ impl From<Error> for Failure {
     }
 }
 
-// Outcomes cross as arrays: setting an element costs Node-API a fraction of setting a named property.
+// Outcomes pass to JavaScript as arrays: in Node-API, setting an element is much faster than setting a named property.
 
 /// The outcome of one call: its id, then the value or the error.
 #[napi(array, object_from_js = false)]
@@ -121,13 +124,14 @@ impl Settled {
     }
 }
 
-/// A response with buffers: its text, then those.
+/// A response with buffers: the text, then the buffers.
 #[napi(array, object_from_js = false)]
 pub struct TextAndBuffers(pub String, pub Vec<Blob>);
 
-/// What a call resolves to: null, the text of a response, or that with its buffers.
+/// The value that a call resolves to: null, the text of a response, or the text with its buffers.
 pub type Value = Either3<Null, String, TextAndBuffers>;
 
+/// Converts a response for JavaScript.
 pub fn value(response: Option<Response>) -> Value {
     match response {
         None => Either3::A(Null),
@@ -136,10 +140,10 @@ pub fn value(response: Option<Response>) -> Value {
     }
 }
 
-/// Bytes for JavaScript: small ones are copied into its heap, large ones are handed over.
+/// Bytes for JavaScript. Few bytes are copied into JavaScript's heap; many bytes are handed over without a copy.
 pub struct Blob(pub Vec<u8>);
 
-/// Up to here a copy costs less than what the collector does for memory that is not its own.
+/// Up to this many bytes are copied: a copy costs less than the garbage collector's work for external memory.
 const COPIED: usize = 32 << 10;
 
 impl TypeName for Blob {
