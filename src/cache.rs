@@ -35,7 +35,7 @@ impl From<Bytes> for CachedPayload {
 /// However many misses there were, a delta is tried again at each multiple of this number.
 const MOST_SKIPPED: u32 = 16;
 
-/// The newest payload of a lineage, as far as this process knows.
+/// The newest payload of a lineage that this process knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineageTip {
     /// The save number of the payload.
@@ -51,7 +51,7 @@ pub struct LineageTip {
 /// The contract and the name of a lineage.
 type Name = (ContractId, String);
 
-/// A payload to be cached.
+/// A payload to add to the cache.
 #[derive(Debug)]
 pub struct NewEntry {
     /// The save number of the payload.

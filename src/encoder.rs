@@ -28,7 +28,7 @@ impl Encoder {
     pub(crate) fn start(pre_encoder: Arc<dyn PreEncode>, writer: Arc<Worker<WriterMessage>>) -> Result<Self> {
         let in_flight = Arc::new(InFlight::default());
         let encodes = Arc::clone(&pre_encoder);
-        let left = Arc::clone(&in_flight);
+        let shared = Arc::clone(&in_flight);
         let work = move |batch: Vec<(WriterMessage, Footprint)>| {
             for (mut message, footprint) in batch {
                 if let WriterMessage::Apply(unit, _) = &mut message {
@@ -37,7 +37,7 @@ impl Encoder {
                 send(&writer, message);
                 // Leave only after sending: a message that bypasses the encoder from now on is queued behind this
                 // one.
-                left.lock().leave(&footprint);
+                shared.lock().leave(&footprint);
             }
         };
         Ok(Self { worker: Worker::start("forkpoint-encoder", QUEUE_BYTES, work)?, encodes: pre_encoder, in_flight })
@@ -93,7 +93,7 @@ struct InFlight(Mutex<Counts>);
 
 impl InFlight {
     fn lock(&self) -> MutexGuard<'_, Counts> {
-        // Nothing that can panic runs under this lock.
+        // No code that can panic runs under this lock, so ignore poisoning.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

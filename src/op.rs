@@ -238,14 +238,14 @@ impl Expect {
         if found == self.newest.as_deref() || found == Some(&self.or) {
             return Ok(());
         }
-        let say = |id: Option<&str>| id.map_or_else(|| "none".to_owned(), |id| format!("{id:?}"));
+        let quoted = |id: Option<&str>| id.map_or_else(|| "none".to_owned(), |id| format!("{id:?}"));
         let message = format!(
             "checkpoint {:?}: the newest checkpoint of {:?} is {}, not {} as expected, because another writer has gone on: \
              read the newest and decide again",
             self.or,
             self.lineage,
-            say(found),
-            say(self.newest.as_deref())
+            quoted(found),
+            quoted(self.newest.as_deref())
         );
         Err(Error::new(Code::Conflict, message))
     }

@@ -245,26 +245,27 @@ mod tests {
         let options = Options::new(folder.path().join("a.db"));
         let open =
             move || -> Result<Box<dyn Backend>> { Ok(Box::new(Sqlite::open_with(&options, PayloadCache::new(0))?)) };
-        let (entered, preparing) = channel();
+        let (entered, begun) = channel();
         let (go, gate) = channel();
         let reader = Arc::new(Reader::start(Box::new(open.clone()), Box::new(open.clone())).unwrap());
-        let prepare = Arc::new(Gated { entered, gate: Mutex::new(gate) });
+        let pre_encoder = Arc::new(Gated { entered, gate: Mutex::new(gate) });
         let writer =
-            Pipeline::start(Box::new(open), Some(prepare), reader, Policy::default(), Duration::from_secs(30)).unwrap();
+            Pipeline::start(Box::new(open), Some(pre_encoder), reader, Policy::default(), Duration::from_secs(30))
+                .unwrap();
 
-        let (told, replies) = channel::<&str>();
+        let (sender, replies) = channel::<&str>();
         let reply = |name: &'static str| {
-            let told = told.clone();
+            let sender = sender.clone();
             Reply::new(move |outcome: Result<Applied>| {
                 outcome.unwrap();
-                told.send(name).unwrap();
+                sender.send(name).unwrap();
             })
         };
         let apply = |name: &'static str, ops: Vec<Op>| writer.apply(ops.into(), reply(name));
         let next = || replies.recv_timeout(Duration::from_secs(30)).unwrap();
 
         apply("large", vec![put("a", "large", None, 1 << 20)]);
-        assert_eq!(preparing.recv().unwrap(), "large");
+        assert_eq!(begun.recv().unwrap(), "large");
         apply("other", vec![put("b", "other", None, 10)]);
         assert_eq!(next(), "other", "it has nothing to do with the large one");
 
@@ -289,30 +290,30 @@ mod tests {
         // The truncated log is in another lineage: the engine cannot know yet which lineage the checkpoint belongs
         // to.
         let (log, to) = ("log".to_owned(), LogEnd::Checkpoint("large".to_owned()));
-        let told_rewound = told.clone();
+        let rewound_sender = sender.clone();
         let refused = Reply::new(move |outcome: Result<Applied>| {
             assert_eq!(outcome.unwrap_err().code(), crate::error::Code::NotFound);
-            told_rewound.send("a rewind to it").unwrap();
+            rewound_sender.send("a rewind to it").unwrap();
         });
         writer.apply(vec![Op::Truncate { contract: CONTRACT_ID, lineage: "e".to_owned(), log, to }].into(), refused);
         apply("what follows the fork", vec![put("c", "what follows the fork", None, 10)]);
-        let asked = told.clone();
+        let question_sender = sender.clone();
         let list = Query::List { contract: CONTRACT_ID, of: Of::Lineage("a".to_owned()), before: None, limit: None };
         writer.ask(
             list,
             Reply::new(move |answer: Result<Answer>| {
                 assert_eq!(answer.unwrap().into_headers().unwrap().len(), 2, "it sees what was handed in before it");
-                asked.send("a question").unwrap();
+                question_sender.send("a question").unwrap();
             }),
         );
         apply("another", vec![put("b", "another", None, 10)]);
         assert_eq!(next(), "another", "a question lets others past");
         apply("a removal", vec![Op::Remove { contract: CONTRACT_ID, id: "of who knows which run".to_owned() }]);
         apply("behind it", vec![put("d", "behind it", None, 10)]);
-        let told_closed = told.clone();
+        let closed_sender = sender.clone();
         writer.close(Reply::new(move |outcome: Result<()>| {
             outcome.unwrap();
-            told_closed.send("closed").unwrap();
+            closed_sender.send("closed").unwrap();
         }));
         let (refused, refusals) = channel();
         writer.apply(
@@ -322,9 +323,9 @@ mod tests {
 
         assert!(replies.recv_timeout(Duration::from_millis(50)).is_err(), "all of them come after the large one");
         go.send(()).unwrap();
-        let mut told: Vec<&str> = (0..10).map(|_| next()).collect();
+        let mut replied: Vec<&str> = (0..10).map(|_| next()).collect();
         // The reader thread replies independently of the writer, so ignore the place of its reply.
-        told.retain(|name| *name != "a question");
+        replied.retain(|name| *name != "a question");
         let expected = [
             "large",
             "its run",
@@ -336,7 +337,7 @@ mod tests {
             "a removal",
             "behind it",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(replied, expected);
         assert_eq!(next(), "closed");
         assert_eq!(refusals.recv().unwrap().unwrap_err().code(), crate::error::Code::Closed);
         writer.join();

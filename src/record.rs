@@ -135,7 +135,7 @@ pub struct Checkpoint {
     pub logs: Vec<LogMark>,
 }
 
-/// A checkpoint to be put.
+/// A checkpoint to put. The engine may still have to add inherited parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     /// The searchable fields.

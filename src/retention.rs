@@ -33,11 +33,10 @@ const LOOK: usize = 4;
 pub struct Policy {
     /// The number of checkpoints that a lineage keeps. Every save removes older checkpoints in the same transaction.
     pub keep_last: Option<u64>,
-    /// The time for which a checkpoint is kept after its save, in ms. Expired checkpoints are removed in the
-    /// background.
+    /// How long a checkpoint is kept after its save, in ms. Older checkpoints are removed in the background.
     pub ttl: Option<i64>,
-    /// The maximum stored size of all payloads together, in bytes. The oldest checkpoints are removed in the
-    /// background.
+    /// The maximum stored size of all payloads together, in bytes. Above it, the oldest checkpoints are removed in
+    /// the background.
     pub max_bytes: Option<u64>,
 }
 

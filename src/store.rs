@@ -255,7 +255,7 @@ impl Store {
         let Some(keep) = self.options.retention.keep_last else { return unit };
         let mut ops = Vec::with_capacity(2 * unit.ops.len());
         for op in unit.ops {
-            let of = match &op {
+            let put = match &op {
                 Op::Put(draft) => {
                     let Header { contract, lineage, id, .. } = &draft.header;
                     Some((*contract, lineage.clone(), id.clone()))
@@ -263,7 +263,7 @@ impl Store {
                 _ => None,
             };
             ops.push(op);
-            ops.extend(of.map(|(contract, lineage, pinned)| Op::KeepLast { contract, lineage, keep, pinned }));
+            ops.extend(put.map(|(contract, lineage, pinned)| Op::KeepLast { contract, lineage, keep, pinned }));
         }
         Unit { ops, ..unit }
     }

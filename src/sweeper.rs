@@ -75,8 +75,8 @@ impl Sweeper {
             self.left.extend(old.into_iter().chain(large).map(|rule| (rule, Cursor::default())));
         }
         let Some((rule, cursor)) = self.left.pop_front() else { return false };
-        // No caller waits for the outcome. The next save reports a failure of the storage, and the next sweep begins
-        // anew.
+        // No caller waits for the outcome. The next save reports a failure of the storage, and the next sweep starts
+        // over.
         let pruned = match backend.prune(&Prune { contract: None, rule, cursor, most: BATCH }) {
             Ok(pruned) => pruned,
             Err(error) => {
@@ -214,8 +214,8 @@ mod tests {
     #[test]
     fn sweeps_that_keep_failing_warn_once_until_one_succeeds() {
         let mut sweeper = Sweeper::new(Policy { ttl: Some(TTL), max_bytes: Some(1), ..Policy::default() });
-        let (told, warnings) = channel();
-        sweeper.warnings().listen(move |warning| told.send(warning).unwrap());
+        let (sender, warnings) = channel();
+        sweeper.warnings().listen(move |warning| sender.send(warning).unwrap());
         // A successful sweep takes one batch of each of the two rules.
         let mut sweeps = |failing: bool, many: usize| {
             for _ in 0..many {

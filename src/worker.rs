@@ -62,7 +62,7 @@ struct State<T> {
 
 impl<T> Shared<T> {
     fn state(&self) -> MutexGuard<'_, State<T>> {
-        // Nothing that can panic runs under this lock.
+        // No code that can panic runs under this lock, so ignore poisoning.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -125,13 +125,13 @@ impl<T: Send + 'static> Worker<T> {
             arrived: Condvar::new(),
             moved: Condvar::new(),
         });
-        let seen = Arc::clone(&shared);
+        let queue = Arc::clone(&shared);
         let run = move || {
-            while let Some(batch) = seen.take() {
+            while let Some(batch) = queue.take() {
                 if catch_unwind(AssertUnwindSafe(|| work(batch))).is_err() {
-                    seen.end(Error::poisoned());
+                    queue.end(Error::poisoned());
                     // Dropping the queued replies reports the panic to their callers.
-                    let waiting = std::mem::take(&mut seen.state().messages);
+                    let waiting = std::mem::take(&mut queue.state().messages);
                     drop(waiting);
                 }
             }

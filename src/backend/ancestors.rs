@@ -5,8 +5,8 @@ use crate::query::Ancestors;
 use crate::record::Tuple;
 
 /// Answers an [`Ancestors`] query. `get` finds a checkpoint by its id; all calls must read the same snapshot.
-pub(super) fn walk(asked: &Ancestors, get: impl Fn(&str) -> Result<Option<Tuple>>) -> Result<Vec<Tuple>> {
-    let Ancestors { id, stems, writes, limit, .. } = asked;
+pub(super) fn walk(query: &Ancestors, get: impl Fn(&str) -> Result<Option<Tuple>>) -> Result<Vec<Tuple>> {
+    let Ancestors { id, stems, writes, limit, .. } = query;
     let mut wanted: Vec<&str> = stems.iter().map(String::as_str).collect();
     let mut found: Vec<Tuple> = Vec::new();
     let mut next = Some(id.clone());

@@ -1,4 +1,4 @@
-//! A backend that is opened when it is first needed.
+//! A backend that is opened at its first use.
 
 use super::Backend;
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::error::Result;
 /// Opens a backend, on the thread that will use it. Called again after a failure, because the problem may be gone.
 pub(crate) type Open = Box<dyn FnMut() -> Result<Box<dyn Backend>> + Send>;
 
-/// A backend that is opened when it is first needed.
+/// A backend that is opened at its first use.
 pub(crate) struct Lazy {
     open: Open,
     backend: Option<Box<dyn Backend>>,

@@ -296,10 +296,10 @@ pub(crate) fn list(rows: &impl LogRows, lin: i64) -> Result<Vec<LogMark>> {
 }
 
 /// Reads the records that the query selects from a log with this end.
-pub(crate) fn read(rows: &impl LogRows, end: Option<End>, asked: &LogRange) -> Result<LogPage> {
-    in_log(&asked.lineage, &asked.log, || {
+pub(crate) fn read(rows: &impl LogRows, end: Option<End>, range: &LogRange) -> Result<LogPage> {
+    in_log(&range.lineage, &range.log, || {
         let length = length(end);
-        let (start, to) = asked.positions(length);
+        let (start, to) = range.positions(length);
         let mut records = Vec::with_capacity(usize::try_from(to - start).unwrap_or(0).min(1 << 16));
         let runs = if start < to { runs(rows, end, start)? } else { Vec::new() };
         for run in runs.into_iter().rev() {

@@ -99,8 +99,8 @@ impl Ledger {
             return Ok((Vec::new(), lineages.len()));
         }
         let names: Vec<_> = crowded.iter().map(|(_, (lineage, _))| *lineage).collect();
-        // How many checkpoints may still be added: those of lineages without dependents certainly go, and the others
-        // may have to stay.
+        // The number of checkpoints that this call may still select. Checkpoints without dependents are certain to be
+        // removed; with dependents, some may have to stay, so more of them are selected.
         let (mut certain, mut uncertain) = (most, most.saturating_mul(LOOK));
         let mut all = Vec::new();
         for ((at, (lineage, excess)), together) in crowded.into_iter().zip(catalog.have_dependents(&names)?) {

@@ -27,7 +27,7 @@ struct Row {
 #[derive(Debug, Default)]
 struct FakeCatalog {
     rows: Vec<Row>,
-    asked: RefCell<BTreeMap<&'static str, usize>>,
+    questions: RefCell<BTreeMap<&'static str, usize>>,
 }
 
 impl FakeCatalog {
@@ -49,12 +49,12 @@ impl FakeCatalog {
         all.into_iter().map(entry).collect()
     }
 
-    fn asked(&self, what: &'static str) {
-        *self.asked.borrow_mut().entry(what).or_default() += 1;
+    fn count_question(&self, what: &'static str) {
+        *self.questions.borrow_mut().entry(what).or_default() += 1;
     }
 
     fn questions(&self) -> usize {
-        std::mem::take(&mut *self.asked.borrow_mut()).into_values().sum()
+        std::mem::take(&mut *self.questions.borrow_mut()).into_values().sum()
     }
 }
 
@@ -64,11 +64,11 @@ fn entry((seq, row): (Seq, &Row)) -> Entry {
 
 impl Catalog for FakeCatalog {
     fn saved_after(&self, _: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
-        self.asked("saved_after");
+        self.count_question("saved_after");
         Ok(self.rows().filter(|(seq, _)| *seq > after).take(most).map(entry).collect())
     }
     fn lineages_after(&self, _: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
-        self.asked("lineages_after");
+        self.count_question("lineages_after");
         let all: std::collections::BTreeSet<i64> = self.rows.iter().map(|row| row.lineage).collect();
         Ok(all.into_iter().filter(|lineage| *lineage > after).take(most).collect())
     }
@@ -85,26 +85,26 @@ impl Catalog for FakeCatalog {
         self.have_dependents(&[lineage]).map(|found| found[0])
     }
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
-        self.asked("counts");
+        self.count_question("counts");
         Ok(lineages.iter().map(|lineage| self.ordered(*lineage).len()).collect())
     }
     fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
-        self.asked("oldest_of");
+        self.count_question("oldest_of");
         let of = |(lineage, most): &(i64, usize)| self.ordered(*lineage).into_iter().take(*most).collect();
         Ok(lineages.iter().map(of).collect())
     }
     fn newest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
-        self.asked("newest_of");
+        self.count_question("newest_of");
         let of = |(lineage, most): &(i64, usize)| self.ordered(*lineage).into_iter().rev().take(*most).collect();
         Ok(lineages.iter().map(of).collect())
     }
     fn have_dependents(&self, lineages: &[i64]) -> Result<Vec<bool>> {
-        self.asked("have_dependents");
+        self.count_question("have_dependents");
         let depends = |of: i64| self.rows.iter().any(|row| row.lineage == of && row.depends_on.is_some());
         Ok(lineages.iter().map(|lineage| depends(*lineage)).collect())
     }
     fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
-        self.asked("dependent_on");
+        self.count_question("dependent_on");
         let of = |(seq, row): (Seq, &Row)| {
             let parent = row.depends_on.filter(|parent| parents.contains(parent))?;
             Some((parent, entry((seq, row))))
@@ -112,17 +112,17 @@ impl Catalog for FakeCatalog {
         Ok(self.rows().filter_map(of).collect())
     }
     fn stored(&self, seqs: &[Seq]) -> Result<Vec<(Seq, Stored)>> {
-        self.asked("stored");
+        self.count_question("stored");
         let of = |seq: &Seq| self.row(*seq).map(|row| (*seq, Stored { base: row.base, bytes: row.bytes }));
         Ok(seqs.iter().filter_map(of).collect())
     }
     fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>> {
-        self.asked("deltas_of");
+        self.count_question("deltas_of");
         let of = |(seq, row): (Seq, &Row)| Some((row.base.filter(|base| bases.contains(base))?, seq, row.bytes));
         Ok(self.rows().filter_map(of).collect())
     }
     fn total(&self, _: Option<ContractId>, _: u64) -> Result<Option<u64>> {
-        self.asked("total");
+        self.count_question("total");
         Ok(Some(self.rows.iter().map(|row| row.bytes).sum()))
     }
 }

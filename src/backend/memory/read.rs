@@ -28,9 +28,9 @@ impl Tables {
                 whole(self.newest(order))
             }
             Query::Tuple { contract, pick } => Answer::Tuple(self.tuple(*contract, pick)),
-            Query::Ancestors(asked) => {
-                let get = |id: &str| Ok(self.tuple(asked.contract, &Pick::Id(id.to_owned())).map(|found| *found));
-                Answer::Tuples(ancestors::walk(asked, get)?)
+            Query::Ancestors(wanted) => {
+                let get = |id: &str| Ok(self.tuple(wanted.contract, &Pick::Id(id.to_owned())).map(|found| *found));
+                Answer::Tuples(ancestors::walk(wanted, get)?)
             }
             Query::List { contract, of, before, limit } => {
                 Answer::Headers(self.list(*contract, of, before.as_ref(), *limit))
@@ -51,7 +51,7 @@ impl Tables {
                 };
                 Answer::Lineages(self.lineages(i64::MAX, usize::MAX, of))
             }
-            Query::Log(asked) => Answer::Log(self.log(asked)?),
+            Query::Log(range) => Answer::Log(self.log(range)?),
             Query::Logs { contract, lineage } => {
                 let lin = self.positions.get(&(*contract, lineage.clone()));
                 Answer::Logs(lin.map(|lin| logs::list(self, *lin)).transpose()?.unwrap_or_default())
@@ -100,8 +100,8 @@ impl Tables {
         Some(Box::new(Tuple { checkpoint: (*row.checkpoint).clone(), writes }))
     }
 
-    fn log(&self, asked: &LogRange) -> Result<Option<LogPage>> {
-        let LogRange { contract, lineage, log, at, .. } = asked;
+    fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
+        let LogRange { contract, lineage, log, at, .. } = range;
         let end = match at {
             Some(id) => {
                 let row = self.find(*contract, id).filter(|row| row.checkpoint.header.lineage == *lineage);
@@ -114,7 +114,7 @@ impl Tables {
                 None => None,
             },
         };
-        logs::read(self, end, asked).map(Some)
+        logs::read(self, end, range).map(Some)
     }
 
     /// The checkpoints that the query selects, in order. If a group is returned too, each checkpoint must also belong
