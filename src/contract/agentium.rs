@@ -1,8 +1,9 @@
 //! Agentium's workflow checkpoints and its storage driver.
 //!
-//! A lineage is a run, and a checkpoint's place in its run is its step index, then its `createdAt`, then the save order. Ids
-//! are opaque: a run is what its checkpoints say, never the beginning of an id. The payload has two parts: [`STATE`] and
-//! [`REST`], the checkpoint with its ids and its state left out.
+//! A lineage is a run. Checkpoints of a run are ordered by step index, then by `createdAt`, then in save order. Ids are
+//! opaque: the run of a checkpoint is its `runId`, and is never derived from the checkpoint's id.
+//!
+//! The payload has two parts: [`STATE`] and [`REST`]. The rest is the checkpoint without its ids and its state.
 
 mod call;
 pub mod storage;
@@ -22,48 +23,50 @@ pub const CONTRACT: Contract = Contract {
     tool: Some(workflow::call::tool),
     name_of: Names::same,
 };
-/// Whose ids the checkpoints' are.
+/// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(2);
-/// The byte of a sort key at which `createdAt` begins: the step index comes before it.
+/// The index of the sort key's byte at which `createdAt` begins. The step index takes the bytes before it.
 const AGE_OFFSET: u8 = 8;
 /// The part that holds `checkpoint.state`.
 pub const STATE: &str = "state";
 /// The part that holds everything else.
 pub const REST: &str = "rest";
 
-/// What is known of a checkpoint without reading it.
+/// The fields of a checkpoint that listings show without reading its payload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// `id`.
     pub id: String,
     /// `runId`.
     pub run_id: String,
-    /// `stepIndex`: any finite number; -1 is before the first step.
+    /// `stepIndex`: any finite number. -1 is before the first step.
     pub step_index: f64,
     /// `stepName`.
     pub step_name: String,
-    /// `createdAt`, or else the framework's `timestamp`, in ms since the epoch. What `keepLastN` calls old goes by it.
+    /// `createdAt`, or else the framework's `timestamp`, in ms since the epoch. `keepLastN` removes the checkpoints with the
+    /// lowest `createdAt` first.
     pub created_at: f64,
-    /// The serialised size of `state` alone, in bytes.
+    /// The serialized size of `state` alone, in bytes.
     pub state_size: u64,
 }
 
 /// A checkpoint to save.
 #[derive(Clone, Debug)]
 pub struct Save {
-    /// Where it belongs; `state_size` is ignored, the payload says it.
+    /// The ids, the step and the time. `state_size` is ignored: the size comes from the payload.
     pub step: Step,
     /// The checkpoint that its run was forked from.
     pub parent: Option<String>,
-    /// The run ends here: what it has from this step on, this one aside, goes in the same transaction.
+    /// Whether to remove the run's other checkpoints from this step index on, in the same transaction.
     pub rewind: bool,
-    /// The latest checkpoint of the run as the caller knows it (D7). `None`: nothing is expected. `Some(None)`: the run has none.
+    /// The id of the run's latest checkpoint that the caller expects (D7). `None`: no expectation. `Some(None)`: the caller
+    /// expects that the run has no checkpoint.
     pub expected_parent: Option<Option<String>>,
-    /// `state`, serialised.
+    /// `state`, serialized.
     pub state: Part,
-    /// The rest, serialised.
+    /// The rest of the checkpoint, serialized.
     pub rest: Part,
-    /// When the store was given it, in ms since the epoch.
+    /// The time at which the store received the checkpoint, in ms since the epoch.
     pub saved_at: i64,
 }
 
@@ -114,42 +117,42 @@ pub fn save(save: Save) -> Result<Unit> {
     Ok(Unit { expect, ops: clear.into_iter().chain([Op::Put(Box::new(checkpoint.into()))]).collect() })
 }
 
-/// `delete`.
+/// `delete`: removes a checkpoint.
 pub fn delete(checkpoint_id: String) -> Unit {
     vec![Op::Remove { contract: CONTRACT_ID, id: checkpoint_id }].into()
 }
 
-/// `clear`.
+/// `clear`: removes all checkpoints of a run.
 pub fn clear(run_id: String) -> Unit {
     vec![Op::RemoveFrom { contract: CONTRACT_ID, lineage: run_id, sort_key: SortKey::default() }].into()
 }
 
-/// `load`.
+/// `load`: reads a checkpoint by its id.
 pub fn load(checkpoint_id: String) -> Query {
     Query::Get { contract: CONTRACT_ID, id: checkpoint_id }
 }
 
-/// `latest`.
+/// `latest`: reads the last checkpoint of a run.
 pub fn latest(run_id: String) -> Query {
     Query::Newest { contract: CONTRACT_ID, lineage: run_id, label: None }
 }
 
-/// `list`.
+/// `list`: reads all checkpoints of a run with their payloads.
 pub fn list(run_id: String) -> Query {
     Query::Whole { contract: CONTRACT_ID, of: Of::Lineage(run_id), prefix: Vec::new() }
 }
 
-/// `timeline`, the last step first.
+/// `timeline`: lists the steps of a run without their payloads, the last step first.
 pub fn timeline(run_id: String) -> Query {
     Query::List { contract: CONTRACT_ID, of: Of::Lineage(run_id), before: None, limit: None }
 }
 
-/// `runs`.
+/// `runs`: lists the runs, the run that began last first.
 pub fn runs(before: Option<i64>, limit: usize) -> Query {
     Query::Lineages { contract: CONTRACT_ID, group_prefix: String::new(), before, limit }
 }
 
-/// What a header says of its checkpoint.
+/// Converts a header into the fields that listings show.
 pub fn step(header: Header) -> Result<Step> {
     let sort_key = header.sort_key.split_f64().and_then(|(step, rest)| Some((step, rest.split_f64()?.0)));
     let (Some((step_index, created_at)), Some((state_size, step_name))) = (sort_key, meta::decode(&header.meta)) else {
@@ -158,7 +161,7 @@ pub fn step(header: Header) -> Result<Step> {
     Ok(Step { id: header.id, run_id: header.lineage, step_index, step_name, created_at, state_size })
 }
 
-/// What [`Header::meta`] holds: the state's size (8 bytes, little endian), then the step's name.
+/// The content of [`Header::meta`]: the state's size (8 bytes, little endian), then the step's name.
 mod meta {
     pub(super) fn encode(state_size: u64, step_name: &str) -> Vec<u8> {
         [&state_size.to_le_bytes(), step_name.as_bytes()].concat()

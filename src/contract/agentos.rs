@@ -1,8 +1,10 @@
-//! `AgentOS`' `ICheckpointStore` (`@framers/agentos/orchestration/checkpoint`): a lineage is a run, a group is a graph, a
-//! label is a node, and a checkpoint's place in its run is its timestamp, then the save order.
+//! `AgentOS`' `ICheckpointStore` (`@framers/agentos/orchestration/checkpoint`).
 //!
-//! The payload has two parts: [`STATE`] and [`REST`]. The rest is the whole checkpoint with its ids and its state left
-//! out, so that a fork shares every byte with its source.
+//! A lineage is a run, a group is a graph, and a label is a node. The sort key of a checkpoint is its timestamp. Checkpoints
+//! with equal timestamps are in save order.
+//!
+//! The payload has two parts: [`STATE`] and [`REST`]. The rest is the checkpoint without its ids and its state. So a fork,
+//! which has other ids, has the same payload as its source.
 
 mod call;
 
@@ -17,14 +19,14 @@ use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 /// The contract.
 pub const CONTRACT: Contract =
     Contract { name: "agentos", id: CONTRACT_ID, request: call::request, tool: Some(call::tool), name_of: Names::same };
-/// Whose ids these are.
+/// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(1);
 /// The part that holds `checkpoint.state`.
 pub const STATE: &str = "state";
 /// The part that holds everything else.
 pub const REST: &str = "rest";
 
-/// What a listing shows of a checkpoint: the contract's `CheckpointMetadata`.
+/// A checkpoint as listings show it: the contract's `CheckpointMetadata`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
@@ -36,30 +38,30 @@ pub struct Metadata {
     pub graph_id: String,
     /// `nodeId`.
     pub node_id: String,
-    /// `timestamp`, in ms since the Unix epoch; any finite number.
+    /// `timestamp`, in ms since the Unix epoch. Any finite number.
     pub timestamp: f64,
-    /// The serialised size of `state` alone, in bytes.
+    /// The serialized size of `state` alone, in bytes.
     pub state_size: u64,
-    /// Whether `memorySnapshot` is there and not `undefined`.
+    /// Whether the checkpoint has a `memorySnapshot` that is not `undefined`.
     pub has_memory_snapshot: bool,
 }
 
 /// A checkpoint to save.
 #[derive(Clone, Debug)]
 pub struct Save {
-    /// Its ids; `state_size` is ignored, the payload says it.
+    /// The ids and the timestamp. `state_size` is ignored: the size comes from the payload.
     pub metadata: Metadata,
     /// The checkpoint that it was forked from.
     pub parent: Option<String>,
-    /// `state`, serialised.
+    /// `state`, serialized.
     pub state: Part,
-    /// The rest, serialised.
+    /// The rest of the checkpoint, serialized.
     pub rest: Part,
-    /// When the store was given it, in ms since the epoch.
+    /// The time at which the store received the checkpoint, in ms since the epoch.
     pub saved_at: i64,
 }
 
-/// `save`: stores the checkpoint, replacing the one with its id.
+/// `save`: stores a checkpoint. It replaces a checkpoint with the same id.
 pub fn save(save: Save) -> Result<Unit> {
     let Save { metadata, parent, state, rest, saved_at } = save;
     for (what, id) in [
@@ -94,7 +96,7 @@ pub fn save(save: Save) -> Result<Unit> {
     Ok(vec![Op::Put(Box::new(checkpoint.into()))].into())
 }
 
-/// `fork` without a patch: stores a copy of the checkpoint under a new id, as the first of a new run.
+/// `fork` without a patch: stores a copy of a checkpoint under a new id, as the first checkpoint of a new run.
 pub fn fork(source: String, id: String, run_id: String, timestamp: f64, saved_at: i64) -> Result<Unit> {
     check_id("the fork's id", &id)?;
     check_id("the fork's runId", &run_id)?;
@@ -106,39 +108,39 @@ pub fn fork(source: String, id: String, run_id: String, timestamp: f64, saved_at
     Ok(vec![Op::Fork(Box::new(fork))].into())
 }
 
-/// `delete`.
+/// `delete`: removes a checkpoint.
 pub fn delete(checkpoint_id: String) -> Unit {
     vec![Op::Remove { contract: CONTRACT_ID, id: checkpoint_id }].into()
 }
 
-/// `get`.
+/// `get`: reads a checkpoint by its id.
 pub fn get(checkpoint_id: String) -> Query {
     Query::Get { contract: CONTRACT_ID, id: checkpoint_id }
 }
 
-/// `load`, and without a node `latest`.
+/// `load`: reads the newest checkpoint of a node in a run. Without a node, `latest`: reads the newest of the run.
 pub fn load(run_id: String, node_id: Option<String>) -> Query {
     Query::Newest { contract: CONTRACT_ID, lineage: run_id, label: node_id }
 }
 
-/// `list`, and `listByRun` without a graph.
+/// `list` and `listByRun`: lists checkpoints, the newest first.
 pub fn list(of: Of, limit: Option<usize>) -> Query {
     Query::List { contract: CONTRACT_ID, of, before: None, limit }
 }
 
-/// `runs`.
+/// `runs`: lists the runs of the graphs whose id begins with the prefix, the run that began last first.
 pub fn runs(graph_id_prefix: String, before: Option<i64>, limit: usize) -> Query {
     Query::Lineages { contract: CONTRACT_ID, group_prefix: graph_id_prefix, before, limit }
 }
 
-/// What a listing shows of that header.
+/// Converts a header into the metadata that listings show.
 pub fn metadata(header: Header) -> Result<Metadata> {
     let ordered = header.sort_key.split_f64().map(|(timestamp, _)| timestamp);
     let Some((ordered, (state_size, has_memory_snapshot, negative_zero))) = ordered.zip(meta::decode(&header.meta))
     else {
         return Err(damaged(&header.id));
     };
-    // They order alike, so the sort key does not tell them apart.
+    // 0 and -0 have the same sort key, so `meta` stores which of them the timestamp is.
     let timestamp = if negative_zero && ordered == 0.0 { -0.0 } else { ordered };
     Ok(Metadata {
         id: header.id,
@@ -151,11 +153,12 @@ pub fn metadata(header: Header) -> Result<Metadata> {
     })
 }
 
-/// What [`Header::meta`] holds: the state's size (8 bytes, little endian), flags (1 byte). The timestamp is the sort key, so that a fork
-/// has the same meta as its source.
+/// The content of [`Header::meta`]: the state's size (8 bytes, little endian), then flags (1 byte).
+///
+/// The timestamp is not in it but in the sort key. So a fork has the same meta as its source.
 mod meta {
     const MEMORY_SNAPSHOT: u8 = 1;
-    /// The timestamp is -0 if it is 0.
+    /// Set if the timestamp is -0.
     const NEGATIVE_ZERO: u8 = 2;
 
     pub(super) fn encode(state_size: u64, has_memory_snapshot: bool, timestamp: f64) -> Vec<u8> {
@@ -172,26 +175,29 @@ mod meta {
     }
 }
 
-/// What a runtime does with the nodes of a checkpoint when it resumes. Every list is in the checkpoint's own order; a node
-/// that is in none of them never began and simply runs.
+/// The nodes of a checkpoint, sorted by what the runtime does with them when it resumes.
+///
+/// Each list has the checkpoint's own order. A node that is in no list never began and simply runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResumePlan {
-    /// Completed: they never run again, and what they did is in the state.
+    /// Completed nodes. They do not run again: the state contains their results.
     pub completed: Vec<String>,
-    /// Bypassed by a routing decision: they do not run.
+    /// Nodes that a routing decision bypassed. They do not run.
     pub skipped: Vec<String>,
-    /// Recorded with an effect that must not happen twice: their recorded output stands in for a run.
+    /// Recorded nodes with an effect that must not happen twice. They do not run: their recorded output is used.
     pub replay: Vec<String>,
-    /// Recorded without such an effect: they run again.
+    /// Recorded nodes without such an effect. They run again.
     pub reexecute: Vec<String>,
 }
 
-/// Sorts the nodes of a checkpoint. `recorded` is `nodeResults` as (node, effect class), `visited` and `skipped` are
-/// `visitedNodes` and `skippedNodes`. A node that is several of these is the first of: completed, skipped, recorded.
+/// Sorts the nodes of a checkpoint into a resume plan.
+///
+/// `recorded` is `nodeResults`, as pairs of node and effect class. `visited` is `visitedNodes`, and `skipped` is
+/// `skippedNodes`. A node in several of them counts as the first that applies: completed, skipped, recorded.
 pub fn resume_plan(recorded: Vec<(String, String)>, visited: Vec<String>, skipped: Vec<String>) -> Result<ResumePlan> {
     let mut seen = std::collections::HashSet::new();
     let mut plan = ResumePlan::default();
-    // Every class is checked, also where it decides nothing: a wrong one is a wrong one.
+    // Every class is checked, even if it does not affect the plan: an unknown class is always an error.
     for (node, class) in &recorded {
         effect(node, class)?;
     }
@@ -209,7 +215,9 @@ pub fn resume_plan(recorded: Vec<(String, String)>, visited: Vec<String>, skippe
 }
 
 enum Effect {
+    /// The effect must not happen twice.
     Once,
+    /// The node may run again.
     Repeatable,
 }
 

@@ -1,4 +1,4 @@
-//! A call on a store: what JavaScript asks for by name, what that asks of the engine, and what the caller hears.
+//! A call on a store: how it arrives from JavaScript, the request that it makes to the engine, and its response.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -14,30 +14,30 @@ use crate::retention::Prune;
 use crate::store::Store;
 use crate::worker::Reply;
 
-/// Makes a response of an answer, on the thread that has the answer. `None` reaches JavaScript as null.
+/// Converts the engine's answer into a response. Runs on the thread that has the answer. `None` becomes null.
 pub type Respond = fn(Answer) -> Result<Option<Response>>;
 
-/// What a call asks of the engine.
+/// A request to the engine, as a call makes it.
 #[derive(Debug)]
 pub enum Request {
-    /// Applies a unit; the response is null.
+    /// Applies a unit. The response is null.
     Apply(Unit),
-    /// Asks a question.
+    /// Runs a query, and converts the answer into a response.
     Ask(Query, Respond),
-    /// Removes one batch of what a rule names; the response is a [`Pruned`](crate::retention::Pruned).
+    /// Removes one batch of the checkpoints that a rule selects. The response is a [`Pruned`](crate::retention::Pruned).
     Prune(Prune),
-    /// Verifies a page of what is stored, which looks at about so many rows.
+    /// Verifies one page of the stored data, of about this many rows.
     Check(CheckCursor, usize),
-    /// Gives back what removed checkpoints took; the response is null.
+    /// Frees the space of removed checkpoints. The response is null.
     Vacuum,
-    /// Waits until the target is open; the response is what the user should hear about it, or null.
+    /// Waits until the target is open. The response is a notice for the user, or null.
     Ready,
-    /// Closes the store; the response is null.
+    /// Closes the store. The response is null.
     Close,
 }
 
 impl Request {
-    /// Hands the request to the store.
+    /// Hands the request to the store, which sends the reply.
     pub fn run(self, store: &Store, reply: Reply<Option<Response>>) {
         match self {
             Self::Apply(unit) => store.apply(unit, then(reply, |_: Applied| Ok(None))),
@@ -51,50 +51,49 @@ impl Request {
     }
 }
 
-/// A reply that responds with what `respond` makes of an outcome.
+/// A reply that converts its outcome with `respond` and passes the result to `reply`.
 fn then<T: 'static>(reply: Reply<Option<Response>>, respond: fn(T) -> Result<Option<Response>>) -> Reply<T> {
     Reply::new(move |outcome: Result<T>| reply.send(outcome.and_then(respond)))
 }
 
-/// A call as it crosses the border, until its contract has read it.
+/// A call as it arrives from JavaScript, before its contract has read it.
 pub struct RawCall<'a> {
     fields: Fields<'a>,
     buffers: Buffers,
 }
 
 impl<'a> RawCall<'a> {
-    /// A call of that shape.
+    /// A call with this shape.
     pub fn new(shape: &'a Shape, values: Vec<Value>, buffers: Vec<Bytes>) -> Self {
         Self { fields: Fields { shape, values }, buffers: Buffers(buffers.into_iter()) }
     }
 
-    /// The contract that it is a call of.
+    /// The name of the contract that the call belongs to.
     pub fn contract(&self) -> &'a str {
         &self.fields.shape.contract
     }
 
-    /// Reads the fields: the contract's enum, and the buffers that its variant takes.
+    /// Reads the fields into the contract's enum. Also returns the buffers, for the enum's variant to take.
     pub fn read<T: DeserializeOwned>(self) -> Result<(T, Buffers)> {
         let fields = T::deserialize(self.fields).map_err(|error| unreadable(&error))?;
         Ok((fields, self.buffers))
     }
 }
 
-/// The buffers of a call, which its variant takes in their order.
+/// The buffers of a call. They are taken in their order.
 #[derive(Debug)]
 pub struct Buffers(std::vec::IntoIter<Bytes>);
 
 impl Buffers {
-    /// Takes the next one.
+    /// Takes the next buffer.
     pub fn take(&mut self) -> Result<Bytes> {
         self.0.next().ok_or_else(|| Error::invalid("a call has fewer buffers than parts: please report this"))
     }
 }
 
-/// Something of a contract's that works without a store: a state machine, or the reader of another store's file.
+/// A part of a contract that works without a store: for example, a state machine or the reader of another store's file.
 pub trait Tool: Send {
-    /// Answers a call, which is a text in JSON. May take its time only where the contract says that it is called on
-    /// Node's thread pool.
+    /// Answers a call, given in JSON. Must be fast, unless the tool is documented to be called on Node's thread pool.
     fn call(&mut self, call: &str) -> Result<Response>;
 }
 
@@ -105,7 +104,7 @@ pub fn read_json<'a, T: Deserialize<'a>>(call: &'a str) -> Result<T> {
 
 fn unreadable(error: &serde_json::Error) -> Error {
     let why = error.to_string();
-    // JSON.stringify writes half of a surrogate pair as an escape that no text in UTF-8 can hold.
+    // JSON.stringify writes half of a surrogate pair as an escape. UTF-8 text cannot contain it.
     if why.contains("hex escape") {
         return Error::invalid("a text in the call holds half of a surrogate pair, which cannot be stored exactly");
     }

@@ -1,5 +1,7 @@
-//! The named fields of a call, as they cross the border: the names once for all calls of the same shape, then values alone.
-//! JSON would cost JavaScript more to write than Node-API takes to hand the values over.
+//! The named fields of a call, as they arrive from JavaScript.
+//!
+//! The names are passed once for all calls of the same shape. Each call then passes values only. That is faster than JSON:
+//! writing JSON in JavaScript takes longer than passing the values through Node-API.
 
 use serde::de::value::{MapDeserializer, StrDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, VariantAccess, Visitor};
@@ -7,31 +9,31 @@ use serde::forward_to_deserialize_any;
 use serde_json::Error;
 use serde_json::de::IoRead;
 
-/// What the calls with the same fields have in common.
+/// The shape of a call: its contract, its name, and the names of its fields. Many calls have the same shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The name of the contract.
     pub contract: String,
     /// The name of the call.
     pub call: String,
-    /// The names of its fields.
+    /// The names of the call's fields.
     pub names: Vec<String>,
 }
 
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Left out.
+    /// The field is left out.
     Null,
     /// A boolean.
     Bool(bool),
-    /// A number, exactly as JavaScript has it: -0, too.
+    /// A number, exactly as in JavaScript, -0 included.
     Number(f64),
-    /// A text; of a field that is a list, a struct or an enum, its JSON.
+    /// A text. A list, a struct or an enum is passed as its JSON text.
     Text(String),
 }
 
-/// A call: to serde, an enum's variant with these fields.
+/// The fields of a call. Serde reads them as an enum's variant: the variant's name is the name of the call.
 pub(super) struct Fields<'a> {
     pub(super) shape: &'a Shape,
     pub(super) values: Vec<Value>,
@@ -150,17 +152,17 @@ impl<'de> Deserializer<'de> for Value {
 }
 
 impl Value {
-    /// The JSON of a list or an object.
+    /// Reads the JSON text of a list, a struct or an enum.
     fn json(&self) -> Result<serde_json::Deserializer<IoRead<&[u8]>>, Error> {
         match self {
-            // A reader, because what is read must not borrow from it.
+            // From a reader, because the result must not borrow from the text.
             Self::Text(text) => Ok(serde_json::Deserializer::from_reader(text.as_bytes())),
             other => Err(Error::custom(format!("{other:?} is no list and no object"))),
         }
     }
 }
 
-/// The number as an integer, if it is one that JavaScript holds exactly.
+/// Converts a number into an integer, if it is one that JavaScript represents exactly.
 #[expect(clippy::cast_possible_truncation, reason = "in the range of an i64")]
 fn whole(value: f64) -> Option<i64> {
     const LARGEST: f64 = 9_007_199_254_740_992.0;

@@ -1,9 +1,10 @@
 //! `LangGraph`'s `BaseCheckpointSaver` (`@langchain/langgraph-checkpoint`).
 //!
-//! A lineage is a namespace of a thread, a group is a thread, and a checkpoint's place is its id, which sorts by time. The
-//! payload has a part for each channel, named by the channel and its version, and one without a name for the rest of the
-//! checkpoint. A channel whose version is its parent's is not serialised again: it is inherited by its name. The metadata
-//! is in the header, so that listings and filters read no payload.
+//! A lineage is a namespace of a thread. A group is a thread. The sort key of a checkpoint is its id, which sorts by time.
+//!
+//! The payload has one part for each channel, named after the channel and its version. One more part, without a name, has
+//! the rest of the checkpoint. A channel with the same version as in the parent is not serialized again: its part is
+//! inherited by name. The metadata is in the header, so that listings and filters read no payload.
 
 mod call;
 pub mod import;
@@ -19,36 +20,38 @@ use crate::record::{ContractId, Draft, Header, Part, Payload, SortKey, Write};
 /// The contract.
 pub const CONTRACT: Contract =
     Contract { name: "langgraph", id: CONTRACT_ID, request: call::request, tool: Some(import::tool), name_of };
-/// Whose ids these are.
+/// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(4);
 
-/// Where a checkpoint is: `thread_id`, `checkpoint_ns`, `checkpoint_id`.
+/// Identifies a checkpoint: `thread_id`, `checkpoint_ns`, `checkpoint_id`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct CheckpointRef {
     /// The thread.
     #[serde(rename = "threadId")]
     pub thread: String,
-    /// The namespace in it; empty: the graph itself.
+    /// The namespace in the thread. Empty: the graph itself.
     pub namespace: String,
-    /// The id, unique in the namespace.
+    /// The id of the checkpoint, unique in the namespace.
     pub id: String,
 }
 
 impl CheckpointRef {
-    /// No two threads have the same, and none is the beginning of another.
+    /// The group of a thread. Each thread has its own group, and no group is the beginning of another group.
     fn group(thread: &str) -> String {
         format!("{}:{thread}", thread.len())
     }
 
+    /// The lineage of a namespace of a thread.
     fn lineage(thread: &str, namespace: &str) -> String {
         Self::group(thread) + namespace
     }
 
+    /// The store's id for the checkpoint `id` of the same namespace.
     fn key(&self, id: &str) -> String {
         format!("{}{}:{}{id}", Self::group(&self.thread), self.namespace.len(), self.namespace)
     }
 
-    /// Where a header says that its checkpoint is.
+    /// Reads the reference from a checkpoint's header.
     fn read(header: &Header) -> Option<Self> {
         let thread = header.group.split_once(':')?.1.to_owned();
         let namespace = header.lineage.strip_prefix(&header.group)?.to_owned();
@@ -60,31 +63,34 @@ impl CheckpointRef {
 /// A checkpoint to put.
 #[derive(Clone, Debug)]
 pub struct Put {
-    /// Where.
+    /// The checkpoint's thread, namespace and id.
     pub checkpoint_ref: CheckpointRef,
-    /// The id of the checkpoint that it was made from, in the same namespace.
+    /// The id of the parent, which is in the same namespace.
     pub parent: Option<String>,
-    /// The channels that changed, and the rest.
+    /// The parts of the channels that changed, and the part with the rest of the checkpoint.
     pub parts: Vec<Part>,
-    /// The names of the parts of the other channels.
+    /// The names of the parts of the channels that did not change.
     pub inherit: Vec<String>,
-    /// What some of those look like, for who knows it: `updateState(config, null, "__copy__")` names as its parent the one
-    /// before the checkpoint that it copies, which has other values.
+    /// The expected content of inherited parts, if the caller knows it. See [`Draft::like`].
+    ///
+    /// `updateState(config, null, "__copy__")` needs this: the parent that it names is the parent of the checkpoint that it
+    /// copies. That parent may have other values than the copied checkpoint.
     pub like: Vec<Part>,
     /// The metadata: the serializer's tag and bytes.
     pub metadata: (String, Vec<u8>),
-    /// When the store was given it, in ms since the epoch.
+    /// The time at which the store received the checkpoint, in ms since the epoch.
     pub saved_at: i64,
-    /// Whether it has a channel whose value is made of its ancestors' writes.
+    /// Whether the value of some channel is computed from the writes of the checkpoint's ancestors.
     pub depends_on_parent: bool,
-    /// Whether it must be the only child of its parent: `expectedParent`.
+    /// Whether the checkpoint must be the only child of its parent: `expectedParent`.
     pub only: bool,
 }
 
-/// `put`: stores the checkpoint, replacing the one with its id, and gives it what was written to its parent.
+/// `put`: stores a checkpoint. It replaces a checkpoint with the same id, and claims the pending writes of its parent.
 ///
-/// One that must be its parent's only child (D7) is refused with `CONFLICT` if that is not the latest any more: whoever
-/// made the latest goes on with this thread. It has to become the latest itself, so that the next one sees it.
+/// A checkpoint that must be its parent's only child (D7) is refused with `CONFLICT` if the parent is no longer the latest:
+/// another writer has continued the thread. The checkpoint's id must sort after the parent's id, so that the checkpoint
+/// becomes the latest and the next writer sees it.
 pub fn put(put: Put) -> Result<Unit> {
     let Put { checkpoint_ref, parent, parts, inherit, like, metadata, saved_at, depends_on_parent, only } = put;
     let key = check(&checkpoint_ref)?;
@@ -122,8 +128,10 @@ pub fn put(put: Put) -> Result<Unit> {
     Ok(Unit { expect, ops: [Op::Put(Box::new(draft))].into_iter().chain(claim).collect() })
 }
 
-/// `putWrites`: each write is a task's place and a part. With `replace` one in a place that is taken replaces the other. A write
-/// that is a copy may be claimed already: by the id of a checkpoint of the same namespace.
+/// `putWrites`: stores writes of a task to a checkpoint. Each write has a slot within its task, and a part.
+///
+/// With `replace`, a write replaces an earlier one in the same slot. A copied write may be claimed already, by the id of a
+/// checkpoint of the same namespace.
 pub fn put_writes(checkpoint_ref: &CheckpointRef, mut writes: Vec<Write>, replace: bool) -> Result<Unit> {
     for write in &mut writes {
         write.claimed_by = write.claimed_by.take().map(|id| checkpoint_ref.key(&id));
@@ -131,7 +139,7 @@ pub fn put_writes(checkpoint_ref: &CheckpointRef, mut writes: Vec<Write>, replac
     Ok(vec![Op::Write { contract: CONTRACT_ID, id: check(checkpoint_ref)?, writes, replace, encoded: None }].into())
 }
 
-/// Its id in the store, if it can have one.
+/// Returns the store's id of a checkpoint. Refuses ids that are empty or too long.
 fn check(checkpoint_ref: &CheckpointRef) -> Result<String> {
     check_id("thread_id", &checkpoint_ref.thread)?;
     check_id("checkpoint_id", &checkpoint_ref.id)?;
@@ -146,7 +154,7 @@ fn check(checkpoint_ref: &CheckpointRef) -> Result<String> {
     Ok(key)
 }
 
-/// `getTuple`; without an id the latest of the namespace.
+/// `getTuple`: reads a checkpoint. Without an id, reads the latest of the namespace.
 pub fn get_tuple(thread: String, namespace: String, id: Option<String>) -> Query {
     let pick = match id {
         Some(id) => Pick::Id(CheckpointRef { thread, namespace, id: String::new() }.key(&id)),
@@ -155,14 +163,14 @@ pub fn get_tuple(thread: String, namespace: String, id: Option<String>) -> Query
     Query::Tuple { contract: CONTRACT_ID, pick }
 }
 
-/// A page of a checkpoint and its ancestors, itself first, until a value of each channel has been found: the channels' values
-/// and writes.
+/// Reads a page of a checkpoint and its ancestors, the checkpoint first, until each channel's value has been found. Each
+/// one carries only the values and the writes of these channels.
 pub fn ancestors(checkpoint_ref: &CheckpointRef, channels: Vec<String>, limit: usize) -> Query {
     let id = checkpoint_ref.key(&checkpoint_ref.id);
     Query::Ancestors(Ancestors { contract: CONTRACT_ID, id, stems: channels.clone(), writes: channels, limit })
 }
 
-/// A page of `list`, newest id first: of a namespace of a thread, of a thread, or of all.
+/// `list`: reads a page of the checkpoints of a namespace, of a thread, or of all threads. The newest id comes first.
 pub fn list(thread: Option<String>, namespace: Option<String>, before: Option<String>, limit: usize) -> Query {
     let of = match (thread, namespace) {
         (Some(thread), Some(namespace)) => Of::Lineage(CheckpointRef::lineage(&thread, &namespace)),
@@ -173,12 +181,12 @@ pub fn list(thread: Option<String>, namespace: Option<String>, before: Option<St
     Query::List { contract: CONTRACT_ID, of, before, limit: Some(limit) }
 }
 
-/// `listThreads`: a page of the namespaces of threads, the last to begin first.
+/// `listThreads`: reads a page of the namespaces of all threads. The namespace that began last comes first.
 pub fn threads(before: Option<i64>, limit: usize) -> Query {
     Query::Lineages { contract: CONTRACT_ID, group_prefix: String::new(), before, limit }
 }
 
-/// `deleteThread`: with what was written to checkpoints that never came.
+/// `deleteThread`: removes a thread, and also the writes to checkpoints that were never put.
 pub fn delete_thread(thread: &str) -> Unit {
     let group = CheckpointRef::group(thread);
     vec![
@@ -188,34 +196,35 @@ pub fn delete_thread(thread: &str) -> Unit {
     .into()
 }
 
-/// Removes checkpoints, all of them or none. What was written to those that are `left` without a child is pending again.
-pub fn delete(checkpoint_refs: Vec<CheckpointRef>, left: Vec<CheckpointRef>) -> Unit {
+/// Removes checkpoints, all of them or none. The writes to the checkpoints in `reopen` become pending again, because these
+/// checkpoints lose their child.
+pub fn delete(checkpoint_refs: Vec<CheckpointRef>, reopen: Vec<CheckpointRef>) -> Unit {
     let removed = checkpoint_refs
         .into_iter()
         .map(|checkpoint_ref| Op::Remove { contract: CONTRACT_ID, id: checkpoint_ref.key(&checkpoint_ref.id) });
-    let released = left
+    let reopened = reopen
         .into_iter()
         .map(|checkpoint_ref| Op::Reopen { contract: CONTRACT_ID, id: checkpoint_ref.key(&checkpoint_ref.id) });
-    removed.chain(released).collect::<Vec<_>>().into()
+    removed.chain(reopened).collect::<Vec<_>>().into()
 }
 
-/// What a header says of its checkpoint.
+/// The fields of a checkpoint that its header contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
-    /// Where it is.
+    /// The checkpoint's thread, namespace and id.
     pub checkpoint_ref: CheckpointRef,
-    /// The id of its parent.
+    /// The id of the parent.
     pub parent: Option<String>,
     /// The metadata: the serializer's tag and bytes.
     pub metadata: (String, Vec<u8>),
-    /// Whether it has a channel whose value is made of its ancestors' writes.
+    /// Whether the value of some channel is computed from the writes of the checkpoint's ancestors.
     pub depends_on_parent: bool,
 }
 
-/// What users call a namespace of a thread and a checkpoint in it.
+/// Converts the store's lineage and id into the thread, the namespace and the checkpoint id.
 #[expect(clippy::needless_pass_by_value, reason = "the shape that every contract has")]
 fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
-    // A length and a colon stand before a name.
+    // Each name is stored after its length and a colon.
     let split = |text: &str| {
         let (length, rest) = text.split_once(':')?;
         let length = length.parse().ok()?;
@@ -241,7 +250,7 @@ pub fn describe(header: &Header) -> Result<Described> {
     Ok(Described { checkpoint_ref, parent, metadata: (tag, header.meta[end + 1..].to_vec()), depends_on_parent })
 }
 
-/// The `checkpoint_id` of a checkpoint of the same namespace, by its id in the store.
+/// Converts a store's id (`key`) into a `checkpoint_id`. `None`: the checkpoint is in another namespace.
 pub fn claimed_id(checkpoint_ref: &CheckpointRef, key: &str) -> Option<String> {
     key.strip_prefix(&checkpoint_ref.key("")).map(str::to_owned)
 }

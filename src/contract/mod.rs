@@ -1,8 +1,10 @@
-//! Frameworks' semantics as ops and queries. Each file is one contract, and [`CONTRACTS`] is the one place that lists them.
-//! Its id is stored with every checkpoint and never given out again.
+//! Contracts: the checkpoint interfaces of the supported frameworks, expressed as ops and queries of the engine.
 //!
-//! A contract is called by its name, with named fields that its own enum reads, and with buffers. So what lies between it
-//! and its TypeScript knows no contract.
+//! Each contract is one module, and [`CONTRACTS`] is the only list of them. Every checkpoint stores its contract's id. An
+//! id is never used for another contract.
+//!
+//! A call has its contract's name, its own name, named fields and buffers. The contract's own enum reads the fields. So
+//! the code between a contract and its TypeScript is the same for all contracts.
 
 pub mod agentium;
 pub mod agentos;
@@ -19,47 +21,47 @@ use crate::record::ContractId;
 use crate::store::Store;
 use crate::worker::Reply;
 
-/// What is known of a contract without knowing which one it is.
+/// A contract, as the code that is common to all contracts sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Contract {
-    /// The name by which it is called.
+    /// The name of the contract in calls.
     pub name: &'static str,
-    /// Whose checkpoints are its own.
+    /// The id that is stored with the contract's checkpoints.
     pub id: ContractId,
-    /// Reads a call: what it asks of the engine.
+    /// Reads a call and returns the request to the engine.
     pub request: fn(RawCall<'_>) -> Result<Request>,
-    /// Makes what of it works without a store. `None`: nothing does.
+    /// Makes the contract's tools, which work without a store. `None`: the contract has no tools.
     pub tool: Option<MakeTool>,
-    /// What its users call a lineage and a checkpoint, as far as both are known.
+    /// Converts the engine's names of a lineage and a checkpoint into the users' names. `None`: not known.
     pub name_of: fn(Option<String>, Option<String>) -> Names,
 }
 
-/// What the users of a contract call something.
+/// The users' names of a lineage and a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
-    /// The run, the thread, the session.
+    /// The id of the run, thread or session.
     pub run: Option<String>,
-    /// The namespace in it, where the contract has some.
+    /// The namespace in the run, if the contract has namespaces.
     pub ns: Option<String>,
-    /// The checkpoint.
+    /// The id of the checkpoint.
     pub id: Option<String>,
 }
 
 impl Names {
-    /// For a contract whose names are those of the engine.
+    /// The `name_of` of a contract that uses the engine's names unchanged.
     fn same(lineage: Option<String>, id: Option<String>) -> Self {
         Self { run: lineage, ns: None, id }
     }
 }
 
-/// Makes a tool; which, says a text in JSON.
+/// Makes a tool. The argument selects the tool, in JSON.
 pub type MakeTool = fn(&str) -> Result<Box<dyn Tool>>;
 
 /// All contracts.
 pub const CONTRACTS: [Contract; 4] =
     [agentos::CONTRACT, agentium::CONTRACT, agentium::storage::CONTRACT, langgraph::CONTRACT];
 
-/// Runs a call of a contract, or of the store itself (`"store"`), on a store. Replies with its response; `None` is null.
+/// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null.
 pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
     match request(call) {
         Ok(request) => request.run(store, reply),
@@ -74,7 +76,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     }
 }
 
-/// Makes something of a contract's that works without a store; which, says a text in JSON.
+/// Makes a tool of a contract, which works without a store. `which` selects the tool, in JSON.
 pub fn tool(contract: &str, which: &str) -> Result<Box<dyn Tool>> {
     match named(contract)?.tool {
         Some(make) => make(which),
@@ -86,7 +88,7 @@ fn id_of(contract: &str) -> Result<ContractId> {
     Ok(named(contract)?.id)
 }
 
-/// The contract with that id.
+/// The contract with this id.
 fn contract_of(id: ContractId) -> Option<&'static Contract> {
     const { &CONTRACTS }.iter().find(|contract| contract.id == id)
 }
@@ -98,16 +100,19 @@ fn named(name: &str) -> Result<&'static Contract> {
         .ok_or_else(|| Error::invalid(format!("there is no contract {name:?}: please report this")))
 }
 
-/// The most bytes an id may have: it is a key of several indexes.
+/// The most bytes that an id may have. Several indexes have the id as their key, so it must stay small.
 pub const MAX_ID_BYTES: usize = 4096;
 
-/// The fields of a stored checkpoint cannot be read.
+/// The error for a stored checkpoint with unreadable fields.
 fn damaged(id: &str) -> Error {
     let message = format!("checkpoint {id:?}: its stored metadata is damaged; restore the file from a backup");
     Error::new(Code::Corrupt, message)
 }
 
-/// Refuses what cannot be an id to write with. Looking for such an id is no error: it finds nothing.
+/// Refuses an id that must not be written: an empty or too long one. Only writes check ids. Reading such an id finds
+/// nothing.
+///
+/// `what` names the id in the error.
 pub fn check_id(what: &str, id: &str) -> Result<()> {
     if id.is_empty() {
         return Err(Error::invalid(format!("{what} is empty: give a non-empty string")));

@@ -1,4 +1,4 @@
-//! What a call resolves to: a text in JSON with named fields, and buffers with the bytes of the parts that it names.
+//! The response to a call: a JSON text with named fields, and buffers with the bytes of the parts in that text.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -6,11 +6,13 @@ use serde::Serialize;
 use crate::error::{Code, Error, Result};
 use crate::record::{Part, Payload};
 
-/// The answer to a call. V8 parses a text several times faster than Node-API hands over what is in it, and one buffer
-/// costs what each of many does.
+/// The response to a call.
+///
+/// The text is JSON because V8 parses a text several times faster than Node-API passes its values one by one. Parts share
+/// buffers because every buffer has the same fixed cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
-    /// A value in JSON. A part in it is a [`PackedPart`].
+    /// The value, in JSON. Each part in the value is a [`PackedPart`].
     pub text: String,
     /// The bytes of the parts.
     pub buffers: Vec<Vec<u8>>,
@@ -23,19 +25,21 @@ impl Response {
     }
 }
 
-/// Where in a response a part is: its name, its tag, which of the buffers has its bytes, from where, and how many. The one
-/// thing in a response that has no named fields: they would double what reading it costs.
+/// A part in a response: its name, its tag, the index of the buffer with its bytes, the first byte, and the number of bytes.
+///
+/// Only this type has no named fields, because they would double the cost of reading it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PackedPart(String, String, usize, usize, usize);
 
-/// A buffer takes up parts until it has so many bytes.
+/// A buffer with at least this many bytes gets no further parts.
 const FULL: usize = 256 << 20;
 
-/// Collects the parts of a response. Runs on the thread that has the bytes: only pointers are left for JavaScript's.
+/// Collects the parts of a response. It copies the bytes on the thread that has them, so that JavaScript's thread gets
+/// only pointers.
 #[derive(Debug, Default)]
 pub struct ResponseBuilder {
     bytes: Vec<Bytes>,
-    /// How long each buffer is.
+    /// The length of each buffer, in bytes.
     buffers: Vec<usize>,
 }
 
@@ -57,7 +61,7 @@ impl ResponseBuilder {
         payload.parts.into_iter().map(|part| self.part(part)).collect()
     }
 
-    /// The response with that value, which names the parts that were added.
+    /// Builds the response. `value` contains the [`PackedPart`]s of the parts that were added.
     pub fn finish(self, value: &impl Serialize) -> Result<Response> {
         let text = serde_json::to_string(value)
             .map_err(|error| Error::new(Code::Corrupt, format!("what was found cannot be told: {error}")))?;

@@ -1,5 +1,4 @@
-//! The calls that every store has, whatever the contract: opening, closing, and what concerns all checkpoints or those of
-//! one contract.
+//! The calls that are the same for every contract: opening and closing a store, retention, statistics, checks.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -13,10 +12,10 @@ use crate::query::{Answer, Query};
 use crate::record::ContractId;
 use crate::retention::{Cursor, Prune, Rule};
 
-/// The name by which these calls go.
+/// The name that these calls have in place of a contract's name.
 pub(super) const NAME: &str = "store";
 
-/// The calls, as `ts/wire.ts` declares them. Without a contract they are about all checkpoints.
+/// The calls, as `ts/wire.ts` declares them. A call without a contract applies to all checkpoints.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -37,14 +36,14 @@ enum Call {
         contract: Option<String>,
         largest: usize,
     },
-    /// A page of a check, from where the page before ended.
+    /// Checks one page of the stored data. `cursor` is the `next` of the page before.
     Check {
         cursor: Option<String>,
         limit: usize,
     },
 }
 
-/// What a call asks of the engine.
+/// Reads a call and returns the request to the engine.
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, _) = call.read()?;
     Ok(match call {

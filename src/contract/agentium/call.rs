@@ -1,4 +1,4 @@
-//! The calls of the checkpoint store.
+//! The calls of Agentium's checkpoint store, and their responses.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::record::{Checkpoint, Part};
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Two buffers: the state, the rest.
+    /// Buffers: the state, then the rest.
     Save {
         id: String,
         run_id: String,
@@ -48,7 +48,7 @@ enum Call {
     Timeline {
         run_id: String,
     },
-    /// `before` is the cursor of a run that an earlier call listed.
+    /// `before` is the cursor of the last run of the page before.
     Runs {
         limit: usize,
         before: Option<i64>,
@@ -137,7 +137,7 @@ fn summaries(answer: Answer) -> Result<Option<Response>> {
 }
 
 fn run_list(answer: Answer) -> Result<Option<Response>> {
-    /// The cursor is where a listing goes on behind it.
+    /// A run. `cursor` is the position from which the next page of the listing continues.
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct FoundRun {

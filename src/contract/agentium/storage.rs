@@ -1,5 +1,7 @@
-//! Agentium's `StorageDriver`: values by namespace and key. Each key is a lineage of its own, so that what is kept by number
-//! per run never takes a value away. Lineages of one namespace begin alike, and keys stand in the order of their bytes.
+//! Agentium's `StorageDriver`: values by namespace and key.
+//!
+//! Each key is a lineage of its own. So retention by number per lineage never removes a value. The lineages of a namespace
+//! have a common prefix. Keys are listed in the order of their bytes.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +15,7 @@ use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 
 /// The contract.
 pub const CONTRACT: Contract = Contract { name: "storage", id: CONTRACT_ID, request, tool: None, name_of: Names::same };
-/// Whose keys these are.
+/// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(3);
 /// The part that holds the value.
 pub const VALUE: &str = "value";
@@ -22,7 +24,7 @@ pub const VALUE: &str = "value";
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// One buffer: the value.
+    /// Buffers: the value.
     Set {
         namespace: String,
         key: String,
@@ -80,12 +82,12 @@ fn all(answer: Answer) -> Result<Option<Response>> {
     response.finish(&found).map(Some)
 }
 
-/// No two pairs have the same.
+/// The store's id of a value. Each pair of namespace and key has its own id.
 fn id(namespace: &str, key: &str) -> String {
     format!("{}:{namespace}{key}", namespace.len())
 }
 
-/// `set`.
+/// `set`: stores a value. It replaces an earlier value of the same key.
 pub fn set(namespace: &str, key: String, value: Part, saved_at: i64) -> Result<Unit> {
     let id = id(namespace, &key);
     check_id("the namespace and the key together", &id)?;
@@ -106,23 +108,23 @@ pub fn set(namespace: &str, key: String, value: Part, saved_at: i64) -> Result<U
     Ok(vec![Op::Put(Box::new(checkpoint.into()))].into())
 }
 
-/// `get`.
+/// `get`: reads a value.
 pub fn get(namespace: &str, key: &str) -> Query {
     Query::Get { contract: CONTRACT_ID, id: id(namespace, key) }
 }
 
-/// `delete`.
+/// `delete`: removes a value.
 pub fn delete(namespace: &str, key: &str) -> Unit {
     vec![Op::Remove { contract: CONTRACT_ID, id: id(namespace, key) }].into()
 }
 
-/// `list`: by the bytes of their keys.
+/// `list`: reads the values of all keys with this prefix, in the order of the keys' bytes.
 pub fn list(namespace: &str, prefix: &str) -> Query {
-    // A lineage has the name of its only id, so that no index is needed but that of the names.
+    // A lineage's name is the id of its only checkpoint. So the index of lineage names finds the values.
     Query::Whole { contract: CONTRACT_ID, of: Of::Lineages(id(namespace, prefix)), prefix: Vec::new() }
 }
 
-/// The key of a value.
+/// Reads the key of a value from its header.
 pub fn key(header: Header) -> Result<String> {
     String::from_utf8(header.sort_key.0).map_err(|_| {
         let message = format!("the stored key of value {:?} is damaged; restore the file from a backup", header.id);

@@ -1,4 +1,4 @@
-//! The calls of the checkpoint store.
+//! The calls of `AgentOS`' checkpoint store, and their responses.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::record::Part;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Two buffers: the state, the rest.
+    /// Buffers: the state, then the rest.
     Save {
         id: String,
         run_id: String,
@@ -26,7 +26,7 @@ enum Call {
         state_tag: String,
         rest_tag: String,
     },
-    /// Without a patch: the copy is made by the engine. `id` and `run_id` are those of the copy.
+    /// A fork without a patch, which the engine copies. `id` and `run_id` are the ids of the copy.
     Fork {
         checkpoint_id: String,
         id: String,
@@ -44,13 +44,13 @@ enum Call {
         run_id: String,
         node_id: Option<String>,
     },
-    /// One of the ids may be missing.
+    /// Lists the checkpoints of a graph, of a run, or of a run in a graph. At most one of the ids may be missing.
     List {
         graph_id: Option<String>,
         run_id: Option<String>,
         limit: Option<usize>,
     },
-    /// `before` is the cursor of a run that an earlier call listed.
+    /// `before` is the cursor of the last run of the page before.
     Runs {
         graph_id_prefix: String,
         limit: usize,
@@ -110,11 +110,11 @@ fn found(answer: Answer) -> Result<Option<Response>> {
     response.finish(&Found { metadata: metadata(checkpoint.header)?, parts }).map(Some)
 }
 
-/// A listing in columns: JavaScript reads them twice as fast as an object a row.
+/// A listing by columns. JavaScript reads columns twice as fast as one object for each row.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Columns<'a> {
-    /// How many rows there are.
+    /// The number of rows.
     count: usize,
     id: Column<&'a str>,
     run_id: Column<&'a str>,
@@ -125,7 +125,8 @@ struct Columns<'a> {
     has_memory_snapshot: Column<bool>,
 }
 
-/// The values of a column. One that all rows have in common, as the graph's id in a listing of a graph, crosses once.
+/// The values of one column. A value that is the same in all rows is sent once: for example, the graph's id when the
+/// checkpoints of a graph are listed.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Column<T> {
@@ -158,7 +159,7 @@ fn listed(answer: Answer) -> Result<Option<Response>> {
 }
 
 fn run_list(answer: Answer) -> Result<Option<Response>> {
-    /// The cursor is where a listing goes on behind it.
+    /// A run. `cursor` is the position from which the next page of the listing continues.
     #[derive(Serialize)]
     struct FoundRun {
         cursor: String,
@@ -172,7 +173,7 @@ fn run_list(answer: Answer) -> Result<Option<Response>> {
     Response::json(&runs.collect::<Result<Vec<_>>>()?).map(Some)
 }
 
-/// Says what a runtime does with the nodes of a checkpoint.
+/// The tool that makes a resume plan for the nodes of a checkpoint.
 struct ResumePlanner;
 
 pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
@@ -187,7 +188,7 @@ pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
 
 impl Tool for ResumePlanner {
     fn call(&mut self, call: &str) -> Result<Response> {
-        /// `recorded` has pairs of a node and its effect class.
+        /// The nodes of a checkpoint. `recorded` has pairs of a node and its effect class.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Nodes {

@@ -1,4 +1,4 @@
-//! The calls of the saver.
+//! The calls of `LangGraph`'s checkpoint saver, and their responses.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use crate::record::{self, Header, Part, Tuple};
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// A buffer for each of `parts`, for each of `like`, and for the metadata.
+    /// Buffers: one for each of `parts`, one for each of `like`, one for the metadata.
     Put {
         thread_id: String,
         namespace: String,
@@ -30,7 +30,7 @@ enum Call {
         depends_on_parent: bool,
         only_child: bool,
     },
-    /// A buffer for each of `writes`.
+    /// Buffers: one for each of `writes`.
     PutWrites {
         thread_id: String,
         namespace: String,
@@ -39,13 +39,13 @@ enum Call {
         writes: Vec<Write>,
         replace: bool,
     },
-    /// Without an id: the latest.
+    /// Without an id, gets the latest checkpoint of the namespace.
     Get {
         thread_id: String,
         namespace: String,
         id: Option<String>,
     },
-    /// A page of a checkpoint and its ancestors, with these channels' values and writes.
+    /// Reads a page of a checkpoint and its ancestors, with the values and the writes of these channels.
     Ancestors {
         checkpoint: CheckpointRef,
         channels: Vec<String>,
@@ -57,7 +57,7 @@ enum Call {
         before: Option<String>,
         limit: usize,
     },
-    /// `before` is the cursor of a namespace that an earlier call listed.
+    /// `before` is the cursor of the last namespace of the page before.
     Threads {
         before: Option<i64>,
         limit: usize,
@@ -65,14 +65,14 @@ enum Call {
     DeleteThread {
         thread_id: String,
     },
-    /// What was written to the reopened ones is pending again.
+    /// The writes to the checkpoints in `reopen` become pending again.
     Delete {
         remove: Vec<CheckpointRef>,
         reopen: Vec<CheckpointRef>,
     },
 }
 
-/// A part whose bytes are a buffer.
+/// The name and the tag of a part. The part's bytes are a buffer of the call.
 #[derive(Deserialize)]
 struct Name {
     name: String,
@@ -85,7 +85,7 @@ impl Name {
     }
 }
 
-/// A write whose value is a buffer. A copy is claimed already.
+/// A write. Its value is a buffer of the call. `claimed_by` is set only if a claimed write is copied.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Write {
@@ -148,7 +148,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-/// What is known of a checkpoint without its payload.
+/// A checkpoint in a listing, without its payload.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed {
@@ -174,7 +174,7 @@ fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
     })
 }
 
-/// A write; its part is named by the channel.
+/// A write in a response. The name of its part is the channel.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FoundWrite {
@@ -184,7 +184,7 @@ struct FoundWrite {
     part: PackedPart,
 }
 
-/// A checkpoint with what was written to it.
+/// A checkpoint with its payload and its writes.
 #[derive(Serialize)]
 struct Found {
     header: Listed,
@@ -227,7 +227,7 @@ fn listed(answer: Answer) -> Result<Option<Response>> {
 }
 
 fn thread_list(answer: Answer) -> Result<Option<Response>> {
-    /// A namespace of a thread. The cursor is where a listing goes on behind it.
+    /// A namespace of a thread. `cursor` is the position from which the next page of the listing continues.
     #[derive(Serialize)]
     struct FoundThread {
         cursor: String,

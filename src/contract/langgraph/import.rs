@@ -1,5 +1,6 @@
-//! Reads a database of `LangGraph`'s `SqliteSaver` (`@langchain/langgraph-checkpoint-sqlite`) to move what is in it here.
-//! It is only read, in one snapshot, and its bytes are taken as they are: what they mean is the serializer's.
+//! Imports a database of `LangGraph`'s `SqliteSaver` (`@langchain/langgraph-checkpoint-sqlite`).
+//!
+//! The database is only read, in one snapshot. Serialized bytes are copied unchanged: only the serializer interprets them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,14 +15,14 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Code, Error, Result};
 use crate::record::Part;
 
-/// A database that is opened when it is first asked.
+/// A database of a `SqliteSaver`. It is opened by the first call.
 #[derive(Debug)]
 pub struct SqliteSaver {
     path: PathBuf,
     connection: Option<Connection>,
 }
 
-/// What the serializer wrote: its tag and the bytes.
+/// A serialized value: the serializer's tag and the bytes.
 pub type Typed = (String, Vec<u8>);
 
 /// A row of `checkpoints`.
@@ -33,7 +34,7 @@ pub struct SavedCheckpoint {
     pub id: String,
     /// `parent_checkpoint_id`.
     pub parent: Option<String>,
-    /// `checkpoint`, whole.
+    /// `checkpoint`: the complete serialized checkpoint.
     pub checkpoint: Typed,
     /// `metadata`.
     pub metadata: Typed,
@@ -53,17 +54,18 @@ pub struct SavedWrite {
 }
 
 impl SqliteSaver {
-    /// The database at that path.
+    /// The database at this path. It is not opened yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), connection: None }
     }
 
-    /// All threads, also those of which there are only writes.
+    /// Lists all threads, including threads that have writes but no checkpoints.
     pub fn threads(&mut self) -> Result<Vec<String>> {
         self.all("SELECT thread_id FROM checkpoints UNION SELECT thread_id FROM writes", [], |row| row.get(0))
     }
 
-    /// A page of a thread's checkpoints, by namespace and id, from behind those.
+    /// Reads a page of a thread's checkpoints, ordered by namespace and id. The page begins after the namespace and id in
+    /// `after`.
     pub fn checkpoints(&mut self, thread: &str, after: (&str, &str), limit: u32) -> Result<Vec<SavedCheckpoint>> {
         let sql =
             "SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata FROM checkpoints
@@ -79,10 +81,10 @@ impl SqliteSaver {
                 metadata: (tag, bytes(row, 5)?),
             })
         })
-        .map_err(of(thread))
+        .map_err(in_thread(thread))
     }
 
-    /// What was written to a checkpoint, in the order in which it was; the checkpoint need not be there.
+    /// Reads the writes to a checkpoint, in the order in which they were written. The checkpoint need not exist.
     pub fn writes(&mut self, thread: &str, namespace: &str, id: &str) -> Result<Vec<SavedWrite>> {
         let sql = "SELECT task_id, idx, channel, type, value FROM writes
                    WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? ORDER BY rowid";
@@ -90,17 +92,17 @@ impl SqliteSaver {
             let value = (tag(row, 3)?, bytes(row, 4)?);
             Ok(SavedWrite { task: row.get(0)?, index: row.get(1)?, channel: row.get(2)?, value })
         })
-        .map_err(of(thread))
+        .map_err(in_thread(thread))
     }
 
-    /// Where something was written to a checkpoint that is not there: namespaces and ids.
+    /// Lists the checkpoints that have writes but do not exist, as pairs of namespace and id.
     pub fn orphans(&mut self, thread: &str) -> Result<Vec<(String, String)>> {
         let sql = "SELECT DISTINCT checkpoint_ns, checkpoint_id FROM writes
                    WHERE thread_id = ?1 AND NOT EXISTS (
                      SELECT 1 FROM checkpoints WHERE checkpoints.thread_id = ?1
                      AND checkpoints.checkpoint_ns = writes.checkpoint_ns
                      AND checkpoints.checkpoint_id = writes.checkpoint_id)";
-        self.all(sql, params![thread], |row| Ok((row.get(0)?, row.get(1)?))).map_err(of(thread))
+        self.all(sql, params![thread], |row| Ok((row.get(0)?, row.get(1)?))).map_err(in_thread(thread))
     }
 
     fn all<T>(
@@ -124,8 +126,8 @@ fn failed(path: &Path, error: rusqlite::Error) -> Error {
     from_sqlite(error).context(&format!("cannot read \"{}\"", path.display()))
 }
 
-/// Says of which thread the rows are that cannot be read.
-fn of(thread: &str) -> impl Fn(Error) -> Error {
+/// Adds the thread to the error.
+fn in_thread(thread: &str) -> impl Fn(Error) -> Error {
     move |error| error.context(&format!("thread {thread:?}"))
 }
 
@@ -139,7 +141,7 @@ pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
     Ok(Box::new(SqliteSaver::new(path)))
 }
 
-/// The importer's questions, as `ts/langgraph/wire.ts` declares them. A page of checkpoints begins behind a namespace and an id.
+/// The importer's calls, as `ts/langgraph/wire.ts` declares them. A page of checkpoints begins after `namespace` and `id`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -158,7 +160,7 @@ struct FoundCheckpoint {
     metadata: PackedPart,
 }
 
-/// A write; its part is named by the channel.
+/// A write in a response. The name of its part is the channel.
 #[derive(Serialize)]
 struct FoundWrite {
     task: String,
@@ -172,7 +174,7 @@ struct Orphan {
     id: String,
 }
 
-/// Called on Node's thread pool: it reads from a disk.
+/// Called on Node's thread pool, because it reads from a disk.
 impl Tool for SqliteSaver {
     fn call(&mut self, call: &str) -> Result<Response> {
         let mut response = ResponseBuilder::default();
@@ -220,7 +222,7 @@ fn open(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     connection.busy_timeout(Duration::from_secs(30)).map_err(failed)?;
-    // One snapshot until it is closed.
+    // All reads see one snapshot until the connection is closed.
     connection.execute_batch("BEGIN").map_err(failed)?;
     let has = |table: &str, column: &str| {
         let sql = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?";
@@ -249,7 +251,7 @@ fn tag(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     Ok(row.get::<_, Option<String>>(column)?.unwrap_or_else(|| "json".to_owned()))
 }
 
-/// A BLOB, or the TEXT that an earlier version of the saver may have written.
+/// Reads the bytes of a BLOB, or of a TEXT that an earlier version of the saver may have written.
 fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Blob(bytes) | ValueRef::Text(bytes) => bytes.to_vec(),

@@ -1,4 +1,4 @@
-//! A run as JavaScript drives it: an event in, commands out.
+//! The tool with which JavaScript drives a run: each call passes an event and returns commands.
 
 use std::sync::Arc;
 

@@ -1,78 +1,81 @@
-//! The steps of a workflow, as far as they decide what comes next: names, shapes, retries.
+//! The definition of a workflow: its steps with names, kinds and parents, and the retry rule.
 
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
-/// A step, by its place in [`Definition::nodes`].
+/// Identifies a step: its index in [`Definition::nodes`].
 pub type NodeId = usize;
 
-/// What kind of step it is.
+/// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Kind {
-    /// The user's function, or an agent.
+    /// A step that runs the user's function or an agent.
     Task,
-    /// Steps that run one after the other if a condition holds.
+    /// A step whose parts run one after the other if its condition holds.
     Condition,
-    /// Steps that run at the same time.
+    /// A step whose parts run at the same time.
     Parallel,
 }
 
-/// A step as it is given: parents come before their children.
+/// A step, as the caller describes it. In a list of steps, each parent comes before its children.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Its name.
+    /// The step's name.
     pub name: String,
-    /// Its kind.
+    /// The step's kind.
     pub kind: Kind,
-    /// The step that it is a part of.
+    /// The step that contains this step. `None`: a top-level step.
     pub parent: Option<NodeId>,
 }
 
-/// How often a step that failed is tried again.
+/// The rule by which a failed step is tried again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Retry {
-    /// So many times after the first.
+    /// The most retries after the first attempt.
     pub max_retries: u32,
-    /// The wait before the first retry, in ms; each further one is twice as long.
+    /// The wait before the first retry, in ms. Each further wait is twice as long.
     pub backoff_ms: f64,
 }
 
 impl Retry {
-    /// A timer waits no longer than this: about 24 days.
+    /// The longest wait that a JavaScript timer supports: about 24 days.
     const LONGEST_MS: f64 = 2_147_483_647.0;
 
-    /// The wait after that attempt, counted from 0.
+    /// The wait after an attempt, in ms. Attempts are counted from 0.
     pub fn wait_ms(&self, attempt: u32) -> f64 {
         (self.backoff_ms * 2f64.powi(i32::try_from(attempt).unwrap_or(i32::MAX))).min(Self::LONGEST_MS)
     }
 }
 
-/// A step and what it is made of.
+/// A step with its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// As it was given.
+    /// The step, as the caller described it.
     pub step: Step,
-    /// Its parts, in their order.
+    /// The steps that this step contains, in their order.
     pub children: Vec<NodeId>,
 }
 
 /// The steps of a workflow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Definition {
-    /// Every step, its parts included.
+    /// All steps, including the steps inside other steps.
     pub nodes: Vec<Node>,
-    /// The steps that are checkpointed, in their order: `stepIndex` counts these.
+    /// The top-level steps, in their order. A checkpoint follows each of them, and `stepIndex` counts them.
     pub top: Vec<NodeId>,
-    /// For every function and condition.
+    /// The retry rule of every task and every condition.
     pub retry: Retry,
 }
 
 impl Definition {
-    /// Puts the steps together.
+    /// Builds a definition from its steps.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if a step's parent is a task or does not come before the step.
     pub fn new(steps: Vec<Step>, retry: Retry) -> Result<Self> {
         let mut definition = Self { nodes: Vec::with_capacity(steps.len()), top: Vec::new(), retry };
         for (id, step) in steps.into_iter().enumerate() {
@@ -93,7 +96,7 @@ impl Definition {
         Ok(definition)
     }
 
-    /// The name of a checkpointed step.
+    /// The name of a top-level step, by its `stepIndex`.
     pub fn top_name(&self, index: usize) -> Option<&str> {
         self.top.get(index).and_then(|node| self.nodes.get(*node)).map(|node| node.step.name.as_str())
     }

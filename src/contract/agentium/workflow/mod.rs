@@ -1,7 +1,8 @@
-//! What a workflow does next, as state machines without I/O: a host tells what happened, and is told what to do.
+//! Decides what a workflow does next. Each run is a state machine without I/O: the host reports events, and the machine
+//! answers with commands.
 //!
-//! The host owns the states, the user's functions, the store, the clock and the random numbers; everything that is decided is
-//! decided here. So the same semantics hold over every store, and a test can crash between any two actions.
+//! The host has the states, the user's functions, the store, the clock and the random numbers. All decisions are made here.
+//! So every store has the same semantics, and a test can simulate a crash between any two commands.
 
 pub(super) mod call;
 pub mod definition;

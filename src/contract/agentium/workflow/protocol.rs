@@ -1,112 +1,114 @@
-//! What a run and its host say to each other. In JSON, both have their name in a field: `ts/agentium/wire.ts` declares the same
-//! unions.
+//! The messages between a run and its host: the host sends events, the run returns commands.
+//!
+//! In JSON, a field of each message has the message's name. `ts/agentium/wire.ts` declares the same unions.
 
 use serde::{Deserialize, Serialize};
 
 use super::definition::NodeId;
 
-/// A state that the host keeps: 0 is the one that the run begins with, any other the result of the step before that number.
+/// The number of a state that the host keeps. Slot 0 has the state that the run begins with. Slot `n + 1` has the state after
+/// the step with the [`NodeId`] `n`.
 pub type Slot = usize;
 
 /// The state that the run begins with.
 pub const ENTRY: Slot = 0;
 
-/// Where a run begins.
+/// The state that a run begins with, and what happens to stored checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
 pub enum Mode {
-    /// With the initial state, and nothing is stored.
+    /// Begins with the initial state. Stores nothing.
     Plain,
-    /// With the initial state; what the run has stored before goes.
+    /// Begins with the initial state. Removes the checkpoints that the run has stored before.
     Fresh,
-    /// After the latest checkpoint of the run; without one, as [`Mode::Fresh`].
+    /// Begins after the latest checkpoint of the run. Without a checkpoint, the same as [`Mode::Fresh`].
     Resume,
-    /// After that checkpoint, as the same run: what comes after it goes when the first step is stored.
+    /// Begins after a checkpoint, in the same run. Later checkpoints of the run are removed when the first step is stored.
     Replay {
-        /// The checkpoint.
+        /// The id of the checkpoint.
         from: String,
     },
-    /// After that checkpoint, as a new run.
+    /// Begins after a checkpoint, as a new run.
     Branch {
-        /// The checkpoint.
+        /// The id of the checkpoint.
         from: String,
-        /// Whether its state is changed first.
+        /// Whether the user changes the checkpoint's state first.
         mutate: bool,
     },
 }
 
-/// What happens when a step has failed for good.
+/// The reaction to a step that has failed after its last retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OnError {
     /// The run fails.
     Fail,
-    /// The run goes on with the state from before the step.
+    /// The run continues with the state from before the step.
     Continue,
-    /// The user says.
+    /// The user decides.
     Ask,
 }
 
-/// How a run is to be.
+/// The options of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Options {
-    /// Its id. A replay takes that of its checkpoint.
+    /// The run's id. A replay uses the run id of its checkpoint instead.
     pub run_id: String,
-    /// Where it begins.
+    /// The state that the run begins with.
     pub mode: Mode,
-    /// Whether a checkpoint is taken by its index alone, whatever the step there is called.
+    /// Whether to accept a checkpoint by its step index alone, even if the step at that index now has another name.
     pub force: bool,
-    /// What happens when a step has failed for good.
+    /// The reaction to a step that has failed after its last retry.
     pub on_error: OnError,
 }
 
-/// The checkpoint that a run goes on from.
+/// The checkpoint from which a run continues.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Base {
-    /// Its id.
+    /// The checkpoint's id.
     pub id: String,
-    /// Its run.
+    /// The id of the checkpoint's run.
     pub run_id: String,
-    /// The step that it was stored after; -1: before the first.
+    /// The index of the step after which the checkpoint was stored. -1: before the first step.
     pub step_index: i64,
     /// The name of that step.
     pub step_name: String,
 }
 
-/// What happened. `step` is the step that it is about, `attempt` counts from 0.
+/// An event that the host reports to a run. `step` is the step that the event belongs to. `attempt` counts from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are explained above, once")]
 pub enum Event {
     /// The host is ready.
     Started,
-    /// A checkpoint was looked for, and [`ENTRY`] holds its state if there is one.
+    /// The host has looked for a checkpoint. If it exists, the slot [`ENTRY`] has its state.
     Loaded { base: Option<Base> },
-    /// [`ENTRY`] is as the user changed it.
+    /// The user has changed the state in the slot [`ENTRY`].
     Mutated,
     /// The checkpoint is stored.
     Stored,
-    /// A task has returned, and its slot holds the state after it.
+    /// A task has returned. The task's slot has the state after it.
     Ran { step: NodeId, attempt: u32 },
-    /// A condition was evaluated.
+    /// A condition was evaluated. `holds` is the result.
     Evaluated { step: NodeId, attempt: u32, holds: bool },
     /// An attempt failed. The host keeps the error.
     Threw { step: NodeId, attempt: u32 },
     /// A wait is over.
     Waited { step: NodeId },
-    /// The user was asked about a failed step: whether the run goes on.
+    /// The user has decided whether the run continues after a failed step.
     Decided { step: NodeId, go_on: bool },
     /// The results of parallel steps were merged into the slot of their parent.
     Merged { step: NodeId },
-    /// They could not be. The host keeps the error.
+    /// The results of parallel steps could not be merged. The host keeps the error.
     Conflicted { step: NodeId },
-    /// The host could not load, mutate or store. It keeps the error.
+    /// The host could not load, mutate or store. The host keeps the error.
     Broke,
-    /// The process is to end soon.
+    /// The process will end soon. The run must stop at the next safe point.
     DrainRequested,
-    /// The user wants no more of this.
+    /// The user has cancelled the run.
     Aborted,
 }
 
@@ -114,11 +116,11 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum How {
-    /// It ran.
+    /// The step ran.
     Done,
-    /// Its condition did not hold.
+    /// The step was skipped because its condition did not hold.
     Skipped,
-    /// It failed for good, and the run goes on without it.
+    /// The step failed after its last retry, and the run continues without it.
     #[serde(rename = "error")]
     Failed,
 }
@@ -128,53 +130,56 @@ pub enum How {
 #[serde(tag = "reason", rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the fields say what the variants do")]
 pub enum Reason {
-    /// There is no such checkpoint.
+    /// The checkpoint does not exist.
     NotFound { id: String },
-    /// The checkpoint does not fit the definition: what does not, and what to do.
+    /// The checkpoint does not match the workflow's definition. The message describes the mismatch and the remedy.
     Mismatch { message: String },
-    /// A step failed for good: the last error of that step is the reason.
+    /// A step failed after its last retry. The step's last error is the reason.
     Step { step: NodeId },
-    /// The host has the reason.
+    /// The host failed: see [`Event::Broke`]. The host has the error.
     Host,
-    /// It was drained. What is stored can be resumed.
+    /// The run was drained. It can be resumed from its stored checkpoints.
     Drained,
-    /// It was aborted.
+    /// The run was aborted.
     Aborted,
 }
 
-/// What to do. In their order; each is answered by an event where one is named. `step` is the step that it is about, `attempt`
-/// counts from 0, `slot` is the state.
+/// A command to the host. The host executes commands in their order. It answers a command with one of the events named at
+/// the command, if any.
+///
+/// `step` is the step that the command belongs to. `attempt` counts from 0. `slot` is the slot of the state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "command", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[expect(missing_docs, reason = "the fields are explained above, once")]
 pub enum Command {
-    /// Look for a checkpoint, the latest of the run if none is named. [`Event::Loaded`].
+    /// Load a checkpoint. Without an id, load the latest of the run. Answer: [`Event::Loaded`].
     Load { id: Option<String> },
-    /// Have the user change the state in [`ENTRY`]. [`Event::Mutated`].
+    /// Let the user change the state in the slot [`ENTRY`]. Answer: [`Event::Mutated`].
     Mutate,
-    /// Store a checkpoint of that state. The slot then holds what was stored, and no other is needed any more.
-    /// With `rewind`, what the run has from this step on goes. [`Event::Stored`].
+    /// Store a checkpoint of the state in `slot`. Afterwards the slot has the state as it was stored, and the other slots are
+    /// no longer needed. With `rewind`, remove the run's other checkpoints from this step on. Answer: [`Event::Stored`].
     Store { id: String, step_index: i64, step_name: String, slot: Slot, rewind: bool },
-    /// No other slot is needed any more.
+    /// Keep this slot. The other slots are no longer needed.
     Keep { slot: Slot },
-    /// A step begins.
+    /// Report to the user that a step begins.
     Began { step: NodeId },
-    /// Call a task with a draft of that state. [`Event::Ran`] or [`Event::Threw`].
+    /// Call a task with a draft of the state. Answer: [`Event::Ran`] or [`Event::Threw`].
     Run { step: NodeId, attempt: u32, slot: Slot },
-    /// Ask a condition about a draft of that state. [`Event::Evaluated`] or [`Event::Threw`].
+    /// Evaluate a condition on a draft of the state. Answer: [`Event::Evaluated`] or [`Event::Threw`].
     Evaluate { step: NodeId, attempt: u32, slot: Slot },
-    /// Wait so many ms before the next attempt. [`Event::Waited`].
+    /// Wait `ms` milliseconds before the next attempt. Answer: [`Event::Waited`].
     Wait { step: NodeId, attempt: u32, ms: f64 },
-    /// Ask the user about a failed step. [`Event::Decided`].
+    /// Ask the user whether the run continues after a failed step. Answer: [`Event::Decided`].
     Ask { step: NodeId },
-    /// Put the branches' changes to that state together. [`Event::Merged`] or [`Event::Conflicted`].
+    /// Merge the changes that the branches made to the state in `base`. Answer: [`Event::Merged`] or
+    /// [`Event::Conflicted`].
     Merge { step: NodeId, base: Slot, branches: Vec<Slot> },
-    /// A step has ended.
+    /// Report to the user that a step has ended.
     Ended { step: NodeId, how: How },
-    /// Tell what still runs that nobody needs it, and forget what waits.
+    /// Signal running functions to stop, and cancel all waits.
     Cancel,
-    /// The run is complete, with the state in that slot. Nothing follows.
+    /// The run is complete. `slot` has its final state. No command follows.
     Finish { slot: Slot },
-    /// The run ended without a result. Nothing follows.
+    /// The run ended without a result. No command follows.
     Fail { why: Reason },
 }

@@ -1,4 +1,4 @@
-//! One run of a workflow: from a state before some step to the end, a checkpoint after each step.
+//! One run of a workflow, as a state machine. It begins before some step and stores a checkpoint after each step.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,49 +6,54 @@ use std::sync::Arc;
 use super::definition::{Definition, Kind, NodeId};
 use super::protocol::{Base, Command, ENTRY, Event, How, Mode, OnError, Options, Reason, Slot};
 
+/// What the run as a whole is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     New,
     Loading,
     Mutating,
-    /// The step that is next, and the state before it.
+    /// Storing a checkpoint. The fields are the index of the next step and the slot of the state before it.
     Storing(usize, Slot),
     Stepping,
     Ended,
 }
 
+/// What one step is doing, and so which event it expects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Doing {
     #[default]
     Nothing,
+    /// Running this attempt.
     Running(u32),
+    /// Waiting before this attempt.
     Waiting(u32),
     Asking,
     Merging,
 }
 
+/// The progress of one step.
 #[derive(Clone, Debug, Default)]
 struct State {
     input: Slot,
     output: Slot,
     doing: Doing,
-    /// Of a condition: the part that runs. Of parallel steps: how many have ended.
+    /// In a condition: the index of the next part. In parallel steps: the number of parts that have ended.
     position: usize,
 }
 
-/// A run under way.
+/// A run of a workflow.
 #[derive(Debug)]
 pub struct Run {
     definition: Arc<Definition>,
     options: Options,
     phase: Phase,
     base: Option<Base>,
-    /// The step that runs, and the state before it.
+    /// The index of the top-level step that runs.
     step: usize,
-    /// Whether the next checkpoint removes what comes after it.
+    /// Whether storing the next checkpoint removes the run's later checkpoints.
     rewind: bool,
     states: Vec<State>,
-    /// What an event is due for.
+    /// The steps that wait for an event.
     busy: BTreeSet<NodeId>,
     drained: bool,
     failing: Option<Reason>,
@@ -56,7 +61,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run that has not begun: it does with [`Event::Started`].
+    /// A run that has not begun. [`Event::Started`] begins it.
     pub fn new(definition: Arc<Definition>, options: Options) -> Self {
         let states = vec![State::default(); definition.nodes.len()];
         Self {
@@ -74,7 +79,9 @@ impl Run {
         }
     }
 
-    /// What to do now that this has happened. An event that nobody waits for, of an attempt that was given up, changes nothing.
+    /// Handles an event and returns the next commands.
+    ///
+    /// An event that no step expects changes nothing: for example, an event of an abandoned attempt.
     pub fn on(&mut self, event: Event) -> Vec<Command> {
         match (self.phase, event) {
             (Phase::Ended, _) => {}
@@ -139,7 +146,7 @@ impl Run {
         }
     }
 
-    /// The first checkpoint of a new run stands where the one that it was made from stands.
+    /// Stores the first checkpoint of a branch. It has the same step index as the checkpoint that the branch starts from.
     fn branch(&mut self) {
         if let Some(base) = self.base.take() {
             self.store(base.step_index, base.step_name, ENTRY);
@@ -184,7 +191,7 @@ impl Run {
         }
     }
 
-    /// Begins a step, or ends the run where there is none.
+    /// Begins a top-level step, or ends the run if there is none left.
     fn next(&mut self, step: usize, slot: Slot) {
         let Some(node) = self.definition.top.get(step).copied() else {
             self.phase = Phase::Ended;
@@ -272,7 +279,7 @@ impl Run {
         if ms <= 0.0 {
             return self.attempt(node, attempt + 1);
         }
-        // A process that is to end soon does not wait; whoever resumes the run tries again.
+        // The process will end soon, so it does not wait. The step is tried again when the run is resumed.
         if self.drained {
             return self.fail(Reason::Drained);
         }
@@ -291,7 +298,7 @@ impl Run {
         }
     }
 
-    /// The next part of a condition that holds.
+    /// Begins the next part of a condition that holds, or ends the condition after its last part.
     fn go_on(&mut self, node: NodeId, slot: Slot) {
         let position = self.states[node].position;
         match self.definition.nodes[node].children.get(position).copied() {
@@ -303,7 +310,7 @@ impl Run {
         }
     }
 
-    /// A step has ended, with its result in that slot.
+    /// Ends a step. Its result is in the slot `output`.
     fn leave(&mut self, node: NodeId, output: Slot, how: How) {
         self.states[node].output = output;
         self.commands.push(Command::Ended { step: node, how });
@@ -321,7 +328,7 @@ impl Run {
         if self.states[parent].position < branches.len() {
             return;
         }
-        // What has not changed anything has nothing to merge.
+        // A branch that changed nothing has nothing to merge.
         let changed: Vec<Slot> =
             branches.iter().map(|branch| self.states[*branch].output).filter(|slot| *slot != input).collect();
         match changed[..] {
@@ -354,7 +361,7 @@ impl Run {
 
     fn abort(&mut self) {
         match self.phase {
-            // What is being stored cannot be called back: the run ends when it is known.
+            // Storing cannot be cancelled. The run ends when the checkpoint is stored.
             Phase::Storing(..) => self.failing = Some(Reason::Aborted),
             Phase::Stepping => {
                 self.commands.push(Command::Cancel);
@@ -364,7 +371,7 @@ impl Run {
         }
     }
 
-    /// Nothing new begins; the run ends when what runs has ended.
+    /// Fails the run. No step begins any more, and the run ends when its running steps have ended.
     fn fail(&mut self, reason: Reason) {
         self.failing.get_or_insert(reason);
         let states = &mut self.states;
@@ -390,7 +397,7 @@ impl Run {
     }
 }
 
-/// The step after that one.
+/// The index of the step after `step_index`.
 fn after(step_index: i64) -> usize {
     usize::try_from(step_index.saturating_add(1)).unwrap_or(0)
 }
