@@ -268,7 +268,7 @@ fn a_parent_is_no_more_than_a_name(backend: &mut dyn Backend) {
             assert!(get(backend, &case.0.header.id).as_ref() == Some(&case.0), "{round}: {:?}", case.0.header.id);
         }
     }
-    // A put and the checkpoint that it names in one unit: the named one is put later, and then removed.
+    // In one unit, g names h before h is put, and h names g before g is removed.
     apply(backend, vec![made("g", "h", 8).put(), made("h", "g", 9).put(), remove("g")]).unwrap();
     assert_eq!(get(backend, "h"), Some(made("h", "g", 9).0));
 }

@@ -1,6 +1,6 @@
-//! A process that saves is killed, again and again (D1): what it acknowledged is there, a unit is whole or absent, and
-//! the file is sound. Each saver has a log: it appends to it with every unit, and now and then cuts it, goes back to a checkpoint,
-//! or forks one.
+//! Kills a saving process again and again (D1). Afterwards all acknowledged units must be there, each unit must be whole or
+//! absent, and the file must be sound. Each saver appends to its own log with every unit. Some units also cut the log,
+//! rewind it to a checkpoint, or fork a checkpoint.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -22,17 +22,17 @@ use forkpoint::store::{Options, Store};
 
 const CYCLES: usize = 9;
 
-/// A checkpoint that its id tells everything about, and large enough that the log is checkpointed within a cycle.
+/// A checkpoint made from its id alone. It is large enough that SQLite copies the write-ahead log within a cycle.
 fn made(id: &str) -> Draft {
     let seed = xxhash_rust::xxh3::xxh3_64(id.as_bytes());
     let length = usize::try_from(seed % 60_000).unwrap();
     draft("run", id).group("all").parts(vec![part("noise", "t", noise(seed, length))])
 }
 
-/// A saver's unit.
+/// Unit number `n` of a saver.
 #[derive(Clone, Copy)]
 struct Step<'a> {
-    /// The cycle's name and the saver: its log is called so.
+    /// The name of the saver's log: the cycle's name and the saver.
     log: &'a str,
     n: usize,
 }
@@ -50,7 +50,7 @@ impl Step<'_> {
         ["first", "second", "third"].map(|which| format!("{which} of {}", self.id()))
     }
 
-    /// The log when the steps before are done and this one has been.
+    /// The content of the log after this step.
     fn content(self) -> Vec<String> {
         let mut content = match self.n % 7 {
             5 => self.before(3).content(),
@@ -64,7 +64,7 @@ impl Step<'_> {
         content
     }
 
-    /// The lineage of the fork that it makes, and the log there.
+    /// The lineage of the fork that this step makes, and the content of the log there.
     fn forked(self) -> Option<(String, Vec<String>)> {
         let content = || [self.before(2).content(), vec![format!("fork of {}", self.id())]].concat();
         (self.n % 7 == 6).then(|| (format!("fork {}", self.id()), content()))
@@ -89,7 +89,7 @@ impl Step<'_> {
         cut.into_iter().chain([batch]).chain(puts).chain(fork.into_iter().flatten()).collect()
     }
 
-    /// Whether everything that it made is as it was made.
+    /// Checks that everything this step saved reads back exactly.
     fn verify(self, backend: &mut dyn Backend) {
         let (id, content) = (self.id(), self.content());
         let (a, b) = (format!("{id}.a"), format!("{id}.b"));
@@ -118,7 +118,7 @@ fn open(journal: &str, path: &Path) -> Box<dyn Backend> {
     Box::new(sqlite(path, journal, Durability::Full).unwrap())
 }
 
-/// Saves until it is killed, several saves at a time so that batches are of every size.
+/// Saves until it is killed. Runs several saves at a time, so that batches have different sizes.
 #[test]
 fn child() {
     let Some(role) = role() else { return };
@@ -134,7 +134,7 @@ fn child() {
                     let step = Step { log: &format!("{name}.{saver}"), n };
                     let (id, unit) = (step.id(), step.unit());
                     let (told, done) = std::sync::mpsc::channel();
-                    // Acknowledged from where the store acknowledges, with nothing in between.
+                    // Reports the acknowledgement directly from the store's callback.
                     let acknowledge = Reply::new(move |outcome: forkpoint::error::Result<Applied>| {
                         outcome.unwrap();
                         say(&id);
@@ -155,12 +155,12 @@ fn killed_again_and_again(journal: &str) {
     for cycle in 0..CYCLES {
         let name = format!("cycle {cycle}");
         let mut process = Process::start("child", format!("{journal}|{name}|{}", path.display()));
-        // The first is killed while it opens its file, the others ever later; where exactly, the scheduler decides.
+        // The first process is killed while it opens its file, the others later and later. The exact moment is random.
         let lines = cycle * cycle;
         let mut heard: Vec<String> = std::iter::from_fn(|| process.line()).take(lines).collect();
         assert_eq!(heard.len(), lines, "the child saves until it is killed: {heard:?}");
         process.kill();
-        // Said before it died, so acknowledged as much as the rest.
+        // Lines written before the kill are acknowledgements too.
         heard.extend(std::iter::from_fn(|| process.line()));
         acknowledged.extend(heard.into_iter().inspect(|line| assert!(line.starts_with(&name), "{line}")));
 
@@ -178,7 +178,7 @@ fn killed_again_and_again(journal: &str) {
         for id in &acknowledged {
             assert!(whole.contains(&id.as_str()), "{id} was acknowledged and is gone after cycle {cycle}");
         }
-        // Each saver waits for a unit before it begins the next one, so what it has saved is its first so many units.
+        // Each saver waits for a unit before it begins the next, so its saved units have no gaps.
         let mut done: BTreeMap<&str, usize> = BTreeMap::new();
         for id in &whole {
             *done.entry(id.rsplit_once('.').unwrap().0).or_default() += 1;
@@ -194,7 +194,7 @@ fn killed_again_and_again(journal: &str) {
         for step in done.iter().flat_map(|(log, done)| (0..*done).map(|n| Step { log, n })) {
             assert!(whole.contains(&step.id().as_str()), "{} is missing before what came later", step.id());
             forks.retain(|id| step.forked().is_none() || *id != step.id());
-            // The earlier ones are read once more at the end.
+            // The units of earlier cycles are verified again after the last cycle.
             if step.log.starts_with(&name) || cycle + 1 == CYCLES {
                 step.verify(&mut *backend);
             }

@@ -1,11 +1,11 @@
-//! One database lives through fifty kills of processes that save payloads which grow and are edited, fork them, replace
-//! them and remove them from the middle of their chains (D1, D5, D9). They also append to logs, name them, cut them, go back to what
-//! a checkpoint names, and fork that.
+//! Fifty processes work on one database and are killed (D1, D5, D9). They save payloads that grow and are edited. They fork
+//! payloads, replace them, and remove them from the middle of their chains. They also append to logs, pin logs, cut them,
+//! rewind them to a checkpoint, and fork them.
 //!
-//! Each thread of a child writes ids of its own, announces each unit before it hands it in, and hands in up to three
-//! before the first is done. What is large is encoded early, and may be overtaken by what has nothing to do with it;
-//! otherwise call order is save order. So after a kill what a thread has done is exactly: every unit that was acknowledged,
-//! and of those that were only announced some, none of which belongs behind one that is not there.
+//! Each thread of a child writes its own ids. It announces each unit before it submits it, and has up to three units in
+//! flight. A large unit is encoded early, and an unrelated unit may overtake it. Otherwise the call order is the save order.
+//! So after a kill the file must have every acknowledged unit of a thread and perhaps some announced ones. No unit may be
+//! there without an earlier unit that it depends on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -30,20 +30,20 @@ use forkpoint::store::{self, Store};
 use rusqlite::Connection;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// `FORKPOINT_TEST_SEED` chooses another history; a failure names its own.
+/// `FORKPOINT_TEST_SEED` selects another history. A failure prints its seed.
 static SEED: LazyLock<u64> =
     LazyLock::new(|| std::env::var("FORKPOINT_TEST_SEED").map_or(1, |seed| seed.parse().expect("a number")));
 const THREADS: usize = 3;
-/// Units that a thread hands in before the first of them is done.
+/// Units that a thread has in flight at most.
 const PIPELINE: usize = 3;
-/// Beyond this a thread removes more than it saves.
+/// With more checkpoints than this, a thread removes more than it saves.
 const MOST_CHECKPOINTS: usize = 20;
-/// Runs that begin by themselves; forks come on top.
+/// The most lineages that are not forks.
 const MOST_LINEAGES: usize = 5;
 const MOST_FORKS: usize = 15;
 const MOST_BYTES: usize = 1 << 20;
 
-/// The same numbers for the same words.
+/// A deterministic hash of three numbers and the seed.
 fn hash(words: [u64; 3]) -> u64 {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     xxh3_64_with_seed(&bytes, *SEED)
@@ -59,15 +59,15 @@ impl Random {
         Self { seed: hash([cycle as u64, who as u64, 0]), drawn: 0 }
     }
 
-    /// A number below that one.
+    /// A random number below `limit`.
     fn below(&mut self, limit: usize) -> usize {
         self.drawn += 1;
         usize::try_from(hash([self.seed, self.drawn, 1]) % limit as u64).unwrap()
     }
 }
 
-/// What makes a state: a seed, and how many edits were made of it. A fork goes on with edits of its own seed: each pair
-/// is a seed and the version up to which it makes the edits.
+/// The recipe of a state: pairs of a seed and the last version that this seed edits. A fork adds a pair, because it
+/// continues with its own seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Recipe(Vec<(u64, u64)>);
 
@@ -94,7 +94,7 @@ impl Recipe {
         Self(text.split('/').map(pair).collect())
     }
 
-    /// How many blocks there are at first and how many come with each version: a fifth of the states is large.
+    /// The number of blocks at first, and the number that each version adds. A part of the states is large.
     fn size(&self) -> (u64, u64) {
         match self.0[0].0 % 10 {
             0..3 => (4, 1),
@@ -103,9 +103,9 @@ impl Recipe {
         }
     }
 
-    /// The state: blocks of a few hundred bytes, of which every version edits some and adds some.
+    /// The state: blocks of a few hundred bytes. Every version edits some blocks and adds some.
     fn state(&self) -> Vec<u8> {
-        // Half noise and half text, so that both kinds of envelopes come about.
+        // Half noise and half text, so that some payloads compress and some do not.
         static POOL: LazyLock<Vec<u8>> = LazyLock::new(|| {
             let text = (0..20_000u64).map(|n| format!("{{\"role\":\"tool\",\"step\":{n},\"content\":\"ok\"}},"));
             [noise(7, 1 << 19), text.collect::<String>().into_bytes()].concat()
@@ -115,7 +115,7 @@ impl Recipe {
         let mut state = format!("{{\"recipe\":\"{}\",\"blocks\":[", self.write()).into_bytes();
         for block in 0..blocks + growth * version {
             let begun = block.saturating_sub(blocks).div_ceil(growth);
-            // The last edit of this block; edits that are long past count no more, which is an edit as well.
+            // Finds the last edit of this block within 12 versions. Older edits expire, which changes the block too.
             let edit = (begun..=version).rev().take(12).find_map(|version| {
                 let (seed, _) = self.0.iter().find(|(_, until)| version <= *until).unwrap();
                 let edit = hash([*seed, block, version]);
@@ -141,14 +141,14 @@ impl Recipe {
     }
 }
 
-/// What is told of a checkpoint: enough to make it.
+/// The description of a checkpoint, from which it can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Spec {
     id: String,
     lineage: String,
     parent: Option<String>,
     recipe: Recipe,
-    /// Whether it names the log that its thread has in its lineage.
+    /// Whether the checkpoint names the log of its thread in its lineage.
     logged: bool,
 }
 
@@ -183,7 +183,7 @@ impl Spec {
         }
     }
 
-    /// What a fork makes of it.
+    /// The description of a fork's copy.
     fn copied(&self, id: &str, lineage: &str) -> Self {
         Self { id: id.to_owned(), lineage: lineage.to_owned(), parent: Some(self.id.clone()), ..self.clone() }
     }
@@ -199,13 +199,13 @@ impl Spec {
 enum Change {
     Put(Spec),
     Remove(String),
-    /// A copy of the checkpoint, whose logs become those of a new lineage.
+    /// Copies a checkpoint and its logs into a new lineage.
     Fork {
         source: Spec,
         id: String,
         lineage: String,
     },
-    /// Records, by name.
+    /// Appends records, given by their names.
     Append {
         lineage: String,
         records: Vec<String>,
@@ -214,7 +214,7 @@ enum Change {
         lineage: String,
         length: usize,
     },
-    /// Back to what a checkpoint names.
+    /// Rewinds the log to a checkpoint.
     Rewind {
         lineage: String,
         to: String,
@@ -258,14 +258,14 @@ impl Change {
     }
 }
 
-// The child.
+// The child process.
 
-/// What the threads of a child know of each other.
+/// The state that the threads of a child share.
 #[derive(Default)]
 struct World {
-    /// The newest state of each lineage that was ever made here.
+    /// The newest state of each lineage.
     lineages: BTreeMap<String, Recipe>,
-    /// By thread, then by id: what is saved, or will be once the queue is through.
+    /// The saved and submitted checkpoints, by thread and by id.
     saved: Vec<BTreeMap<String, Spec>>,
     names: usize,
 }
@@ -276,12 +276,12 @@ impl World {
         format!("{kind}.{cycle}.{}", self.names)
     }
 
-    /// Two lineages of large states are enough: every payload is read after every cycle.
+    /// Whether two lineages have large states. More would be slow: every payload is read after every cycle.
     fn has_large(&self) -> bool {
         self.lineages.values().filter(|recipe| recipe.is_large()).count() > 1
     }
 
-    /// The next version of some lineage, or the first of a new one.
+    /// The next version of a random lineage, or the first version of a new lineage.
     fn grown(&mut self, random: &mut Random, cycle: usize) -> (String, Recipe) {
         self.lineages.retain(|name, _| self.saved.iter().flat_map(BTreeMap::values).any(|spec| spec.lineage == *name));
         if self.lineages.len() < MOST_LINEAGES && random.below(4) == 0 || self.lineages.is_empty() {
@@ -295,13 +295,13 @@ impl World {
         }
         let chosen = random.below(self.lineages.len());
         let (name, newest) = self.lineages.iter_mut().nth(chosen).unwrap();
-        // A state that is as large as it may be stays so, and is edited on.
+        // A state of the greatest size does not grow, but is still edited.
         let step = u64::from(!newest.is_full());
         *newest = newest.at(newest.version() + step);
         (name.clone(), newest.clone())
     }
 
-    /// What a thread does next. It saves and removes its own ids only, in anybody's lineages.
+    /// Plans the next unit of a thread. A thread saves and removes only its own ids, but in any lineage.
     fn plan(&mut self, random: &mut Random, cycle: usize, thread: usize) -> Vec<Change> {
         let own: Vec<String> = self.saved[thread].keys().cloned().collect();
         let full = own.len() > MOST_CHECKPOINTS;
@@ -309,12 +309,12 @@ impl World {
         let kind = format!("t{thread}");
         let mut changes = Vec::new();
         match random.below(100) {
-            // Replaces one, which may be what others are built on.
+            // Replaces a checkpoint, which may be the base of others.
             0..15 if !own.is_empty() => {
                 let (lineage, recipe) = self.grown(random, cycle);
                 changes.push(Change::Put(Spec { id: any(random), lineage, parent: None, recipe, logged: false }));
             }
-            // Forks one, of whatever thread: it may be gone before the fork is saved.
+            // Forks a checkpoint of any thread. The source may be removed before the fork is saved.
             15..30 if self.lineages.len() < MOST_LINEAGES + MOST_FORKS && !own.is_empty() => {
                 let mut sources: Vec<&Spec> = self.saved.iter().flat_map(BTreeMap::values).collect();
                 if self.has_large() && sources.iter().any(|spec| !spec.recipe.is_large()) {
@@ -331,7 +331,7 @@ impl World {
                 changes.push(Change::Put(Spec { id, lineage, parent: Some(source.id), recipe, logged: false }));
             }
             30..40 if !own.is_empty() => changes.push(Change::Remove(any(random))),
-            // Forks one of its own, with the logs that it names.
+            // Forks one of the thread's own checkpoints, with the logs that it names.
             40..48 if self.lineages.len() < MOST_LINEAGES + MOST_FORKS && !own.is_empty() => {
                 let source = self.saved[thread][&any(random)].clone();
                 if source.recipe.is_large() && self.has_large() {
@@ -343,7 +343,7 @@ impl World {
                         let records = vec![self.name("r", cycle)];
                         changes.push(Change::Append { lineage: lineage.clone(), records });
                     }
-                    // The fork comes first: its lineage must be new.
+                    // The fork comes first in the unit, because its lineage must be new.
                     changes.insert(0, Change::Fork { source, id, lineage });
                 }
             }
@@ -358,7 +358,7 @@ impl World {
             let before = self.logs_before(random, cycle, thread, spec);
             changes.splice(..0, before);
         }
-        // In one unit with another: both happen or neither.
+        // Adds a removal to the unit: both changes happen or neither.
         if full || own.len() > 3 && random.below(8) == 0 {
             changes.push(Change::Remove(any(random)));
         }
@@ -375,8 +375,8 @@ impl World {
         changes
     }
 
-    /// What happens to the thread's log in a lineage before a checkpoint is put there, in the same unit. Has the checkpoint name
-    /// the log now and then.
+    /// Plans changes of the thread's log in a lineage. They come before the put of a checkpoint in the same unit. Sometimes the
+    /// checkpoint names the log.
     fn logs_before(&mut self, random: &mut Random, cycle: usize, thread: usize, put: &mut Spec) -> Vec<Change> {
         let mut changes = Vec::new();
         let lineage = put.lineage.clone();
@@ -448,7 +448,7 @@ fn work(store: &Store, world: &Mutex<World>, cycle: usize, thread: usize) {
         }
         say(&announced);
         let (told, done) = channel();
-        // Acknowledged from where the store acknowledges, with nothing in between.
+        // Reports the acknowledgement directly from the store's callback.
         let acknowledge = Reply::new(move |outcome: forkpoint::error::Result<Applied>| {
             outcome.unwrap();
             say(&format!("ok {thread} {n}"));
@@ -464,7 +464,7 @@ fn log_of(thread: usize) -> String {
     format!("log of {thread}")
 }
 
-/// The content of the record of that name: of many sizes.
+/// The content of the record with that name. Sizes vary.
 fn content(name: &str) -> String {
     let times = xxh3_64_with_seed(name.as_bytes(), 3) % 60;
     name.repeat(1 + usize::try_from(times).unwrap())
@@ -499,27 +499,27 @@ fn owner(id: &str) -> usize {
     id[1..2].parse().unwrap()
 }
 
-// The parent.
+// The parent process.
 
-/// What was heard of a thread.
+/// The lines that the parent got about one thread.
 #[derive(Clone, Debug, Default)]
 struct Heard {
     announced: Vec<Vec<Change>>,
-    /// Which of them: a large one may be overtaken.
+    /// The numbers of the acknowledged units. They may have gaps, because a large unit may be overtaken.
     acknowledged: BTreeSet<usize>,
-    /// How many were acknowledged before one that was announced earlier.
+    /// The number of units that were acknowledged before a unit that was announced earlier.
     overtook: usize,
 }
 
 type Saved = BTreeMap<String, Spec>;
 
-/// What is a thread's.
+/// The stored data of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Part {
     saved: Saved,
-    /// Its log in each lineage, if there is one: the contents of the records.
+    /// The contents of its log's records, by lineage.
     logs: BTreeMap<String, Vec<String>>,
-    /// What its checkpoints keep of its log, by id.
+    /// The records of its log that its checkpoints keep, by checkpoint id.
     kept: BTreeMap<String, Vec<String>>,
 }
 
@@ -552,7 +552,7 @@ impl Part {
                     log.truncate(*length);
                     self.set(lineage, log);
                 }
-                // Of units in flight, some are tried without what they need. That is not what is found then.
+                // Some tried combinations lack an earlier unit that this one needs. Their state does not match the file.
                 Change::Rewind { lineage, to } => {
                     let kept = self.kept.get(to).cloned().unwrap_or_default();
                     self.set(lineage, kept);
@@ -566,7 +566,7 @@ impl Part {
         self.kept.remove(id);
     }
 
-    /// A log without records is none.
+    /// Sets a log. A log without records does not exist.
     fn set(&mut self, lineage: &str, log: Vec<String>) {
         if log.is_empty() {
             self.logs.remove(lineage);
@@ -575,7 +575,7 @@ impl Part {
         }
     }
 
-    /// What is in the file of a thread, of those lineages that have logs.
+    /// Reads the stored data of a thread, with its logs in the given lineages.
     fn read(rows: &mut Sqlite, thread: usize, saved: Saved, lineages: &BTreeSet<String>) -> Self {
         let name = log_of(thread);
         let mut part = Self { saved, ..Self::default() };
@@ -619,7 +619,7 @@ fn hear(heard: &mut [Heard], line: &str) -> bool {
     }
 }
 
-/// Whether one must come before the other: they name a lineage or a checkpoint that the other names, or one of them removes.
+/// Whether the order of two units matters: both name the same lineage or checkpoint, or one of them removes.
 fn meet(one: &[Change], other: &[Change]) -> bool {
     let names = |changes: &[Change]| -> Option<BTreeSet<(bool, String)>> {
         let mut names = BTreeSet::new();
@@ -645,8 +645,7 @@ fn meet(one: &[Change], other: &[Change]) -> bool {
     }
 }
 
-/// Which units are done: those that were acknowledged, and of those in flight the ones that make of the thread's part what
-/// was found after the kill.
+/// The units that are done: the acknowledged units, and those units in flight that explain the data found after the kill.
 fn outcome(before: &Part, heard: &Heard, found: &Part) -> Result<BTreeSet<usize>, String> {
     let state = |done: &BTreeSet<usize>| {
         let mut state = before.clone();
@@ -684,7 +683,7 @@ fn difference<T: PartialEq + std::fmt::Debug>(one: &BTreeMap<String, T>, other: 
     differs.map(|key| format!("{key}: {:?}, found {:?}", one.get(key), other.get(key))).collect()
 }
 
-/// What the rows were seen to be, over all cycles.
+/// Counts of the cases that occurred over all cycles.
 #[derive(Debug, Default)]
 struct Seen {
     deltas: i64,
@@ -705,7 +704,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// A change was done.
+    /// Counts a change that was done.
     fn count(&mut self, change: &Change, before: &Part, bases: &mut BTreeSet<String>) {
         match change {
             Change::Put(Spec { id, .. }) => {
@@ -721,14 +720,14 @@ impl Seen {
     }
 }
 
-/// The names of the lineages that have logs, by a connection that owes nothing to the engine.
+/// The names of the lineages with logs, through a connection that does not use the engine.
 fn lineages_with_logs(path: &Path) -> BTreeSet<String> {
     let connection = Connection::open(path).unwrap();
     let mut names = connection.prepare("SELECT DISTINCT lineage.name FROM lineage JOIN log USING (lin)").unwrap();
     names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// Makes a table of what the column `chain` says. The lists of dependants in it must be exactly what the bases say.
+/// Makes a table from the column `chain`. Checks that the lists of dependants match the bases exactly.
 fn read_chains(connection: &Connection) {
     let sql = "CREATE TEMP TABLE payload (seq INTEGER PRIMARY KEY, base, depth, body)";
     connection.execute_batch(sql).unwrap();
@@ -750,7 +749,7 @@ fn read_chains(connection: &Connection) {
     }
 }
 
-/// What must be true of the tables whatever happened, through a connection that owes nothing to the engine.
+/// Checks the invariants of the tables, through a connection that does not use the engine.
 fn check_rows(path: &Path, seen: &mut Seen) -> BTreeSet<String> {
     let connection = Connection::open(path).unwrap();
     read_chains(&connection);
@@ -826,7 +825,7 @@ fn run(cycles: usize, journal: Journal) {
         let journal_name = if journal == Journal::Wal { "wal" } else { "rollback" };
         let mut process = Process::start("child", format!("{cycle}|{journal_name}|{}", path.display()));
         let mut random = Random::new(cycle, THREADS);
-        // The first is killed while it opens its file, some before they have done anything.
+        // The first process is killed while it opens its file, some others before they have saved anything.
         let acknowledgements = if cycle == 0 { 0 } else { random.below(60) };
         let mut heard = vec![Heard::default(); THREADS];
         let mut left = acknowledgements;
@@ -834,14 +833,14 @@ fn run(cycles: usize, journal: Journal) {
             let line = process.line().unwrap_or_else(|| panic!("{told}: the child ended by itself"));
             left -= usize::from(hear(&mut heard, &line));
         }
-        // An acknowledgement is also when a batch is done: a few lines on is a moment like any other.
+        // An acknowledgement marks the end of a batch. Reads a few more lines, so that kills hit other moments too.
         for _ in 0..random.below(6) {
             if let Some(line) = process.line() {
                 hear(&mut heard, &line);
             }
         }
         process.kill();
-        // Said before it died, so it counts as much as the rest.
+        // Lines written before the kill count too.
         while let Some(line) = process.line() {
             hear(&mut heard, &line);
         }
@@ -901,7 +900,7 @@ fn run(cycles: usize, journal: Journal) {
     assert!(seen.replaced > 0 && seen.removed_bases > 0, "and what is done to them: {seen:?}");
     let logs = [seen.records, seen.cut, seen.rewound];
     assert!(logs.iter().all(|count| *count > 0), "and logs: {seen:?}");
-    // Ten cycles may be too few for these.
+    // A run of few cycles may not reach these cases.
     assert!(cycles < 50 || seen.forked > 0 && seen.branches > 0, "and forks of them: {seen:?}");
 }
 

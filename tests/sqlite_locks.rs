@@ -1,5 +1,5 @@
-//! The locks of one connection are not lost by what another one in the same process does: POSIX drops all of a process's
-//! locks on a file when any descriptor of it is closed (<https://www.sqlite.org/howtocorrupt.html>, section 2.2).
+//! Tests that a connection keeps its locks when another connection of the same process closes. POSIX drops all locks of a
+//! process on a file when any descriptor of the file is closed (<https://www.sqlite.org/howtocorrupt.html>, section 2.2).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -34,7 +34,7 @@ fn a_transaction_keeps_its_lock_while_the_same_process_opens_the_file_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("locked.db");
     save(&mut sqlite(&path, Journal::Rollback, Durability::Full).unwrap(), [draft("run", "first")]);
-    // The engine's own SQLite, as one of its connections would be in the middle of a batch.
+    // Uses the engine's own SQLite library and holds a lock, like an engine connection in the middle of a batch.
     let writing = rusqlite::Connection::open(&path).unwrap();
     writing.execute_batch("BEGIN IMMEDIATE; INSERT INTO setting VALUES ('test', x'01')").unwrap();
     let another_try = || {

@@ -1,5 +1,5 @@
-//! Large puts that are encoded before their turn comes: what was encoded is what is stored if nothing has changed, and whatever has
-//! changed, every checkpoint reads back exactly.
+//! Tests large puts that are encoded before they are applied. If nothing has changed in between, the encoded bytes are
+//! stored. In any case every checkpoint reads back exactly.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 const CACHE: usize = 64 << 20;
 
-/// A connection, what encodes for it, and one that reads everything from the rows.
+/// Opens a connection, its pre-encoder, and a connection without a cache, which reads everything from the rows.
 fn open(folder: &TempDir, cache: usize) -> (Sqlite, PreEncoder, Sqlite) {
     let options = Options { cache_bytes: cache, ..Options::new(folder.path().join("agent.db")) };
     let payloads = PayloadCache::new(cache);
@@ -28,7 +28,7 @@ fn open(folder: &TempDir, cache: usize) -> (Sqlite, PreEncoder, Sqlite) {
     (warm, PreEncoder::new(payloads), cold)
 }
 
-/// Has a put encoded, whatever its size.
+/// Encodes a put early, whatever its size.
 fn encode(pre_encoder: &PreEncoder, draft: &mut Draft) {
     let mut op = put(draft);
     pre_encoder.encode(&mut op);
@@ -40,13 +40,13 @@ fn put(draft: &Draft) -> Op {
     Op::Put(Box::new(draft.clone()))
 }
 
-/// What a test made, as a put has it.
+/// Converts a test's draft into the draft of a put.
 fn drafted(made: common::Draft) -> Draft {
     let Op::Put(draft) = made.put() else { unreachable!("it is one") };
     *draft
 }
 
-/// What the newest row holds.
+/// The base and the body of the newest row.
 fn stored(folder: &TempDir) -> (Option<i64>, Vec<u8>) {
     let rows = Connection::open(folder.path().join("agent.db")).unwrap();
     let newest = "SELECT chain, body FROM checkpoint ORDER BY seq DESC LIMIT 1";
@@ -101,7 +101,7 @@ fn what_is_inherited_is_encoded_too() {
     expected.insert(0, part("kept", "v8", noise(1, 100_000)));
     assert_eq!(get(&mut cold, "1").unwrap().payload.parts, expected);
 
-    // A parent that is not the newest: its parts are not at hand.
+    // The parent is not the newest checkpoint, so its parts are not cached.
     next.header.parent = Some("0".to_owned());
     next.header.id = "2".to_owned();
     encode(&pre_encoder, &mut next);
@@ -125,7 +125,7 @@ fn where_nothing_is_cached_nothing_is_encoded_early() {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A put into one of the lineages, encoded so many steps before its turn.
+    /// A put into one of the lineages. It is encoded `early` steps before it is applied.
     Put {
         lineage: u8,
         id: u8,
@@ -133,7 +133,7 @@ enum Step {
         inherits: bool,
         early: u8,
     },
-    /// The same from another process, which encodes nothing early.
+    /// A put through another connection, without early encoding.
     PutElsewhere {
         lineage: u8,
         id: u8,
@@ -154,7 +154,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..40)
 }
 
-/// 80 KB of which a little depends on the edit; now and then all of it does.
+/// A state of 80 KB. An edit changes a few bytes. Every 16th edit changes all bytes.
 fn state(lineage: u8, edit: u8) -> Part {
     let mut bytes =
         if edit.is_multiple_of(16) { noise(u64::from(edit), 80_000) } else { noise(1000 + u64::from(lineage), 80_000) };
@@ -172,12 +172,12 @@ proptest! {
         let (mut warm, pre_encoder, mut cold) = open(&folder, CACHE);
         let (mut elsewhere, _, _) = open(&folder, CACHE);
         let mut model = Memory::new();
-        // What waits for its turn, and how many steps it still waits.
+        // The encoded puts that are not applied yet, each with its number of remaining steps.
         let mut waiting: Vec<(u8, Draft)> = Vec::new();
         let quiet = steps.iter().cloned().map(Some).chain(std::iter::repeat_n(None, 4));
         for (number, step) in (0u16..).zip(quiet) {
             let make = |lineage: u8, id: u8, edit: u8| {
-                // Ids go up and down: not every put is the newest of its lineage.
+                // Sort keys go up and down, so not every put is the newest of its lineage.
                 let sort_key = f64::from(number * 7 % 11 + number);
                 let name = |id: u8| format!("c{id}");
                 let parent = name(id.wrapping_add(11) % 12);
@@ -240,11 +240,11 @@ fn writes_are_encoded_for_a_task_that_has_not_written() {
     let large = 300_000;
     let owned = Write { claimed_by: Some("child".to_owned()), ..written("owned", 0, large, 9) };
     for (writes, replace, expected) in [
-        // The same place twice: the first one stays.
+        // Two writes with the same task and index, without `replace`: the first one stays.
         (vec![written("a", 0, large, 1), written("a", 1, 10, 2), written("a", 0, 10, 3)], false, true),
-        // The task has written by then.
+        // The task has already written.
         (vec![written("a", 1, large, 4), written("a", 2, 10, 5)], true, true),
-        // The same place twice: the last one stays.
+        // Two writes with the same task and index, with `replace`: the last one stays.
         (vec![written("b", 0, large, 6), written("b", 0, large, 7)], true, true),
         (vec![written("c", 0, large, 8), written("d", 0, 10, 8)], true, false),
         (vec![owned], true, false),

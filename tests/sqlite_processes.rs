@@ -1,5 +1,5 @@
-//! Several real processes on one file: nothing is lost, every process's saves keep their order in the one sequence, and
-//! nobody hears of a lock. The same goes for records that several of them append to one log.
+//! Tests several real processes on one file. Nothing is lost, each process's saves keep their order, and no process gets a
+//! lock error. The same holds for the records that several processes append to one log.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -21,7 +21,7 @@ use forkpoint::store::{Options, Store};
 const PROCESSES: usize = 4;
 const SAVES: usize = 60;
 
-/// The two journals, as a role's first letter.
+/// The two journal modes, each with the first letter of a role.
 const JOURNALS: [(&str, Journal); 2] = [("w", Journal::Wal), ("r", Journal::Rollback)];
 
 fn open(journal: &str, path: &Path) -> Box<dyn Backend> {
@@ -33,7 +33,7 @@ fn arguments(of: &[&dyn AsRef<std::ffi::OsStr>]) -> OsString {
     of.iter().map(AsRef::as_ref).collect::<Vec<&std::ffi::OsStr>>().join("|".as_ref())
 }
 
-/// A process: saves its own lineage, and each time a checkpoint that all processes replace.
+/// A child process that saves its own lineage. With each save it also replaces a checkpoint that all processes share.
 #[test]
 fn child() {
     let Some(role) = role() else { return };
@@ -42,7 +42,7 @@ fn child() {
     let (kind, path) = (journal.to_owned(), PathBuf::from(path));
     say("ready");
     told();
-    // Opened only now, so that all of them open the file at once.
+    // Opens the file only now, so that all processes open it at once.
     let store = Store::with_backend(move || Ok(open(&kind, &path)), None, Options::default()).unwrap();
     for n in 0..SAVES {
         let id = format!("{name} {n}");
@@ -92,7 +92,7 @@ fn processes_share_one_file() {
                 assert_eq!(get(&mut *backend, &id), Some(draft(&process, &id).group("all").0));
             }
         }
-        // Whoever came last has it, and it is there once.
+        // The last process that put the shared checkpoint has it. It exists only once.
         let winner = get(&mut *backend, "contended").unwrap().header.lineage;
         assert!(saved[0].starts_with(&winner), "the last unit put it too");
         assert_eq!(names(&mut *backend, "").len(), PROCESSES);
@@ -102,9 +102,9 @@ fn processes_share_one_file() {
     }
 }
 
-/// So often a process appends to each of the logs.
+/// The number of batches that a process appends to each log.
 const ROUNDS: usize = 25;
-/// So many records are a batch.
+/// The number of records in a batch.
 const BATCH: usize = 3;
 
 /// The contents of a batch.
@@ -122,7 +122,7 @@ fn length(store: &Store, log: &str) -> u64 {
     logs.into_iter().find(|mark| mark.log == log).map_or(0, |mark| mark.length)
 }
 
-/// A process: appends to logs that all processes append to.
+/// A child process that appends to logs shared by all processes.
 #[test]
 fn appender() {
     let Some(role) = role() else { return };
@@ -134,14 +134,14 @@ fn appender() {
     let store = Store::with_backend(move || Ok(open(&kind, &path)), None, Options::default()).unwrap();
     let (mut before, mut conflicts, mut of_the_shared) = (0, 0, 0);
     for round in 0..ROUNDS {
-        // Without keys and whatever the length is.
+        // Appends records without keys, at any length of the log.
         let own = batch(name, round);
         let unit = vec![texts("run", "free", &own.iter().map(String::as_str).collect::<Vec<_>>())];
         let [Appended { length: after, left_out }] = append_to(&store, unit).unwrap().try_into().unwrap();
         assert!(after >= before + BATCH as u64 && left_out.is_empty(), "{before} to {after}");
         before = after;
 
-        // Only behind what was read, together with a checkpoint that names it. Who is too late reads again.
+        // Appends only if the log still has the length that was read, together with a checkpoint. Reads again after a conflict.
         loop {
             let at = length(&store, "expected");
             let id = format!("{name} at {at}");
@@ -159,7 +159,7 @@ fn appender() {
             conflicts += 1;
         }
 
-        // A unit that fails is sent again, and once more as if nobody had heard of its success.
+        // Sends a failed unit again, and then once more, as after a lost acknowledgement.
         let keyed_batch =
             |name| append("run", "keyed", batch(name, round).iter().map(|key| keyed(key, &**key)).collect());
         let fails = vec![keyed_batch(name), texts_at("run", "free", 0, &["never"])];
@@ -170,7 +170,7 @@ fn appender() {
         assert_eq!(again.left_out, (0..BATCH).collect::<Vec<_>>());
         say(&format!("sent {round}: {}", first.left_out.len()));
 
-        // Keys that all processes send: each is somebody's.
+        // All processes send the same keys. Each key is appended once.
         let said = append_to(&store, vec![keyed_batch("shared")]).unwrap().remove(0);
         assert!(said.left_out.is_empty() || said.left_out.len() == BATCH, "all of a batch or nothing");
         of_the_shared += BATCH - said.left_out.len();
@@ -191,7 +191,7 @@ fn processes_append_to_one_log() {
             process
         };
         let mut processes: Vec<Process> = (0..PROCESSES).map(|n| start(&name(n))).collect();
-        // One more is killed in its work. What comes after it does not know how far that was, and sends all keys again.
+        // Kills one more process at work. Its successor does not know how far it got, and sends all keys again.
         let (mut killed, mut again) = (start("killed"), start("killed"));
         processes.iter_mut().chain([&mut killed]).for_each(Process::tell);
         let heard = (0..ROUNDS / 3).map(|_| killed.line().unwrap()).last().unwrap();
@@ -215,7 +215,7 @@ fn processes_append_to_one_log() {
             assert_eq!(left_out.len(), ROUNDS);
         }
         println!("{journal}: {conflicts} conflicts");
-        // The last one is the one that came after the killed one.
+        // The last process is the successor of the killed one.
         assert!(left_out[..ROUNDS / 3].iter().all(|count| *count == BATCH), "these were acknowledged: {left_out:?}");
         assert!(left_out.is_sorted_by(|one, next| one >= next), "a beginning, of whole batches: {left_out:?}");
 
@@ -259,7 +259,7 @@ fn processes_append_to_one_log() {
             let expected = expected.map(|key| keyed(&key, &*key)).collect::<Vec<_>>();
             assert_eq!(own, expected, "{name}");
         }
-        // What the killed one took of the shared keys nobody has told.
+        // The killed process may have appended some shared keys without reporting them.
         assert!(of_the_shared <= ROUNDS * BATCH, "{of_the_shared}");
         assert_eq!(findings(backend), []);
         assert_eq!(common::integrity(&path), "ok");

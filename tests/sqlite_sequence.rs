@@ -1,5 +1,5 @@
-//! The numbers behind the save order, read from the file itself: none is given out twice, whatever is removed and whoever
-//! saves next. Deltas and listings refer to checkpoints and lineages by them.
+//! Tests the numbers of the save order, read from the file itself. No number is used twice, whatever is removed and
+//! whichever connection saves next. Deltas and listings refer to checkpoints and lineages by these numbers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -30,7 +30,7 @@ fn no_number_is_given_out_twice() {
         assert!(places.insert(place) && lineages.insert(lineage), "round {round}");
         greatest = place;
         match round % 4 {
-            // The last goes: alone, in the unit that put something behind it, or with all the others.
+            // Removes the last checkpoint: alone, in a unit that puts another one after it, or with all others.
             0 => drop(apply(&mut one, vec![remove("last")]).unwrap()),
             1 => {
                 let unit = vec![draft("brief", "brief").put(), remove("last"), remove("brief")];

@@ -1,4 +1,5 @@
-//! Several stores and threads of one process on one file: nothing is lost, order is kept, no unit is seen half.
+//! Tests several stores and threads of one process on one file: nothing is lost, the order is kept, and no reader sees half a
+//! unit.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -55,7 +56,7 @@ fn save_and_look(store: &Store, name: &str) {
             draft(name, &format!("{name} {n} b")).group("all").put(),
         ];
         let saved = pending(|reply| store.apply(unit.into(), reply));
-        // Asked without waiting for the save: it was handed in before, so it must be seen.
+        // Does not wait for the save. The query comes after it, so it must see the save.
         let answer = call(|reply| store.ask(list_query(group("all"), None), reply)).unwrap();
         let ids: Vec<String> = answer.into_headers().unwrap().into_iter().map(|header| header.id).collect();
         saved.recv().unwrap().unwrap();

@@ -1,5 +1,5 @@
-//! A unit that fails in the middle of a batch: nothing of it is there, and the others are (D4). The failure comes from a
-//! trigger that another connection put into the file.
+//! Tests a unit that fails in the middle of a batch. Nothing of it is stored, and all other units are (D4). The failure comes
+//! from a trigger that another connection added to the file.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -11,7 +11,7 @@ use forkpoint::backend::sqlite::{Journal, Sqlite};
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::op::Unit;
 
-/// The strengths with which a statement can fail: ROLLBACK ends the transaction under the engine's feet.
+/// The ways in which a trigger can fail a statement. ROLLBACK also ends the engine's transaction.
 const STRENGTHS: [&str; 3] = ["ABORT", "FAIL", "ROLLBACK"];
 
 fn open(path: &Path) -> Sqlite {
@@ -22,7 +22,7 @@ fn put(id: &str) -> Unit {
     vec![draft("run", id).put()].into()
 }
 
-/// A file with a checkpoint in it, into which "bad" cannot be put and out of which "stuck" cannot be removed.
+/// A file with triggers: "bad" cannot be put, and "stuck" cannot be removed.
 fn trapped(path: &Path, strength: &str) -> Sqlite {
     let mut backend = open(path);
     save(&mut backend, [draft("run", "before"), draft("run", "stuck"), draft("other", "moved")]);
@@ -45,7 +45,7 @@ fn a_unit_that_fails_leaves_nothing_and_takes_no_other_along() {
         let mut backend = trapped(&path, strength);
         let batch = [
             put("a"),
-            // It had replaced, moved, removed and begun a lineage when it failed.
+            // This unit replaces and moves checkpoints and begins a lineage before it fails.
             vec![
                 draft("new", "begun").put(),
                 draft("run", "before").label("replaced").put(),
@@ -68,13 +68,13 @@ fn a_unit_that_fails_leaves_nothing_and_takes_no_other_along() {
             assert!(error.message().contains(id), "it names the checkpoint: {error}");
             assert!(!error.outcome_unknown(), "it is certainly absent");
         }
-        // Seen by this connection and by another.
+        // Both this connection and a new one see the result.
         for backend in [&mut backend, &mut open(&path)] {
             assert_eq!(ids(backend, lineage("run")), ["c", "b", "a", "stuck", "before"]);
             assert_eq!(get(backend, "before"), Some(draft("run", "before").0));
             assert_eq!(names(backend, ""), ["other", "run"], "no lineage was begun or ended");
         }
-        // Everything goes on.
+        // Later saves work.
         save(&mut backend, [draft("run", "after")]);
         assert_eq!(ids(&mut backend, lineage("run"))[..2], ["after", "c"]);
     }

@@ -1,5 +1,5 @@
-//! The write-ahead log goes to the file: in the background where many save at once, in the commit where few do. It stays
-//! bounded, and nothing is lost on the way.
+//! Tests that the write-ahead log is copied into the database file: in the background for large commits, in the commit for
+//! small ones. The log stays bounded, and nothing is lost.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -25,7 +25,7 @@ fn put(number: u64) -> Unit {
     vec![draft(&format!("run-{}", number % 7), &id).parts(vec![part("state", "test", payload(number))]).put()].into()
 }
 
-/// Saves the numbers, so many in a commit; whoever waits for a save hears of every one.
+/// Saves the numbers, `together` of them in each commit. Every save must succeed.
 fn save(backend: &mut Sqlite, numbers: std::ops::Range<u64>, together: usize) {
     let numbers: Vec<u64> = numbers.collect();
     for batch in numbers.chunks(together) {
@@ -54,14 +54,14 @@ fn where_many_save_at_once_the_log_is_copied_in_the_background() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("many.db");
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
-    // 20 MiB: more than the thread waits for, less than a commit does.
+    // 20 MiB: enough for the background thread to copy the log, too little for a commit to copy it.
     save(&mut backend, 0..1024, 64);
     let patience = Instant::now() + Duration::from_secs(60);
     while length(&path, "") < 6 * MIB {
         assert!(Instant::now() < patience, "nobody copied: the file has {} bytes", length(&path, ""));
         std::thread::sleep(Duration::from_millis(5));
     }
-    // Many and few in turns: whoever copies, the log does not grow with what was saved.
+    // Large and small commits in turns: the log stays bounded, whether the thread or the commit copies it.
     for round in 1..6 {
         save(&mut backend, round * 1024..round * 1024 + 768, 64);
         save(&mut backend, round * 1024 + 768..(round + 1) * 1024, 1);

@@ -1,4 +1,4 @@
-//! The front door: order, visibility, closing, refusals, and what a failing backend does to its callers.
+//! Tests `Store`: order, visibility, closing, refused calls, and the errors of a failing backend.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -23,7 +23,7 @@ use forkpoint::store::{Options, Store};
 use forkpoint::target::Target;
 use tempfile::TempDir;
 
-/// A store of each kind in a folder of its own.
+/// Opens a store of each kind. The SQLite store has its own folder.
 fn stores() -> [(Store, Option<TempDir>); 2] {
     let folder = tempfile::tempdir().unwrap();
     let file = Target::Sqlite(folder.path().join("store.db"));
@@ -43,7 +43,7 @@ fn close(store: &Store) -> Result<()> {
     call(|reply| store.close(reply))
 }
 
-/// What a [`Double`] was asked, told before it does it.
+/// A call to a [`Double`]. The double reports the call before it handles it.
 #[derive(Debug, PartialEq, Eq)]
 enum Seen {
     /// The ids of each unit of a batch.
@@ -54,7 +54,7 @@ enum Seen {
     Dropped,
 }
 
-/// A backend that tells what it is asked, and does it when the test lets it. The two of a store share their memory.
+/// A backend that reports its calls and handles each batch when the test allows it. The two backends of a store share memory.
 struct Double {
     memory: Arc<Mutex<Memory>>,
     seen: Sender<Seen>,
@@ -81,9 +81,9 @@ impl Backend for Double {
         let ids: Vec<Vec<String>> = batch.iter().map(|unit| unit.ops.iter().map(id).collect()).collect();
         let (panics, fails): (HashSet<_>, HashSet<_>) =
             ids.iter().flatten().cloned().partition(|id| id.starts_with("panic"));
-        // The test may have heard enough.
+        // Ignore a failed send: the test may have dropped the receiver.
         let _ = self.seen.send(Seen::Batch(ids));
-        // A closed gate opens by one message, or for good when its other end is dropped.
+        // A message opens the gate once. Dropping the sender opens it for good.
         let _ = self.gate.lock().unwrap().recv();
         assert!(panics.is_empty(), "as the test wants");
         let fails: HashSet<String> = fails.into_iter().filter(|id| id.starts_with("fail")).collect();
@@ -124,7 +124,7 @@ impl Drop for Double {
     }
 }
 
-/// A store over doubles, what they see, and the gate that each batch waits at.
+/// A store over doubles, the calls that they see, and the gate that each batch waits at.
 fn doubles(options: Options) -> (Store, Receiver<Seen>, Sender<()>) {
     let memory = Arc::new(Mutex::new(Memory::new()));
     let (seen, log) = channel();
@@ -149,7 +149,7 @@ fn save_and_prune_are_one_unit() {
     let (store, log, go) = doubles(keeping(Policy { keep_last: Some(1), ..Policy::default() }));
     drop(go);
     save(&store, "a").unwrap();
-    // What pins the one just saved is in the same unit; removals ask for nothing.
+    // The removal after the save is in the same unit. Removals need no query.
     assert_eq!(log.recv().unwrap(), Seen::Batch(vec![vec!["a".to_owned(), "a".to_owned()]]));
     save(&store, "b").unwrap();
     assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["b"]);
@@ -169,7 +169,7 @@ fn a_sweep_follows_a_commit() {
     assert!(time > 1_600_000_000_000, "by the clock");
     close(&store).unwrap();
     assert_eq!(store_get(&store, "a").unwrap_err().code(), Code::Closed);
-    // Without limits nobody sweeps.
+    // Without retention limits there are no sweeps.
     let (store, log, go) = doubles(Options::default());
     drop(go);
     save(&store, "a").unwrap();
@@ -183,7 +183,7 @@ fn a_sweep_that_keeps_failing_is_told_to_whoever_listens() {
     drop(go);
     let (told, warnings) = channel();
     store.on_warning(move |warning| told.send(warning).unwrap());
-    // Sweeps rest for a second in between, and a save has each of them begun.
+    // A save starts a sweep, at most one a second.
     let mut ids = 0..;
     let warning = loop {
         save(&store, &ids.next().unwrap().to_string()).unwrap();
@@ -235,7 +235,7 @@ fn call_order_is_save_order_across_callers() {
                 scope.spawn(move || {
                     let saves: Vec<_> = (0..50)
                         .map(|n| {
-                            // The lock makes it known which call came first; nobody waits for an outcome in it.
+                            // The lock records the order of the calls. No thread waits for an outcome while it holds the lock.
                             let mut called = called.lock().unwrap();
                             let id = format!("{caller}.{n}");
                             called.push(id.clone());
@@ -285,7 +285,7 @@ fn a_question_waits_for_the_save_before_it() {
         Some(draft("run", "a").0)
     );
     saved.recv().unwrap().unwrap();
-    // With nothing under way, no writer is in between.
+    // Without pending saves the answer does not depend on the writer.
     let asked = call(|reply| store.ask(get_query("a"), reply)).unwrap();
     assert!(asked.into_checkpoint().unwrap().is_some());
     store.shutdown();
@@ -296,7 +296,7 @@ fn what_waits_becomes_one_batch() {
     let (store, log, go) = doubles(Options::default());
     let first = pending(|reply| store.apply(put("first"), reply));
     assert_eq!(log.recv().unwrap(), batch(["first"]));
-    // While the first is on its way to the disk, 64 callers come.
+    // 64 callers save while the first save is still in progress.
     let (done, outcomes) = channel();
     std::thread::scope(|scope| {
         for n in 0..64 {
@@ -345,7 +345,7 @@ fn close_waits_for_what_was_handed_in() {
         }),
     );
     store.close(Reply::new(move |outcome| closed(outcome.is_err())));
-    // From here on nothing is accepted, though nothing is done yet.
+    // The store refuses new calls from now on, although the earlier ones are not done.
     assert_eq!(save(&store, "late").unwrap_err().code(), Code::Closed);
     assert_eq!(store_get(&store, "first").unwrap_err().code(), Code::Closed);
     assert_eq!(call(|reply| store.ready(reply)).unwrap_err().code(), Code::Closed);
@@ -388,7 +388,7 @@ fn a_closed_file_can_be_opened_by_another_store() {
         let saved = pending(|reply| store.apply(put(&n.to_string()), reply));
         close(&store).unwrap();
         assert_eq!(saved.try_recv().unwrap(), Ok(Applied::default()), "told before the store was closed");
-        // Closed is closed: nothing of it is left beside the file.
+        // A closed store leaves only the database file, no log and no shared memory.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }
@@ -405,7 +405,7 @@ fn dropping_a_store_still_does_what_was_queued() {
     first.recv().unwrap().unwrap();
     second.recv().unwrap().unwrap();
     assert!(asked.recv().unwrap().unwrap().into_checkpoint().unwrap().is_some());
-    // Both backends go, each when its thread is done, and with them the last that could tell anything.
+    // The channel ends when both threads have dropped their backends.
     let seen: Vec<Seen> = log.iter().collect();
     assert_eq!(seen[0], batch(["second"]));
     assert_eq!(seen.iter().filter(|seen| **seen == Seen::Question).count(), 1);
@@ -442,7 +442,7 @@ fn drain_waits_and_the_store_goes_on() {
 }
 
 thread_local! {
-    /// Says when its thread is gone: what a thread has of its own is dropped last of all.
+    /// Reports the end of its thread: a thread drops its thread-local values last.
     static LIFE: RefCell<Option<Life>> = const { RefCell::new(None) };
 }
 
@@ -582,7 +582,7 @@ fn a_backend_that_panics_poisons_the_store_and_everyone_is_answered() {
         assert!(error.message().contains("panicked"), "{error}");
         assert!(error.outcome_unknown(), "it may have got as far as the disk (D4)");
     }
-    // What comes later was certainly not done.
+    // A save after the panic was certainly not done.
     let error = save(&store, "later").unwrap_err();
     assert_eq!(error, Error::poisoned());
     assert!(!error.outcome_unknown());
@@ -601,7 +601,7 @@ fn a_reader_that_panics_answers_everyone_and_saves_nothing_wrong() {
     save(&store, "a").unwrap();
     let first = call(|reply| store.ask(get_query("panic"), reply)).unwrap_err();
     assert_eq!((first.code(), first.retryable()), (Code::Unavailable, false));
-    // The thread that reads is gone: that is told, and nobody waits forever.
+    // The reading thread is gone. The call fails instead of waiting forever.
     assert_eq!(store_get(&store, "a").unwrap_err().code(), Code::Unavailable);
     store.shutdown();
 }
@@ -629,7 +629,7 @@ fn shutdown_after_close_takes_nothing_from_what_was_handed_in() {
     assert_eq!(log.recv().unwrap(), batch(["a"]));
     let asked = pending(|reply| store.ask(get_query("a"), reply));
     let closed = pending(|reply| store.close(reply));
-    // The save is still held when the shutdown begins, or has just been let go: either way nothing may be lost.
+    // The save is still waiting at the gate when the shutdown begins, or has just passed it. It may not be lost.
     let release = std::thread::spawn(move || drop(go));
     store.shutdown();
     release.join().unwrap();

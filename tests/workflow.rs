@@ -1,5 +1,6 @@
-//! The workflow's state machine against a host that does everything in any order, fails, drains, and crashes between any two
-//! actions: what is stored is always the beginning of a run, nothing that is stored runs again, a fork leaves its parent alone.
+//! Tests the state machine of workflows with a random host. The host acts in any order, fails, drains, and crashes between
+//! any two actions. The stored checkpoints are always the beginning of a run. A stored step does not run again. A fork does
+//! not change its parent.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +14,7 @@ use forkpoint::contract::agentium::workflow::run::Run;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// What ran to make a state: the ids of tasks.
+/// A state: the ids of the tasks that made it.
 type Made = Vec<NodeId>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,17 +25,17 @@ struct Checkpoint {
     made: Made,
 }
 
-/// Runs, each a chain in the order of its steps.
+/// The stored checkpoints of each run, in the order of its steps.
 type Store = BTreeMap<String, Vec<Checkpoint>>;
 
-/// What a host may do wrong, and whether it goes on: a stream of choices.
+/// A stream of random choices: the host's order, failures and crashes.
 struct Chance(Vec<u8>);
 
 impl Chance {
     fn draw(&mut self, of: usize) -> usize {
         match self.0.pop() {
             Some(byte) => usize::from(byte) % of,
-            // Without choices left everything goes well, in order.
+            // When no choices are left, everything succeeds in order.
             None => of - 1,
         }
     }
@@ -57,7 +58,7 @@ struct Host<'a> {
     chance: Chance,
     slots: HashMap<Slot, Made>,
     run_id: String,
-    /// A replay runs again what is stored, until its first step is.
+    /// Whether a replay is running. It may run stored steps again until its first step is stored.
     replaying: bool,
     plain: bool,
 }
@@ -82,7 +83,7 @@ impl Host<'_> {
             }
             assert!(!todo.is_empty(), "the run waits for nothing");
             let event = todo.remove(self.chance.draw(todo.len()));
-            // A step's outcome told twice is told once; a store tells its own once.
+            // Repeats some events: a repeated outcome of a step has no effect. A store reports `Stored` only once.
             if event != Event::Stored && self.chance.once_in(20) {
                 todo.push(event.clone());
             }
@@ -185,7 +186,7 @@ impl Host<'_> {
         })
     }
 
-    /// A step whose checkpoint is stored does not run, unless somebody asked for that.
+    /// Checks that a stored step does not run again, except in a replay.
     fn check_not_stored(&self, node: NodeId) {
         if self.replaying || self.plain {
             return;
@@ -203,8 +204,8 @@ fn step_of(definition: &Definition, mut node: NodeId) -> i64 {
     i64::try_from(definition.top.iter().position(|top| *top == node).unwrap()).unwrap()
 }
 
-/// Every chain is the beginning of a run: no step is missing, each state is the one before it and what its step made of it,
-/// and no task is in it twice.
+/// Checks that every chain is the beginning of a run: no step is missing, each state is the previous state plus the result
+/// of its step, and no task occurs twice.
 fn check_chains(store: &Store, definition: &Definition) {
     for chain in store.values() {
         for pair in chain.windows(2) {
@@ -220,7 +221,7 @@ fn check_chains(store: &Store, definition: &Definition) {
     }
 }
 
-/// Steps as a tree.
+/// A tree of steps.
 #[derive(Clone, Debug)]
 enum Tree {
     Task,
@@ -338,7 +339,7 @@ proptest! {
                 prop_assert_eq!((chain[0].step_index, &chain[0].made), (base.step_index, &base.made));
             }
         }
-        // Whatever happened: the next process brings every run to its end, and a second time there is nothing to do.
+        // Finally the next process finishes every run. A second attempt has nothing to do.
         let runs: Vec<String> = store.keys().cloned().collect();
         for run_id in runs {
             for _ in 0..2 {
