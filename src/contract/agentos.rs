@@ -128,7 +128,7 @@ pub fn list(of: Of, limit: Option<usize>) -> Query {
     Query::List { contract: CONTRACT_ID, of, before: None, limit }
 }
 
-/// `runs`: lists the runs of the graphs whose id begins with the prefix, the run that began last first.
+/// `runs`: lists runs, the run that began last first. Only graph ids with this prefix count.
 pub fn runs(graph_id_prefix: String, before: Option<i64>, limit: usize) -> Query {
     Query::Lineages { contract: CONTRACT_ID, group_prefix: graph_id_prefix, before, limit }
 }

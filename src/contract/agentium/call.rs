@@ -22,7 +22,7 @@ enum Call {
         created_at: f64,
         parent: Option<String>,
         rewind: bool,
-        /// Whether the run's latest checkpoint must be `expected_parent`, or must be none where that is null.
+        /// Whether to check that `expected_parent` is the run's latest checkpoint. Null: the run must have none.
         #[serde(default)]
         expects_parent: bool,
         expected_parent: Option<String>,
