@@ -1,5 +1,5 @@
-// Measures the cost of a step as the run gets longer. Run: `npm run bench -- growth`. The state grows by 2 KB a step up to
-// 2 MB. After that each step replaces a note of 200 bytes.
+// Measures the cost of a step as the run gets longer. Run: `npm run bench -- growth`. The state grows by 2 KB a step up
+// to 2 MB. After that each step replaces a note of 200 bytes.
 import { CheckpointStore } from "../dist/index.js";
 import { clock, quick } from "./lib/measure.mjs";
 import { inFolder, onDisk, settle, sqliteSaver } from "./lib/peers.mjs";

@@ -1,6 +1,6 @@
 // Measures the table of the design. Run: `npm run bench -- performance [--quick] [--write] [subject ...]`, for example
-// `npm run bench -- performance savers`. `--quick` runs fewer rounds. `--write` puts the result into docs/performance.md.
-// Subject names select what to run. Default: all subjects.
+// `npm run bench -- performance savers`. `--quick` runs fewer rounds. `--write` puts the result into
+// docs/performance.md. Subject names select what to run. Default: all subjects.
 import { beside } from "./performance/beside.mjs";
 import { floor } from "./performance/floor.mjs";
 import { growing } from "./performance/growing.mjs";

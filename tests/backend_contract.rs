@@ -1,5 +1,5 @@
-//! Tests the contract of `Backend` on every implementation: the promises of `src/backend/mod.rs` and of the types that it
-//! uses (`op`, `query`, `record`). One function tests one behaviour.
+//! Tests the contract of `Backend` on every implementation: the promises of `src/backend/mod.rs` and of the types that
+//! it uses (`op`, `query`, `record`). One function tests one behaviour.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;

@@ -1,5 +1,6 @@
-//! Tests that the on-disk format stays stable. The files of earlier versions are read back exactly. A second decoder, written
-//! from docs/format.md without the codec, checks the bytes. `fixtures/format/README.md` explains how to make a fixture.
+//! Tests that the on-disk format stays stable. The files of earlier versions are read back exactly. A second decoder,
+//! written from docs/format.md without the codec, checks the bytes. `fixtures/format/README.md` explains how to make a
+//! fixture.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -238,8 +239,8 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
         save(&mut backend, [draft.clone()]);
     }
     let (logged, logs) = logs::generate(&mut backend);
-    // A replaced checkpoint moves to the end of the save order. A removed checkpoint leaves its dependants readable. If the
-    // last checkpoint is removed, its save number stays recorded.
+    // A replaced checkpoint moves to the end of the save order. A removed checkpoint leaves its dependants readable. If
+    // the last checkpoint is removed, its save number stays recorded.
     let [state, _] = v8();
     let replaced = agentos_save("run", "c3", 1.0, None, state, part("rest", "v8", hex(V8_REST)));
     save(&mut backend, [replaced.clone()]);

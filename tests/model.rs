@@ -602,8 +602,8 @@ fn word() -> impl Strategy<Value = String> {
     name(&["", "x", "xy", "x\0", "%"])
 }
 
-/// Payloads of several sizes. Many share most of their bytes, as in a run, so that a backend stores deltas. The deltas must
-/// not be visible, even if the parent is removed, is replaced, or is the checkpoint itself.
+/// Payloads of several sizes. Many share most of their bytes, as in a run, so that a backend stores deltas. The deltas
+/// must not be visible, even if the parent is removed, is replaced, or is the checkpoint itself.
 fn parts(version: u32) -> Vec<Part> {
     let small = part("v", "t", version.to_le_bytes());
     let at = usize::try_from(version).unwrap() % 3000;

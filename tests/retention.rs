@@ -1,6 +1,6 @@
-//! Tests D9: retention never removes data that a kept checkpoint needs. The tests prune chains of deltas with forks. Every
-//! kept checkpoint must read back exactly, from the cache and from the rows alone. Only checkpoints with a removed base may
-//! be rewritten.
+//! Tests D9: retention never removes data that a kept checkpoint needs. The tests prune chains of deltas with forks.
+//! Every kept checkpoint must read back exactly, from the cache and from the rows alone. Only checkpoints with a
+//! removed base may be rewritten.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;

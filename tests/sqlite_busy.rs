@@ -1,4 +1,5 @@
-//! Tests locks that another connection holds. The engine waits for the lock, then fails with BUSY and writes nothing (D4, D8).
+//! Tests locks that another connection holds. The engine waits for the lock, then fails with BUSY and writes nothing
+//! (D4, D8).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;

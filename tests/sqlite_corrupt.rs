@@ -131,7 +131,7 @@ fn damage_stays_where_it_is() {
         assert_eq!(get(&mut damage.backend, id), Some(draft("run", id).0));
     }
     assert_eq!(ids(&mut damage.backend, lineage("run")), [VICTIM, "after", "before"], "a listing reads no payload");
-    // Saving the checkpoint again repairs it.
+    // Saving the checkpoint again repairs it. Removing a damaged checkpoint leaves the lineage sound.
     save(&mut damage.backend, [small()]);
     assert_eq!(get(&mut damage.backend, VICTIM), Some(small().0));
     damage.set_body(b"");
@@ -337,8 +337,8 @@ struct Family {
     all: Vec<Checkpoint>,
 }
 
-/// Makes a family: `base` has five dependants, the next checkpoint of its run and four forks. Two of those have dependants
-/// of their own.
+/// Makes a family: `base` has five dependants, the next checkpoint of its run and four forks. Two of those have
+/// dependants of their own.
 fn family() -> Family {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("family.db");

@@ -1,5 +1,5 @@
-//! Tests payloads that are stored as deltas. After replacements, removals and forks, every remaining checkpoint reads back
-//! exactly, from the cache and from the rows alone.
+//! Tests payloads that are stored as deltas. After replacements, removals and forks, every remaining checkpoint reads
+//! back exactly, from the cache and from the rows alone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 use std::collections::BTreeMap;

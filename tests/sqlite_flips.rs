@@ -1,5 +1,5 @@
-//! Flips one bit of a small database and repeats all queries, many times (D5). An answer must be correct, or `CORRUPT`, or
-//! incomplete. A check must report incomplete answers. Any other answer is an error.
+//! Flips one bit of a small database and repeats all queries, many times (D5). An answer must be correct, or `CORRUPT`,
+//! or incomplete. A check must report incomplete answers. Any other answer is an error.
 //!
 //! `FORKPOINT_TEST_SEED` selects other flips. `FORKPOINT_TEST_FLIPS` sets their number.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
@@ -727,7 +727,8 @@ fn victims(subject: &Subject, rule: Rule) -> BTreeSet<(ContractId, String)> {
 
 const RULES: [Rule; 2] = [Rule::SavedBefore(2000), Rule::KeepLast(6)];
 
-/// Saves, deletes and prunes on a damaged file. Acknowledged changes must be there afterwards, and nothing else may be lost.
+/// Saves, deletes and prunes on a damaged file. Acknowledged changes must be there afterwards, and nothing else may be
+/// lost.
 fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, before: &Outcome) -> Vec<String> {
     let known = &subject.known;
     let Ok(mut backend) = open(path) else { return Vec::new() };

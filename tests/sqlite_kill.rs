@@ -1,6 +1,6 @@
-//! Kills a saving process again and again (D1). Afterwards all acknowledged units must be there, each unit must be whole or
-//! absent, and the file must be sound. Each saver appends to its own log with every unit. Some units also cut the log,
-//! rewind it to a checkpoint, or fork a checkpoint.
+//! Kills a saving process again and again (D1). Afterwards all acknowledged units must be there, each unit must be
+//! whole or absent, and the file must be sound. Each saver appends to its own log with every unit. Some units also cut
+//! the log, rewind it to a checkpoint, or fork a checkpoint.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;

@@ -1,11 +1,11 @@
-//! Fifty processes work on one database and are killed (D1, D5, D9). They save payloads that grow and are edited. They fork
-//! payloads, replace them, and remove them from the middle of their chains. They also append to logs, pin logs, cut them,
-//! rewind them to a checkpoint, and fork them.
+//! Fifty processes work on one database and are killed (D1, D5, D9). They save payloads that grow and are edited. They
+//! fork payloads, replace them, and remove them from the middle of their chains. They also append to logs, pin logs,
+//! cut them, rewind them to a checkpoint, and fork them.
 //!
 //! Each thread of a child writes its own ids. It announces each unit before it submits it, and has up to three units in
-//! flight. A large unit is encoded early, and an unrelated unit may overtake it. Otherwise the call order is the save order.
-//! So after a kill the file must have every acknowledged unit of a thread and perhaps some announced ones. No unit may be
-//! there without an earlier unit that it depends on.
+//! flight. A large unit is encoded early, and an unrelated unit may overtake it. Otherwise the call order is the save
+//! order. So after a kill the file must have every acknowledged unit of a thread and perhaps some announced ones. No
+//! unit may be there without an earlier unit that it depends on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -115,7 +115,8 @@ impl Recipe {
         let mut state = format!("{{\"recipe\":\"{}\",\"blocks\":[", self.write()).into_bytes();
         for block in 0..blocks + growth * version {
             let begun = block.saturating_sub(blocks).div_ceil(growth);
-            // Finds the last edit of this block within 12 versions. Older edits expire, which changes the block too.
+            // Finds the last edit of this block within the last 12 versions. An older edit expires, which changes the
+            // block too.
             let edit = (begun..=version).rev().take(12).find_map(|version| {
                 let (seed, _) = self.0.iter().find(|(_, until)| version <= *until).unwrap();
                 let edit = hash([*seed, block, version]);
@@ -375,8 +376,8 @@ impl World {
         changes
     }
 
-    /// Plans changes of the thread's log in a lineage. They come before the put of a checkpoint in the same unit. Sometimes the
-    /// checkpoint names the log.
+    /// Plans changes of the thread's log in a lineage. They come before the put of a checkpoint in the same unit.
+    /// Sometimes the checkpoint names the log.
     fn logs_before(&mut self, random: &mut Random, cycle: usize, thread: usize, put: &mut Spec) -> Vec<Change> {
         let mut changes = Vec::new();
         let lineage = put.lineage.clone();
@@ -552,7 +553,8 @@ impl Part {
                     log.truncate(*length);
                     self.set(lineage, log);
                 }
-                // Some tried combinations lack an earlier unit that this one needs. Their state does not match the file.
+                // Some tried combinations lack an earlier unit that this one needs. Their state does not match the
+                // file.
                 Change::Rewind { lineage, to } => {
                     let kept = self.kept.get(to).cloned().unwrap_or_default();
                     self.set(lineage, kept);
@@ -645,7 +647,8 @@ fn meet(one: &[Change], other: &[Change]) -> bool {
     }
 }
 
-/// The units that are done: the acknowledged units, and those units in flight that explain the data found after the kill.
+/// The units that are done: the acknowledged units, and those units in flight that explain the data found after the
+/// kill.
 fn outcome(before: &Part, heard: &Heard, found: &Part) -> Result<BTreeSet<usize>, String> {
     let state = |done: &BTreeSet<usize>| {
         let mut state = before.clone();

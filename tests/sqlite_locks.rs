@@ -1,5 +1,6 @@
-//! Tests that a connection keeps its locks when another connection of the same process closes. POSIX drops all locks of a
-//! process on a file when any descriptor of the file is closed (<https://www.sqlite.org/howtocorrupt.html>, section 2.2).
+//! Tests that a connection keeps its locks when another connection of the same process closes. POSIX drops all locks of
+//! a process on a file when any descriptor of the file is closed (<https://www.sqlite.org/howtocorrupt.html>, section
+//! 2.2).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;

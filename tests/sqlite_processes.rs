@@ -1,5 +1,5 @@
-//! Tests several real processes on one file. Nothing is lost, each process's saves keep their order, and no process gets a
-//! lock error. The same holds for the records that several processes append to one log.
+//! Tests several real processes on one file. Nothing is lost, each process's saves keep their order, and no process
+//! gets a lock error. The same holds for the records that several processes append to one log.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -141,7 +141,8 @@ fn appender() {
         assert!(after >= before + BATCH as u64 && left_out.is_empty(), "{before} to {after}");
         before = after;
 
-        // Appends only if the log still has the length that was read, together with a checkpoint. Reads again after a conflict.
+        // Appends only if the log still has the length that was read, together with a checkpoint. Reads again after a
+        // conflict.
         loop {
             let at = length(&store, "expected");
             let id = format!("{name} at {at}");

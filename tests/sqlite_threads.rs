@@ -1,5 +1,5 @@
-//! Tests several stores and threads of one process on one file: nothing is lost, the order is kept, and no reader sees half a
-//! unit.
+//! Tests several stores and threads of one process on one file: nothing is lost, the order is kept, and no reader sees
+//! half a unit.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;

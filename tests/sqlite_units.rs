@@ -1,5 +1,5 @@
-//! Tests a unit that fails in the middle of a batch. Nothing of it is stored, and all other units are (D4). The failure comes
-//! from a trigger that another connection added to the file.
+//! Tests a unit that fails in the middle of a batch. Nothing of it is stored, and all other units are (D4). The failure
+//! comes from a trigger that another connection added to the file.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;

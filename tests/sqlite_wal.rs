@@ -1,5 +1,5 @@
-//! Tests that the write-ahead log is copied into the database file: in the background for large commits, in the commit for
-//! small ones. The log stays bounded, and nothing is lost.
+//! Tests that the write-ahead log is copied into the database file: in the background for large commits, in the commit
+//! for small ones. The log stays bounded, and nothing is lost.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;

@@ -54,7 +54,8 @@ enum Seen {
     Dropped,
 }
 
-/// A backend that reports its calls and handles each batch when the test allows it. The two backends of a store share memory.
+/// A backend that reports its calls and handles each batch when the test allows it. The two backends of a store share
+/// memory.
 struct Double {
     memory: Arc<Mutex<Memory>>,
     seen: Sender<Seen>,
@@ -149,7 +150,7 @@ fn save_and_prune_are_one_unit() {
     let (store, log, go) = doubles(keeping(Policy { keep_last: Some(1), ..Policy::default() }));
     drop(go);
     save(&store, "a").unwrap();
-    // The removal after the save is in the same unit. Removals need no query.
+    // A save adds its retention op to the same unit. A removal adds none.
     assert_eq!(log.recv().unwrap(), Seen::Batch(vec![vec!["a".to_owned(), "a".to_owned()]]));
     save(&store, "b").unwrap();
     assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["b"]);
@@ -235,7 +236,8 @@ fn call_order_is_save_order_across_callers() {
                 scope.spawn(move || {
                     let saves: Vec<_> = (0..50)
                         .map(|n| {
-                            // The lock records the order of the calls. No thread waits for an outcome while it holds the lock.
+                            // The lock records the order of the calls. No thread waits for an outcome while it holds
+                            // the lock.
                             let mut called = called.lock().unwrap();
                             let id = format!("{caller}.{n}");
                             called.push(id.clone());

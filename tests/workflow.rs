@@ -1,6 +1,6 @@
-//! Tests the state machine of workflows with a random host. The host acts in any order, fails, drains, and crashes between
-//! any two actions. The stored checkpoints are always the beginning of a run. A stored step does not run again. A fork does
-//! not change its parent.
+//! Tests the state machine of workflows with a random host. The host acts in any order, fails, drains, and crashes
+//! between any two actions. The stored checkpoints are always the beginning of a run. A stored step does not run again.
+//! A fork does not change its parent.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 use std::collections::{BTreeMap, HashMap};
@@ -204,8 +204,8 @@ fn step_of(definition: &Definition, mut node: NodeId) -> i64 {
     i64::try_from(definition.top.iter().position(|top| *top == node).unwrap()).unwrap()
 }
 
-/// Checks that every chain is the beginning of a run: no step is missing, each state is the previous state plus the result
-/// of its step, and no task occurs twice.
+/// Checks that every chain is the beginning of a run: no step is missing, each state is the previous state plus the
+/// result of its step, and no task occurs twice.
 fn check_chains(store: &Store, definition: &Definition) {
     for chain in store.values() {
         for pair in chain.windows(2) {

@@ -6,8 +6,8 @@ import { bytes, time } from "../lib/report.mjs";
 import { expected } from "./work.mjs";
 
 /**
- * `opens` maps the name of a side to a function that opens it with a file. Resolves to `{ figures, modes }`: the figures
- * per step and the database mode, by side.
+ * `opens` maps the name of a side to a function that opens it with a file. Resolves to `{ figures, modes }`: the
+ * figures per step and the database mode, by side.
  */
 export async function inRuns(work, opens, { atOnce = false, rounds = sized(5, 2), warm = true } = {}) {
   const { steps, cases } = work;

@@ -11,9 +11,9 @@ function message(length, seed) {
 }
 
 /**
- * Makes runs of `steps` steps that end with a state of `size` bytes. Every step appends a message of at most 2 KB and at
- * most `size / 50` bytes, and changes counters before and after the messages. With `replace`, the state has its full size
- * from the beginning and each step replaces one message of twenty. No two runs have a message in common.
+ * Makes runs of `steps` steps that end with a state of `size` bytes. Every step appends a message of at most 2 KB and
+ * at most `size / 50` bytes, and changes counters before and after the messages. With `replace`, the state has its full
+ * size from the beginning and each step replaces one message of twenty. No two runs have a message in common.
  */
 export function workOf({ size, steps: count, runs, replace = false }) {
   const each = replace ? size / REPLACEABLE : Math.min(size / 50, 2_000, size / count);

@@ -23,8 +23,8 @@ function message(length, seed) {
 }
 
 /**
- * The checkpoint number `index` of `runs` runs that save in turns. Each run cycles through the same nodes. Its 10 messages
- * are all new, so a delta cannot save anything.
+ * The checkpoint number `index` of `runs` runs that save in turns. Each run cycles through the same nodes. Its 10
+ * messages are all new, so a delta cannot save anything.
  */
 export function checkpoint(index, { size = 10_000, runs = 20, nodes = 25 } = {}) {
   const messages = Array.from({ length: 10 }, (_, i) => message(size / 10, index * 10 + i));
@@ -43,8 +43,8 @@ export function checkpoint(index, { size = 10_000, runs = 20, nodes = 25 } = {})
 
 /**
  * A run with a growing state. Every step appends a message and changes counters before and after the messages. When the
- * messages have `most` bytes, a step replaces a note of 200 bytes instead. The state is the same object at every step, as
- * in a framework.
+ * messages have `most` bytes, a step replaces a note of 200 bytes instead. The state is the same object at every step,
+ * as in a framework.
  */
 export function growingRun({ runId = "run-growing", grow = 2_000, most = 2_000_000 } = {}) {
   const messages = [];

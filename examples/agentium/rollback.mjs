@@ -1,5 +1,5 @@
-// Rollback: a step had a bug and spoiled the state of a finished run. The run goes back to the last good checkpoint. From
-// there it continues with the repaired workflow, under the same runId.
+// Rollback: a step had a bug and spoiled the state of a finished run. The run goes back to the last good checkpoint.
+// From there it continues with the repaired workflow, under the same runId.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
 import { Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";

@@ -56,8 +56,8 @@ pub(crate) const HOSTILE: [&str; 30] = [
     ":step-1",
 ];
 
-/// A builder of checkpoints with plain defaults and a unique payload. The first field is the checkpoint that is read back,
-/// unless parts are inherited or logs are pinned at their live lengths.
+/// A builder of checkpoints with plain defaults and a unique payload. The first field is the checkpoint that is read
+/// back, unless parts are inherited or logs are pinned at their live lengths.
 #[derive(Clone)]
 pub(crate) struct Draft(pub(crate) Checkpoint, pub(crate) Beyond);
 
@@ -423,8 +423,9 @@ pub(crate) fn integrity(path: &Path) -> String {
 
 const ROLE: &str = "FORKPOINT_TEST_ROLE";
 
-/// A child process of this test binary that runs a single test. The test reads its argument with [`role`]. The child sends
-/// lines to the parent through standard error, because the test harness writes to standard output. A panic shows there too.
+/// A child process of this test binary that runs a single test. The test reads its argument with [`role`]. The child
+/// sends lines to the parent through standard error, because the test harness writes to standard output. A panic shows
+/// there too.
 pub(crate) struct Process {
     child: Child,
     lines: BufReader<ChildStderr>,
