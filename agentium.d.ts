@@ -85,6 +85,26 @@ export interface WorkflowCheckpointStats extends Omit<StoreStats, "lineages" | "
   largest: Array<{ runId: string } & Omit<LineageStats, "lineage">>;
 }
 
+/** Options of a {@link WorkflowCheckpointStore}. */
+export interface WorkflowCheckpointStoreOptions extends StoreOptions {
+  /**
+   * Whether a {@link Workflow} over this store stops with `CONFLICT` when another process has gone on with its run: each
+   * checkpoint must follow the one that the run stored before. Default: false.
+   */
+  expectedParent?: boolean;
+}
+
+/** Options of a single save. */
+export interface WorkflowSaveOptions {
+  /** The id of the checkpoint that a new run was forked from. Only what differs from that checkpoint is stored. */
+  parent?: string;
+  /**
+   * The id of the run's latest checkpoint as the caller knows it. Null: the run has no checkpoint. If another writer has gone on
+   * with the run, the save rejects with `CONFLICT` and stores nothing. Default: nothing is expected.
+   */
+  expectedParent?: string | null;
+}
+
 /**
  * Workflow checkpoints that survive crashes.
  *
@@ -104,24 +124,23 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`.
    *   A file is opened in the background. If that fails, the first call rejects.
-   * @param options as for `openStore`. An open store has its own: options are then refused.
+   * @param options `expectedParent`, and those of `openStore`. An open store has its own: it then takes `expectedParent` alone.
    * @throws TypeError or RangeError for a wrong target or option.
    */
-  constructor(target: string | URL | Store, options?: StoreOptions);
+  constructor(target: string | URL | Store, options?: WorkflowCheckpointStoreOptions);
 
   /**
-   * Stores the checkpoint. One with the same id is replaced, whatever its run. `parent` is the id of the checkpoint that a new run
-   * was forked from: only what differs from it is stored.
+   * Stores the checkpoint. One with the same id is replaced, whatever its run.
    * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in it cannot be
-   *   stored; the message names its path. Nothing was written in either case.
+   *   stored; the message names its path. `CONFLICT` if the run's latest checkpoint is not `expectedParent`. Nothing was written in any case.
    */
-  save(checkpoint: WorkflowCheckpoint<TState>, options?: { parent?: string }): Promise<void>;
+  save(checkpoint: WorkflowCheckpoint<TState>, options?: WorkflowSaveOptions): Promise<void>;
 
   /**
    * Saves the checkpoint and removes the run's other checkpoints from that `stepIndex` on, in one transaction.
    * @throws the errors of `save`.
    */
-  rewind(checkpoint: WorkflowCheckpoint<TState>, options?: { parent?: string }): Promise<void>;
+  rewind(checkpoint: WorkflowCheckpoint<TState>, options?: WorkflowSaveOptions): Promise<void>;
 
   /** Returns the checkpoint with that id, or null if there is none. */
   load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;

@@ -1,6 +1,6 @@
 /**
- * A run: does what the engine's state machine says (`src/contract/agentium/workflow`), and tells it what came of that. The user's functions, the
- * store, timers and signals are here; what happens next is decided there.
+ * A run. It carries out the commands of the engine's state machine (`src/contract/agentium/workflow`) and reports each outcome
+ * back. This file has the user's functions, the store, timers and signals. The state machine decides what happens next.
  */
 
 import type {
@@ -25,7 +25,7 @@ import { Snapshot, applyResult, mergeBranches } from "./state.js";
 import { type Definition, type Node, callTask } from "./steps.js";
 import { type Command, type Mode, type RunEvent, type RunTool, type Why, agentium } from "./wire.js";
 
-/** What a run is to do. */
+/** How to start a run. */
 export interface Plan extends RunOptions {
   kind: "run" | "resume" | "replay" | "fork";
   mode: Mode;
@@ -46,16 +46,18 @@ export class Execution {
   readonly #run: Tool;
   readonly #cancelled = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** The states that are still needed: 0 is the one at the beginning, any other a step's result. */
+  /** The states that are still needed. Slot 0 holds the state at the start; every other slot holds a step's result. */
   #slots = new Map<number, Snapshot>();
   readonly #errors = new Map<number, unknown>();
   readonly #attempts = new Map<number, number>();
   readonly #began = new Map<number, number>();
   readonly #results: StepResult[] = [];
-  /** Undone when the run ends. */
+  /** Called when the run ends. */
   readonly #releases: Array<() => void> = [];
   #runId: string;
   #base: Recorded | undefined;
+  /** The id of the checkpoint that this run stored last, if any. */
+  #previous: string | null = null;
   #hostError: unknown;
   #over = false;
   #settle!: { resolve: (output: WorkflowRunOutput<any>) => void; reject: (error: unknown) => void };
@@ -83,7 +85,7 @@ export class Execution {
     const { signal, drain, mode: { kind }, initialState } = this.#plan;
     const format = this.#recorder?.format ?? formatOf("v8");
     try {
-      // A replay's run is known when its checkpoint is.
+      // A replay learns its run id from the checkpoint, so it reserves the run later.
       if (this.#recorder !== undefined && kind !== "replay") this.#reserve();
       if (kind === "plain" || kind === "fresh" || kind === "resume") this.#slots.set(ENTRY, Snapshot.of(initialState, format));
       return await new Promise((resolve, reject) => {
@@ -101,7 +103,7 @@ export class Execution {
     }
   }
 
-  /** Before anybody hears of the end: who does may begin the run anew. */
+  /** Runs before the caller learns that the run ended, because the caller may start the run again at once. */
   #release(): void {
     for (const release of this.#releases.splice(0)) release();
   }
@@ -128,7 +130,7 @@ export class Execution {
     try {
       for (const command of parse(this.#run.call(JSON.stringify(event))) as Command[]) this.#do(command);
     } catch (error) {
-      // Nothing here is meant to throw; whoever waits for the run must hear of it all the same.
+      // No command is expected to throw. If one does, the run's promise must reject all the same.
       this.#over = true;
       this.#cancel();
       this.#settle.reject(error);
@@ -201,7 +203,7 @@ export class Execution {
     try {
       const mutated = this.#plan.mutator!(this.#slots.get(ENTRY)!.draft());
       if (isThenable(mutated)) {
-        // Nobody else hears of what it comes to.
+        // Nothing else handles this promise: a rejection must not become an unhandled one.
         mutated.then(undefined, () => {});
         throw typeError("the mutator of fork() must return the new state, and returned a promise: it is called synchronously");
       }
@@ -218,12 +220,14 @@ export class Execution {
 
   async #store(place: { id: string; stepIndex: number; stepName: string }, slot: number, rewind: boolean): Promise<void> {
     const runId = this.#runId;
-    // A fork is stored as the difference to what it was made from.
+    // A fork's first checkpoint is stored as the difference to the checkpoint that it was forked from.
     const parent = this.#base !== undefined && this.#base.runId !== runId ? this.#base.id : undefined;
+    const previous = this.#base?.runId === runId ? this.#base.id : this.#previous;
     this.#base = undefined;
+    this.#previous = place.id;
     try {
       const state = this.#slots.get(slot)!;
-      this.#keep(slot, await this.#recorder!.store({ ...place, runId, state, rewind, parent }));
+      this.#keep(slot, await this.#recorder!.store({ ...place, runId, state, rewind, parent, previous }));
     } catch (error) {
       return this.#broke(carrying(error, { runId, stepIndex: place.stepIndex, stepName: place.stepName }));
     }

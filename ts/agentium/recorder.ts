@@ -5,7 +5,7 @@ import { stateAndRest } from "../record.js";
 import { type Format, deserialize, formatOf } from "../serializer.js";
 import { readPlace } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
-import { type Found, find, findLatest, handleOf, put } from "./store.js";
+import { type Found, type OwnStore, find, findLatest, ownStore, put } from "./store.js";
 
 /** A checkpoint as a run goes on from it. */
 export interface Recorded {
@@ -22,6 +22,8 @@ export interface Recording extends Recorded {
   rewind: boolean;
   /** The checkpoint that the run was forked from, where this is its first. */
   parent: string | undefined;
+  /** The checkpoint of the run that it follows; null: it is the first. */
+  previous: string | null;
 }
 
 /** What a run uses of a store. */
@@ -38,8 +40,8 @@ export interface Recorder {
 
 /** The recorder over a store of the user's. */
 export function recorderOf(store: IWorkflowCheckpointStore<any>): Recorder {
-  const handle = handleOf(store);
-  return handle === undefined ? new ForeignRecorder(store) : new OwnRecorder(handle);
+  const own = ownStore(store);
+  return own === undefined ? new ForeignRecorder(store) : new OwnRecorder(own);
 }
 
 /** Checks that it is a store, of the documented interface or of the framework's. */
@@ -55,11 +57,13 @@ export function readStore(store: unknown): IWorkflowCheckpointStore<any> | undef
 /** Bytes go to our own store as they are. */
 class OwnRecorder implements Recorder {
   readonly #handle: StoreHandle;
+  readonly #expectsParent: boolean;
   readonly identity: unknown;
   readonly format: Format;
 
-  constructor(handle: StoreHandle) {
+  constructor({ handle, expectsParent }: OwnStore) {
     this.#handle = handle;
+    this.#expectsParent = expectsParent;
     this.identity = handle.identity;
     this.format = handle.format;
   }
@@ -72,7 +76,7 @@ class OwnRecorder implements Recorder {
     return this.#handle.run(async (engine) => this.#recorded(await findLatest(engine, runId)));
   }
 
-  async store({ id, runId, stepIndex, stepName, state, rewind, parent }: Recording): Promise<Snapshot> {
+  async store({ id, runId, stepIndex, stepName, state, rewind, parent, previous }: Recording): Promise<Snapshot> {
     const stored = state.in(this.format);
     const createdAt = Date.now();
     const rest = { id: null, runId: null, stepIndex, stepName, state: null, createdAt };
@@ -81,6 +85,8 @@ class OwnRecorder implements Recorder {
       state: stored,
       rest: this.format.serialize(rest, "checkpoint"),
       parent,
+      // A rewind replaces what the run has, whatever that is.
+      expectedParent: this.#expectsParent && !rewind ? previous : undefined,
       rewind,
     };
     await this.#handle.run((engine) => put(engine, encoded));

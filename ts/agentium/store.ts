@@ -2,11 +2,13 @@ import type {
   CheckpointSummary,
   WorkflowCheckpoint,
   WorkflowCheckpointStore as Contract,
+  WorkflowCheckpointStoreOptions,
   WorkflowCheckpointStats,
   WorkflowRunsPage,
 } from "../../agentium.js";
 import type { CheckOptions, PruneOptions, RunPruneResult, StatsOptions, StoreOptions, VerifyReport } from "../../index.js";
 import type { Engine } from "../engine.js";
+import { show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
 import { idOrNull } from "../ids.js";
 import type { NativeStore } from "../native.js";
@@ -30,19 +32,29 @@ const openFound: Open<Omit<Found, "parts"> & { parts: PackedPart[] }, Found> = (
   parts: parts.map(part),
 });
 
-type SaveOptions = { parent?: string } | undefined;
+type SaveOptions = { parent?: string; expectedParent?: string | null } | undefined;
 
-let handles: (store: WorkflowCheckpointStore<unknown>) => StoreHandle;
+/** What a workflow uses of a store of this package. */
+export interface OwnStore {
+  handle: StoreHandle;
+  /** The option `expectedParent`. */
+  expectsParent: boolean;
+}
+
+let open: (store: WorkflowCheckpointStore<unknown>) => OwnStore;
 
 export class WorkflowCheckpointStore<TState> implements Contract<TState> {
   readonly #handle: StoreHandle;
+  readonly #expectsParent: boolean;
 
-  constructor(target: string | URL | object, options?: StoreOptions) {
-    this.#handle = new StoreHandle(target, options, agentium);
+  constructor(target: string | URL | object, options?: WorkflowCheckpointStoreOptions) {
+    const [expectsParent, others] = readExpectedParent(options);
+    this.#expectsParent = expectsParent;
+    this.#handle = new StoreHandle(target, others, agentium);
   }
 
   static {
-    handles = (store) => store.#handle;
+    open = (store) => ({ handle: store.#handle, expectsParent: store.#expectsParent });
   }
 
   save(checkpoint: WorkflowCheckpoint<TState>, options?: SaveOptions): Promise<void> {
@@ -133,19 +145,33 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
 
   #save(checkpoint: unknown, options: SaveOptions, rewind: boolean): Promise<void> {
     return this.#handle.run(async (engine) => {
-      const { parent } = readRecord(options, "options", saveOptions) as { parent?: string };
+      const { parent, expectedParent } = readRecord(options, "options", saveOptions) as NonNullable<SaveOptions>;
       const { fields, state, rest } = encodeCheckpoint(checkpoint, engine.format, ["id", "runId"], readPlace);
-      await put(engine, { place: fields, state, rest, parent, rewind });
+      await put(engine, { place: fields, state, rest, parent, expectedParent, rewind });
       detachBuffers(state, rest);
     });
   }
 }
 
-const saveOptions = { parent: filled };
+const saveOptions = {
+  parent: filled,
+  expectedParent: (value: unknown, name: string) => (value === null ? null : filled(value, name)),
+};
+
+/** The option `expectedParent`, and the options of the store. */
+function readExpectedParent(options: unknown): [expectsParent: boolean, others: StoreOptions | undefined] {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) return [false, options as StoreOptions | undefined];
+  const { expectedParent = false, ...others } = options as WorkflowCheckpointStoreOptions;
+  if (typeof expectedParent !== "boolean") {
+    throw typeError(`option "expectedParent" must be true or false, and is ${show(expectedParent)}`);
+  }
+  const own = Object.hasOwn(options, "expectedParent") && Object.keys(others).length === 0;
+  return [expectedParent, own ? undefined : others];
+}
 
 /** What the workflow uses of a store of ours: it hands over bytes. */
-export function handleOf(store: object): StoreHandle | undefined {
-  return store instanceof WorkflowCheckpointStore ? handles(store) : undefined;
+export function ownStore(store: object): OwnStore | undefined {
+  return store instanceof WorkflowCheckpointStore ? open(store) : undefined;
 }
 
 /** A checkpoint in bytes. */
@@ -155,11 +181,13 @@ export interface Encoded {
   rest: Serialized;
   /** The checkpoint that its run was forked from. */
   parent: string | undefined;
+  /** The id of the run's latest checkpoint as the caller knows it. Null: the run has none. Undefined: nothing is expected. */
+  expectedParent: string | null | undefined;
   /** What the run has from this step on, this one aside, goes. */
   rewind: boolean;
 }
 
-export async function put({ native }: Engine, { place, state, rest, parent, rewind }: Encoded): Promise<void> {
+export async function put({ native }: Engine, { place, state, rest, parent, expectedParent, rewind }: Encoded): Promise<void> {
   const call = {
     id: place.id,
     runId: place.runId,
@@ -168,6 +196,8 @@ export async function put({ native }: Engine, { place, state, rest, parent, rewi
     createdAt: place.age,
     parent,
     rewind,
+    expectsParent: expectedParent !== undefined,
+    expectedParent: expectedParent ?? undefined,
     savedAt: Date.now(),
     stateTag: state.tag,
     restTag: rest.tag,

@@ -23,6 +23,9 @@ interface AgentiumCalls {
     createdAt: number;
     parent: string | undefined;
     rewind: boolean;
+    /** Whether the run's latest checkpoint must be `expectedParent`, or must be none where that is undefined. */
+    expectsParent: boolean;
+    expectedParent: string | undefined;
     savedAt: number;
     stateTag: string;
     restTag: string;
