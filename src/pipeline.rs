@@ -323,9 +323,9 @@ mod tests {
 
         assert!(replies.recv_timeout(Duration::from_millis(50)).is_err(), "all of them come after the large one");
         go.send(()).unwrap();
-        let mut replied: Vec<&str> = (0..10).map(|_| next()).collect();
+        let mut outcomes: Vec<&str> = (0..10).map(|_| next()).collect();
         // The reader thread replies independently of the writer, so ignore the place of its reply.
-        replied.retain(|name| *name != "a question");
+        outcomes.retain(|name| *name != "a question");
         let expected = [
             "large",
             "its run",
@@ -337,7 +337,7 @@ mod tests {
             "a removal",
             "behind it",
         ];
-        assert_eq!(replied, expected);
+        assert_eq!(outcomes, expected);
         assert_eq!(next(), "closed");
         assert_eq!(refusals.recv().unwrap().unwrap_err().code(), crate::error::Code::Closed);
         writer.join();

@@ -105,7 +105,7 @@ impl Sweeper {
             return;
         }
         let what = format!(
-            "the last {FAILURES} background sweeps failed, so what ttl and maxBytes should remove may still be stored. The \
+            "the last {FAILURES} background sweeps failed, so what ttlMs and maxBytes should remove may still be stored. The \
              store tries again after later saves, and prune() tries now. The last sweep failed with {}",
             error.code().name()
         );

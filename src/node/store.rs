@@ -46,7 +46,7 @@ impl NativeOptions {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number in range, checked")]
         let whole = |number: f64| number as usize;
         let busy_timeout = Duration::try_from_secs_f64(self.busy_timeout / 1000.0)
-            .map_err(|_| Error::invalid("busyTimeout is out of range"))?;
+            .map_err(|_| Error::invalid("busyTimeoutMs is out of range"))?;
         Ok(Options {
             durability,
             busy_timeout,
