@@ -26,12 +26,12 @@ import { decodeCheckpoint, detachBuffers, encodeCheckpoint, stateAndRest } from 
 import { type Serialized, deserialize } from "./serializer.js";
 import { type Open, type PackedPart, type Part, parse } from "./wire.js";
 
-/** What a record says of a checkpoint beside its parts. */
+/** The fields of a checkpoint that are stored beside its serialised parts. */
 interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
   parent: string | undefined;
 }
 
-/** A checkpoint as it was found. */
+/** A checkpoint as the engine returns it: its fields, and its parts as bytes. */
 interface Found {
   metadata: CheckpointMetadata;
   parts: Part[];
@@ -132,7 +132,7 @@ export class CheckpointStore implements Contract {
 }
 
 async function fork(engine: Engine, checkpointId: string, patchState: unknown): Promise<string> {
-  // Now: the caller may change it while the source is read.
+  // Serialise the patch now: the caller may change it while the source is read.
   const patch = snapshotPatch(patchState, engine);
   const [id, runId] = [randomUUID(), randomUUID()];
   if (patch === undefined) {
@@ -166,7 +166,7 @@ async function runs(native: NativeStore, options: unknown): Promise<RunsPage> {
   const prefix = (read["graphIdPrefix"] as string | undefined) ?? "";
   const limit = (read["limit"] as number | undefined) ?? 100;
   const before = read["cursor"] as number | undefined;
-  // One more than the page: whether there is a next page is then known.
+  // Ask for one run more than the page holds: it shows whether there is a next page.
   const found = await agentos.call(native, "runs", { graphIdPrefix: prefix, limit: limit + 1, before });
   const page = found.slice(0, limit);
   return {
@@ -199,7 +199,7 @@ export const resumePlan: typeof resumePlanContract = (checkpoint) => {
   return parse(planner.call(JSON.stringify({ recorded, visited, skipped }))) as ResumePlan;
 };
 
-/** A checkpoint in bytes, made before `save` returns its promise. The argument is neither changed nor kept. */
+/** Serialises a checkpoint before `save` returns its promise. The argument is neither changed nor kept. */
 function snapshot(checkpoint: Checkpoint, { format }: Engine) {
   return encodeCheckpoint(checkpoint, format, ["id", "runId", "timestamp"], (given): Fields => {
     const { timestamp } = given;
@@ -217,11 +217,11 @@ function snapshot(checkpoint: Checkpoint, { format }: Engine) {
   });
 }
 
-/** A fresh checkpoint from a record. */
+/** Makes a fresh checkpoint from its record. */
 function restore({ format }: Engine, { metadata, parts }: Found): Checkpoint {
   const { id, runId, timestamp } = metadata;
   const checkpoint = decodeCheckpoint<Checkpoint>(format, parts, { id, runId, timestamp });
-  // It has memory of its own.
+  // The checkpoint has its own memory, so the response's buffers can be freed.
   detachBuffers(...parts);
   return checkpoint;
 }
@@ -248,7 +248,7 @@ async function find({ native }: Engine, checkpointId: string): Promise<Found | n
   return id === null ? null : agentos.find(native, "get", { checkpointId: id }, openFound);
 }
 
-/** Null for an id that no record can have. */
+/** Lists checkpoints. An id that no record can have finds nothing. */
 async function list(
   { native }: Engine,
   graphId: string | null | undefined,
@@ -259,7 +259,7 @@ async function list(
   return rowsOf(await agentos.call(native, "list", { graphId, runId, limit }));
 }
 
-/** The contract's listing options: whatever is no limit above 0 means all. */
+/** Reads the contract's listing options. A `limit` that is not a number above 0 means all. */
 function listOptions(options: { limit?: number | null; runId?: string } | undefined): {
   limit: number | undefined;
   runId: string | null | undefined;
@@ -285,7 +285,7 @@ const runsOptions = {
   ...pageOptions,
 };
 
-/** The patch in bytes, made before `fork` returns its promise; undefined if it changes nothing. */
+/** Serialises the patch before `fork` returns its promise. Undefined if the patch changes nothing. */
 function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefined {
   if (patch === undefined || patch === null) return undefined;
   if (typeof patch !== "object") throw typeError(`patchState must be an object, and is ${show(patch)}`);
@@ -295,12 +295,12 @@ function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefin
   return given.length === 0 ? undefined : format.serialize(Object.fromEntries(given), "patchState");
 }
 
-/** The patch's partitions over those of the state: both are fresh, and free to be changed. */
+/** Merges the patch's partitions over the state's. Both are fresh objects, so they may be changed. */
 function merge(state: unknown, patch: unknown): unknown {
   const merged = state as Record<string, unknown>;
   for (const [partition, value] of Object.entries(patch as Record<string, unknown>)) {
     const old = merged[partition];
-    // Spreading defines: a key "__proto__" of the patch stays a key.
+    // Spreading defines properties, so a key "__proto__" of the patch is an ordinary key.
     merged[partition] = isRecord(old) && isRecord(value) ? { ...old, ...value } : value;
   }
   return merged;

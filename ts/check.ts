@@ -5,7 +5,7 @@ import { readRecord } from "./options.js";
 import { pruneOptions } from "./retention.js";
 import { storeCalls } from "./wire.js";
 
-/** Rows that a page looks at: the signal is looked at in between. */
+/** Rows per page. The check looks at its signal between two pages. */
 const PAGE = 1000;
 
 const checkOptions = { signal: pruneOptions.signal, onProgress: pruneOptions.onProgress };
@@ -27,7 +27,7 @@ export async function check({ native }: Engine, options: unknown, closing: () =>
     report.findings.push(...page.findings);
     onProgress?.(page.done, page.of);
     cursor = page.next ?? undefined;
-    // A store that answers at once leaves no turn to whoever wants to abort.
+    // A store that answers at once would never let the event loop turn, so the caller could not abort.
     await new Promise((resolve) => setImmediate(resolve));
   } while (cursor !== undefined);
   report.ok = report.findings.every(({ severity }) => severity !== "error");

@@ -3,13 +3,13 @@ import type { NativeStore } from "./native.js";
 import type { Retention } from "./options.js";
 import type { Format } from "./serializer.js";
 
-/** What the contracts' objects use of an open store. */
+/** The parts of an open store that the contracts' stores use. */
 export interface Engine {
   readonly native: NativeStore;
   readonly format: Format;
   readonly retention: Retention;
   /** Settles when the target is open. */
   readonly ready: Promise<void>;
-  /** What the store's closing waits for. */
+  /** `close` waits for these operations. */
   readonly activity: Activity;
 }

@@ -36,7 +36,7 @@ const codes: Record<ErrorCode, true> = {
   UNSUPPORTED: true,
 };
 
-/** By name and code: an error of another copy of this package, or of another realm, is an instance of another class. */
+/** Decides by name and code, because an error of another copy of this package, or of another realm, has another class. */
 export const isForkpointError = ((error: unknown): boolean => {
   if (!types.isNativeError(error)) return false;
   const { name, code } = error as Error & { code?: unknown };
@@ -44,23 +44,23 @@ export const isForkpointError = ((error: unknown): boolean => {
   return name === "ForkpointError" && typeof code === "string" && Object.hasOwn(codes, code);
 }) as typeof isForkpointErrorContract;
 
-/** A wrong type, where JavaScript users expect a TypeError. */
+/** Makes the TypeError for an argument of a wrong type. */
 export function typeError(message: string): TypeError {
   return Object.assign(new TypeError(message), { code: "INVALID_ARGUMENT", retryable: false });
 }
 
-/** A number out of range, where JavaScript users expect a RangeError. */
+/** Makes the RangeError for a number that is out of range. */
 export function rangeError(message: string): RangeError {
   return Object.assign(new RangeError(message), { code: "INVALID_ARGUMENT", retryable: false });
 }
 
-/** A value that cannot be stored, named by its path. Nothing is written. */
+/** Makes the error for a value that cannot be stored. Its message names the value's path. */
 export function refusal(path: string, why: string, cause?: unknown): ForkpointError {
   const message = `${path} cannot be stored: ${why}. Leave it out of the checkpoint or replace it by data`;
   return new ForkpointError("INVALID_ARGUMENT", message, cause === undefined ? {} : { cause });
 }
 
-/** Reads what is the user's: a getter, a toJSON or a proxy's trap may throw. */
+/** Runs code that reads the user's value. A getter, a toJSON or a proxy's trap may throw: that becomes a `refusal`. */
 export function reading<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -69,12 +69,12 @@ export function reading<T>(path: string, read: () => T): T {
   }
 }
 
-/** How messages show an id: not at any length. */
+/** Quotes an id for a message and shortens a long one. */
 export function quote(id: string): string {
   return JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}...` : id);
 }
 
-/** How messages show a value of a wrong type: never its content, which may be state. */
+/** Describes a value of a wrong type for a message. Never shows its content, which may be state. */
 export function show(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";

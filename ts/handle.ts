@@ -16,7 +16,7 @@ import { prune, stats, vacuum } from "./retention.js";
 import type { Format } from "./serializer.js";
 import { Store, engineOf, openInBackground } from "./store.js";
 
-/** What a contract's object stands on: a store of its own, or one that it shares and that stays open. */
+/** The base of a contract's store: a handle to its own `Store`, or to a shared one, which stays open. */
 export class StoreHandle {
   readonly #store: Store;
   readonly #owned: boolean;
@@ -24,7 +24,7 @@ export class StoreHandle {
   readonly #activity = new Activity();
   #closing: Promise<void> | undefined;
 
-  /** `prune` and `stats` are about the checkpoints of that contract. */
+  /** `prune` and `stats` cover only the checkpoints of `contract`. */
   constructor(target: unknown, options: StoreOptions | undefined, contract: { readonly name: string }) {
     this.#contract = contract.name;
     if (target instanceof Store) {
@@ -37,22 +37,22 @@ export class StoreHandle {
     }
   }
 
-  /** What the same checkpoints are behind: the path of a file, or a store in memory. */
+  /** Two handles on the same checkpoints have the same identity: the path of the file, or the store object for memory. */
   get identity(): unknown {
     return engineOf(this.#store).native.databasePath ?? this.#store;
   }
 
-  /** How values become bytes. */
+  /** The format that turns values into bytes. */
   get format(): Format {
     return engineOf(this.#store).format;
   }
 
-  /** Whether `close` was called: what works in steps then stops. */
+  /** Whether `close` was called. Operations that work in steps then stop. */
   get closing(): boolean {
     return this.#closing !== undefined;
   }
 
-  /** Runs an operation; its synchronous part runs now. An error's stack leads to whoever called the method. */
+  /** Runs an operation and starts it at once. An error's stack shows the caller of the public method. */
   async run<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     if (this.closing) {
       throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
@@ -71,17 +71,17 @@ export class StoreHandle {
     }
   }
 
-  /** In the contract's words: its lineages are runs. */
+  /** Calls a lineage a run, as the contract does. */
   prune(options: PruneOptions<RunPruneResult> | undefined): Promise<RunPruneResult> {
     return this.run((engine) => prune(engine, this.#contract, options, () => this.closing, prunedRuns));
   }
 
-  /** In the contract's words: its lineages are runs. */
+  /** Calls a lineage a run, as the contract does. */
   stats(options: StatsOptions | undefined) {
     return this.run(async (engine) => inRuns(await stats(engine, this.#contract, options)));
   }
 
-  /** Of everything in the database, whatever the contract: one row may depend on another's page. */
+  /** Checks the whole database, whatever the contract: a row may depend on rows of another page. */
   check(options: CheckOptions | undefined): Promise<VerifyReport> {
     return this.run((engine) => check(engine, options, () => this.closing));
   }

@@ -1,6 +1,6 @@
 import { ForkpointError, show, typeError } from "./errors.js";
 
-/** An id to write with: checked. */
+/** Checks an id before a write. Throws if nothing can be stored under it. */
 export function requireId(id: unknown, what: string): string {
   if (typeof id !== "string") throw typeError(`${what} must be a string, and is ${show(id)}`);
   if (!id.isWellFormed()) {
@@ -9,7 +9,7 @@ export function requireId(id: unknown, what: string): string {
   return id;
 }
 
-/** An id to look for; null if nothing can be stored under it. */
+/** Checks an id before a read. Null if nothing can be stored under it. */
 export function idOrNull(id: unknown, what: string): string | null {
   if (typeof id !== "string") throw typeError(`${what} must be a string, and is ${show(id)}`);
   return id.isWellFormed() ? id : null;

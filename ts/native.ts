@@ -1,6 +1,6 @@
 /**
- * The only importer of the addon, and all that it knows. A call is given an id; what comes of it is fetched from the
- * addon's completion queue and settles the call's promise. No contract is named here.
+ * The only module that imports the addon, and everything that it exports. A call is sent with an id. Its outcome arrives in the
+ * addon's completion queue and settles the call's promise. This module knows no contract.
  */
 
 import { createRequire } from "node:module";
@@ -16,19 +16,19 @@ interface Failure {
   cause?: { message: string; code?: string | null; errno?: number | null } | null;
 }
 
-/** What a call resolves to: null, a text in JSON, or that with the buffers that it speaks of. */
+/** A call's response: null, JSON text, or JSON text with the buffers that it refers to. */
 export type Response = string | [text: string, buffers: Uint8Array[]] | null;
 
 type Settled = [callId: number, response: Response, error: Failure | null | undefined];
 
-/** The value of a call's field. One that is an object crosses as its JSON. */
+/** The value of a call's field. An object is sent as JSON text. */
 export type Field = string | number | boolean | null | undefined;
 
 /** A store in the addon. */
 export interface NativeStore {
-  /** The absolute path of its file: two stores with the same one hold the same. Null for memory. */
+  /** The absolute path of the database file. Two stores with the same path hold the same checkpoints. Null for memory. */
   readonly databasePath: string | null;
-  /** Runs a call. Undefined: the outcome comes through the completion queue. */
+  /** Runs a call. If this returns undefined, the outcome arrives through the completion queue. */
   readonly call: (
     callId: number,
     shape: number,
@@ -37,7 +37,7 @@ export interface NativeStore {
   ) => Response | Failure | undefined;
 }
 
-/** Options of a store, checked. */
+/** A store's options, checked. */
 export interface NativeOptions {
   durability: string;
   busyTimeout: number;
@@ -48,7 +48,7 @@ export interface NativeOptions {
   maxBytes: number | undefined;
 }
 
-/** What of a contract's works without a store: a state machine, or the reader of another store's file. */
+/** The part of a contract that needs no store: a state machine, or the reader of another store's file. */
 interface NativeTool {
   call(call: string): Response;
   callOnPool(call: string): Promise<[response: Response, error: Failure | null | undefined]>;
@@ -71,7 +71,7 @@ interface Binding {
   detach(buffer: ArrayBuffer): void;
 }
 
-/** What the addon may be called for this platform; a Linux may have either C library. */
+/** The possible names of the addon on this platform. On Linux the C library may be either of two. */
 function candidates(): string[] {
   const { platform, arch } = process;
   if (platform === "linux") return [`linux-${arch}-gnu`, `linux-${arch}-musl`];
@@ -83,7 +83,7 @@ function load(): Binding {
   const require = createRequire(import.meta.url);
   const tried: string[] = [];
   for (const platform of candidates()) {
-    // Built here, or installed from the registry.
+    // The addon was built in this folder or installed from the registry.
     for (const place of [fileURLToPath(new URL(`../forkpoint.${platform}.node`, import.meta.url)), `forkpoint-${platform}`]) {
       try {
         return require(place) as Binding;
@@ -102,7 +102,7 @@ function load(): Binding {
 
 const binding = load();
 
-/** Who waits for a call's outcome. `store` is held so that it is not collected while it works for somebody. */
+/** A call that waits for its outcome. `store` is referenced so that it is not garbage-collected before the call ends. */
 interface Pending {
   store: NativeStore;
   open: (response: Response) => unknown;
@@ -113,17 +113,17 @@ interface Pending {
 const pending = new Map<number, Pending>();
 let lastCallId = 0;
 
-/** The id of no call: what comes with it is a warning. */
+/** Marks a warning in the completion queue. No call has this id. */
 const WARNING = 0;
 
-/** Holds the process while a promise is pending, and only then; its time never comes. */
+/** Keeps the process alive while a promise is pending. The timer itself is not meant to fire. */
 const hold = setInterval(() => {}, 0x7fffffff).unref();
 
 const completions = new binding.Completions(look);
-// The addon's own hook does not run on process.exit() and after an uncaught throw.
+// The addon's own exit hook does not run on process.exit() or after an uncaught throw.
 process.on("exit", () => completions.drain());
 
-/** Settles what has come. Where there is much, it looks again in the next turn: timers and I/O come in between. */
+/** Settles the calls that have completed. A long queue is taken in several turns, so that timers and I/O run in between. */
 function look(): void {
   const batch = completions.take();
   if (batch === null) return;
@@ -157,23 +157,26 @@ function failure({ code, message, retryable, outcomeUnknown, cause }: Failure): 
 
 function causeOf({ message, code, errno }: NonNullable<Failure["cause"]>): Error {
   const cause = Object.assign(new Error(message), code != null && { code }, errno != null && { errno });
-  // It comes from no place in JavaScript.
+  // This error was not thrown in JavaScript, so it has no stack.
   cause.stack = String(cause);
   return cause;
 }
 
-/** Tells what failed in the background, where no call can reject. */
+/** Emits a warning for a failure in the background, where there is no call to reject. */
 function warn({ message, cause }: Failure): void {
   const warning = new Error(message, cause ? { cause: causeOf(cause) } : undefined);
   process.emitWarning(Object.assign(warning, { name: "ForkpointWarning", code: "FORKPOINT_SWEEP_FAILS" }));
 }
 
-/** Makes known the names of the fields that calls will have: they cross once, and then the values alone. */
+/**
+ * Registers the field names of a call with the engine and returns their number. Later calls send only the number and the
+ * values.
+ */
 export function shapeOf(contract: string, call: string, names: string[]): number {
   return completions.shape(contract, call, names);
 }
 
-/** Runs a call of that shape on the store; the promise resolves to what `open` makes of its response. */
+/** Runs a call of that shape on the store. The promise resolves to the result of `open` on the response. */
 export function submit<T>(
   store: NativeStore,
   shape: number,
@@ -198,7 +201,7 @@ function isFailure(outcome: Response | Failure): outcome is Failure {
   return typeof outcome === "object" && outcome !== null && "code" in outcome;
 }
 
-/** Opens a store. Throws what is wrong with the target or the options. */
+/** Opens a store. Throws for a wrong target or option. */
 export function open(target: string, options: NativeOptions): NativeStore {
   return throwing(() => {
     const native = new binding.NativeStore(completions, target, options);
@@ -206,16 +209,16 @@ export function open(target: string, options: NativeOptions): NativeStore {
   });
 }
 
-/** What of a contract's works without a store. */
+/** The part of a contract that needs no store. */
 export class Tool {
   readonly #native: NativeTool;
 
-  /** `which` is a text in JSON, as every call is. */
+  /** `which` is JSON text, as every call is. */
   constructor(contract: string, which: string) {
     this.#native = throwing(() => new binding.NativeTool(contract, which));
   }
 
-  /** Runs a call at once. */
+  /** Runs a call synchronously. */
   call(call: string): Response {
     return throwing(() => this.#native.call(call));
   }
@@ -228,20 +231,20 @@ export class Tool {
   }
 }
 
-/** Smaller ones are left to the collector. */
+/** The least size in bytes of a buffer that is detached. Smaller buffers are left to the garbage collector. */
 const WORTH_DETACHING = 4 << 10;
 
 /**
- * Gives the memory of bytes back that nobody uses any more, and that share it with nobody. Until it is collected it counts, so that
- * V8 would collect garbage, and look through all of the program's objects, every few dozen megabytes.
+ * Frees the memory of a buffer that is no longer used or shared. Without this, its bytes count until V8 collects them, and V8
+ * would run a full garbage collection every few dozen megabytes.
  */
 export function detach(buffer: ArrayBufferLike): void {
-  // Node goes on with its pool, also where two values fill it.
+  // Skip Node's shared buffer pool, even if a single owner's values fill it: Node uses the pool again.
   if (!(buffer instanceof ArrayBuffer) || buffer.byteLength === Buffer.poolSize) return;
   if (buffer.byteLength >= WORTH_DETACHING) binding.detach(buffer);
 }
 
-/** Runs what throws an error of the engine's from the call itself. */
+/** Runs a synchronous call of the addon and turns the error that it throws into a ForkpointError. */
 function throwing<T>(run: () => T): T {
   try {
     return run();

@@ -3,14 +3,14 @@ import type { Serializer, StoreOptions } from "../index.js";
 import { quote, rangeError, show, typeError } from "./errors.js";
 import { type Format, formatOf } from "./serializer.js";
 
-/** What a store keeps by itself; null: no limit. */
+/** A store's retention limits. Null: no limit. */
 export interface Retention {
   keepLastN: number | null;
   ttlMs: number | null;
   maxBytes: number | null;
 }
 
-/** Options with every default filled in. */
+/** A store's options with all defaults filled in. */
 export interface Settings extends Retention {
   durability: "full" | "normal" | "off";
   busyTimeoutMs: number;
@@ -21,10 +21,10 @@ export interface Settings extends Retention {
 
 const durabilities = ["full", "normal", "off"] as const;
 
-/** Returns the value of an option as it is used from then on, or throws what is wrong with it. `name` is for the message. */
+/** Returns the checked value of an option, or throws if it is wrong. `name` is used in the message. */
 export type OptionParser<T> = (value: unknown, name: string) => T;
 
-/** Options that were renamed: the old name, and the one of today. */
+/** Renamed options: the old name and the current one. */
 const renamed: Record<string, string> = { busyTimeout: "busyTimeoutMs", ttl: "ttlMs" };
 
 const parsers: { [K in keyof Required<StoreOptions>]: OptionParser<unknown> } = {
@@ -58,7 +58,7 @@ export function readOptions(options: unknown): Settings {
   };
 }
 
-/** Reads an options object of ours: every key must be known, `undefined` is as good as left out. */
+/** Checks an options object. Unknown keys are an error; `undefined` counts as left out. */
 export function readRecord(
   options: unknown,
   what: string,
@@ -80,7 +80,7 @@ export function readRecord(
   return read;
 }
 
-/** Which of the known options was meant by an unknown one, as a sentence; empty if none is like it. */
+/** Suggests the known option that an unknown name resembles, as a sentence. Empty if none is close. */
 function hint(key: string, names: string[]): string {
   const today = Object.hasOwn(renamed, key) ? renamed[key] : undefined;
   if (today !== undefined && names.includes(today)) return ` It is called "${today}" now.`;
@@ -88,7 +88,7 @@ function hint(key: string, names: string[]): string {
   return near === undefined ? "" : ` Did you mean "${near}"?`;
 }
 
-/** A whole number in a range. */
+/** Parses a whole number in a range. */
 export function whole(least: number, most: number, unit: string): OptionParser<number> {
   return (value, name) => {
     if (typeof value !== "number") throw typeError(`${name} must be a number of ${unit}, and is ${show(value)}`);
@@ -99,7 +99,7 @@ export function whole(least: number, most: number, unit: string): OptionParser<n
   };
 }
 
-/** A limit: a whole number above 0. Null, 0 and Infinity are none, and are read as null. */
+/** Parses a limit: a whole number above 0. Null, 0 and Infinity mean no limit and give null. */
 export function atMost(unit: string): OptionParser<number | null> {
   return (value, name) => {
     if (value === null || value === 0 || value === Number.POSITIVE_INFINITY) return null;
@@ -113,7 +113,7 @@ export function atMost(unit: string): OptionParser<number | null> {
   };
 }
 
-/** What lists runs page by page. */
+/** The options of the methods that list runs or threads page by page. */
 export const pageOptions = {
   limit: whole(1, 100_000, "runs"),
   cursor: (value: unknown, name: string) => {
@@ -123,7 +123,7 @@ export const pageOptions = {
   },
 };
 
-/** A target as the engine reads it. */
+/** Turns a target into the text that the engine expects. */
 export function readTarget(target: unknown): string {
   if (target instanceof URL) return target.protocol === "file:" ? fileTarget(target) : target.href;
   if (typeof target !== "string") {
@@ -135,7 +135,7 @@ export function readTarget(target: unknown): string {
   return target;
 }
 
-/** Marked as a path, so that nothing in it is taken for a scheme. */
+/** Marks the target as a path, so that no part of it is read as a scheme. */
 function fileTarget(url: string | URL): string {
   try {
     return `sqlite://${fileURLToPath(url)}`;
@@ -144,7 +144,7 @@ function fileTarget(url: string | URL): string {
   }
 }
 
-/** The path of a file. */
+/** Returns the path of a file that is given as a path or URL. */
 export function pathOf(file: unknown, what: string): string {
   if (typeof file === "string" && file !== "") return file;
   if (file instanceof URL) {
@@ -157,7 +157,7 @@ export function pathOf(file: unknown, what: string): string {
   throw typeError(`${what} must be the path of a file or a file: URL, and is ${show(file)}`);
 }
 
-/** Levenshtein's distance, for suggestions. */
+/** The Levenshtein distance of two words, for suggestions. */
 function distance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return 3;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -1,6 +1,6 @@
 /**
- * What is used of packages that their users install (optional peers), so that building this one needs none of them. The tests in
- * integration/ compile and run against the real ones.
+ * Declares the parts of optional peer packages that this package uses, so that building it does not need them installed. The
+ * tests in integration/ compile and run against the real packages.
  */
 
 declare module "@langchain/langgraph-checkpoint" {

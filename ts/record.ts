@@ -1,6 +1,6 @@
 /**
- * A checkpoint as a record: its state, and the rest of it with the ids left out, so that a fork shares every byte with its
- * source. The contracts' stores have this in common.
+ * Turns a checkpoint into a record and back. A record has two parts: the state, and the rest without the ids. A fork therefore
+ * shares every byte with its source. Used by the stores of several contracts.
  */
 
 import { ForkpointError, quote, reading, show, typeError } from "./errors.js";
@@ -9,8 +9,8 @@ import { type Format, type Serialized, deserialize } from "./serializer.js";
 import type { Part } from "./wire.js";
 
 /**
- * A checkpoint in bytes. Every field is read once, whatever a getter may do; `read` checks the fields. Those in `blanks` keep
- * their places, so that the keys come back in order, and are filled in from the record.
+ * Serialises a checkpoint. It reads every field once, in case of a getter; `read` checks the fields. The fields named in
+ * `blanks` are stored empty to keep the order of the keys. They are filled in again from the record.
  */
 export function encodeCheckpoint<T>(
   checkpoint: unknown,
@@ -29,7 +29,7 @@ export function encodeCheckpoint<T>(
   return { fields, state, rest: format.serialize(rest, "checkpoint") };
 }
 
-/** A state in bytes: sure to be an object, also where its toJSON answers in its place. */
+/** Serialises a state. Refuses it if it, or the result of its toJSON, is not an object. */
 export function serializeState(state: unknown, format: Format): Serialized {
   const [plain, fromToJSON] = reading("state", () => {
     const { toJSON } = (state ?? {}) as { toJSON?: unknown };
@@ -41,15 +41,15 @@ export function serializeState(state: unknown, format: Format): Serialized {
   return format.serialize(plain, "state", fromToJSON);
 }
 
-/** Lets go of parts that have been stored, or read, and are not used again. */
+/** Frees the buffers of parts that have been stored or decoded. */
 export function detachBuffers(...parts: Serialized[]): void {
   const used = new Map<ArrayBufferLike, number>();
   for (const { bytes } of parts) used.set(bytes.buffer, (used.get(bytes.buffer) ?? 0) + bytes.byteLength);
-  // Others may have the rest of the memory.
+  // Only if these parts cover the whole buffer: other values may use the rest of it.
   for (const [buffer, length] of used) if (length === buffer.byteLength) detach(buffer);
 }
 
-/** A fresh checkpoint from a record; `fields` are those that were left out. */
+/** Makes a fresh checkpoint from its record. `fields` are those that the record leaves out. */
 export function decodeCheckpoint<T extends object>(
   format: Format,
   parts: Part[],
@@ -61,7 +61,7 @@ export function decodeCheckpoint<T extends object>(
   return Object.assign(checkpoint, fields, { state: deserialize(format, state.tag, state.bytes, what) });
 }
 
-/** The two parts of a record. */
+/** Checks and returns the two parts of a record. */
 export function stateAndRest([state, rest]: Part[], id: string): [state: Serialized, rest: Serialized] {
   if (state?.name !== "state" || rest?.name !== "rest") {
     throw new ForkpointError("CORRUPT", `checkpoint ${quote(id)} has other parts than a checkpoint`);

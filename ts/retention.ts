@@ -4,26 +4,29 @@ import { ForkpointError, rangeError, show, typeError } from "./errors.js";
 import { type OptionParser, type Retention, atMost, readRecord } from "./options.js";
 import { type Cursor, type Pruned, type Rule, storeCalls } from "./wire.js";
 
-/** Checkpoints that one transaction removes: a save waits for one batch at most. */
+/** Checkpoints that one transaction removes at most. A save waits for at most one transaction. */
 const BATCH = 500;
-/** So many lineages may be asked for by `stats()`. */
+/** The most lineages that `stats()` lists. */
 const MOST_LARGEST = 1000;
 
-/** Throws if pruning should stop: the store is being closed, or the signal has aborted. */
+/** Throws if the operation should stop: the store is being closed, or the signal has aborted. */
 export function throwIfStopped(signal: AbortSignal | undefined, closing: () => boolean): void {
   if (closing()) throw new ForkpointError("CLOSED", "the store was closed: what was not removed yet stays");
   signal?.throwIfAborted();
 }
 
-/** The same between two steps. A store that answers at once leaves no turn to whoever wants to abort: here is one. */
+/**
+ * Lets the event loop turn, then throws if the operation should stop. A store that answers at once would otherwise give the
+ * caller no chance to abort.
+ */
 export async function betweenSteps(signal: AbortSignal | undefined, closing: () => boolean): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   throwIfStopped(signal, closing);
 }
 
 /**
- * Removes what the options name, batch by batch: checkpoints of that contract, or of all. Closing waits for one batch at
- * most. `shown` turns a progress into what the caller sees.
+ * Removes checkpoints by the options, batch by batch: those of `contract`, or of all contracts. `close` waits for at most one
+ * batch. `shown` converts the progress to the caller's type.
  */
 export async function prune<R>(
   { native, retention }: Engine,
@@ -57,7 +60,7 @@ export async function prune<R>(
   return shown(done);
 }
 
-/** What there is. */
+/** Returns how much the store holds. */
 export async function stats({ native }: Engine, contract: string | undefined, options: unknown): Promise<StoreStats> {
   const { largest = 0 } = readRecord(options, "options", statsOptions) as StatsOptions;
   const found = await storeCalls.call(native, "stats", { contract, largest });
@@ -77,7 +80,7 @@ const statsOptions: { [K in keyof Required<StatsOptions>]: OptionParser<unknown>
   },
 };
 
-/** Gives back what removed checkpoints took. */
+/** Gives the space of removed checkpoints back to the file system. */
 export async function vacuum({ native }: Engine): Promise<void> {
   await storeCalls.call(native, "vacuum", {});
 }
@@ -87,7 +90,7 @@ function readPruneOptions<R>(options: unknown, policy: Retention) {
   const { signal, onProgress, dryRun = false } = read;
   const { olderThan = policy.ttlMs === null ? null : Date.now() - policy.ttlMs } = read;
   const { keepLastN = policy.keepLastN, maxBytes = policy.maxBytes } = read;
-  // In this order: what has gone by its age counts no more, and what has gone by its number takes no bytes.
+  // The order matters: removal by age leaves fewer checkpoints to count, and removal by number leaves fewer bytes.
   const rules: Rule[] = [];
   if (olderThan !== null) rules.push({ savedBefore: Math.ceil(olderThan) });
   if (keepLastN !== null) rules.push({ keepLast: keepLastN });

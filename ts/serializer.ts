@@ -1,6 +1,6 @@
 /**
- * How values become bytes: structured clone with JSON's manners, JSON, or the user's own. A record carries the name of its
- * format; what a store cannot read is an error that names it.
+ * Turns values into bytes and back. The formats are structured clone with JSON's rules, JSON, and the user's own serializer.
+ * Each record carries the name of its format. Reading an unknown format throws an error that names it.
  */
 
 import { Deserializer, Serializer as V8Serializer } from "node:v8";
@@ -8,18 +8,18 @@ import type { Serializer } from "../index.js";
 import { ForkpointError, refusal, show, typeError } from "./errors.js";
 import { isPlainData, isSmallJson, plainCopy } from "./snapshot.js";
 
-/** A value in bytes, and the name of the format that they are in. */
+/** A serialised value and the name of its format. */
 export interface Serialized {
   tag: string;
   bytes: Uint8Array;
 }
 
-/** A serializer as the stores use it: it is told what it serialises, for its messages. */
+/** A serializer, as the stores use it. It gets the path or name of each value for its messages. */
 export interface Format {
   readonly name: string;
-  /** What it may name what it wrote. */
+  /** The format names that `serialize` may return. */
   readonly tags: readonly string[];
-  /** `fromToJSON`: the value is what a toJSON answered, whose own is not called. */
+  /** `fromToJSON`: the value is the result of a toJSON, so its own toJSON is not called. */
   serialize(value: unknown, path: string, fromToJSON?: boolean): Serialized;
   deserialize(bytes: Uint8Array): unknown;
 }
@@ -28,12 +28,13 @@ const v8Format: Format = {
   name: "v8",
   tags: ["v8", "json"],
   serialize(value, path, fromToJSON) {
-    // Plain data, which most states are, goes as it is; everything else is copied into what V8 can hold.
+    // Plain data, which most states are, is serialised directly. Everything else is first copied into a form that V8 can
+    // serialise.
     try {
       if (isSmallJson(value)) return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
       if (isPlainData(value)) return write(value);
     } catch {
-      // A proxy, or deeper than V8 can go: the copy knows, or says where.
+      // The value is a proxy, or is nested too deeply for V8. The copy handles it, or reports its path.
     }
     const copy = plainCopy(value, path, fromToJSON);
     try {
@@ -67,7 +68,7 @@ const jsonFormat: Format = {
 
 const builtIn = new Map([v8Format, jsonFormat].map((format) => [format.name, format]));
 
-/** The format that the `serializer` option names or is. */
+/** Returns the format for the `serializer` option. */
 export function formatOf(option: "v8" | "json" | Serializer): Format {
   if (typeof option === "string") {
     const format = builtIn.get(option);
@@ -93,15 +94,15 @@ export function formatOf(option: "v8" | "json" | Serializer): Format {
       if (!(bytes instanceof Uint8Array)) {
         throw typeError(`serializer "${name}" must return a Uint8Array for ${path}, and returned ${show(bytes)}`);
       }
-      // Its buffer is its own: it may use it again for the next part.
+      // Copy the bytes: the serializer may reuse its buffer for the next part.
       return { tag: name, bytes: Uint8Array.prototype.slice.call(bytes) };
     },
-    // Bytes of its own: what it makes of them may be a view of them.
+    // Pass a copy: the serializer may return a view of its input.
     deserialize: (bytes) => option.deserialize(Buffer.from(new Uint8Array(bytes).buffer)),
   };
 }
 
-/** Reads what the format of that name wrote. */
+/** Deserialises an object that the format named `tag` wrote. */
 export function deserialize(storeFormat: Format, tag: string, bytes: Uint8Array, what: string): object {
   const format = tag === storeFormat.name ? storeFormat : builtIn.get(tag);
   if (format === undefined) {
@@ -111,7 +112,7 @@ export function deserialize(storeFormat: Format, tag: string, bytes: Uint8Array,
     );
   }
   const value = format.deserialize(bytes);
-  // Whatever is stored is an object: only a serializer of the user's can have lost that.
+  // Only objects are stored, so anything else is an error of the user's serializer.
   if (typeof value !== "object" || value === null) {
     throw new ForkpointError(
       "INVALID_ARGUMENT",
@@ -121,12 +122,12 @@ export function deserialize(storeFormat: Format, tag: string, bytes: Uint8Array,
   return value;
 }
 
-/** What a built-in format wrote. */
+/** Deserialises a value that a built-in format wrote. */
 export function readBack({ tag, bytes }: Serialized): unknown {
   return builtIn.get(tag)!.deserialize(bytes);
 }
 
-/** A copy as it would come back from a store. */
+/** Copies a value as a store would return it. */
 export function copyOf<T>(value: T, path: string): T {
   return readBack(v8Format.serialize(value, path)) as T;
 }
@@ -135,8 +136,8 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-// Views of memory are written by us and not by Node's own subclasses, whose numbers for them are nobody's promise, and
-// whose deserializer returns views of one shared buffer. The numbers are stored: add, never change.
+// This module serialises typed arrays and buffers itself. Node's subclass numbers them without a promise to keep the numbers,
+// and its deserializer returns views of one shared buffer. The numbers here are stored: add to them, never change them.
 const views = [
   Int8Array,
   Uint8Array,
@@ -170,7 +171,7 @@ class Writer extends V8Serializer {
 class ValueDeserializer extends Deserializer {
   _readHostObject(): unknown {
     const number = this.readUint32();
-    // A buffer of its own, as it had when it was saved.
+    // Each view gets its own buffer, as it had when it was saved.
     const { buffer } = new Uint8Array(this.readRawBytes(this.readUint32()));
     if (number === BUFFER) return Buffer.from(buffer);
     const View = views[number] as (new (buffer: ArrayBuffer) => ArrayBufferView) | undefined;

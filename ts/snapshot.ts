@@ -1,24 +1,24 @@
 /**
- * What structured clone would get wrong, found and mended before it runs, with JSON's manners: `toJSON` is honoured,
- * functions and symbols are left out, own getters are called once, and what cannot be held is refused by its path.
+ * Prepares values for structured clone by JSON's rules. `toJSON` is called, functions and symbols are left out, own getters are
+ * called once, and a value that cannot be stored is refused with its path.
  */
 
 import { types } from "node:util";
 import { ForkpointError, refusal } from "./errors.js";
 
 /**
- * Levels of nesting that are stored. V8 reads back fewer levels than it writes: 1,900 with its default stack (measured
- * on Node 20), so more must be refused before it is written.
+ * The deepest nesting that is stored. V8 reads back fewer levels than it writes: 1,900 with its default stack, measured on Node
+ * 20. A deeper value must therefore be refused when it is written.
  */
 const MAX_DEPTH = 1_500;
 
-/** A check that is deeper or meets longer arrays than this leaves the work to the copy. */
+/** Limit for the nesting that `isPlainData` checks. Beyond it, the value goes through the copy. */
 const CHECK_DEPTH = 200;
 const CHECK_LENGTH = 65_536;
 
 /**
- * Whether structured clone stores the value as it is: nothing but data, and no getter, which would be called twice. Says
- * no where it is not sure, and nothing is changed or called (but by a proxy).
+ * Whether structured clone can store the value as it is. That needs plain data without getters, because a getter would be
+ * called twice. Returns false if in doubt. Nothing is changed or called, except a proxy's traps.
  */
 export function isPlainData(value: unknown): boolean {
   return isData(value, 0);
@@ -59,13 +59,13 @@ function isDataObject(value: object, depth: number): boolean {
   return prototype === Date.prototype;
 }
 
-/** Beyond so many values, or characters of text, V8 is the faster one. */
+/** Up to this many values or characters, JSON is faster than V8's serializer. */
 const SMALL_VALUES = 256;
 const SMALL_TEXT = 2_048;
 
 /**
- * Whether JSON holds exactly what structured clone would, and it is little: setting V8's serializer up costs more than writing so
- * much. No where it is not sure; nothing is changed or called.
+ * Whether the value is small and JSON stores it exactly as structured clone would. For small values, setting up V8's serializer
+ * takes longer than writing JSON. Returns false if in doubt. Nothing is changed or called.
  */
 export function isSmallJson(value: unknown): boolean {
   return new SmallJson().holds(value);
@@ -94,11 +94,11 @@ class SmallJson {
   }
 
   #object(value: object): boolean {
-    // What is there twice is one object afterwards.
+    // Structured clone keeps a shared object shared; JSON would store it twice.
     if (this.#seen.has(value) || types.isProxy(value)) return false;
     this.#seen.add(value);
     if (Array.isArray(value)) {
-      // What has a name is no element; a hole is no value.
+      // JSON loses an array's named properties, and turns a hole into null.
       if (value.length > SMALL_VALUES || Object.keys(value).length !== value.length) return false;
       for (let i = 0; i < value.length; i++) {
         if (!this.holds(value[i])) return false;
@@ -120,7 +120,7 @@ class SmallJson {
   }
 }
 
-/** A copy that structured clone stores as documented; shared and circular references stay what they are. */
+/** Copies a value so that structured clone stores it as documented. Shared and circular references are kept. */
 export function plainCopy(value: unknown, path: string, fromToJSON = false): unknown {
   const copy = new Copy(path).value(value, "", fromToJSON);
   if (copy === LEFT_OUT) throw refusal(path, `a ${typeof value} is not data`);
@@ -128,7 +128,7 @@ export function plainCopy(value: unknown, path: string, fromToJSON = false): unk
 }
 
 const LEFT_OUT = Symbol("left out");
-// Compiled now: a path may have to be told where little stack is left.
+// Compiled when the module loads: an error path may have to be built when little stack is left.
 const NAME = /^[A-Za-z_$][\w$]{0,99}$/;
 const INDEX = /^\d{1,15}$/;
 NAME.test("name");
@@ -137,7 +137,7 @@ const TOO_DEEP = `it is nested deeper than ${MAX_DEPTH} levels`;
 
 class Copy {
   readonly #root: string;
-  /** The keys on the way to the value in hand. */
+  /** The keys from the root to the current value. */
   readonly #keys: PropertyKey[] = [];
   readonly #copies = new Map<object, unknown>();
 
@@ -145,7 +145,7 @@ class Copy {
     this.#root = root;
   }
 
-  /** `fromToJSON`: the value is what a toJSON answered, so its own is not called, as in JSON. */
+  /** `fromToJSON`: the value is the result of a toJSON, so its own toJSON is not called, as in JSON. */
   value(value: unknown, key: string, fromToJSON = false): unknown {
     if (typeof value === "function" || typeof value === "symbol") {
       if (this.#keys.length > 0) warnLeftOut(this.#path(), typeof value);
@@ -166,7 +166,7 @@ class Copy {
   }
 
   #object(value: object, key: string, fromToJSON: boolean): unknown {
-    // What a toJSON answered is not kept under its own name: met elsewhere, its toJSON is asked.
+    // The result of a toJSON is not remembered as a copy of itself: found elsewhere, its own toJSON is called.
     const keep = <T extends object>(copy: T): T => (fromToJSON ? copy : this.#keep(value, copy));
     if (Array.isArray(value)) return this.#properties(value, keep(emptyArray(value.length)));
     if (!types.isProxy(value)) {
@@ -187,7 +187,7 @@ class Copy {
     throw refusal(this.#path(), `a ${brand(value)} is not data`);
   }
 
-  /** Its cause is a value like any other; the rest is what structured clone holds of an Error. */
+  /** Copies an Error. Its cause is copied like any value; the rest is what structured clone keeps of an Error. */
   #error(value: Error): Error {
     const copy = this.#keep(value, new Error(value.message));
     Object.defineProperty(copy, "name", { value: value.name });
@@ -213,11 +213,11 @@ class Copy {
       let copy = this.value((from as Record<string, unknown>)[key], key);
       this.#keys.pop();
       if (copy === LEFT_OUT) {
-        // As in JSON: an element becomes null, so that the others keep their places.
+        // As in JSON, an array element that is left out becomes null, so that the others keep their index.
         if (!Array.isArray(to)) continue;
         copy = null;
       }
-      // Defined and not assigned: "__proto__" is a key like any other.
+      // Define instead of assign, so that "__proto__" is an ordinary key.
       Object.defineProperty(to, key, { value: copy, enumerable: true, writable: true, configurable: true });
     }
     return to;
@@ -257,14 +257,14 @@ class Copy {
   }
 }
 
-/** An array whose every element is a hole. */
+/** Makes an array of holes. */
 function emptyArray(length: number): unknown[] {
   const array: unknown[] = [];
   array.length = length;
   return array;
 }
 
-/** What structured clone holds as what it is. */
+/** Whether structured clone keeps the type of this object. */
 function isNative(value: object): boolean {
   return (
     types.isDate(value) ||
@@ -276,7 +276,7 @@ function isNative(value: object): boolean {
   );
 }
 
-/** Why a native object cannot be stored, if it cannot. */
+/** Returns why a native object cannot be stored. Undefined if it can. */
 function whyNot(value: object): string | undefined {
   if (types.isSymbolObject(value)) return "a symbol is not data";
   const buffer = ArrayBuffer.isView(value) ? value.buffer : value;
@@ -295,8 +295,8 @@ function isDetached(buffer: ArrayBuffer): boolean {
 }
 
 /**
- * Whether an object's content is not in its properties: a Promise, a WeakMap, a Blob, a Headers. Such an object would be
- * stored as an empty one. An instance of a user's class has no brand of its own and is stored by its properties.
+ * Whether an object keeps its content outside its properties, such as a Promise, WeakMap, Blob or Headers. It would be stored
+ * as an empty object. Instances of a user's class have no such brand and are stored by their properties.
  */
 function isOpaque(value: object): boolean {
   if (types.isProxy(value)) return false;

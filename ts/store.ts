@@ -30,11 +30,11 @@ export class Store implements Contract {
     if (key !== PRIVATE) throw typeError("Store has no public constructor: use openStore()");
     const { format, ...settings } = readOptions(options);
     const { busyTimeoutMs: busyTimeout, keepLastN, ttlMs, maxBytes, ...others } = settings;
-    // The addon knows a missing value as undefined only.
+    // The addon expects undefined for a missing value.
     const limits = { keepLastN: keepLastN ?? undefined, ttl: ttlMs ?? undefined, maxBytes: maxBytes ?? undefined };
     const native = open(readTarget(target), { ...others, busyTimeout, ...limits });
     const ready = storeCalls.call(native, "ready", {}).then(warnOfNotice);
-    // Whoever does not wait for it hears of the trouble from the first call.
+    // A caller that does not await `ready` gets the error from its first call.
     ready.catch(() => {});
     this.#engine = { native, format, retention: settings, ready, activity: new Activity() };
   }
@@ -77,7 +77,7 @@ export class Store implements Contract {
     return this.close();
   }
 
-  /** Runs an operation of the store's own. An error's stack leads to whoever called the method. */
+  /** Runs an operation of the store. An error's stack shows the caller of the public method. */
   async #run<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     try {
       return await work(this.#engine);
@@ -88,12 +88,12 @@ export class Store implements Contract {
   }
 }
 
-/** A store that opens in the background. */
+/** Makes a store that opens in the background. */
 export function openInBackground(target: string | URL, options?: StoreOptions): Store {
   return new Store(PRIVATE, target, options);
 }
 
-/** The engine of an open store; throws `CLOSED` if it is not. */
+/** Returns the engine of an open store. Throws `CLOSED` if the store is closed. */
 export function engineOf(store: Store): Engine {
   return engines(store);
 }

@@ -1,21 +1,22 @@
 /**
- * What crosses the border to the engine. A contract's calls are an interface with a method for each: what it is given, in
- * named fields, and what it resolves to. The engine has the same ones as the contract's `enum Call`.
+ * The calls that TypeScript sends to the engine. A contract's calls are an interface with one method per call: its parameter
+ * holds the call's named fields, and it returns the response's type. The same calls are in the engine's `enum Call` of the
+ * contract.
  */
 
 import type { VerifyReport } from "../index.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Serialized } from "./serializer.js";
 
-/** A part of a checkpoint: its name, and what a serializer made of it, as a view of bytes that others share. */
+/** A named part of a checkpoint in serialised form. The bytes may be a view of a buffer that other parts share. */
 export interface Part extends Serialized {
   name: string;
 }
 
-/** A part as a response has it: which of the response's buffers it is in, and where. */
+/** A part in a response: its name, its format, the index of its buffer, and its range in that buffer. */
 export type PackedPart = [name: string, tag: string, buffer: number, start: number, length: number];
 
-/** Makes what the caller wants of a response with parts. */
+/** Converts a response with parts to the caller's type. */
 export type Open<T, R> = (found: T, part: (packed: PackedPart) => Part) => R;
 
 type Calls<C> = { [K in keyof C]: (fields: never) => unknown };
@@ -24,16 +25,16 @@ type Result<C extends Calls<C>, K extends keyof C> = ReturnType<C[K]>;
 
 const none: Uint8Array[] = [];
 
-/** The names of a call's fields, and the number by which the engine knows them. */
+/** A call's field names, and the engine's number for that list of names. */
 interface Shape {
   names: string[];
   number: number;
 }
 
-/** A contract's calls on a store. `buffers` are the large values, in the order in which the call's fields name them. */
+/** A contract's calls on a store. `buffers` are the large values, in the order of the call's fields. */
 export class Contract<C extends Calls<C>> {
   readonly name: string;
-  /** By the name of the call. Its fields are mostly written down in one order. */
+  /** Shapes by the name of the call. A call mostly has one, because its fields are mostly written in one order. */
   readonly #shapes = new Map<string, Shape[]>();
 
   constructor(name: string) {
@@ -50,7 +51,7 @@ export class Contract<C extends Calls<C>> {
     return submit(store, this.#shape(call, fields), values(fields), buffers, parse as (response: Response) => Result<C, K>);
   }
 
-  /** Runs a call whose response has parts. Null where nothing was found. */
+  /** Runs a call whose response has parts. Null if nothing was found. */
   find<K extends keyof C & string, R>(
     store: NativeStore,
     call: K,
@@ -78,7 +79,7 @@ function same(one: string[], other: string[]): boolean {
   return true;
 }
 
-/** The fields' values, in the order of their names. */
+/** Returns the values of the fields, in the order of their names. */
 function values(fields: object): Field[] {
   const all: unknown[] = Object.values(fields);
   for (let at = 0; at < all.length; at++) {
@@ -107,16 +108,16 @@ function textOf(response: NonNullable<Response>): string {
   return typeof response === "string" ? response : response[0];
 }
 
-/** A rule of retention: exactly one of these. Times in ms since the epoch. */
+/** A retention rule with exactly one of these fields. Times are in ms since the epoch. */
 export type Rule = { savedBefore: number } | { keepLast: number } | { maxBytes: number };
 
-/** Where a batch of pruning goes on: the engine's own. */
+/** The engine's position in a prune. The next batch continues from it. */
 export interface Cursor {
   after: number;
   total: number | null;
 }
 
-/** What a batch has removed; without a `next` the rule holds. */
+/** The removals of one batch. Without `next`, the rule is fulfilled. */
 export interface Pruned {
   checkpoints: number;
   bytes: number;
@@ -124,7 +125,7 @@ export interface Pruned {
   next: Cursor | null;
 }
 
-/** What a store holds. */
+/** The engine's statistics of a store. */
 export interface FoundStats {
   checkpoints: number;
   lineages: number;
@@ -136,16 +137,16 @@ export interface FoundStats {
   largest: Array<{ lineage: string; checkpoints: number; logicalBytes: number; storedBytes: number }>;
 }
 
-/** A page of a check. Without a `next` it was the last one. */
+/** A page of a check. The last page has no `next`. */
 export interface CheckPage extends Omit<VerifyReport, "ok"> {
   done: number;
   of: number;
   next: string | null;
 }
 
-/** The calls that every store has. Without a contract they are about all checkpoints. */
+/** The calls that every store has. Without a contract they cover all checkpoints. */
 interface StoreCalls {
-  /** What the user should hear about the open target, or null. */
+  /** Returns a warning about the open target, or null. */
   ready(fields: {}): string | null;
   close(fields: {}): null;
   vacuum(fields: {}): null;

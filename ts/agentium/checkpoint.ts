@@ -1,17 +1,20 @@
 import { ForkpointError, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
 
-/** Where a checkpoint belongs. */
+/** A checkpoint's ids, and its position in its run. */
 export interface Place {
   id: string;
   runId: string;
   stepIndex: number;
   stepName: string;
-  /** What `keepLastN` calls old goes by this: `createdAt`, or else the framework's `timestamp`, in ms since the epoch. */
+  /**
+   * `keepLastN` removes the smallest first. `createdAt`, or the framework's `timestamp` if it is missing, in ms since the
+   * epoch.
+   */
   age: number;
 }
 
-/** Checks the fields of a checkpoint: the documented ones, and where they stand in for those the framework's. */
+/** Checks a checkpoint's fields. The framework's `timestamp` replaces a missing `createdAt`. */
 export function readPlace(checkpoint: Record<string, unknown>): Place {
   const { stepIndex, stepName } = checkpoint;
   if (typeof stepIndex !== "number" || !Number.isFinite(stepIndex)) {
@@ -27,7 +30,7 @@ export function readPlace(checkpoint: Record<string, unknown>): Place {
   };
 }
 
-/** An id that is not empty. */
+/** Checks that the id is a string and not empty. */
 export function filled(id: unknown, what: string): string {
   if (id === "") throw typeError(`${what} must be a non-empty string`);
   return requireId(id, what);
@@ -40,12 +43,12 @@ function time(value: unknown, field: string): number | undefined {
   throw typeError(`checkpoint.${field} must be a number of milliseconds since the epoch, and is ${show(value)}`);
 }
 
-/** In the order of a run: by step index, then by age. */
+/** Compares two checkpoints in the order of their run: by step index, then by age. */
 export function inOrder(a: Place, b: Place): number {
   return a.stepIndex - b.stepIndex || a.age - b.age;
 }
 
-/** In the order in which `keepLastN` removes. */
+/** Compares two checkpoints in the order in which `keepLastN` removes them. */
 export function oldestFirst(a: Place, b: Place): number {
   return a.age - b.age || a.stepIndex - b.stepIndex;
 }

@@ -25,18 +25,18 @@ export class DrainController implements Contract {
 
   waitForDrain(): Promise<void> {
     if (this.#drained) return Promise.resolve();
-    // One for all who wait.
+    // All callers share one promise.
     this.#waiting ??= withResolvers();
     return this.#waiting.promise;
   }
 }
 
-/** Calls back when a drain is requested, until the function that it returns is called. */
+/** Calls the listener when a drain is requested. The returned function cancels that. */
 export function onDrain(drain: Pick<Contract, "waitForDrain">, listener: () => void): () => void {
   const listeners = drain instanceof DrainController ? subscribers(drain) : new Set<() => void>();
   listeners.add(listener);
   if (!(drain instanceof DrainController)) {
-    // One that never drains must not keep what it would have called.
+    // The promise holds the set and not the listener, so cancelling frees the listener even if no drain ever comes.
     void drain.waitForDrain().then(
       () => listeners.forEach((call) => call()),
       () => {},

@@ -92,7 +92,7 @@ export class ForkpointStorage implements DurableContract {
   }
 }
 
-/** A value as it was found. */
+/** A stored value, still as bytes. */
 interface FoundValue {
   key: string;
   parts: Part[];
@@ -103,7 +103,7 @@ const openValue: Open<{ key: string; parts: PackedPart[] }, FoundValue> = ({ key
   parts: parts.map(part),
 });
 
-/** A value is wrapped, because what a store keeps is an object. */
+/** Values are stored in a wrapper, because a store only holds objects. */
 function valueOf(format: Format, { key, parts }: FoundValue): unknown {
   const { tag, bytes } = parts[0]!;
   return (deserialize(format, tag, bytes, `the value of ${JSON.stringify(key)}`) as { value?: unknown }).value;

@@ -3,7 +3,10 @@ import type { WorkflowEvent } from "../../agentium.js";
 
 /** Events of a workflow's runs. */
 export class Events extends EventEmitter {
-  /** Tells the listeners. One that throws is an uncaught exception, as with an EventTarget, and no matter of the run's. */
+  /**
+   * Calls the listeners. A listener that throws causes an uncaught exception, as with an EventTarget, and does not disturb the
+   * run.
+   */
   tell(event: WorkflowEvent<any>): void {
     for (const listener of this.rawListeners(event.type)) {
       try {
@@ -17,7 +20,7 @@ export class Events extends EventEmitter {
   }
 }
 
-/** Events for one who takes them one by one: they wait, and nobody waits for them. */
+/** Buffers events for a reader that takes them one by one. The run never waits for the reader. */
 export class Queue<T> {
   readonly #items: T[] = [];
   #wake: (() => void) | undefined;

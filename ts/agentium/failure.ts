@@ -1,9 +1,9 @@
-/** The error itself, with more to say; what is no error, or cannot be told more, is the cause of one that can. */
+/** Adds fields to an error. A thrown value that is no error, or that cannot be extended, becomes the `cause` of a new error. */
 export function carrying(thrown: unknown, more: Record<string, unknown>): Error {
   const error =
     thrown instanceof Error && Object.isExtensible(thrown) ? thrown : new Error(messageOf(thrown), { cause: thrown });
   for (const [key, value] of Object.entries(more)) {
-    // Defined and not assigned: the error's class may have a getter of that name.
+    // Define instead of assign: the error's class may have a getter of that name.
     Object.defineProperty(error, key, { value, enumerable: true, writable: true, configurable: true });
   }
   return error;

@@ -1,9 +1,9 @@
 import { ForkpointError, quote } from "../errors.js";
 
-/** The runs that are under way in this process, by what their checkpoints are behind. */
+/** The runs that are under way in this process, by the identity of their store. */
 const running = new Map<unknown, Set<string>>();
 
-/** Takes a run, until the function that it returns is called. One that is under way is refused. */
+/** Reserves a run until the returned function is called. Throws `CONFLICT` if the run is under way already. */
 export function reserve(identity: unknown, runId: string): () => void {
   const runs = running.get(identity) ?? new Set();
   if (runs.has(runId)) {

@@ -3,7 +3,7 @@ import { ForkpointError, show, typeError } from "../errors.js";
 import { type Format, type Serialized, deserialize } from "../serializer.js";
 import { serializeState } from "../record.js";
 
-/** A state between steps: in the form in which it is stored, so that every step sees what it would see after a resume. */
+/** A state between two steps, in its stored form. Every step therefore sees the state as it would be after a resume. */
 export class Snapshot {
   readonly format: Format;
   readonly #stored: Serialized;
@@ -17,30 +17,30 @@ export class Snapshot {
     return new Snapshot(format, serializeState(state, format));
   }
 
-  /** A copy that is its receiver's own. */
+  /** Returns a fresh copy, which the receiver may change. */
   draft(): object {
     const { tag, bytes } = this.#stored;
     return deserialize(this.format, tag, bytes, "the state");
   }
 
-  /** As that format writes it. */
+  /** Returns the state as this format serialises it. */
   in(format: Format): Serialized {
     return format.tags.includes(this.#stored.tag) ? this.#stored : serializeState(this.draft(), format);
   }
 }
 
-/** The state after a step: what it returned, merged over its draft; or its draft, where it returned nothing. */
+/** Returns the state after a step: the step's result merged over its draft, or the draft if the step returned nothing. */
 export function applyResult(draft: object, result: unknown, step: string): object {
   if (result === undefined || result === null || result === draft) return draft;
   if (typeof result !== "object" || (Array.isArray(result) && !Array.isArray(draft))) {
     throw typeError(`step "${step}" must return an object or nothing, and returned ${show(result)}`);
   }
   if (!isRecord(draft) || !isRecord(result)) return result;
-  // Spreading defines: a key "__proto__" stays a key.
+  // Spreading defines properties, so a key "__proto__" is an ordinary key here.
   return { ...draft, ...result };
 }
 
-/** Puts the branches' changes to a state together. */
+/** Merges the changes that parallel branches made to a state. */
 export function mergeBranches(base: Snapshot, branches: Array<{ name: string; state: Snapshot }>): object {
   const from = base.draft();
   let merged = base.draft() as unknown;
@@ -60,7 +60,7 @@ interface Where {
 
 const ABSENT = Symbol("absent");
 
-/** A value as one side and then another have changed it. */
+/** Merges two changed versions of the same value. */
 function mergeValue(base: unknown, ours: unknown, theirs: unknown, where: Where): unknown {
   if (isDeepStrictEqual(base, theirs) || isDeepStrictEqual(ours, theirs)) return ours;
   if (isDeepStrictEqual(base, ours)) return theirs;

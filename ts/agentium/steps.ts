@@ -11,10 +11,10 @@ import { quote, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
 import type { RunTool } from "./wire.js";
 
-/** A step as it is run. */
+/** A step, prepared to run. */
 export interface Node {
   name: string;
-  /** The checkpointed step that it is, or is a part of. */
+  /** The index of the checkpointed step that this is, or is part of. */
   stepIndex: number;
   /** The names from the checkpointed step down to this one. */
   path: readonly string[];
@@ -22,17 +22,17 @@ export interface Node {
   step: StepDefinition<any>;
 }
 
-/** The steps of a workflow: every one of them, parents before their parts, and what the engine is told of them. */
+/** The steps of a workflow: all nodes, parents before their parts, and their description for the engine. */
 export interface Definition {
   nodes: Node[];
-  /** The checkpointed ones, in their order. */
+  /** The names of the checkpointed steps, in order. */
   names: string[];
   told: Pick<RunTool["run"], "steps" | "retry">;
 }
 
 const LONGEST_NESTING = 100;
 
-/** Checks the steps of a workflow and puts them in order. What they are now is what they stay. */
+/** Checks the steps of a workflow and copies them in order. Later changes to the definition have no effect. */
 export function readDefinition({ steps, retryPolicy }: Pick<WorkflowConfig<any>, "steps" | "retryPolicy">): Definition {
   const nodes: Node[] = [];
   const parents: number[] = [];
@@ -89,7 +89,7 @@ function callable<T extends object>(step: T, key: keyof T & string, where: strin
 function readRetryPolicy(policy: unknown): { maxRetries: number; backoffMs: number } {
   if (policy === undefined || policy === null) return { maxRetries: 0, backoffMs: 0 };
   if (typeof policy !== "object") throw typeError(`retryPolicy must be an object, and is ${show(policy)}`);
-  // Without a wait of its own: the framework's second.
+  // Default of `backoffMs`: one second, as in the framework.
   const { maxRetries, backoffMs = 1000 } = policy as Record<string, unknown>;
   if (!Number.isInteger(maxRetries) || (maxRetries as number) < 0 || (maxRetries as number) > 0xffffffff) {
     throw typeError(`retryPolicy.maxRetries must be a whole number from 0 on, and is ${show(maxRetries)}`);
@@ -100,7 +100,7 @@ function readRetryPolicy(policy: unknown): { maxRetries: number; backoffMs: numb
   return { maxRetries: maxRetries as number, backoffMs };
 }
 
-/** Calls a function or an agent with a draft of its own. */
+/** Calls a step's function or agent with its own draft of the state. */
 export async function callTask({ step }: Node, draft: object, context: StepContext): Promise<unknown> {
   return "agent" in step
     ? askAgent(step as AgentStep<any>, draft, context)

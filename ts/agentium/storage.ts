@@ -5,19 +5,19 @@ import { atMost, readRecord } from "../options.js";
 import { copyOf } from "../serializer.js";
 import { type Place, inOrder, oldestFirst, readPlace } from "./checkpoint.js";
 
-/** Where the framework's own store keeps them: what it has written can be read. */
+/** The namespace that the framework's own store uses. Its checkpoints can therefore be read. */
 const NAMESPACE = "workflow:checkpoints";
-/** Where the ids of a run are noted that do not begin with it; the others are found by their beginning. */
+/** Lists the checkpoints whose id does not begin with their run's id. All others are found by that prefix. */
 const STRAYS = "workflow:checkpoints:strays";
 
 const methods = ["get", "set", "delete", "list"] as const;
 
 export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
-  /** So many of each run are kept; 0: all. */
+  /** How many checkpoints of each run are kept. 0: all. */
   readonly keepLastN: number;
   readonly #driver: StorageDriver;
   #ready: Promise<void> | undefined;
-  /** The last of each run's changes under way: they happen one after the other. */
+  /** The last change of each run that is under way. Changes of a run happen one after the other. */
   readonly #changes = new Map<string, Promise<unknown>>();
 
   constructor(driver: StorageDriver, options?: { keepLastN?: number | null }) {
@@ -72,7 +72,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     if (found !== null) await this.#inTurn(String(found.runId), () => this.#remove({ id, runId: found.runId }));
   }
 
-  /** Waits for what was called before. The driver stays open: whoever opened it closes it. */
+  /** Waits for earlier calls. The driver stays open; the code that opened it closes it. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#changes.values());
   }
@@ -85,7 +85,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     if (typeof checkpoint !== "object" || checkpoint === null) {
       throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
     }
-    // As it is now: the caller may change it while it waits its turn.
+    // Copy now: the caller may change the checkpoint while this save waits for its turn.
     const given = copyOf(checkpoint, "checkpoint");
     const place = readPlace(given as unknown as Record<string, unknown>);
     if (typeof given.state !== "object" || given.state === null) {
@@ -94,7 +94,8 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     await this.#inTurn(place.runId, async () => {
       if (rewind) {
         const from = ({ place: { stepIndex, id } }: Entry<TState>) => stepIndex >= place.stepIndex && id !== place.id;
-        // From the end, and before the new one: what is there is the beginning of a run at every moment.
+        // Remove the last checkpoint first, and before the new one is saved: after a crash, the store then holds the beginning
+        // of the run.
         await this.#removeAll((await this.#entries(place.runId)).filter(from).toReversed());
       }
       if (isStray(place)) await this.#driver.set(STRAYS, strayKey(place), place.id);
@@ -112,7 +113,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     await this.#removeAll(others.toSorted((a, b) => oldestFirst(a.place, b.place)).slice(0, excess));
   }
 
-  /** The run's checkpoints, in its order. */
+  /** Returns the run's checkpoints in order. */
   async #entries(runId: string): Promise<Array<Entry<TState>>> {
     const run = idOrNull(runId, "runId");
     if (run === null) return [];
@@ -148,17 +149,17 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     try {
       await this.#driver.initialize?.();
     } catch (error) {
-      // The next call tries again.
+      // The next call tries to open the driver again.
       this.#ready = undefined;
       throw error;
     }
   }
 
-  /** Changes of a run wait for each other: a save's clearing up must not meet another save half-way. */
+  /** Runs the change after the run's earlier changes: a save must not prune while another save is half done. */
   async #inTurn(runId: string, change: () => Promise<void>): Promise<void> {
     const before = this.#changes.get(runId);
     const mine = (async () => {
-      // Whoever made that change has heard of its failure.
+      // The caller of that change has received its error.
       await before?.catch(() => {});
       await this.#open();
       await change();
@@ -177,7 +178,7 @@ interface Entry<TState> {
   checkpoint: WorkflowCheckpoint<TState>;
 }
 
-/** Where a stored checkpoint belongs, whatever its driver has made of a time. */
+/** Reads a stored checkpoint's place. A driver may have turned a time into a string or a Date. */
 function placeOf(checkpoint: WorkflowCheckpoint<unknown>): Place {
   const { id, runId, stepIndex, stepName } = checkpoint;
   const { createdAt, timestamp } = checkpoint as { createdAt?: number; timestamp?: unknown };
@@ -188,7 +189,7 @@ function isStray({ id, runId }: Pick<Place, "id" | "runId">): boolean {
   return !id.startsWith(`${runId}:`);
 }
 
-/** No other run's begins so. */
+/** The length makes this prefix unique to the run. */
 function strayPrefix(runId: string): string {
   return `${runId.length}:${runId}:`;
 }

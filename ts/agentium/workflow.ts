@@ -79,7 +79,7 @@ export class Workflow<TState extends object> implements Contract<TState> {
       return this.#start(undefined, this.#plan(given, startOptions, { kind: "run", mode: { kind: "plain" } }), tell);
     };
     const output = (async () => started())();
-    // Heard of below, or by nobody who has left.
+    // The loop below reports a rejection, unless the reader has left it.
     output.then(
       () => queue.end(),
       () => queue.end(),
@@ -165,7 +165,7 @@ function state(value: unknown, what: string): object {
   return value;
 }
 
-/** Half of a surrogate pair is in no id that a checkpoint can have. */
+/** No checkpoint id contains half of a surrogate pair. */
 function checkpointIdOf(value: unknown): string {
   const id = text(value, "checkpointId");
   if (!id.isWellFormed()) throw checkpointNotFound(id);

@@ -3,7 +3,7 @@
 import type { CheckpointMetadata } from "../../index.js";
 import { Contract, type PackedPart } from "../wire.js";
 
-/** A checkpoint as the engine has it. */
+/** A checkpoint as the engine returns it. */
 interface Found extends CheckpointMetadata {
   parts: PackedPart[];
 }
@@ -16,12 +16,12 @@ interface FoundRun {
 }
 
 /**
- * A listing in columns: they are read twice as fast as an object a row. A column is the values of `count` rows, or the one value
- * that all of them have.
+ * A listing in columns, which parses twice as fast as one object per row. A column is an array of `count` values, or a single
+ * value that all rows share.
  */
 type Columns = { count: number } & { [K in keyof CheckpointMetadata]: CheckpointMetadata[K] | Array<CheckpointMetadata[K]> };
 
-/** The rows of a listing. */
+/** Turns a listing into rows. */
 export function rowsOf({ count, ...columns }: Columns): CheckpointMetadata[] {
   const each = <T>(column: T | T[]): T[] => (Array.isArray(column) ? column : Array<T>(count).fill(column));
   const runId = each(columns.runId);
@@ -42,7 +42,7 @@ export function rowsOf({ count, ...columns }: Columns): CheckpointMetadata[] {
 }
 
 interface AgentosCalls {
-  /** Two buffers: the state, the rest. */
+  /** Takes two buffers: the state, and the rest of the checkpoint. */
   save(fields: {
     id: string;
     runId: string;
@@ -55,12 +55,12 @@ interface AgentosCalls {
     stateTag: string;
     restTag: string;
   }): null;
-  /** `id` and `runId` are those of the copy. */
+  /** `id` and `runId` name the copy. */
   fork(fields: { checkpointId: string; id: string; runId: string; timestamp: number; savedAt: number }): null;
   delete(fields: { checkpointId: string }): null;
   get(fields: { checkpointId: string }): Found | null;
   load(fields: { runId: string; nodeId: string | undefined }): Found | null;
-  /** One of the ids may be missing. */
+  /** Lists by graph, by run or by both: one of the two ids may be undefined. */
   list(fields: { graphId: string | undefined; runId: string | undefined; limit: number | undefined }): Columns;
   runs(fields: { graphIdPrefix: string; limit: number; before: number | undefined }): FoundRun[];
 }

@@ -6,8 +6,9 @@ import type { SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
 
 /**
- * Whether a checkpoint cannot be read without its ancestors: a delta channel of it has no value, but the writes that led to it.
- * Reads the checkpoint now, and looks for its parent later: it may still be on its way into the store.
+ * Whether a checkpoint cannot be read without its ancestors. That is so if a delta channel has no stored value: the value is
+ * then rebuilt from the ancestors' writes. Reads `checkpoint` now and looks the parent up later, because the parent may still
+ * be on its way into the store.
  */
 export function dependsOnParent(
   checkpoint: Checkpoint,
@@ -18,21 +19,24 @@ export function dependsOnParent(
   const missing = Object.keys(versions).filter((channel) => values[channel] === undefined);
   if (deltaChannels(metadata).some((channel) => values[channel] === undefined)) return () => Promise.resolve(true);
   if (parent === undefined) return () => Promise.resolve(false);
-  // Before version 4 what was sent by the parent's tasks is read from there.
+  // Checkpoints before version 4 read their pending sends from the parent's writes.
   const sends = checkpoint.v < 4;
-  // A loop counts the differences of all its delta channels; an update does not say which channels those are.
+  // A checkpoint of the graph's loop names its delta channels in its metadata. A checkpoint of an update does not.
   const unsaid = metadata?.["source"] !== "loop" && missing.length > 0;
   return async (context) =>
     (sends && (await hasSends(context, parent))) ||
     (unsaid && (await deltaChannelsFrom(context, parent, missing)).some((channel) => missing.includes(channel)));
 }
 
-/** The channels that the loop has counted differences of. */
+/** The delta channels that the metadata names: the loop counts their updates. */
 function deltaChannels(metadata: Metadata | undefined): string[] {
   return Object.keys((metadata?.["counters_since_delta_snapshot"] as object | undefined) ?? {});
 }
 
-/** Those of the channels that are delta channels, as far as the nearest checkpoint of a loop tells. */
+/**
+ * Finds delta channels among `channels`: by their stored snapshots and by the metadata, up to the nearest ancestor that the
+ * loop saved.
+ */
 async function deltaChannelsFrom(context: SaverContext, place: Place, channels: string[]): Promise<string[]> {
   const found: string[] = [];
   for await (const { header, parts } of upwards(context, place, channels)) {

@@ -8,12 +8,12 @@ import { type Found, type FoundWrite, each, langgraph, openFound } from "./wire.
 
 type History = Record<string, DeltaChannelHistory>;
 
-/** How many ancestors are read at a time. */
+/** Ancestors per page. */
 const PAGE = 500;
 
 /**
- * A checkpoint and its ancestors, itself first, until a value of each of the channels has been found. Of each only these
- * channels are there.
+ * Yields a checkpoint and then its ancestors, until a value of each channel has been found. Each comes with the values of these
+ * channels only.
  */
 export async function* upwards(
   { native }: Pick<SaverContext, "native">,
@@ -21,7 +21,7 @@ export async function* upwards(
   channels: string[],
 ): AsyncGenerator<Found> {
   const wanted = new Set(channels);
-  // A checkpoint may have been put again as a child of its own: then there is no end.
+  // A checkpoint may have been put again as a child of itself. Without this check, the walk would not end.
   const seen = new Set<string>();
   let next: string | null | undefined = id;
   while (next && wanted.size > 0) {
@@ -43,8 +43,8 @@ function pageOf(native: NativeStore, checkpoint: Place, channels: string[]): Pro
 }
 
 /**
- * What the ancestors of a checkpoint contributed to channels that keep only differences: the writes on the way, oldest first,
- * and the value that they begin with. A write counts for the child that was made of it: one that belongs to another branch does not
+ * Returns what the ancestors of a checkpoint contributed to its delta channels: the writes since the last stored value, oldest
+ * first, and that value. A write counts for the child that was made from it. Writes that belong to another branch are left out
  * (langgraphjs#2737).
  */
 export async function deltaHistory(context: SaverContext, config: Config, channels: string[]): Promise<History> {
@@ -75,7 +75,9 @@ export async function deltaHistory(context: SaverContext, config: Config, channe
   );
 }
 
-/** What a child was made of, by task and index: its own writes, and those that nobody owns. */
+/**
+ * The writes that a child was made from, sorted by task and index: those that it claimed, and those that no checkpoint claimed.
+ */
 function ofChild(writes: FoundWrite[], child: string): FoundWrite[] {
   const places = new Map<string, FoundWrite>();
   for (const write of writes) {

@@ -13,12 +13,12 @@ import { decodeCheckpoint, encodeCheckpoint } from "./values.js";
 import { type FoundWrite, type ImportedCheckpoint, type ImportedWrite, SqliteSaver } from "./wire.js";
 import { putCheckpoint, putWrites } from "./writing.js";
 
-/** Checkpoints that are under way at a time. */
+/** Checkpoints that are copied at the same time. */
 const PAGE = 64;
 
 /**
- * Copies a SqliteSaver's database, thread by thread, and reads each back. What a checkpoint was made of becomes its own, as if
- * all of it had been put here.
+ * Copies a SqliteSaver's database thread by thread, and reads each thread back to compare it. Each checkpoint claims the writes
+ * that it was made from, as if it had been put here.
  */
 export async function importSqliteSaver(context: SaverContext, from: unknown, options: unknown): Promise<ImportProgress> {
   const path = pathOf(from, "the database to import");
@@ -41,7 +41,7 @@ export async function importSqliteSaver(context: SaverContext, from: unknown, op
       await copyThread(context, source, thread, done, step);
       await verifyThread(context, source, thread);
     } catch (error) {
-      // Half a thread is none: whoever tries again finds room for it.
+      // Remove the incomplete thread, so that the import can be tried again.
       await remove(context, thread);
       throw error;
     }
@@ -64,7 +64,7 @@ async function copyThread(
   step: () => void,
 ): Promise<void> {
   const { native } = context;
-  // Whose writes have been taken along by a child.
+  // Checkpoints with a child. The child's import copies their writes.
   const parents = new Set<string>();
   const all: Place[] = [];
   for await (const page of pages(source, thread)) {
@@ -82,7 +82,7 @@ async function copyThread(
         return { place: { threadId: thread, namespace, id }, before, writes, pieces, depends };
       }),
     );
-    // Handed over in order, all of a page at once: they share commits.
+    // Hand over the whole page in order and without waiting, so that its checkpoints share commits.
     const stored: Array<Promise<null>> = [];
     for (const { place, before, writes, pieces, depends } of arriving) {
       if (before) stored.push(...writes.map((write) => putWrite(context, before, write)));
@@ -100,12 +100,12 @@ async function copyThread(
   for (const place of all) {
     const writes = await source.writes(place);
     done.writes += writes.length;
-    // Nothing was made of them yet: they are pending.
+    // Without a child, these writes are still pending.
     if (!parents.has(keyOf(place))) await Promise.all(writes.map((write) => putWrite(context, place, write)));
   }
 }
 
-/** Every checkpoint and every write must be there as they were. */
+/** Throws unless every checkpoint and every write reads back as it was. */
 async function verifyThread(context: SaverContext, source: SqliteSaver, thread: string): Promise<void> {
   for await (const page of pages(source, thread)) {
     for (const row of page) {
@@ -126,7 +126,7 @@ async function verifyThread(context: SaverContext, source: SqliteSaver, thread: 
   }
 }
 
-/** By what the serializer makes of both, whatever the order of the channels. */
+/** Compares two checkpoints by their serialised bytes. The order of the channels does not matter. */
 async function isSame({ serde }: SaverContext, one: Checkpoint, other: Checkpoint): Promise<boolean> {
   const [a, b] = await Promise.all(
     [one, other].map(({ channel_values: values = {}, ...rest }) => {

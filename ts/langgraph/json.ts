@@ -1,22 +1,22 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 
-/** LangGraph's serializer; not every version of it has a method that answers at once. */
+/** LangGraph's serializer. Some versions have no synchronous method. */
 type JsonPlus = SerializerProtocol & { _dumps?(value: unknown): Uint8Array };
 
-/** What an item of a list was when it was serialised, and the bytes. */
+/** A list item at the time when it was serialised, and its bytes. */
 interface Rendered {
-  /** What is in it, and what those are in: see {@link Look}. */
+  /** The item's contents, in the order in which {@link Look} visits them. */
   seen: unknown[];
   bytes: Uint8Array;
 }
 
-/** By the item itself, for as long as somebody has it. */
+/** Keyed by the item, and kept only while the item is in use. */
 const rendered = new WeakMap<object, Rendered>();
 
 /**
- * What LangGraph's serializer writes of a value; undefined where that takes the serializer itself. A list that grows (the
- * messages of a chat) is put together from what its items were the last time, after a look at every item: that reads its
- * fields, and compares a text that is the same one at once, where serialising it would copy it.
+ * Returns the bytes that LangGraph's serializer would write, or undefined if only the serializer can tell. A growing list, such
+ * as the messages of a chat, is joined from the bytes of its items. Each item is first compared with its last serialised
+ * contents. That only reads fields, and comparing an unchanged string is instant, while serialising would copy it.
  */
 export function toJson(value: unknown, serde: JsonPlus): Uint8Array | undefined {
   if (Array.isArray(value) && isPlainArray(value) && typeof value[0] === "object") return listToJson(value, serde);
@@ -47,13 +47,13 @@ function itemToJson(item: object, list: unknown[], serde: JsonPlus): Uint8Array 
   const look = new Look();
   if (!look.sees(item, list)) return undefined;
   const bytes = isPlain(item, [list]) ? Buffer.from(JSON.stringify(item)) : serde._dumps?.(item);
-  // A text instead of an object is what the serializer writes of what it cannot hold.
+  // The serializer writes a string in place of an object that it cannot hold.
   if (bytes === undefined || (bytes[0] !== BRACE && bytes[0] !== OPEN[0])) return undefined;
   rendered.set(item, { seen: look.seen, bytes });
   return bytes;
 }
 
-/** Looks at all that a message or plain data is made of: notes it, or compares it with what was noted before. */
+/** Visits everything inside a message or plain data. It either records what it sees or compares that with an earlier record. */
 class Look {
   readonly seen: unknown[];
   readonly #comparing: boolean;
@@ -64,7 +64,10 @@ class Look {
     this.#comparing = seen !== undefined;
   }
 
-  /** Whether nothing but that is in the item, and it is what it was. */
+  /**
+   * Returns true if the item can be recorded or, when comparing, if it is unchanged. Returns false for data that only the
+   * serializer knows.
+   */
   sees(item: object, list: unknown[]): boolean {
     const whole = isMessage(item) ? this.#fields(item, [list, item]) : this.#value(item, [list]);
     return whole && (!this.#comparing || this.#at === this.seen.length);
@@ -107,7 +110,7 @@ class Look {
 const LIST = Symbol("a list");
 const END = Symbol("the end of an object");
 
-/** A message of LangChain with LangChain's own `toJSON`: what that writes is made of the message's fields. */
+/** Whether this is a LangChain message with LangChain's own `toJSON`. Its JSON is made from the message's fields only. */
 function isMessage(value: object): boolean {
   const { lc_serializable: serializable, lc_namespace: namespace } = value as Record<string, unknown>;
   if (serializable !== true || !Array.isArray(namespace)) return false;
@@ -130,7 +133,7 @@ function hasToJson(value: object): boolean {
   return typeof (value as { toJSON?: unknown }).toJSON === "function";
 }
 
-/** Whether a value is data that JSON has, and that the serializer does nothing to. `above` is what it is in. */
+/** Whether JSON holds the value and the serializer leaves it unchanged. `above` lists the objects that contain the value. */
 function isPlain(value: unknown, above: unknown[]): boolean {
   if (typeof value !== "object") return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
   if (value === null) return true;
@@ -139,7 +142,7 @@ function isPlain(value: unknown, above: unknown[]): boolean {
   let plain: boolean;
   if (Array.isArray(value)) {
     plain = isPlainArray(value);
-    // By the index, for a hole is no data.
+    // Loop by index, because `isPlain` must see a hole in the array too.
     for (let at = 0; plain && at < value.length; at++) plain = isPlain(value[at], above);
   } else {
     plain = isPlainObject(value) && (value as { lg_name?: unknown }).lg_name !== "Send";

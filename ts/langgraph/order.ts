@@ -1,22 +1,24 @@
-/** What was called in a thread: its last call is handed over, and all of them are done. */
+/**
+ * The calls of a thread so far: `handed` settles when the last one has been handed to the engine, `done` when all have ended.
+ */
 interface Tail {
   handed: Promise<unknown>;
   done: Promise<unknown>;
 }
 
 /**
- * The calls of a thread happen in the order in which they were made, however long the serializer takes over each. Those of
- * different threads do not wait for one another.
+ * Runs the calls of a thread in the order in which they were made, however long the serializer takes for each. Calls of
+ * different threads do not wait for each other.
  */
 export class Order {
   readonly #tails = new Map<string, Tail>();
 
-  /** For what needs all that went before: begins when that is done. `prepared` is waited for first. */
+  /** Runs work that needs the results of all earlier calls. It starts when `prepared` is ready and those calls have ended. */
   after<P, T>(threadId: string, prepared: Promise<P>, work: (prepared: P) => Promise<T>): Promise<T> {
     return this.#add(threadId, prepared, work, (before) => before.done);
   }
 
-  /** For what must only not overtake: begins when what went before has begun. */
+  /** Runs work that must only keep the order. It starts when `prepared` is ready and the earlier calls have started. */
   behind<P, T>(threadId: string, prepared: Promise<P>, work: (prepared: P) => Promise<T>): Promise<T> {
     return this.#add(threadId, prepared, work, (before) => before.handed);
   }
@@ -29,7 +31,7 @@ export class Order {
   ): Promise<T> {
     const before = this.#tails.get(threadId);
     const begun = (async () => {
-      // Both, so that neither is a rejection that nobody hears of.
+      // Wait for both promises, so that neither rejects unhandled.
       const [ready] = await Promise.allSettled([prepared, before && need(before)]);
       if (ready.status === "rejected") throw ready.reason;
       return { result: work(ready.value) };

@@ -2,26 +2,26 @@ import type { Config } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
 
-/** Where a checkpoint is. */
+/** The thread, namespace and id of a checkpoint. */
 export interface Place {
   threadId: string;
   namespace: string;
   id: string;
 }
 
-/** A name in a config; undefined if there is none. */
+/** Reads the thread's id or the namespace from a config. Undefined if it is missing. */
 export function nameInConfig(config: Config | undefined, key: "thread_id" | "checkpoint_ns"): string | undefined {
   const value: unknown = config?.configurable?.[key];
   return value === undefined || value === null ? undefined : text(value, key);
 }
 
-/** The id of the checkpoint that a config names, by the key of today or by that of before. */
+/** Reads the checkpoint id from a config, from the current key or from its older name. */
 export function idInConfig(config: Config | undefined): string | undefined {
   const id: unknown = config?.configurable?.["checkpoint_id"] || config?.configurable?.["thread_ts"] || "";
   return id === "" ? undefined : text(id, "checkpoint_id");
 }
 
-/** The thread and the namespace that something is written to. */
+/** Reads the thread and the namespace to write to. Throws if the config has no thread. */
 export function requireThread(config: Config, what: string): { threadId: string; namespace: string } {
   const threadId: unknown = config?.configurable?.["thread_id"];
   if (threadId === undefined || threadId === null) {
@@ -35,19 +35,22 @@ export function requireThread(config: Config, what: string): { threadId: string;
   return { threadId: requireId(threadId, "thread_id"), namespace: requireId(namespace, "checkpoint_ns") };
 }
 
-/** Whether a config wants its run to be the only one that goes on from where it began; undefined where it does not say. */
+/**
+ * Reads `expected_parent`: whether the new checkpoint must be the only child of its parent. Undefined if the config does not
+ * say.
+ */
 export function onlyChild(config: Config): boolean | undefined {
   const value: unknown = config.configurable?.["expected_parent"];
   if (value === undefined || value === null || typeof value === "boolean") return value ?? undefined;
   throw typeError(`expected_parent must be true or false, and is ${show(value)}`);
 }
 
-/** The config of a checkpoint: exactly these three keys. */
+/** Makes the config of a checkpoint. It has exactly these three keys. */
 export function configOf({ threadId, namespace, id }: Place): Config {
   return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
 }
 
-/** The namespace of a thread, by its name in the engine: the length of the thread's id in bytes, a colon, both. */
+/** Parses a lineage's name in the engine: the length of the thread's id in bytes, a colon, the thread's id, the namespace. */
 export function lineageOf(name: string): { threadId: string; checkpointNs: string } {
   const at = name.indexOf(":");
   const both = Buffer.from(name.slice(at + 1));

@@ -1,11 +1,11 @@
 import { ForkpointError } from "../errors.js";
 
-/** Waits before the second and the further attempts, in ms. */
+/** The waits before the second, third and fourth attempt, in ms. */
 const WAITS = [50, 200, 800];
 
 /**
- * Tries again what may succeed unchanged. LangGraph's default durability writes in the background: what is rejected there is an
- * unhandled rejection, which ends the process (langgraphjs#2838).
+ * Retries an operation that failed with a retryable error. LangGraph's default durability writes in the background, where a
+ * rejection is unhandled and ends the process (langgraphjs#2838).
  */
 export async function retrying<T>(work: () => Promise<T>): Promise<T> {
   for (const wait of WAITS) {

@@ -38,11 +38,11 @@ import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
 type Options = StoreOptions & { serde?: SerializerProtocol; expectedParent?: boolean };
 
 /**
- * The saver over one copy of LangGraph's package: it has one for `import` and one for `require`, and what one of them reads back is no
- * instance of the other's classes.
+ * Makes the saver class over one copy of LangGraph's package. LangGraph has one copy for `import` and one for `require`, and
+ * objects of one copy are no instances of the other's classes.
  */
 export function saverOf(peer: Peer) {
-  /** The index of a write to a channel that LangGraph keeps for itself. */
+  /** The fixed index of a write to one of LangGraph's own channels. Undefined for other channels. */
   const special = (channel: string) => (Object.hasOwn(peer.WRITES_IDX_MAP, channel) ? peer.WRITES_IDX_MAP[channel] : undefined);
 
   return class ForkpointSaver extends peer.BaseCheckpointSaver {
@@ -77,7 +77,7 @@ export function saverOf(peer: Peer) {
 
     async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
       const wanted = readListing(config, options);
-      // Each page and each tuple is an operation of its own: nothing waits for whoever looks at one.
+      // Each page and each tuple is its own operation, so `close` does not wait for the reader's loop.
       const headers = listed(await this.#read(async (context) => context), wanted);
       const fetch = async () => {
         const { value: header, done } = await headers.next();
@@ -90,9 +90,9 @@ export function saverOf(peer: Peer) {
         const found = await upcoming;
         if (found === undefined) return;
         const ahead = shown > 0;
-        // Whoever wants a second one is likely to want them all.
+        // After the second tuple, fetch the next one ahead: this reader probably wants them all.
         if (ahead) (upcoming = fetch()).catch(() => {});
-        // It may have gone in the meantime.
+        // The checkpoint may have been removed since its header was read.
         if (found !== null) yield await this.#read((context) => tupleOf(context, found));
         shown += 1;
         if (!ahead) upcoming = fetch();
@@ -113,7 +113,7 @@ export function saverOf(peer: Peer) {
         const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata")]);
         const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
         const depends = dependsOnParent(checkpoint, metadata, before);
-        // It takes up what was written to its parent, and inherits from it.
+        // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
         const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
           retrying(async () => {
             const whole = { ...pieces, metadata, dependsOnParent: await depends(context) };
@@ -218,9 +218,9 @@ export function saverOf(peer: Peer) {
   };
 }
 
-/** For whoever is not the only one to go on with a thread. */
+/** Makes the error for a run that is not the only one to go on from its checkpoint. */
 function overtaken({ threadId, namespace, id }: Place, parent: string | undefined, cause: ForkpointError): ForkpointError {
-  // By the ids: a clock that is behind, which the engine says.
+  // An id below its parent's means that a clock is behind. The engine's error says so.
   if (parent !== undefined && parent >= id) return cause;
   const where = `thread ${quote(threadId)}${namespace === "" ? "" : `, namespace ${quote(namespace)}`}`;
   const from = parent === undefined ? "the run began a new thread" : `checkpoint ${quote(parent)} is not its latest any more`;

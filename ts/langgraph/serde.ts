@@ -5,12 +5,12 @@ import { toJson } from "./json.js";
 
 const decoder = new TextDecoder();
 
-/** Serialises a value, before anything else runs; `what` names it in messages. */
+/** Serialises a value. Reads it before any other code runs. `what` names the value in messages. */
 export async function dump(serde: SerializerProtocol, value: unknown, what: string): Promise<Serialized> {
   const json = isJsonPlus(serde) ? toJson(value, serde) : undefined;
   if (json !== undefined) return { tag: "json", bytes: json };
   const [tag, bytes] = await serde.dumpsTyped(value);
-  // What LangGraph's serializer writes in place of a value that it cannot hold: a BigInt somewhere in it, for one.
+  // LangGraph's serializer writes this text in place of a value that it cannot hold, such as a BigInt.
   if (typeof value !== "string" && tag === "json" && Buffer.from(bytes.subarray(0, 24)).toString() === '"[unable to serialize, c') {
     throw new ForkpointError(
       "INVALID_ARGUMENT",
@@ -21,34 +21,36 @@ export async function dump(serde: SerializerProtocol, value: unknown, what: stri
   return { tag, bytes };
 }
 
-/** Makes a value of bytes. */
+/** Deserialises a value. */
 export async function load(serde: SerializerProtocol, { tag, bytes }: Serialized): Promise<any> {
   if (tag === "json" && isJsonPlus(serde)) {
     const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    // Without these marks the serializer would give back what JSON has, object by object. (The second is the beginning of
-    // "__proto__"; a longer one is looked for several times slower.)
+    // Without these marks the serializer would only copy the parsed JSON, so skip it. The second mark is the start of
+    // "__proto__"; searching for the whole name is several times slower.
     if (!json.includes('"lc":') && !json.includes('"__p')) return JSON.parse(decoder.decode(json));
   }
-  // The serializer of LangGraph gives the bytes themselves to whoever wrote bytes: these were no Buffer.
-  // And they share their memory with no other part.
+  // Copy the bytes, because LangGraph's serializer may return its argument as the value. The value must not be a Buffer and
+  // must not share memory with other parts.
   return serde.loadsTyped(tag, new Uint8Array(bytes));
 }
 
-/** LangGraph's own serializers, as far as they write plain data as JSON: those that turned out to. */
+/** LangGraph's own serializers. True if the serializer turned out to write plain data as JSON. */
 const jsonPlus = new WeakMap<SerializerProtocol, boolean>();
 
-/** Tells that a serializer is the one that LangGraph made, not a user's. */
+/** Registers a serializer that LangGraph made and no user replaced. */
 export function trust(serde: SerializerProtocol): void {
   jsonPlus.set(serde, false);
   void probe(serde).then((same) => jsonPlus.set(serde, same));
 }
 
-/** Whether plain data may go past a serializer: the bytes are the same ones, in a fraction of the time. */
+/** Whether plain data may bypass the serializer. The bytes are the same and take a fraction of the time. */
 function isJsonPlus(serde: SerializerProtocol): boolean {
   return jsonPlus.get(serde) ?? false;
 }
 
-/** A later version of LangGraph may write otherwise: then all goes through its serializer. */
+/**
+ * Checks that plain data really becomes JSON. If a later LangGraph writes it differently, all data goes through its serializer.
+ */
 async function probe(serde: SerializerProtocol): Promise<boolean> {
   const plain = { text: 'é"\ud800\n', list: [1, -0, 1e300, Number.NaN, null, true, [], {}], nested: { "": { lg_name: "sent" } } };
   try {

@@ -12,7 +12,7 @@ import { load } from "./serde.js";
 import { type FoundThread, type FoundWrite, type Header, each, langgraph, openThread } from "./wire.js";
 import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
 
-/** Checkpoints that one transaction removes. */
+/** Checkpoints that one transaction removes at most. */
 const BATCH = 500;
 
 /** A page of threads. */
@@ -21,13 +21,13 @@ export interface Page {
   cursor: string | null;
 }
 
-/** Removes a thread: all of its namespaces, and what was written to checkpoints that never came. */
+/** Removes a thread with all of its namespaces, and the writes to checkpoints that were never stored. */
 export async function remove({ native }: Pick<Engine, "native">, threadId: unknown): Promise<void> {
   const thread = idOrNull(threadId, "threadId");
   if (thread !== null) await langgraph.call(native, "deleteThread", { threadId: thread });
 }
 
-/** The threads, the last to begin first: by the namespace of the graph itself. */
+/** Lists threads, the last to begin first. The order comes from the root graph's namespace. */
 export async function list({ native }: Pick<Engine, "native">, options: unknown): Promise<Page> {
   const read = readRecord(options, "options", pageOptions);
   const limit = (read["limit"] as number | undefined) ?? 100;
@@ -51,8 +51,8 @@ export async function list({ native }: Pick<Engine, "native">, options: unknown)
 }
 
 /**
- * Removes checkpoints of threads, one transaction after the other. What a checkpoint that stays is made of stays with it.
- * Closing waits for one transaction at most.
+ * Removes checkpoints of threads, one transaction after the other. A checkpoint that a kept one depends on stays too. `close`
+ * waits for at most one transaction.
  */
 export async function prune(
   context: SaverContext,
@@ -63,7 +63,7 @@ export async function prune(
 ): Promise<SaverPruneResult> {
   const keeps = readStrategy(strategy);
   const { dryRun = false, signal, onProgress } = readRecord(options, "options", stepOptions) as SaverPruneOptions;
-  // Each once: a dry run would count the second time what a real one does not find any more.
+  // Visit each thread once. A dry run would otherwise count a repeated thread twice.
   const threads = new Set(strings(threadIds, "threadIds"));
   throwIfStopped(signal, closing);
   const done: SaverPruneResult = { removed: 0, namespaces: 0 };
@@ -84,12 +84,12 @@ export async function prune(
   return done;
 }
 
-/** Does one transaction's work, which removes so much. */
+/** Runs the work of one transaction. `pruned` says how much the transaction removes. */
 type Step = (pruned: SaverPruneResult, work: () => Promise<unknown>) => Promise<void>;
 
 const stepOptions = { dryRun: pruneOptions.dryRun, signal: pruneOptions.signal, onProgress: pruneOptions.onProgress };
 
-/** Removes a thread in one transaction, with what was written to checkpoints that never came. */
+/** Removes a thread in one transaction, with the writes to checkpoints that were never stored. */
 async function removeWhole(context: SaverContext, threadId: string, step: Step): Promise<void> {
   let removed = 0;
   const namespaces = new Set<string>();
@@ -100,7 +100,7 @@ async function removeWhole(context: SaverContext, threadId: string, step: Step):
   await step({ removed, namespaces: namespaces.size }, () => remove(context, threadId));
 }
 
-/** Removes the checkpoints that were made in runs, by their metadata's `run_id`, as far as no other is made of them. */
+/** Removes the checkpoints whose metadata has one of these `run_id`s. A checkpoint that a remaining one depends on stays. */
 export async function removeRuns(context: SaverContext, runIds: unknown): Promise<{ removed: number }> {
   const runs = new Set(strings(runIds, "runIds"));
   const threads = new Map<string, Set<string>>();
@@ -122,7 +122,9 @@ export async function removeRuns(context: SaverContext, runIds: unknown): Promis
   return { removed };
 }
 
-/** Removes from each namespace of a thread what is not to be kept. */
+/**
+ * Removes the checkpoints that `keeps` rejects from each namespace of a thread. A checkpoint that a kept one depends on stays.
+ */
 async function keepOnly(
   context: SaverContext,
   threadId: string,
@@ -143,7 +145,7 @@ async function keepOnly(
   }
 }
 
-/** Copies a thread, byte by byte: the same ids in another thread, which must be new. */
+/** Copies a thread byte by byte to a new thread. The checkpoints keep their ids. */
 export async function copy(context: SaverContext, source: unknown, target: unknown): Promise<void> {
   const [from, to] = [requireId(source, "sourceThreadId"), requireId(target, "targetThreadId")];
   const { native } = context;
@@ -154,7 +156,7 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
   for await (const header of headers(context, from)) found.push(header);
   if (found.length === 0) throw new ForkpointError("NOT_FOUND", `thread ${quote(from)} not found: nothing to copy`);
   try {
-    // Oldest first, so that each is stored as the difference to the one before.
+    // Copy the oldest first, so that each checkpoint is stored as the difference to the one before.
     for (const header of found.toReversed()) {
       const { namespace, id, parent, metadata, dependsOnParent } = header;
       const tuple = await find(context, from, namespace, id);
@@ -162,7 +164,7 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
       const pieces: Pieces = { parts: tuple.parts, inherit: [], like: [], metadata, dependsOnParent };
       await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces);
     }
-    // Only now: a child takes up what was written to its parent.
+    // Copy the writes last: a child claims the writes that its parent has when the child is put.
     for (const header of found) {
       const { namespace, id } = header;
       const tuple = await find(context, from, namespace, id);
@@ -178,13 +180,13 @@ async function copyWrites(native: NativeStore, place: Place, writes: FoundWrite[
   for (const { task, ...write } of writes) await putWrites(native, place, task, [write], false);
 }
 
-/** All that is known of the checkpoints of a thread, or of all threads, newest id first. */
+/** Lists the headers of a thread, or of all threads, newest id first. */
 export function headers(context: SaverContext, threadId: string | undefined): AsyncGenerator<Header> {
   const all = { namespace: undefined, id: undefined, before: undefined, limit: Number.POSITIVE_INFINITY, filter: [] };
   return listed(context, { ...all, threadId });
 }
 
-/** What cannot be read without its parent has it, whatever becomes of the others. */
+/** Adds the ancestors that the kept checkpoints depend on to `kept`. */
 function keepWhatIsNeeded(newestFirst: Header[], kept: Set<string>): void {
   const known = new Map(newestFirst.map((header) => [header.id, header]));
   for (const header of newestFirst) {
@@ -197,7 +199,7 @@ function keepWhatIsNeeded(newestFirst: Header[], kept: Set<string>): void {
   }
 }
 
-/** Those that stay and whose children all go: what is written to them is pending again. */
+/** Returns the kept checkpoints that lose all their children. Their writes are pending again. */
 function withoutChildren(newestFirst: Header[], kept: Set<string>): Header[] {
   const [going, staying] = [new Set<string>(), new Set<string>()];
   for (const { id, parent } of newestFirst) if (parent) (kept.has(id) ? staying : going).add(parent);
@@ -205,8 +207,9 @@ function withoutChildren(newestFirst: Header[], kept: Set<string>): Header[] {
 }
 
 /**
- * Removes checkpoints of a namespace in transactions of `BATCH`: a save waits for one at most. Each transaction reopens those
- * whose last child it removes, so that stopping after any of them loses no pending write. `whole`: nothing of it is left.
+ * Removes checkpoints of a namespace in transactions of `BATCH`, so a save waits for at most one. When a transaction removes
+ * the last child of a kept checkpoint, it also reopens that checkpoint's writes. Stopping between two transactions therefore
+ * loses no pending write. `whole`: nothing of the namespace is left afterwards.
  */
 async function removeAll(native: NativeStore, gone: Header[], childless: Header[], whole: boolean, step: Step): Promise<void> {
   const lastChild = new Map<string | null, number>();
@@ -221,7 +224,7 @@ async function removeAll(native: NativeStore, gone: Header[], childless: Header[
   }
 }
 
-/** Whether a checkpoint stays, by its header and by how many of its namespace are newer. */
+/** Turns a strategy into a test for the checkpoints to keep. `at` is the number of newer checkpoints in the namespace. */
 function readStrategy(strategy: unknown): (header: Header, at: number) => boolean {
   if (strategy === "delete") return () => false;
   if (strategy === "keep_latest") return (_, at) => at === 0;

@@ -16,16 +16,16 @@ import { load } from "./serde.js";
 import { decodeCheckpoint } from "./values.js";
 import { type Found, type FoundWrite, type Header, each, langgraph, openFound, openHeader } from "./wire.js";
 
-/** How many headers a listing reads at a time. */
+/** Headers per page of a listing. */
 const PAGE = 100;
 
-/** LangGraph's package, as far as it is used when the program runs. */
+/** The parts of LangGraph's package that are used at run time. */
 export type Peer = Pick<
   typeof import("@langchain/langgraph-checkpoint"),
   "BaseCheckpointSaver" | "DeltaSnapshot" | "TASKS" | "WRITES_IDX_MAP" | "maxChannelVersion"
 >;
 
-/** What reading and writing tuples needs of a saver. */
+/** The parts of a saver that reading and writing tuples needs. */
 export interface SaverContext {
   native: NativeStore;
   peer: Peer;
@@ -37,7 +37,7 @@ export function placeOf({ threadId, namespace, id }: Header): Place {
   return { threadId, namespace, id };
 }
 
-/** The checkpoint at a place, or the latest of a namespace. */
+/** Finds the checkpoint with an id, or the latest of a namespace. */
 export async function find(
   { native }: Pick<SaverContext, "native">,
   threadId: string,
@@ -50,7 +50,7 @@ export async function find(
   return langgraph.find(native, "get", { threadId: thread, namespace: ns, id: checkpoint }, openFound);
 }
 
-/** A fresh tuple from what was found. */
+/** Makes a fresh tuple from a stored checkpoint. */
 export async function tupleOf(context: SaverContext, { header, parts, writes }: Found): Promise<CheckpointTuple> {
   const { serde } = context;
   const place = placeOf(header);
@@ -71,7 +71,7 @@ export async function tupleOf(context: SaverContext, { header, parts, writes }: 
   };
 }
 
-/** One write for each place: what nobody owns yet, or else what was owned last. */
+/** Picks one write for each task and index: the unclaimed one or, if there is none, the one that was claimed last. */
 function current(writes: FoundWrite[]): FoundWrite[] {
   const places = new Map<string, FoundWrite>();
   for (const write of writes) {
@@ -82,7 +82,10 @@ function current(writes: FoundWrite[]): FoundWrite[] {
   return [...places.values()];
 }
 
-/** Before version 4 a checkpoint's pending sends were its parent's writes. */
+/**
+ * Moves the parent's sends into the checkpoint. Before version 4, a checkpoint's pending sends were stored as its parent's
+ * writes.
+ */
 async function migrate(context: SaverContext, checkpoint: Checkpoint, { threadId, namespace, id }: Place): Promise<void> {
   const { peer } = context;
   const parent = await find(context, threadId, namespace, id);
@@ -95,7 +98,7 @@ async function migrate(context: SaverContext, checkpoint: Checkpoint, { threadId
   };
 }
 
-/** What `list` is asked for. */
+/** The arguments of `list`, checked. */
 interface Wanted {
   threadId: string | undefined;
   namespace: string | undefined;
@@ -123,25 +126,26 @@ export function readListing(config: Config, options: CheckpointListOptions | und
   };
 }
 
-/** The headers that are wanted, newest id first, a page at a time. */
+/** Yields the matching headers, newest id first. Reads them a page at a time. */
 export async function* listed({ native, serde }: Pick<SaverContext, "native" | "serde">, wanted: Wanted): AsyncGenerator<Header> {
   const { threadId, namespace, id, filter } = wanted;
   let { before, limit } = wanted;
-  // Whether some of what is found is not wanted.
+  // Whether the engine's pages may contain headers that do not match.
   const narrow = filter.length > 0 || id !== undefined || (threadId === undefined && namespace !== undefined);
   let page = narrow ? PAGE : Math.min(PAGE, limit + 1);
-  // What is no text is no id of anything.
+  // A string with half of a surrogate pair is never an id, so nothing can match.
   if ([threadId, namespace, id, before].some((name) => name?.isWellFormed() === false)) return;
   while (limit > 0) {
     const call = { threadId, namespace, before, limit: page };
     const found: Header[] = await langgraph.find(native, "list", call, each(openHeader));
     const full = found.length === page;
-    // Copies of a thread have the same ids: those that a full page ends with may go on in the next.
+    // Copies of a thread have the same ids. A full page may end between headers with the same id, so drop its last id and read
+    // that again.
     const last = full ? found.at(-1)!.id : undefined;
     const whole = full ? found.filter(({ id: other }) => other !== last) : found;
     if (full && whole.length === 0) {
       page *= 2;
-      // A page of one id is enough for whoever wants any of them, and no more.
+      // If the whole page has one id: a caller with a small limit has enough, any other gets a larger page.
       if (limit > found.length || narrow) continue;
     }
     for (const header of whole.length > 0 ? whole : found) {
@@ -156,7 +160,7 @@ export async function* listed({ native, serde }: Pick<SaverContext, "native" | "
   }
 }
 
-/** Equality on literal top-level keys. */
+/** Compares the metadata's literal top-level keys for equality. */
 function matches(metadata: Metadata, filter: Array<[string, unknown]>): boolean {
   return filter.every(([key, value]) => Object.hasOwn(metadata, key) && isDeepStrictEqual(metadata[key], value));
 }

@@ -4,18 +4,18 @@ import type { Part } from "../wire.js";
 import { dump, load } from "./serde.js";
 import type { Pieces } from "./writing.js";
 
-/** The name of the part that holds a channel's value at that version. */
+/** Names the part that holds a channel's value at a version. */
 export function partName(channel: string, version: number | string): string {
   return `${channel}\0${version}`;
 }
 
-/** The channel of a part; undefined for the one that holds the rest of the checkpoint. */
+/** Returns the channel of a part. Undefined for the part with the rest of the checkpoint. */
 export function channelOf(name: string): string | undefined {
   const end = name.lastIndexOf("\0");
   return end < 0 ? undefined : name.slice(0, end);
 }
 
-/** A checkpoint in parts: what changed and the rest as bytes, what did not by its name. */
+/** Splits a checkpoint into parts. Changed channels and the rest become bytes; unchanged channels are named in `inherit`. */
 export async function encodeCheckpoint(
   serde: SerializerProtocol,
   checkpoint: Checkpoint,
@@ -25,11 +25,12 @@ export async function encodeCheckpoint(
   const versions = rest.channel_versions ?? {};
   const part = (name: string, value: unknown, what: string) =>
     dump(serde, value, what).then(({ tag, bytes }): Part => ({ name, tag, bytes }));
-  // All of them are serialised before the first is waited for: the graph goes on meanwhile.
+  // Start all serialisations before awaiting the first, because the graph goes on meanwhile.
   const parts = [part("", rest, "the checkpoint")];
   const inherit: string[] = [];
   const like: Array<Promise<Part>> = [];
-  // A checkpoint in which nothing is new may be a copy, whose parent is not the one that it was copied from.
+  // A checkpoint without new versions may be a copy. Its parent may then hold other values, so `like` carries the expected
+  // ones.
   const copy = Object.keys(newVersions).length === 0;
   for (const [channel, value] of Object.entries(values)) {
     if (value === undefined) continue;
@@ -46,7 +47,7 @@ export async function encodeCheckpoint(
   return { parts: dumped.toSorted((a, b) => (a.name < b.name ? -1 : 1)), inherit, like: looks };
 }
 
-/** A checkpoint from its parts. */
+/** Joins a checkpoint from its parts. */
 export async function decodeCheckpoint(serde: SerializerProtocol, parts: Part[], what: string): Promise<Checkpoint> {
   let checkpoint: Checkpoint | undefined;
   const values: Array<[string, unknown]> = [];

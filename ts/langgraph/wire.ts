@@ -1,35 +1,35 @@
-/** LangGraph's calls on the engine, and those on another saver's file: see `src/contract/langgraph/`. */
+/** LangGraph's calls on the engine, and the calls on another saver's file. See `src/contract/langgraph/`. */
 
 import { Tool } from "../native.js";
 import { Contract, type Open, type PackedPart, type Part, opened } from "../wire.js";
 import type { Place } from "./place.js";
 
-/** What is known of a checkpoint without its payload. */
+/** The fields of a checkpoint that can be read without its payload. */
 export interface Header<P = Part> extends Place {
   parent: string | null;
   metadata: P;
   savedAt: number;
-  /** Whether it cannot be read without its ancestors. */
+  /** Whether the checkpoint cannot be read without its ancestors. */
   dependsOnParent: boolean;
 }
 
-/** A write to a checkpoint; its part is named by the channel. */
+/** A write to a checkpoint. The channel is the name of its part. */
 export interface FoundWrite<P = Part> {
   task: string;
   index: number;
-  /** The id of the checkpoint that was made of it. */
+  /** The id of the checkpoint that was made from the write. Null if the write is pending. */
   claimedBy: string | null;
   part: P;
 }
 
-/** A checkpoint with what was written to it. */
+/** A checkpoint with its writes. */
 export interface Found<P = Part> {
   header: Header<P>;
   parts: P[];
   writes: Array<FoundWrite<P>>;
 }
 
-/** A namespace of a thread as the engine lists it. */
+/** A namespace of a thread, as the engine lists it. */
 export interface FoundThread<P = Part> {
   cursor: string;
   checkpoints: number;
@@ -37,23 +37,23 @@ export interface FoundThread<P = Part> {
 }
 
 interface LanggraphCalls {
-  /** A buffer for each of `parts`, for each of `like`, and for the metadata. */
+  /** Takes one buffer for each of `parts`, one for each of `like`, and one for the metadata. */
   put(fields: {
     threadId: string;
     namespace: string;
     id: string;
     parent: string | undefined;
     parts: Array<{ name: string; tag: string }>;
-    /** The names of the parts that are the parent's. */
+    /** The names of the parts that are inherited from the parent. */
     inherit: string[] | undefined;
-    /** What some of those look like. */
+    /** The expected contents of inherited parts. */
     like: Array<{ name: string; tag: string }> | undefined;
     metadataTag: string;
     savedAt: number;
     dependsOnParent: boolean;
     onlyChild: boolean;
   }): null;
-  /** A buffer for each of `writes`. */
+  /** Takes one buffer for each of `writes`. */
   putWrites(fields: {
     threadId: string;
     namespace: string;
@@ -62,9 +62,9 @@ interface LanggraphCalls {
     writes: Array<{ index: number; channel: string; tag: string; claimedBy: string | undefined }>;
     replace: boolean;
   }): null;
-  /** Without an id: the latest. */
+  /** Returns the latest checkpoint if `id` is undefined. */
   get(fields: { threadId: string; namespace: string; id: string | undefined }): Found<PackedPart> | null;
-  /** A page of a checkpoint and its ancestors, with these channels' values and writes. */
+  /** Returns a page: a checkpoint and its ancestors, with the values and writes of these channels. */
   ancestors(fields: { checkpoint: Place; channels: string[]; limit: number }): Array<Found<PackedPart>>;
   list(fields: {
     threadId: string | undefined;
@@ -74,7 +74,7 @@ interface LanggraphCalls {
   }): Array<Header<PackedPart>>;
   threads(fields: { before: number | undefined; limit: number }): Array<FoundThread<PackedPart>>;
   deleteThread(fields: { threadId: string }): null;
-  /** What was written to the reopened ones is pending again. */
+  /** Removes checkpoints. The writes of the checkpoints in `reopen` are pending again. */
   delete(fields: { remove: Place[]; reopen: Place[] }): null;
 }
 
@@ -98,12 +98,12 @@ export const openThread: Open<FoundThread<PackedPart>, FoundThread> = (thread, p
   latest: openHeader(thread.latest, part),
 });
 
-/** Opens every item of a list. */
+/** Makes an `Open` for a list from the one for its items. */
 export function each<T, R>(open: Open<T, R>): Open<T[], R[]> {
   return (items, part) => items.map((item) => open(item, part));
 }
 
-/** A checkpoint of another saver. */
+/** A checkpoint in another saver's file. */
 export interface ImportedCheckpoint<P = Part> {
   namespace: string;
   id: string;
@@ -112,7 +112,7 @@ export interface ImportedCheckpoint<P = Part> {
   metadata: P;
 }
 
-/** A write of another saver; its part is named by the channel. */
+/** A write in another saver's file. The channel is the name of its part. */
 export interface ImportedWrite<P = Part> {
   task: string;
   index: number;
@@ -132,7 +132,7 @@ const openImportedWrite: Open<ImportedWrite<PackedPart>, ImportedWrite> = (write
 
 interface SqliteSaverCalls {
   threads(fields: {}): string[];
-  /** A page of a thread's checkpoints, from behind a namespace and an id. */
+  /** Returns a page of a thread's checkpoints, starting after a namespace and an id. */
   checkpoints(fields: {
     threadId: string;
     namespace: string;
@@ -143,7 +143,7 @@ interface SqliteSaverCalls {
   orphans(fields: { threadId: string }): Array<{ namespace: string; id: string }>;
 }
 
-/** A SqliteSaver's database. It is read on Node's thread pool. */
+/** Reads a SqliteSaver's database on Node's thread pool. */
 export class SqliteSaver {
   readonly #tool: Tool;
 
@@ -164,7 +164,7 @@ export class SqliteSaver {
     return this.#ask("writes", { threadId, namespace, id }, each(openImportedWrite));
   }
 
-  /** Where something was written to a checkpoint that is not there. */
+  /** Lists the missing checkpoints that have writes. */
   orphans(threadId: string): Promise<Array<{ namespace: string; id: string }>> {
     return this.#ask("orphans", { threadId }, (orphans) => orphans);
   }

@@ -4,27 +4,27 @@ import type { Part } from "../wire.js";
 import type { Place } from "./place.js";
 import { langgraph } from "./wire.js";
 
-/** A checkpoint in the pieces that are stored. */
+/** A checkpoint, serialised to be stored. */
 export interface Pieces {
   parts: Part[];
-  /** The names of the parts that are the parent's. */
+  /** The names of the parts that are inherited from the parent. */
   inherit: string[];
-  /** What some of those look like. */
+  /** The expected contents of inherited parts. */
   like: Part[];
   metadata: Serialized;
-  /** Whether it cannot be read without its ancestors. */
+  /** Whether the checkpoint cannot be read without its ancestors. */
   dependsOnParent: boolean;
 }
 
-/** A write: the channel's value, and its place among those of the task. */
+/** A write: the channel's value, and its index among the writes of the task. */
 export interface IndexedWrite {
   index: number;
   part: Part;
-  /** In a copy: the id of the checkpoint that was made of it. */
+  /** Set for copied writes: the id of the checkpoint that was made from the write. */
   claimedBy?: string | null;
 }
 
-/** With `onlyChild` it is refused unless its parent is the latest of its namespace. */
+/** Stores a checkpoint. With `onlyChild`, it is refused unless its parent is the latest checkpoint of the namespace. */
 export function putCheckpoint(
   native: NativeStore,
   { threadId, namespace, id }: Place,
@@ -38,7 +38,7 @@ export function putCheckpoint(
     id,
     parent,
     parts: parts.map(nameOf),
-    // A list crosses as JSON: mostly there is nothing in these.
+    // Lists are sent as JSON. These are mostly empty, so leave them out then.
     inherit: inherit.length > 0 ? inherit : undefined,
     like: like.length > 0 ? like.map(nameOf) : undefined,
     metadataTag: metadata.tag,
@@ -53,7 +53,7 @@ function nameOf({ name, tag }: Part): { name: string; tag: string } {
   return { name, tag };
 }
 
-/** With `replace` one in a place that is taken replaces the other; if not, the first one stays. */
+/** Stores writes. If an index is taken, `replace` decides: true stores the new write, false keeps the old one. */
 export function putWrites(
   native: NativeStore,
   { threadId, namespace, id }: Place,
