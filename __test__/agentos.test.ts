@@ -5,7 +5,7 @@ import { checkpoint, failure, folder, holding, ids, kinds, open, place, rejectio
 
 const graphId = "graph-a-1700000000000";
 
-/** A patch as JavaScript gives it, with whatever the types forbid. */
+/** Builds a patch without type checks, as JavaScript code could. */
 function patch(fields: Record<string, unknown>): Partial<StatePartitions> {
   return fields as Partial<StatePartitions>;
 }
@@ -292,7 +292,7 @@ describe.each(kinds)("%s", (kind) => {
         2 ** 53 + 2,
         Number.MAX_VALUE,
       ];
-      // Saved in another order than theirs.
+      // Save in an order that differs from that of the timestamps.
       for (const timestamp of [...timestamps.slice(7), ...timestamps.slice(0, 7)]) {
         await store.save(checkpoint({ id: `at ${timestamp}`, timestamp }));
       }
@@ -378,7 +378,7 @@ describe.each(kinds)("%s", (kind) => {
       const sizes = Object.fromEntries((await store.list(graphId)).map(({ id, stateSize }) => [id, stateSize]));
       expect(sizes["a"]).toBeGreaterThan(0);
       expect(sizes["b"]).toBe(sizes["a"]);
-      // Ten thousand characters and the third byte of their count.
+      // 10,000 more characters, and one more byte for the length.
       expect(sizes["d"]! - sizes["c"]!).toBe(10_001);
 
       const text = open(place(kind), { serializer: "json" });
@@ -422,7 +422,7 @@ describe.each(kinds)("%s", (kind) => {
       for (const limit of [1, 1.5, 2, 2.999, 6]) {
         expect(await limited(limit), String(limit)).toEqual(all.slice(0, limit));
       }
-      // As Array.prototype.slice has it, which is what AgentOS' own store uses.
+      // AgentOS' own store uses Array.prototype.slice, so the results must be equal.
       expect(await limited(0.5)).toEqual(all.slice(0, 0.5));
       for (const limit of ["1", true, 1n, {}, [1], Symbol("1"), () => 1]) {
         await wrongType(store.list(graphId, { limit: limit as number }));
@@ -804,7 +804,7 @@ describe.each(kinds)("%s", (kind) => {
         { runId: "b", checkpoints: 1 },
         { runId: "a", checkpoints: 1, latest: { id: "a2" } },
       ]);
-      // Replacing a run's only checkpoint does not end it.
+      // Replacing a run's only checkpoint does not remove the run.
       await store.save(checkpoint({ id: "a2", runId: "a", timestamp: 1 }));
       expect((await store.runs()).runs).toMatchObject([{ runId: "b" }, { runId: "a", latest: { timestamp: 1 } }]);
       await store.delete("a2");
@@ -952,7 +952,7 @@ describe("a file", () => {
     const listed = ids(await handles[0].list(graphId));
     expect(ids(await handles[1].list(graphId))).toEqual(listed);
     expect(new Set(listed).size).toBe(200);
-    // Each handle's own saves are in the order of its calls.
+    // The saves of one handle keep the order of its calls.
     for (const half of [0, 1]) {
       const own = listed.map((id) => Number(id.slice(2))).filter((number) => number % 2 === half);
       expect(own).toEqual(own.toSorted((a, b) => b - a));

@@ -6,7 +6,7 @@ import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { describe, expect, test } from "vitest";
 import { checkpoint, folder, kinds, place, rejection } from "./helpers.js";
 
-/** The noise keeps it from being compressed, so that the text can be found in the file. */
+/** The random text prevents compression, so that the marker can be found in the file. */
 const noisy = (n: number) => ({ ...checkpoint().state, scratch: { text: `needle ${n}`, noise: randomBytes(4_000) } });
 
 describe.each(kinds)("%s: check()", (kind) => {
@@ -44,7 +44,7 @@ describe.each(kinds)("%s: check()", (kind) => {
     await expect(store.check({ onProgress: throws })).rejects.toBe(reason);
     const aborting = new AbortController();
     const checking = store.check({ signal: aborting.signal, onProgress: () => aborting.abort(reason) });
-    // A store in memory has one page.
+    // A store in memory is checked in one page.
     if (kind === "sqlite") await expect(checking).rejects.toBe(reason);
     else expect((await checking).ok).toBe(true);
     await store.close();

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
-/** What a declaration file declares that exists at run time: names, and the members of its classes. */
+/** Returns the names that a declaration file declares for run time, with the members of its classes. */
 export function declared(file: string) {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url));
   const program = ts.createProgram([path], {
@@ -22,7 +22,7 @@ export function declared(file: string) {
   return { names: values.map(({ name }) => name).toSorted(), methods };
 }
 
-/** The methods that a class has at run time, as a declaration file would write their names. */
+/** Returns the methods of a class at run time, named as in a declaration file. */
 export function methodsOf(constructor: { prototype: object }): string[] {
   return Reflect.ownKeys(constructor.prototype)
     .filter((key) => key !== "constructor")

@@ -1,4 +1,4 @@
-// The corners between the rules: what happens where two of them meet.
+// Cases where two rules meet.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,4 +1,5 @@
-// isForkpointError(): true for every error of this package, whichever copy of it threw, and for no other.
+// isForkpointError() is true for every error of this package, even if another copy of the package threw it. It is false for all
+// other errors.
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { CheckpointStore, ForkpointError, isForkpointError, openStore } from "forkpoint";

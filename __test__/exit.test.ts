@@ -6,7 +6,7 @@ import { folder, ids, open, run } from "./helpers.js";
 const home = () => join(folder(), "agent.db");
 const all = Array.from({ length: 50 }, (_, i) => `c-${i}`);
 
-/** What a child has left in the file, in the order in which it was saved. */
+/** Returns the ids that a child process saved in the file, in the order of the saves. */
 async function left(target: string): Promise<string[]> {
   return ids(await open(target).list("graph")).toReversed();
 }
@@ -91,7 +91,7 @@ describe("waiting holds the process, an open store does not", () => {
   });
 });
 
-/** Every acknowledged save is there, whole, and the file is as good as new. */
+/** Expects every acknowledged save to be complete, and the file to work like a new one. */
 async function expectAcknowledged(store: CheckpointStore, acknowledged: string[]) {
   expect(acknowledged.length).toBeGreaterThanOrEqual(20);
   const listed = new Set(ids(await store.list("graph")));

@@ -7,22 +7,22 @@ import { fileURLToPath } from "node:url";
 import { type Checkpoint, CheckpointStore, ForkpointError, type StoreOptions } from "forkpoint";
 import { expect, onTestFinished } from "vitest";
 
-/** A folder of the running test's own, removed when it ends. */
+/** A new folder for the running test, removed when the test ends. */
 export function folder(): string {
   const path = mkdtempSync(join(tmpdir(), "forkpoint-test-"));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
-/** Every kind of target that the same tests run over. */
+/** The kinds of target that each test runs on. */
 export const kinds = ["memory", "sqlite"] as const;
 
-/** A new place for a store. */
+/** Returns the target for a new store. */
 export function place(kind: (typeof kinds)[number]): string {
   return kind === "memory" ? "memory:" : join(folder(), "agent.db");
 }
 
-/** A store that is closed when the running test ends, before its folder is removed. */
+/** Opens a store that is closed when the running test ends, before its folder is removed. */
 export function open(target: string | URL, options?: StoreOptions): CheckpointStore {
   const store = new CheckpointStore(target, options);
   onTestFinished(() => store.close());
@@ -31,7 +31,7 @@ export function open(target: string | URL, options?: StoreOptions): CheckpointSt
 
 let made = 0;
 
-/** A checkpoint as AgentOS makes them, with an id of its own. Fields that the contract does not know are welcome. */
+/** Makes a checkpoint as AgentOS does, with a unique id. Fields that the contract does not know are allowed. */
 export function checkpoint(fields: Partial<Checkpoint> & Record<string, unknown> = {}): Checkpoint {
   made += 1;
   return {
@@ -62,13 +62,13 @@ export function checkpoint(fields: Partial<Checkpoint> & Record<string, unknown>
   };
 }
 
-/** A checkpoint with that value in its state. */
+/** Makes a checkpoint with this value in its state. */
 export function holding(scratch: unknown): Checkpoint {
   const whole = checkpoint();
   return { ...whole, state: { ...whole.state, scratch } };
 }
 
-/** What comes of waiting for a promise that must be rejected. */
+/** Returns the error of a promise that must reject. */
 export async function rejection(promise: Promise<unknown>): Promise<Error & { code?: unknown }> {
   try {
     await promise;
@@ -79,7 +79,7 @@ export async function rejection(promise: Promise<unknown>): Promise<Error & { co
   throw new Error("the promise was not rejected");
 }
 
-/** What a call throws. */
+/** Returns the error that a call must throw. */
 export function thrown(call: () => unknown): Error & { code?: unknown } {
   try {
     call();
@@ -90,7 +90,7 @@ export function thrown(call: () => unknown): Error & { code?: unknown } {
   throw new Error("the call did not throw");
 }
 
-/** Expects a ForkpointError and gives it back. */
+/** Expects a ForkpointError and returns it. */
 export async function failure(promise: Promise<unknown>, code: ForkpointError["code"]): Promise<ForkpointError> {
   const error = await rejection(promise);
   expect(error).toBeInstanceOf(ForkpointError);
@@ -98,36 +98,36 @@ export async function failure(promise: Promise<unknown>, code: ForkpointError["c
   return error as ForkpointError;
 }
 
-/** Expects the TypeError of an argument of a wrong type. */
+/** Expects the TypeError for an argument of a wrong type. */
 export async function wrongType(promise: Promise<unknown>): Promise<void> {
   const error = await rejection(promise);
   expect(error, String(error)).toBeInstanceOf(TypeError);
   expect(error.code).toBe("INVALID_ARGUMENT");
 }
 
-/** The ids of a listing, in its order. */
+/** Returns the ids of a listing, in order. */
 export function ids(listed: ReadonlyArray<{ id: string }>): string[] {
   return listed.map(({ id }) => id);
 }
 
-/** How a child process has ended. */
+/** The end of a child process. */
 export interface Ended {
   code: number | null;
   signal: NodeJS.Signals | null;
-  /** The lines of its standard output. */
+  /** The lines of the child's standard output. */
   lines: string[];
   errors: string;
 }
 
-/** Far beyond what any child needs: it ends what hangs, and says nothing about speed. */
+/** Stops a child that hangs. No child needs nearly as long; this is no test of speed. */
 const DEADLINE_MS = 30_000;
 
-/** Where a program in fixtures/ is. */
+/** Returns the path of a program in fixtures/. */
 export function fixture(name: string): string {
   return fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
 }
 
-/** Runs a program of fixtures/ until it ends by itself; one that does not is an error. */
+/** Runs a program in fixtures/ until it ends. A program that has to be stopped is an error. */
 export function run(
   name: string,
   args: string[],
@@ -136,7 +136,7 @@ export function run(
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [fixture(name), ...args], {
       stdio: ["ignore", "pipe", "pipe"],
-      // What the test runner is started with is not for its children.
+      // Clear the test runner's NODE_OPTIONS for the child.
       env: { ...process.env, NODE_OPTIONS: "" },
     });
     const lines: string[] = [];

@@ -7,7 +7,7 @@ import { checkpoint, failure, folder, holding, ids, kinds, open, place, rejectio
 
 const graphId = "graph-a-1700000000000";
 
-/** What Object.prototype holds before a test, which no test's input may change. */
+/** The keys of Object.prototype before a test. No test's input may change them. */
 let prototypeBefore: PropertyKey[] = [];
 
 beforeEach(() => {
@@ -19,17 +19,17 @@ afterEach(() => {
   expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
 });
 
-/** What a store gives back for a value in the state. */
+/** Saves a value in a state and returns the value as read back. */
 async function back(store: CheckpointStore, value: unknown): Promise<unknown> {
   const saved = holding(value);
   await store.save(saved);
   const read = (await store.get(saved.id))!;
-  // The latest of its run is read another way.
+  // `latest` reads the checkpoint in another way than `get`.
   assert.deepStrictEqual(await store.latest(saved.runId), read);
   return read.state.scratch;
 }
 
-/** Expects that the value is refused wherever it is, that nothing is written, and that the store still works. */
+/** Expects that the value is refused at every position, that nothing is written, and that the store still works. */
 async function refused(value: () => unknown, options?: StoreOptions, kind: (typeof kinds)[number] = "memory") {
   const store = open(place(kind), options);
   const errors = [
@@ -57,7 +57,7 @@ function nested(depth: number, wrap: (inner: unknown) => unknown): unknown {
   return value;
 }
 
-/** How deep a nest is, without recursion. */
+/** Measures the nesting of a value, without recursion. */
 function depthOf(value: unknown): number {
   let depth = 0;
   for (let inner = value; inner !== "bottom"; depth++) {
@@ -98,7 +98,7 @@ class MyMap extends Map<number, number> {}
 class MyDate extends Date {}
 class MyArray extends Array<number> {}
 
-/** As LangChain's messages are serialised: an envelope that a careless reader takes for an order to construct. */
+/** Serialised like LangChain's messages. A careless reader would take this object for an instruction to construct a class. */
 class Message {
   constructor(readonly content: string) {}
   toJSON() {
@@ -109,7 +109,7 @@ class Message {
 const loneHigh = "\ud83d";
 const loneLow = "\ude00";
 
-/** Values that come back as what they are, with the default serializer. */
+/** Values that the default serializer reads back unchanged. */
 const kept: Record<string, () => unknown> = {
   "own __proto__, constructor and prototype keys": () =>
     JSON.parse('{"__proto__":{"polluted":1},"a":[{"__proto__":null,"constructor":{"prototype":{"polluted":1}}}]}'),
@@ -208,7 +208,7 @@ const kept: Record<string, () => unknown> = {
   "an Error and its kin": () => [new Error("message"), new TypeError("wrong"), new RangeError("far"), new Error("")],
 };
 
-/** Values that come back as what they are documented to become. */
+/** Values that the default serializer changes, with the documented result. */
 const become: Record<string, [() => unknown, unknown]> = {
   "an object without a prototype": [
     () => Object.assign(Object.create(null), { a: Object.create(null) }) as unknown,
@@ -409,7 +409,7 @@ describe("values", () => {
     const [listed] = await store.list(graphId);
     expect(listed!.stateSize).toBeLessThan(2_000);
 
-    // Neither the saved memory nor a read one is the store's.
+    // The store shares memory neither with the saved value nor with a read one.
     new Uint8Array(memory).fill(9);
     (read[0] as Uint8Array).fill(9);
     const [again] = (await store.get(listed!.id))!.state.scratch as typeof value;
@@ -500,7 +500,7 @@ const refusals: Record<string, [() => unknown, RegExp]> = {
           getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
         },
       );
-      // Another one at every level: that is no circle.
+      // Each level is a new object, so this is no circular reference.
       const endlessly = (): object => new Proxy(endless, {});
       return endless;
     },
@@ -511,7 +511,7 @@ const refusals: Record<string, [() => unknown, RegExp]> = {
       const value = { toJSON: () => ({ again: value }) };
       return value;
     },
-    // At whichever limit it meets first.
+    // Either of the two limits may be reached first.
     /nested (deeper|too deeply)/,
   ],
 };
@@ -637,10 +637,10 @@ describe("depth", () => {
   });
 });
 
-/** A checkpoint of so many bytes of JSON. */
+/** Makes a checkpoint that takes this many bytes as JSON. */
 function sized(bytes: number): Checkpoint {
   const saved = holding("");
-  // Both parts: the state, and the rest with these fields left out.
+  // Two parts are stored: the state, and the rest without these fields.
   const rest = { ...saved, id: null, runId: null, timestamp: null, state: null };
   const small = JSON.stringify(saved.state).length + JSON.stringify(rest).length;
   saved.state.scratch = "x".repeat(bytes - small);
@@ -657,7 +657,7 @@ describe("size", () => {
     await store.save(saved);
     await store.close();
     const read = (await open(target, { serializer }).get(saved.id))!.state.scratch as { text: string; wide: string };
-    // Not `toBe`: a failure would print 20 MB.
+    // `toBe` would print 20 MB if it failed.
     expect([read.text === text, read.wide === wide]).toEqual([true, true]);
   });
 
@@ -674,7 +674,7 @@ describe("size", () => {
     await failure(store.fork(within.id, { input: { more: "x".repeat(100) } }), "INVALID_ARGUMENT");
     await store.save(checkpoint({ id: "beside" }));
     expect(ids(await store.list(graphId))).toEqual(["beside", within.id]);
-    // What a store with a higher limit wrote is read.
+    // A value that was stored under a higher limit can be read.
     expect(await store.list(graphId, { limit: 1 })).toHaveLength(1);
   });
 
@@ -695,10 +695,10 @@ describe("size", () => {
   });
 });
 
-/** JSON, made unreadable for whoever takes it for JSON. */
+/** JSON with inverted bytes, which no JSON parser accepts. */
 const inverted = (value: unknown) => Buffer.from(JSON.stringify(value)).map((byte) => ~byte);
 
-/** A serializer of the user's own. */
+/** A serializer as a user might write it. */
 function custom(overrides: Record<string, unknown> = {}): Serializer {
   return {
     name: "inverted",
@@ -821,7 +821,7 @@ describe("serializers", () => {
       await store.save(saved[i]!);
       await store.close();
     }
-    // Every store lists all of them, reads what the built-in ones wrote, and its own.
+    // Every store lists all checkpoints. It reads those of the built-in serializers and of its own.
     for (const [i, option] of options.entries()) {
       const store = open(target, option);
       expect(ids(await store.list(graphId))).toEqual(["by-2", "by-1", "by-0"]);
@@ -865,7 +865,7 @@ describe("serializers", () => {
   });
 });
 
-/** Strings that other stores took for patterns, paths, operators or their own separators. */
+/** Strings that a store could mistake for patterns, paths, operators or separators. */
 const hostile = [
   "' OR '1'='1",
   "x') OR '1'='1",
@@ -942,7 +942,7 @@ const hostile = [
   `${"x".repeat(4_095)}y`,
 ];
 
-/** What is no string, and no string that can be stored. */
+/** Values that are no strings, and strings that cannot be stored. */
 const noStrings: Array<[string, unknown]> = [
   ["undefined", undefined],
   ["null", null],
@@ -1048,7 +1048,7 @@ describe.each(kinds)("ids in %s", (kind) => {
 
   test("half of a surrogate pair is refused on save and finds nothing", async () => {
     const store = open(place(kind));
-    // What a careless conversion would make of it.
+    // A careless conversion would turn the ids below into this one.
     const saved = checkpoint({ id: "\uFFFD", runId: "\uFFFD", graphId: "\uFFFD", nodeId: "\uFFFD" });
     await store.save(saved);
     for (const half of [loneHigh, loneLow, `a${loneHigh}`, `${loneLow}a`]) {

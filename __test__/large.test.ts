@@ -1,11 +1,11 @@
-// Large payloads take another way to the disk than small ones, and nobody can tell from what is read.
+// Large payloads are written in another way than small ones. Reads must not show a difference.
 import { join } from "node:path";
 import { type Checkpoint, CheckpointStore } from "forkpoint";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkpoint, folder, holding, ids, open } from "./helpers.js";
 
 const graphId = "graph-a-1700000000000";
-/** Beyond what is compressed on the writer's own thread. */
+/** Too large to be compressed on the writer thread. */
 const text = (seed: number) => Array.from({ length: 60_000 }, (_, i) => ((i * 7919 + seed) % 99_991).toString(36)).join(" ");
 const large = (fields: Partial<Checkpoint> = {}, seed = 1) => ({ ...holding({ text: text(seed) }), ...fields });
 const inFile = () => {
@@ -36,7 +36,7 @@ test("within a run, saves are done in the order of the calls", async () => {
   await Promise.all([...saves, other]);
   const order = ["0", "1", "2", "3", "4", "5", "6", "7"];
   expect(done.filter((id) => id !== "other")).toEqual(order);
-  // Equal timestamps: the last saved is the newest.
+  // With equal timestamps, the checkpoint that was saved last is the newest.
   expect(ids(await store.listByRun("run-1"))).toEqual(order.toReversed());
 });
 
@@ -126,7 +126,7 @@ describe("memory that is given back is nobody's", () => {
     const given = { array: bytes(300_000), buffer: Buffer.from(bytes(200_000)), whole: bytes(100_000).buffer };
     const one = holding(given);
     await store.save(one);
-    // What was given is still the caller's.
+    // The caller's buffers are still usable.
     expect([given.array.length, given.buffer.length, given.whole.byteLength]).toEqual([300_000, 200_000, 100_000]);
     const [first, second] = await Promise.all([store.get(one.id), store.latest("run-1")]);
     const [a, b] = [first, second].map((found) => found!.state.scratch as typeof given);

@@ -8,7 +8,7 @@ test("of 5,000 saves in flight no turn of the loop settles more than a part", as
   const store = open(place("sqlite"), { durability: "off" });
   let settled = 0;
   const saves = Array.from({ length: 5_000 }, () => store.save(checkpoint()).then(() => void settled++));
-  // How many are settled at every turn that others get, by immediates and by timers.
+  // The number of settled saves at each turn of the event loop, seen by immediates and by timers.
   const seen = { immediates: [0], timers: [0] };
   const look = (turns: number[], again: (callback: () => void) => void) => {
     turns.push(settled);
@@ -31,13 +31,13 @@ test("timers, immediates and I/O get turns for as long as saves never cease", as
   const reached = async (kind: keyof typeof goal, turn: () => Promise<unknown>) => {
     for (; turns[kind] < goal[kind]; turns[kind]++) await turn();
   };
-  // Were one of them starved, this would never end.
+  // If timers, immediates or I/O never got a turn, this would never resolve.
   const enough = Promise.all([
     reached("timers", () => new Promise((resolve) => setTimeout(resolve, 1))),
     reached("immediates", () => new Promise((resolve) => setImmediate(resolve))),
     reached("reads", () => readFile(new URL(import.meta.url))),
   ]);
-  // A hundred savers, each of which saves again as soon as it hears of its last save.
+  // A hundred savers. Each saves again as soon as its last save resolves.
   const stop = new AbortController();
   const savers = Array.from({ length: 100 }, async (_, i) => {
     for (; !stop.signal.aborted; turns.saves++) await store.save(checkpoint({ id: `saver-${i}` }));
@@ -74,12 +74,12 @@ describe.each(kinds)("%s", (kind) => {
     expect(outcomes.filter(({ status }) => status === "rejected")).toHaveLength(500);
     for (const [i, outcome] of outcomes.entries()) {
       expect(outcome.status === "rejected", `call ${i}`).toBe(i % 9 === 8);
-      // A read sees the save that was called before it; the last hundred are never deleted.
+      // A read sees the save that was called before it. The last hundred checkpoints are never deleted.
       if (i % 9 === 1 && i >= 400 * 9) expect(outcome).toMatchObject({ value: { id: `c-${(i - 1) / 9}` } });
       if (i % 9 === 2) expect(outcome).toMatchObject({ value: { runId: `run-${((i - 2) / 9) % 10}` } });
       if (i % 9 === 4) expect((outcome as PromiseFulfilledResult<unknown[]>).value).not.toHaveLength(0);
     }
-    // 500 saves less 400 deletes, the source, and 500 forks.
+    // 500 saves minus 400 deletes, the source, and 500 forks.
     expect(await store.list(graphId)).toHaveLength(100 + 1 + 500);
     expect(await store.listByRun("source")).toHaveLength(1);
   });

@@ -10,7 +10,7 @@ import { checkpoint, failure, folder, holding, open, rejection, thrown, wrongTyp
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What both ways of opening say to the same arguments. */
+/** Returns the error of wrong arguments. Both ways to open a store must give the same one. */
 async function refusal(target: unknown, options?: unknown): Promise<Error & { code?: unknown }> {
   const fromConstructor = thrown(() => new CheckpointStore(target as string, options as StoreOptions));
   const fromOpenStore = await rejection(openStore(target as string, options as StoreOptions));
@@ -250,7 +250,7 @@ describe("options of runs()", () => {
   });
 });
 
-/** Saves into the target and expects the file to be there. */
+/** Saves to the target and expects the file to exist. */
 async function stores(target: string | URL, file: string) {
   const store = new CheckpointStore(target);
   const saved = checkpoint();
@@ -279,7 +279,7 @@ describe("targets", () => {
     expect(readdirSync(home).toSorted()).toEqual(["a.db", "b.db", "c.db"]);
   });
 
-  // Names that Windows has not are left to the systems that do.
+  // File names that Windows does not allow are only tested on other systems.
   const names = ["with space.db", "ünï\u{1f600}.db", "100%.db", "%20.db", "a#b.db", "a+b&c=d;e.db", "[x]{y}.db"];
   if (process.platform !== "win32") names.push("a?mode=memory.db", "a:b.db", "back\\slash.db", '"q".db', "a\nb.db");
 
@@ -464,7 +464,7 @@ describe("what is wrong with the place", () => {
     await holder.save(holding(randomBytes(16 << 20)));
     let busy: unknown;
     while (busy === undefined) {
-      // It writes the whole database in one transaction.
+      // `vacuum` writes the whole database in one transaction.
       const held = holder.vacuum();
       const saves = Array.from({ length: 20 }, () => setTimeout(5).then(() => other.save(checkpoint())));
       busy = (await Promise.allSettled(saves)).find(({ status }) => status === "rejected");
@@ -478,7 +478,7 @@ describe("what is wrong with the place", () => {
   test("a database of another program is refused and left alone", async () => {
     const home = folder();
     const file = join(home, "other.db");
-    // An empty SQLite database whose application id is somebody else's: https://www.sqlite.org/fileformat2.html
+    // An empty SQLite database with another application's id: https://www.sqlite.org/fileformat2.html
     const bytes = Buffer.alloc(4_096);
     bytes.write("SQLite format 3\0", "latin1");
     bytes.writeUInt16BE(4_096, 16);
@@ -497,7 +497,7 @@ describe("what is wrong with the place", () => {
   });
 });
 
-/** The codes that a source text quotes. */
+/** Returns the error codes that a source text quotes. */
 const quoted = (text: string) => [...text.matchAll(/"([A-Z_]+)"/g)].map(([, code]) => code!);
 
 describe("errors", () => {
@@ -544,7 +544,7 @@ describe("errors", () => {
     const closed = new CheckpointStore("memory:");
     await closed.close();
     const id = "nobody";
-    // Each is awaited where it is called, as users do: V8 finds the callers of an async function by who awaits it.
+    // Await each call in place, as users do. V8 finds the callers of an async function through the code that awaits it.
     const calls: Record<string, () => Promise<unknown>> = {
       openStore: async () => await openStore(missing),
       "openStore, options": async () => await openStore(missing, { durability: "fast" as "full" }),

@@ -1,5 +1,6 @@
-// What npm users get: the packed package, installed in an empty folder with scripts disabled, imported, required, type-checked
-// under strict, and used. Once as packed here (with the addon inside) and once as a release publishes it (addon apart).
+// Tests the packed package as npm users get it. It is installed in an empty folder with scripts disabled, then imported,
+// required, type-checked under strict, and used. This runs twice: as packed here, with the addon inside, and as published, with
+// the addon in its own package.
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +24,7 @@ function npm(args: string[], cwd: string): string {
 
 function node(args: string[], cwd: string): string {
   const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd, encoding: "utf8" });
-  // Not even a warning: `require` of an ES module must not come with one.
+  // `require` of an ES module must not print a warning either.
   expect({ stderr, status, failed: status === 0 ? "" : stdout }).toEqual({ stderr: "", status: 0, failed: "" });
   return stdout;
 }
@@ -72,7 +73,7 @@ await openStore("typed.db", { durabilty: "full" });
 function tryOut(tarballs: string[]): void {
   const project = folder();
   writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
-  // Offline: the package asks for nothing that is not in it.
+  // Offline, because the package needs nothing from the registry.
   npm(["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", ...tarballs], project);
 
   writeFileSync(join(project, "import.mjs"), `import { CheckpointStore } from "forkpoint";${use}`);

@@ -1,4 +1,4 @@
-// What is removed to make room: by each save, in the background, and by prune(); what is there, and giving room back.
+// Retention: removal by each save, in the background and by prune(); statistics; and giving space back.
 import { randomBytes } from "node:crypto";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,14 +18,14 @@ import { checkpoint, failure, folder, ids, kinds, open, place, rejection, thrown
 const HOUR = 3_600_000;
 const LONG_AGO = Date.UTC(2001, 0, 1);
 
-/** So much text that does not repeat itself. */
+/** Makes text of this length that hardly compresses. */
 function text(length: number, seed: number): string {
   let state = seed * 2_654_435_761 + 1;
   const next = () => String.fromCharCode(33 + ((state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) % 90));
   return Array.from({ length }, next).join("");
 }
 
-/** Saves at a time that is not now. */
+/** Saves at the given time instead of now. */
 async function saveAt(store: CheckpointStore, time: number, fields: Partial<Checkpoint>): Promise<Checkpoint> {
   vi.useFakeTimers({ toFake: ["Date"], now: time });
   try {
@@ -147,8 +147,8 @@ test("a sweep that keeps failing is told once, as a warning of the process", { t
   await saveAt(writer, LONG_AGO, { id: "base", state: { ...checkpoint().state, scratch: marker } });
   await writer.save(checkpoint({ id: "kept", state: { ...checkpoint().state, scratch: marker } }));
   await writer.close();
-  // The one that stays is stored as the difference to the one that is to go. That one gets the format of a later version: the
-  // byte stands before the checksum, the length and the first part's name.
+  // The remaining checkpoint is stored as the difference to the one that is to be removed. Give the latter the format of a
+  // later version. Its format byte stands before the checksum, the length and the first part's name.
   const bytes = readFileSync(target);
   const at = bytes.indexOf("\u0002\u0005state\u0002v8") - 11;
   expect(bytes[at]).toBe(1);
@@ -159,7 +159,7 @@ test("a sweep that keeps failing is told once, as a warning of the process", { t
   for (let n = 0; n < 5; n += 1) {
     await store.save(checkpoint({ runId: "other" }));
     await store.stats();
-    // A sweep begins a second after the last one ended.
+    // A sweep begins one second after the last one ended.
     await setTimeout(1_050);
   }
   const ours = heard.filter(({ name }) => name === "ForkpointWarning");
@@ -170,7 +170,7 @@ test("a sweep that keeps failing is told once, as a warning of the process", { t
   expect(message).toContain("UNSUPPORTED: ");
   expect(message).toContain("prune()");
   expect(await run(store, "other")).toHaveLength(5);
-  // What the warning says: prune() rejects with the cause.
+  // The warning has the message that prune() rejects with.
   expect(message).toContain((await failure(store.prune(), "UNSUPPORTED")).message);
 });
 
@@ -179,7 +179,7 @@ describe.each(kinds)("%s: in the background", (kind) => {
     const target = place(kind);
     const store = open(target, { ttlMs: HOUR });
     await saveAt(store, LONG_AGO, { id: "old", runId: "old", timestamp: Date.now() + HOUR });
-    // The read comes after the sweep that follows the save.
+    // This read runs after the sweep that follows the save.
     expect(await store.get("old")).toBeNull();
     expect((await store.runs()).runs).toEqual([]);
     await store.save(checkpoint({ id: "new", timestamp: 0 }));
@@ -285,7 +285,7 @@ describe.each(kinds)("%s: prune()", (kind) => {
     const onProgress = () => controller.abort(reason);
     expect(await rejection(store.prune({ keepLastN: 1, signal: controller.signal, onProgress }))).toBe(reason);
     expect((await store.stats()).checkpoints).toBe(700);
-    // From a timer too: between two batches the loop turns.
+    // An abort from a timer works too, because the event loop turns between two batches.
     const other = new AbortController();
     setImmediate(() => other.abort(reason));
     expect(await rejection(store.prune({ olderThan: Date.now() + HOUR, signal: other.signal }))).toBe(reason);
@@ -293,7 +293,7 @@ describe.each(kinds)("%s: prune()", (kind) => {
     const left = (await store.stats()).checkpoints;
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThan(700);
-    // What throws in onProgress stops it likewise.
+    // An error that `onProgress` throws stops the prune too.
     const throwing = () => {
       throw reason;
     };
@@ -317,7 +317,7 @@ describe.each(kinds)("%s: prune()", (kind) => {
     expect((await view.prune({ keepLastN: 2 })).removed).toBe(1);
     expect((await store.prune({ keepLastN: 1 })).removed).toBe(1);
     expect((await store.stats()).checkpoints).toBe(1);
-    // The store says lineages, a contract's object says runs.
+    // The store counts lineages; a contract's store counts runs.
     const all = { olderThan: Date.now() + HOUR, dryRun: true };
     expect(await view.prune(all)).toEqual({ removed: 1, bytes: expect.any(Number), runs: 1 });
     expect(await store.prune(all)).toEqual({ removed: 1, bytes: expect.any(Number), lineages: 1 });

@@ -1,11 +1,11 @@
-// A small value that JSON holds exactly is stored as JSON, whatever else by structured clone. Nobody can tell which it was.
+// A small value that JSON holds exactly is stored as JSON, any other by structured clone. Reads must not show a difference.
 import { deepStrictEqual } from "node:assert";
 import { join } from "node:path";
 import { type Checkpoint, CheckpointStore } from "forkpoint";
 import { describe, expect, test } from "vitest";
 import { failure, folder, holding, open } from "./helpers.js";
 
-/** Long enough that structured clone takes what it stands beside. */
+/** Text that is long enough to force structured clone for the whole value. */
 const padding = "long ".repeat(1_000);
 
 const shared = { list: [1] };

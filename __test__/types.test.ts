@@ -50,7 +50,7 @@ describe("what is exported is what is declared", () => {
   });
 });
 
-// From here on the compiler is the test: `npx tsc -p __test__ --noEmit`. Nothing of it runs.
+// Tested by the compiler: `npx tsc -p __test__ --noEmit`. The code below never runs.
 describe("types", () => {
   test("are the contract's", () => {
     expectTypeOf<main.CheckpointStore>().toExtend<ICheckpointStore>();
@@ -67,12 +67,12 @@ describe("types", () => {
     expectTypeOf<main.ForkpointError["name"]>().toEqualTypeOf<"ForkpointError">();
     expectTypeOf<EffectClass>().toEqualTypeOf<"pure" | "read" | "write" | "external" | "human">();
     expectTypeOf<StoreOptions["serializer"]>().toEqualTypeOf<"v8" | "json" | Serializer | undefined>();
-    // One assertion for the runner, which does not check types.
+    // The test runner needs one assertion. It does not check types.
     expect(typeof uses).toBe("function");
   });
 });
 
-/** What must compile, and what must not. */
+/** Code that must compile, and code that must not. */
 async function uses(store: main.CheckpointStore, whole: Checkpoint, shared: main.Store): Promise<void> {
   expectTypeOf(await store.save(whole)).toEqualTypeOf<void>();
   expectTypeOf(await store.get("id")).toEqualTypeOf<Checkpoint | null>();
@@ -87,7 +87,7 @@ async function uses(store: main.CheckpointStore, whole: Checkpoint, shared: main
   expectTypeOf((await store.stats()).largest[0]!.runId).toEqualTypeOf<string>();
   expectTypeOf(await shared.stats()).toEqualTypeOf<StoreStats>();
   expectTypeOf(await shared.vacuum()).toEqualTypeOf<void>();
-  // @ts-expect-error -- ttlMs is of the store, olderThan of a prune
+  // @ts-expect-error -- ttlMs is an option of the store; prune() has olderThan
   await store.prune({ ttlMs: 1 });
   expectTypeOf<RunPruneResult>().toEqualTypeOf<{ removed: number; bytes: number; runs: number }>();
   await store.prune({ onProgress: (progress) => expectTypeOf(progress).toEqualTypeOf<RunPruneResult>() });
@@ -100,39 +100,39 @@ async function uses(store: main.CheckpointStore, whole: Checkpoint, shared: main
   }
   void [new main.CheckpointStore(shared), new main.CheckpointStore(new URL("file:///a.db"), { durability: "off" })];
 
-  // @ts-expect-error -- ids are strings
+  // @ts-expect-error -- an id must be a string
   await store.get(1);
-  // @ts-expect-error -- a node is not null
+  // @ts-expect-error -- a node id must not be null
   await store.load("run", null);
-  // @ts-expect-error -- a checkpoint has all of its fields
+  // @ts-expect-error -- the checkpoint lacks fields
   await store.save({ id: "a", graphId: "g", runId: "r", nodeId: "n", timestamp: 1 });
-  // @ts-expect-error -- a timestamp is a number
+  // @ts-expect-error -- a timestamp must be a number
   await store.save({ ...whole, timestamp: new Date() });
-  // @ts-expect-error -- a limit is a number
+  // @ts-expect-error -- a limit must be a number
   await store.list("graph", { limit: "1" });
-  // @ts-expect-error -- a listing of a run has no runId
+  // @ts-expect-error -- listByRun() has no option runId
   await store.listByRun("run", { runId: "run" });
-  // @ts-expect-error -- memory is no partition
+  // @ts-expect-error -- memory is not a partition of the state
   await store.fork("id", { memory: {} });
   // @ts-expect-error -- an unknown option
   await store.runs({ runId: "run" });
   // @ts-expect-error -- a misspelt option
   void new main.CheckpointStore("a.db", { durabilty: "full" });
-  // @ts-expect-error -- a value that is none
+  // @ts-expect-error -- an unknown value of an option
   void new main.CheckpointStore("a.db", { durability: "fast" });
-  // @ts-expect-error -- a serializer has a name
+  // @ts-expect-error -- a serializer must have a name
   void new main.CheckpointStore("a.db", { serializer: { serialize: Buffer.from, deserialize: String } });
-  // @ts-expect-error -- a target is a string, a URL or a store
+  // @ts-expect-error -- a target must be a string, a URL or a store
   void new main.CheckpointStore(1);
-  // @ts-expect-error -- openStore() opens no open store
+  // @ts-expect-error -- openStore() does not take an open store
   await main.openStore(shared);
-  // @ts-expect-error -- only openStore() makes them
+  // @ts-expect-error -- a Store can only be made by openStore()
   void new main.Store();
-  // @ts-expect-error -- one of the codes
+  // @ts-expect-error -- an unknown error code
   void new main.ForkpointError("WRONG", "message");
-  // @ts-expect-error -- what was read cannot be null
+  // @ts-expect-error -- the result can be null
   void (await store.get("id")).id;
-  // @ts-expect-error -- codes are not written to
+  // @ts-expect-error -- an error's code is read-only
   new main.ForkpointError("BUSY", "message").code = "FULL";
 
   const own: ICheckpointStore = store;

@@ -1,4 +1,4 @@
-// What crosses the border to the engine has names on both sides, which are the same ones.
+// Calls to the engine have the same field names in TypeScript and in Rust.
 import { expect, test } from "vitest";
 import { agentium } from "../ts/agentium/wire.js";
 import { agentos } from "../ts/agentos/wire.js";
@@ -11,15 +11,15 @@ const store = open("memory:", { durability: "full", ...sizes, ...limits });
 
 test("a field or a call by another name does not compile, and is refused", async () => {
   const refused = { code: "INVALID_ARGUMENT", message: expect.stringMatching(/cannot be read: .*known|missing/) };
-  // @ts-expect-error: it is called checkpointId
+  // @ts-expect-error: the field is called checkpointId
   await expect(agentos.call(store, "delete", { checkpointID: "c" })).rejects.toMatchObject(refused);
-  // @ts-expect-error: one more field
+  // @ts-expect-error: an unknown field
   await expect(agentos.call(store, "delete", { checkpointId: "c", force: true })).rejects.toMatchObject(refused);
-  // @ts-expect-error: one field less
+  // @ts-expect-error: a missing field
   await expect(agentium.call(store, "runs", { before: 1 })).rejects.toMatchObject(refused);
-  // @ts-expect-error: it is called delete
+  // @ts-expect-error: the call is called delete
   await expect(agentium.call(store, "remove", { checkpointId: "c" })).rejects.toMatchObject(refused);
-  // @ts-expect-error: a number
+  // @ts-expect-error: the id must be a string
   await expect(agentos.call(store, "delete", { checkpointId: 5 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 

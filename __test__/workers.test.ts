@@ -11,7 +11,7 @@ interface Ended {
   error: Error | undefined;
 }
 
-/** Runs fixtures/worker.mjs until it ends. */
+/** Runs fixtures/worker.mjs in a worker until it ends. */
 function work(
   task: string,
   target: string,
@@ -25,7 +25,7 @@ function work(
     let error: Error | undefined;
     worker.on("message", (message: string) => {
       messages.push(message);
-      // Once: messages that were already under way still come.
+      // Call `onFirst` only once: more messages may be on their way.
       if (messages.length === 1) onFirst(worker);
     });
     worker.on("error", (reason: Error) => (error = reason));
@@ -48,11 +48,11 @@ test("several workers and the main thread save into one file, in one order", asy
   }
   const saved = ids(await store.list("graph")).toReversed();
   expect(saved).toHaveLength(100);
-  // Each thread's saves are in the order of its calls, whoever came in between.
+  // The saves of each thread keep the order of its calls, even with saves of other threads in between.
   for (const name of [...names, "main"]) {
     expect(saved.filter((id) => id.startsWith(`${name}-`))).toEqual(named(name, 25));
   }
-  // And another handle sees the same order.
+  // Another handle sees the same order.
   expect(ids(await open(target).list("graph")).toReversed()).toEqual(saved);
 });
 
@@ -64,7 +64,7 @@ test("a terminated worker loses nothing that was acknowledged, ten times over", 
     const { messages, error } = await work("saveForEver", target, `w${round}`, (worker) => void worker.terminate());
     expect(error).toBeUndefined();
     expect(messages.length).toBeGreaterThan(0);
-    // The main thread goes on with its own store.
+    // The main thread's own store still works.
     await store.save(before);
     expect(await store.get(before.id)).toStrictEqual(before);
     const listed = new Set(ids(await store.list("graph")));

@@ -1,4 +1,4 @@
-// How a run is watched and ended from outside: drains, aborts, events, streams; and what a workflow refuses.
+// Watching and ending a run from outside (drains, aborts, events, streams), and the arguments that a workflow refuses.
 import { ForkpointError } from "forkpoint";
 import {
   DrainController,
@@ -11,14 +11,14 @@ import { describe, expect, it } from "vitest";
 import { failure, rejection, thrown, wrongType } from "../helpers.js";
 import { type Counter, chain, counter, inMemory, own, storeKinds, stores } from "./helpers.js";
 
-/** A promise that somebody else settles. */
+/** A promise that the test settles. */
 function deferred<T = void>() {
   let resolve!: (value: T) => void;
   const promise = new Promise<T>((settle) => (resolve = settle));
   return { promise, resolve };
 }
 
-/** Three steps of which the second begins, says so, and ends when it is told to. */
+/** Three steps. The second reports its start and ends when the test says so. */
 function gated(checkpointStore: IWorkflowCheckpointStore<Counter> | undefined) {
   const [begun, gate] = [deferred(), deferred()];
   const ran: string[] = [];

@@ -1,4 +1,4 @@
-// Real processes, really killed: what is stored is gone on with, and nothing that is stored runs twice.
+// Kills real processes. A stored run must resume, and no stored step may run twice.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { own } from "./helpers.js";
 
 const names = Array.from({ length: 10 }, (_, at) => `step-${at + 1}`);
 
-/** Runs the workflow in a process of its own. */
+/** Runs the workflow in its own process. */
 function start(kind: string, home: string, moment = "", step = "", runId = "run"): Promise<Ended> {
   return run("workflow.mjs", [kind, home, runId, moment, step]);
 }

@@ -1,4 +1,4 @@
-// Agentium's storage interface, over the drivers that come with the package.
+// Agentium's storage interface, tested on the drivers of this package.
 import { join } from "node:path";
 import { ForkpointStorage, InMemoryStorage, type StorageDriver } from "forkpoint/agentium";
 import { describe, expect, it, onTestFinished } from "vitest";

@@ -6,7 +6,7 @@ import { folder } from "../helpers.js";
 
 const examples = fileURLToPath(new URL("../../examples/agentium/", import.meta.url));
 
-/** What each example prints. */
+/** The output of each example. */
 const expected: Record<string, string[]> = {
   "ab.mjs": [
     "gpt-4o-mini: 5",
@@ -85,9 +85,9 @@ const expected: Record<string, string[]> = {
   ],
 };
 
-/** Runs an example in a folder until it ends by itself. */
+/** Runs an example in a folder until it ends. */
 function runExample(name: string, cwd: string): Promise<{ status: unknown; lines: string[]; errors: string }> {
-  // What the test runner is started with is not for its children. The deadline is for what hangs.
+  // Clear the test runner's NODE_OPTIONS for the child. The timeout stops an example that hangs.
   const options = { cwd, env: { ...process.env, NODE_OPTIONS: "" }, timeout: 25_000, killSignal: "SIGKILL" } as const;
   return new Promise((resolve) => {
     execFile(process.execPath, [`${examples}${name}`], options, (error, stdout, stderr) => {

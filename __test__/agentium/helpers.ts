@@ -12,7 +12,7 @@ import {
 import { onTestFinished } from "vitest";
 import { folder } from "../helpers.js";
 
-/** A driver of the user's own: JSON in a map, as a database's would be. */
+/** A driver as a user might write it: values as JSON in a map, like in a database. */
 export class JsonDriver implements StorageDriver {
   readonly rows = new Map<string, string>();
   initialized = 0;
@@ -60,8 +60,8 @@ function later(): Promise<void> {
 }
 
 /**
- * A store that somebody has written by hand, with the documented methods and no other. It keeps the very objects that it is
- * given, and hands out the very objects that it keeps.
+ * A store as a user might write it, with only the documented methods. It keeps the objects that it is given and returns the
+ * objects that it keeps, without copying.
  */
 export class ForeignStore<TState> implements IWorkflowCheckpointStore<TState> {
   readonly checkpoints = new Map<string, WorkflowCheckpoint<TState>>();
@@ -89,7 +89,7 @@ export class ForeignStore<TState> implements IWorkflowCheckpointStore<TState> {
   }
 }
 
-/** The stores that every promise about workflows is held against. */
+/** Every promise about workflows is tested on these stores. */
 export const stores = {
   memory: <TState>(): IWorkflowCheckpointStore<TState> => own("memory:"),
   sqlite: <TState>(): IWorkflowCheckpointStore<TState> => own(join(folder(), "workflow.db")),
@@ -100,7 +100,7 @@ export const stores = {
 
 export const storeKinds = Object.keys(stores) as Array<keyof typeof stores>;
 
-/** A store of ours that is closed when the running test ends. */
+/** A store of this package, closed when the running test ends. */
 export function own<TState>(
   target: string,
   options?: ConstructorParameters<typeof WorkflowCheckpointStore>[1],
@@ -114,7 +114,7 @@ export function inMemory<TState>(options?: { keepLastN?: number }): StorageBacke
   return new StorageBackedCheckpointStore<TState>(new InMemoryStorage(), options);
 }
 
-/** A checkpoint by hand. */
+/** Makes a checkpoint. */
 export function checkpoint<TState extends object>(
   fields: Partial<WorkflowCheckpoint<TState>> & Record<string, unknown> = {},
 ): WorkflowCheckpoint<TState> {
@@ -135,7 +135,7 @@ export interface Counter {
   log: string[];
 }
 
-/** The document's own example. */
+/** The example of Agentium's documentation. */
 export function counter(
   checkpointStore: IWorkflowCheckpointStore<Counter> | undefined,
   config: Partial<WorkflowConfig<Counter>> = {},
@@ -162,7 +162,7 @@ export function counter(
   });
 }
 
-/** The chain of a run: step index and name. */
+/** The step indexes and names of a run's checkpoints. */
 export async function chain(store: IWorkflowCheckpointStore<any>, runId: string): Promise<Array<[number, string]>> {
   return (await store.list(runId)).map(({ stepIndex, stepName }) => [stepIndex, stepName]);
 }

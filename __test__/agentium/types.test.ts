@@ -1,4 +1,4 @@
-// What is declared is what there is, and what must and must not compile: `npx tsc -p __test__ --noEmit`.
+// The declarations match the exports, and the compiler accepts and rejects the right code: `npx tsc -p __test__ --noEmit`.
 import * as agentium from "forkpoint/agentium";
 import {
   DrainController,
@@ -57,13 +57,13 @@ interface State {
   note?: string;
 }
 
-/** The compiler is the test; nothing of it runs. */
+/** Tested by the compiler; this function never runs. */
 async function uses(foreign: IWorkflowCheckpointStore<State>, driver: StorageDriver): Promise<void> {
   const initialState: State = { count: 0, phase: "begin" };
   const workflow = new Workflow<State>({
     name: "w",
     initialState,
-    // Its type follows from where it is used.
+    // The state's type is inferred here.
     checkpointStore: new WorkflowCheckpointStore("wf.db", { keepLastN: 50 }),
     steps: [
       {
@@ -104,39 +104,39 @@ async function uses(foreign: IWorkflowCheckpointStore<State>, driver: StorageDri
   void new Workflow<State>(config);
 
   const other = new WorkflowCheckpointStore<{ other: string }>("memory:");
-  // @ts-expect-error -- a store of another state
+  // @ts-expect-error -- the store has another state type
   void new Workflow<State>({ ...config, checkpointStore: other });
-  // @ts-expect-error -- a store without load()
+  // @ts-expect-error -- the store has no load()
   void new Workflow<State>({ ...config, checkpointStore: { save: async () => {} } });
-  // @ts-expect-error -- a fork has a state
+  // @ts-expect-error -- a mutator must return a whole state
   await workflow.fork("x", () => ({ count: 1 }));
-  // @ts-expect-error -- a mutator is synchronous
+  // @ts-expect-error -- a mutator must be synchronous
   await workflow.fork("x", async (state) => state);
-  // @ts-expect-error -- a mutator returns something
+  // @ts-expect-error -- a mutator must not return undefined
   await workflow.fork("x", (state) => void (state.count = 1));
-  // @ts-expect-error -- a step returns a part of the state
+  // @ts-expect-error -- a step must return a part of the state
   void new Workflow<State>({ ...config, steps: [{ name: "s", run: () => ({ phase: "middle" }) }] });
-  // @ts-expect-error -- nor a number
+  // @ts-expect-error -- a step must not return a number
   void new Workflow<State>({ ...config, steps: [{ name: "s", run: () => 7 }] });
-  // @ts-expect-error -- a step has a kind
+  // @ts-expect-error -- a step must have a function, an agent or nested steps
   void new Workflow<State>({ ...config, steps: [{ name: "s" }] });
-  // @ts-expect-error -- an agent answers with a text
+  // @ts-expect-error -- an agent's answer must be a text
   void new Workflow<State>({ ...config, steps: [{ name: "s", agent: { run: async () => 7 } }] });
-  // @ts-expect-error -- the initial state is a State
+  // @ts-expect-error -- the initial state must be a whole state
   void new Workflow<State>({ ...config, initialState: { count: 0 } });
-  // @ts-expect-error -- a state is an object
+  // @ts-expect-error -- a state must be an object
   void new Workflow<number>({ name: "w", initialState: 7, steps: [] });
   // @ts-expect-error -- a misspelt option
   await workflow.runWithCheckpoints({ runid: "r" });
-  // @ts-expect-error -- a replay has its checkpoint's run, or a new one
+  // @ts-expect-error -- a replay takes no runId
   await workflow.replay("x", { runId: "r" });
-  // @ts-expect-error -- an event that is none
+  // @ts-expect-error -- an unknown event
   workflow.events.on("run.started", () => {});
-  // @ts-expect-error -- a driver lacks list()
+  // @ts-expect-error -- the driver has no list()
   void new StorageBackedCheckpointStore({ get: driver.get, set: driver.set, delete: driver.delete, close: driver.close });
-  // @ts-expect-error -- a checkpoint has all of its fields
+  // @ts-expect-error -- the checkpoint lacks a field
   await new WorkflowCheckpointStore<State>("memory:").save({ id: "x", runId: "r", stepIndex: 0, stepName: "s", state: initialState });
-  // @ts-expect-error -- what was read can be null
+  // @ts-expect-error -- the result can be null
   void (await foreign.latest("r")).id;
 }
 

@@ -1,4 +1,4 @@
-// Every row of the workflow's contract, over every kind of store.
+// The workflow's contract, tested on every kind of store.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
 import {
@@ -23,7 +23,7 @@ interface Trace {
   trace: string[];
 }
 
-/** Steps that note that they ran, in the state and beside it. */
+/** Steps that record each of their runs in the state and in a separate list. */
 function tracing(
   names: string[],
   checkpointStore: IWorkflowCheckpointStore<Trace>,
@@ -672,7 +672,7 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
   });
 });
 
-/** The state after a workflow of one step. */
+/** Returns the state after a workflow of one step. */
 async function oneStep(checkpointStore: IWorkflowCheckpointStore<object>, step: (state: any) => unknown): Promise<any> {
   const steps = [{ name: "s", run: step as () => Promise<object> }];
   const initialState = { kept: 1, nested: { a: 1 } };
@@ -680,7 +680,7 @@ async function oneStep(checkpointStore: IWorkflowCheckpointStore<object>, step: 
   return (await workflow.runWithCheckpoints()).state;
 }
 
-/** The store as an object of somebody's own that passes everything on. */
+/** Wraps a store in a plain object that forwards every call. */
 function plain<TState>(store: IWorkflowCheckpointStore<TState>): IWorkflowCheckpointStore<TState> {
   return {
     save: (checkpoint) => store.save(checkpoint),

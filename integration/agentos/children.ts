@@ -1,4 +1,4 @@
-/** Real processes: started, followed line by line, killed. */
+/** Starts real processes, reads their output line by line, and kills them. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -38,7 +38,7 @@ export class Child {
     return this.#process.pid!;
   }
 
-  /** Waits for a line that the test is after. */
+  /** Waits for the line that the test wants. */
   async until(wanted: (line: Line) => boolean): Promise<Line> {
     for (;;) {
       const { value, done } = await this.#output.next();
@@ -49,14 +49,14 @@ export class Child {
     }
   }
 
-  /** Kills it, with no chance to clean up, and waits until it is gone. */
+  /** Kills the process with SIGKILL, so that it cannot clean up, and waits for its end. */
   async kill(): Promise<NodeJS.Signals> {
     this.#process.kill("SIGKILL");
     const [, signal] = await this.#exit;
     return signal as NodeJS.Signals;
   }
 
-  /** Waits until it has ended by itself, and well; returns what the run has put out. */
+  /** Waits until the process has ended without an error. Returns the run's output. */
   async end(): Promise<unknown> {
     const { output } = await this.until(({ event }) => event === "end");
     const [code] = await this.#exit;

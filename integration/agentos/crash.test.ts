@@ -1,13 +1,13 @@
-// Real processes, really killed: SIGKILL leaves no time for anything.
+// Kills real processes with SIGKILL, which leaves them no time to clean up.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Child } from "./children.js";
 import { folder, open } from "./harness.js";
 
-/** The nodes of the fixture's ticket graph that can be killed in, in the order of a run that takes `review`. */
+/** The nodes of the ticket graph in which the process can be killed, in the order of a run that takes `review`. */
 const nodes = ["load", "score", "file", "review", "report"];
-/** With the router, which has no effect. */
+/** All visited nodes: also the router, which has no effect. */
 const visited = ["load", "score", "file", "route", "review", "report"];
 
 const output = {
@@ -18,7 +18,7 @@ const output = {
   report: "report done",
 };
 
-/** The effects that the processes have had on the world: who, and what. */
+/** Reads the effects of all processes from the journal, each with its process id and node. */
 function effects(journal: string): Array<{ pid: number; node: string }> {
   return readFileSync(journal, "utf8")
     .trimEnd()
@@ -35,7 +35,7 @@ function start(args: string[], stop: { STOP_AT?: string; STOP?: "before" | "afte
   return new Child("run.mjs", args, stop);
 }
 
-/** Starts the ticket's run and kills it while the node is executing. */
+/** Starts a run of the ticket graph and kills its process while the node runs. */
 async function killedIn(node: string, when: "before" | "after", { database, journal }: ReturnType<typeof place>) {
   const child = start([database, journal, "run"], { STOP_AT: node, STOP: when });
   const { runId } = await child.until(({ event }) => event === "run");
@@ -66,7 +66,7 @@ describe.each(nodes.slice(1))("a process killed while %s is executing", (node) =
     expect(others).toEqual([]);
     expect(known!.runId).toBe(killed.runId);
     expect((await store.latest(killed.runId))!.visitedNodes).toEqual(visited.slice(0, visited.indexOf(node)));
-    // By the checkpoint's id, which only the store knew.
+    // Resume by the checkpoint's id, which is only known from the store.
     expect(await start([files.database, files.journal, "resume", known!.latest.id]).end()).toEqual(output);
     const ran = effects(files.journal).map((effect) => effect.node);
     expect(ran).toEqual([...done, node, ...nodes.slice(done.length)]);
@@ -94,7 +94,7 @@ it("the skipped branch stays skipped in the process that resumes", async () => {
 
 it("every checkpoint that was announced is there, wherever between two nodes the kill hits", async () => {
   const files = place();
-  // It cannot end by itself before it is killed, however late that is.
+  // STOP_AT ensures that the run cannot end before it is killed, however late that is.
   const child = start([files.database, files.journal, "long", "300"], { STOP_AT: "node-250", STOP: "before" });
   const { runId } = await child.until(({ event }) => event === "run");
   for (let seen = 0; seen < 25; seen++) await child.until(({ event }) => event === "checkpoint");
@@ -114,7 +114,7 @@ it("every checkpoint that was announced is there, wherever between two nodes the
   const resumed = start([files.database, files.journal, "long-resume", "300", runId as string]);
   expect(Object.keys((await resumed.end()) as object)).toHaveLength(300);
   const ran = effects(files.journal).map(({ node }) => node);
-  // Nothing is left out, and nothing whose checkpoint was kept has run twice: at most the node in flight has.
+  // Every node ran. No node with a stored checkpoint ran twice; only the node that was killed may have.
   expect(new Set(ran).size).toBe(300);
   for (const { nodeId } of kept) expect(ran.filter((node) => node === nodeId)).toHaveLength(1);
   expect(ran.length).toBeLessThanOrEqual(301);

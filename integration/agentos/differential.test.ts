@@ -1,10 +1,11 @@
-// The framework's own store beside ours: where its answers are well defined, ours are the same.
+// Compares this package's store with the framework's own. Both must return the same where the framework's result is well
+// defined.
 import type { Checkpoint } from "forkpoint";
 import { describe, expect, it } from "vitest";
 import { InMemoryCheckpointStore } from "./framework.js";
 import { backends, open } from "./harness.js";
 
-/** Numbers that look random and are the same every time (mulberry32). */
+/** A seeded generator of random numbers (mulberry32). It repeats the same numbers in every run. */
 function random(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -54,7 +55,7 @@ describe.each(backends)("on %s", (_backend, target) => {
     for (let step = 0; step < 300; step++) {
       const [run, node] = [`run-${below(6)}`, `node-${below(5)}`];
       const [graph, id] = [`graph-${below(4)}`, `checkpoint-${below(45)}`];
-      // A copy each: theirs keeps the object that it is given. The steps of the clock go back and forth.
+      // Save a copy to each store, because the framework's store keeps the object that it is given. Timestamps go up and down.
       const saved = checkpoint(below, 1_000 + ((step * 7_919) % 10_007));
       await Promise.all([theirs.save(structuredClone(saved)), ours.save(saved)]);
       if (below(4) === 0) await Promise.all([theirs.delete(id), ours.delete(id)]);
@@ -62,7 +63,7 @@ describe.each(backends)("on %s", (_backend, target) => {
       const limit = [undefined, 0, -1, 1, 3, 1_000][below(6)];
       const options = { ...(limit !== undefined && { limit }), ...(below(2) === 0 && { runId: run }) };
       const [theirList, ourList] = await Promise.all([theirs.list(graph, options), ours.list(graph, options)]);
-      // How many bytes a state has is each serializer's own business.
+      // The size of a state depends on the serializer.
       for (const metadata of theirList) metadata.stateSize = expect.any(Number);
       expect(ourList).toEqual(theirList);
       expect(ourList.every(({ stateSize }) => stateSize > 0)).toBe(true);

@@ -1,5 +1,5 @@
-// The documents are tested text: every `ts` block of the README and the guides compiles under strict and runs, as it stands,
-// in an empty folder.
+// Tests the documents: every `ts` block of the README and the guides compiles under strict and runs unchanged in an empty
+// folder.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-// Here, so that both the framework and the package are found as a user's project finds them.
+// The folder is here so that snippets find the framework and the package as in a user's project.
 const folder = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
 const elsewhere = mkdtempSync(join(tmpdir(), "forkpoint-docs-"));
 
@@ -30,7 +30,7 @@ function snippets(): Snippet[] {
   });
 }
 
-// LangGraph's are run where LangGraph is: integration/langgraph/docs.test.ts.
+// LangGraph's snippets run in integration/langgraph/docs.test.ts, where LangGraph is installed.
 const found = snippets().filter(({ code }) => !/from "(@langchain\/|forkpoint\/langgraph")/.test(code));
 
 beforeAll(() => {

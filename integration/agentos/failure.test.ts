@@ -1,4 +1,5 @@
-// A store that cannot save stops the run with the store's own error: going on would lose what the user counts on.
+// A store that cannot save stops the run with the store's own error. Otherwise the run would go on without the checkpoints that
+// the user counts on.
 import { type Checkpoint, CheckpointStore, ForkpointError, type StoreOptions } from "forkpoint";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { END } from "./framework.js";
 import { Tools, backends, chain, extension, folder, open, savedAt, tool, watch } from "./harness.js";
 
-/** Keeps the errors that `save` has rejected with. */
+/** Records the errors that `save` rejects with. */
 class Watching extends CheckpointStore {
   readonly errors: unknown[] = [];
 
@@ -81,7 +82,7 @@ describe.each(backends)("on %s", (_backend, target) => {
     expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining(path) });
     expect(tools.calls).toEqual(["a", "b"]);
     expect((await store.listByRun(runIds[0]!)).map(({ nodeId }) => nodeId)).toEqual(["a"]);
-    // The run goes on from the last checkpoint that could be stored.
+    // The run resumes from the last checkpoint that was stored.
     mended = true;
     expect(await graph.resume(runIds[0]!)).toMatchObject({ a: "a!", b: { job: { handle: "data" } }, c: "c!" });
     expect(tools.calls).toEqual(["a", "b", "b", "c"]);

@@ -1,10 +1,10 @@
-// Time travel: a fork goes another way, and the run that it came from stays as it was.
+// Time travel: a fork takes another path, and its source run stays as it was.
 import type { CheckpointStore } from "forkpoint";
 import { serialize } from "node:v8";
 import { describe, expect, it } from "vitest";
 import { chain, backends, extension, open, savedAt, ticket, ticketTools, tool, Tools, watch } from "./harness.js";
 
-/** Everything that the store knows about a run. */
+/** Reads everything that the store has of a run. */
 async function everything(store: CheckpointStore, runId: string) {
   const listed = await store.listByRun(runId);
   return { listed, checkpoints: await Promise.all(listed.map(({ id }) => store.get(id))) };

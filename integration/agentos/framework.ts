@@ -1,6 +1,6 @@
 /**
- * The real framework, from the import path that its users take. Its types come from the parts of that path: the
- * declarations of the whole do not compile under `moduleResolution: nodenext` without `skipLibCheck`.
+ * Imports the real framework from the path that its users import. The types come from that path's single modules, because the
+ * declarations of the whole path do not compile under `moduleResolution: nodenext` without `skipLibCheck`.
  */
 
 import type { CompiledAgentGraph } from "@framers/agentos/orchestration/builders/AgentGraph";
@@ -12,13 +12,13 @@ type Parts = typeof import("@framers/agentos/orchestration/builders/AgentGraph")
   typeof import("@framers/agentos/orchestration/builders/nodes") &
   typeof import("@framers/agentos/orchestration/checkpoint");
 
-/** A graph as it is compiled. */
+/** A compiled graph. */
 export type Compiled = ReturnType<CompiledAgentGraph["toIR"]>;
 export type GraphNode = Compiled["nodes"][number];
 export type GraphEvent = ReturnType<CompiledAgentGraph["stream"]> extends AsyncIterable<infer E> ? E : never;
 export type RuntimeDeps = NonNullable<NonNullable<Parameters<Parts["AgentGraph"]["prototype"]["compile"]>[0]>["deps"]>;
 
-/** What the builders' `resume()` runs, with its events. */
+/** The runtime that the builders' `resume()` uses. It also gives access to the events. */
 interface Runtime {
   streamResume(graph: Compiled, runOrCheckpointId: string): AsyncIterable<GraphEvent>;
 }
@@ -32,7 +32,7 @@ const orchestration = (await import(whole)) as Parts & {
 export const { AgentGraph, START, END, workflow, mission, InMemoryCheckpointStore } = orchestration;
 export const { toolNode, routerNode, humanNode, gmiNode } = orchestration;
 
-/** The events of a resume. */
+/** Returns the events of a resume. */
 export function streamResume(graph: Compiled, id: string, checkpointStore: ICheckpointStore, deps: RuntimeDeps) {
   const nodeExecutor = new orchestration.NodeExecutor(deps);
   return new orchestration.GraphRuntime({ checkpointStore, nodeExecutor }).streamResume(graph, id);

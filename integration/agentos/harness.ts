@@ -1,4 +1,4 @@
-/** What the tests share: temporary stores, tools without a model behind them, and graphs made of such tools. */
+/** Helpers of the tests: temporary stores, tools that need no model, and graphs of such tools. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,30 +16,30 @@ import {
   toolNode,
 } from "./framework.js";
 
-/** A folder that is gone when the test is over. */
+/** A new folder, removed when the test ends. */
 export function folder(): string {
   const path = mkdtempSync(join(tmpdir(), "forkpoint-agentos-"));
   onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
   return path;
 }
 
-/** A store that is closed when the test is over; before its folder goes, for that was asked for earlier. */
+/** Opens a store that is closed when the test ends, before its folder is removed. Cleanups run last in, first out. */
 export function open(target: string, options?: StoreOptions): CheckpointStore {
   const store = new CheckpointStore(target, options);
   onTestFinished(() => store.close());
   return store;
 }
 
-/** The backends that every graph runs on, each with a way to a fresh target. */
+/** The backends that every graph is tested on, each with a function that makes a new target. */
 export const backends: Array<[name: string, target: () => string]> = [
   ["SQLite", () => join(folder(), "agent.db")],
   ["memory", () => "memory:"],
 ];
 
-/** What a tool returns; to throw makes its node fail. */
+/** Returns a tool's result. If it throws, the node fails. */
 export type Handler = (state: { input?: unknown; scratch?: Record<string, unknown> }) => unknown;
 
-/** The tools of a graph, by name, and who was called. A tool without a handler returns `<name>!`. */
+/** A graph's tools by name, and a record of their calls. A tool without a handler returns `<name>!`. */
 export class Tools {
   /** Every call, in order. */
   readonly calls: string[] = [];
@@ -68,7 +68,7 @@ export class Tools {
   }
 }
 
-/** AgentOS lowers Zod schemas; one that it does not know lets everything pass. */
+/** An empty schema. AgentOS lowers Zod schemas; it accepts any value for a schema that it does not know. */
 export const schema = { input: {}, scratch: {}, artifacts: {} };
 
 export const everyNode = { checkpointPolicy: "every_node" } as const;
@@ -77,7 +77,10 @@ export function tool(name: string, effectClass: EffectClass): GraphNode {
   return toolNode(name, {}, { effectClass });
 }
 
-/** A node that sees the state and whose output becomes scratch, unlike a tool's. AgentGraph has no builder for it. */
+/**
+ * A node that reads the state and whose output becomes scratch, unlike that of a tool. AgentGraph has no builder for such
+ * nodes.
+ */
 export function extension(method: string, effectClass: EffectClass): GraphNode {
   return {
     id: method,
@@ -89,7 +92,7 @@ export function extension(method: string, effectClass: EffectClass): GraphNode {
   };
 }
 
-/** One node after the other. */
+/** Builds a graph of nodes that run one after the other. */
 export function chain(nodes: Record<string, GraphNode>, config: { checkpointPolicy?: "every_node" } = everyNode) {
   const graph = new AgentGraph(schema, config);
   let last: string = START;
@@ -101,8 +104,9 @@ export function chain(nodes: Record<string, GraphNode>, config: { checkpointPoli
 }
 
 /**
- * A ticket: `load` (read), `score` (external), `file` (write), the router `route`, which takes `review` for a risk
- * above a half and else `refund` (both external), and `report` (pure). One node an arm: AgentOS skips no more.
+ * Builds the ticket graph: `load` (read), `score` (external), `file` (write), the router `route`, `review` or `refund` (both
+ * external), and `report` (pure). The router takes `review` for a risk above 0.5, else `refund`. Each branch has one node,
+ * because AgentOS skips only one.
  */
 export function ticket(): InstanceType<typeof AgentGraph> {
   return new AgentGraph(schema, everyNode)
@@ -124,12 +128,12 @@ export function ticket(): InstanceType<typeof AgentGraph> {
     .addEdge("report", END);
 }
 
-/** The tools of a ticket; a risk of 0.9 unless said otherwise, so that `review` is the way it takes. */
+/** The tools of the ticket graph. Default risk: 0.9, so that the router takes `review`. */
 export function ticketTools(handlers: Record<string, Handler> = {}): Tools {
   return new Tools({ score: () => ({ risk: 0.9 }), ...handlers });
 }
 
-/** A handler that fails so often before it returns its value. */
+/** Makes a handler that fails this many times and then returns its value. */
 export function failing(times: number, value: unknown): Handler {
   let left = times;
   return () => {
@@ -141,13 +145,13 @@ export function failing(times: number, value: unknown): Handler {
 export interface Watched {
   runId: string;
   events: GraphEvent[];
-  /** In the order of the `checkpoint_saved` events. */
+  /** The saved checkpoints, in the order of the `checkpoint_saved` events. */
   saved: Array<{ checkpointId: string; nodeId: string }>;
   output: unknown;
   interrupted: string | undefined;
 }
 
-/** Runs a stream to its end. */
+/** Reads a stream to its end. */
 export async function watch(stream: AsyncIterable<GraphEvent>): Promise<Watched> {
   const watched: Watched = { runId: "", events: [], saved: [], output: undefined, interrupted: undefined };
   for await (const event of stream) {
@@ -160,7 +164,7 @@ export async function watch(stream: AsyncIterable<GraphEvent>): Promise<Watched>
   return watched;
 }
 
-/** The id of the checkpoint that the run has saved at the node. */
+/** Returns the id of the checkpoint that the run saved at the node. */
 export function savedAt(watched: Watched, nodeId: string): string {
   const found = watched.saved.find((saved) => saved.nodeId === nodeId);
   if (found === undefined) throw new Error(`no checkpoint at ${nodeId}: ${JSON.stringify(watched.saved)}`);

@@ -1,4 +1,4 @@
-// Branches, graphs, handles and processes that save at once; and the order of what they save.
+// Branches, graphs, handles and processes that save at the same time, and the order of their saves.
 import type { CheckpointStore } from "forkpoint";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -23,7 +23,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Resolves for everybody when so many have come. */
+/** Makes a barrier: its promises resolve when it has been called this many times. */
 function barrier(count: number): () => Promise<void> {
   const waiting: Array<() => void> = [];
   return () =>
@@ -34,7 +34,7 @@ function barrier(count: number): () => Promise<void> {
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => `branch-${i}`);
 
-/** All branches at once, and `join` when they are done. */
+/** Builds a graph that runs all branches at once, and then `join`. */
 function fan(branches: string[], checkpoint: "after" | "both" = "after") {
   const graph = new AgentGraph(schema, { ...everyNode, reducers: { "scratch.total": "sum" } });
   for (const name of branches) {
@@ -59,7 +59,7 @@ describe.each(backends)("on %s", (_backend, target) => {
       const checkpoint = (await store.get(checkpointId))!;
       expect(checkpoint).toMatchObject({ id: checkpointId, nodeId, runId: run.runId });
       expect(checkpoint.nodeResults[nodeId]).toMatchObject({ effectClass: nodeId === "join" ? "pure" : "external" });
-      // Each branch saves the state as it sees it: its own scratch, none of its neighbours'.
+      // Each branch saves the state with its own scratch only, not with that of the other branches.
       if (nodeId !== "join") expect(checkpoint.state.scratch).toEqual({ [nodeId]: `by ${nodeId}` });
       expect(await store.load(run.runId, nodeId)).toEqual(checkpoint);
     }
@@ -196,7 +196,7 @@ describe("one file, several handles and processes", () => {
   });
 });
 
-/** Saves at once, all in one millisecond; resolves to the ids in the order of the calls. */
+/** Saves checkpoints at the same time and with the same timestamp. Resolves to their ids in the order of the calls. */
 async function saveTies(store: CheckpointStore, runId: string, count: number, prefix = "tie"): Promise<string[]> {
   const ids = Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
   await Promise.all(

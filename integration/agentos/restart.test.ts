@@ -1,4 +1,4 @@
-// After a restart nobody knows the old ids: a graph's is new at every compile, a run's was in the memory that is gone.
+// After a restart the old ids are unknown: a graph has a new id after every compile, and the run ids were in memory.
 import type { CheckpointStore, RunsPage } from "forkpoint";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
@@ -31,7 +31,7 @@ const research = (checkpointStore: CheckpointStore, { deps }: Tools) =>
     .anchor("answer", tool("answer", "read"), { required: true, phase: "deliver" })
     .compile({ checkpointStore, deps });
 
-/** Every look at the clock is a minute later: graph ids differ, as those of two starts of a process do. */
+/** Moves the clock one minute ahead at each reading, so that graph ids differ as after a restart. */
 function clock(): void {
   let time = 1_700_000_000_000;
   vi.spyOn(Date, "now").mockImplementation(() => (time += 60_000));
@@ -136,7 +136,7 @@ it("a run that was resumed to its end looks interrupted still; a save of one's o
   const graph = invoice(store, tools);
   await graph.resume(runId);
   await graph.resume(runId);
-  // Sent twice: AgentOS saves nothing in a resumed run, so that the store cannot know of its end.
+  // `send` runs twice. AgentOS saves nothing in a resumed run, so the store cannot know that it ended.
   expect(tools.calls).toEqual(["check", "send", "check", "send"]);
 
   const artifacts = await graph.resume(runId);

@@ -1,4 +1,4 @@
-// What a resume runs again, what it takes from the record, and what it leaves alone.
+// Which nodes a resume runs again, which it replays from the record, and which it skips.
 import { type Checkpoint, CheckpointStore, type EffectClass, resumePlan } from "forkpoint";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -44,7 +44,7 @@ describe.each(backends)("on %s", (_backend, target) => {
     const run = await watch(graph.stream({}));
     tools.calls.length = 0;
     expect(await graph.resume(savedAt(run, "score"))).toEqual(run.output);
-    // Unlike AgentOS' own store, whose early checkpoints know the results of later nodes.
+    // AgentOS' own store differs: its early checkpoints contain the results of later nodes.
     expect(tools.calls).toEqual(["file", "review", "report"]);
   });
 
@@ -88,7 +88,7 @@ describe.each(backends)("on %s", (_backend, target) => {
     const compiled = graph.compile({ checkpointStore, deps: tools.deps });
     const run = await watch(compiled.stream({}));
     expect((await checkpointStore.latest(run.runId))!.nodeResults["act"]!.effectClass).toBe(effect);
-    // AgentOS replays a failure too: it may have had its effect.
+    // AgentOS replays a failed node too, because the node may have had its effect.
     expect(await compiled.resume(run.runId)).toEqual({ done: "done!" });
     expect(tools.calls).toEqual(["act", "done"]);
   });
@@ -111,7 +111,8 @@ describe.each(backends)("on %s", (_backend, target) => {
     const tools = new Tools();
     const compiled = graph.compile({ checkpointStore, deps: tools.deps });
     const run = await watch(compiled.stream({}));
-    // A crash between the record and the mark of completion, as runtimes with parallel branches know it.
+    // Simulates a crash after the result was recorded and before the node was marked complete. Runtimes with parallel branches
+    // can crash so.
     const finished = (await checkpointStore.latest(run.runId))!;
     const recorded = { at: new Date(5), tags: new Set(["a"]), nothing: undefined };
     const checkpoint: Checkpoint = { ...finished, id: "halfway", runId: "halfway-run", visitedNodes: [] };

@@ -16,7 +16,7 @@ import {
   watch,
 } from "./harness.js";
 
-/** Each makes the same three steps: `gather` (read), `charge` (external), `answer` (pure). */
+/** Each builder makes the same three steps: `gather` (read), `charge` (external), `answer` (pure). */
 const builders = {
   AgentGraph: (checkpointStore: CheckpointStore, { deps }: Tools) =>
     chain({

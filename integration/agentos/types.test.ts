@@ -1,4 +1,4 @@
-// The package's own types, strictly: what `tsc` accepts here is what users of AgentOS can write.
+// Tests the package's types under strict. Code that `tsc` accepts here is code that users of AgentOS can write.
 import type {
   Checkpoint as TheirCheckpoint,
   CheckpointMetadata as TheirMetadata,

@@ -1,4 +1,4 @@
-// The demo: a real AgentOS graph is killed half-way, resumed in a new process, and forked to another outcome.
+// The demo. A real AgentOS graph is killed half-way, resumed in a new process, and forked to another outcome.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), "forkpoint-demo-"));
 const database = join(folder, "agent.db");
 const effects = join(folder, "effects.log");
 
-/** Starts the agent in a process of its own, and waits for its first line. */
+/** Starts the agent in its own process and waits for its first line. */
 async function agent(...command) {
   const worker = fileURLToPath(new URL("worker.mjs", import.meta.url));
   const stdio = ["ignore", "pipe", "inherit"];
@@ -29,7 +29,7 @@ async function agent(...command) {
 const short = (id) => id.slice(0, 8);
 const bytes = (value) => serialize(value);
 
-/** Every call of a tool so far. */
+/** Returns every tool call so far. */
 function calls() {
   const lines = readFileSync(effects, "utf8").trimEnd().split("\n");
   return lines.map((line) => JSON.parse(line));
@@ -37,13 +37,13 @@ function calls() {
 
 const count = (node) => calls().filter((call) => call.node === node).length;
 
-/** Every checkpoint of a run, whole, oldest first. */
+/** Returns all checkpoints of a run, whole, the oldest first. */
 async function history(store, runId) {
   const listed = (await store.listByRun(runId)).toReversed();
   return Promise.all(listed.map(async (metadata) => ({ metadata, checkpoint: await store.get(metadata.id) })));
 }
 
-/** The rows of a run: its checkpoints, then what its resume has called, for which AgentOS saves no checkpoints. */
+/** Returns the rows of a run: its checkpoints, then the tool calls of its resume. AgentOS saves no checkpoints in a resume. */
 function timeline(run, name, resumedBy) {
   const rows = run.map(({ metadata: { nodeId, id, timestamp, stateSize }, checkpoint }) => {
     return [checkpoint.visitedNodes.length, nodeId, short(id), clock(timestamp), stateSize, name];

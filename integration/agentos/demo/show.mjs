@@ -1,10 +1,10 @@
-// What the demo prints: steps, tables, and claims that have been checked.
+// Prints the demo's steps and tables, and its claims after checking them.
 
 export function say(text) {
   console.log(text);
 }
 
-/** Prints groups of rows under one heading, aligned; numbers to the right. */
+/** Prints groups of rows as one aligned table. Numbers are aligned to the right. */
 export function table(heading, ...groups) {
   const all = groups.flat();
   const columns = heading.map((title, i) => ({
@@ -22,12 +22,12 @@ export function table(heading, ...groups) {
   }
 }
 
-/** The time of day to the millisecond. */
+/** Formats the time of day with milliseconds. */
 export function clock(time) {
   return new Date(time).toISOString().slice(11, 23);
 }
 
-/** Prints the claim with a tick if it is true; the process fails if it is not. */
+/** Prints a claim with a tick if it is true. Otherwise the process fails. */
 export function claim(text, holds) {
   say(`  ${holds ? "✓" : "✗ NOT TRUE:"} ${text}`);
   if (!holds) process.exitCode = 1;

@@ -1,4 +1,4 @@
-// A process of the agent: `worker.mjs <database> <effects> run [node to hang in]` or `... resume <run id>`.
+// Runs the agent in its own process: `worker.mjs <database> <effects> run [node to hang in]` or `... resume <run id>`.
 import { CheckpointStore } from "forkpoint";
 import { compile } from "./refund.mjs";
 
