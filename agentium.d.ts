@@ -68,16 +68,16 @@ export interface WorkflowRunsPage {
   /** The run that began last comes first. */
   runs: Array<{
     runId: string;
-    /** How many checkpoints it has. */
+    /** How many checkpoints the run has. */
     checkpoints: number;
-    /** How far it got. */
+    /** The run's latest checkpoint. */
     latest: CheckpointSummary;
   }>;
   /** Pass it to the next call of `runs`. Null: this was the last page. */
   cursor: string | null;
 }
 
-/** What the checkpoints of workflows hold and take. */
+/** Statistics of the workflow checkpoints. */
 export interface WorkflowCheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
   /** How many runs have checkpoints. */
   runs: number;
@@ -298,13 +298,13 @@ export class ForkpointStorage implements StorageDriver, AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What a step gets beside the state. */
+/** The second argument of a step. */
 export interface StepContext {
   /** The run that the step is part of. */
   runId: string;
   /** The workflow's name. */
   workflow: string;
-  /** The index of the workflow's step that this step is, or is part of. */
+  /** The index of the checkpointed step that this step is, or is part of. */
   stepIndex: number;
   /** The name of this step. */
   stepName: string;
@@ -340,9 +340,9 @@ export interface ConditionStep<TState> {
 }
 
 /**
- * Steps that run at the same time, each from the same state. Each one's own changes are put together: objects key by key, items
- * that were appended to a list one branch after the other. Where two change the same value to different ones, the step fails
- * with `CONFLICT`.
+ * Steps that run at the same time, each from the same state. Their changes are then merged. Objects are merged key by key, and
+ * items that were appended to a list are joined in the order of the branches. If two branches change a value differently, the
+ * step fails with `CONFLICT`.
  */
 export interface ParallelStep<TState> {
   name: string;
@@ -365,9 +365,12 @@ export interface WorkflowConfig<TState extends object> {
   initialState: TState;
   /** One checkpoint is stored after each of these. */
   steps: ReadonlyArray<StepDefinition<TState>>;
-  /** Where checkpoints are stored. Without one, only `run()` works. */
+  /** The store for the checkpoints. Without one, only `run()` works. */
   checkpointStore?: IWorkflowCheckpointStore<TState>;
-  /** How often a function, agent or condition that throws is tried again, each time after `backoffMs * 2^attempt` ms. */
+  /**
+   * How often a function, agent or condition that throws is tried again. The wait before each retry is `backoffMs * 2^attempt`
+   * ms.
+   */
   retryPolicy?: { maxRetries: number; backoffMs?: number };
 }
 
@@ -394,12 +397,12 @@ export interface FailedStep {
   stepIndex: number;
   stepName: string;
   path: readonly string[];
-  /** How often it was tried. */
+  /** How many times the step was tried. */
   attempts: number;
 }
 
 export interface RunOptions {
-  /** Ends the run at once: it rejects with the signal's reason. What is stored stays. */
+  /** Ends the run at once. The run rejects with the signal's reason. Its stored checkpoints stay. */
   signal?: AbortSignal;
   /** When a drain is requested, the current step is finished and stored, and the run rejects with {@link RunDrainedError}. */
   drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
@@ -411,19 +414,22 @@ export interface RunOptions {
    * - A function: the run goes on if it returns true, else it rejects.
    */
   onStepError?: "fail" | "continue" | ((error: unknown, step: FailedStep) => MaybePromise<boolean>);
-  /** For {@link StepContext}, and for agents. */
+  /** Passed to steps in {@link StepContext}, and to agents. */
   sessionId?: string;
-  /** For {@link StepContext}. */
+  /** Passed to steps in {@link StepContext}. */
   userId?: string;
 }
 
 export interface StartOptions<TState> extends RunOptions {
-  /** The state before any step, in place of the workflow's. A run that is resumed ignores it. */
+  /** The state before any step. Replaces the workflow's `initialState`. A resumed run ignores it. */
   initialState?: TState;
 }
 
 export interface RunWithCheckpointsOptions<TState> extends StartOptions<TState> {
-  /** Any non-empty string. Default: a generated id. What that run has stored is cleared, unless `resume` is true. */
+  /**
+   * The run's id: any non-empty string. Default: a generated id. The stored checkpoints of this run are removed, unless
+   * `resume` is true.
+   */
   runId?: string;
   /** Goes on after the latest checkpoint of `runId`, or starts the run if there is none. Default: false. */
   resume?: boolean;
@@ -443,17 +449,17 @@ export interface ForkOptions extends RunOptions {
   force?: boolean;
 }
 
-/** What happens in a run. */
+/** An event of a run. */
 export type WorkflowEvent<TState> =
   | {
       type: "run.start";
       runId: string;
       workflow: string;
-      /** How it began. */
+      /** How the run began. */
       kind: "run" | "resume" | "replay" | "fork";
-      /** The checkpoint that it goes on from. */
+      /** The id of the checkpoint that the run goes on from. */
       from?: string;
-      /** The step that is next. */
+      /** The index of the next step. */
       stepIndex: number;
     }
   | {
@@ -465,11 +471,11 @@ export type WorkflowEvent<TState> =
       status: "start" | "retry" | "done" | "skipped" | "error";
       /** The attempt that failed (`"retry"`), counted from 0. */
       attempt?: number;
-      /** Until the next attempt (`"retry"`). */
+      /** The wait before the next attempt, in ms (`"retry"`). */
       delayMs?: number;
-      /** What it threw (`"retry"`, `"error"`). */
+      /** The error that the step threw (`"retry"`, `"error"`). */
       error?: unknown;
-      /** Since its start (`"done"`, `"skipped"`, `"error"`). */
+      /** The time since the step's start, in ms (`"done"`, `"skipped"`, `"error"`). */
       durationMs?: number;
     }
   | { type: "checkpoint.saved"; runId: string; checkpointId: string; stepIndex: number; stepName: string }
@@ -484,11 +490,11 @@ export interface WorkflowEvents<TState> {
 }
 
 /**
- * Steps over a state, with a checkpoint after each.
+ * Runs steps over a state and stores a checkpoint after each.
  *
- * A run that fails, is killed or drained goes on where it was with `runWithCheckpoints({ runId, resume: true })`: no step that
- * was stored runs again, and at most the one that was under way runs twice. What a step throws rejects the run; the error
- * carries `runId`, `stepIndex` and `stepName`.
+ * A run that failed, was killed or was drained can be resumed with `runWithCheckpoints({ runId, resume: true })`. A stored step
+ * does not run again. At most the step that was under way runs twice. If a step throws, the run rejects with that error, which
+ * then carries `runId`, `stepIndex` and `stepName`.
  */
 export class Workflow<TState extends object> {
   /** @throws TypeError for a wrong definition. */
@@ -538,7 +544,7 @@ export class Workflow<TState extends object> {
   ): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void>;
 }
 
-/** Tells runs that the process will end soon. */
+/** Requests a drain from runs before the process ends. */
 export class DrainController {
   constructor();
   /** Whether a drain was requested. */

@@ -17,7 +17,10 @@ import type {
   VerifyReport,
 } from "./index.js";
 
-/** What a node does to the world; decides what a resume does with its recorded result. See {@link resumePlan}. */
+/**
+ * The effect of a node on the world. It decides whether a resume runs the node again or takes its recorded result. See {@link
+ * resumePlan}.
+ */
 export type EffectClass = "pure" | "read" | "write" | "external" | "human";
 
 /** Telemetry that a run has accumulated. */
@@ -36,45 +39,45 @@ export interface DiagnosticsView {
 
 /** The partitions of a graph's state that `fork` can patch. */
 export interface StatePartitions {
-  /** What the user gave the graph. */
+  /** The user's input to the graph. */
   input: unknown;
-  /** What nodes tell each other. */
+  /** The data that nodes pass to each other. */
   scratch: unknown;
-  /** What the graph has produced. */
+  /** The results of the graph. */
   artifacts: unknown;
   diagnostics: DiagnosticsView;
 }
 
-/** A whole snapshot of a run at a node's boundary. Fields beyond these are kept too. */
+/** A snapshot of a run, taken before or after a node. Unknown fields are kept too. */
 export interface Checkpoint {
   /** Unique in the store; assigned by the runtime. */
   id: string;
-  /** The compiled graph. AgentOS makes a new one (`graph-<name>-<ms>`) at every `compile()`. */
+  /** The id of the compiled graph. AgentOS makes a new one (`graph-<name>-<ms>`) at every `compile()`. */
   graphId: string;
-  /** The run that made it. */
+  /** The id of the run that saved the checkpoint. */
   runId: string;
-  /** The node at whose boundary it was made. */
+  /** The id of the node before or after which the checkpoint was saved. */
   nodeId: string;
   /** Milliseconds since the Unix epoch; any finite number. */
   timestamp: number;
   /** The state's partitions; memory is read anew on resume. */
   state: StatePartitions;
-  /** The memory subsystem at that point; kept as given. */
+  /** The state of the memory subsystem at that point. Kept as given. */
   memorySnapshot?: {
     reads: Array<{ traceId: string; content: string; strength: number }>;
     pendingWrites: Array<{ type: string; content: string; scope: string }>;
   };
-  /** What every node that completed before has returned, by node id. */
+  /** The results of all completed nodes, by node id. */
   nodeResults: Record<string, { effectClass: EffectClass; output: unknown; durationMs: number }>;
   /** Completed nodes, in order. */
   visitedNodes: string[];
-  /** Nodes that routing has bypassed. */
+  /** The nodes that routing skipped. */
   skippedNodes?: string[];
-  /** Edges that were emitted and whose targets had not begun. */
+  /** The edges that were emitted and whose targets have not begun. */
   pendingEdges: string[];
 }
 
-/** A checkpoint as a listing shows it: exactly these fields. */
+/** The fields of a checkpoint in a listing. There are no others. */
 export interface CheckpointMetadata {
   id: string;
   runId: string;
@@ -109,15 +112,15 @@ export interface ICheckpointStore {
 /** A run that the store knows. */
 export interface RunInfo {
   runId: string;
-  /** The graph of its newest checkpoint. */
+  /** The graph id of the run's newest checkpoint. */
   graphId: string;
-  /** How many checkpoints it has. */
+  /** How many checkpoints the run has. */
   checkpoints: number;
-  /** Its newest checkpoint: `get(latest.id)` has the whole of it, `graph.resume(runId)` goes on from it. */
+  /** The run's newest checkpoint. `get(latest.id)` returns the whole checkpoint. `graph.resume(runId)` goes on from it. */
   latest: CheckpointMetadata;
 }
 
-/** What the checkpoints of AgentOS hold and take. */
+/** Statistics of the AgentOS checkpoints. */
 export interface CheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
   /** How many runs have checkpoints. */
   runs: number;
@@ -133,15 +136,15 @@ export interface RunsPage {
   cursor: string | null;
 }
 
-/** What a runtime does with a checkpoint's nodes when it resumes. A node in none of the lists never began: run it. */
+/** How a resume treats each node of a checkpoint. A node in none of the lists has not begun and must run. */
 export interface ResumePlan {
-  /** Completed: never run again, their effects are in the state. */
+  /** Completed nodes. Do not run them again: the state contains their effects. */
   completed: string[];
-  /** Bypassed by routing: do not run. */
+  /** Nodes that routing skipped. Do not run them. */
   skipped: string[];
-  /** Recorded `write`, `external` and `human` results: take `nodeResults[id].output` in place of a run. */
+  /** Nodes with a recorded `write`, `external` or `human` result. Use `nodeResults[id].output` instead of running them. */
   replay: string[];
-  /** Recorded `pure` and `read` results: run again. */
+  /** Nodes with a recorded `pure` or `read` result. Run them again. */
   reexecute: string[];
 }
 

@@ -55,8 +55,8 @@ export interface StoreOptions {
 }
 
 /**
- * What to remove. Each rule applies by itself. A rule that is left out has the value the store was opened with; null is no limit.
- * `Progress` is what `onProgress` is called with.
+ * What to remove. Each rule applies by itself. A rule that is left out has the value that the store was opened with. Null means
+ * no limit. `Progress` is the type that `onProgress` receives.
  */
 export interface PruneOptions<Progress = PruneProgress> {
   /**
@@ -81,14 +81,14 @@ export interface PruneOptions<Progress = PruneProgress> {
 
 /** What was removed so far. */
 export interface PruneProgress {
-  /** How many checkpoints. */
+  /** How many checkpoints were removed. */
   removed: number;
   /**
-   * By how many bytes `storedBytes` shrank. A checkpoint that was stored as the difference to a removed one is now stored whole,
-   * so this number can be smaller than what the removed ones took, even below 0. A `dryRun` estimates it.
+   * How many bytes `storedBytes` shrank by. A checkpoint that depended on a removed one is now stored whole. This number can
+   * therefore be smaller than the size of the removed checkpoints, even below 0. A `dryRun` estimates it.
    */
   bytes: number;
-  /** How many lineages have nothing left. */
+  /** How many lineages became empty. */
   lineages: number;
 }
 
@@ -97,19 +97,22 @@ export type PruneResult = PruneProgress;
 
 /** What was removed from a store whose lineages are runs or, with `dryRun`, would be. */
 export interface RunPruneResult extends Omit<PruneResult, "lineages"> {
-  /** How many runs have nothing left. */
+  /** How many runs became empty. */
   runs: number;
 }
 
-/** What a store holds and takes. */
+/** Statistics of a store. */
 export interface StoreStats {
-  /** How many checkpoints. */
+  /** How many checkpoints the store holds. */
   checkpoints: number;
-  /** How many lineages. A lineage is a run, a thread's namespace or a session: anything with checkpoints or logs of its own. */
+  /**
+   * How many lineages the store holds. A lineage is a run, a thread's namespace or a session: anything with its own checkpoints
+   * or logs.
+   */
   lineages: number;
   /** The size of the checkpoints in bytes as they were serialised. */
   logicalBytes: number;
-  /** The bytes that they take in the store: compressed, and stored as differences to each other. */
+  /** The stored size of the checkpoints in bytes: compressed, and stored as differences to each other. */
   storedBytes: number;
   /** `logicalBytes / storedBytes`; 1 for an empty store. */
   ratio: number;
@@ -123,7 +126,7 @@ export interface StoreStats {
   largest: LineageStats[];
 }
 
-/** What `stats()` looks at. */
+/** Options of `stats()`. */
 export interface StatsOptions {
   /**
    * How many of the lineages that take most to list. Default: 0. At most 1,000. Listing them reads a little of every
@@ -132,7 +135,7 @@ export interface StatsOptions {
   largest?: number;
 }
 
-/** How to run a check. */
+/** Options of `check()`. */
 export interface CheckOptions {
   /** Stops between two pages; the promise then rejects with the signal's reason. */
   signal?: AbortSignal;
@@ -157,29 +160,29 @@ export interface VerifyReport {
   findings: Finding[];
 }
 
-/** Something that is wrong with what is stored. */
+/** A problem that a check found. */
 export interface Finding {
   /** `"CORRUPT"`: bytes do not match their checksum. `"ORPHAN"`: a row refers to one that is not there. `"INDEX"`: an index does not agree with its table. */
   code: "CORRUPT" | "ORPHAN" | "INDEX" | (string & {});
   /** `"error"`: something that was saved cannot be read, or cannot be found. */
   severity: "error" | "warning" | "note";
-  /** What is wrong, and where. Never contains the content of a state. */
+  /** The problem and its place. Never contains the content of a state. */
   message: string;
-  /** What can be done. */
+  /** The remedy: what you can do about it. */
   remedy: string;
   /** The place of the damage: contract, run or thread, namespace, checkpoint id. Null for what is not known. */
   ref: { space: string | null; run: string | null; ns: string | null; id: string | null } | null;
 }
 
-/** What a lineage holds and takes. */
+/** Statistics of a lineage. */
 export interface LineageStats {
-  /** Its name. For AgentOS this is the run id. */
+  /** The lineage's name. For AgentOS this is the run id. */
   lineage: string;
-  /** How many checkpoints it has. */
+  /** How many checkpoints the lineage has. */
   checkpoints: number;
-  /** Their size in bytes as they were serialised. */
+  /** The size of the checkpoints in bytes as they were serialised. */
   logicalBytes: number;
-  /** The bytes that they take in the store. */
+  /** The stored size of the checkpoints in bytes: compressed, and stored as differences to each other. */
   storedBytes: number;
 }
 
@@ -244,7 +247,7 @@ export class Store implements AsyncDisposable {
  */
 export function openStore(target: string | URL, options?: StoreOptions): Promise<Store>;
 
-/** What the caller of a failed operation should do. See docs/errors.md. */
+/** The code of an error. Each code tells the caller what to do. See docs/errors.md. */
 export type ErrorCode =
   | "NOT_FOUND"
   | "INVALID_ARGUMENT"

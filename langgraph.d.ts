@@ -18,16 +18,16 @@ import type {
 import { BaseCheckpointSaver as Base } from "@langchain/langgraph-checkpoint";
 import type { CheckOptions, LineageStats, StatsOptions, Store, StoreOptions, StoreStats, VerifyReport } from "./index.js";
 
-/** LangGraph's config, as far as a saver reads it: `thread_id`, `checkpoint_ns` and `checkpoint_id` of `configurable`. */
+/** The part of LangGraph's config that a saver reads: `thread_id`, `checkpoint_ns` and `checkpoint_id` of `configurable`. */
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
 
 export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
   /** How values become bytes. The types and bytes that it returns are stored exactly. Default: LangGraph's own serializer. */
   serde?: SerializerProtocol;
   /**
-   * Whether a checkpoint must be the only child of its parent. Of two runs that go on with a thread at the same time, one then
-   * rejects with `CONFLICT` instead of forking the thread's history unseen. Default: false. `expected_parent` in a call's
-   * `configurable` overrides it: false makes a branch on purpose.
+   * Whether a checkpoint must be the only child of its parent. If two runs go on from the same checkpoint at the same time, one
+   * then rejects with `CONFLICT`. Otherwise the thread's history would fork without notice. Default: false. `expected_parent`
+   * in a call's `configurable` overrides this option: false makes a branch on purpose.
    */
   expectedParent?: boolean;
 }
@@ -51,7 +51,7 @@ export type PruneStrategy =
       olderThan?: Date | number | null;
     };
 
-/** How to prune threads. */
+/** Options of `prune()`. */
 export interface SaverPruneOptions {
   /** Removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;
@@ -63,9 +63,9 @@ export interface SaverPruneOptions {
 
 /** What was removed or, with `dryRun`, would be. */
 export interface SaverPruneResult {
-  /** How many checkpoints. */
+  /** How many checkpoints were removed. */
   removed: number;
-  /** How many namespaces of threads have nothing left. */
+  /** How many namespaces of threads became empty. */
   namespaces: number;
 }
 
@@ -90,7 +90,7 @@ export interface ImportProgress {
   ofThreads: number;
   /** How many checkpoints are copied. */
   checkpoints: number;
-  /** How many writes are copied: those of checkpoints that have children count too. */
+  /** How many writes are copied, including those of checkpoints with children. */
   writes: number;
 }
 
@@ -101,19 +101,19 @@ export interface ImportOptions {
   onProgress?: (progress: ImportProgress) => void;
 }
 
-/** What the checkpoints of LangGraph hold and take. */
+/** Statistics of the LangGraph checkpoints. */
 export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
-  /** Namespaces of threads: one for each graph and subgraph that saves. */
+  /** How many namespaces the threads have: one for each graph and subgraph that saves. */
   namespaces: number;
   /** The namespaces that take most, the largest first. {@link StatsOptions.largest} says how many. */
   largest: Array<{ threadId: string; checkpointNs: string } & Omit<LineageStats, "lineage">>;
 }
 
 /**
- * A checkpointer that survives crashes. Its database grows with what is new in a checkpoint, not with its size.
+ * A checkpointer that survives crashes. A checkpoint adds only its changes to the database.
  *
  * - A channel is serialised and stored when its version changes. The other channels are inherited from the parent checkpoint.
- * - A write that has resolved is durable. A write that fails for a moment is tried again.
+ * - A resolved write is durable. A write that fails temporarily is tried again.
  * - No call blocks the event loop, even while another process holds the database.
  * - Reads return fresh objects.
  *

@@ -1,4 +1,5 @@
-// What ForkpointSaver has beyond BaseCheckpointSaver: removing, copying and listing threads, and what it stands on.
+// What ForkpointSaver offers beyond BaseCheckpointSaver: removing, copying and listing threads, statistics, closing, shared
+// stores, and options.
 import { readFileSync, statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { Annotation, Command, DeltaChannel, INTERRUPT, START, StateGraph, interrupt } from "@langchain/langgraph";
@@ -45,14 +46,14 @@ const hostile = [
   "x".repeat(1_000),
 ];
 
-/** What comes of waiting for a promise that must be rejected with that code. */
+/** Returns the error of a promise that must reject with this code. */
 async function refused(promise: Promise<unknown>, code = "INVALID_ARGUMENT"): Promise<Error> {
   const error = await rejection(promise);
   expect(error.code, error.message).toBe(code);
   return error;
 }
 
-/** What is thrown, and must be with that code. */
+/** Returns the error that a call must throw with this code. */
 function thrown(call: () => unknown, code = "INVALID_ARGUMENT"): Error {
   try {
     call();
@@ -63,7 +64,7 @@ function thrown(call: () => unknown, code = "INVALID_ARGUMENT"): Error {
   throw new Error("nothing was thrown");
 }
 
-/** All that a thread has, of all namespaces; without a thread: all there is. */
+/** Lists all checkpoints of a thread, of all namespaces. Without a thread: all checkpoints. */
 function tuples(of: ForkpointSaver, thread_id?: string): Promise<CheckpointTuple[]> {
   return all(of.list(thread_id === undefined ? {} : thread(thread_id)));
 }
@@ -72,7 +73,9 @@ const ids = (found: CheckpointTuple[]) => found.map((tuple) => tuple.checkpoint.
 
 const namespaceOf = ({ config }: CheckpointTuple) => config.configurable!["checkpoint_ns"] as string;
 
-/** Checkpoints that are each other's children, each with writes of an ordinary kind, of bytes and of a special kind. */
+/**
+ * Puts a chain of checkpoints, each the child of the one before. Each has ordinary writes, writes of bytes and special writes.
+ */
 async function chain(to: ForkpointSaver, from: Config, length: number, fields: object = {}): Promise<Config[]> {
   const made: Config[] = [];
   let parent = from;
@@ -89,7 +92,7 @@ async function chain(to: ForkpointSaver, from: Config, length: number, fields: o
   return made;
 }
 
-/** Works at a time that is not now. */
+/** Does the work with the clock set to this time. */
 async function at(time: number, work: () => Promise<unknown>): Promise<void> {
   vi.useFakeTimers({ toFake: ["Date"], now: time });
   try {
@@ -99,7 +102,7 @@ async function at(time: number, work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Tuples as they would be in another thread. */
+/** Returns the tuples as they should be in another thread. */
 function moved(found: CheckpointTuple[], thread_id: string): CheckpointTuple[] {
   const move = ({ configurable }: Config) => ({ configurable: { ...configurable, thread_id } });
   return found.map((tuple) => ({
@@ -121,7 +124,7 @@ function three(checkpointer: ForkpointSaver) {
     .compile({ checkpointer });
 }
 
-/** A graph that asks in its second step, beside a node that counts how often it ran. */
+/** A graph that interrupts in its second step, beside a node that counts its runs. */
 function asking(checkpointer: ForkpointSaver) {
   const ran: string[] = [];
   const app = new StateGraph(Log)
@@ -138,7 +141,7 @@ function asking(checkpointer: ForkpointSaver) {
   return { app, ran };
 }
 
-/** A graph around a graph that asks. */
+/** A graph with a subgraph that interrupts. */
 function nested(checkpointer: ForkpointSaver) {
   const inner = new StateGraph(Log)
     .addNode("first", says("inner first"))
@@ -161,7 +164,7 @@ function nested(checkpointer: ForkpointSaver) {
 
 const added = (before: string[], more: string[][]) => [...before, ...more.flat()];
 
-/** A graph with two channels that keep differences: one is written at every step, the other at the first round only. */
+/** A graph with two delta channels. One is written at every step, the other in the first round only. */
 function deltas(checkpointer: ForkpointSaver, snapshotFrequency: number) {
   const channel = (() => new DeltaChannel<string[], string[]>(added, { snapshotFrequency })) as never as typeof Annotation<string[]>;
   const State = Annotation.Root({ log: channel, rare: channel, round: Annotation<number> });
@@ -177,7 +180,7 @@ describe.each(kinds)("on %s", (kind) => {
   describe("prune", () => {
     const namespaces = ["", "sub:1"];
 
-    /** Threads a and b, each with ten checkpoints in each of two namespaces. */
+    /** Threads a and b. Each has two namespaces with ten checkpoints. */
     async function filled() {
       const checkpointer = saver(kind);
       for (const id of ["a", "b"]) {
@@ -221,7 +224,7 @@ describe.each(kinds)("on %s", (kind) => {
         expect(latest?.checkpoint.id).toBe(expected.find((tuple) => namespaceOf(tuple) === checkpoint_ns)?.checkpoint.id);
       }
       expect(await tuples(checkpointer, "b")).toStrictEqual(before.b);
-      // The same again has nothing to do.
+      // A second prune has nothing left to remove.
       expect(await checkpointer.prune(["a"], strategy)).toMatchObject({ removed: 0 });
       expect(await tuples(checkpointer, "a")).toStrictEqual(expected);
     });
@@ -256,7 +259,7 @@ describe.each(kinds)("on %s", (kind) => {
     describe("olderThan", () => {
       const times = [1_000, 2_000, 3_000, 4_000, 5_000];
 
-      /** A checkpoint saved at each of the times, each with an id that is later than that of the one before. */
+      /** Saves a checkpoint at each of the times. Each id is greater than the one before. */
       async function timed() {
         const checkpointer = saver(kind);
         for (const [i, time] of times.entries()) {
@@ -353,7 +356,7 @@ describe.each(kinds)("on %s", (kind) => {
         checkpointer.prune(["a"]),
         chain(checkpointer, made.at(-1)!, 20),
       ]);
-      // The latest when prune looked stays, and so does all that came later.
+      // The checkpoint that was latest when prune looked stays, and so do all later ones.
       const newestFirst = [...made, ...further].map(({ configurable }) => configurable!["checkpoint_id"] as string).toReversed();
       expect(removed).toBeGreaterThanOrEqual(49);
       expect(ids(await tuples(checkpointer, "a"))).toEqual(newestFirst.slice(0, newestFirst.length - removed));
@@ -447,7 +450,7 @@ describe.each(kinds)("on %s", (kind) => {
           await checkpointer.prune(["thread"]);
           const after = await all(app.getStateHistory(thread()));
           expect(after[0]).toEqual(before[0]);
-          // What only stays for the sake of another may be part of what it was.
+          // A checkpoint that stays only because a later one needs it may have lost some of its own ancestors.
           expect(after.length).toBeLessThanOrEqual(before.length);
           expect((await app.getState(thread())).values).toEqual(result);
         }
@@ -563,18 +566,18 @@ describe.each(kinds)("on %s", (kind) => {
         await expect(stopped).rejects.toBe(reason);
         expect(seen).toEqual([2, 4, 6]);
         expect(await tuples(checkpointer)).toHaveLength(34);
-        // From the start, whatever there is to do.
+        // An aborted signal stops it before any work, even if there is none.
         for (const threads of [[], ["a"]]) {
           await expect(checkpointer.prune(threads, "delete", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
         }
         expect(await tuples(checkpointer)).toHaveLength(34);
-        // What throws in onProgress stops it likewise.
+        // An error that `onProgress` throws stops it too.
         const throwing = () => {
           throw reason;
         };
         await expect(checkpointer.prune(["a", "b"], "keep_latest", { onProgress: throwing })).rejects.toBe(reason);
         expect((await tuples(checkpointer)).length).toBeGreaterThan(20);
-        // An abort after the last step comes too late.
+        // An abort after the last step has no effect.
         const late = new AbortController();
         const last = checkpointer.prune(["a"], "delete", { signal: late.signal, onProgress: () => late.abort(reason) });
         await expect(last).resolves.toMatchObject({ namespaces: 2 });
@@ -587,7 +590,7 @@ describe.each(kinds)("on %s", (kind) => {
           await at(savedAt, () => checkpointer.put(config, { ...checkpoint(), id }, metadata(), {}));
           return thread("a", { checkpoint_ns: "", checkpoint_id: id });
         };
-        // Those with the least ids go in the second transaction.
+        // The checkpoints with the smallest ids are removed in the second transaction.
         for (let n = 0; n < 600; n++) await put(`a${String(n).padStart(3, "0")}`, undefined, 1_000);
         const stays = await put("b", undefined, 9_000);
         await checkpointer.putWrites(stays, [["w", "kept"]], "task");
@@ -663,7 +666,7 @@ describe.each(kinds)("on %s", (kind) => {
         const checkpointer = await filled();
         const error = await refused(checkpointer.prune(["a"], strategy as PruneStrategy));
         expect([TypeError, RangeError]).toContain(error.constructor);
-        // Nobody is let through because there is nothing to do.
+        // Wrong arguments are refused even if there is nothing to do.
         await refused(checkpointer.prune([], strategy as PruneStrategy));
         expect(await tuples(checkpointer)).toHaveLength(40);
       });
@@ -706,7 +709,7 @@ describe.each(kinds)("on %s", (kind) => {
       expect(await checkpointer.deleteForRuns(["r3", "unknown", "r1", "r3"])).toEqual({ removed: 24 });
       expect(await tuples(checkpointer)).toStrictEqual(before.filter((tuple) => of(tuple) === undefined));
       expect(await checkpointer.deleteForRuns(["r1", "r2", "r3"])).toEqual({ removed: 0 });
-      // Threads of which nothing is left are threads no more.
+      // A thread without checkpoints is no longer listed.
       expect((await checkpointer.listThreads()).threads.map(({ threadId }) => threadId)).toEqual(["c"]);
     });
 
@@ -772,7 +775,7 @@ describe.each(kinds)("on %s", (kind) => {
     });
 
     describe("of a graph whose checkpoints are marked by run", () => {
-      /** A saver that marks what is put. */
+      /** A saver whose `put` marks each checkpoint. */
       class Marking extends ForkpointSaver {
         run = "none";
 
@@ -803,7 +806,7 @@ describe.each(kinds)("on %s", (kind) => {
         expect((await app.getState(thread("other"))).values).toEqual({});
         checkpointer.run = "r4";
         expect((await app.invoke({ log: ["r4"] }, thread())).log).toEqual([...state.values.log, "r4", "a", "b", "c"]);
-        // The first one too: what is left inherits from it.
+        // Remove the first run too. The remaining checkpoints inherit from it and must not change.
         const before = await app.getState(thread());
         expect(await checkpointer.deleteForRuns(["r1"])).toEqual({ removed: 5 });
         expect(await app.getState(thread())).toEqual(before);
@@ -905,7 +908,7 @@ describe.each(kinds)("on %s", (kind) => {
       const checkpointer = saver(kind);
       for (const checkpoint_ns of ["", "sub:1", "sub:1|deep:2", "a:b"]) {
         const made = await chain(checkpointer, thread("source", { checkpoint_ns }), 5, { "run_id": "r", "a.b": [1] });
-        // Branches, and one whose parent is not there.
+        // Add branches, and a checkpoint whose parent is missing.
         await chain(checkpointer, made[1]!, 3);
         await chain(checkpointer, thread("source", { checkpoint_ns, checkpoint_id: uuid6(0) }), 1);
       }
@@ -1049,7 +1052,7 @@ describe.each(kinds)("on %s", (kind) => {
     describe("of several children, whose ids are in another order than they came,", () => {
       const put = (to: ForkpointSaver, parent: Config, id: string) => to.put(parent, { ...checkpoint(), id }, metadata(), {});
 
-      /** One of them is before its parent. */
+      /** Puts three children of a checkpoint. One has an id below its parent's. */
       async function children() {
         const checkpointer = saver(kind);
         const root = await put(checkpointer, thread("source"), "m");
@@ -1071,7 +1074,7 @@ describe.each(kinds)("on %s", (kind) => {
         for (const id of ["z", "n", "a"]) {
           expect(await history(thread("target", { checkpoint_ns: "", checkpoint_id: id }))).toEqual([`for ${id}`]);
         }
-        // What is nobody's yet is the next child's.
+        // A write that no checkpoint has claimed belongs to the next child.
         const next = await put(checkpointer, thread("target", { checkpoint_ns: "", checkpoint_id: "m" }), "next");
         expect(await history(next)).toEqual(["for nobody"]);
       });
@@ -1109,7 +1112,7 @@ describe.each(kinds)("on %s", (kind) => {
       for (const source of ["", "A", "a ", "a:b", "1:a", "%", "_", "\u00e1"]) {
         await refused(checkpointer.copyThread(source, "target"), "NOT_FOUND");
       }
-      // Writes alone are no thread.
+      // Writes without a checkpoint make no thread.
       await checkpointer.putWrites(thread("early", { checkpoint_id: uuid6(0) }), [["w", 1]], "task");
       await refused(checkpointer.copyThread("early", "target"), "NOT_FOUND");
       expect(await tuples(checkpointer)).toHaveLength(2);
@@ -1119,7 +1122,7 @@ describe.each(kinds)("on %s", (kind) => {
       const checkpointer = saver(kind);
       await chain(checkpointer, thread("source"), 3);
       await chain(checkpointer, thread("target"), 2);
-      // One that only has a subgraph's checkpoints is there as well.
+      // A thread that only has a subgraph's checkpoints exists too.
       await chain(checkpointer, thread("sub", { checkpoint_ns: "sub:1" }), 1);
       const before = await tuples(checkpointer);
       for (const target of ["target", "sub", "source"]) {
@@ -1176,7 +1179,7 @@ describe.each(kinds)("on %s", (kind) => {
       await chain(checkpointer, thread("source"), 2);
       await chain(checkpointer, thread("source", { checkpoint_ns: "n".repeat(3_000) }), 2);
       const before = await tuples(checkpointer);
-      // The last one fits where the namespace is short.
+      // The last name is short enough for the root namespace only.
       for (const target of ["", "\uD800", "x".repeat(5_000), "x".repeat(2_000)]) {
         await refused(checkpointer.copyThread("source", target));
       }
@@ -1248,7 +1251,7 @@ describe.each(kinds)("on %s", (kind) => {
         ],
         cursor: null,
       });
-      // The greatest id, not what was put last.
+      // The latest checkpoint has the greatest id, even if it was not put last.
       await checkpointer.put(thread("b"), { ...checkpoint(), id: uuid6(0).replace(/^./, "0") }, metadata(), {});
       expect((await checkpointer.listThreads()).threads[0]).toStrictEqual({ threadId: "b", checkpoints: 2, latest: latest(b) });
       for (const { threadId, latest: found } of (await checkpointer.listThreads()).threads) {
@@ -1292,7 +1295,7 @@ describe.each(kinds)("on %s", (kind) => {
         const id = `thread ${i}`;
         expected.unshift(id);
         await checkpointer.put(thread(id), checkpoint(), metadata(), {});
-        // Here one, there many: more than a page is of threads.
+        // Some threads have few namespaces, others more than fit in a page of threads.
         for (let n = 0; n < (i % 50 === 0 ? 30 : i % 3); n++) {
           await checkpointer.put(thread(id, { checkpoint_ns: `sub:${n}` }), checkpoint(), metadata(), {});
         }
@@ -1306,7 +1309,7 @@ describe.each(kinds)("on %s", (kind) => {
             cursor,
             ...(limit !== undefined && { limit }),
           });
-          // Every page but the last is full, and the last is never empty.
+          // Every page except the last is full. The last page is never empty.
           const size = Math.min(limit ?? 100, expected.length - found.length);
           expect(page.threads).toHaveLength(size);
           found.push(...names(page));
@@ -1323,7 +1326,7 @@ describe.each(kinds)("on %s", (kind) => {
       const first = await checkpointer.listThreads({ limit: 4 });
       expect(names(first)).toEqual(["9", "8", "7", "6"]);
       await checkpointer.put(thread("new"), checkpoint(), metadata(), {});
-      // The one at the end of the page, one before it and one behind it.
+      // Delete the last thread of the page, one before it and one after it.
       for (const id of ["6", "8", "4"]) await checkpointer.deleteThread(id);
       const second = await checkpointer.listThreads({ limit: 4, cursor: first.cursor });
       expect(names(second)).toEqual(["5", "3", "2", "1"]);
@@ -1432,7 +1435,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   describe("close", () => {
-    /** Every method, called with what is right. */
+    /** Calls of every method with correct arguments. */
     function calls(checkpointer: ForkpointSaver): Record<string, () => Promise<unknown>> {
       const there = thread("thread", { checkpoint_ns: "", checkpoint_id: uuid6(0) });
       return {
@@ -1565,7 +1568,7 @@ describe.each(kinds)("on %s", (kind) => {
       const store = await shared();
       const [checkpointer, steps] = [new ForkpointSaver(store), new CheckpointStore(store)];
       await checkTwoContracts(checkpointer, steps);
-      // The store itself counts both.
+      // The store's own statistics cover both contracts.
       expect(await store.stats()).toMatchObject({ checkpoints: 3, lineages: 2 });
     });
   });
@@ -1643,7 +1646,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   describe("a serde of one's own", () => {
-    /** It hides what it is given, and writes down what it is called for. */
+    /** A serializer that obscures its bytes and records its calls. */
     function hiding() {
       const calls: Array<[method: "dumps" | "loads", type: string, size: number]> = [];
       const hide = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0xa5);
@@ -1670,7 +1673,7 @@ describe.each(kinds)("on %s", (kind) => {
       expect(checkpointer.serde).toBe(serde);
       const put = checkpoint({ channel_values: { a: "value", b: new Uint8Array([1]) }, channel_versions: { a: 1, b: 1 } });
       const tip = await checkpointer.put(thread("a"), put, metadata({ run_id: "r" }), { a: 1, b: 1 });
-      // The two channels, the rest of the checkpoint and the metadata.
+      // Four calls: the two channels, the rest of the checkpoint, and the metadata.
       expect(calls.map(([method]) => method)).toEqual(["dumps", "dumps", "dumps", "dumps"]);
       await checkpointer.putWrites(tip, [["a", "write"], [INTERRUPT_WRITE, "?"]], "task");
       expect(calls).toHaveLength(6);
@@ -1680,7 +1683,7 @@ describe.each(kinds)("on %s", (kind) => {
         metadata: metadata({ run_id: "r" }),
         pendingWrites: expect.arrayContaining([["task", INTERRUPT_WRITE, "?"], ["task", "a", "write"]]),
       });
-      // It gets back each of what it gave.
+      // The serializer reads back everything that it wrote.
       const read = calls.splice(0);
       expect(read.every(([method]) => method === "loads")).toBe(true);
       expect(read.map(([, ...rest]) => rest.join()).toSorted()).toEqual(written.toSorted());
@@ -1736,7 +1739,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 });
 
-/** A checkpoint of AgentOS. */
+/** Makes a checkpoint of AgentOS. */
 function step(id: string, runId: string): StepCheckpoint {
   const diagnostics = {
     totalTokensUsed: 0,
@@ -1761,12 +1764,12 @@ function step(id: string, runId: string): StepCheckpoint {
   };
 }
 
-/** Two contracts with the same names in one place. Leaves three checkpoints, in a thread and a run. */
+/** Uses the same names in two contracts of one store. Leaves three checkpoints, in a thread and a run. */
 async function checkTwoContracts(checkpointer: ForkpointSaver, steps: CheckpointStore): Promise<void> {
   const put = { ...checkpoint(), id: "same" };
   const tip = await checkpointer.put(thread("same"), put, metadata({ run_id: "same" }), {});
   await chain(checkpointer, tip, 1);
-  // Under the names that the other may have in the store, too.
+  // Use ids that the other contract's checkpoints may have in the store.
   for (const id of ["same", "4:same0:same"]) await steps.save(step(id, "same"));
   await steps.save(step("other", "4:same"));
   const [before, saved] = [await tuples(checkpointer), await steps.list("same")];

@@ -1,4 +1,4 @@
-/** Real processes: started, followed line by line, killed. */
+/** Starts real processes, reads their output line by line, and kills them. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -22,7 +22,7 @@ export class Child {
     const path = fileURLToPath(new URL("fixtures/graph.mjs", import.meta.url));
     this.#process = spawn(process.execPath, [path, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
-      // What the test runner is started with is not for its children.
+      // Clear the test runner's NODE_OPTIONS for the child.
       env: { ...process.env, NODE_OPTIONS: "", ...env },
     });
     this.#exit = once(this.#process, "close");
@@ -48,14 +48,14 @@ export class Child {
     }
   }
 
-  /** Kills it, with no chance to clean up, and waits until it is gone. */
+  /** Kills the process with SIGKILL, so that it cannot clean up, and waits for its end. */
   async kill(): Promise<NodeJS.Signals> {
     this.#process.kill("SIGKILL");
     const [, signal] = await this.#exit;
     return signal as NodeJS.Signals;
   }
 
-  /** Waits until it has ended by itself, and well; returns what the run's log was. */
+  /** Waits until the process has ended without an error. Returns the run's log. */
   async end(): Promise<string[] | undefined> {
     const { log } = await this.until("end");
     const [code] = await this.#exit;

@@ -1,4 +1,5 @@
-// LangGraph has one copy for `import` and one for `require`: whoever requires the saver gets the second one's classes back.
+// LangGraph has one copy for `import` and one for `require`. A program that requires the saver must get objects of the second
+// copy's classes.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -7,7 +8,7 @@ it("a program in CommonJS reads back instances of its own classes", () => {
   const script = fileURLToPath(new URL("fixtures/commonjs.cjs", import.meta.url));
   const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
     encoding: "utf8",
-    // What the test runner is started with is not for its children.
+    // Clear the test runner's NODE_OPTIONS for the child.
     env: { ...process.env, NODE_OPTIONS: "" },
   });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });

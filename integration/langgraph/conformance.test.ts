@@ -1,11 +1,12 @@
-// The suite that LangGraph publishes for checkpointers, under a name of our own: then it skips nothing.
+// Runs the conformance suite that LangGraph publishes for checkpointers. It runs under a name of this package, because the
+// suite skips tests for some known names.
 import { join } from "node:path";
 import { deltaChannelHistoryTests, validate } from "@langchain/langgraph-checkpoint-validation";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { type RunnerTask, describe, expect, it } from "vitest";
 import { type Kind, kinds, temporary } from "./helpers.js";
 
-/** How many tests of it there are: 718 for a checkpointer, and 8 for the history of delta channels. */
+/** The number of published tests: 718 for a checkpointer, and 8 for the history of delta channels. */
 const published = 718 + 8;
 
 function conformance(kind: Kind) {
@@ -29,7 +30,7 @@ function conformance(kind: Kind) {
   deltaChannelHistoryTests(initializer);
 }
 
-/** The tests in it, however deep. */
+/** Returns the tests of a task, at every level. */
 function tests(task: RunnerTask): RunnerTask[] {
   return task.type === "suite" ? task.tasks.flatMap(tests) : [task];
 }

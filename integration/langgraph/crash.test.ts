@@ -1,11 +1,11 @@
-// Real processes, really killed: SIGKILL leaves no time for anything.
+// Kills real processes with SIGKILL, which leaves them no time to clean up.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Child } from "./children.js";
 import { all, folder, open, thread } from "./helpers.js";
 
-/** Where the processes of a test keep their database, and what they did to the world. */
+/** The files of a test: the database, and the journal of the nodes' effects. */
 function files() {
   const path = folder();
   const database = join(path, "graph.db");
@@ -19,7 +19,7 @@ function files() {
 
 type Stop = { STOP_AT: string; STOP?: "before" | "after" };
 
-/** Starts the graph, and kills its process while that node is executing. */
+/** Starts the graph and kills its process while the node runs. */
 async function killed(graph: string, { database, journal }: ReturnType<typeof files>, stop: Stop & NodeJS.ProcessEnv) {
   const child = new Child([database, journal, "run", graph, "thread"], stop);
   await child.until("stopped");
@@ -27,7 +27,7 @@ async function killed(graph: string, { database, journal }: ReturnType<typeof fi
   return child.pid;
 }
 
-/** Goes on with the graph in another process. */
+/** Resumes the graph in another process. */
 function resume(graph: string, { database, journal }: ReturnType<typeof files>, env: NodeJS.ProcessEnv = {}) {
   return new Child([database, journal, "resume", graph, "thread"], env);
 }
@@ -58,7 +58,7 @@ describe.each(chain)("a process killed while %s is executing", (node) => {
   });
 });
 
-/** The checkpoints of the thread, the newest first. */
+/** Reads the checkpoints of the thread, the newest first. */
 async function stateOf(database: string) {
   const checkpointer = open(database);
   const next = await all(checkpointer.list(thread()));
@@ -99,7 +99,7 @@ it("a question waits for its answer in a process that was not there when it was 
   const answered = resume("asking", place, { ANSWER: "yes", STOP_AT: "after" });
   await answered.until("stopped");
   await answered.kill();
-  // The answer survives the process that was given it.
+  // The answer survives the death of the process that received it.
   expect(await resume("asking", place).end()).toEqual(["in", "before", "yes", "after"]);
   expect(place.ran()).toEqual(["before", "after"]);
 });
@@ -122,7 +122,7 @@ it("what was killed can be gone back to: a fork of it runs, and the original is 
   expect(before.map(({ metadata }) => metadata!.step)).toEqual([2, 1, 0, -1]);
   expect(await resume("chain", place).end()).toEqual(["in", ...chain]);
   const after = await all(checkpointer.list(thread()));
-  // The one that was interrupted has since got its node's writes; the others have not changed.
+  // The interrupted checkpoint now has its node's writes. The others are unchanged.
   expect(after.slice(-3)).toEqual(before.slice(-3));
   expect(after.at(-4)!.checkpoint).toEqual(before[0]!.checkpoint);
 });
@@ -131,7 +131,7 @@ it("under async durability a kill loses at most what was not stored yet, and nev
   const place = files();
   await killed("chain", place, { STOP_AT: "five", DURABILITY: "async" });
   const steps = (await stateOf(place.database)).next.map(({ metadata }) => metadata!.step);
-  // Without a gap: if one is there, so are all before it.
+  // There is no gap: every checkpoint before a stored one is stored too.
   expect(steps).toEqual(Array.from({ length: steps.length }, (_, i) => steps.length - 2 - i));
   expect(await resume("chain", place, steps.length === 0 ? {} : { DURABILITY: "async" }).end()).toEqual(["in", ...chain]);
 });
@@ -169,7 +169,7 @@ describe("SqliteSaver: four processes on one database", () => {
         expect(latest!.checkpoint.channel_values["log"]).toEqual(everything(name, i));
       }
     }
-    // Whatever the killed one had stored is whole.
+    // Every checkpoint that the killed process stored is complete.
     for (let i = 0; i < 4; i++) {
       for (const { checkpoint } of await all(checkpointer.list(thread(`a-${i}`)))) {
         const log = (checkpoint.channel_values["log"] ?? []) as string[];

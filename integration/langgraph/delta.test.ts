@@ -1,4 +1,4 @@
-// Channels that store what was added instead of what there is: read by going up the ancestors.
+// Delta channels: a checkpoint stores only the additions, and reading it walks up its ancestors.
 import { Annotation, DeltaChannel, Overwrite, START, StateGraph } from "@langchain/langgraph";
 import { DeltaSnapshot, MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
@@ -8,13 +8,13 @@ type Config = { configurable?: Record<string, unknown> };
 
 const added = (before: string[], more: string[][]) => [...before, ...more.flat()];
 
-/** A state whose log is stored as a snapshot every so many updates, and as writes in between. */
+/** A state whose log is stored as a snapshot every `snapshotFrequency` updates, and as writes in between. */
 function state(snapshotFrequency: number) {
   const log = () => new DeltaChannel<string[], string[]>(added, { snapshotFrequency });
   return Annotation.Root({ log: log as never as typeof Annotation<string[]>, round: Annotation<number> });
 }
 
-/** Rounds of two nodes; it stops before every second node, so that there are old checkpoints to go back to. */
+/** A graph with rounds of two nodes. It stops before every second node, so that there are old checkpoints to return to. */
 function rounds(checkpointer: ReturnType<typeof saver>, snapshotFrequency = 1_000) {
   const State = state(snapshotFrequency);
   return new StateGraph(State)
@@ -62,7 +62,7 @@ describe.each(kinds)("on %s", (kind) => {
       for (const [name, fork] of forks) {
         expect(log(await app.invoke(null, fork))).toEqual([...log(base.values), name, "b2"]);
       }
-      // And what had been there before them reads as before.
+      // The older checkpoints read as before too.
       for (const { config, values } of history) expect((await app.getState(config)).values).toEqual(values);
       expect(log(main)).toEqual(["in1", "a1", "b1", "in2", "a2", "b2"]);
       for (const [name, fork] of forks) {
@@ -135,7 +135,7 @@ describe.each(kinds)("on %s", (kind) => {
     const channels = ["log"];
     const values = (entry: { writes: unknown[][] } | undefined) => entry!.writes.map((write) => write[2]);
 
-    /** A checkpoint whose log is stored only if a value is given. */
+    /** Puts a checkpoint. Its log is stored only if `seed` is given. */
     function put(to: ReturnType<typeof saver>, parent: Config, seed?: unknown) {
       const channel_values = seed === undefined ? {} : { log: seed };
       const made = checkpoint({ channel_values, channel_versions: { log: 1 } });
@@ -156,7 +156,7 @@ describe.each(kinds)("on %s", (kind) => {
       expect(await history(first)).toEqual(["first"]);
       expect(await history(second)).toEqual(["second"]);
       expect(await history(third)).toEqual([]);
-      // For whoever reads the parent, all of them are its pending writes.
+      // A read of the parent returns all of them as pending writes.
       expect((await checkpointer.getTuple(root))!.pendingWrites).toHaveLength(2);
       await checkpointer.putWrites(first, [["log", "third"]], "task 1");
       expect(await history(await put(checkpointer, first))).toEqual(["first", "third"]);
@@ -219,7 +219,7 @@ describe.each(kinds)("on %s", (kind) => {
       };
       const checkpointer = saver(kind, { serde });
       const root = await put(checkpointer, thread());
-      // As a graph does it under async durability: one call after the other, none of them awaited.
+      // Call without awaiting, as a graph does under async durability.
       const writes = checkpointer.putWrites(root, [["log", "slow 1"]], "task");
       const child = put(checkpointer, root);
       await Promise.all([writes, child]);

@@ -1,5 +1,5 @@
-// The guide is tested text: every `ts` block of it, and those of the README that are about LangGraph, compile under strict and
-// run, as they stand, in a folder of their own.
+// Tests the documents: every `ts` block of the guide, and those of the README about LangGraph, compiles under strict and runs
+// unchanged in its own folder.
 import { type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -11,14 +11,14 @@ import { all, open, temporary, thread } from "./helpers.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const oldDatabase = fileURLToPath(new URL("fixtures/sqlite-saver.sqlite", import.meta.url));
-// Here, so that both LangGraph and the package are found as a user's project finds them.
+// The folder is here so that snippets find LangGraph and the package as in a user's project.
 const folder = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
 const { path: elsewhere, remove } = temporary();
 
 interface Snippet {
   name: string;
   code: string;
-  /** Without its ending. */
+  /** The file name without its extension. */
   file: string;
 }
 
@@ -33,7 +33,7 @@ function snippets(document: string): Snippet[] {
 const guide = snippets("docs/langgraph.md");
 const found = [...guide, ...snippets("README.md").filter(({ code }) => /"@langchain\/|"forkpoint\/langgraph"/.test(code))];
 
-/** A folder where nothing but what a snippet may expect to find is. */
+/** Makes a folder that holds only the files that a snippet may expect. */
 function place(name: string): string {
   const cwd = join(elsewhere, name.replaceAll(/\W+/g, "-"));
   mkdirSync(cwd);
@@ -42,7 +42,7 @@ function place(name: string): string {
 }
 
 function run({ file }: Snippet, cwd: string): SpawnSyncReturns<string> {
-  // What the test runner is started with is not for its children.
+  // Clear the test runner's NODE_OPTIONS for the child.
   return spawnSync(process.execPath, [`${file}.mjs`], { cwd, encoding: "utf8", env: { ...process.env, NODE_OPTIONS: "" } });
 }
 
@@ -104,7 +104,7 @@ it("its first program is killed where it says so, and goes on when it is started
 
   const { status, stdout } = run(first, cwd);
   expect(status).toBe(0);
-  // Had it begun anew, there would be four.
+  // A run from the start would count four notes.
   expect(stdout).toBe("writing\na summary of 2 notes\n");
   expect(await all(open(join(cwd, "agent.db")).list(thread("trip-1")))).toHaveLength(4);
 });

@@ -1,4 +1,4 @@
-// When a graph waits for its checkpoints: at every step, at the end, or never but for the last one.
+// The three durability modes: a graph awaits its checkpoints at every step, at the end, or only the last one.
 import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { CheckpointStore, openStore } from "forkpoint";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -165,7 +165,7 @@ it.each(modes)("durability %s: another saver reads from the file what this one h
   expect((await writing.getState(thread())).values).toEqual(further);
 });
 
-// Two savers on one file: each finds it locked by the other again and again. The process does not die of it, nor does a run.
+// Two savers on one file lock each other out again and again. Neither the process nor a run may fail from it.
 it("langgraphjs#2838: savers that lock each other out under async durability reject nothing", async () => {
   const target = place("sqlite");
   const unhandled: unknown[] = [];
@@ -183,7 +183,7 @@ it("langgraphjs#2838: savers that lock each other out under async durability rej
   expect(unhandled).toEqual([]);
 });
 
-// Nobody waits for the lock here (busyTimeoutMs 0), so that whoever holds it makes every write fail at first.
+// With `busyTimeoutMs: 0` no call waits for the lock, so every first write fails while another process holds the lock.
 it("langgraphjs#2838, SqliteSaver: what another process locks for a moment is tried again, and the event loop goes on", async () => {
   const target = place("sqlite");
   const other = await openStore(target);
@@ -227,7 +227,7 @@ it("langgraphjs#2838, SqliteSaver: what another process locks for a moment is tr
   } finally {
     process.off("unhandledRejection", note);
   }
-  // These were seen while a run waited for the same lock: a blocked event loop would have seen none.
+  // These turns happened while a run waited for the lock, so the event loop was not blocked.
   expect(seen.busy).toBeGreaterThanOrEqual(3);
   expect(unhandled).toEqual([]);
 });

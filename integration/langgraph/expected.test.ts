@@ -1,9 +1,10 @@
-// `expectedParent`: of two runs that go on with one thread, one is told so, where every other saver forks the history unseen.
+// `expectedParent`: if two runs go on from one checkpoint, one of them gets an error. Other savers fork the history without
+// notice.
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { Log, all, checkpoint, kinds, metadata, open, place, rejection, saver, says, thread } from "./helpers.js";
 
-/** A graph that waits in its node until it is let go. */
+/** A graph whose node waits until the test lets it go on. */
 function waiting(checkpointer: ReturnType<typeof saver>, name: string) {
   let go!: () => void;
   let reached!: () => void;
@@ -28,7 +29,7 @@ describe.each(kinds)("on %s", (kind) => {
   it.each(["sync", "exit"] as const)("of two runs on one thread one has CONFLICT, durability %s", async (durability) => {
     const checkpointer = saver(kind, { expectedParent: true });
     await new StateGraph(Log).addNode("first", says("first")).addEdge(START, "first").compile({ checkpointer }).invoke({ log: [] }, thread());
-    // Both go on from the same checkpoint: the later one must not know of the earlier one's.
+    // Both runs go on from the same checkpoint. The later run must not see the earlier one's checkpoints.
     const [one, two] = [waiting(checkpointer, "one"), waiting(checkpointer, "two")];
     const from = (await checkpointer.getTuple(thread()))!.config.configurable!;
     const config = { configurable: { ...from }, durability };

@@ -1,10 +1,10 @@
-// The functional API: tasks whose results are kept, so that an entrypoint that is resumed does not run them again.
+// The functional API: the results of tasks are stored, so a resumed entrypoint does not run them again.
 import { Command, INTERRUPT, entrypoint, getPreviousState, interrupt, task } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 import { kinds, open, place, rejection, saver, thread } from "./helpers.js";
 
-/** An essay that a person reviews, and who did what for it. */
+/** An entrypoint that writes an essay and interrupts for a review, and a record of the calls. */
 function essay(checkpointer: BaseCheckpointSaver) {
   const ran: string[] = [];
   const write = task("write", async (topic: string) => {

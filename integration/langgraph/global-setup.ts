@@ -1,6 +1,6 @@
 /**
- * Installs the built package beside LangGraph, as a user's project has it: a linked one would look for LangGraph in the
- * repository's own node_modules, where it is not.
+ * Copies the built package into node_modules beside LangGraph, as in a user's project. A linked package would look for
+ * LangGraph in the repository's own node_modules, where LangGraph is not installed.
  */
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const installed = fileURLToPath(new URL("node_modules/forkpoint/", import.meta.url));
 
-/** What the package is made of, relative to its folder. */
+/** Returns the files and folders of the package, relative to its folder. */
 function parts(folder: string): string[] {
   if (!existsSync(folder)) return [];
   const dist = existsSync(join(folder, "dist")) ? readdirSync(join(folder, "dist"), { recursive: true }) : [];
@@ -29,7 +29,7 @@ export default function setup(): void {
     const { size, atime, mtime } = statSync(from);
     const there = statSync(to, { throwIfNoEntry: false });
     if (there?.size === size && there.mtimeMs === mtime.getTime()) continue;
-    // Moved into its place whole: another run may have the old one open.
+    // Rename the complete copy into place, because another run may still use the old one.
     const whole = `${to}.${process.pid}`;
     mkdirSync(dirname(to), { recursive: true });
     copyFileSync(from, whole);

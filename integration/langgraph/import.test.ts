@@ -1,11 +1,12 @@
-// Moving from LangGraph's SqliteSaver: a database that it made (fixtures/make-sqlite-saver.mjs) is copied, and gone on with.
+// Import from LangGraph's SqliteSaver: a database that it made (fixtures/make-sqlite-saver.mjs) is copied, and its threads are
+// resumed.
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { openStore } from "forkpoint";
 import { describe, expect, it } from "vitest";
-// @ts-expect-error JavaScript, so that the script that makes the database runs without a build
+// @ts-expect-error The module is JavaScript, so that the script that makes the database runs without a build.
 import * as graphs from "./fixtures/moving.mjs";
 import { all, folder, kinds, open, place, rejection, saver, thread } from "./helpers.js";
 

@@ -1,16 +1,16 @@
-// People in the loop and time travel: where most checkpointers are first found wrong.
+// Interrupts and time travel, where most checkpointers have had bugs.
 import { Annotation, Command, END, INTERRUPT, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { Log, all, kinds, open, place, saver, says, thread } from "./helpers.js";
 
 type Interrupted = { [INTERRUPT]?: Array<{ id?: string; value?: unknown }> };
 
-/** What a run was stopped with. */
+/** Returns the values of the interrupts that stopped a run. */
 const asked = (result: unknown) => ((result as Interrupted)[INTERRUPT] ?? []).map(({ value }) => value);
 
 describe.each(kinds)("on %s", (kind) => {
   describe("interrupt()", () => {
-    /** It asks once, between two nodes that count how often they ran. */
+    /** A graph with one interrupt, between two nodes that count their runs. */
     function approval() {
       const ran = { draft: 0, review: 0, send: 0 };
       const graph = new StateGraph(Log)
@@ -269,7 +269,7 @@ describe.each(kinds)("on %s", (kind) => {
       ran.length = 0;
       expect(await app.invoke(null, old.config)).toEqual(first);
       expect(ran).toEqual(["tell", "rate"]);
-      // What was there is still there, as it was; and the new branch's end is the latest.
+      // The old checkpoints are unchanged, and the end of the new branch is the latest.
       const after = await all(app.getStateHistory(thread()));
       expect(after.slice(-before.length)).toEqual(before);
       expect(after.length).toBeGreaterThan(before.length);
@@ -314,7 +314,7 @@ describe.each(kinds)("on %s", (kind) => {
         branches.push({ topic, states });
       }
 
-      // The trap is real: the branches' versions are the same ones.
+      // The branches do have the same versions, so a saver could confuse their values.
       const versions = await Promise.all(
         branches.map(async ({ states }) => (await checkpointer.getTuple(states[0]!.config))!.checkpoint.channel_versions),
       );
@@ -342,7 +342,7 @@ describe.each(kinds)("on %s", (kind) => {
         await app.invoke(null, await app.updateState(base.config, { topic }));
         tips.set(topic, (await app.getState(thread())).config);
       }
-      // First the older one, then the newer: `rate` reads a joke that neither of them writes again.
+      // Go on with the older branch, then with the newer. `rate` reads a joke that neither branch writes again.
       for (const [topic, tip] of tips) {
         const fork = await app.updateState(tip, { log: ["again"] }, "tell");
         expect((await app.getState(fork)).values).toMatchObject({ topic, joke: `a joke about ${topic}` });

@@ -1,11 +1,11 @@
-// Finding checkpoints and removing threads, whatever they are called.
+// Finding checkpoints and removing threads, with all kinds of names.
 import { type CheckpointListOptions, type CheckpointTuple, MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 import { all, checkpoint, kinds, metadata, rejection, saver, thread } from "./helpers.js";
 
 const ids = (tuples: CheckpointTuple[]) => tuples.map((tuple) => tuple.checkpoint.id);
 
-/** Puts a checkpoint, and gives its id. */
+/** Puts a checkpoint and returns its id. */
 async function put(to: ReturnType<typeof saver>, config = thread(), fields: object = {}, id = checkpoint().id) {
   await to.put(config, { ...checkpoint(), id }, metadata(fields), {});
   return id;
@@ -144,7 +144,7 @@ describe.each(kinds)("on %s", (kind) => {
       const unsaid = { configurable: { thread_id: "thread", checkpoint_ns: undefined } };
       expect(ids(await all(checkpointer.list(unsaid)))).toEqual([sub, root]);
       expect(ids(await all(checkpointer.list(thread("thread", { checkpoint_ns: "" }))))).toEqual([root]);
-      // For one checkpoint, on the other hand, no namespace is the root.
+      // `getTuple` without a namespace reads the root namespace; `list` reads all.
       expect((await checkpointer.getTuple(thread()))!.checkpoint.id).toBe(root);
       expect(await checkpointer.getTuple(thread("thread", { checkpoint_id: sub }))).toBeUndefined();
     });
@@ -277,7 +277,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   describe("iteration", () => {
-    /** A saver that counts what is read of checkpoints that hold a known value. */
+    /** A saver whose serializer counts its reads of the checkpoints' values. */
     function counting() {
       const plus = new MemorySaver().serde;
       const read = { count: 0 };
@@ -372,7 +372,7 @@ describe.each(kinds)("on %s", (kind) => {
           await checkpointer.putWrites(at, [["same", "same"]], "task");
           if (thread_id !== "a") kept.unshift((await checkpointer.getTuple(at))!);
         }
-        // Writes whose checkpoint has not come yet go as well.
+        // Writes to a checkpoint that is not stored yet are removed too.
         await checkpointer.putWrites(thread(thread_id, { checkpoint_ns: "", checkpoint_id: early }), [["w", 1]], "task");
       }
       await checkpointer.deleteThread("a");

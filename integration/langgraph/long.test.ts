@@ -1,4 +1,4 @@
-// Long, wide and big: a thousand steps, many threads at once, hundreds of branches, megabytes of state.
+// Large cases: a thousand steps, many threads at once, hundreds of branches, megabytes of state.
 import { createHash } from "node:crypto";
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -8,16 +8,16 @@ import { ForkpointSaver } from "forkpoint/langgraph";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { all, checkpoint, kinds, metadata, open, place, saver, temporary, thread } from "./helpers.js";
 
-/** How long a test of a thousand steps may take, in ms: machines differ, and may have other things to do. */
+/** The timeout in ms of a test with a thousand steps. It allows for slow and busy machines. */
 const PATIENCE = 600_000;
 
-/** About a kilobyte that nothing else is like, the same for the same number. */
+/** About a kilobyte of text that is unique to this number. */
 function page(number: number): string {
   const hash = (part: number) => createHash("sha256").update(`${number}.${part}`).digest("base64");
   return Array.from({ length: 23 }, (_, part) => hash(part)).join("");
 }
 
-/** LangGraph's own serializer, counting what it is asked to read. */
+/** LangGraph's own serializer with a count of its reads. */
 function counting() {
   const plus = new MemorySaver().serde;
   const read = { calls: 0, bytes: 0 };
@@ -45,7 +45,7 @@ describe.each(kinds)("a graph of a thousand steps on %s", (kind) => {
     topic: Annotation<string>,
   });
 
-  /** What it does in its turn of that number, counted from 1. */
+  /** Returns the update of a turn. Turns count from 1. */
   const turn = (number: number) => ({
     pages: [page(number)],
     count: 1,
@@ -54,7 +54,7 @@ describe.each(kinds)("a graph of a thousand steps on %s", (kind) => {
     ...(number % 100 === 0 && { flags: { [`at ${number}`]: true } }),
   });
 
-  /** Its state after so many turns. */
+  /** Returns the state after this many turns. */
   const after = (turns: number) => ({
     pages: Array.from({ length: turns }, (_, i) => page(i + 1)),
     count: turns,
@@ -139,10 +139,12 @@ describe.each(kinds)("a graph of a thousand steps on %s", (kind) => {
   }, PATIENCE);
 
   describe("list is lazy:", () => {
-    /** More than the parts, the writes and the metadata of one checkpoint are, and much less than those of a hundred. */
+    /**
+     * More reads than one checkpoint needs for its parts, writes and metadata, and far fewer than a hundred checkpoints need.
+     */
     const FEW = 30;
 
-    /** What was read while that was done. */
+    /** Returns the serializer's reads during the work. */
     async function reading(work: () => Promise<unknown>) {
       Object.assign(read, { calls: 0, bytes: 0 });
       await work();
@@ -230,7 +232,7 @@ describe("in a file, a graph of a thousand steps", () => {
       .addConditionalEdges("work", ({ count }) => (count < steps ? "work" : END))
       .compile({ checkpointer });
 
-  /** Runs so many steps in a new file, and says how big that is then. */
+  /** Runs this many steps in a new file and returns the file's size. */
   async function run(steps: number) {
     const target = place("sqlite");
     const checkpointer = new ForkpointSaver(target);
@@ -238,14 +240,14 @@ describe("in a file, a graph of a thousand steps", () => {
     const stats = await checkpointer.stats();
     expect(stats).toMatchObject({ checkpoints: steps + 2, namespaces: 1 });
     await checkpointer.close();
-    // One file is left, and nothing beside it.
+    // The database file is the only file left.
     expect(readdirSync(dirname(target))).toEqual([basename(target)]);
     return { target, result, stats, size: statSync(target).size };
   }
 
   it("SqliteSaver, PostgresSaver: takes room for what is new in each, and is whole when it is opened again", async () => {
     const STEPS = 1_000;
-    // What the steps say: a saver that stores every state whole needs five hundred times that.
+    // The size of what the steps add. A saver that stores every state whole needs five hundred times as much.
     const information = STEPS * page(0).length;
     const { target, result, stats, size } = await run(STEPS);
     expect(stats.logicalBytes).toBeGreaterThan(400 * information);
@@ -321,7 +323,7 @@ describe.each(kinds)("on %s", (kind) => {
           ran.push(job);
           for (let turns = job % 7; turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve));
           if (job === 123 && broken()) {
-            // The last of all.
+            // Wait until all other branches have run.
             while (ran.length < BRANCHES) await new Promise((resolve) => setImmediate(resolve));
             for (let turns = 0; turns < 100; turns++) await new Promise((resolve) => setImmediate(resolve));
             throw new Error("job 123");
@@ -383,7 +385,7 @@ describe.each(kinds)("on %s", (kind) => {
       const State = Annotation.Root({ text: Annotation<string>, bytes: Annotation<Uint8Array>, step: Annotation<number> });
       const checkpointer = saver(kind);
       const app = new StateGraph(State)
-        // Not in the input, which LangGraph's serializer writes as JSON: bytes as a list of numbers.
+        // The bytes are not in the input, because LangGraph's serializer would write them as a list of numbers in JSON.
         .addNode("a", () => ({ step: 1, bytes }))
         .addNode("b", (state) => ({ step: 2, text: `${state.text.slice(1)}!` }))
         .addNode("c", (state) => ({ step: 3, bytes: state.bytes.toReversed() }))
@@ -403,7 +405,7 @@ describe.each(kinds)("on %s", (kind) => {
       for (const [i, [step, expectedText, expectedBytes]] of expected.entries()) {
         const values = history[i]!.values as typeof State.State;
         expect(values.step).toBe(step);
-        // Not by a matcher, which would print them.
+        // A failing matcher would print the texts.
         expect(values.text === expectedText).toBe(true);
         expect(values.bytes).toBeInstanceOf(Uint8Array);
         expect(Buffer.from(values.bytes).equals(expectedBytes)).toBe(true);

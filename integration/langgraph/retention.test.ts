@@ -1,11 +1,11 @@
-// Retention by the store's own options: what a kept checkpoint is made of stays, whatever the rule (D9).
+// Retention by the store's options: a checkpoint that a kept one depends on stays under every rule (D9).
 import { Annotation, Command, DeltaChannel, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { openStore } from "forkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Log, all, kinds, place, saver, says, thread, until } from "./helpers.js";
 
-/** A log that is stored as its differences, with its value every `frequency` updates. */
+/** A log as a delta channel. Its value is stored every `frequency` updates, and its additions in between. */
 function deltas(checkpointer: ForkpointSaver, frequency: number) {
   const channel = () => new DeltaChannel<string[], string[]>((before, writes) => [...before, ...writes.flat()], { snapshotFrequency: frequency });
   const State = Annotation.Root({ log: channel as never, round: Annotation<number>() });
@@ -56,7 +56,7 @@ describe.each(kinds)("on %s", (kind) => {
         const found = (await all(capped.getStateHistory(thread(), { limit: 2 }))).map(({ values }: any) => values);
         expect(found).toEqual(expected);
       }
-      // Ends of chains have gone where there is a value to begin with.
+      // Old checkpoints are gone where a later one stores the value.
       if (frequency <= 2) expect(await checkpoints(checkpointer)).toBeLessThan(12);
     });
 
@@ -68,7 +68,7 @@ describe.each(kinds)("on %s", (kind) => {
         const said = `in${round} ${"x".repeat(200)} ${Math.random()}`;
         await app.invoke({ log: [said], round }, thread());
         expected.push(said, `a${round}`, `b${round}`);
-        // Behind what the limit has removed meanwhile.
+        // `vacuum` runs after the removals that the limit has started.
         await checkpointer.vacuum();
         expect((await app.getState(thread())).values.log).toEqual(expected);
       }

@@ -1,10 +1,10 @@
-// What goes past LangGraph's serializer, because it would write plain data and known messages the same way: byte by byte.
+// Plain data and known messages bypass LangGraph's serializer. The bytes must equal the serializer's.
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { Send } from "@langchain/langgraph";
 import { DeltaSnapshot, MemorySaver } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 
-// Not what the package exports: a test of what is behind it.
+// These modules are not exported: the test imports internals.
 const path = (name: string) => new URL(`node_modules/forkpoint/dist/langgraph/${name}.js`, import.meta.url).href;
 const { toJson } = (await import(path("json"))) as { toJson(value: unknown, serde: object): Uint8Array | undefined };
 const { dump, load, trust } = (await import(path("serde"))) as {
@@ -14,12 +14,12 @@ const { dump, load, trust } = (await import(path("serde"))) as {
 };
 const { serde } = new MemorySaver();
 trust(serde);
-// It is asked once whether it writes as it used to.
+// `trust` checks once, in the background, that the serializer writes plain data as JSON.
 await new Promise((resolve) => setTimeout(resolve, 0));
 
 const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
 
-/** Whether it went past the serializer; whatever was written must be what that writes, and be read as that reads it. */
+/** Whether the value bypasses the serializer. In both cases the bytes and the value read back must equal the serializer's. */
 async function checked(value: unknown): Promise<boolean> {
   const [tag, bytes] = await serde.dumpsTyped(value);
   const mine = toJson(value, serde);

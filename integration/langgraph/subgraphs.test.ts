@@ -1,10 +1,10 @@
-// Graphs in graphs: each keeps its checkpoints in a namespace of its own.
+// Subgraphs: each keeps its checkpoints in its own namespace.
 import { Annotation, Command, END, INTERRUPT, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { type CheckpointListOptions, uuid6 } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 import { Log, all, checkpoint, kinds, metadata, saver, says, thread } from "./helpers.js";
 
-/** A subgraph that asks in its second node, with a node before and after it in the graph around it. */
+/** A graph with a subgraph between two nodes. The subgraph interrupts in its second node. */
 function nested() {
   const ran: string[] = [];
   const node = (name: string) => () => {
@@ -114,7 +114,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   describe("a subgraph that remembers from one run to the next", () => {
-    /** It counts its runs, in a state that the graph around it does not see. */
+    /** A subgraph that counts its runs in a state that the parent graph does not see. */
     function remembering() {
       const Memory = Annotation.Root({
         log: Annotation<string[]>,
@@ -153,7 +153,7 @@ describe.each(kinds)("on %s", (kind) => {
       const app = remembering().compile({ checkpointer });
       for (let run = 0; run < 3; run++) await app.invoke({ log: ["in"] }, thread());
       const history = await all(app.getStateHistory(thread()));
-      // The second run, before its subgraph.
+      // The state of the second run before its subgraph started.
       const old = history.filter(({ next }) => next[0] === "inner")[1]!;
       asked.length = 0;
       expect((await app.invoke(null, old.config)).log.at(-1)).toBe("seen 2");
@@ -167,7 +167,7 @@ describe.each(kinds)("on %s", (kind) => {
     for (let i = 0; i < 6; i++) {
       const made = checkpoint({ id: uuid6(i), channel_values: { n: i }, channel_versions: { n: i } });
       ids.push(made.id);
-      // By turns in the root and in a namespace.
+      // Alternate between the root and another namespace.
       const at = thread("thread", { checkpoint_ns: i % 2 === 0 ? "" : "inner:1" });
       await checkpointer.put(at, made, metadata({ step: i }), { n: i });
     }
@@ -180,7 +180,7 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await newest("inner:1", ids[1]!)).toEqual([]);
     expect(await newest("", ids[3]!)).toEqual([ids[2]]);
     expect(await newest("inner:2", ids[5]!)).toEqual([]);
-    // A subgraph's config carries more than its namespace: none of it is a condition.
+    // A subgraph's config carries further keys. They must not act as conditions.
     const config = { configurable: { ...thread("thread", { checkpoint_ns: "inner:1" }).configurable, other: 1 } };
     const before = { configurable: { checkpoint_id: ids[5]! } };
     expect((await all(checkpointer.list(config, { before, limit: 1 }))).map((t) => t.checkpoint.id)).toEqual([ids[3]]);

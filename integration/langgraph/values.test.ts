@@ -1,4 +1,4 @@
-// What goes into a state comes out of it: as the serializer keeps it, no less and no more.
+// A state reads back exactly as the serializer stores it.
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver, type SerializerProtocol, uuid6 } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
@@ -7,12 +7,12 @@ import { all, checkpoint, kinds, metadata, open, place, rejection, saver, thread
 /** LangGraph's own serializer, which it does not export. */
 const plus = new MemorySaver().serde;
 
-/** What that serializer makes of a value. */
+/** Returns a value after the serializer wrote and read it. */
 async function kept(value: unknown): Promise<unknown> {
   return plus.loadsTyped(...(await plus.dumpsTyped(value)));
 }
 
-/** As it would be after JSON: what `toEqual` does not tell apart is told apart. */
+/** The JSON text of a value. Comparing it shows differences that `toEqual` ignores. */
 const exact = (value: unknown) => JSON.stringify(value);
 
 const values: Record<string, unknown> = {
@@ -84,7 +84,7 @@ describe.each(kinds)("on %s", (kind) => {
     };
     const result = await app.invoke(input, thread());
     const { values: read } = await app.getState(thread());
-    // A date becomes its text: JsonPlusSerializer has no form for it.
+    // A date becomes a string, because JsonPlusSerializer has no format for dates.
     expect(read).toEqual({ ...result, date: new Date(0).toISOString() });
     expect(read.bytes).toEqual(new Uint8Array([0, 1, 2]));
     expect(read.map).toEqual(new Map<string, unknown>([...input.map, ["b", input.set]]));
@@ -198,7 +198,7 @@ describe.each(kinds)("on %s", (kind) => {
         await checkpointer.putWrites(at, [[name, "w"]], "task");
         const read = (await checkpointer.getTuple(at))!;
         expect(Object.entries(read.checkpoint.channel_values)).toEqual([[name, "v"]]);
-        // LangGraph's serializer, which writes the versions, loses a key of that name.
+        // LangGraph's serializer writes the versions, and loses a key named "__proto__".
         if (name !== "__proto__") expect(Object.entries(read.checkpoint.channel_versions)).toEqual([[name, 1]]);
         expect(read.pendingWrites).toEqual([["task", name, "w"]]);
         expect(({} as Record<string, unknown>)["v"]).toBeUndefined();
@@ -236,7 +236,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   describe("a serializer of one's own", () => {
-    /** It remembers what it made, and reads nothing else. */
+    /** A serializer that keeps its values in memory and can read only its own bytes. */
     function remembering() {
       const made = new Map<string, unknown>();
       const key = (type: string, bytes: Uint8Array) => `${type}:${Buffer.from(bytes).toString("hex")}`;
@@ -244,7 +244,7 @@ describe.each(kinds)("on %s", (kind) => {
       const serde: SerializerProtocol = {
         async dumpsTyped(value) {
           const type = Array.isArray(value) ? "x-list/é" : value instanceof Uint8Array ? "bytes" : "x-other";
-          // Bytes of every kind, and none that say what they stand for.
+          // The bytes take all values and do not contain the serialised value.
           const bytes = value === null ? new Uint8Array(0) : Uint8Array.from({ length: 257 }, (_, i) => (i * made.size) % 256);
           made.set(key(type, bytes), structuredClone(value));
           return [type, bytes];

@@ -11,7 +11,7 @@ export default defineConfig({
     globalSetup: ["./global-setup.ts"],
     // The published conformance suite uses `describe`, `it` and the others without importing them.
     globals: true,
-    // As Node runs them, not as Vite would transform them.
+    // Load these modules with Node, without Vite's transforms.
     server: { deps: { external: [/\/node_modules\//, /\/dist\//] } },
     testTimeout: 60_000,
     hookTimeout: 60_000,

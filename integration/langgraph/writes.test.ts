@@ -1,10 +1,10 @@
-// Pending writes: what the tasks of a step have written before the step is over.
+// Pending writes: the writes of a step's tasks before the step has ended.
 import { Annotation, Command, END, START, Send, StateGraph, interrupt } from "@langchain/langgraph";
 import { ERROR, INTERRUPT, RESUME, SCHEDULED, TASKS, uuid6 } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 import { Log, all, checkpoint, kinds, metadata, open, place, rejection, saver, says, thread, until } from "./helpers.js";
 
-/** Writes without what they belong to, in an order that does not depend on the store. */
+/** Sorts writes in an order that does not depend on the store. */
 const sorted = <T>(writes: T[] | undefined) => writes?.toSorted((a, b) => (String(a) < String(b) ? -1 : 1));
 
 describe.each(kinds)("on %s", (kind) => {
@@ -15,7 +15,7 @@ describe.each(kinds)("on %s", (kind) => {
       const checkpointer = saver(kind);
       const node = (name: string) => async () => {
         ran.push(name);
-        // Not before the others are done: a failure aborts what still runs.
+        // Wait for the other tasks, because a failure aborts those that still run.
         if (name === "c") await until(async () => (await done()) === 2);
         if (name === "c" && broken) throw new Error("out of order");
         return { log: [name] };
@@ -47,7 +47,7 @@ describe.each(kinds)("on %s", (kind) => {
       expect(failed.error).toMatchObject({ message: "out of order" });
       expect(pendingWrites).toContainEqual([failed.id, ERROR, { name: "Error", message: "out of order" }]);
 
-      // Again in vain: the writes survive any number of failures.
+      // Resume and fail again: the writes survive any number of failures.
       ran.length = 0;
       await rejection(app.invoke(null, thread()));
       expect(ran).toEqual(["c"]);
@@ -300,7 +300,7 @@ describe.each(kinds)("on %s", (kind) => {
       ];
       const read = (await checkpointer.getTuple(at))!.pendingWrites!;
       expect(read).toEqual(expected);
-      // Nor does one reader see what another does to them.
+      // A change that one reader makes is not visible to another.
       (read[0]![2] as typeof value).list.push(3);
       (read[1]![2] as Uint8Array).fill(8);
       expect((await checkpointer.getTuple(at))!.pendingWrites).toEqual(expected);

@@ -7,7 +7,7 @@ import { readPlace } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
 import { type Found, type OwnStore, find, findLatest, ownStore, put } from "./store.js";
 
-/** A checkpoint as a run goes on from it. */
+/** The parts of a checkpoint that a run needs to go on. */
 export interface Recorded {
   id: string;
   runId: string;
@@ -18,33 +18,33 @@ export interface Recorded {
 
 /** A checkpoint to store. */
 export interface Recording extends Recorded {
-  /** What the run has from this step on, this one aside, goes. */
+  /** Whether to remove the run's other checkpoints from this step on. */
   rewind: boolean;
-  /** The checkpoint that the run was forked from, where this is its first. */
+  /** The id of the checkpoint that the run was forked from. Set for the run's first checkpoint only. */
   parent: string | undefined;
-  /** The checkpoint of the run that it follows; null: it is the first. */
+  /** The id of the run's checkpoint before this one. Null: this is the first. */
   previous: string | null;
 }
 
-/** What a run uses of a store. */
+/** The interface between a run and its store. */
 export interface Recorder {
-  /** What the same checkpoints are behind: a run is under way only once there. */
+  /** Identifies the stored data. A run can only be under way once per identity. */
   readonly identity: unknown;
-  /** How states become bytes. */
+  /** The format that turns states into bytes. */
   readonly format: Format;
   load(checkpointId: string): Promise<Recorded | null>;
   latest(runId: string): Promise<Recorded | null>;
-  /** Resolves to the state as it is stored. */
+  /** Stores a checkpoint. Resolves to the state as the store will return it. */
   store(recording: Recording): Promise<Snapshot>;
 }
 
-/** The recorder over a store of the user's. */
+/** Makes the recorder for a store that the user gave. */
 export function recorderOf(store: IWorkflowCheckpointStore<any>): Recorder {
   const own = ownStore(store);
   return own === undefined ? new ForeignRecorder(store) : new OwnRecorder(own);
 }
 
-/** Checks that it is a store, of the documented interface or of the framework's. */
+/** Checks that the value has the methods of the documented store interface or of the framework's. */
 export function readStore(store: unknown): IWorkflowCheckpointStore<any> | undefined {
   if (store === undefined || store === null) return undefined;
   const { save, load, list, listForRun } = (typeof store === "object" ? store : {}) as Record<string, unknown>;
@@ -54,7 +54,7 @@ export function readStore(store: unknown): IWorkflowCheckpointStore<any> | undef
   throw typeError(`checkpointStore must have the methods save(), load() and list(), and is ${show(store)}`);
 }
 
-/** Bytes go to our own store as they are. */
+/** Records to a store of this package. It hands over bytes, so no state is serialised twice. */
 class OwnRecorder implements Recorder {
   readonly #handle: StoreHandle;
   readonly #expectsParent: boolean;
@@ -85,7 +85,7 @@ class OwnRecorder implements Recorder {
       state: stored,
       rest: this.format.serialize(rest, "checkpoint"),
       parent,
-      // A rewind replaces what the run has, whatever that is.
+      // A rewind replaces the run's checkpoints, whatever they are.
       expectedParent: this.#expectsParent && !rewind ? previous : undefined,
       rewind,
     };
@@ -102,7 +102,10 @@ class OwnRecorder implements Recorder {
   }
 }
 
-/** What a foreign store hands out may be its own object, and what it keeps may be ours: only copies pass. */
+/**
+ * Records to a foreign store. Such a store may return its own objects and keep the objects that it is given, so both are
+ * copied.
+ */
 class ForeignRecorder implements Recorder {
   readonly #store: IWorkflowCheckpointStore<any> & { listForRun?: IWorkflowCheckpointStore<any>["list"] };
   readonly identity: unknown;
@@ -127,7 +130,8 @@ class ForeignRecorder implements Recorder {
     if (!rewind) await this.#store.save(checkpoint);
     else if (typeof this.#store.rewind === "function") await this.#store.rewind(checkpoint);
     else await this.#rewind(checkpoint);
-    // As it would come back after a crash: JSON, for one, has no Date.
+    // Read the state back, because the run must go on with the state that a resume would see. JSON, for example, stores no
+    // Date.
     const stored = await this.#store.load(id);
     return stored === null || stored === undefined ? state : Snapshot.of(stored.state, this.format);
   }
@@ -142,7 +146,7 @@ class ForeignRecorder implements Recorder {
     const all = await this.#list(runId);
     const later = all.filter((other) => other.stepIndex >= stepIndex && other.id !== id);
     if (later.length > 0 && remove !== undefined) {
-      // From the end: what is there is the beginning of a run at every moment.
+      // Remove the last checkpoint first: after a crash, the store then holds the beginning of the run.
       for (const other of later.toReversed()) await remove(other.id);
     } else if (later.length > 0) {
       const before = structuredClone(all.filter((other) => other.stepIndex < stepIndex));

@@ -19,7 +19,7 @@ import type { Open, PackedPart, Part } from "../wire.js";
 import { type Place, filled, readPlace } from "./checkpoint.js";
 import { agentium } from "./wire.js";
 
-/** A checkpoint as it was found. */
+/** A checkpoint as the engine returns it, still as bytes. */
 export interface Found {
   id: string;
   runId: string;
@@ -34,10 +34,10 @@ const openFound: Open<Omit<Found, "parts"> & { parts: PackedPart[] }, Found> = (
 
 type SaveOptions = { parent?: string; expectedParent?: string | null } | undefined;
 
-/** What a workflow uses of a store of this package. */
+/** The parts of this package's store that a workflow uses. */
 export interface OwnStore {
   handle: StoreHandle;
-  /** The option `expectedParent`. */
+  /** The store's option `expectedParent`. */
   expectsParent: boolean;
 }
 
@@ -83,7 +83,7 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
       const checkpoints: Array<WorkflowCheckpoint<TState>> = [];
       for (const found of all) {
         checkpoints.push(restore<TState>(engine, found)!);
-        // A long run takes a while to read: timers get their turn.
+        // Reading a long run takes a while, so let timers run in between.
         if (checkpoints.length % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
       }
       return checkpoints;
@@ -158,7 +158,7 @@ const saveOptions = {
   expectedParent: (value: unknown, name: string) => (value === null ? null : filled(value, name)),
 };
 
-/** The option `expectedParent`, and the options of the store. */
+/** Splits the options into `expectedParent` and the options of the store. */
 function readExpectedParent(options: unknown): [expectsParent: boolean, others: StoreOptions | undefined] {
   if (typeof options !== "object" || options === null || Array.isArray(options)) return [false, options as StoreOptions | undefined];
   const { expectedParent = false, ...others } = options as WorkflowCheckpointStoreOptions;
@@ -169,21 +169,23 @@ function readExpectedParent(options: unknown): [expectsParent: boolean, others: 
   return [expectedParent, own ? undefined : others];
 }
 
-/** What the workflow uses of a store of ours: it hands over bytes. */
+/**
+ * Returns the handle of a store of this package, or undefined for any other store. A workflow hands its bytes to the handle.
+ */
 export function ownStore(store: object): OwnStore | undefined {
   return store instanceof WorkflowCheckpointStore ? open(store) : undefined;
 }
 
-/** A checkpoint in bytes. */
+/** A serialised checkpoint. */
 export interface Encoded {
   place: Place;
   state: Serialized;
   rest: Serialized;
-  /** The checkpoint that its run was forked from. */
+  /** The id of the checkpoint that the run was forked from. */
   parent: string | undefined;
-  /** The id of the run's latest checkpoint as the caller knows it. Null: the run has none. Undefined: nothing is expected. */
+  /** The id of the run's latest checkpoint, as the caller knows it. Null: the run must have none. Undefined: not checked. */
   expectedParent: string | null | undefined;
-  /** What the run has from this step on, this one aside, goes. */
+  /** Whether to remove the run's other checkpoints from this step on. */
   rewind: boolean;
 }
 
@@ -205,13 +207,13 @@ export async function put({ native }: Engine, { place, state, rest, parent, expe
   await agentium.call(native, "save", call, [state.bytes, rest.bytes]);
 }
 
-/** Null also for an id that no record can have. */
+/** Finds a checkpoint by its id. Null if there is none, also for an id that no record can have. */
 export async function find({ native }: Engine, checkpointId: unknown): Promise<Found | null> {
   const id = idOrNull(checkpointId, "checkpointId");
   return id === null ? null : agentium.find(native, "load", { checkpointId: id }, openFound);
 }
 
-/** The same for a run. */
+/** Finds the latest checkpoint of a run. Null if there is none. */
 export async function findLatest({ native }: Engine, runId: unknown): Promise<Found | null> {
   const run = idOrNull(runId, "runId");
   return run === null ? null : agentium.find(native, "latest", { runId: run }, openFound);
@@ -227,7 +229,7 @@ async function runs(native: NativeStore, options: unknown): Promise<WorkflowRuns
   const read = readRecord(options, "options", pageOptions);
   const limit = (read["limit"] as number | undefined) ?? 100;
   const before = read["cursor"] as number | undefined;
-  // One more than the page: whether there is a next page is then known.
+  // Ask for one run more than the page holds: it shows whether there is a next page.
   const found = await agentium.call(native, "runs", { limit: limit + 1, before });
   const page = found.slice(0, limit);
   return {

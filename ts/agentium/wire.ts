@@ -1,12 +1,12 @@
 /**
- * Agentium's calls on the engine, its storage driver's, and what a run and the engine say to each other: see
- * `src/contract/agentium/`.
+ * Agentium's calls on the engine, the calls of its storage driver, and the messages between a run and its state machine in the
+ * engine. See `src/contract/agentium/`.
  */
 
 import type { CheckpointSummary, StepResult } from "../../agentium.js";
 import { Contract, type PackedPart } from "../wire.js";
 
-/** A checkpoint as the engine has it. */
+/** A checkpoint as the engine returns it. */
 interface Found {
   id: string;
   runId: string;
@@ -14,7 +14,7 @@ interface Found {
 }
 
 interface AgentiumCalls {
-  /** Two buffers: the state, the rest. */
+  /** Takes two buffers: the state, and the rest of the checkpoint. */
   save(fields: {
     id: string;
     runId: string;
@@ -23,7 +23,10 @@ interface AgentiumCalls {
     createdAt: number;
     parent: string | undefined;
     rewind: boolean;
-    /** Whether the run's latest checkpoint must be `expectedParent`, or must be none where that is undefined. */
+    /**
+     * Whether to check the run's latest checkpoint: it must be `expectedParent`, or the run must have none if that is
+     * undefined.
+     */
     expectsParent: boolean;
     expectedParent: string | undefined;
     savedAt: number;
@@ -35,7 +38,7 @@ interface AgentiumCalls {
   load(fields: { checkpointId: string }): Found | null;
   latest(fields: { runId: string }): Found | null;
   list(fields: { runId: string }): Found[];
-  /** The last step first. */
+  /** Lists the run's checkpoints, the last step first. */
   timeline(fields: { runId: string }): CheckpointSummary[];
   runs(fields: {
     limit: number;
@@ -45,14 +48,14 @@ interface AgentiumCalls {
 
 export const agentium = new Contract<AgentiumCalls>("agentium");
 
-/** A value of the storage driver as the engine has it. */
+/** A value of the storage driver, as the engine returns it. */
 interface FoundValue {
   key: string;
   parts: PackedPart[];
 }
 
 interface StorageCalls {
-  /** One buffer: the value. */
+  /** Takes one buffer: the value. */
   set(fields: { namespace: string; key: string; savedAt: number; tag: string }): null;
   delete(fields: { namespace: string; key: string }): null;
   get(fields: { namespace: string; key: string }): FoundValue | null;
@@ -61,29 +64,29 @@ interface StorageCalls {
 
 export const storage = new Contract<StorageCalls>("storage");
 
-/** A run of a workflow, as the engine is told of it. */
+/** Describes a run of a workflow to the engine. */
 export interface RunTool {
   run: {
-    /** Every step, parents before their parts; `parent` is a place in this list. */
+    /** All steps, parents before their parts. `parent` is an index in this list. */
     steps: Array<{ name: string; kind: "task" | "condition" | "parallel"; parent: number | undefined }>;
     retry: { maxRetries: number; backoffMs: number };
     options: {
       runId: string;
       mode: Mode;
-      /** Whether a checkpoint is taken by its index alone. */
+      /** Whether to resume at the checkpoint's step index even if the step's name has changed. */
       force: boolean;
       onError: "fail" | "continue" | "ask";
     };
   };
 }
 
-/** Where a run begins. */
+/** How a run begins. */
 export type Mode =
   | { kind: "plain" | "fresh" | "resume" }
   | { kind: "replay"; from: string }
   | { kind: "branch"; from: string; mutate: boolean };
 
-/** What happened. */
+/** An event that the run reports to the state machine. */
 export type RunEvent =
   | { event: "started" | "mutated" | "stored" | "broke" | "drainRequested" | "aborted" }
   | { event: "loaded"; base: { id: string; runId: string; stepIndex: number; stepName: string } | null }
@@ -92,7 +95,7 @@ export type RunEvent =
   | { event: "waited" | "merged" | "conflicted"; step: number }
   | { event: "decided"; step: number; goOn: boolean };
 
-/** What to do. */
+/** A command of the state machine to the run. */
 export type Command =
   | { command: "load"; id: string | null }
   | { command: "mutate" | "cancel" }
