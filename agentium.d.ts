@@ -357,7 +357,8 @@ export interface AgentStep<TState> {
   inputFrom?(state: TState): string;
 }
 
-export type StepDefinition<TState> = FunctionStep<TState> | ConditionStep<TState> | ParallelStep<TState> | AgentStep<TState>;
+export type StepDefinition<TState> =
+  FunctionStep<TState> | ConditionStep<TState> | ParallelStep<TState> | AgentStep<TState>;
 
 export interface WorkflowConfig<TState extends object> {
   name: string;
@@ -484,9 +485,18 @@ export type WorkflowEvent<TState> =
 
 /** The events of a workflow's runs. A listener that throws is reported as an uncaught exception and does not disturb the run. */
 export interface WorkflowEvents<TState> {
-  on<K extends WorkflowEvent<TState>["type"]>(type: K, listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void): this;
-  once<K extends WorkflowEvent<TState>["type"]>(type: K, listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void): this;
-  off<K extends WorkflowEvent<TState>["type"]>(type: K, listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void): this;
+  on<K extends WorkflowEvent<TState>["type"]>(
+    type: K,
+    listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void,
+  ): this;
+  once<K extends WorkflowEvent<TState>["type"]>(
+    type: K,
+    listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void,
+  ): this;
+  off<K extends WorkflowEvent<TState>["type"]>(
+    type: K,
+    listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void,
+  ): this;
 }
 
 /**

@@ -239,6 +239,4 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
  * Sorts a checkpoint's nodes by what a resume does with them. Their effect classes decide that.
  * @throws ForkpointError `INVALID_ARGUMENT` for an unknown effect class. TypeError for a checkpoint without these fields.
  */
-export function resumePlan(
-  checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">,
-): ResumePlan;
+export function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">): ResumePlan;

@@ -16,7 +16,15 @@ import type {
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { BaseCheckpointSaver as Base } from "@langchain/langgraph-checkpoint";
-import type { CheckOptions, LineageStats, StatsOptions, Store, StoreOptions, StoreStats, VerifyReport } from "./index.js";
+import type {
+  CheckOptions,
+  LineageStats,
+  StatsOptions,
+  Store,
+  StoreOptions,
+  StoreStats,
+  VerifyReport,
+} from "./index.js";
 
 /** The part of LangGraph's config that a saver reads: `thread_id`, `checkpoint_ns` and `checkpoint_id` of `configurable`. */
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];

@@ -26,7 +26,11 @@ describe.each(kinds)("%s: check()", (kind) => {
     await workflows.save({ id: "w", runId: "w", stepIndex: 0, stepName: "s", state: {}, createdAt: 0 });
     const seen: Array<[number, number]> = [];
     const report = await graphs.check({ onProgress: (done, of) => seen.push([done, of]) });
-    expect(report).toEqual({ ok: true, checked: { checkpoints: 1501, payloads: 1501, writes: 0, records: 0 }, findings: [] });
+    expect(report).toEqual({
+      ok: true,
+      checked: { checkpoints: 1501, payloads: 1501, writes: 0, records: 0 },
+      findings: [],
+    });
     expect(await workflows.check()).toEqual(report);
     expect(seen.at(-1)).toEqual([1501, 1501]);
     expect(seen).toEqual(seen.toSorted(([a], [b]) => a - b));
@@ -50,11 +54,14 @@ describe.each(kinds)("%s: check()", (kind) => {
     await store.close();
   });
 
-  test.each([[{ signal: 1 }], [{ onProgress: 1 }], [{ sginal: 1 }], [null]])("check(%j) is refused", async (options) => {
-    const store = await openStore(place(kind));
-    expect((await rejection(store.check(options as object))).code).toBe("INVALID_ARGUMENT");
-    await store.close();
-  });
+  test.each([[{ signal: 1 }], [{ onProgress: 1 }], [{ sginal: 1 }], [null]])(
+    "check(%j) is refused",
+    async (options) => {
+      const store = await openStore(place(kind));
+      expect((await rejection(store.check(options as object))).code).toBe("INVALID_ARGUMENT");
+      await store.close();
+    },
+  );
 });
 
 test("damage is told with the run, the checkpoint and what can be done, and the others are read", async () => {
@@ -82,7 +89,8 @@ test("damage is told with the run, the checkpoint and what can be done, and the 
   };
   expect(findings).toEqual([finding]);
   expect((await rejection(store.get("c3"))).code).toBe("CORRUPT");
-  for (const n of [0, 1, 2, 4, 5]) expect((await store.get(`c${n}`))!.state.scratch).toMatchObject({ text: `needle ${n}` });
+  for (const n of [0, 1, 2, 4, 5])
+    expect((await store.get(`c${n}`))!.state.scratch).toMatchObject({ text: `needle ${n}` });
   await store.delete("c3");
   expect((await store.check()).ok).toBe(true);
   await store.close();

@@ -146,7 +146,7 @@ const kept: Record<string, () => unknown> = {
     -(2 ** 31) - 1,
   ],
   "big integers": () => [0n, -1n, 2n ** 64n, -(10n ** 10_000n)],
-  "Dates": () => [new Date(0), new Date(-1.5), new Date(8.64e15)],
+  Dates: () => [new Date(0), new Date(-1.5), new Date(8.64e15)],
   "regular expressions": () => [/a(?<n>b)?/dgimsuy, new RegExp("/\n", "v"), /(?:)/],
   "Map and Set, nested and ordered": () =>
     new Map<unknown, unknown>([
@@ -260,7 +260,14 @@ const become: Record<string, [() => unknown, unknown]> = {
   ],
   "functions and symbols in arrays, which keep their length": [() => [() => 1, Symbol("s"), 1], [null, null, 1]],
   "functions and symbols in Maps and Sets": [
-    () => [new Map<unknown, unknown>([["f", () => 1], [Symbol("s"), 1], ["a", 1]]), new Set([() => 1, 1])],
+    () => [
+      new Map<unknown, unknown>([
+        ["f", () => 1],
+        [Symbol("s"), 1],
+        ["a", 1],
+      ]),
+      new Set([() => 1, 1]),
+    ],
     [new Map([["a", 1]]), new Set([1])],
   ],
   "what is not enumerable": [() => Object.defineProperty({ a: 1 }, "hidden", { value: 1 }), { a: 1 }],
@@ -268,7 +275,7 @@ const become: Record<string, [() => unknown, unknown]> = {
     () => Object.create({ inherited: 1 }, { own: { value: 1, enumerable: true } }) as unknown,
     { own: 1 },
   ],
-  "arguments": [
+  arguments: [
     function () {
       return [arguments];
     } as () => unknown,
@@ -448,8 +455,8 @@ const refusals: Record<string, [() => unknown, RegExp]> = {
   "a WeakSet": [() => new WeakSet(), /a WeakSet is not data/],
   "a WeakRef": [() => new WeakRef({}), /a WeakRef is not data/],
   "a Blob": [() => new Blob(["text"]), /a Blob is not data/],
-  "Headers": [() => new Headers({ a: "b" }), /Headers is not data/],
-  "URLSearchParams": [() => new URLSearchParams("a=b"), /URLSearchParams is not data/],
+  Headers: [() => new Headers({ a: "b" }), /Headers is not data/],
+  URLSearchParams: [() => new URLSearchParams("a=b"), /URLSearchParams is not data/],
   "an AbortSignal": [() => new AbortController().signal, /AbortSignal is not data/],
   "a generator": [
     function* () {
@@ -716,8 +723,8 @@ describe("serializers", () => {
     "hostile keys": () => JSON.parse('{"__proto__":{"polluted":1},"constructor":1,"length":2}') as unknown,
     "lone surrogates": () => ({ [loneHigh]: loneLow, text: `a${loneHigh}b` }),
     "an envelope": () => ({ lc: 1, type: "constructor", id: ["x"], $type: "Date" }),
-    "toJSON": () => [new URL("https://example.org"), new Message("hi"), Buffer.from("x")],
-    "numbers": () => [2 ** 53 + 2, 1e21, 5e-324, 0.1 + 0.2],
+    toJSON: () => [new URL("https://example.org"), new Message("hi"), Buffer.from("x")],
+    numbers: () => [2 ** 53 + 2, 1e21, 5e-324, 0.1 + 0.2],
     "numeric keys": () => ({ b: 1, 2: 2, 1: 3 }),
   };
 
@@ -993,7 +1000,7 @@ describe.each(kinds)("ids in %s", (kind) => {
 
   test("hostile strings are ids like others", async () => {
     const store = open(place(kind), { durability: "off" });
-      for (const text of hostile) await store.save(checkpoint({ ...named(text), mark: text }));
+    for (const text of hostile) await store.save(checkpoint({ ...named(text), mark: text }));
     expect((await store.runs({ limit: 1_000 })).runs.map(({ runId }) => runId)).toEqual(hostile.toReversed());
     for (const text of hostile) {
       const found = expect.objectContaining({ ...named(text), mark: text }) as unknown;

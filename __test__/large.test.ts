@@ -6,7 +6,8 @@ import { checkpoint, folder, holding, ids, open } from "./helpers.js";
 
 const graphId = "graph-a-1700000000000";
 /** Too large to be compressed on the writer thread. */
-const text = (seed: number) => Array.from({ length: 60_000 }, (_, i) => ((i * 7919 + seed) % 99_991).toString(36)).join(" ");
+const text = (seed: number) =>
+  Array.from({ length: 60_000 }, (_, i) => ((i * 7919 + seed) % 99_991).toString(36)).join(" ");
 const large = (fields: Partial<Checkpoint> = {}, seed = 1) => ({ ...holding({ text: text(seed) }), ...fields });
 const inFile = () => {
   const path = join(folder(), "agent.db");

@@ -21,7 +21,8 @@ async function refusal(target: unknown, options?: unknown): Promise<Error & { co
 }
 
 describe("options", () => {
-  const known = "Known options: durability, serializer, busyTimeoutMs, maxPayloadBytes, cacheBytes, keepLastN, ttlMs, maxBytes";
+  const known =
+    "Known options: durability, serializer, busyTimeoutMs, maxPayloadBytes, cacheBytes, keepLastN, ttlMs, maxBytes";
 
   test.each([
     ["durabilty", 'Unknown option "durabilty". Did you mean "durability"?'],

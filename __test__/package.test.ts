@@ -86,7 +86,15 @@ function tryOut(tarballs: string[]): void {
   expect(node(["require.cjs"], project)).toBe("hello\n");
 
   writeFileSync(join(project, "typed.mts"), typed);
-  const compiler = { module: "nodenext", target: "es2022", strict: true, noEmit: true, types: [], skipLibCheck: false, lib: ["es2022", "esnext.disposable", "dom"] };
+  const compiler = {
+    module: "nodenext",
+    target: "es2022",
+    strict: true,
+    noEmit: true,
+    types: [],
+    skipLibCheck: false,
+    lib: ["es2022", "esnext.disposable", "dom"],
+  };
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions: compiler, files: ["typed.mts"] }));
   node([join(root, "node_modules/typescript/bin/tsc"), "-p", project], project);
 }
@@ -104,10 +112,22 @@ afterAll(() => {
 describe("the package", () => {
   it("holds what it needs and nothing else, and has no install script", () => {
     const [{ files }] = JSON.parse(npm(["pack", "--json", "--dry-run", "--ignore-scripts", root], root));
-    const names = files.map((file: { path: string }) => file.path).filter((path: string) => !/^dist\/(\w+\/)?\w+\.c?js$/.test(path));
+    const names = files
+      .map((file: { path: string }) => file.path)
+      .filter((path: string) => !/^dist\/(\w+\/)?\w+\.c?js$/.test(path));
     const addon = readdirSync(root).find((file) => file.endsWith(".node"));
     expect(names.toSorted()).toEqual(
-      [addon, "CHANGELOG.md", "LICENSE", "README.md", "agentium.d.ts", "agentos.d.ts", "index.d.ts", "langgraph.d.ts", "package.json"].toSorted(),
+      [
+        addon,
+        "CHANGELOG.md",
+        "LICENSE",
+        "README.md",
+        "agentium.d.ts",
+        "agentos.d.ts",
+        "index.d.ts",
+        "langgraph.d.ts",
+        "package.json",
+      ].toSorted(),
     );
     const { scripts, dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     expect(dependencies).toBeUndefined();

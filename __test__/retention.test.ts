@@ -61,7 +61,12 @@ describe("the options keepLastN, ttlMs and maxBytes", () => {
       expect(error.message).toBe(`option "${name}" must be a positive whole number of ${unit}, and is ${value}`);
       expect((await rejection(openStore("memory:", { [name]: value }))).message).toBe(error.message);
     }
-    for (const [value, shown] of [["5", "a string"], [true, "true"], [5n, "a bigint"], [{}, "an object"]] as const) {
+    for (const [value, shown] of [
+      ["5", "a string"],
+      [true, "true"],
+      [5n, "a bigint"],
+      [{}, "an object"],
+    ] as const) {
       const error = thrown(() => new CheckpointStore("memory:", { [name]: value as unknown as number }));
       expect(error).toBeInstanceOf(TypeError);
       expect(error.message).toBe(`option "${name}" must be a number of ${unit}, or null for no limit, and is ${shown}`);
@@ -229,7 +234,12 @@ describe.each(kinds)("%s: prune()", (kind) => {
     expect((await store.stats()).storedBytes).toBeLessThan(storedBytes);
     await store.prune({ maxBytes: 1 });
     expect([await run(store, "r0"), await run(store, "r1")]).toEqual([["c10"], ["c11"]]);
-    const options: Array<PruneOptions<RunPruneResult>> = [{}, { olderThan: null }, { keepLastN: 0 }, { maxBytes: Number.POSITIVE_INFINITY }];
+    const options: Array<PruneOptions<RunPruneResult>> = [
+      {},
+      { olderThan: null },
+      { keepLastN: 0 },
+      { maxBytes: Number.POSITIVE_INFINITY },
+    ];
     for (const none of options) expect((await store.prune(none)).removed).toBe(0);
     const kept = open(place(kind), { ttlMs: 365_000 * 24 * HOUR, keepLastN: 2 });
     await saveAt(kept, LONG_AGO, {});
@@ -307,7 +317,8 @@ describe.each(kinds)("%s: prune()", (kind) => {
     const onProgress = () => (closed ??= store.close());
     await failure(store.prune({ keepLastN: 1, onProgress }), "CLOSED");
     await closed;
-    for (const call of [() => store.prune(), () => store.stats(), () => store.vacuum()]) await failure(call(), "CLOSED");
+    for (const call of [() => store.prune(), () => store.stats(), () => store.vacuum()])
+      await failure(call(), "CLOSED");
   });
 
   test("prune() of an open store is for all contracts, that of a view for its own", async () => {
@@ -322,19 +333,28 @@ describe.each(kinds)("%s: prune()", (kind) => {
     expect(await view.prune(all)).toEqual({ removed: 1, bytes: expect.any(Number), runs: 1 });
     expect(await store.prune(all)).toEqual({ removed: 1, bytes: expect.any(Number), lineages: 1 });
     await store.close();
-    for (const call of [() => store.prune(), () => store.stats(), () => store.vacuum()]) await failure(call(), "CLOSED");
+    for (const call of [() => store.prune(), () => store.stats(), () => store.vacuum()])
+      await failure(call(), "CLOSED");
   });
 });
 
 test.each([
   [{ olderthan: 1 }, TypeError, 'Unknown option "olderthan". Did you mean "olderThan"?'],
   [{ ttl: 1 }, TypeError, 'Unknown option "ttl".'],
-  [{ olderThan: "1d" }, TypeError, 'option "olderThan" must be a Date or a number of milliseconds since the epoch, and is a string'],
+  [
+    { olderThan: "1d" },
+    TypeError,
+    'option "olderThan" must be a Date or a number of milliseconds since the epoch, and is a string',
+  ],
   [{ olderThan: Number.NaN }, RangeError, 'option "olderThan" must be a valid time, and is NaN'],
   [{ olderThan: Infinity }, RangeError, 'option "olderThan" must be a valid time, and is Infinity'],
   [{ olderThan: new Date(Number.NaN) }, RangeError, 'option "olderThan" must be a valid time, and is an invalid Date'],
   [{ keepLastN: 1.5 }, RangeError, 'option "keepLastN" must be a positive whole number of checkpoints, and is 1.5'],
-  [{ maxBytes: "1 MB" }, TypeError, 'option "maxBytes" must be a number of bytes, or null for no limit, and is a string'],
+  [
+    { maxBytes: "1 MB" },
+    TypeError,
+    'option "maxBytes" must be a number of bytes, or null for no limit, and is a string',
+  ],
   [{ dryRun: 1 }, TypeError, 'option "dryRun" must be true or false, and is 1'],
   [{ signal: {} }, TypeError, 'option "signal" must be an AbortSignal, and is an object'],
   [{ onProgress: true }, TypeError, 'option "onProgress" must be a function, and is true'],
@@ -363,13 +383,22 @@ describe.each(kinds)("%s: stats()", (kind) => {
     const view = new CheckpointStore(store);
     let size = 0;
     for (let n = 0; n < 60; n++) {
-      const saved = checkpoint({ runId: `r${n % 12}`, timestamp: n, state: { ...checkpoint().state, scratch: text(2_000, n % 12) } });
+      const saved = checkpoint({
+        runId: `r${n % 12}`,
+        timestamp: n,
+        state: { ...checkpoint().state, scratch: text(2_000, n % 12) },
+      });
       await view.save(saved);
       size += (await view.listByRun(saved.runId, { limit: 1 }))[0]!.stateSize;
     }
     const [mine, all] = [await view.stats({ largest: 10 }), await store.stats({ largest: 10 })];
     expect(await store.stats()).toEqual({ ...all, largest: [] });
-    expect(mine).toMatchObject({ checkpoints: 60, runs: 12, logicalBytes: all.logicalBytes, storedBytes: all.storedBytes });
+    expect(mine).toMatchObject({
+      checkpoints: 60,
+      runs: 12,
+      logicalBytes: all.logicalBytes,
+      storedBytes: all.storedBytes,
+    });
     expect(all).toMatchObject({ checkpoints: 60, lineages: 12 });
     expect(mine.logicalBytes).toBeGreaterThan(size);
     expect(mine.ratio).toBe(mine.logicalBytes / mine.storedBytes);
@@ -399,13 +428,19 @@ describe.each(kinds)("%s: stats()", (kind) => {
   test("are the same however often they were folded", async () => {
     const store = await shared(place(kind));
     const view = new CheckpointStore(store);
-    const some = (n: number) => Array.from({ length: 100 }, (_, k) => ({ id: `c${n + k}`, runId: `r${k % 9}`, timestamp: n + k }));
+    const some = (n: number) =>
+      Array.from({ length: 100 }, (_, k) => ({ id: `c${n + k}`, runId: `r${k % 9}`, timestamp: n + k }));
     for (let n = 0; n < 1300; n += 100) await Promise.all(some(n).map((fields) => view.save(checkpoint(fields))));
     await Promise.all(Array.from({ length: 500 }, (_, k) => view.delete(`c${k * 2}`)));
     const { checkpoints, lineages, largest, logicalBytes, storedBytes } = await store.stats({ largest: 100 });
     expect([checkpoints, lineages]).toEqual([800, 9]);
-    const sum = (key: "checkpoints" | "logicalBytes" | "storedBytes") => largest.reduce((all, line) => all + line[key], 0);
-    expect([sum("checkpoints"), sum("logicalBytes"), sum("storedBytes")]).toEqual([checkpoints, logicalBytes, storedBytes]);
+    const sum = (key: "checkpoints" | "logicalBytes" | "storedBytes") =>
+      largest.reduce((all, line) => all + line[key], 0);
+    expect([sum("checkpoints"), sum("logicalBytes"), sum("storedBytes")]).toEqual([
+      checkpoints,
+      logicalBytes,
+      storedBytes,
+    ]);
   });
 });
 
@@ -413,7 +448,9 @@ test("vacuum() shrinks the file, and everything is still there", async () => {
   const file = join(folder(), "agent.db");
   const store = open(file);
   const saves = Array.from({ length: 300 }, (_, n) => {
-    return store.save(checkpoint({ id: `c${n}`, runId: `r${n}`, state: { ...checkpoint().state, scratch: text(10_000, n) } }));
+    return store.save(
+      checkpoint({ id: `c${n}`, runId: `r${n}`, state: { ...checkpoint().state, scratch: text(10_000, n) } }),
+    );
   });
   await Promise.all(saves);
   await store.vacuum();

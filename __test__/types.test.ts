@@ -27,7 +27,14 @@ describe("what is exported is what is declared", () => {
 
   test("forkpoint", () => {
     expect(Object.keys(main).toSorted()).toEqual(index.names);
-    expect(index.names).toEqual(["CheckpointStore", "ForkpointError", "Store", "isForkpointError", "openStore", "resumePlan"]);
+    expect(index.names).toEqual([
+      "CheckpointStore",
+      "ForkpointError",
+      "Store",
+      "isForkpointError",
+      "openStore",
+      "resumePlan",
+    ]);
   });
 
   test("forkpoint/agentos", () => {
@@ -82,7 +89,9 @@ async function uses(store: main.CheckpointStore, whole: Checkpoint, shared: main
   expectTypeOf(await store.listByRun("run", { limit: 1 })).toEqualTypeOf<CheckpointMetadata[]>();
   expectTypeOf(await store.fork("id", { scratch: { a: 1 } })).toEqualTypeOf<string>();
   expectTypeOf(await store.runs({ graphIdPrefix: "g", limit: 1, cursor: null })).toEqualTypeOf<RunsPage>();
-  expectTypeOf(await store.prune({ olderThan: new Date(), keepLastN: null, dryRun: true })).toEqualTypeOf<RunPruneResult>();
+  expectTypeOf(
+    await store.prune({ olderThan: new Date(), keepLastN: null, dryRun: true }),
+  ).toEqualTypeOf<RunPruneResult>();
   expectTypeOf(await shared.prune({ signal: AbortSignal.abort(), onProgress: () => {} })).toEqualTypeOf<PruneResult>();
   expectTypeOf((await store.stats()).largest[0]!.runId).toEqualTypeOf<string>();
   expectTypeOf(await shared.stats()).toEqualTypeOf<StoreStats>();

@@ -6,6 +6,7 @@ run("cargo", ["fmt", "--check"]);
 run("cargo", ["clippy", "--locked", "--all-targets", "--", "-D", "warnings"]);
 run("cargo", ["clippy", "--locked", "--all-targets", "--no-default-features", "--", "-D", "warnings"]);
 run("cargo", ["doc", "--locked", "--no-deps", "--document-private-items"], { env: { RUSTDOCFLAGS: "-D warnings" } });
+tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
 tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}__test__`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph`, "--noEmit"]);

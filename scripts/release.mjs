@@ -6,7 +6,10 @@ import { join, resolve } from "node:path";
 import { platforms } from "./platforms.mjs";
 import { root } from "./setup.mjs";
 
-const [addons, output] = process.argv.slice(2).filter((argument) => argument !== "--all").map((folder) => resolve(folder));
+const [addons, output] = process.argv
+  .slice(2)
+  .filter((argument) => argument !== "--all")
+  .map((folder) => resolve(folder));
 if (output === undefined) {
   console.error("usage: node scripts/release.mjs <folder with the addons> <output folder> [--all]");
   process.exit(1);
@@ -52,4 +55,8 @@ for (const [platform, { os, cpu, libc }] of Object.entries(platforms)) {
 const { scripts: _, devDependencies: __, ...published } = manifest;
 const types = readdirSync(root).filter((file) => file.endsWith(".d.ts"));
 const copies = ["dist", ...types, "README.md", "CHANGELOG.md", "LICENSE"];
-lay(join(output, name), { ...published, files: manifest.files.filter((file) => file !== "*.node"), optionalDependencies }, copies.map((file) => [root + file, file]));
+lay(
+  join(output, name),
+  { ...published, files: manifest.files.filter((file) => file !== "*.node"), optionalDependencies },
+  copies.map((file) => [root + file, file]),
+);

@@ -13,7 +13,8 @@ export function run(command, args, { cwd = root, env = {} } = {}) {
     const shell = process.platform === "win32" && command !== process.execPath;
     execFileSync(command, args, { cwd, stdio: "inherit", shell, env: { ...process.env, ...env } });
   } catch (error) {
-    if (error.code === "ENOENT") console.error(`${command} is not installed${command === "cargo" ? ": https://rustup.rs" : ""}`);
+    if (error.code === "ENOENT")
+      console.error(`${command} is not installed${command === "cargo" ? ": https://rustup.rs" : ""}`);
     process.exit(typeof error.status === "number" && error.status > 0 ? error.status : 1);
   }
 }

@@ -88,7 +88,9 @@ export class CheckpointStore implements Contract {
   }
 
   listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]> {
-    return this.#handle.run(async (engine) => list(engine, undefined, idOrNull(runId, "runId"), listOptions(options).limit));
+    return this.#handle.run(async (engine) =>
+      list(engine, undefined, idOrNull(runId, "runId"), listOptions(options).limit),
+    );
   }
 
   delete(checkpointId: string): Promise<void> {
@@ -203,7 +205,8 @@ export const resumePlan: typeof resumePlanContract = (checkpoint) => {
 function snapshot(checkpoint: Checkpoint, { format }: Engine) {
   return encodeCheckpoint(checkpoint, format, ["id", "runId", "timestamp"], (given): Fields => {
     const { timestamp } = given;
-    if (typeof timestamp !== "number") throw typeError(`checkpoint.timestamp must be a number, and is ${show(timestamp)}`);
+    if (typeof timestamp !== "number")
+      throw typeError(`checkpoint.timestamp must be a number, and is ${show(timestamp)}`);
     if (!Number.isFinite(timestamp)) throw rangeError(`checkpoint.timestamp must be finite, and is ${timestamp}`);
     return {
       id: requireId(given["id"], "checkpoint.id"),

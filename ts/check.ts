@@ -13,7 +13,11 @@ const checkOptions = { signal: pruneOptions.signal, onProgress: pruneOptions.onP
 /** Verifies everything that is stored, page by page. */
 export async function check({ native }: Engine, options: unknown, closing: () => boolean): Promise<VerifyReport> {
   const { signal, onProgress } = readRecord(options, "options", checkOptions) as CheckOptions;
-  const report: VerifyReport = { ok: true, checked: { checkpoints: 0, payloads: 0, writes: 0, records: 0 }, findings: [] };
+  const report: VerifyReport = {
+    ok: true,
+    checked: { checkpoints: 0, payloads: 0, writes: 0, records: 0 },
+    findings: [],
+  };
   let cursor: string | undefined;
   do {
     if (closing()) throw new ForkpointError("CLOSED", "the store was closed: the check has not come to its end");

@@ -4,7 +4,10 @@ import { ForkpointError, show, typeError } from "./errors.js";
 export function requireId(id: unknown, what: string): string {
   if (typeof id !== "string") throw typeError(`${what} must be a string, and is ${show(id)}`);
   if (!id.isWellFormed()) {
-    throw new ForkpointError("INVALID_ARGUMENT", `${what} holds half of a surrogate pair, which cannot be stored exactly`);
+    throw new ForkpointError(
+      "INVALID_ARGUMENT",
+      `${what} holds half of a surrogate pair, which cannot be stored exactly`,
+    );
   }
   return id;
 }

@@ -84,7 +84,10 @@ function load(): Binding {
   const tried: string[] = [];
   for (const platform of candidates()) {
     // The addon was built in this folder or installed from the registry.
-    for (const place of [fileURLToPath(new URL(`../forkpoint.${platform}.node`, import.meta.url)), `forkpoint-${platform}`]) {
+    for (const place of [
+      fileURLToPath(new URL(`../forkpoint.${platform}.node`, import.meta.url)),
+      `forkpoint-${platform}`,
+    ]) {
       try {
         return require(place) as Binding;
       } catch (error) {

@@ -30,7 +30,9 @@ const renamed: Record<string, string> = { busyTimeout: "busyTimeoutMs", ttl: "tt
 const parsers: { [K in keyof Required<StoreOptions>]: OptionParser<unknown> } = {
   durability: (value, name) => {
     if (!durabilities.includes(value as "full")) {
-      throw typeError(`${name} must be "full", "normal" or "off", and is ${typeof value === "string" ? quote(value) : show(value)}`);
+      throw typeError(
+        `${name} must be "full", "normal" or "off", and is ${typeof value === "string" ? quote(value) : show(value)}`,
+      );
     }
     return value;
   },
@@ -151,7 +153,9 @@ export function pathOf(file: unknown, what: string): string {
     try {
       return fileURLToPath(file);
     } catch (error) {
-      throw typeError(`${what} is not the URL of a file here: ${error instanceof Error ? error.message : String(error)}`);
+      throw typeError(
+        `${what} is not the URL of a file here: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
   }
   throw typeError(`${what} must be the path of a file or a file: URL, and is ${show(file)}`);

@@ -72,7 +72,8 @@ const builtIn = new Map([v8Format, jsonFormat].map((format) => [format.name, for
 export function formatOf(option: "v8" | "json" | Serializer): Format {
   if (typeof option === "string") {
     const format = builtIn.get(option);
-    if (format === undefined) throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${JSON.stringify(option)}`);
+    if (format === undefined)
+      throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${JSON.stringify(option)}`);
     return format;
   }
   if (typeof option !== "object" || option === null) {
@@ -185,7 +186,9 @@ class ValueDeserializer extends Deserializer {
 function write(value: unknown): Serialized {
   const writer = new Writer();
   // Missing from Node's types: https://nodejs.org/api/v8.html#serializer_settreatarraybufferviewsashostobjectsflag
-  (writer as unknown as { _setTreatArrayBufferViewsAsHostObjects(on: boolean): void })._setTreatArrayBufferViewsAsHostObjects(true);
+  (
+    writer as unknown as { _setTreatArrayBufferViewsAsHostObjects(on: boolean): void }
+  )._setTreatArrayBufferViewsAsHostObjects(true);
   writer.writeHeader();
   writer.writeValue(value);
   return { tag: "v8", bytes: writer.releaseBuffer() };

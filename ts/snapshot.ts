@@ -116,7 +116,9 @@ class SmallJson {
 
   #property(value: object, key: string): boolean {
     const property = Object.getOwnPropertyDescriptor(value, key);
-    return property !== undefined && property.get === undefined && property.set === undefined && this.holds(property.value);
+    return (
+      property !== undefined && property.get === undefined && property.set === undefined && this.holds(property.value)
+    );
   }
 }
 
@@ -159,7 +161,8 @@ class Copy {
       return this.#object(value, key, fromToJSON);
     } catch (error) {
       if (error instanceof ForkpointError) throw error;
-      if (error instanceof RangeError) throw refusal(this.#root, "it is nested too deeply for the stack that is left", error);
+      if (error instanceof RangeError)
+        throw refusal(this.#root, "it is nested too deeply for the stack that is left", error);
       // A getter, a toJSON or a proxy's trap threw.
       throw refusal(this.#path(), `reading it threw ${String(error)}`, error);
     }

@@ -41,13 +41,22 @@ export class Store implements Contract {
 
   static {
     engines = (store) => {
-      if (store.#closing !== undefined) throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
+      if (store.#closing !== undefined)
+        throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
       return store.#engine;
     };
   }
 
   prune(options?: PruneOptions): Promise<PruneResult> {
-    return this.#run((engine) => prune(engine, undefined, options, () => this.#closing !== undefined, (progress) => progress));
+    return this.#run((engine) =>
+      prune(
+        engine,
+        undefined,
+        options,
+        () => this.#closing !== undefined,
+        (progress) => progress,
+      ),
+    );
   }
 
   stats(options?: StatsOptions): Promise<StoreStats> {

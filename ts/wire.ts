@@ -48,7 +48,13 @@ export class Contract<C extends Calls<C>> {
     fields: Fields<C, K>,
     buffers: Uint8Array[] = none,
   ): Promise<Result<C, K>> {
-    return submit(store, this.#shape(call, fields), values(fields), buffers, parse as (response: Response) => Result<C, K>);
+    return submit(
+      store,
+      this.#shape(call, fields),
+      values(fields),
+      buffers,
+      parse as (response: Response) => Result<C, K>,
+    );
   }
 
   /** Runs a call whose response has parts. Null if nothing was found. */

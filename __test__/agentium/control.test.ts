@@ -77,7 +77,11 @@ describe.each(storeKinds)("over %s", (kind) => {
     expect(error).toBeInstanceOf(RunDrainedError);
     expect(error).toMatchObject({ name: "RunDrainedError", runId: "r" });
     expect(error.message).toContain("r");
-    expect(await chain(checkpoints, "r")).toEqual([[-1, "initial"], [0, "a"], [1, "b"]]);
+    expect(await chain(checkpoints, "r")).toEqual([
+      [-1, "initial"],
+      [0, "a"],
+      [1, "b"],
+    ]);
     const { state } = await workflow.runWithCheckpoints({ runId: "r", resume: true });
     expect(state.count).toBe(1);
     expect(ran).toEqual(["a", "b", "c"]);
@@ -114,7 +118,10 @@ describe.each(storeKinds)("over %s", (kind) => {
     expect(signals[0]!.reason).toBe(reason);
     open();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(await chain(checkpoints, "r")).toEqual([[-1, "initial"], [0, "a"]]);
+    expect(await chain(checkpoints, "r")).toEqual([
+      [-1, "initial"],
+      [0, "a"],
+    ]);
     expect(ran).toEqual(["a", "b"]);
     await workflow.runWithCheckpoints({ runId: "r", resume: true });
   });
@@ -249,7 +256,12 @@ describe("events", () => {
       "run.complete",
     ]);
     expect(events[0]).toEqual({ type: "run.start", runId: "r", workflow: "counter", kind: "run", stepIndex: 0 });
-    expect(events[3]).toMatchObject({ runId: "r", stepIndex: 0, path: ["increment-once"], durationMs: expect.any(Number) });
+    expect(events[3]).toMatchObject({
+      runId: "r",
+      stepIndex: 0,
+      path: ["increment-once"],
+      durationMs: expect.any(Number),
+    });
     expect(events.at(-1)).toEqual({ type: "run.complete", runId: "r", output });
     events.length = 0;
     await workflow.replay("r:step-2");
@@ -305,7 +317,10 @@ describe("events", () => {
     const workflow = counter(inMemory());
     let [once, off] = [0, 0];
     const listener = () => void (off += 1);
-    workflow.events.once("checkpoint.saved", () => void (once += 1)).on("checkpoint.saved", listener).off("checkpoint.saved", listener);
+    workflow.events
+      .once("checkpoint.saved", () => void (once += 1))
+      .on("checkpoint.saved", listener)
+      .off("checkpoint.saved", listener);
     await workflow.runWithCheckpoints();
     expect([once, off]).toEqual([1, 0]);
   });
@@ -346,7 +361,11 @@ describe("a stream", () => {
     const workflow = counter(inMemory());
     await workflow.runWithCheckpoints({ runId: "r" });
     expect(await types(workflow.stream({ replay: "r:step-2" }))).toEqual([
-      "run.start", "workflow.step", "workflow.step", "checkpoint.saved", "run.complete",
+      "run.start",
+      "workflow.step",
+      "workflow.step",
+      "checkpoint.saved",
+      "run.complete",
     ]);
     const fork = workflow.stream({ fork: "r:initial", mutator: (state) => ({ ...state, count: 100 }) });
     let next = await fork.next();
@@ -368,7 +387,13 @@ describe("a stream", () => {
     expect(error).toBe(mine);
     expect(seen.at(-1)).toBe("run.error");
     await wrongType(workflow.stream({ runId: "" }).next());
-    await failure(workflow.stream({ replay: "none" }).next().then(() => workflow.replay("none")), "NOT_FOUND");
+    await failure(
+      workflow
+        .stream({ replay: "none" })
+        .next()
+        .then(() => workflow.replay("none")),
+      "NOT_FOUND",
+    );
   });
 
   it("that is left aborts its run", async () => {
@@ -422,7 +447,10 @@ describe("what a workflow refuses", () => {
     ["a condition that is no function", { steps: [{ name: "s", condition: true, steps: [] }] }],
     ["a condition without steps", { steps: [{ name: "s", condition: () => true }] }],
     ["parallel steps that are no list", { steps: [{ name: "s", parallel: step }] }],
-    ["a wrong step within steps", { steps: [{ name: "s", parallel: [{ name: "t", condition: () => true, steps: [{}] }] }] }],
+    [
+      "a wrong step within steps",
+      { steps: [{ name: "s", parallel: [{ name: "t", condition: () => true, steps: [{}] }] }] },
+    ],
     ["an agent that cannot run", { steps: [{ name: "s", agent: {} }] }],
     ["an inputFrom that is no function", { steps: [{ name: "s", agent: { run() {} }, inputFrom: "x" }] }],
     ["no initial state", { initialState: undefined }],
@@ -461,7 +489,8 @@ describe("what a workflow refuses", () => {
     ]) {
       await wrongType(workflow.runWithCheckpoints(options as never));
     }
-    for (const options of [{ newRun: 1 }, { runId: "x" }]) await wrongType(workflow.replay("r:initial", options as never));
+    for (const options of [{ newRun: 1 }, { runId: "x" }])
+      await wrongType(workflow.replay("r:initial", options as never));
     await wrongType(workflow.fork("r:initial", null, { newRun: true } as never));
     await wrongType(workflow.fork("r:initial", 7 as never));
     for (const id of [undefined, null, 7, {}]) {
@@ -474,7 +503,9 @@ describe("what a workflow refuses", () => {
   });
 
   it("a state that cannot be stored, naming where", async () => {
-    const workflow = counter(own("memory:"), { steps: [{ name: "s", run: () => ({ log: [Promise.resolve()] as never }) }] });
+    const workflow = counter(own("memory:"), {
+      steps: [{ name: "s", run: () => ({ log: [Promise.resolve()] as never }) }],
+    });
     const error = await failure(workflow.runWithCheckpoints({ runId: "r" }), "INVALID_ARGUMENT");
     expect(error.message).toContain("state.log[0]");
     expect(error).toMatchObject({ runId: "r", stepIndex: 0, stepName: "s" });

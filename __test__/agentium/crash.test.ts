@@ -13,7 +13,9 @@ function start(kind: string, home: string, moment = "", step = "", runId = "run"
 }
 
 function effects(home: string, runId = "run"): string[] {
-  return readFileSync(join(home, `${runId}.effects`), "utf8").trim().split("\n");
+  return readFileSync(join(home, `${runId}.effects`), "utf8")
+    .trim()
+    .split("\n");
 }
 
 function finished({ code, lines, errors }: Ended): void {

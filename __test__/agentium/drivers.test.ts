@@ -16,12 +16,41 @@ const kinds: Record<string, () => StorageDriver> = {
   "ForkpointStorage in a file": () => durable(join(folder(), "storage.db")),
 };
 
-const hostile = ["", "a", "a:b", "%", "_", "a%", "*", "'; DROP", "🜁 née", "a\nb", "__proto__", "A", "1:", "\u0000", "a\u0000"];
+const hostile = [
+  "",
+  "a",
+  "a:b",
+  "%",
+  "_",
+  "a%",
+  "*",
+  "'; DROP",
+  "🜁 née",
+  "a\nb",
+  "__proto__",
+  "A",
+  "1:",
+  "\u0000",
+  "a\u0000",
+];
 
 describe.each(Object.entries(kinds))("%s", (_, make) => {
   it("keeps any value, and hands out copies", async () => {
     const storage = make();
-    const values = [null, 0, -1.5, "", "text", true, [], [1, [2]], {}, { deep: { at: new Date(7) } }, 7n, new Map([[1, 2]])];
+    const values = [
+      null,
+      0,
+      -1.5,
+      "",
+      "text",
+      true,
+      [],
+      [1, [2]],
+      {},
+      { deep: { at: new Date(7) } },
+      7n,
+      new Map([[1, 2]]),
+    ];
     for (const [at, value] of values.entries()) await storage.set("ns", `key ${at}`, value);
     for (const [at, value] of values.entries()) expect(await storage.get("ns", `key ${at}`)).toStrictEqual(value);
     const mine = { list: [1] };
@@ -35,7 +64,11 @@ describe.each(Object.entries(kinds))("%s", (_, make) => {
 
   it("of what is not there there is nothing", async () => {
     const storage = make();
-    expect([await storage.get("ns", "x"), await storage.list("ns"), await storage.list("ns", "x")]).toEqual([null, [], []]);
+    expect([await storage.get("ns", "x"), await storage.list("ns"), await storage.list("ns", "x")]).toEqual([
+      null,
+      [],
+      [],
+    ]);
     expect(await storage.delete("ns", "x")).toBeUndefined();
     expect(await storage.set("ns", "x", 1)).toBeUndefined();
     await storage.delete("ns", "x");

@@ -42,8 +42,11 @@ describe("a single save", () => {
 
   it("must name an id or null", async () => {
     const store = own<Trace>("memory:");
-    for (const expectedParent of [7, "", true]) await wrongType(store.save(at(0), { expectedParent: expectedParent as never }));
-    expect(() => own("memory:", { expectedParent: "yes" as never } as WorkflowCheckpointStoreOptions)).toThrow(TypeError);
+    for (const expectedParent of [7, "", true])
+      await wrongType(store.save(at(0), { expectedParent: expectedParent as never }));
+    expect(() => own("memory:", { expectedParent: "yes" as never } as WorkflowCheckpointStoreOptions)).toThrow(
+      TypeError,
+    );
   });
 });
 

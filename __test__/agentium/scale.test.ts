@@ -7,11 +7,30 @@ import { folder } from "../helpers.js";
 import { own } from "./helpers.js";
 
 const text = (seed: number, length: number) =>
-  Array.from({ length: Math.ceil(length / 8) }, (_, at) => ((seed + 1) * (at + 7919) * 2654435761 % 2 ** 32).toString(36)).join(" ").slice(0, length);
+  Array.from({ length: Math.ceil(length / 8) }, (_, at) =>
+    (((seed + 1) * (at + 7919) * 2654435761) % 2 ** 32).toString(36),
+  )
+    .join(" ")
+    .slice(0, length);
 
 it("a hundred runs at once, whatever they are called", async () => {
   const store = own<{ of: string; count: number }>(join(folder(), "workflow.db"));
-  const hostile = ["a", "a:b", "a:step-1", "a:initial", "%", "_", "a%", "*", "'", "🜁 née ﷽", "a\nb", "__proto__", "A", " "];
+  const hostile = [
+    "a",
+    "a:b",
+    "a:step-1",
+    "a:initial",
+    "%",
+    "_",
+    "a%",
+    "*",
+    "'",
+    "🜁 née ﷽",
+    "a\nb",
+    "__proto__",
+    "A",
+    " ",
+  ];
   const runs = [...hostile, ...Array.from({ length: 100 - hostile.length }, (_, at) => `run ${at}`)];
   const workflow = new Workflow<{ of: string; count: number }>({
     name: "many",

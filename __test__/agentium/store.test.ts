@@ -29,7 +29,23 @@ const kinds = {
     new StorageBackedCheckpointStore(new JsonDriver(), options),
 };
 
-const hostile = ["a", "a:b", "a:initial", "%", "_", "a%", "*", "'", "🜁 née", "a\nb", "__proto__", "A", "a ", "0:", "\u0000"];
+const hostile = [
+  "a",
+  "a:b",
+  "a:initial",
+  "%",
+  "_",
+  "a%",
+  "*",
+  "'",
+  "🜁 née",
+  "a\nb",
+  "__proto__",
+  "A",
+  "a ",
+  "0:",
+  "\u0000",
+];
 
 describe.each(Object.entries(kinds))("over %s", (_, make) => {
   it("has the documented names and the framework's", async () => {
@@ -73,7 +89,11 @@ describe.each(Object.entries(kinds))("over %s", (_, make) => {
 
   it("the framework's own checkpoints, without createdAt, are ordered by their timestamp", async () => {
     const store = make({ keepLastN: 2 });
-    for (const [at, timestamp] of [[0, 30], [1, 10], [2, 20]] as const) {
+    for (const [at, timestamp] of [
+      [0, 30],
+      [1, 10],
+      [2, 20],
+    ] as const) {
       const { createdAt: _, ...rest } = checkpoint<AnyState>({ stepIndex: at, id: `run:00000${at}` });
       await store.save({ ...rest, workflowName: "w", timestamp, stepResults: [] } as never);
     }
@@ -116,7 +136,10 @@ describe.each(Object.entries(kinds))("over %s", (_, make) => {
       await store.save(checkpoint<AnyState>({ runId, stepIndex: 1, id: `opaque ${runId}`, state: { of: runId } }));
     }
     for (const runId of hostile) {
-      expect((await store.list(runId)).map(({ state }) => state), runId).toEqual([{ of: runId }, { of: runId }]);
+      expect(
+        (await store.list(runId)).map(({ state }) => state),
+        runId,
+      ).toEqual([{ of: runId }, { of: runId }]);
       expect((await store.latest(runId))!.id).toBe(`opaque ${runId}`);
       await store.save(checkpoint<AnyState>({ runId, stepIndex: 2, state: { of: runId } }));
     }
@@ -146,14 +169,26 @@ describe.each(Object.entries(kinds))("over %s", (_, make) => {
     const save = (runId: string, stepIndex: number, createdAt: number) =>
       store.save(checkpoint<AnyState>({ runId, stepIndex, createdAt }));
     for (const at of [-1, 0, 1, 2]) await save("run", at, 100 + at);
-    expect((await store.list("run")).map(({ stepIndex }) => stepIndex), "the initial one counts").toEqual([0, 1, 2]);
+    expect(
+      (await store.list("run")).map(({ stepIndex }) => stepIndex),
+      "the initial one counts",
+    ).toEqual([0, 1, 2]);
     await save("run", 0, 200);
     await save("run", 3, 103);
-    expect((await store.list("run")).map(({ stepIndex }) => stepIndex), "the oldest, not the first").toEqual([0, 2, 3]);
+    expect(
+      (await store.list("run")).map(({ stepIndex }) => stepIndex),
+      "the oldest, not the first",
+    ).toEqual([0, 2, 3]);
     await save("run", 4, 1);
-    expect((await store.list("run")).map(({ stepIndex }) => stepIndex), "the one just saved stays").toEqual([0, 3, 4]);
+    expect(
+      (await store.list("run")).map(({ stepIndex }) => stepIndex),
+      "the one just saved stays",
+    ).toEqual([0, 3, 4]);
     for (const at of [5, 6]) await save("run", at, 50);
-    expect((await store.list("run")).map(({ stepIndex }) => stepIndex), "of equal age the first").toEqual([0, 3, 6]);
+    expect(
+      (await store.list("run")).map(({ stepIndex }) => stepIndex),
+      "of equal age the first",
+    ).toEqual([0, 3, 6]);
     await save("other", 0, 0);
     expect(await store.list("other")).toHaveLength(1);
     expect(await store.list("run")).toHaveLength(3);
@@ -176,10 +211,12 @@ describe.each(Object.entries(kinds))("over %s", (_, make) => {
     const store = make();
     const whole = checkpoint<AnyState>();
     for (const field of ["id", "runId"] as const) {
-      for (const value of [undefined, null, 7, {}, ""]) await wrongType(store.save({ ...whole, [field]: value } as never));
+      for (const value of [undefined, null, 7, {}, ""])
+        await wrongType(store.save({ ...whole, [field]: value } as never));
       await failure(store.save({ ...whole, [field]: "\ud800" }), "INVALID_ARGUMENT");
     }
-    for (const stepIndex of [undefined, "0", NaN, Infinity]) await wrongType(store.save({ ...whole, stepIndex } as never));
+    for (const stepIndex of [undefined, "0", NaN, Infinity])
+      await wrongType(store.save({ ...whole, stepIndex } as never));
     for (const stepName of [undefined, 7]) await wrongType(store.save({ ...whole, stepName } as never));
     for (const state of [undefined, null, 7, "x"]) await wrongType(store.save({ ...whole, state } as never));
     for (const createdAt of ["now", NaN, new Date(NaN)]) await wrongType(store.save({ ...whole, createdAt } as never));
@@ -196,7 +233,9 @@ describe.each(Object.entries(kinds))("over %s", (_, make) => {
   it("survives many at once", async () => {
     const store = make({ keepLastN: 5 });
     const all = Array.from({ length: 20 }, (_, run) =>
-      Array.from({ length: 10 }, (_, stepIndex) => store.save(checkpoint<AnyState>({ runId: `run-${run}`, stepIndex }))),
+      Array.from({ length: 10 }, (_, stepIndex) =>
+        store.save(checkpoint<AnyState>({ runId: `run-${run}`, stepIndex })),
+      ),
     );
     await Promise.all(all.flat());
     for (let run = 0; run < 20; run++) {
@@ -231,7 +270,13 @@ describe("keepLastN", () => {
 describe("WorkflowCheckpointStore", () => {
   it("keeps values as every store of ours does", async () => {
     const store = own<AnyState>(place("sqlite"));
-    const state = { at: new Date(0), big: 7n, map: new Map([["a", new Set([1])]]), bytes: Buffer.from([1, 2]), not: NaN };
+    const state = {
+      at: new Date(0),
+      big: 7n,
+      map: new Map([["a", new Set([1])]]),
+      bytes: Buffer.from([1, 2]),
+      not: NaN,
+    };
     await store.save(checkpoint({ state }));
     expect((await store.load("run:step-1"))!.state).toStrictEqual(state);
     const error = await failure(store.save(checkpoint({ state: { x: { y: Promise.resolve() } } })), "INVALID_ARGUMENT");
@@ -270,7 +315,10 @@ describe("WorkflowCheckpointStore", () => {
     expect(timeline[0]!.stateSize).toBeGreaterThan(5);
     expect(await store.timeline("none")).toEqual([]);
     const first = await store.runs({ limit: 2 });
-    expect(first.runs.map(({ runId, checkpoints }) => [runId, checkpoints])).toEqual([["three", 2], ["two", 2]]);
+    expect(first.runs.map(({ runId, checkpoints }) => [runId, checkpoints])).toEqual([
+      ["three", 2],
+      ["two", 2],
+    ]);
     expect(first.runs[1]!.latest).toEqual(timeline[1]);
     const second = await store.runs({ limit: 2, cursor: first.cursor });
     expect(second).toMatchObject({ runs: [{ runId: "one" }], cursor: null });
@@ -292,7 +340,11 @@ describe("WorkflowCheckpointStore", () => {
     expect(await graphs.get("x")).toBeNull();
     expect(await graphs.latest("r")).toBeNull();
     expect((await graphs.stats()).checkpoints).toBe(0);
-    expect(await workflows.stats({ largest: 9 })).toMatchObject({ checkpoints: 1, runs: 1, largest: [{ runId: "r", checkpoints: 1 }] });
+    expect(await workflows.stats({ largest: 9 })).toMatchObject({
+      checkpoints: 1,
+      runs: 1,
+      largest: [{ runId: "r", checkpoints: 1 }],
+    });
     expect(await graphs.prune({ olderThan: Date.now() + 1000 })).toMatchObject({ removed: 0 });
     expect(await workflows.prune({ olderThan: Date.now() + 1000 })).toMatchObject({ removed: 1 });
     expect(await storage.get("ns", "x")).toBe("value");
@@ -304,7 +356,12 @@ describe("WorkflowCheckpointStore", () => {
 
   it("prunes by number as it keeps by number", async () => {
     const store = own<AnyState>(place("sqlite"));
-    for (const [stepIndex, createdAt] of [[0, 9], [1, 1], [2, 5]] as const) await store.save(checkpoint({ stepIndex, createdAt }));
+    for (const [stepIndex, createdAt] of [
+      [0, 9],
+      [1, 1],
+      [2, 5],
+    ] as const)
+      await store.save(checkpoint({ stepIndex, createdAt }));
     expect(await store.prune({ keepLastN: 1, dryRun: true })).toMatchObject({ removed: 2 });
     await store.prune({ keepLastN: 2 });
     expect((await store.list("run")).map(({ stepIndex }) => stepIndex)).toEqual([0, 2]);
@@ -314,7 +371,9 @@ describe("WorkflowCheckpointStore", () => {
   it("refuses ids and names that are too long, naming them", async () => {
     const store = own<AnyState>("memory:");
     const long = "x".repeat(5000);
-    expect((await failure(store.save(checkpoint({ id: long })), "INVALID_ARGUMENT")).message).toContain("checkpoint.id");
+    expect((await failure(store.save(checkpoint({ id: long })), "INVALID_ARGUMENT")).message).toContain(
+      "checkpoint.id",
+    );
     await failure(store.save(checkpoint({ runId: long })), "INVALID_ARGUMENT");
     await failure(store.save(checkpoint({ stepName: long })), "INVALID_ARGUMENT");
     expect(await store.load(long)).toBeNull();
@@ -393,7 +452,9 @@ describe("StorageBackedCheckpointStore", () => {
       expect(thrown(() => new StorageBackedCheckpointStore(driver as never))).toBeInstanceOf(TypeError);
     }
     const options = { keepLast: 7 } as never;
-    expect(thrown(() => new StorageBackedCheckpointStore(new InMemoryStorage(), options)).message).toContain("keepLastN");
+    expect(thrown(() => new StorageBackedCheckpointStore(new InMemoryStorage(), options)).message).toContain(
+      "keepLastN",
+    );
   });
 
   it("reads what a driver made of times", async () => {

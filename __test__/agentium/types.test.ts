@@ -31,12 +31,15 @@ describe("what is exported is what is declared", () => {
     ]);
   });
 
-  test.each(["WorkflowCheckpointStore", "StorageBackedCheckpointStore", "InMemoryStorage", "ForkpointStorage", "Workflow"] as const)(
-    "the methods of %s",
-    (name) => {
-      expect(methodsOf(agentium[name]).toSorted()).toEqual(contract.methods(name).toSorted());
-    },
-  );
+  test.each([
+    "WorkflowCheckpointStore",
+    "StorageBackedCheckpointStore",
+    "InMemoryStorage",
+    "ForkpointStorage",
+    "Workflow",
+  ] as const)("the methods of %s", (name) => {
+    expect(methodsOf(agentium[name]).toSorted()).toEqual(contract.methods(name).toSorted());
+  });
 
   test("the members of the others", () => {
     const drain = new DrainController();
@@ -78,7 +81,11 @@ async function uses(foreign: IWorkflowCheckpointStore<State>, driver: StorageDri
       { name: "edit", run: (state) => void (state.count += 1) },
       { name: "if", condition: (state) => state.count > 1, steps: [{ name: "x", run: async () => {} }] },
       { name: "all", parallel: [{ name: "y", run: () => ({ note: "y" }) }] },
-      { name: "agent", agent: { run: async (input: string) => ({ text: input, tokens: 7 }) }, inputFrom: ({ phase }) => phase },
+      {
+        name: "agent",
+        agent: { run: async (input: string) => ({ text: input, tokens: 7 }) },
+        inputFrom: ({ phase }) => phase,
+      },
     ],
   });
   const output = await workflow.runWithCheckpoints({ runId: "r", resume: true, drain: new DrainController() });
@@ -133,9 +140,20 @@ async function uses(foreign: IWorkflowCheckpointStore<State>, driver: StorageDri
   // @ts-expect-error -- an unknown event
   workflow.events.on("run.started", () => {});
   // @ts-expect-error -- the driver has no list()
-  void new StorageBackedCheckpointStore({ get: driver.get, set: driver.set, delete: driver.delete, close: driver.close });
+  void new StorageBackedCheckpointStore({
+    get: driver.get,
+    set: driver.set,
+    delete: driver.delete,
+    close: driver.close,
+  });
   // @ts-expect-error -- the checkpoint lacks a field
-  await new WorkflowCheckpointStore<State>("memory:").save({ id: "x", runId: "r", stepIndex: 0, stepName: "s", state: initialState });
+  await new WorkflowCheckpointStore<State>("memory:").save({
+    id: "x",
+    runId: "r",
+    stepIndex: 0,
+    stepName: "s",
+    state: initialState,
+  });
   // @ts-expect-error -- the result can be null
   void (await foreign.latest("r")).id;
 }

@@ -39,7 +39,13 @@ function tracing(
       return { trace: [...state.trace, name] };
     },
   }));
-  const workflow = new Workflow<Trace>({ name: "traced", initialState: { trace: [] }, steps, checkpointStore, ...config });
+  const workflow = new Workflow<Trace>({
+    name: "traced",
+    initialState: { trace: [] },
+    steps,
+    checkpointStore,
+    ...config,
+  });
   return { workflow, ran, fail };
 }
 
@@ -56,9 +62,30 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       expect(state).toEqual({ count: 3, log: ["+1", "+2", "total=3"] });
       const listed = await workflow.listCheckpoints(runId);
       expect(listed).toEqual([
-        { id: `${runId}:initial`, runId, stepIndex: -1, stepName: "initial", state: { count: 0, log: [] }, createdAt: expect.any(Number) },
-        { id: `${runId}:step-1`, runId, stepIndex: 0, stepName: "increment-once", state: { count: 1, log: ["+1"] }, createdAt: expect.any(Number) },
-        { id: `${runId}:step-2`, runId, stepIndex: 1, stepName: "increment-twice", state: { count: 3, log: ["+1", "+2"] }, createdAt: expect.any(Number) },
+        {
+          id: `${runId}:initial`,
+          runId,
+          stepIndex: -1,
+          stepName: "initial",
+          state: { count: 0, log: [] },
+          createdAt: expect.any(Number),
+        },
+        {
+          id: `${runId}:step-1`,
+          runId,
+          stepIndex: 0,
+          stepName: "increment-once",
+          state: { count: 1, log: ["+1"] },
+          createdAt: expect.any(Number),
+        },
+        {
+          id: `${runId}:step-2`,
+          runId,
+          stepIndex: 1,
+          stepName: "increment-twice",
+          state: { count: 3, log: ["+1", "+2"] },
+          createdAt: expect.any(Number),
+        },
         { id: `${runId}:step-3`, runId, stepIndex: 2, stepName: "finalize", state, createdAt: expect.any(Number) },
       ]);
       for (const { createdAt } of listed) expect(createdAt).toBeGreaterThanOrEqual(started);
@@ -78,7 +105,10 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       await workflow.runWithCheckpoints({ runId: "r" });
       fail.add("b");
       await rejection(workflow.runWithCheckpoints({ runId: "r" }));
-      expect(await chain(checkpoints, "r")).toEqual([[-1, "initial"], [0, "a"]]);
+      expect(await chain(checkpoints, "r")).toEqual([
+        [-1, "initial"],
+        [0, "a"],
+      ]);
     });
 
     it("without steps is its initial state", async () => {
@@ -146,7 +176,10 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       const error = await rejection(workflow.runWithCheckpoints({ runId: "r" }));
       expect(error).toMatchObject({ message: "b failed", runId: "r", stepIndex: 1, stepName: "b", stepPath: ["b"] });
       expect(error.constructor).toBe(Error);
-      expect(await chain(checkpoints, "r")).toEqual([[-1, "initial"], [0, "a"]]);
+      expect(await chain(checkpoints, "r")).toEqual([
+        [-1, "initial"],
+        [0, "a"],
+      ]);
       expect(ran).toEqual(["a", "b"]);
     });
 
@@ -200,7 +233,11 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       fail.add("b");
       const all = await workflow.runWithCheckpoints({ runId: "r", onStepError: "continue" });
       expect(all.state).toEqual({ trace: ["a", "c"] });
-      expect(all.stepResults).toMatchObject([{ status: "done" }, { status: "error", error: "b failed" }, { status: "done" }]);
+      expect(all.stepResults).toMatchObject([
+        { status: "done" },
+        { status: "error", error: "b failed" },
+        { status: "done" },
+      ]);
       const asked: unknown[] = [];
       const error = await rejection(
         workflow.runWithCheckpoints({
@@ -213,7 +250,9 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       );
       expect(error.message).toBe("b failed");
       expect(asked).toEqual([["b failed", { runId: "r", stepIndex: 1, stepName: "b", path: ["b"], attempts: 2 }]]);
-      const confused = await rejection(workflow.runWithCheckpoints({ runId: "r", onStepError: (() => "continue") as never }));
+      const confused = await rejection(
+        workflow.runWithCheckpoints({ runId: "r", onStepError: (() => "continue") as never }),
+      );
       expect(confused).toBeInstanceOf(TypeError);
     });
   });
@@ -235,7 +274,9 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       await workflow.runWithCheckpoints({ runId: "r", resume: true });
       expect(ran).toEqual(["a", "a", "b"]);
       const again = tracing(["a", "b"], checkpoints);
-      expect((await again.workflow.runWithCheckpoints({ runId: "r", resume: true })).state).toEqual({ trace: ["a", "b"] });
+      expect((await again.workflow.runWithCheckpoints({ runId: "r", resume: true })).state).toEqual({
+        trace: ["a", "b"],
+      });
     });
   });
 
@@ -248,7 +289,9 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
         const replayed = await workflow.replay(id);
         expect(replayed).toMatchObject({ runId, state });
         const after = await workflow.listCheckpoints(runId);
-        expect(after.map(({ id: each, state: then }) => [each, then])).toEqual(before.map((each) => [each.id, each.state]));
+        expect(after.map(({ id: each, state: then }) => [each, then])).toEqual(
+          before.map((each) => [each.id, each.state]),
+        );
       }
     });
 
@@ -273,9 +316,14 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       fail.clear();
       fail.add("b");
       await rejection(workflow.replay("r:initial"));
-      expect(await chain(checkpoints, "r")).toEqual([[-1, "initial"], [0, "a"]]);
+      expect(await chain(checkpoints, "r")).toEqual([
+        [-1, "initial"],
+        [0, "a"],
+      ]);
       fail.clear();
-      expect((await workflow.runWithCheckpoints({ runId: "r", resume: true })).state).toEqual({ trace: ["a", "b", "c"] });
+      expect((await workflow.runWithCheckpoints({ runId: "r", resume: true })).state).toEqual({
+        trace: ["a", "b", "c"],
+      });
     });
 
     it("as a new run leaves the record alone", async () => {
@@ -286,7 +334,11 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       const { runId, state } = await workflow.replay("r:step-1", { newRun: true });
       expect(runId).not.toBe("r");
       expect(state).toEqual({ trace: ["a", "b", "c"] });
-      expect(await chain(checkpoints, runId)).toEqual([[0, "a"], [1, "b"], [2, "c"]]);
+      expect(await chain(checkpoints, runId)).toEqual([
+        [0, "a"],
+        [1, "b"],
+        [2, "c"],
+      ]);
       expect(await checkpoints.list("r")).toEqual(before);
     });
   });
@@ -386,18 +438,31 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
     it("is its edits, where it returns nothing", async () => {
       expect(await oneStep(store(), (state) => void (state.nested.a = 2))).toEqual({ kept: 1, nested: { a: 2 } });
       expect(await oneStep(store(), () => null)).toEqual({ kept: 1, nested: { a: 1 } });
-      expect(await oneStep(store(), (state) => ((state.kept = 5), { other: 6 }))).toEqual({ kept: 5, nested: { a: 1 }, other: 6 });
+      expect(await oneStep(store(), (state) => ((state.kept = 5), { other: 6 }))).toEqual({
+        kept: 5,
+        nested: { a: 1 },
+        other: 6,
+      });
     });
 
-    it.each([["a string", "text"], ["a number", 0], ["true", true], ["an array", [1]]])("may not be %s", async (_, result) => {
+    it.each([
+      ["a string", "text"],
+      ["a number", 0],
+      ["true", true],
+      ["an array", [1]],
+    ])("may not be %s", async (_, result) => {
       const error = await rejection(oneStep(store(), () => result));
       expect(error).toBeInstanceOf(TypeError);
       expect(error).toMatchObject({ stepName: "s", message: expect.stringContaining('step "s"') });
     });
 
     it("has hostile keys as data", async () => {
-      const state = await oneStep(store(), () => JSON.parse('{"__proto__": {"evil": true}, "constructor": 1, "a.b": 2}'));
-      expect(JSON.stringify(state)).toBe('{"kept":1,"nested":{"a":1},"__proto__":{"evil":true},"constructor":1,"a.b":2}');
+      const state = await oneStep(store(), () =>
+        JSON.parse('{"__proto__": {"evil": true}, "constructor": 1, "a.b": 2}'),
+      );
+      expect(JSON.stringify(state)).toBe(
+        '{"kept":1,"nested":{"a":1},"__proto__":{"evil":true},"constructor":1,"a.b":2}',
+      );
       expect(({} as { evil?: boolean }).evil).toBeUndefined();
     });
 
@@ -469,7 +534,11 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       });
       const { state, stepResults } = await workflow.runWithCheckpoints({ runId: "r" });
       expect(state).toEqual({ flag: false, list: ["base", "x", "y"], by: {} });
-      expect(await chain(checkpoints, "r")).toEqual([[-1, "initial"], [0, "maybe"], [1, "not"]]);
+      expect(await chain(checkpoints, "r")).toEqual([
+        [-1, "initial"],
+        [0, "maybe"],
+        [1, "not"],
+      ]);
       expect(stepResults.map(({ stepName, status }) => [stepName, status])).toEqual([
         ["x", "done"],
         ["y", "done"],
@@ -496,12 +565,20 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
           {
             name: "all",
             parallel: [
-              { name: "a", run: async (state) => (await together(), { ...state, list: [...state.list, "a"], by: { a: 1 } }) },
+              {
+                name: "a",
+                run: async (state) => (await together(), { ...state, list: [...state.list, "a"], by: { a: 1 } }),
+              },
               { name: "b", run: async (state) => (await together(), void (state.by["b"] = 2)) },
               {
                 name: "c",
                 condition: () => true,
-                steps: [{ name: "d", run: async (state) => (await together(), { ...state, list: [...state.list, "d"], other: 4 }) }],
+                steps: [
+                  {
+                    name: "d",
+                    run: async (state) => (await together(), { ...state, list: [...state.list, "d"], other: 4 }),
+                  },
+                ],
               },
             ],
           },
@@ -509,7 +586,10 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       });
       const { state } = await workflow.runWithCheckpoints({ runId: "r" });
       expect(state).toEqual({ flag: true, list: ["base", "a", "d"], by: { a: 1, b: 2 }, other: 4 });
-      expect(await chain(checkpoints, "r")).toEqual([[-1, "initial"], [0, "all"]]);
+      expect(await chain(checkpoints, "r")).toEqual([
+        [-1, "initial"],
+        [0, "all"],
+      ]);
     });
 
     it("that change the same value are in conflict, and say which", async () => {
@@ -620,7 +700,12 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       await old.workflow.runWithCheckpoints({ runId: "r" });
       const longer = tracing(["a", "x", "y"], checkpoints);
       expect((await longer.workflow.replay("r:step-1")).state).toEqual({ trace: ["a", "x", "y"] });
-      expect(await chain(checkpoints, "r")).toEqual([[-1, "initial"], [0, "a"], [1, "x"], [2, "y"]]);
+      expect(await chain(checkpoints, "r")).toEqual([
+        [-1, "initial"],
+        [0, "a"],
+        [1, "x"],
+        [2, "y"],
+      ]);
       const shorter = tracing(["a"], checkpoints);
       const error = await failure(shorter.workflow.runWithCheckpoints({ runId: "r", resume: true }), "CONFLICT");
       expect(error.message).toContain("the workflow now has 1 steps");
@@ -644,7 +729,11 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
   it("messages are the documented ones", async () => {
     const checkpoints = store<Counter>();
     const workflow = counter(checkpoints);
-    for (const attempt of [() => workflow.replay("no:such"), () => workflow.fork("no:such"), () => workflow.fork("no:such", (s) => s)]) {
+    for (const attempt of [
+      () => workflow.replay("no:such"),
+      () => workflow.fork("no:such"),
+      () => workflow.fork("no:such", (s) => s),
+    ]) {
       const error = await failure(attempt(), "NOT_FOUND");
       expect(error.message).toBe("Checkpoint not found: no:such");
     }
@@ -659,13 +748,18 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       initialState: {},
       checkpointStore: store(),
       retryPolicy: { maxRetries: 1, backoffMs: 1 },
-      steps: [step("a"), { name: "p", parallel: [step("b"), step("c")] }, step("d"), {
-        name: "e",
-        run: (_, { attempt }) => {
-          seen.push(context.getStore());
-          if (attempt === 0) throw new Error("once");
+      steps: [
+        step("a"),
+        { name: "p", parallel: [step("b"), step("c")] },
+        step("d"),
+        {
+          name: "e",
+          run: (_, { attempt }) => {
+            seen.push(context.getStore());
+            if (attempt === 0) throw new Error("once");
+          },
         },
-      }],
+      ],
     });
     await Promise.all(["x", "y"].map((name) => context.run(name, () => workflow.runWithCheckpoints())));
     expect(seen.toSorted()).toEqual([...Array<string>(6).fill("x"), ...Array<string>(6).fill("y")]);
@@ -723,16 +817,25 @@ describe("stores of other shapes", () => {
   });
 
   it("that forget what they were given: the run goes on with its own", async () => {
-    const forgetful = { save: async () => {}, load: async () => null, list: async () => [], latest: async () => null, clear: async () => {} };
+    const forgetful = {
+      save: async () => {},
+      load: async () => null,
+      list: async () => [],
+      latest: async () => null,
+      clear: async () => {},
+    };
     expect((await counter(forgetful).runWithCheckpoints()).state.count).toBe(3);
   });
 
   it.each([
     ["without delete()", (store: ForeignStore<Trace>) => plain(store)],
-    ["with delete()", (store: ForeignStore<Trace>) => ({
-      ...plain(store),
-      delete: async (id: string) => void store.checkpoints.delete(id),
-    })],
+    [
+      "with delete()",
+      (store: ForeignStore<Trace>) => ({
+        ...plain(store),
+        delete: async (id: string) => void store.checkpoints.delete(id),
+      }),
+    ],
     ["over a driver", () => new StorageBackedCheckpointStore<Trace>(new JsonDriver())],
   ])("%s hold the beginning of a run at every moment of a replay", async (_, made) => {
     const backing = new ForeignStore<Trace>();
@@ -756,7 +859,14 @@ describe("stores of other shapes", () => {
 
   it("that hold a checkpoint of no step", async () => {
     const odd = new ForeignStore<Counter>();
-    await odd.save({ id: "x", runId: "r", stepIndex: 0.5, stepName: "half", state: { count: 0, log: [] }, createdAt: 0 });
+    await odd.save({
+      id: "x",
+      runId: "r",
+      stepIndex: 0.5,
+      stepName: "half",
+      state: { count: 0, log: [] },
+      createdAt: 0,
+    });
     await failure(counter(odd).replay("x"), "CONFLICT");
   });
 

@@ -56,7 +56,9 @@ export function conversation(threads, turns) {
   });
   const channels = ["thread", "turn", "request", "plan", "notes", "answer"];
   const State = Annotation.Root(Object.fromEntries(channels.map((channel) => [channel, Annotation()])));
-  const says = (channel) => ({ thread, turn }) => ({ [channel]: said[thread][turn][channel] });
+  const says =
+    (channel) =>
+    ({ thread, turn }) => ({ [channel]: said[thread][turn][channel] });
   // LangGraph does not allow a node to have a channel's name.
   const builder = new StateGraph(State)
     .addNode("planner", says("plan"))

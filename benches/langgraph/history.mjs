@@ -73,11 +73,13 @@ async function whole({ checkpoints }, files, modes) {
 
 async function newest({ checkpoints }, opened, modes) {
   const limit = 10;
-  const list = (config) => async ({ saver }) => {
-    let found = 0;
-    for await (const _ of saver.list(config, { limit })) found += 1;
-    strictEqual(found, limit);
-  };
+  const list =
+    (config) =>
+    async ({ saver }) => {
+      let found = 0;
+      for await (const _ of saver.list(config, { limit })) found += 1;
+      strictEqual(found, limit);
+    };
   const { thread_id } = thread().configurable;
   const reads = {
     [`list: ${limit} newest of ${checkpoints}`]: list(thread()),

@@ -29,8 +29,14 @@ async function one(durability) {
       await checkLength(saver, thread(), checkpoints);
     },
   };
-  const result = await inRuns(["ours", "theirs", "memory", "none"], work, { rounds: sized(3, 1), warm: sized(true, false) });
+  const result = await inRuns(["ours", "theirs", "memory", "none"], work, {
+    rounds: sized(3, 1),
+    warm: sized(true, false),
+  });
   const pairs = ["theirs", "memory", "none"].map((other) => ["ours", other]);
   const onDisk = { size: ["bytes on disk", bytes] };
-  return [...rowsOf(label, result, pairs.slice(0, 1), { ...onDisk, ...FIGURES }), ...rowsOf(label, result, pairs.slice(1))];
+  return [
+    ...rowsOf(label, result, pairs.slice(0, 1), { ...onDisk, ...FIGURES }),
+    ...rowsOf(label, result, pairs.slice(1)),
+  ];
 }

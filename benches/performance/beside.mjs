@@ -62,7 +62,7 @@ async function latencies(save) {
     const start = performance.now();
     const end = start + TURN;
     const saver = async (_, number) => {
-      for (let due = start + (number * EVERY) / SAVERS; due < end; ) {
+      for (let due = start + (number * EVERY) / SAVERS; due < end;) {
         await wait(Math.max(0, due - performance.now()));
         await save({ ...next(small), runId: `run-${number}` });
         took.push((performance.now() - due) * 1000);

@@ -80,7 +80,10 @@ export function savers() {
         // One write and one sync for the bytes of all callers: the limit of group commit.
         grouped(i) {
           if (i % SAVERS !== SAVERS - 1) return;
-          writevSync(log, Array.from({ length: SAVERS }, (_, k) => buffer(i - k)));
+          writevSync(
+            log,
+            Array.from({ length: SAVERS }, (_, k) => buffer(i - k)),
+          );
           fdatasyncSync(log);
         },
       },

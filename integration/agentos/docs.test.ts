@@ -49,7 +49,10 @@ describe("the documents' code", () => {
   });
 
   it("begins with an example of at most 12 lines of code", () => {
-    const lines = found[0]!.code.trim().split("\n").filter((line) => line.trim() !== "");
+    const lines = found[0]!.code
+      .trim()
+      .split("\n")
+      .filter((line) => line.trim() !== "");
     expect(lines.length).toBeLessThanOrEqual(12);
   });
 
@@ -64,7 +67,10 @@ describe("the documents' code", () => {
       typeRoots: [join(root, "node_modules/@types")],
       skipLibCheck: true,
     };
-    const program = ts.createProgram(found.map(({ file }) => join(folder, file)), options);
+    const program = ts.createProgram(
+      found.map(({ file }) => join(folder, file)),
+      options,
+    );
     const problems = ts.getPreEmitDiagnostics(program).map((problem) => {
       const text = ts.flattenDiagnosticMessageText(problem.messageText, "\n");
       return `${problem.file?.fileName.split("/").at(-1)}: ${text}`;

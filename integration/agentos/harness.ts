@@ -113,7 +113,10 @@ export function ticket(): InstanceType<typeof AgentGraph> {
     .addNode("load", tool("load", "read"))
     .addNode("score", tool("score", "external"))
     .addNode("file", tool("file", "write"))
-    .addNode("route", routerNode(({ artifacts }) => (artifacts.score.risk > 0.5 ? "review" : "refund")))
+    .addNode(
+      "route",
+      routerNode(({ artifacts }) => (artifacts.score.risk > 0.5 ? "review" : "refund")),
+    )
     .addNode("review", tool("review", "external"))
     .addNode("refund", tool("refund", "external"))
     .addNode("report", tool("report", "pure"))

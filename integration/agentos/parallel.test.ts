@@ -38,7 +38,10 @@ const names = (count: number) => Array.from({ length: count }, (_, i) => `branch
 function fan(branches: string[], checkpoint: "after" | "both" = "after") {
   const graph = new AgentGraph(schema, { ...everyNode, reducers: { "scratch.total": "sum" } });
   for (const name of branches) {
-    graph.addNode(name, { ...extension(name, "external"), checkpoint }).addEdge(START, name).addEdge(name, "join");
+    graph
+      .addNode(name, { ...extension(name, "external"), checkpoint })
+      .addEdge(START, name)
+      .addEdge(name, "join");
   }
   return graph.addNode("join", extension("join", "pure")).addEdge("join", END);
 }

@@ -169,8 +169,7 @@ const gated = () =>
     .addEdge("draft", "gate")
     .addEdge("gate", "send")
     .addEdge("send", END);
-const answering = () =>
-  new Tools({ send: ({ scratch }) => ({ sent: scratch?.["answer"] ?? "nobody has answered" }) });
+const answering = () => new Tools({ send: ({ scratch }) => ({ sent: scratch?.["answer"] ?? "nobody has answered" }) });
 
 describe("a human gate", () => {
   it("saves a checkpoint at the interrupt, which survives the process", async () => {

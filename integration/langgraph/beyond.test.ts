@@ -85,7 +85,14 @@ async function chain(to: ForkpointSaver, from: Config, length: number, fields: o
     const news = i === 0 ? versions : { n: i + 1, list: i + 1 };
     const put = checkpoint({ channel_values: values, channel_versions: versions });
     parent = await to.put(parent, put, metadata({ step: i, ...fields }), news);
-    await to.putWrites(parent, [["n", i + 1], ["bytes", new Uint8Array([i, 255])]], `task ${i}`);
+    await to.putWrites(
+      parent,
+      [
+        ["n", i + 1],
+        ["bytes", new Uint8Array([i, 255])],
+      ],
+      `task ${i}`,
+    );
     await to.putWrites(parent, [[INTERRUPT_WRITE, [{ value: i }]]], "asking");
     made.push(parent);
   }
@@ -166,7 +173,8 @@ const added = (before: string[], more: string[][]) => [...before, ...more.flat()
 
 /** A graph with two delta channels. One is written at every step, the other in the first round only. */
 function deltas(checkpointer: ForkpointSaver, snapshotFrequency: number) {
-  const channel = (() => new DeltaChannel<string[], string[]>(added, { snapshotFrequency })) as never as typeof Annotation<string[]>;
+  const channel = (() =>
+    new DeltaChannel<string[], string[]>(added, { snapshotFrequency })) as never as typeof Annotation<string[]>;
   const State = Annotation.Root({ log: channel, rare: channel, round: Annotation<number> });
   return new StateGraph(State)
     .addNode("a", ({ round }) => ({ log: [`a${round}`], ...(round === 1 && { rare: ["once"] }) }))
@@ -204,30 +212,37 @@ describe.each(kinds)("on %s", (kind) => {
       ["an empty object, which is no limit", {}, 10],
     ];
 
-    it.each(strategies)("by %s: what stays reads exactly as before, in each namespace by itself", async (_, strategy, stay) => {
-      const checkpointer = await filled();
-      const before = { a: await tuples(checkpointer, "a"), b: await tuples(checkpointer, "b") };
-      expect(before.a).toHaveLength(20);
-      expect(before.a.every(({ pendingWrites }) => pendingWrites!.length === 3)).toBe(true);
-      const result = await (strategy === undefined ? checkpointer.prune(["a"]) : checkpointer.prune(["a"], strategy));
-      expect(result).toMatchObject({ removed: 2 * (10 - stay) });
-      const kept = new Set(namespaces.flatMap((ns) => before.a.filter((tuple) => namespaceOf(tuple) === ns).slice(0, stay)));
-      const expected = before.a.filter((tuple) => kept.has(tuple));
-      expect(await tuples(checkpointer, "a")).toStrictEqual(expected);
-      for (const tuple of before.a) {
-        const found = await checkpointer.getTuple(tuple.config);
-        if (kept.has(tuple)) expect(found).toStrictEqual(tuple);
-        else expect(found).toBeUndefined();
-      }
-      for (const checkpoint_ns of namespaces) {
-        const latest = await checkpointer.getTuple(thread("a", { checkpoint_ns }));
-        expect(latest?.checkpoint.id).toBe(expected.find((tuple) => namespaceOf(tuple) === checkpoint_ns)?.checkpoint.id);
-      }
-      expect(await tuples(checkpointer, "b")).toStrictEqual(before.b);
-      // A second prune has nothing left to remove.
-      expect(await checkpointer.prune(["a"], strategy)).toMatchObject({ removed: 0 });
-      expect(await tuples(checkpointer, "a")).toStrictEqual(expected);
-    });
+    it.each(strategies)(
+      "by %s: what stays reads exactly as before, in each namespace by itself",
+      async (_, strategy, stay) => {
+        const checkpointer = await filled();
+        const before = { a: await tuples(checkpointer, "a"), b: await tuples(checkpointer, "b") };
+        expect(before.a).toHaveLength(20);
+        expect(before.a.every(({ pendingWrites }) => pendingWrites!.length === 3)).toBe(true);
+        const result = await (strategy === undefined ? checkpointer.prune(["a"]) : checkpointer.prune(["a"], strategy));
+        expect(result).toMatchObject({ removed: 2 * (10 - stay) });
+        const kept = new Set(
+          namespaces.flatMap((ns) => before.a.filter((tuple) => namespaceOf(tuple) === ns).slice(0, stay)),
+        );
+        const expected = before.a.filter((tuple) => kept.has(tuple));
+        expect(await tuples(checkpointer, "a")).toStrictEqual(expected);
+        for (const tuple of before.a) {
+          const found = await checkpointer.getTuple(tuple.config);
+          if (kept.has(tuple)) expect(found).toStrictEqual(tuple);
+          else expect(found).toBeUndefined();
+        }
+        for (const checkpoint_ns of namespaces) {
+          const latest = await checkpointer.getTuple(thread("a", { checkpoint_ns }));
+          expect(latest?.checkpoint.id).toBe(
+            expected.find((tuple) => namespaceOf(tuple) === checkpoint_ns)?.checkpoint.id,
+          );
+        }
+        expect(await tuples(checkpointer, "b")).toStrictEqual(before.b);
+        // A second prune has nothing left to remove.
+        expect(await checkpointer.prune(["a"], strategy)).toMatchObject({ removed: 0 });
+        expect(await tuples(checkpointer, "a")).toStrictEqual(expected);
+      },
+    );
 
     it("what was written to a removed checkpoint is gone with it", async () => {
       for (const strategy of ["keep_latest", "delete", { keepLastN: 1 }] as const) {
@@ -242,7 +257,8 @@ describe.each(kinds)("on %s", (kind) => {
 
     it("keep_latest keeps the greatest id, not what was put last", async () => {
       const checkpointer = saver(kind);
-      for (const id of ["3", "1", "5", "2", "4"]) await checkpointer.put(thread("a"), { ...checkpoint(), id }, metadata(), {});
+      for (const id of ["3", "1", "5", "2", "4"])
+        await checkpointer.put(thread("a"), { ...checkpoint(), id }, metadata(), {});
       expect(await checkpointer.prune(["a"])).toMatchObject({ removed: 4 });
       expect(ids(await tuples(checkpointer, "a"))).toEqual(["5"]);
     });
@@ -298,8 +314,12 @@ describe.each(kinds)("on %s", (kind) => {
       it("goes by when a checkpoint was saved, not by its own time or by its order", async () => {
         const checkpointer = saver(kind);
         const [first, second] = [checkpoint(), checkpoint()];
-        await at(9_000, () => checkpointer.put(thread("a"), { ...first, ts: new Date(1).toISOString() }, metadata(), {}));
-        await at(1_000, () => checkpointer.put(thread("a"), { ...second, ts: new Date().toISOString() }, metadata(), {}));
+        await at(9_000, () =>
+          checkpointer.put(thread("a"), { ...first, ts: new Date(1).toISOString() }, metadata(), {}),
+        );
+        await at(1_000, () =>
+          checkpointer.put(thread("a"), { ...second, ts: new Date().toISOString() }, metadata(), {}),
+        );
         await checkpointer.prune(["a"], { olderThan: 5_000 });
         expect(ids(await tuples(checkpointer, "a"))).toEqual([first.id]);
       });
@@ -357,7 +377,9 @@ describe.each(kinds)("on %s", (kind) => {
         chain(checkpointer, made.at(-1)!, 20),
       ]);
       // The checkpoint that was latest when prune looked stays, and so do all later ones.
-      const newestFirst = [...made, ...further].map(({ configurable }) => configurable!["checkpoint_id"] as string).toReversed();
+      const newestFirst = [...made, ...further]
+        .map(({ configurable }) => configurable!["checkpoint_id"] as string)
+        .toReversed();
       expect(removed).toBeGreaterThanOrEqual(49);
       expect(ids(await tuples(checkpointer, "a"))).toEqual(newestFirst.slice(0, newestFirst.length - removed));
       const { checkpoint: last } = (await checkpointer.getTuple(thread("a")))!;
@@ -413,7 +435,10 @@ describe.each(kinds)("on %s", (kind) => {
         const before = await app.getState(thread(), { subgraphs: true });
         const { removed } = await checkpointer.prune(["thread"]);
         expect(removed).toBe(4);
-        expect((await tuples(checkpointer)).map((tuple) => namespaceOf(tuple).split(":")[0]).toSorted()).toEqual(["", "inner"]);
+        expect((await tuples(checkpointer)).map((tuple) => namespaceOf(tuple).split(":")[0]).toSorted()).toEqual([
+          "",
+          "inner",
+        ]);
         expect(await app.getState(thread(), { subgraphs: true })).toEqual(before);
         expect(await app.invoke(new Command({ resume: "yes" }), thread())).toEqual({
           log: ["in", "before", "inner first", "answer: yes", "inner last", "after"],
@@ -465,7 +490,8 @@ describe.each(kinds)("on %s", (kind) => {
         expect((await all(app.getStateHistory(thread(), { limit: 5 }))).map(({ values }) => values)).toEqual(
           before.slice(0, 5).map(({ values }) => values),
         );
-        for (const { config, values } of before.slice(0, 5)) expect((await app.getState(config)).values).toEqual(values);
+        for (const { config, values } of before.slice(0, 5))
+          expect((await app.getState(config)).values).toEqual(values);
       });
 
       it.each(["sync", "async", "exit"] as const)("durability %s", async (durability) => {
@@ -482,10 +508,16 @@ describe.each(kinds)("on %s", (kind) => {
 
       it.each([
         ["an update", (app: ReturnType<typeof deltas>) => app.updateState(thread(), { log: ["edited"] }, "b")],
-        ["an update of another channel", (app: ReturnType<typeof deltas>) => app.updateState(thread(), { round: 9 }, "b")],
+        [
+          "an update of another channel",
+          (app: ReturnType<typeof deltas>) => app.updateState(thread(), { round: 9 }, "b"),
+        ],
         ["a copy", (app: ReturnType<typeof deltas>) => app.updateState(thread(), null, "__copy__")],
         ["an end", (app: ReturnType<typeof deltas>) => app.updateState(thread(), null, "__end__")],
-        ["a new input", (app: ReturnType<typeof deltas>) => app.updateState(thread(), { log: ["more"], round: 9 }, "__input__")],
+        [
+          "a new input",
+          (app: ReturnType<typeof deltas>) => app.updateState(thread(), { log: ["more"], round: 9 }, "__input__"),
+        ],
       ] as const)("whose latest is %s", async (_, update) => {
         const checkpointer = saver(kind);
         const app = deltas(checkpointer, frequency);
@@ -506,9 +538,15 @@ describe.each(kinds)("on %s", (kind) => {
         for (const name of ["x", "y"]) await app.invoke(null, await app.updateState(base.config, { log: [name] }, "a"));
         await checkpointer.prune(["thread"]);
         expect((await app.getState(thread())).values.log).toEqual(["in1", "a1", "y", "b1"]);
-        expect((await app.invoke({ log: ["in2"], round: 2 }, thread())).log).toEqual(
-          ["in1", "a1", "y", "b1", "in2", "a2", "b2"],
-        );
+        expect((await app.invoke({ log: ["in2"], round: 2 }, thread())).log).toEqual([
+          "in1",
+          "a1",
+          "y",
+          "b1",
+          "in2",
+          "a2",
+          "b2",
+        ]);
       });
     });
 
@@ -568,7 +606,9 @@ describe.each(kinds)("on %s", (kind) => {
         expect(await tuples(checkpointer)).toHaveLength(34);
         // An aborted signal stops it before any work, even if there is none.
         for (const threads of [[], ["a"]]) {
-          await expect(checkpointer.prune(threads, "delete", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+          await expect(checkpointer.prune(threads, "delete", { signal: AbortSignal.abort(reason) })).rejects.toBe(
+            reason,
+          );
         }
         expect(await tuples(checkpointer)).toHaveLength(34);
         // An error that `onProgress` throws stops it too.
@@ -597,7 +637,9 @@ describe.each(kinds)("on %s", (kind) => {
         await put("c", "b", 1_000);
         const controller = new AbortController();
         const options = { signal: controller.signal, onProgress: () => controller.abort() };
-        await expect(checkpointer.prune(["a"], { olderThan: 5_000 }, options)).rejects.toMatchObject({ name: "AbortError" });
+        await expect(checkpointer.prune(["a"], { olderThan: 5_000 }, options)).rejects.toMatchObject({
+          name: "AbortError",
+        });
         expect(await tuples(checkpointer)).toHaveLength(102);
         const child = await put("d", "b", 9_000);
         const history = await checkpointer.getDeltaChannelHistory({ config: child, channels: ["w"] });
@@ -745,7 +787,8 @@ describe.each(kinds)("on %s", (kind) => {
     it("takes the runs' names literally", async () => {
       const checkpointer = saver(kind);
       const names = ["", ...hostile];
-      for (const run_id of names) await checkpointer.put(thread(`thread ${run_id}`), checkpoint(), metadata({ run_id }), {});
+      for (const run_id of names)
+        await checkpointer.put(thread(`thread ${run_id}`), checkpoint(), metadata({ run_id }), {});
       for (const [i, run_id] of names.entries()) {
         expect(await checkpointer.deleteForRuns([run_id])).toEqual({ removed: 1 });
         const left = (await tuples(checkpointer)).map(({ metadata: made }) => (made as { run_id?: string }).run_id);
@@ -827,37 +870,43 @@ describe.each(kinds)("on %s", (kind) => {
         expect(ran).toEqual(["beside"]);
       });
 
-      it.each([1, 2, 1_000])("with delta channels, a snapshot every %i updates: what was before the last run", async (frequency) => {
-        const checkpointer = marking();
-        const app = deltas(checkpointer, frequency);
-        for (const round of [1, 2, 3]) {
-          checkpointer.run = `r${round}`;
-          await app.invoke({ log: [`in${round}`], round }, thread());
-        }
-        await checkpointer.deleteForRuns(["r3"]);
-        const expected = ["in1", "a1", "b1", "in2", "a2", "b2"];
-        expect((await app.getState(thread())).values).toEqual({ log: expected, rare: ["once"], round: 2 });
-        const { log } = await app.invoke({ log: ["in4"], round: 4 }, thread());
-        expect(log).toEqual([...expected, "in4", "a4", "b4"]);
-      });
-
-      it.each([1, 2, 1_000])("with delta channels, a snapshot every %i updates: what later states are made of stays", async (frequency) => {
-        const checkpointer = marking();
-        const app = deltas(checkpointer, frequency);
-        for (const round of [1, 2, 3]) {
-          checkpointer.run = `r${round}`;
-          await app.invoke({ log: [`in${round}`], round }, thread());
-        }
-        const before = (await all(app.getStateHistory(thread()))).slice(0, 8);
-        for (const run of ["r1", "r2"]) {
-          await checkpointer.deleteForRuns([run]);
-          for (const { config, values } of before.slice(0, run === "r1" ? 8 : 4)) {
-            expect((await app.getState(config)).values).toEqual(values);
+      it.each([1, 2, 1_000])(
+        "with delta channels, a snapshot every %i updates: what was before the last run",
+        async (frequency) => {
+          const checkpointer = marking();
+          const app = deltas(checkpointer, frequency);
+          for (const round of [1, 2, 3]) {
+            checkpointer.run = `r${round}`;
+            await app.invoke({ log: [`in${round}`], round }, thread());
           }
-        }
-        const { log } = await app.invoke({ log: ["in4"], round: 4 }, thread());
-        expect(log).toEqual([...before[0]!.values.log, "in4", "a4", "b4"]);
-      });
+          await checkpointer.deleteForRuns(["r3"]);
+          const expected = ["in1", "a1", "b1", "in2", "a2", "b2"];
+          expect((await app.getState(thread())).values).toEqual({ log: expected, rare: ["once"], round: 2 });
+          const { log } = await app.invoke({ log: ["in4"], round: 4 }, thread());
+          expect(log).toEqual([...expected, "in4", "a4", "b4"]);
+        },
+      );
+
+      it.each([1, 2, 1_000])(
+        "with delta channels, a snapshot every %i updates: what later states are made of stays",
+        async (frequency) => {
+          const checkpointer = marking();
+          const app = deltas(checkpointer, frequency);
+          for (const round of [1, 2, 3]) {
+            checkpointer.run = `r${round}`;
+            await app.invoke({ log: [`in${round}`], round }, thread());
+          }
+          const before = (await all(app.getStateHistory(thread()))).slice(0, 8);
+          for (const run of ["r1", "r2"]) {
+            await checkpointer.deleteForRuns([run]);
+            for (const { config, values } of before.slice(0, run === "r1" ? 8 : 4)) {
+              expect((await app.getState(config)).values).toEqual(values);
+            }
+          }
+          const { log } = await app.invoke({ log: ["in4"], round: 4 }, thread());
+          expect(log).toEqual([...before[0]!.values.log, "in4", "a4", "b4"]);
+        },
+      );
 
       it("with delta channels: a run that was made of another's writes is taken back, and the writes are used again", async () => {
         const checkpointer = marking();
@@ -907,7 +956,7 @@ describe.each(kinds)("on %s", (kind) => {
     it("copies every namespace, checkpoint and write; all is equal but the thread", async () => {
       const checkpointer = saver(kind);
       for (const checkpoint_ns of ["", "sub:1", "sub:1|deep:2", "a:b"]) {
-        const made = await chain(checkpointer, thread("source", { checkpoint_ns }), 5, { "run_id": "r", "a.b": [1] });
+        const made = await chain(checkpointer, thread("source", { checkpoint_ns }), 5, { run_id: "r", "a.b": [1] });
         // Add branches, and a checkpoint whose parent is missing.
         await chain(checkpointer, made[1]!, 3);
         await chain(checkpointer, thread("source", { checkpoint_ns, checkpoint_id: uuid6(0) }), 1);
@@ -952,7 +1001,9 @@ describe.each(kinds)("on %s", (kind) => {
       const checkpointer = saver(kind, { durability: "off" });
       let tip: Config = thread("source");
       for (let i = 0; i < 2_000; i++) {
-        tip = await checkpointer.put(tip, checkpoint({ channel_values: { i }, channel_versions: { i } }), metadata(), { i });
+        tip = await checkpointer.put(tip, checkpoint({ channel_values: { i }, channel_versions: { i } }), metadata(), {
+          i,
+        });
       }
       await checkpointer.copyThread("source", "target");
       expect(await tuples(checkpointer, "target")).toStrictEqual(moved(await tuples(checkpointer, "source"), "target"));
@@ -980,7 +1031,10 @@ describe.each(kinds)("on %s", (kind) => {
         const { app, ran } = asking(checkpointer);
         await app.invoke({ log: ["in"] }, thread("source"));
         await checkpointer.copyThread("source", "target");
-        for (const [id, answer] of [["target", "no"], ["source", "yes"]] as const) {
+        for (const [id, answer] of [
+          ["target", "no"],
+          ["source", "yes"],
+        ] as const) {
           const { tasks } = await app.getState(thread(id));
           expect(tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value))).toEqual(["?"]);
           const { log } = await app.invoke(new Command({ resume: answer }), thread(id));
@@ -995,7 +1049,10 @@ describe.each(kinds)("on %s", (kind) => {
         const app = nested(checkpointer);
         await app.invoke({ log: ["in"] }, thread("source"));
         await checkpointer.copyThread("source", "target");
-        for (const [id, answer] of [["target", "no"], ["source", "yes"]] as const) {
+        for (const [id, answer] of [
+          ["target", "no"],
+          ["source", "yes"],
+        ] as const) {
           const { log } = await app.invoke(new Command({ resume: answer }), thread(id));
           expect(log).toEqual(["in", "before", "inner first", `answer: ${answer}`, "inner last", "after"]);
         }
@@ -1050,14 +1107,22 @@ describe.each(kinds)("on %s", (kind) => {
     });
 
     describe("of several children, whose ids are in another order than they came,", () => {
-      const put = (to: ForkpointSaver, parent: Config, id: string) => to.put(parent, { ...checkpoint(), id }, metadata(), {});
+      const put = (to: ForkpointSaver, parent: Config, id: string) =>
+        to.put(parent, { ...checkpoint(), id }, metadata(), {});
 
       /** Puts three children of a checkpoint. One has an id below its parent's. */
       async function children() {
         const checkpointer = saver(kind);
         const root = await put(checkpointer, thread("source"), "m");
         for (const id of ["z", "n", "a"]) {
-          await checkpointer.putWrites(root, [["log", `for ${id}`], ["n", id]], "task");
+          await checkpointer.putWrites(
+            root,
+            [
+              ["log", `for ${id}`],
+              ["n", id],
+            ],
+            "task",
+          );
           await put(checkpointer, root, id);
         }
         return { checkpointer, root };
@@ -1082,7 +1147,9 @@ describe.each(kinds)("on %s", (kind) => {
       it("the pending writes of their parent are the same", async () => {
         const { checkpointer } = await children();
         await checkpointer.copyThread("source", "target");
-        expect(await tuples(checkpointer, "target")).toStrictEqual(moved(await tuples(checkpointer, "source"), "target"));
+        expect(await tuples(checkpointer, "target")).toStrictEqual(
+          moved(await tuples(checkpointer, "source"), "target"),
+        );
       });
     });
 
@@ -1147,7 +1214,9 @@ describe.each(kinds)("on %s", (kind) => {
       const checkpointer = saver(kind);
       await chain(checkpointer, thread("one"), 8);
       await chain(checkpointer, thread("two"), 4);
-      const outcomes = await Promise.allSettled(["one", "two"].map((source) => checkpointer.copyThread(source, "target")));
+      const outcomes = await Promise.allSettled(
+        ["one", "two"].map((source) => checkpointer.copyThread(source, "target")),
+      );
       const winners = ["one", "two"].filter((_, i) => outcomes[i]!.status === "fulfilled");
       expect(winners).toHaveLength(1);
       for (const outcome of outcomes) {
@@ -1212,7 +1281,10 @@ describe.each(kinds)("on %s", (kind) => {
       for (const i of [0, 1, 49, 50, 51, 99, 100, 149]) {
         for (const limit of [1, 2, 100, 1_000]) {
           const found = await all(checkpointer.list({}, { filter: { i }, limit }));
-          expect(found.map(({ config }) => config.configurable!["thread_id"]), `${i} of ${limit}`).toEqual([String(i)]);
+          expect(
+            found.map(({ config }) => config.configurable!["thread_id"]),
+            `${i} of ${limit}`,
+          ).toEqual([String(i)]);
         }
       }
     });
@@ -1220,7 +1292,8 @@ describe.each(kinds)("on %s", (kind) => {
     it("list finds each namespace without a thread where several have checkpoints of the same id", async () => {
       const checkpointer = saver(kind);
       const put = checkpoint();
-      for (const checkpoint_ns of ["x", "y", "z", ""]) await checkpointer.put(thread("a", { checkpoint_ns }), put, metadata(), {});
+      for (const checkpoint_ns of ["x", "y", "z", ""])
+        await checkpointer.put(thread("a", { checkpoint_ns }), put, metadata(), {});
       for (const checkpoint_ns of ["x", "y", "z", ""]) {
         for (const limit of [1, 2, 4, 5]) {
           const found = await all(checkpointer.list({ configurable: { checkpoint_ns } }, { limit }));
@@ -1231,7 +1304,8 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   describe("listThreads", () => {
-    const names = (page: Awaited<ReturnType<ForkpointSaver["listThreads"]>>) => page.threads.map(({ threadId }) => threadId);
+    const names = (page: Awaited<ReturnType<ForkpointSaver["listThreads"]>>) =>
+      page.threads.map(({ threadId }) => threadId);
 
     it("of an empty store is an empty page", async () => {
       expect(await saver(kind).listThreads()).toEqual({ threads: [], cursor: null });
@@ -1243,7 +1317,10 @@ describe.each(kinds)("on %s", (kind) => {
       const a = await chain(checkpointer, thread("a"), 3);
       await chain(checkpointer, thread("a", { checkpoint_ns: "sub:1" }), 5);
       const b = await chain(checkpointer, thread("b"), 1);
-      const latest = (made: Config[]) => ({ checkpointId: made.at(-1)!.configurable!["checkpoint_id"], checkpointNs: "" });
+      const latest = (made: Config[]) => ({
+        checkpointId: made.at(-1)!.configurable!["checkpoint_id"],
+        checkpointNs: "",
+      });
       expect(await checkpointer.listThreads()).toStrictEqual({
         threads: [
           { threadId: "b", checkpoints: 1, latest: latest(b) },
@@ -1253,7 +1330,11 @@ describe.each(kinds)("on %s", (kind) => {
       });
       // The latest checkpoint has the greatest id, even if it was not put last.
       await checkpointer.put(thread("b"), { ...checkpoint(), id: uuid6(0).replace(/^./, "0") }, metadata(), {});
-      expect((await checkpointer.listThreads()).threads[0]).toStrictEqual({ threadId: "b", checkpoints: 2, latest: latest(b) });
+      expect((await checkpointer.listThreads()).threads[0]).toStrictEqual({
+        threadId: "b",
+        checkpoints: 2,
+        latest: latest(b),
+      });
       for (const { threadId, latest: found } of (await checkpointer.listThreads()).threads) {
         const { checkpointId: checkpoint_id, checkpointNs: checkpoint_ns } = found;
         const tuple = await checkpointer.getTuple(thread(threadId, { checkpoint_ns, checkpoint_id }));
@@ -1299,7 +1380,8 @@ describe.each(kinds)("on %s", (kind) => {
         for (let n = 0; n < (i % 50 === 0 ? 30 : i % 3); n++) {
           await checkpointer.put(thread(id, { checkpoint_ns: `sub:${n}` }), checkpoint(), metadata(), {});
         }
-        if (i % 10 === 0) await checkpointer.put(thread(`only ${i}`, { checkpoint_ns: "sub" }), checkpoint(), metadata(), {});
+        if (i % 10 === 0)
+          await checkpointer.put(thread(`only ${i}`, { checkpoint_ns: "sub" }), checkpoint(), metadata(), {});
       }
       for (const limit of [undefined, 1, 7, 100, 125, 249, 250, 251, 100_000]) {
         const found: string[] = [];
@@ -1375,7 +1457,14 @@ describe.each(kinds)("on %s", (kind) => {
   describe("stats", () => {
     it("of an empty store are zeros", async () => {
       const stats = await saver(kind).stats();
-      expect(stats).toMatchObject({ checkpoints: 0, namespaces: 0, logicalBytes: 0, storedBytes: 0, ratio: 1, largest: [] });
+      expect(stats).toMatchObject({
+        checkpoints: 0,
+        namespaces: 0,
+        logicalBytes: 0,
+        storedBytes: 0,
+        ratio: 1,
+        largest: [],
+      });
       expect(stats).not.toHaveProperty("lineages");
       expect(typeof stats.fileBytes).toBe(kind === "sqlite" ? "number" : "undefined");
     });
@@ -1389,14 +1478,24 @@ describe.each(kinds)("on %s", (kind) => {
       expect(stats).toMatchObject({ checkpoints: 28, namespaces: 3 });
       expect(stats.largest.map(({ checkpoints }) => checkpoints)).toEqual([20, 5, 3]);
       const names = stats.largest.map(({ threadId, checkpointNs }) => [threadId, checkpointNs]);
-      expect(names).toEqual([["a", ""], ["b", ""], ["a", "sub:1"]]);
+      expect(names).toEqual([
+        ["a", ""],
+        ["b", ""],
+        ["a", "sub:1"],
+      ]);
       expect(stats.logicalBytes).toBeGreaterThan(0);
       expect(stats.ratio).toBeCloseTo(stats.logicalBytes / stats.storedBytes);
       for (const key of ["checkpoints", "logicalBytes", "storedBytes"] as const) {
         expect(stats.largest.reduce((sum, line) => sum + line[key], 0)).toBe(stats[key]);
       }
       for (const line of stats.largest) {
-        expect(Object.keys(line).toSorted()).toEqual(["checkpointNs", "checkpoints", "logicalBytes", "storedBytes", "threadId"]);
+        expect(Object.keys(line).toSorted()).toEqual([
+          "checkpointNs",
+          "checkpoints",
+          "logicalBytes",
+          "storedBytes",
+          "threadId",
+        ]);
         expect(line).not.toHaveProperty("lineage");
       }
       await checkpointer.prune(["a"]);
@@ -1410,7 +1509,10 @@ describe.each(kinds)("on %s", (kind) => {
     it("name as many of the largest as asked for, the largest first", async () => {
       const checkpointer = saver(kind);
       for (let i = 0; i < 12; i++) {
-        const put = checkpoint({ channel_values: { text: "x".repeat(1_000 * ((i * 5) % 12)) }, channel_versions: { text: 1 } });
+        const put = checkpoint({
+          channel_values: { text: "x".repeat(1_000 * ((i * 5) % 12)) },
+          channel_versions: { text: 1 },
+        });
         await checkpointer.put(thread(`thread ${i}`), put, metadata(), { text: 1 });
       }
       expect((await checkpointer.stats()).largest).toEqual([]);
@@ -1559,7 +1661,11 @@ describe.each(kinds)("on %s", (kind) => {
       await loud.put(thread("loud"), put, metadata(), { a: 1 });
       expect((await plain.getTuple(thread("plain")))!.checkpoint.channel_values).toEqual({ a: "Text" });
       expect((await loud.getTuple(thread("loud")))!.checkpoint.channel_values).toEqual({ a: "text" });
-      for (const options of [{ durability: "off" }, { busyTimeoutMs: 1 }, { serde: shouting, cacheBytes: 0 }] as const) {
+      for (const options of [
+        { durability: "off" },
+        { busyTimeoutMs: 1 },
+        { serde: shouting, cacheBytes: 0 },
+      ] as const) {
         expect(thrown(() => new ForkpointSaver(store, options))).toBeInstanceOf(TypeError);
       }
     });
@@ -1583,7 +1689,10 @@ describe.each(kinds)("on %s", (kind) => {
       ["a maxPayloadBytes that is none", { maxPayloadBytes: 0 }],
       ["a cacheBytes that is none", { cacheBytes: 0.5 }],
       ["a serializer, whose place serde takes", { serializer: "json" }],
-      ["a serializer of one's own", { serializer: { name: "x", serialize: () => new Uint8Array(), deserialize: () => null } }],
+      [
+        "a serializer of one's own",
+        { serializer: { name: "x", serialize: () => new Uint8Array(), deserialize: () => null } },
+      ],
       ["a serde without methods", { serde: {} }],
       ["a serde that only writes", { serde: { dumpsTyped: plus.dumpsTyped.bind(plus) } }],
       ["a serde that only reads", { serde: { loadsTyped: plus.loadsTyped.bind(plus) } }],
@@ -1671,17 +1780,30 @@ describe.each(kinds)("on %s", (kind) => {
       const { serde, calls } = hiding();
       const checkpointer = saver(kind, { serde });
       expect(checkpointer.serde).toBe(serde);
-      const put = checkpoint({ channel_values: { a: "value", b: new Uint8Array([1]) }, channel_versions: { a: 1, b: 1 } });
+      const put = checkpoint({
+        channel_values: { a: "value", b: new Uint8Array([1]) },
+        channel_versions: { a: 1, b: 1 },
+      });
       const tip = await checkpointer.put(thread("a"), put, metadata({ run_id: "r" }), { a: 1, b: 1 });
       // Four calls: the two channels, the rest of the checkpoint, and the metadata.
       expect(calls.map(([method]) => method)).toEqual(["dumps", "dumps", "dumps", "dumps"]);
-      await checkpointer.putWrites(tip, [["a", "write"], [INTERRUPT_WRITE, "?"]], "task");
+      await checkpointer.putWrites(
+        tip,
+        [
+          ["a", "write"],
+          [INTERRUPT_WRITE, "?"],
+        ],
+        "task",
+      );
       expect(calls).toHaveLength(6);
       const written = calls.splice(0).map(([, ...rest]) => rest.join());
       expect(await checkpointer.getTuple(tip)).toMatchObject({
         checkpoint: put,
         metadata: metadata({ run_id: "r" }),
-        pendingWrites: expect.arrayContaining([["task", INTERRUPT_WRITE, "?"], ["task", "a", "write"]]),
+        pendingWrites: expect.arrayContaining([
+          ["task", INTERRUPT_WRITE, "?"],
+          ["task", "a", "write"],
+        ]),
       });
       // The serializer reads back everything that it wrote.
       const read = calls.splice(0);
@@ -1858,7 +1980,16 @@ describe("a file", () => {
     await two.copyThread("a", "b");
     expect(await one.prune(["a", "b"])).toMatchObject({ removed: 8 });
     expect(await tuples(two)).toStrictEqual(await tuples(one));
-    expect((await three(two).invoke({ log: ["more"] }, thread("b"))).log).toEqual(["in", "a", "b", "c", "more", "a", "b", "c"]);
+    expect((await three(two).invoke({ log: ["more"] }, thread("b"))).log).toEqual([
+      "in",
+      "a",
+      "b",
+      "c",
+      "more",
+      "a",
+      "b",
+      "c",
+    ]);
     await refused(one.copyThread("a", "b"), "CONFLICT");
   });
 
@@ -1869,7 +2000,11 @@ describe("a file", () => {
         const [type, bytes] = await plus.dumpsTyped(value);
         return [type, bytes.map((byte) => byte ^ 0xa5)];
       },
-      loadsTyped: (type, data) => plus.loadsTyped(type, (data as Uint8Array).map((byte) => byte ^ 0xa5)),
+      loadsTyped: (type, data) =>
+        plus.loadsTyped(
+          type,
+          (data as Uint8Array).map((byte) => byte ^ 0xa5),
+        ),
     };
     const checkpointer = new ForkpointSaver(target, { serde });
     const secret = "the secret of the state";

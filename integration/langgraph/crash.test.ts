@@ -76,7 +76,12 @@ it("of nodes that run at once, those that had finished do not run again", async 
     { pid: second.pid, node: "slow" },
     { pid: second.pid, node: "join" },
   ]);
-  expect(place.effects().slice(0, 2).map(({ pid }) => pid)).toEqual([first, first]);
+  expect(
+    place
+      .effects()
+      .slice(0, 2)
+      .map(({ pid }) => pid),
+  ).toEqual([first, first]);
 });
 
 it("of a graph in a graph, the nodes that had finished do not run again", async () => {
@@ -133,28 +138,35 @@ it("under async durability a kill loses at most what was not stored yet, and nev
   const steps = (await stateOf(place.database)).next.map(({ metadata }) => metadata!.step);
   // There is no gap: every checkpoint before a stored one is stored too.
   expect(steps).toEqual(Array.from({ length: steps.length }, (_, i) => steps.length - 2 - i));
-  expect(await resume("chain", place, steps.length === 0 ? {} : { DURABILITY: "async" }).end()).toEqual(["in", ...chain]);
+  expect(await resume("chain", place, steps.length === 0 ? {} : { DURABILITY: "async" }).end()).toEqual([
+    "in",
+    ...chain,
+  ]);
 });
 
 describe("SqliteSaver: four processes on one database", () => {
   const names = ["a", "b", "c", "d"];
-  const everything = (name: string, i: number) => [0, 1, 2, 3, 4].flatMap((run) => [[`${name}-${i}-${run}`], chain]).flat();
+  const everything = (name: string, i: number) =>
+    [0, 1, 2, 3, 4].flatMap((run) => [[`${name}-${i}-${run}`], chain]).flat();
 
-  it.each(["sync", "async", "exit"])("find it locked by each other, and lose nothing, durability %s", async (DURABILITY) => {
-    const place = files();
-    const children = names.map(
-      (name) => new Child([place.database, place.journal, "many", "4", "5", name], { DURABILITY }),
-    );
-    await Promise.all(children.map((child) => child.end()));
-    const checkpointer = open(place.database);
-    for (const name of names) {
-      for (let i = 0; i < 4; i++) {
-        const listed = await all(checkpointer.list(thread(`${name}-${i}`)));
-        expect(listed).toHaveLength(DURABILITY === "exit" ? 5 : 5 * 7);
-        expect(listed[0]!.checkpoint.channel_values["log"]).toEqual(everything(name, i));
+  it.each(["sync", "async", "exit"])(
+    "find it locked by each other, and lose nothing, durability %s",
+    async (DURABILITY) => {
+      const place = files();
+      const children = names.map(
+        (name) => new Child([place.database, place.journal, "many", "4", "5", name], { DURABILITY }),
+      );
+      await Promise.all(children.map((child) => child.end()));
+      const checkpointer = open(place.database);
+      for (const name of names) {
+        for (let i = 0; i < 4; i++) {
+          const listed = await all(checkpointer.list(thread(`${name}-${i}`)));
+          expect(listed).toHaveLength(DURABILITY === "exit" ? 5 : 5 * 7);
+          expect(listed[0]!.checkpoint.channel_values["log"]).toEqual(everything(name, i));
+        }
       }
-    }
-  });
+    },
+  );
 
   it("go on when one of them is killed", async () => {
     const place = files();

@@ -171,9 +171,20 @@ describe.each(kinds)("on %s", (kind) => {
         const made = checkpoint({ channel_values: stored, channel_versions: { a: i, b: i } });
         const news = Object.fromEntries(Object.keys(stored).map((name) => [name, i]));
         at = await checkpointer.put(at, made, metadata({ step: i }), news);
-        await checkpointer.putWrites(at, [["a", `a${i}`], ["b", `b${i}`], ["c", `c${i}`]], "task");
+        await checkpointer.putWrites(
+          at,
+          [
+            ["a", `a${i}`],
+            ["b", `b${i}`],
+            ["c", `c${i}`],
+          ],
+          "task",
+        );
       }
-      const found = await checkpointer.getDeltaChannelHistory({ config: at, channels: [...Object.keys(versions), "none"] });
+      const found = await checkpointer.getDeltaChannelHistory({
+        config: at,
+        channels: [...Object.keys(versions), "none"],
+      });
       expect(Object.keys(found).toSorted()).toEqual(["a", "b", "none"]);
       expect((found["a"]!.seed as DeltaSnapshot<string[]>).value).toEqual(["a1"]);
       expect(values(found["a"])).toEqual(["a1", "a2", "a3", "a4"]);
@@ -186,8 +197,20 @@ describe.each(kinds)("on %s", (kind) => {
     it("orders the writes of a step by task and position, and of steps from old to new", async () => {
       const checkpointer = saver(kind);
       const root = await put(checkpointer, thread());
-      await checkpointer.putWrites(root, [["log", 3], ["other", 0], ["log", 4]], "task-b");
-      await checkpointer.putWrites(root, Array.from({ length: 12 }, (_, i) => ["log", `a${i}`]), "task-a");
+      await checkpointer.putWrites(
+        root,
+        [
+          ["log", 3],
+          ["other", 0],
+          ["log", 4],
+        ],
+        "task-b",
+      );
+      await checkpointer.putWrites(
+        root,
+        Array.from({ length: 12 }, (_, i) => ["log", `a${i}`]),
+        "task-a",
+      );
       const middle = await put(checkpointer, root);
       await checkpointer.putWrites(middle, [["log", 5]], "task-0");
       const tip = await put(checkpointer, middle);

@@ -31,7 +31,10 @@ function snippets(document: string): Snippet[] {
 }
 
 const guide = snippets("docs/langgraph.md");
-const found = [...guide, ...snippets("README.md").filter(({ code }) => /"@langchain\/|"forkpoint\/langgraph"/.test(code))];
+const found = [
+  ...guide,
+  ...snippets("README.md").filter(({ code }) => /"@langchain\/|"forkpoint\/langgraph"/.test(code)),
+];
 
 /** Makes a folder that holds only the files that a snippet may expect. */
 function place(name: string): string {
@@ -43,7 +46,11 @@ function place(name: string): string {
 
 function run({ file }: Snippet, cwd: string): SpawnSyncReturns<string> {
   // Clear the test runner's NODE_OPTIONS for the child.
-  return spawnSync(process.execPath, [`${file}.mjs`], { cwd, encoding: "utf8", env: { ...process.env, NODE_OPTIONS: "" } });
+  return spawnSync(process.execPath, [`${file}.mjs`], {
+    cwd,
+    encoding: "utf8",
+    env: { ...process.env, NODE_OPTIONS: "" },
+  });
 }
 
 beforeAll(() => {
@@ -75,7 +82,10 @@ describe("the guide's code", () => {
       typeRoots: [join(root, "node_modules/@types")],
       skipLibCheck: true,
     };
-    const program = ts.createProgram(found.map(({ file }) => `${file}.mts`), options);
+    const program = ts.createProgram(
+      found.map(({ file }) => `${file}.mts`),
+      options,
+    );
     const problems = ts.getPreEmitDiagnostics(program).map((problem) => {
       const text = ts.flattenDiagnosticMessageText(problem.messageText, "\n");
       return `${problem.file?.fileName.split("/").at(-1)}: ${text}`;
@@ -88,7 +98,11 @@ describe("the guide's code", () => {
     const { status, stdout, stderr } = run(snippet, cwd);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     for (const [, line] of snippet.code.matchAll(/\/\/ prints (.*)$/gm)) expect(stdout.split("\n")).toContain(line);
-    expect(readdirSync(cwd).filter((made) => made.endsWith(".db")).toSorted()).toEqual(["agent.db", "old.db"]);
+    expect(
+      readdirSync(cwd)
+        .filter((made) => made.endsWith(".db"))
+        .toSorted(),
+    ).toEqual(["agent.db", "old.db"]);
     expect(readFileSync(join(cwd, "old.db")).equals(readFileSync(oldDatabase))).toBe(true);
   });
 });
@@ -117,7 +131,10 @@ it("what it does with threads, it does with threads that are there", async () =>
   expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^26 checkpoints in .* in trip-1/) });
   const saver = open(join(cwd, "agent.db"));
   const counts = (await saver.listThreads()).threads.map(({ threadId, checkpoints }) => [threadId, checkpoints]);
-  expect(counts).toEqual([["trip-1, as it was", 16], ["trip-1", 10]]);
+  expect(counts).toEqual([
+    ["trip-1, as it was", 16],
+    ["trip-1", 10],
+  ]);
 });
 
 it("what it imports goes on", async () => {

@@ -53,7 +53,9 @@ describe.each(kinds)("on %s", (kind) => {
         .addEdge("a", "beside")
         .compile({ checkpointer: saver(kind) });
       await app.invoke({ log: [] }, { ...thread(), durability });
-      expect((await app.getState(thread())).tasks.flatMap((task) => task.interrupts.map(({ value }) => value))).toEqual(["?"]);
+      expect((await app.getState(thread())).tasks.flatMap((task) => task.interrupts.map(({ value }) => value))).toEqual(
+        ["?"],
+      );
       const { log } = await app.invoke(new Command({ resume: "!" }), { ...thread(), durability });
       expect(log.toSorted()).toEqual(["!", "a", "beside"]);
       expect(ran).toEqual(["a", "beside"]);
@@ -154,16 +156,19 @@ describe.each(kinds)("on %s", (kind) => {
   });
 });
 
-it.each(modes)("durability %s: another saver reads from the file what this one has stored, while both are open", async (durability) => {
-  const target = place("sqlite");
-  const writing = chain().compile({ checkpointer: open(target) });
-  const reading = chain().compile({ checkpointer: open(target) });
-  const { log } = await writing.invoke({ log: ["in"] }, { ...thread(), durability });
-  expect((await reading.getState(thread())).values).toEqual({ log });
-  const further = await reading.invoke({ log: ["more"] }, { ...thread(), durability });
-  expect(further.log).toEqual([...log, "more", "a", "b", "c"]);
-  expect((await writing.getState(thread())).values).toEqual(further);
-});
+it.each(modes)(
+  "durability %s: another saver reads from the file what this one has stored, while both are open",
+  async (durability) => {
+    const target = place("sqlite");
+    const writing = chain().compile({ checkpointer: open(target) });
+    const reading = chain().compile({ checkpointer: open(target) });
+    const { log } = await writing.invoke({ log: ["in"] }, { ...thread(), durability });
+    expect((await reading.getState(thread())).values).toEqual({ log });
+    const further = await reading.invoke({ log: ["more"] }, { ...thread(), durability });
+    expect(further.log).toEqual([...log, "more", "a", "b", "c"]);
+    expect((await writing.getState(thread())).values).toEqual(further);
+  },
+);
 
 // Two savers on one file lock each other out again and again. Neither the process nor a run may fail from it.
 it("langgraphjs#2838: savers that lock each other out under async durability reject nothing", async () => {
@@ -174,7 +179,9 @@ it("langgraphjs#2838: savers that lock each other out under async durability rej
   try {
     const apps = Array.from({ length: 4 }, () => chain().compile({ checkpointer: open(target) }));
     const runs = apps.flatMap((app, i) =>
-      Array.from({ length: 5 }, (_, j) => app.invoke({ log: [`${i}-${j}`] }, { ...thread(`${i}-${j}`), durability: "async" })),
+      Array.from({ length: 5 }, (_, j) =>
+        app.invoke({ log: [`${i}-${j}`] }, { ...thread(`${i}-${j}`), durability: "async" }),
+      ),
     );
     for (const { log } of await Promise.all(runs)) expect(log.slice(1)).toEqual(["a", "b", "c"]);
   } finally {
@@ -195,7 +202,12 @@ it("langgraphjs#2838, SqliteSaver: what another process locks for a moment is tr
     runId: id,
     nodeId: "node",
     timestamp: 1,
-    state: { input: Uint8Array.from({ length: bytes }, () => Math.random() * 256), scratch: {}, artifacts: {}, diagnostics: {} },
+    state: {
+      input: Uint8Array.from({ length: bytes }, () => Math.random() * 256),
+      scratch: {},
+      artifacts: {},
+      diagnostics: {},
+    },
     nodeResults: {},
     visitedNodes: [],
     pendingEdges: [],

@@ -26,34 +26,49 @@ const parents = async (checkpointer: ReturnType<typeof saver>) =>
   (await all(checkpointer.list(thread()))).map(({ parentConfig }) => parentConfig?.configurable?.["checkpoint_id"]);
 
 describe.each(kinds)("on %s", (kind) => {
-  it.each(["sync", "exit"] as const)("of two runs on one thread one has CONFLICT, durability %s", async (durability) => {
-    const checkpointer = saver(kind, { expectedParent: true });
-    await new StateGraph(Log).addNode("first", says("first")).addEdge(START, "first").compile({ checkpointer }).invoke({ log: [] }, thread());
-    // Both runs go on from the same checkpoint. The later run must not see the earlier one's checkpoints.
-    const [one, two] = [waiting(checkpointer, "one"), waiting(checkpointer, "two")];
-    const from = (await checkpointer.getTuple(thread()))!.config.configurable!;
-    const config = { configurable: { ...from }, durability };
-    const [first, second] = [one.app.invoke({ log: ["in"] }, config), rejection(two.app.invoke({ log: ["in"] }, config))];
-    if (durability === "exit") await Promise.all([one.arrived, two.arrived]);
-    one.go();
-    expect((await first).log).toEqual(["first", "in", "one"]);
-    two.go();
-    const error = await second;
-    expect(error).toMatchObject({ name: "ForkpointError", code: "CONFLICT", retryable: false });
-    expect(error.message).toContain('another run goes on with thread "thread"');
-    expect(error.message).toContain("expected_parent: false");
-    expect((await checkpointer.getTuple(thread()))!.checkpoint.channel_values["log"]).toEqual(["first", "in", "one"]);
-    const found = await parents(checkpointer);
-    expect(new Set(found).size).toBe(found.length);
-  });
+  it.each(["sync", "exit"] as const)(
+    "of two runs on one thread one has CONFLICT, durability %s",
+    async (durability) => {
+      const checkpointer = saver(kind, { expectedParent: true });
+      await new StateGraph(Log)
+        .addNode("first", says("first"))
+        .addEdge(START, "first")
+        .compile({ checkpointer })
+        .invoke({ log: [] }, thread());
+      // Both runs go on from the same checkpoint. The later run must not see the earlier one's checkpoints.
+      const [one, two] = [waiting(checkpointer, "one"), waiting(checkpointer, "two")];
+      const from = (await checkpointer.getTuple(thread()))!.config.configurable!;
+      const config = { configurable: { ...from }, durability };
+      const [first, second] = [
+        one.app.invoke({ log: ["in"] }, config),
+        rejection(two.app.invoke({ log: ["in"] }, config)),
+      ];
+      if (durability === "exit") await Promise.all([one.arrived, two.arrived]);
+      one.go();
+      expect((await first).log).toEqual(["first", "in", "one"]);
+      two.go();
+      const error = await second;
+      expect(error).toMatchObject({ name: "ForkpointError", code: "CONFLICT", retryable: false });
+      expect(error.message).toContain('another run goes on with thread "thread"');
+      expect(error.message).toContain("expected_parent: false");
+      expect((await checkpointer.getTuple(thread()))!.checkpoint.channel_values["log"]).toEqual(["first", "in", "one"]);
+      const found = await parents(checkpointer);
+      expect(new Set(found).size).toBe(found.length);
+    },
+  );
 
   it("every parent has one child, however many workers go on with it at once", async () => {
     const target = place(kind);
-    const savers = kind === "memory" ? [open(target, { expectedParent: true })] : [1, 2, 3].map(() => open(target, { expectedParent: true }));
+    const savers =
+      kind === "memory"
+        ? [open(target, { expectedParent: true })]
+        : [1, 2, 3].map(() => open(target, { expectedParent: true }));
     let accepted = 0;
     for (let round = 0; round < 10; round++) {
       const at = (await savers[0]!.getTuple(thread()))?.config ?? thread();
-      const puts = Array.from({ length: 12 }, (_, i) => savers[i % savers.length]!.put(at, checkpoint(), metadata(), {}));
+      const puts = Array.from({ length: 12 }, (_, i) =>
+        savers[i % savers.length]!.put(at, checkpoint(), metadata(), {}),
+      );
       const settled = await Promise.allSettled(puts);
       accepted += settled.filter(({ status }) => status === "fulfilled").length;
       for (const put of settled) if (put.status === "rejected") expect(put.reason).toMatchObject({ code: "CONFLICT" });
@@ -78,7 +93,9 @@ describe.each(kinds)("on %s", (kind) => {
   it("a new thread begins once; namespaces and threads are each by themselves", async () => {
     const checkpointer = saver(kind, { expectedParent: true });
     await checkpointer.put(thread(), checkpoint(), metadata(), {});
-    expect(await rejection(checkpointer.put(thread(), checkpoint(), metadata(), {}))).toMatchObject({ code: "CONFLICT" });
+    expect(await rejection(checkpointer.put(thread(), checkpoint(), metadata(), {}))).toMatchObject({
+      code: "CONFLICT",
+    });
     await checkpointer.put(thread("thread", { checkpoint_ns: "sub" }), checkpoint(), metadata(), {});
     await checkpointer.put(thread("other"), checkpoint(), metadata(), {});
   });
@@ -93,8 +110,13 @@ describe.each(kinds)("on %s", (kind) => {
       .compile({ checkpointer });
     await app.invoke({ log: [] }, thread());
     const old = (await all(app.getStateHistory(thread()))).find(({ next }) => next[0] === "b")!;
-    expect(await rejection(app.invoke(null, { ...old.config, durability: "sync" }))).toMatchObject({ code: "CONFLICT" });
-    const branch = { configurable: { ...old.config.configurable, expected_parent: false }, durability: "sync" as const };
+    expect(await rejection(app.invoke(null, { ...old.config, durability: "sync" }))).toMatchObject({
+      code: "CONFLICT",
+    });
+    const branch = {
+      configurable: { ...old.config.configurable, expected_parent: false },
+      durability: "sync" as const,
+    };
     expect((await app.invoke(null, branch)).log).toEqual(["a", "b"]);
 
     const lax = saver(kind);
@@ -115,8 +137,12 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("an option or a key of another type is refused", async () => {
-    expect(() => saver(kind, { expectedParent: "yes" as never })).toThrow(/option "expectedParent" must be true or false/);
+    expect(() => saver(kind, { expectedParent: "yes" as never })).toThrow(
+      /option "expectedParent" must be true or false/,
+    );
     const wrong = { configurable: { thread_id: "thread", expected_parent: 1 } };
-    expect((await rejection(saver(kind).put(wrong, checkpoint(), metadata(), {}))).message).toMatch(/expected_parent must be true or false/);
+    expect((await rejection(saver(kind).put(wrong, checkpoint(), metadata(), {}))).message).toMatch(
+      /expected_parent must be true or false/,
+    );
   });
 });

@@ -66,7 +66,9 @@ describe.each(kinds)("on %s", (kind) => {
   it("remembers its last result in the thread, or what it was told to save instead", async () => {
     const checkpointer = saver(kind);
     const sum = entrypoint({ name: "sum", checkpointer }, async (n: number) => (getPreviousState<number>() ?? 0) + n);
-    expect([await sum.invoke(1, thread()), await sum.invoke(2, thread()), await sum.invoke(3, thread())]).toEqual([1, 3, 6]);
+    expect([await sum.invoke(1, thread()), await sum.invoke(2, thread()), await sum.invoke(3, thread())]).toEqual([
+      1, 3, 6,
+    ]);
     expect(await sum.invoke(5, thread("another"))).toBe(5);
 
     const twice = entrypoint({ name: "twice", checkpointer }, async (n: number) => {

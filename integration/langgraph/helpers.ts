@@ -4,12 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Annotation } from "@langchain/langgraph";
-import {
-  type Checkpoint,
-  type CheckpointMetadata,
-  emptyCheckpoint,
-  uuid6,
-} from "@langchain/langgraph-checkpoint";
+import { type Checkpoint, type CheckpointMetadata, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { ForkpointSaver, type SaverOptions } from "forkpoint/langgraph";
 import { onTestFinished } from "vitest";
 

@@ -12,9 +12,19 @@ import { all, folder, kinds, open, place, rejection, saver, thread } from "./hel
 
 const { Command, chat, fan, nested } = graphs;
 const database = fileURLToPath(new URL("fixtures/sqlite-saver.sqlite", import.meta.url));
-const { checkpoints, writes } = JSON.parse(readFileSync(new URL("fixtures/sqlite-saver.json", import.meta.url), "utf8")) as {
-  checkpoints: Array<Record<"thread_id" | "checkpoint_ns" | "checkpoint_id" | "type" | "checkpoint" | "metadata", string> & { parent_checkpoint_id: string | null }>;
-  writes: Array<Record<"thread_id" | "checkpoint_ns" | "checkpoint_id" | "task_id" | "channel" | "type" | "value", string> & { idx: number }>;
+const { checkpoints, writes } = JSON.parse(
+  readFileSync(new URL("fixtures/sqlite-saver.json", import.meta.url), "utf8"),
+) as {
+  checkpoints: Array<
+    Record<"thread_id" | "checkpoint_ns" | "checkpoint_id" | "type" | "checkpoint" | "metadata", string> & {
+      parent_checkpoint_id: string | null;
+    }
+  >;
+  writes: Array<
+    Record<"thread_id" | "checkpoint_ns" | "checkpoint_id" | "task_id" | "channel" | "type" | "value", string> & {
+      idx: number;
+    }
+  >;
 };
 const { serde } = new MemorySaver();
 const threads = new Set([...checkpoints, ...writes].map(({ thread_id }) => thread_id));
@@ -23,7 +33,12 @@ describe.each(kinds)("into %s", (kind) => {
   it("copies every checkpoint, its metadata and its writes, bytes included", async () => {
     const checkpointer = saver(kind);
     const result = await checkpointer.importSqliteSaver(database);
-    expect(result).toEqual({ threads: threads.size, ofThreads: threads.size, checkpoints: checkpoints.length, writes: writes.length });
+    expect(result).toEqual({
+      threads: threads.size,
+      ofThreads: threads.size,
+      checkpoints: checkpoints.length,
+      writes: writes.length,
+    });
     for (const row of checkpoints) {
       const { thread_id, checkpoint_ns, checkpoint_id } = row;
       const config = { configurable: { thread_id, checkpoint_ns, checkpoint_id } };
@@ -32,9 +47,18 @@ describe.each(kinds)("into %s", (kind) => {
       expect(tuple.checkpoint).toEqual(await serde.loadsTyped(row.type, row.checkpoint));
       expect(tuple.metadata).toEqual(await serde.loadsTyped(row.type, row.metadata));
       expect(tuple.parentConfig?.configurable?.["checkpoint_id"]).toBe(row.parent_checkpoint_id ?? undefined);
-      const written = writes.filter((write) => write.thread_id === thread_id && write.checkpoint_ns === checkpoint_ns && write.checkpoint_id === checkpoint_id);
+      const written = writes.filter(
+        (write) =>
+          write.thread_id === thread_id &&
+          write.checkpoint_ns === checkpoint_ns &&
+          write.checkpoint_id === checkpoint_id,
+      );
       const expected = await Promise.all(
-        written.map(async ({ task_id, channel, type, value }) => [task_id, channel, await serde.loadsTyped(type, new Uint8Array(Buffer.from(value, "base64")))]),
+        written.map(async ({ task_id, channel, type, value }) => [
+          task_id,
+          channel,
+          await serde.loadsTyped(type, new Uint8Array(Buffer.from(value, "base64"))),
+        ]),
       );
       expect(new Set(tuple.pendingWrites)).toEqual(new Set(expected));
       expect(tuple.pendingWrites).toHaveLength(expected.length);
@@ -58,19 +82,37 @@ describe.each(kinds)("into %s", (kind) => {
     expect([ran, failed.notes]).toEqual([1, ["planned", "worked 0", "worked 1", "worked 2"]]);
     expect(Buffer.from(failed.picture)).toEqual(Buffer.from([7, 0, 255]));
 
-    expect((await nested(checkpointer).invoke(new Command({ resume: "inside" }), thread("nested"))).notes).toEqual(["first", "inside", "last"]);
+    expect((await nested(checkpointer).invoke(new Command({ resume: "inside" }), thread("nested"))).notes).toEqual([
+      "first",
+      "inside",
+      "last",
+    ]);
 
     const branches = await all(chat(checkpointer).getStateHistory(thread("branches")));
-    const tips = (branches as Array<{ values: { topic: string; notes: string[] } }>).filter(({ values: { topic } }) => topic !== "branches" && topic);
+    const tips = (branches as Array<{ values: { topic: string; notes: string[] } }>).filter(
+      ({ values: { topic } }) => topic !== "branches" && topic,
+    );
     expect(tips.map(({ values }) => [values.topic, values.notes])).toEqual([
       ["birds", ["thought of 0", "birds"]],
       ["cats", ["thought of 0", "cats"]],
     ]);
 
-    const at = { configurable: { thread_id: "orphan", checkpoint_ns: "", checkpoint_id: "1ef00000-0000-6000-8000-000000000000" } };
-    const put = { v: 4, id: at.configurable.checkpoint_id, ts: "", channel_values: {}, channel_versions: {}, versions_seen: {} };
+    const at = {
+      configurable: { thread_id: "orphan", checkpoint_ns: "", checkpoint_id: "1ef00000-0000-6000-8000-000000000000" },
+    };
+    const put = {
+      v: 4,
+      id: at.configurable.checkpoint_id,
+      ts: "",
+      channel_values: {},
+      channel_versions: {},
+      versions_seen: {},
+    };
     await checkpointer.put(thread("orphan"), put, { source: "loop", step: 0, parents: {} }, {});
-    expect((await checkpointer.getTuple(at))!.pendingWrites).toEqual([["task", "notes", ["early"]], ["task", "picture", new Uint8Array([1, 2, 3])]]);
+    expect((await checkpointer.getTuple(at))!.pendingWrites).toEqual([
+      ["task", "notes", ["early"]],
+      ["task", "picture", new Uint8Array([1, 2, 3])],
+    ]);
   });
 
   it("a branch of what was imported leaves what was made before it as it was", async () => {
@@ -78,13 +120,20 @@ describe.each(kinds)("into %s", (kind) => {
     await checkpointer.importSqliteSaver(database);
     const app = chat(checkpointer);
     const before = await all(app.getStateHistory(thread("long")));
-    for (const { config } of before.slice(0, 40) as Array<{ config: object }>) await app.updateState(config, { notes: ["branch"] }, "say");
-    for (const state of before as Array<{ config: object; values: object }>) expect((await app.getState(state.config)).values).toEqual(state.values);
+    for (const { config } of before.slice(0, 40) as Array<{ config: object }>)
+      await app.updateState(config, { notes: ["branch"] }, "say");
+    for (const state of before as Array<{ config: object; values: object }>)
+      expect((await app.getState(state.config)).values).toEqual(state.values);
   });
 
   it("threads that are there already are a conflict, and nothing is imported", async () => {
     const checkpointer = saver(kind);
-    await checkpointer.put(thread("nested"), { v: 4, id: "1", ts: "", channel_values: {}, channel_versions: {}, versions_seen: {} }, { source: "input", step: -1, parents: {} }, {});
+    await checkpointer.put(
+      thread("nested"),
+      { v: 4, id: "1", ts: "", channel_values: {}, channel_versions: {}, versions_seen: {} },
+      { source: "input", step: -1, parents: {} },
+      {},
+    );
     const error = await rejection(checkpointer.importSqliteSaver(database));
     expect(error).toMatchObject({ code: "CONFLICT" });
     expect(error.message).toContain('thread "nested" is there already');
@@ -124,14 +173,21 @@ describe.each(kinds)("into %s", (kind) => {
     mkdirSync(join(here, "a folder"));
     expect(await refused(join(here, "a folder"))).toMatch(/^NOT_FOUND/);
     writeFileSync(join(here, "text.db"), "this is no database at all, however long it may be: ".repeat(100));
-    expect(await refused(join(here, "text.db"))).toMatch(/^CORRUPT: cannot read ".*text.db": SQLite: file is not a database/);
+    expect(await refused(join(here, "text.db"))).toMatch(
+      /^CORRUPT: cannot read ".*text.db": SQLite: file is not a database/,
+    );
     writeFileSync(join(here, "empty.db"), "");
-    expect(await refused(join(here, "empty.db"))).toMatch(/^UNSUPPORTED: ".*empty.db" is no database of LangGraph's SqliteSaver/);
+    expect(await refused(join(here, "empty.db"))).toMatch(
+      /^UNSUPPORTED: ".*empty.db" is no database of LangGraph's SqliteSaver/,
+    );
     await (await openStore(join(here, "ours.db"))).close();
     expect(await refused(join(here, "ours.db"))).toMatch(/^UNSUPPORTED/);
-    for (const wrong of [undefined, null, 7, "", {}]) expect(await refused(wrong as never)).toMatch(/^INVALID_ARGUMENT: the database to import must be/);
+    for (const wrong of [undefined, null, 7, "", {}])
+      expect(await refused(wrong as never)).toMatch(/^INVALID_ARGUMENT: the database to import must be/);
     expect(await refused(new URL("https://example.com/agent.db"))).toMatch(/^INVALID_ARGUMENT/);
-    expect((await rejection(checkpointer.importSqliteSaver(database, { onprogress: 1 } as never))).message).toMatch(/Did you mean "onProgress"/);
+    expect((await rejection(checkpointer.importSqliteSaver(database, { onprogress: 1 } as never))).message).toMatch(
+      /Did you mean "onProgress"/,
+    );
     expect((await checkpointer.listThreads()).threads).toEqual([]);
   });
 });

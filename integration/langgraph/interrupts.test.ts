@@ -53,7 +53,9 @@ describe.each(kinds)("on %s", (kind) => {
 
     it("is resumed by a graph that was compiled anew, on the same saver", async () => {
       const checkpointer = saver(kind);
-      await approval().graph.compile({ checkpointer }).invoke({ log: ["in"] }, thread());
+      await approval()
+        .graph.compile({ checkpointer })
+        .invoke({ log: ["in"] }, thread());
       const { ran, graph } = approval();
       const result = await graph.compile({ checkpointer }).invoke(new Command({ resume: "yes" }), thread());
       expect(result.log).toEqual(["in", "draft", "review: yes", "sent"]);
@@ -316,7 +318,9 @@ describe.each(kinds)("on %s", (kind) => {
 
       // The branches do have the same versions, so a saver could confuse their values.
       const versions = await Promise.all(
-        branches.map(async ({ states }) => (await checkpointer.getTuple(states[0]!.config))!.checkpoint.channel_versions),
+        branches.map(
+          async ({ states }) => (await checkpointer.getTuple(states[0]!.config))!.checkpoint.channel_versions,
+        ),
       );
       expect(versions[1]).toEqual(versions[0]);
       expect(versions[2]).toEqual(versions[0]);

@@ -161,7 +161,13 @@ describe.each(kinds)("on %s", (kind) => {
       const at = await checkpointer.put(config, child, metadata(), {});
       expect(at).toEqual({ configurable: { ...own, checkpoint_id: child.id } });
       const tuple = (await checkpointer.getTuple({ configurable: own }))!;
-      expect(tuple).toEqual({ config: at, parentConfig: first, checkpoint: child, metadata: metadata(), pendingWrites: [] });
+      expect(tuple).toEqual({
+        config: at,
+        parentConfig: first,
+        checkpoint: child,
+        metadata: metadata(),
+        pendingWrites: [],
+      });
       const listed = await all(checkpointer.list({ configurable: own }));
       expect(listed[0]).toEqual(tuple);
       expect(Object.keys(listed[1]!)).not.toContain("parentConfig");
@@ -216,7 +222,9 @@ describe.each(kinds)("on %s", (kind) => {
         const id = await put(checkpointer, thread(), { odd: i % 2 === 1 });
         if (i % 2 === 1) odd.unshift(id);
       }
-      expect(ids(await all(checkpointer.list(thread(), { filter: { odd: true }, limit: 15 })))).toEqual(odd.slice(0, 15));
+      expect(ids(await all(checkpointer.list(thread(), { filter: { odd: true }, limit: 15 })))).toEqual(
+        odd.slice(0, 15),
+      );
       const before = { configurable: { checkpoint_id: odd[10]! } };
       expect(ids(await all(checkpointer.list(thread(), { filter: { odd: true }, before, limit: 3 })))).toEqual(
         odd.slice(11, 14),
@@ -258,7 +266,7 @@ describe.each(kinds)("on %s", (kind) => {
       "length",
     ])("a key may be %j", async (key) => {
       const checkpointer = saver(kind);
-      const value = "it's \"this\" \\ one\u0000";
+      const value = 'it\'s "this" \\ one\u0000';
       const other = await put(checkpointer, thread(), { [key]: "other", a: [value, { a: value }], b: value });
       const wanted = await put(checkpointer, thread(), { [key]: value });
       expect(ids(await all(checkpointer.list(thread(), { filter: { [key]: value } })))).toEqual([wanted]);
@@ -345,7 +353,14 @@ describe.each(kinds)("on %s", (kind) => {
       for (let i = 0; i < 5; i++) {
         const made = checkpoint({ channel_values: { i }, channel_versions: { i } });
         at = await checkpointer.put(at, made, metadata({ step: i }), { i });
-        await checkpointer.putWrites(at, [["i", i], ["bytes", new Uint8Array([i])]], `task ${i}`);
+        await checkpointer.putWrites(
+          at,
+          [
+            ["i", i],
+            ["bytes", new Uint8Array([i])],
+          ],
+          `task ${i}`,
+        );
       }
       const listed = await all(checkpointer.list(thread()));
       expect(listed).toHaveLength(5);
@@ -366,20 +381,30 @@ describe.each(kinds)("on %s", (kind) => {
       const early = uuid6(0);
       for (const thread_id of ["a", "b", "ab"]) {
         for (const checkpoint_ns of ["", "sub"]) {
-          const made = checkpoint({ channel_values: { same: "same", [thread_id]: 1 }, channel_versions: { same: 1, [thread_id]: 1 } });
+          const made = checkpoint({
+            channel_values: { same: "same", [thread_id]: 1 },
+            channel_versions: { same: 1, [thread_id]: 1 },
+          });
           const versions = { same: 1, [thread_id]: 1 };
           const at = await checkpointer.put(thread(thread_id, { checkpoint_ns }), made, metadata(), versions);
           await checkpointer.putWrites(at, [["same", "same"]], "task");
           if (thread_id !== "a") kept.unshift((await checkpointer.getTuple(at))!);
         }
         // Writes to a checkpoint that is not stored yet are removed too.
-        await checkpointer.putWrites(thread(thread_id, { checkpoint_ns: "", checkpoint_id: early }), [["w", 1]], "task");
+        await checkpointer.putWrites(
+          thread(thread_id, { checkpoint_ns: "", checkpoint_id: early }),
+          [["w", 1]],
+          "task",
+        );
       }
       await checkpointer.deleteThread("a");
       expect(await checkpointer.getTuple(thread("a"))).toBeUndefined();
       expect(await all(checkpointer.list(thread("a")))).toEqual([]);
       expect(await all(checkpointer.list({}))).toEqual(kept);
-      for (const [thread_id, writes] of [["a", []], ["b", [["task", "w", 1]]]] as const) {
+      for (const [thread_id, writes] of [
+        ["a", []],
+        ["b", [["task", "w", 1]]],
+      ] as const) {
         await put(checkpointer, thread(thread_id), {}, early);
         const at = thread(thread_id, { checkpoint_ns: "", checkpoint_id: early });
         expect((await checkpointer.getTuple(at))!.pendingWrites).toEqual(writes);

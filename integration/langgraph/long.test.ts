@@ -95,48 +95,65 @@ describe.each(kinds)("a graph of a thousand steps on %s", (kind) => {
     expect(state.metadata).toMatchObject({ source: "loop", step: STEPS });
   });
 
-  it("has every checkpoint, and each is the state that it was", async () => {
-    const ids: string[] = [];
-    let step = STEPS;
-    for await (const { values, next, config, parentConfig, metadata: made } of compile(checkpointer).getStateHistory(thread())) {
-      expect(made!.step).toBe(step);
-      expect((values as typeof result).pages).toHaveLength(Math.max(step, 0));
-      expect((values as typeof result).count).toBe(Math.max(step, 0));
-      expect(next).toEqual(step === STEPS ? [] : [step === -1 ? START : "work"]);
-      if (step >= 0 && step % 97 === 0) expect(values).toEqual(after(step));
-      ids.push(config.configurable!["checkpoint_id"] as string);
-      if (step > -1) expect(parentConfig).toBeDefined();
-      else expect(parentConfig).toBeUndefined();
-      step -= 1;
-    }
-    expect(step).toBe(-2);
-    expect(ids).toEqual(ids.toSorted().toReversed());
-    expect(new Set(ids).size).toBe(STEPS + 2);
-  }, PATIENCE);
+  it(
+    "has every checkpoint, and each is the state that it was",
+    async () => {
+      const ids: string[] = [];
+      let step = STEPS;
+      for await (const { values, next, config, parentConfig, metadata: made } of compile(checkpointer).getStateHistory(
+        thread(),
+      )) {
+        expect(made!.step).toBe(step);
+        expect((values as typeof result).pages).toHaveLength(Math.max(step, 0));
+        expect((values as typeof result).count).toBe(Math.max(step, 0));
+        expect(next).toEqual(step === STEPS ? [] : [step === -1 ? START : "work"]);
+        if (step >= 0 && step % 97 === 0) expect(values).toEqual(after(step));
+        ids.push(config.configurable!["checkpoint_id"] as string);
+        if (step > -1) expect(parentConfig).toBeDefined();
+        else expect(parentConfig).toBeUndefined();
+        step -= 1;
+      }
+      expect(step).toBe(-2);
+      expect(ids).toEqual(ids.toSorted().toReversed());
+      expect(new Set(ids).size).toBe(STEPS + 2);
+    },
+    PATIENCE,
+  );
 
-  it("is paged by limit and before, each checkpoint once", async () => {
-    const app = compile(checkpointer);
-    const steps: number[] = [];
-    let before: CheckpointTuple["config"] | undefined;
-    for (;;) {
-      const found = await all(app.getStateHistory(thread(), { limit: 150, ...(before !== undefined && { before }) }));
-      if (found.length === 0) break;
-      expect(found).toHaveLength(Math.min(150, STEPS + 2 - steps.length));
-      steps.push(...found.map(({ metadata: made }) => made!.step));
-      before = found.at(-1)!.config;
-    }
-    expect(steps).toEqual(Array.from({ length: STEPS + 2 }, (_, i) => STEPS - i));
-  }, PATIENCE);
+  it(
+    "is paged by limit and before, each checkpoint once",
+    async () => {
+      const app = compile(checkpointer);
+      const steps: number[] = [];
+      let before: CheckpointTuple["config"] | undefined;
+      for (;;) {
+        const found = await all(app.getStateHistory(thread(), { limit: 150, ...(before !== undefined && { before }) }));
+        if (found.length === 0) break;
+        expect(found).toHaveLength(Math.min(150, STEPS + 2 - steps.length));
+        steps.push(...found.map(({ metadata: made }) => made!.step));
+        before = found.at(-1)!.config;
+      }
+      expect(steps).toEqual(Array.from({ length: STEPS + 2 }, (_, i) => STEPS - i));
+    },
+    PATIENCE,
+  );
 
-  it("is read anywhere by its config, and goes on from there", async () => {
-    const app = compile(checkpointer);
-    const [old] = await all(checkpointer.list(thread(), { filter: { step: 985 } }));
-    const state = await app.getState(old!.config);
-    expect(state.values).toEqual(after(985));
-    const again = await app.invoke(null, { configurable: { ...old!.config.configurable, thread_id: "thread" }, recursionLimit: 100 });
-    expect(again).toEqual(after(STEPS));
-    expect((await app.getState(old!.config)).values).toEqual(after(985));
-  }, PATIENCE);
+  it(
+    "is read anywhere by its config, and goes on from there",
+    async () => {
+      const app = compile(checkpointer);
+      const [old] = await all(checkpointer.list(thread(), { filter: { step: 985 } }));
+      const state = await app.getState(old!.config);
+      expect(state.values).toEqual(after(985));
+      const again = await app.invoke(null, {
+        configurable: { ...old!.config.configurable, thread_id: "thread" },
+        recursionLimit: 100,
+      });
+      expect(again).toEqual(after(STEPS));
+      expect((await app.getState(old!.config)).values).toEqual(after(985));
+    },
+    PATIENCE,
+  );
 
   describe("list is lazy:", () => {
     /**
@@ -164,7 +181,9 @@ describe.each(kinds)("a graph of a thousand steps on %s", (kind) => {
       const [newest] = await all(checkpointer.list(thread("thread", { checkpoint_ns: "" }), { limit: 1 }));
       const one = await reading(() => checkpointer.getTuple(second!.config));
       const options = { limit: 1, before: newest!.config };
-      expect(await reading(() => all(checkpointer.list(thread("thread", { checkpoint_ns: "" }), options)))).toEqual(one);
+      expect(await reading(() => all(checkpointer.list(thread("thread", { checkpoint_ns: "" }), options)))).toEqual(
+        one,
+      );
     });
 
     it("a loop that is left early has read what it saw", async () => {
@@ -200,7 +219,8 @@ describe.each(kinds)("a graph of a thousand steps on %s", (kind) => {
     it("a filter reads metadata, and of what it finds the rest", async () => {
       const found: number[] = [];
       const { calls, bytes } = await reading(async () => {
-        for await (const { metadata: made } of checkpointer.list(thread(), { filter: { step: 10 }, limit: 1 })) found.push(made!.step);
+        for await (const { metadata: made } of checkpointer.list(thread(), { filter: { step: 10 }, limit: 1 }))
+          found.push(made!.step);
       });
       expect(found).toEqual([10]);
       expect(calls).toBeLessThanOrEqual(STEPS + 100 + FEW);
@@ -236,7 +256,10 @@ describe("in a file, a graph of a thousand steps", () => {
   async function run(steps: number) {
     const target = place("sqlite");
     const checkpointer = new ForkpointSaver(target);
-    const result = await compile(checkpointer, steps).invoke({ count: 0 }, { ...thread(), recursionLimit: steps + 100 });
+    const result = await compile(checkpointer, steps).invoke(
+      { count: 0 },
+      { ...thread(), recursionLimit: steps + 100 },
+    );
     const stats = await checkpointer.stats();
     expect(stats).toMatchObject({ checkpoints: steps + 2, namespaces: 1 });
     await checkpointer.close();
@@ -245,66 +268,82 @@ describe("in a file, a graph of a thousand steps", () => {
     return { target, result, stats, size: statSync(target).size };
   }
 
-  it("SqliteSaver, PostgresSaver: takes room for what is new in each, and is whole when it is opened again", async () => {
-    const STEPS = 1_000;
-    // The size of what the steps add. A saver that stores every state whole needs five hundred times as much.
-    const information = STEPS * page(0).length;
-    const { target, result, stats, size } = await run(STEPS);
-    expect(stats.logicalBytes).toBeGreaterThan(400 * information);
-    expect(size).toBeLessThan(12 * information);
+  it(
+    "SqliteSaver, PostgresSaver: takes room for what is new in each, and is whole when it is opened again",
+    async () => {
+      const STEPS = 1_000;
+      // The size of what the steps add. A saver that stores every state whole needs five hundred times as much.
+      const information = STEPS * page(0).length;
+      const { target, result, stats, size } = await run(STEPS);
+      expect(stats.logicalBytes).toBeGreaterThan(400 * information);
+      expect(size).toBeLessThan(12 * information);
 
-    const again = open(target);
-    expect((await compile(again, STEPS).getState(thread())).values).toEqual(result);
-    const [middle] = await all(again.list(thread(), { filter: { step: 500 } }));
-    expect(middle!.checkpoint.channel_values["pages"]).toEqual(Array.from({ length: 500 }, (_, i) => page(i)));
-    await again.prune(["thread"]);
-    await again.vacuum();
-    await again.close();
-    expect(statSync(target).size).toBeLessThan(2 * information);
-    expect((await compile(open(target), STEPS).getState(thread())).values).toEqual(result);
-  }, PATIENCE);
+      const again = open(target);
+      expect((await compile(again, STEPS).getState(thread())).values).toEqual(result);
+      const [middle] = await all(again.list(thread(), { filter: { step: 500 } }));
+      expect(middle!.checkpoint.channel_values["pages"]).toEqual(Array.from({ length: 500 }, (_, i) => page(i)));
+      await again.prune(["thread"]);
+      await again.vacuum();
+      await again.close();
+      expect(statSync(target).size).toBeLessThan(2 * information);
+      expect((await compile(open(target), STEPS).getState(thread())).values).toEqual(result);
+    },
+    PATIENCE,
+  );
 
-  it("takes less than three times the room of one of half the steps, where states that are stored whole take four times", async () => {
-    const [half, whole] = [await run(500), await run(1_000)];
-    expect(whole.stats.logicalBytes).toBeGreaterThan(3.9 * half.stats.logicalBytes);
-    expect(whole.size).toBeLessThan(3 * half.size);
-  }, PATIENCE);
+  it(
+    "takes less than three times the room of one of half the steps, where states that are stored whole take four times",
+    async () => {
+      const [half, whole] = [await run(500), await run(1_000)];
+      expect(whole.stats.logicalBytes).toBeGreaterThan(3.9 * half.stats.logicalBytes);
+      expect(whole.size).toBeLessThan(3 * half.size);
+    },
+    PATIENCE,
+  );
 });
 
 describe.each(kinds)("on %s", (kind) => {
-  it("fifty threads of twenty steps at once: each has its own, and all of it", async () => {
-    const STEPS = 20;
-    const State = Annotation.Root({
-      log: Annotation<string[]>({ reducer: append, default: () => [] }),
-      name: Annotation<string>,
-      count: Annotation<number>({ reducer: (before, more) => before + more, default: () => 0 }),
-    });
-    const checkpointer = saver(kind);
-    const app = new StateGraph(State)
-      .addNode("work", async ({ name, count }) => {
-        await new Promise((resolve) => setImmediate(resolve));
-        return { log: [`${name} ${count}`], count: 1 };
-      })
-      .addEdge(START, "work")
-      .addConditionalEdges("work", ({ count }) => (count < STEPS ? "work" : END))
-      .compile({ checkpointer });
-    const names = Array.from({ length: 50 }, (_, i) => `thread ${i}`);
-    const results = await Promise.all(names.map((name) => app.invoke({ name }, { ...thread(name), recursionLimit: 100 })));
-    for (const [i, name] of names.entries()) {
-      const log = Array.from({ length: STEPS }, (_, count) => `${name} ${count}`);
-      expect(results[i]).toEqual({ name, count: STEPS, log });
-      const history = await all(app.getStateHistory(thread(name)));
-      expect(history.map(({ metadata: made }) => made!.step)).toEqual(Array.from({ length: STEPS + 2 }, (_, at) => STEPS - at));
-      for (const { values, metadata: made } of history) {
-        const turns = Math.max(made!.step, 0);
-        expect((values as typeof State.State).log).toEqual(log.slice(0, turns));
-        expect((values as typeof State.State).count).toBe(turns);
+  it(
+    "fifty threads of twenty steps at once: each has its own, and all of it",
+    async () => {
+      const STEPS = 20;
+      const State = Annotation.Root({
+        log: Annotation<string[]>({ reducer: append, default: () => [] }),
+        name: Annotation<string>,
+        count: Annotation<number>({ reducer: (before, more) => before + more, default: () => 0 }),
+      });
+      const checkpointer = saver(kind);
+      const app = new StateGraph(State)
+        .addNode("work", async ({ name, count }) => {
+          await new Promise((resolve) => setImmediate(resolve));
+          return { log: [`${name} ${count}`], count: 1 };
+        })
+        .addEdge(START, "work")
+        .addConditionalEdges("work", ({ count }) => (count < STEPS ? "work" : END))
+        .compile({ checkpointer });
+      const names = Array.from({ length: 50 }, (_, i) => `thread ${i}`);
+      const results = await Promise.all(
+        names.map((name) => app.invoke({ name }, { ...thread(name), recursionLimit: 100 })),
+      );
+      for (const [i, name] of names.entries()) {
+        const log = Array.from({ length: STEPS }, (_, count) => `${name} ${count}`);
+        expect(results[i]).toEqual({ name, count: STEPS, log });
+        const history = await all(app.getStateHistory(thread(name)));
+        expect(history.map(({ metadata: made }) => made!.step)).toEqual(
+          Array.from({ length: STEPS + 2 }, (_, at) => STEPS - at),
+        );
+        for (const { values, metadata: made } of history) {
+          const turns = Math.max(made!.step, 0);
+          expect((values as typeof State.State).log).toEqual(log.slice(0, turns));
+          expect((values as typeof State.State).count).toBe(turns);
+        }
       }
-    }
-    const { threads } = await checkpointer.listThreads();
-    expect(threads.map(({ threadId }) => threadId).toSorted()).toEqual(names.toSorted());
-    expect(threads.every(({ checkpoints }) => checkpoints === STEPS + 2)).toBe(true);
-  }, PATIENCE);
+      const { threads } = await checkpointer.listThreads();
+      expect(threads.map(({ threadId }) => threadId).toSorted()).toEqual(names.toSorted());
+      expect(threads.every(({ checkpoints }) => checkpoints === STEPS + 2)).toBe(true);
+    },
+    PATIENCE,
+  );
 
   describe("two hundred branches in one step", () => {
     const BRANCHES = 200;
@@ -337,14 +376,17 @@ describe.each(kinds)("on %s", (kind) => {
       return { app, ran };
     }
 
-    it.each(["sync", "async", "exit"] as const)("durability %s: all their results arrive, in their order", async (durability) => {
-      const checkpointer = saver(kind);
-      const { app, ran } = fan(checkpointer);
-      const result = await app.invoke({ jobs }, { ...thread(), durability });
-      expect(result).toEqual({ jobs, done: expected, joined: BRANCHES });
-      expect(ran).toHaveLength(BRANCHES);
-      expect((await app.getState(thread())).values).toEqual(result);
-    });
+    it.each(["sync", "async", "exit"] as const)(
+      "durability %s: all their results arrive, in their order",
+      async (durability) => {
+        const checkpointer = saver(kind);
+        const { app, ran } = fan(checkpointer);
+        const result = await app.invoke({ jobs }, { ...thread(), durability });
+        expect(result).toEqual({ jobs, done: expected, joined: BRANCHES });
+        expect(ran).toHaveLength(BRANCHES);
+        expect((await app.getState(thread())).values).toEqual(result);
+      },
+    );
 
     it("all their writes are kept, and those of a failed step wait for it", async () => {
       const checkpointer = saver(kind);
@@ -352,7 +394,9 @@ describe.each(kinds)("on %s", (kind) => {
       const { app, ran } = fan(checkpointer, () => broken);
       await expect(app.invoke({ jobs }, thread())).rejects.toThrow("job 123");
       const { pendingWrites } = (await checkpointer.getTuple(thread()))!;
-      const done = pendingWrites!.filter(([, channel]) => channel === "done").map(([, , value]) => (value as string[])[0]!);
+      const done = pendingWrites!
+        .filter(([, channel]) => channel === "done")
+        .map(([, , value]) => (value as string[])[0]!);
       expect(done.toSorted()).toEqual(expected.filter((_, job) => job !== 123).toSorted());
       broken = false;
       ran.length = 0;
@@ -378,56 +422,77 @@ describe.each(kinds)("on %s", (kind) => {
 
   describe("five megabytes of state", () => {
     const SIZE = 5 * 1_024 * 1_024;
-    const text = Array.from({ length: Math.ceil(SIZE / page(0).length) }, (_, i) => page(i)).join("").slice(0, SIZE);
+    const text = Array.from({ length: Math.ceil(SIZE / page(0).length) }, (_, i) => page(i))
+      .join("")
+      .slice(0, SIZE);
     const bytes = Uint8Array.from({ length: SIZE }, (_, i) => (i * 31 + (i >> 8)) % 256);
 
-    it("goes through every step of a graph, and is read as it was", async () => {
-      const State = Annotation.Root({ text: Annotation<string>, bytes: Annotation<Uint8Array>, step: Annotation<number> });
-      const checkpointer = saver(kind);
-      const app = new StateGraph(State)
-        // The bytes are not in the input, because LangGraph's serializer would write them as a list of numbers in JSON.
-        .addNode("a", () => ({ step: 1, bytes }))
-        .addNode("b", (state) => ({ step: 2, text: `${state.text.slice(1)}!` }))
-        .addNode("c", (state) => ({ step: 3, bytes: state.bytes.toReversed() }))
-        .addEdge(START, "a")
-        .addEdge("a", "b")
-        .addEdge("b", "c")
-        .compile({ checkpointer });
-      const result = await app.invoke({ text, step: 0 }, thread());
-      expect(result.text === `${text.slice(1)}!`).toBe(true);
-      const expected = [
-        [3, `${text.slice(1)}!`, bytes.toReversed()],
-        [2, `${text.slice(1)}!`, bytes],
-        [1, text, bytes],
-      ] as const;
-      const history = await all(app.getStateHistory(thread()));
-      expect(history).toHaveLength(5);
-      for (const [i, [step, expectedText, expectedBytes]] of expected.entries()) {
-        const values = history[i]!.values as typeof State.State;
-        expect(values.step).toBe(step);
-        // A failing matcher would print the texts.
-        expect(values.text === expectedText).toBe(true);
-        expect(values.bytes).toBeInstanceOf(Uint8Array);
-        expect(Buffer.from(values.bytes).equals(expectedBytes)).toBe(true);
-      }
-    }, PATIENCE);
+    it(
+      "goes through every step of a graph, and is read as it was",
+      async () => {
+        const State = Annotation.Root({
+          text: Annotation<string>,
+          bytes: Annotation<Uint8Array>,
+          step: Annotation<number>,
+        });
+        const checkpointer = saver(kind);
+        const app = new StateGraph(State)
+          // The bytes are not in the input, because LangGraph's serializer would write them as a list of numbers in JSON.
+          .addNode("a", () => ({ step: 1, bytes }))
+          .addNode("b", (state) => ({ step: 2, text: `${state.text.slice(1)}!` }))
+          .addNode("c", (state) => ({ step: 3, bytes: state.bytes.toReversed() }))
+          .addEdge(START, "a")
+          .addEdge("a", "b")
+          .addEdge("b", "c")
+          .compile({ checkpointer });
+        const result = await app.invoke({ text, step: 0 }, thread());
+        expect(result.text === `${text.slice(1)}!`).toBe(true);
+        const expected = [
+          [3, `${text.slice(1)}!`, bytes.toReversed()],
+          [2, `${text.slice(1)}!`, bytes],
+          [1, text, bytes],
+        ] as const;
+        const history = await all(app.getStateHistory(thread()));
+        expect(history).toHaveLength(5);
+        for (const [i, [step, expectedText, expectedBytes]] of expected.entries()) {
+          const values = history[i]!.values as typeof State.State;
+          expect(values.step).toBe(step);
+          // A failing matcher would print the texts.
+          expect(values.text === expectedText).toBe(true);
+          expect(values.bytes).toBeInstanceOf(Uint8Array);
+          expect(Buffer.from(values.bytes).equals(expectedBytes)).toBe(true);
+        }
+      },
+      PATIENCE,
+    );
 
-    it("may be a write that waits, metadata, or many channels", async () => {
-      const checkpointer = saver(kind);
-      const names = Array.from({ length: 500 }, (_, i) => `channel ${i}`);
-      const parts = Object.fromEntries(names.map((name, i) => [name, text.slice(i * 10_000, (i + 1) * 10_000)]));
-      const versions = Object.fromEntries(names.map((name) => [name, 1]));
-      const put = checkpoint({ channel_values: parts, channel_versions: versions });
-      const at = await checkpointer.put(thread(), put, metadata({ text }), versions);
-      await checkpointer.putWrites(at, [["text", text], ["bytes", bytes]], "task");
-      const tuple = (await checkpointer.getTuple(thread()))!;
-      const read = names.map((name) => tuple.checkpoint.channel_values[name] as string);
-      expect(Object.keys(tuple.checkpoint.channel_values)).toHaveLength(500);
-      expect(read.join("") === text.slice(0, 5_000_000)).toBe(true);
-      expect((tuple.metadata as { text?: string }).text === text).toBe(true);
-      const writes = new Map(tuple.pendingWrites!.map(([, channel, value]) => [channel, value]));
-      expect(writes.get("text") === text).toBe(true);
-      expect(Buffer.from(writes.get("bytes") as Uint8Array).equals(bytes)).toBe(true);
-    }, PATIENCE);
+    it(
+      "may be a write that waits, metadata, or many channels",
+      async () => {
+        const checkpointer = saver(kind);
+        const names = Array.from({ length: 500 }, (_, i) => `channel ${i}`);
+        const parts = Object.fromEntries(names.map((name, i) => [name, text.slice(i * 10_000, (i + 1) * 10_000)]));
+        const versions = Object.fromEntries(names.map((name) => [name, 1]));
+        const put = checkpoint({ channel_values: parts, channel_versions: versions });
+        const at = await checkpointer.put(thread(), put, metadata({ text }), versions);
+        await checkpointer.putWrites(
+          at,
+          [
+            ["text", text],
+            ["bytes", bytes],
+          ],
+          "task",
+        );
+        const tuple = (await checkpointer.getTuple(thread()))!;
+        const read = names.map((name) => tuple.checkpoint.channel_values[name] as string);
+        expect(Object.keys(tuple.checkpoint.channel_values)).toHaveLength(500);
+        expect(read.join("") === text.slice(0, 5_000_000)).toBe(true);
+        expect((tuple.metadata as { text?: string }).text === text).toBe(true);
+        const writes = new Map(tuple.pendingWrites!.map(([, channel, value]) => [channel, value]));
+        expect(writes.get("text") === text).toBe(true);
+        expect(Buffer.from(writes.get("bytes") as Uint8Array).equals(bytes)).toBe(true);
+      },
+      PATIENCE,
+    );
   });
 });

@@ -7,7 +7,10 @@ import { Log, all, kinds, place, saver, says, thread, until } from "./helpers.js
 
 /** A log as a delta channel. Its value is stored every `frequency` updates, and its additions in between. */
 function deltas(checkpointer: ForkpointSaver, frequency: number) {
-  const channel = () => new DeltaChannel<string[], string[]>((before, writes) => [...before, ...writes.flat()], { snapshotFrequency: frequency });
+  const channel = () =>
+    new DeltaChannel<string[], string[]>((before, writes) => [...before, ...writes.flat()], {
+      snapshotFrequency: frequency,
+    });
   const State = Annotation.Root({ log: channel as never, round: Annotation<number>() });
   return new StateGraph(State)
     .addNode("a", ({ round }) => ({ log: [`a${round}`] }) as never)

@@ -66,7 +66,14 @@ const others: Array<[string, unknown]> = [
   ["a snapshot", new DeltaSnapshot([{ a: 1 }])],
   ["a Send", [new Send("n", { a: 1 })]],
   ["a Send among plain data", { it: { lg_name: "Send", node: "n", args: 1 } }],
-  ["an object of a class", [new (class Thing { a = 1; })()]],
+  [
+    "an object of a class",
+    [
+      new (class Thing {
+        a = 1;
+      })(),
+    ],
+  ],
   ["its own toJSON", [{ a: 1, toJSON: () => ({ b: 2 }) }]],
   ["a list with its own toJSON", [Object.assign([1], { toJSON: () => "list" })]],
   ["a list of a class", [new (class extends Array {})()]],
@@ -78,7 +85,14 @@ const others: Array<[string, unknown]> = [
 
 const messages = () => [
   new HumanMessage("hello"),
-  new HumanMessage({ content: [{ type: "text", text: "é" }, { type: "image_url", image_url: { url: "data:" } }], id: "1", name: "me" }),
+  new HumanMessage({
+    content: [
+      { type: "text", text: "é" },
+      { type: "image_url", image_url: { url: "data:" } },
+    ],
+    id: "1",
+    name: "me",
+  }),
   new AIMessage({ content: "", tool_calls: [{ id: "c", name: "search", args: { q: "cats", n: [1, null] } }] }),
   new ToolMessage({ content: "found", tool_call_id: "c", artifact: { deep: { list: [1, { a: undefined }] } } }),
 ];
@@ -169,7 +183,8 @@ describe("a list whose items were changed in place is what it is now", () => {
         const all = holders(list);
         const at = all[random(all.length)] as Record<string, unknown>;
         const keys = Object.keys(at);
-        if (at === (list as object) || random(3) === 0) at[Array.isArray(at) ? at.length : "g"] = at === (list as object) ? { item: make(2) } : make(2);
+        if (at === (list as object) || random(3) === 0)
+          at[Array.isArray(at) ? at.length : "g"] = at === (list as object) ? { item: make(2) } : make(2);
         else if (keys.length > 0) at[keys[random(keys.length)]!] = make(2);
       }
     }
@@ -194,7 +209,10 @@ it("a serializer of the user's own is asked for everything", async () => {
 
 it("a serializer of LangGraph's that writes plain data otherwise is asked for everything", async () => {
   const later = {
-    dumpsTyped: async (value: unknown): Promise<[string, Uint8Array]> => ["json", Buffer.from(JSON.stringify({ later: value ?? null }))],
+    dumpsTyped: async (value: unknown): Promise<[string, Uint8Array]> => [
+      "json",
+      Buffer.from(JSON.stringify({ later: value ?? null })),
+    ],
     loadsTyped: async (_: string, bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString()).later,
   };
   trust(later);

@@ -90,7 +90,8 @@ describe.each(kinds)("on %s", (kind) => {
     const app = graph.compile({ checkpointer: saver(kind) });
     await app.invoke({ log: ["in"] }, thread());
     const [waiting] = (await app.getState(thread(), { subgraphs: true })).tasks;
-    const { checkpoint_ns } = (waiting!.state as { config: { configurable: { checkpoint_ns: string } } }).config.configurable;
+    const { checkpoint_ns } = (waiting!.state as { config: { configurable: { checkpoint_ns: string } } }).config
+      .configurable;
     const history = await all(app.getStateHistory(thread("thread", { checkpoint_ns })));
     expect(history.map(({ next }) => next)).toEqual([["ask"], ["first"], ["__start__"]]);
     const root = await all(app.getStateHistory(thread()));
@@ -198,7 +199,9 @@ describe.each(kinds)("on %s", (kind) => {
       .addEdge(START, "left")
       .addEdge(START, "right")
       .compile({ checkpointer: saver(kind) });
-    const stopped = (await app.invoke({ log: [] }, thread())) as { [INTERRUPT]?: Array<{ id?: string; value: string }> };
+    const stopped = (await app.invoke({ log: [] }, thread())) as {
+      [INTERRUPT]?: Array<{ id?: string; value: string }>;
+    };
     const answers = Object.fromEntries(stopped[INTERRUPT]!.map(({ id, value }) => [id!, `${value} yes`]));
     expect(Object.keys(answers)).toHaveLength(2);
     const { log } = await app.invoke(new Command({ resume: answers }), thread());

@@ -24,7 +24,7 @@ const values: Record<string, unknown> = {
   text: "line\nline\ttab \u0000 NUL \u2028 é 漢字 😀 \u202E",
   "a lone surrogate": "\uD800",
   list: [1, [2, [3, []]], null],
-  record: { a: { b: { c: {} } }, "": 1, "a.b": 2, constructor: "no", "ключ": "значение" },
+  record: { a: { b: { c: {} } }, "": 1, "a.b": 2, constructor: "no", ключ: "значение" },
   bytes: Uint8Array.from({ length: 256 }, (_, i) => i),
   "no bytes": new Uint8Array(0),
   "bytes inside": { deep: [new Uint8Array([0, 255])] },
@@ -106,7 +106,16 @@ describe.each(kinds)("on %s", (kind) => {
     it("is refused in a write, naming its channel, and none of the writes is stored", async () => {
       const checkpointer = saver(kind);
       const at = await checkpointer.put(thread(), checkpoint(), metadata(), {});
-      const error = await rejection(checkpointer.putWrites(at, [["fine", 1], ["balance", 10n]], "task"));
+      const error = await rejection(
+        checkpointer.putWrites(
+          at,
+          [
+            ["fine", 1],
+            ["balance", 10n],
+          ],
+          "task",
+        ),
+      );
       expect(error.message).toContain("balance");
       expect((await checkpointer.getTuple(at))!.pendingWrites).toEqual([]);
     });
@@ -164,7 +173,11 @@ describe.each(kinds)("on %s", (kind) => {
       const without = await checkpointer.put(before, second, metadata(), { b: 2 });
       const third = checkpoint({ channel_values: { a: 2 }, channel_versions: { a: 2, b: 2 } });
       const after = await checkpointer.put(without, third, metadata(), { a: 2 });
-      for (const [config, expected] of [[before, first], [without, second], [after, third]] as const) {
+      for (const [config, expected] of [
+        [before, first],
+        [without, second],
+        [after, third],
+      ] as const) {
         expect((await checkpointer.getTuple(config))!.checkpoint).toEqual(expected);
       }
     });
@@ -174,7 +187,7 @@ describe.each(kinds)("on %s", (kind) => {
       const put = checkpoint({
         channel_values: { a: 1 },
         channel_versions: { a: 7, "branch:to:b": 3, "ё.é": 1 },
-        versions_seen: { __input__: {}, "node.with.dots": { a: 6, "branch:to:b": 2 }, "узел": {} },
+        versions_seen: { __input__: {}, "node.with.dots": { a: 6, "branch:to:b": 2 }, узел: {} },
       });
       const at = await checkpointer.put(thread(), put, metadata(), { a: 7 });
       expect((await checkpointer.getTuple(at))!.checkpoint).toEqual(put);
@@ -245,7 +258,8 @@ describe.each(kinds)("on %s", (kind) => {
         async dumpsTyped(value) {
           const type = Array.isArray(value) ? "x-list/é" : value instanceof Uint8Array ? "bytes" : "x-other";
           // The bytes take all values and do not contain the serialised value.
-          const bytes = value === null ? new Uint8Array(0) : Uint8Array.from({ length: 257 }, (_, i) => (i * made.size) % 256);
+          const bytes =
+            value === null ? new Uint8Array(0) : Uint8Array.from({ length: 257 }, (_, i) => (i * made.size) % 256);
           made.set(key(type, bytes), structuredClone(value));
           return [type, bytes];
         },
@@ -268,10 +282,20 @@ describe.each(kinds)("on %s", (kind) => {
       const versions = { list: 1, text: 1, none: 1, bytes: 1 };
       const put = checkpoint({ channel_values: channels, channel_versions: versions });
       const at = await checkpointer.put(thread(), put, metadata(), versions);
-      await checkpointer.putWrites(at, [["list", [2]], ["bytes", bytes]], "task");
+      await checkpointer.putWrites(
+        at,
+        [
+          ["list", [2]],
+          ["bytes", bytes],
+        ],
+        "task",
+      );
       const tuple = (await checkpointer.getTuple(at))!;
       expect(tuple.checkpoint.channel_values).toEqual(channels);
-      expect(tuple.pendingWrites).toEqual([["task", "list", [2]], ["task", "bytes", bytes]]);
+      expect(tuple.pendingWrites).toEqual([
+        ["task", "list", [2]],
+        ["task", "bytes", bytes],
+      ]);
       expect(read.some((which) => which.startsWith("x-list/é:"))).toBe(true);
       expect(checkpointer.serde).toBe(serde);
     });

@@ -2,7 +2,20 @@
 import { Annotation, Command, END, START, Send, StateGraph, interrupt } from "@langchain/langgraph";
 import { ERROR, INTERRUPT, RESUME, SCHEDULED, TASKS, uuid6 } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
-import { Log, all, checkpoint, kinds, metadata, open, place, rejection, saver, says, thread, until } from "./helpers.js";
+import {
+  Log,
+  all,
+  checkpoint,
+  kinds,
+  metadata,
+  open,
+  place,
+  rejection,
+  saver,
+  says,
+  thread,
+  until,
+} from "./helpers.js";
 
 /** Sorts writes in an order that does not depend on the store. */
 const sorted = <T>(writes: T[] | undefined) => writes?.toSorted((a, b) => (String(a) < String(b) ? -1 : 1));
@@ -206,8 +219,23 @@ describe.each(kinds)("on %s", (kind) => {
     it("twice by one task: the first write of each position stays", async () => {
       const checkpointer = saver(kind);
       await put(checkpointer);
-      await checkpointer.putWrites(at, [["a", 1], ["b", 2]], "task");
-      await checkpointer.putWrites(at, [["a", 10], ["x", 20], ["c", 30]], "task");
+      await checkpointer.putWrites(
+        at,
+        [
+          ["a", 1],
+          ["b", 2],
+        ],
+        "task",
+      );
+      await checkpointer.putWrites(
+        at,
+        [
+          ["a", 10],
+          ["x", 20],
+          ["c", 30],
+        ],
+        "task",
+      );
       await checkpointer.putWrites(at, [["a", 100]], "another");
       expect(sorted((await checkpointer.getTuple(at))!.pendingWrites)).toEqual([
         ["another", "a", 100],
@@ -248,7 +276,9 @@ describe.each(kinds)("on %s", (kind) => {
       await put(checkpointer);
       const sends = [1, 2, 3].map((n): [string, unknown] => [TASKS, { node: "work", args: { n } }]);
       await checkpointer.putWrites(at, sends, "task");
-      expect((await checkpointer.getTuple(at))!.pendingWrites).toEqual(sends.map(([channel, send]) => ["task", channel, send]));
+      expect((await checkpointer.getTuple(at))!.pendingWrites).toEqual(
+        sends.map(([channel, send]) => ["task", channel, send]),
+      );
     });
 
     it("of nothing stores nothing", async () => {
@@ -280,9 +310,25 @@ describe.each(kinds)("on %s", (kind) => {
       const checkpointer = saver(kind);
       await put(checkpointer);
       const tasks = Array.from({ length: 50 }, (_, i) => `task ${String(i).padStart(2, "0")}`);
-      await Promise.all(tasks.map((task) => checkpointer.putWrites(at, [["a", task], ["b", [task]]], task)));
+      await Promise.all(
+        tasks.map((task) =>
+          checkpointer.putWrites(
+            at,
+            [
+              ["a", task],
+              ["b", [task]],
+            ],
+            task,
+          ),
+        ),
+      );
       const { pendingWrites } = (await checkpointer.getTuple(at))!;
-      expect(sorted(pendingWrites)).toEqual(tasks.flatMap((task) => [[task, "a", task], [task, "b", [task]]]));
+      expect(sorted(pendingWrites)).toEqual(
+        tasks.flatMap((task) => [
+          [task, "a", task],
+          [task, "b", [task]],
+        ]),
+      );
     });
 
     it("does not see what becomes of its values afterwards", async () => {
@@ -290,7 +336,14 @@ describe.each(kinds)("on %s", (kind) => {
       await put(checkpointer);
       const value = { list: [1], bytes: new Uint8Array([1, 2, 3]) };
       const bytes = new Uint8Array([1, 2, 3]);
-      await checkpointer.putWrites(at, [["value", value], ["bytes", bytes]], "task");
+      await checkpointer.putWrites(
+        at,
+        [
+          ["value", value],
+          ["bytes", bytes],
+        ],
+        "task",
+      );
       value.list.push(2);
       value.bytes.fill(9);
       bytes.fill(9);
@@ -329,6 +382,10 @@ it("pending writes wait in the file", async () => {
   await rejection(graph().compile({ checkpointer: first }).invoke({ log: [] }, thread()));
   await first.close();
   broken = false;
-  expect(await graph().compile({ checkpointer: open(target) }).invoke(null, thread())).toEqual({ log: ["a", "b"] });
+  expect(
+    await graph()
+      .compile({ checkpointer: open(target) })
+      .invoke(null, thread()),
+  ).toEqual({ log: ["a", "b"] });
   expect(ran).toEqual(["a", "b", "b"]);
 });

@@ -82,12 +82,18 @@ export class Execution {
   }
 
   async start(): Promise<WorkflowRunOutput<any>> {
-    const { signal, drain, mode: { kind }, initialState } = this.#plan;
+    const {
+      signal,
+      drain,
+      mode: { kind },
+      initialState,
+    } = this.#plan;
     const format = this.#recorder?.format ?? formatOf("v8");
     try {
       // A replay learns its run id from the checkpoint, so it reserves the run later.
       if (this.#recorder !== undefined && kind !== "replay") this.#reserve();
-      if (kind === "plain" || kind === "fresh" || kind === "resume") this.#slots.set(ENTRY, Snapshot.of(initialState, format));
+      if (kind === "plain" || kind === "fresh" || kind === "resume")
+        this.#slots.set(ENTRY, Snapshot.of(initialState, format));
       return await new Promise((resolve, reject) => {
         this.#settle = { resolve, reject };
         if (drain !== undefined) this.#listenToDrain(drain);
@@ -205,7 +211,9 @@ export class Execution {
       if (isThenable(mutated)) {
         // Nothing else handles this promise: a rejection must not become an unhandled one.
         mutated.then(undefined, () => {});
-        throw typeError("the mutator of fork() must return the new state, and returned a promise: it is called synchronously");
+        throw typeError(
+          "the mutator of fork() must return the new state, and returned a promise: it is called synchronously",
+        );
       }
       if (typeof mutated !== "object" || mutated === null) {
         throw typeError(`the mutator of fork() must return the new state, and returned ${show(mutated)}`);
@@ -218,7 +226,11 @@ export class Execution {
     this.#on({ event: "mutated" });
   }
 
-  async #store(place: { id: string; stepIndex: number; stepName: string }, slot: number, rewind: boolean): Promise<void> {
+  async #store(
+    place: { id: string; stepIndex: number; stepName: string },
+    slot: number,
+    rewind: boolean,
+  ): Promise<void> {
     const runId = this.#runId;
     // A fork's first checkpoint is stored as the difference to the checkpoint that it was forked from.
     const parent = this.#base !== undefined && this.#base.runId !== runId ? this.#base.id : undefined;
@@ -287,7 +299,8 @@ export class Execution {
     try {
       const ask = this.#plan.onStepError as (error: unknown, step: FailedStep) => unknown;
       const answer = await ask(this.#errors.get(id), step);
-      if (typeof answer !== "boolean") throw typeError(`onStepError must return true or false, and returned ${show(answer)}`);
+      if (typeof answer !== "boolean")
+        throw typeError(`onStepError must return true or false, and returned ${show(answer)}`);
       goOn = answer;
     } catch (error) {
       this.#errors.set(id, error);

@@ -38,7 +38,8 @@ export function readDefinition({ steps, retryPolicy }: Pick<WorkflowConfig<any>,
   const parents: number[] = [];
   const read = (list: unknown, what: string, parent: number, path: readonly string[]) => {
     if (!Array.isArray(list)) throw typeError(`${what} must be an array of steps, and is ${show(list)}`);
-    if (path.length > LONGEST_NESTING) throw typeError(`${what}: steps are nested deeper than ${LONGEST_NESTING} levels`);
+    if (path.length > LONGEST_NESTING)
+      throw typeError(`${what}: steps are nested deeper than ${LONGEST_NESTING} levels`);
     for (const [at, step] of list.entries()) {
       const where = `${what}[${at}]`;
       const node = readStep(step, where, parent === -1 ? at : nodes[parent]!.stepIndex, path);
@@ -61,7 +62,8 @@ export function readDefinition({ steps, retryPolicy }: Pick<WorkflowConfig<any>,
 function readStep(step: unknown, where: string, stepIndex: number, path: readonly string[]): Node {
   if (typeof step !== "object" || step === null) throw typeError(`${where} must be a step, and is ${show(step)}`);
   const { name } = step as { name?: unknown };
-  if (typeof name !== "string" || name === "") throw typeError(`${where}.name must be a non-empty string, and is ${show(name)}`);
+  if (typeof name !== "string" || name === "")
+    throw typeError(`${where}.name must be a non-empty string, and is ${show(name)}`);
   const at = { name: requireId(name, `${where}.name`), stepIndex, path: [...path, name] };
   const { run, condition, parallel, agent, inputFrom } = step as Record<string, unknown>;
   const said = Object.entries({ run, condition, parallel, agent }).filter(([, value]) => value !== undefined);
@@ -107,7 +109,11 @@ export async function callTask({ step }: Node, draft: object, context: StepConte
     : (step as FunctionStep<any>).run(draft, context);
 }
 
-async function askAgent({ name, agent, inputFrom }: AgentStep<any>, state: object, context: StepContext): Promise<object> {
+async function askAgent(
+  { name, agent, inputFrom }: AgentStep<any>,
+  state: object,
+  context: StepContext,
+): Promise<object> {
   const input = inputFrom === undefined ? JSON.stringify(state) : inputFrom(state);
   const { sessionId, signal } = context;
   const output = await agent.run(input, { ...(sessionId !== undefined && { sessionId }), signal });

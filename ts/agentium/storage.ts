@@ -21,12 +21,15 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
   readonly #changes = new Map<string, Promise<unknown>>();
 
   constructor(driver: StorageDriver, options?: { keepLastN?: number | null }) {
-    if (typeof driver !== "object" || driver === null) throw typeError(`driver must be a StorageDriver, and is ${show(driver)}`);
+    if (typeof driver !== "object" || driver === null)
+      throw typeError(`driver must be a StorageDriver, and is ${show(driver)}`);
     for (const method of methods) {
-      if (typeof driver[method] !== "function") throw typeError(`driver must be a StorageDriver: it has no method ${method}()`);
+      if (typeof driver[method] !== "function")
+        throw typeError(`driver must be a StorageDriver: it has no method ${method}()`);
     }
     this.#driver = driver;
-    this.keepLastN = (readRecord(options, "options", { keepLastN: atMost("checkpoints") })["keepLastN"] as number | null) ?? 0;
+    this.keepLastN =
+      (readRecord(options, "options", { keepLastN: atMost("checkpoints") })["keepLastN"] as number | null) ?? 0;
   }
 
   save(checkpoint: WorkflowCheckpoint<TState>): Promise<void> {

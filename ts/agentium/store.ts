@@ -6,7 +6,14 @@ import type {
   WorkflowCheckpointStats,
   WorkflowRunsPage,
 } from "../../agentium.js";
-import type { CheckOptions, PruneOptions, RunPruneResult, StatsOptions, StoreOptions, VerifyReport } from "../../index.js";
+import type {
+  CheckOptions,
+  PruneOptions,
+  RunPruneResult,
+  StatsOptions,
+  StoreOptions,
+  VerifyReport,
+} from "../../index.js";
 import type { Engine } from "../engine.js";
 import { show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
@@ -160,7 +167,8 @@ const saveOptions = {
 
 /** Splits the options into `expectedParent` and the options of the store. */
 function readExpectedParent(options: unknown): [expectsParent: boolean, others: StoreOptions | undefined] {
-  if (typeof options !== "object" || options === null || Array.isArray(options)) return [false, options as StoreOptions | undefined];
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    return [false, options as StoreOptions | undefined];
   const { expectedParent = false, ...others } = options as WorkflowCheckpointStoreOptions;
   if (typeof expectedParent !== "boolean") {
     throw typeError(`option "expectedParent" must be true or false, and is ${show(expectedParent)}`);
@@ -189,7 +197,10 @@ export interface Encoded {
   rewind: boolean;
 }
 
-export async function put({ native }: Engine, { place, state, rest, parent, expectedParent, rewind }: Encoded): Promise<void> {
+export async function put(
+  { native }: Engine,
+  { place, state, rest, parent, expectedParent, rewind }: Encoded,
+): Promise<void> {
   const call = {
     id: place.id,
     runId: place.runId,

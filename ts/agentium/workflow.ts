@@ -38,7 +38,8 @@ export class Workflow<TState extends object> implements Contract<TState> {
   readonly #store: ReturnType<typeof readStore>;
 
   constructor(config: WorkflowConfig<TState>) {
-    if (typeof config !== "object" || config === null) throw typeError(`config must be an object, and is ${show(config)}`);
+    if (typeof config !== "object" || config === null)
+      throw typeError(`config must be an object, and is ${show(config)}`);
     this.name = filled(config.name, "name");
     this.#initialState = state(config.initialState, "initialState") as TState;
     this.#store = readStore(config.checkpointStore);
@@ -66,7 +67,9 @@ export class Workflow<TState extends object> implements Contract<TState> {
     return this.#fork(checkpointId, mutator, options);
   }
 
-  async *stream(options?: StreamOptions<TState>): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void> {
+  async *stream(
+    options?: StreamOptions<TState>,
+  ): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void> {
     const left = new AbortController();
     const { replay, fork, mutator, signal, ...others } = options ?? {};
     const given = { ...others, signal: signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]) };
@@ -120,7 +123,11 @@ export class Workflow<TState extends object> implements Contract<TState> {
     const recorder = this.#recorder("checkpointStore not configured");
     const from = checkpointIdOf(checkpointId);
     if (mutator === undefined || mutator === null) {
-      return this.#start(recorder, this.#plan(options, forkOptions, { kind: "fork", mode: { kind: "branch", from, mutate: false } }), tell);
+      return this.#start(
+        recorder,
+        this.#plan(options, forkOptions, { kind: "fork", mode: { kind: "branch", from, mutate: false } }),
+        tell,
+      );
     }
     if (typeof mutator !== "function") throw typeError(`mutator must be a function, and is ${show(mutator)}`);
     const begin = { kind: "fork", mode: { kind: "branch", from, mutate: true }, mutator } as const;

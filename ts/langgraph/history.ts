@@ -53,7 +53,9 @@ export async function deltaHistory(context: SaverContext, config: Config, channe
   const seeds = new Map<string, unknown>();
   const threadId = nameInConfig(config, "thread_id");
   const tip =
-    threadId === undefined ? null : await find(context, threadId, nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config));
+    threadId === undefined
+      ? null
+      : await find(context, threadId, nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config));
   let child = tip?.header;
   const above = child?.parent ? upwards(context, { ...placeOf(child), id: child.parent }, channels) : [];
   for await (const { header, parts, writes: all } of above) {

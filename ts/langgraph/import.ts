@@ -20,7 +20,11 @@ const PAGE = 64;
  * Copies a SqliteSaver's database thread by thread, and reads each thread back to compare it. Each checkpoint claims the writes
  * that it was made from, as if it had been put here.
  */
-export async function importSqliteSaver(context: SaverContext, from: unknown, options: unknown): Promise<ImportProgress> {
+export async function importSqliteSaver(
+  context: SaverContext,
+  from: unknown,
+  options: unknown,
+): Promise<ImportProgress> {
   const path = pathOf(from, "the database to import");
   const { signal, onProgress } = readRecord(options, "options", importOptions) as ImportOptions;
   const source = new SqliteSaver(path);
@@ -29,7 +33,10 @@ export async function importSqliteSaver(context: SaverContext, from: unknown, op
   for (const thread of threads) {
     for await (const _ of headers(context, thread)) {
       const where = `thread ${quote(thread)} is there already`;
-      throw new ForkpointError("CONFLICT", `${where}: import into another file, or delete it first. Nothing was imported`);
+      throw new ForkpointError(
+        "CONFLICT",
+        `${where}: import into another file, or delete it first. Nothing was imported`,
+      );
     }
   }
   const step = () => {
@@ -117,10 +124,17 @@ async function verifyThread(context: SaverContext, source: SqliteSaver, thread: 
         found !== null &&
         (found.header.parent ?? "") === (parent ?? "") &&
         isEqual(found.header.metadata, metadata) &&
-        (await isSame(context, await checkpointOf(context, row), await decodeCheckpoint(context.serde, found.parts, what))) &&
+        (await isSame(
+          context,
+          await checkpointOf(context, row),
+          await decodeCheckpoint(context.serde, found.parts, what),
+        )) &&
         holdsAll(found.writes, await source.writes(place));
       if (!same) {
-        throw new ForkpointError("CORRUPT", `${what} does not read back as it was: this thread was not imported. Please report this`);
+        throw new ForkpointError(
+          "CORRUPT",
+          `${what} does not read back as it was: this thread was not imported. Please report this`,
+        );
       }
     }
   }
@@ -150,14 +164,21 @@ function holdsAll(found: FoundWrite[], wanted: ImportedWrite[]): boolean {
   });
 }
 
-async function checkpointOf({ serde }: SaverContext, { id, checkpoint: whole }: ImportedCheckpoint): Promise<Checkpoint> {
+async function checkpointOf(
+  { serde }: SaverContext,
+  { id, checkpoint: whole }: ImportedCheckpoint,
+): Promise<Checkpoint> {
   const checkpoint: unknown = await load(serde, whole);
-  if (typeof checkpoint === "object" && checkpoint !== null && "channel_versions" in checkpoint) return checkpoint as Checkpoint;
-  throw new ForkpointError("UNSUPPORTED", `checkpoint ${quote(id)} of the database to import is no checkpoint that LangGraph.js made`);
+  if (typeof checkpoint === "object" && checkpoint !== null && "channel_versions" in checkpoint)
+    return checkpoint as Checkpoint;
+  throw new ForkpointError(
+    "UNSUPPORTED",
+    `checkpoint ${quote(id)} of the database to import is no checkpoint that LangGraph.js made`,
+  );
 }
 
 async function* pages(source: SqliteSaver, thread: string): AsyncGenerator<ImportedCheckpoint[]> {
-  for (let [after, full] = [{ namespace: "", id: "" }, true]; full; ) {
+  for (let [after, full] = [{ namespace: "", id: "" }, true]; full;) {
     const page: ImportedCheckpoint[] = await source.checkpoints(thread, after, PAGE);
     if (page.length > 0) yield page;
     full = page.length === PAGE;

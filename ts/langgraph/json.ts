@@ -27,7 +27,8 @@ function listToJson(list: unknown[], serde: JsonPlus): Uint8Array | undefined {
   const pieces: Uint8Array[] = [OPEN];
   for (let at = 0; at < list.length; at++) {
     const item = list[at];
-    if (typeof item !== "object" || item === null) return isPlain(list, []) ? Buffer.from(JSON.stringify(list)) : undefined;
+    if (typeof item !== "object" || item === null)
+      return isPlain(list, []) ? Buffer.from(JSON.stringify(list)) : undefined;
     const bytes = itemToJson(item, list, serde);
     if (bytes === undefined) return undefined;
     if (at > 0) pieces.push(COMMA);
@@ -135,7 +136,8 @@ function hasToJson(value: object): boolean {
 
 /** Whether JSON holds the value and the serializer leaves it unchanged. `above` lists the objects that contain the value. */
 function isPlain(value: unknown, above: unknown[]): boolean {
-  if (typeof value !== "object") return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  if (typeof value !== "object")
+    return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
   if (value === null) return true;
   if (above.includes(value)) return false;
   above.push(value);
@@ -147,7 +149,8 @@ function isPlain(value: unknown, above: unknown[]): boolean {
   } else {
     plain = isPlainObject(value) && (value as { lg_name?: unknown }).lg_name !== "Send";
     const keys = Object.keys(value);
-    for (let at = 0; plain && at < keys.length; at++) plain = isPlain((value as Record<string, unknown>)[keys[at]!], above);
+    for (let at = 0; plain && at < keys.length; at++)
+      plain = isPlain((value as Record<string, unknown>)[keys[at]!], above);
   }
   above.pop();
   return plain;

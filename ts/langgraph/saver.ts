@@ -43,7 +43,8 @@ type Options = StoreOptions & { serde?: SerializerProtocol; expectedParent?: boo
  */
 export function saverOf(peer: Peer) {
   /** The fixed index of a write to one of LangGraph's own channels. Undefined for other channels. */
-  const special = (channel: string) => (Object.hasOwn(peer.WRITES_IDX_MAP, channel) ? peer.WRITES_IDX_MAP[channel] : undefined);
+  const special = (channel: string) =>
+    Object.hasOwn(peer.WRITES_IDX_MAP, channel) ? peer.WRITES_IDX_MAP[channel] : undefined;
 
   return class ForkpointSaver extends peer.BaseCheckpointSaver {
     readonly #handle: StoreHandle;
@@ -55,7 +56,8 @@ export function saverOf(peer: Peer) {
         throw typeError(`options must be an object, and is ${show(options)}`);
       }
       const { serde, expectedParent, ...others } = options ?? {};
-      if (others.serializer !== undefined) throw typeError('Unknown option "serializer". LangGraph\'s is called "serde"');
+      if (others.serializer !== undefined)
+        throw typeError('Unknown option "serializer". LangGraph\'s is called "serde"');
       if (serde !== undefined) checkSerde(serde);
       if (expectedParent !== undefined && typeof expectedParent !== "boolean") {
         throw typeError(`option "expectedParent" must be true or false, and is ${show(expectedParent)}`);
@@ -86,7 +88,7 @@ export function saverOf(peer: Peer) {
         return this.#read((context) => find(context, threadId, namespace, id));
       };
       let upcoming = fetch();
-      for (let shown = 0; ; ) {
+      for (let shown = 0; ;) {
         const found = await upcoming;
         if (found === undefined) return;
         const ahead = shown > 0;
@@ -156,9 +158,13 @@ export function saverOf(peer: Peer) {
       );
     }
 
-    getDeltaChannelHistory({ config, channels }: { config: Config; channels: string[] }): Promise<
-      Record<string, DeltaChannelHistory>
-    > {
+    getDeltaChannelHistory({
+      config,
+      channels,
+    }: {
+      config: Config;
+      channels: string[];
+    }): Promise<Record<string, DeltaChannelHistory>> {
       return this.#read((context) => deltaHistory(context, config, channels));
     }
 
@@ -176,7 +182,9 @@ export function saverOf(peer: Peer) {
 
     copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
       return this.#read((context) =>
-        this.#order.after(targetThreadId, Promise.resolve(), () => threads.copy(context, sourceThreadId, targetThreadId)),
+        this.#order.after(targetThreadId, Promise.resolve(), () =>
+          threads.copy(context, sourceThreadId, targetThreadId),
+        ),
       );
     }
 
@@ -219,11 +227,16 @@ export function saverOf(peer: Peer) {
 }
 
 /** Makes the error for a run that is not the only one to go on from its checkpoint. */
-function overtaken({ threadId, namespace, id }: Place, parent: string | undefined, cause: ForkpointError): ForkpointError {
+function overtaken(
+  { threadId, namespace, id }: Place,
+  parent: string | undefined,
+  cause: ForkpointError,
+): ForkpointError {
   // An id below its parent's means that a clock is behind. The engine's error says so.
   if (parent !== undefined && parent >= id) return cause;
   const where = `thread ${quote(threadId)}${namespace === "" ? "" : `, namespace ${quote(namespace)}`}`;
-  const from = parent === undefined ? "the run began a new thread" : `checkpoint ${quote(parent)} is not its latest any more`;
+  const from =
+    parent === undefined ? "the run began a new thread" : `checkpoint ${quote(parent)} is not its latest any more`;
   return new ForkpointError(
     "CONFLICT",
     `another run goes on with ${where}: ${from}. Nothing was stored. Read the state again and go on from ` +

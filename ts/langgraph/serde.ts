@@ -11,7 +11,11 @@ export async function dump(serde: SerializerProtocol, value: unknown, what: stri
   if (json !== undefined) return { tag: "json", bytes: json };
   const [tag, bytes] = await serde.dumpsTyped(value);
   // LangGraph's serializer writes this text in place of a value that it cannot hold, such as a BigInt.
-  if (typeof value !== "string" && tag === "json" && Buffer.from(bytes.subarray(0, 24)).toString() === '"[unable to serialize, c') {
+  if (
+    typeof value !== "string" &&
+    tag === "json" &&
+    Buffer.from(bytes.subarray(0, 24)).toString() === '"[unable to serialize, c'
+  ) {
     throw new ForkpointError(
       "INVALID_ARGUMENT",
       `${what} cannot be stored: the serializer cannot hold a value in it (a BigInt, for one). Replace it by data that JSON ` +
@@ -52,7 +56,11 @@ function isJsonPlus(serde: SerializerProtocol): boolean {
  * Checks that plain data really becomes JSON. If a later LangGraph writes it differently, all data goes through its serializer.
  */
 async function probe(serde: SerializerProtocol): Promise<boolean> {
-  const plain = { text: 'é"\ud800\n', list: [1, -0, 1e300, Number.NaN, null, true, [], {}], nested: { "": { lg_name: "sent" } } };
+  const plain = {
+    text: 'é"\ud800\n',
+    list: [1, -0, 1e300, Number.NaN, null, true, [], {}],
+    nested: { "": { lg_name: "sent" } },
+  };
   try {
     const [tag, bytes] = await serde.dumpsTyped(plain);
     const json = JSON.stringify(plain);

@@ -211,7 +211,13 @@ function withoutChildren(newestFirst: Header[], kept: Set<string>): Header[] {
  * the last child of a kept checkpoint, it also reopens that checkpoint's writes. Stopping between two transactions therefore
  * loses no pending write. `whole`: nothing of the namespace is left afterwards.
  */
-async function removeAll(native: NativeStore, gone: Header[], childless: Header[], whole: boolean, step: Step): Promise<void> {
+async function removeAll(
+  native: NativeStore,
+  gone: Header[],
+  childless: Header[],
+  whole: boolean,
+  step: Step,
+): Promise<void> {
   const lastChild = new Map<string | null, number>();
   for (const [at, { parent }] of gone.entries()) lastChild.set(parent, at);
   for (let from = 0; from < gone.length; from += BATCH) {

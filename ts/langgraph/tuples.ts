@@ -58,9 +58,11 @@ export async function tupleOf(context: SaverContext, { header, parts, writes }: 
   const checkpoint = await decodeCheckpoint(serde, parts, `checkpoint ${JSON.stringify(place.id)}`);
   if (checkpoint.v < 4 && parent) await migrate(context, checkpoint, { ...place, id: parent });
   const pendingWrites = await Promise.all(
-    current(writes).map(
-      async ({ task, part }): Promise<[string, string, unknown]> => [task, part.name, await load(serde, part)],
-    ),
+    current(writes).map(async ({ task, part }): Promise<[string, string, unknown]> => [
+      task,
+      part.name,
+      await load(serde, part),
+    ]),
   );
   return {
     config: configOf(place),
@@ -86,7 +88,11 @@ function current(writes: FoundWrite[]): FoundWrite[] {
  * Moves the parent's sends into the checkpoint. Before version 4, a checkpoint's pending sends were stored as its parent's
  * writes.
  */
-async function migrate(context: SaverContext, checkpoint: Checkpoint, { threadId, namespace, id }: Place): Promise<void> {
+async function migrate(
+  context: SaverContext,
+  checkpoint: Checkpoint,
+  { threadId, namespace, id }: Place,
+): Promise<void> {
   const { peer } = context;
   const parent = await find(context, threadId, namespace, id);
   const sends = current(parent?.writes ?? []).filter(({ part }) => part.name === peer.TASKS);
@@ -127,7 +133,10 @@ export function readListing(config: Config, options: CheckpointListOptions | und
 }
 
 /** Yields the matching headers, newest id first. Reads them a page at a time. */
-export async function* listed({ native, serde }: Pick<SaverContext, "native" | "serde">, wanted: Wanted): AsyncGenerator<Header> {
+export async function* listed(
+  { native, serde }: Pick<SaverContext, "native" | "serde">,
+  wanted: Wanted,
+): AsyncGenerator<Header> {
   const { threadId, namespace, id, filter } = wanted;
   let { before, limit } = wanted;
   // Whether the engine's pages may contain headers that do not match.
@@ -149,7 +158,8 @@ export async function* listed({ native, serde }: Pick<SaverContext, "native" | "
       if (limit > found.length || narrow) continue;
     }
     for (const header of whole.length > 0 ? whole : found) {
-      if ((namespace !== undefined && header.namespace !== namespace) || (id !== undefined && header.id !== id)) continue;
+      if ((namespace !== undefined && header.namespace !== namespace) || (id !== undefined && header.id !== id))
+        continue;
       if (filter.length > 0 && !matches((await load(serde, header.metadata)) as Metadata, filter)) continue;
       yield header;
       limit -= 1;

@@ -155,7 +155,11 @@ export class SqliteSaver {
     return this.#ask("threads", {}, (threads) => threads);
   }
 
-  checkpoints(threadId: string, after: { namespace: string; id: string }, limit: number): Promise<ImportedCheckpoint[]> {
+  checkpoints(
+    threadId: string,
+    after: { namespace: string; id: string },
+    limit: number,
+  ): Promise<ImportedCheckpoint[]> {
     const { namespace, id } = after;
     return this.#ask("checkpoints", { threadId, namespace, id, limit }, each(openImported));
   }

@@ -46,7 +46,12 @@ export function putCheckpoint(
     dependsOnParent,
     onlyChild,
   };
-  return langgraph.call(native, "put", call, [...parts, ...like, metadata].map(({ bytes }) => bytes));
+  return langgraph.call(
+    native,
+    "put",
+    call,
+    [...parts, ...like, metadata].map(({ bytes }) => bytes),
+  );
 }
 
 function nameOf({ name, tag }: Part): { name: string; tag: string } {

@@ -66,7 +66,10 @@ async function demo(store) {
   claim(`process ${first.pid} was killed with SIGKILL while "draft" was executing`, killed);
   claim(
     "a checkpoint of each of the 4 nodes that had completed is in the database",
-    isDeepStrictEqual(original.map(({ metadata }) => metadata.nodeId), ["load", "score", "file", "policy"]),
+    isDeepStrictEqual(
+      original.map(({ metadata }) => metadata.nodeId),
+      ["load", "score", "file", "policy"],
+    ),
   );
 
   say("\n2. A new process resumes the run, which the store finds by the name of its graph ...");
@@ -79,7 +82,7 @@ async function demo(store) {
   claim('it finished: the risk is high, so by way of "review"', finished && output.review && !output.pay);
   claim("the fraud service was called once, and one case opened", count("score") === 1 && count("file") === 1);
 
-  say("\n3. What if the risk had been low? A fork from the checkpoint at \"file\", with a patched score ...");
+  say('\n3. What if the risk had been low? A fork from the checkpoint at "file", with a patched score ...');
   const file = original[2].checkpoint;
   const { score } = file.state.artifacts;
   const forkedId = await store.fork(file.id, { artifacts: { score: { ...score, risk: 0.1 } } });
