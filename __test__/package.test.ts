@@ -122,6 +122,7 @@ describe("the package", () => {
         "CHANGELOG.md",
         "LICENSE",
         "README.md",
+        "agentium-stores.d.ts",
         "agentium.d.ts",
         "agentos.d.ts",
         "index.d.ts",

@@ -84,14 +84,14 @@ function load(): Binding {
   const tried: string[] = [];
   for (const platform of candidates()) {
     // The addon was built in this folder or installed from the registry.
-    for (const place of [
+    for (const candidate of [
       fileURLToPath(new URL(`../forkpoint.${platform}.node`, import.meta.url)),
       `forkpoint-${platform}`,
     ]) {
       try {
-        return require(place) as Binding;
+        return require(candidate) as Binding;
       } catch (error) {
-        tried.push(`  ${place}: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`);
+        tried.push(`  ${candidate}: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`);
       }
     }
   }

@@ -2,7 +2,7 @@ import { ForkpointError, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
 
 /** A checkpoint's ids, and its position in its run. */
-export interface Place {
+export interface StepRef {
   id: string;
   runId: string;
   stepIndex: number;
@@ -15,7 +15,7 @@ export interface Place {
 }
 
 /** Checks a checkpoint's fields. The framework's `timestamp` replaces a missing `createdAt`. */
-export function readPlace(checkpoint: Record<string, unknown>): Place {
+export function readStepRef(checkpoint: Record<string, unknown>): StepRef {
   const { stepIndex, stepName } = checkpoint;
   if (typeof stepIndex !== "number" || !Number.isFinite(stepIndex)) {
     throw typeError(`checkpoint.stepIndex must be a finite number, and is ${show(stepIndex)}`);
@@ -44,12 +44,12 @@ function time(value: unknown, field: string): number | undefined {
 }
 
 /** Compares two checkpoints in the order of their run: by step index, then by age. */
-export function inOrder(a: Place, b: Place): number {
+export function inOrder(a: StepRef, b: StepRef): number {
   return a.stepIndex - b.stepIndex || a.age - b.age;
 }
 
 /** Compares two checkpoints in the order in which `keepLastN` removes them. */
-export function oldestFirst(a: Place, b: Place): number {
+export function oldestFirst(a: StepRef, b: StepRef): number {
   return a.age - b.age || a.stepIndex - b.stepIndex;
 }
 

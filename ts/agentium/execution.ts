@@ -227,7 +227,7 @@ export class Execution {
   }
 
   async #store(
-    place: { id: string; stepIndex: number; stepName: string },
+    step: { id: string; stepIndex: number; stepName: string },
     slot: number,
     rewind: boolean,
   ): Promise<void> {
@@ -236,14 +236,14 @@ export class Execution {
     const parent = this.#base !== undefined && this.#base.runId !== runId ? this.#base.id : undefined;
     const previous = this.#base?.runId === runId ? this.#base.id : this.#previous;
     this.#base = undefined;
-    this.#previous = place.id;
+    this.#previous = step.id;
     try {
       const state = this.#slots.get(slot)!;
-      this.#keep(slot, await this.#recorder!.store({ ...place, runId, state, rewind, parent, previous }));
+      this.#keep(slot, await this.#recorder!.store({ ...step, runId, state, rewind, parent, previous }));
     } catch (error) {
-      return this.#broke(carrying(error, { runId, stepIndex: place.stepIndex, stepName: place.stepName }));
+      return this.#broke(carrying(error, { runId, stepIndex: step.stepIndex, stepName: step.stepName }));
     }
-    const { id: checkpointId, stepIndex, stepName } = place;
+    const { id: checkpointId, stepIndex, stepName } = step;
     this.#tell({ type: "checkpoint.saved", runId, checkpointId, stepIndex, stepName });
     this.#on({ event: "stored" });
   }

@@ -3,7 +3,7 @@ import { ForkpointError, quote, show, typeError } from "../errors.js";
 import type { StoreHandle } from "../handle.js";
 import { stateAndRest } from "../record.js";
 import { type Format, deserialize, formatOf } from "../serializer.js";
-import { readPlace } from "./checkpoint.js";
+import { readStepRef } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
 import { type Found, type OwnStore, find, findLatest, ownStore, put } from "./store.js";
 
@@ -81,7 +81,7 @@ class OwnRecorder implements Recorder {
     const createdAt = Date.now();
     const rest = { id: null, runId: null, stepIndex, stepName, state: null, createdAt };
     const encoded = {
-      place: { id, runId, stepIndex, stepName, age: createdAt },
+      step: { id, runId, stepIndex, stepName, age: createdAt },
       state: stored,
       rest: this.format.serialize(rest, "checkpoint"),
       parent,
@@ -168,7 +168,7 @@ class ForeignRecorder implements Recorder {
 }
 
 function recorded(checkpoint: object, state: Snapshot): Recorded {
-  const { id, runId, stepIndex, stepName } = readPlace(checkpoint as Record<string, unknown>);
+  const { id, runId, stepIndex, stepName } = readStepRef(checkpoint as Record<string, unknown>);
   if (Number.isSafeInteger(stepIndex)) return { id, runId, stepIndex, stepName, state };
   throw new ForkpointError("CONFLICT", `checkpoint ${quote(id)} is of no step: its stepIndex is ${stepIndex}`);
 }

@@ -3,7 +3,7 @@ import { show, typeError } from "../errors.js";
 import { idOrNull } from "../ids.js";
 import { atMost, readRecord } from "../options.js";
 import { copyOf } from "../serializer.js";
-import { type Place, inOrder, oldestFirst, readPlace } from "./checkpoint.js";
+import { type StepRef, inOrder, oldestFirst, readStepRef } from "./checkpoint.js";
 
 /** The namespace that the framework's own store uses. Its checkpoints can therefore be read. */
 const NAMESPACE = "workflow:checkpoints";
@@ -90,30 +90,30 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     }
     // Copy now: the caller may change the checkpoint while this save waits for its turn.
     const given = copyOf(checkpoint, "checkpoint");
-    const place = readPlace(given as unknown as Record<string, unknown>);
+    const step = readStepRef(given as unknown as Record<string, unknown>);
     if (typeof given.state !== "object" || given.state === null) {
       throw typeError(`checkpoint.state must be an object, and is ${show(given.state)}`);
     }
-    await this.#inTurn(place.runId, async () => {
+    await this.#inTurn(step.runId, async () => {
       if (rewind) {
-        const from = ({ place: { stepIndex, id } }: Entry<TState>) => stepIndex >= place.stepIndex && id !== place.id;
+        const from = ({ step: { stepIndex, id } }: Entry<TState>) => stepIndex >= step.stepIndex && id !== step.id;
         // Remove the last checkpoint first, and before the new one is saved: after a crash, the store then holds the beginning
         // of the run.
-        await this.#removeAll((await this.#entries(place.runId)).filter(from).toReversed());
+        await this.#removeAll((await this.#entries(step.runId)).filter(from).toReversed());
       }
-      if (isStray(place)) await this.#driver.set(STRAYS, strayKey(place), place.id);
-      await this.#driver.set(NAMESPACE, place.id, given);
-      await this.#prune(place);
+      if (isStray(step)) await this.#driver.set(STRAYS, strayKey(step), step.id);
+      await this.#driver.set(NAMESPACE, step.id, given);
+      await this.#prune(step);
     });
   }
 
-  async #prune(saved: Place): Promise<void> {
+  async #prune(saved: StepRef): Promise<void> {
     if (this.keepLastN === 0) return;
     const entries = await this.#entries(saved.runId);
     const excess = entries.length - this.keepLastN;
     if (excess <= 0) return;
-    const others = entries.filter((entry) => entry.place.id !== saved.id);
-    await this.#removeAll(others.toSorted((a, b) => oldestFirst(a.place, b.place)).slice(0, excess));
+    const others = entries.filter((entry) => entry.step.id !== saved.id);
+    await this.#removeAll(others.toSorted((a, b) => oldestFirst(a.step, b.step)).slice(0, excess));
   }
 
   /** Returns the run's checkpoints in order. */
@@ -130,17 +130,17 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     );
     return [...listed.map(({ value }) => value), ...others]
       .filter((checkpoint) => checkpoint !== null && checkpoint !== undefined && checkpoint.runId === run)
-      .map((checkpoint) => ({ checkpoint: checkpoint!, place: placeOf(checkpoint!) }))
-      .toSorted((a, b) => inOrder(a.place, b.place));
+      .map((checkpoint) => ({ checkpoint: checkpoint!, step: stepRefOf(checkpoint!) }))
+      .toSorted((a, b) => inOrder(a.step, b.step));
   }
 
   async #removeAll(entries: Array<Entry<TState>>): Promise<void> {
-    for (const { place } of entries) await this.#remove(place);
+    for (const { step } of entries) await this.#remove(step);
   }
 
-  async #remove(place: Pick<Place, "id" | "runId">): Promise<void> {
-    await this.#driver.delete(NAMESPACE, place.id);
-    if (isStray(place)) await this.#driver.delete(STRAYS, strayKey(place));
+  async #remove(step: Pick<StepRef, "id" | "runId">): Promise<void> {
+    await this.#driver.delete(NAMESPACE, step.id);
+    if (isStray(step)) await this.#driver.delete(STRAYS, strayKey(step));
   }
 
   #open(): Promise<void> {
@@ -177,18 +177,18 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
 }
 
 interface Entry<TState> {
-  place: Place;
+  step: StepRef;
   checkpoint: WorkflowCheckpoint<TState>;
 }
 
 /** Reads a stored checkpoint's place. A driver may have turned a time into a string or a Date. */
-function placeOf(checkpoint: WorkflowCheckpoint<unknown>): Place {
+function stepRefOf(checkpoint: WorkflowCheckpoint<unknown>): StepRef {
   const { id, runId, stepIndex, stepName } = checkpoint;
   const { createdAt, timestamp } = checkpoint as { createdAt?: number; timestamp?: unknown };
   return { id, runId, stepIndex, stepName, age: new Date((createdAt ?? timestamp ?? 0) as number).getTime() };
 }
 
-function isStray({ id, runId }: Pick<Place, "id" | "runId">): boolean {
+function isStray({ id, runId }: Pick<StepRef, "id" | "runId">): boolean {
   return !id.startsWith(`${runId}:`);
 }
 
@@ -197,6 +197,6 @@ function strayPrefix(runId: string): string {
   return `${runId.length}:${runId}:`;
 }
 
-function strayKey({ id, runId }: Pick<Place, "id" | "runId">): string {
+function strayKey({ id, runId }: Pick<StepRef, "id" | "runId">): string {
   return strayPrefix(runId) + id;
 }

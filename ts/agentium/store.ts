@@ -23,7 +23,7 @@ import { pageOptions, readRecord } from "../options.js";
 import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../record.js";
 import type { Serialized } from "../serializer.js";
 import type { Open, PackedPart, Part } from "../wire.js";
-import { type Place, filled, readPlace } from "./checkpoint.js";
+import { type StepRef, filled, readStepRef } from "./checkpoint.js";
 import { agentium } from "./wire.js";
 
 /** A checkpoint as the engine returns it, still as bytes. */
@@ -153,8 +153,8 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
   #save(checkpoint: unknown, options: SaveOptions, rewind: boolean): Promise<void> {
     return this.#handle.run(async (engine) => {
       const { parent, expectedParent } = readRecord(options, "options", saveOptions) as NonNullable<SaveOptions>;
-      const { fields, state, rest } = encodeCheckpoint(checkpoint, engine.format, ["id", "runId"], readPlace);
-      await put(engine, { place: fields, state, rest, parent, expectedParent, rewind });
+      const { fields, state, rest } = encodeCheckpoint(checkpoint, engine.format, ["id", "runId"], readStepRef);
+      await put(engine, { step: fields, state, rest, parent, expectedParent, rewind });
       detachBuffers(state, rest);
     });
   }
@@ -186,7 +186,7 @@ export function ownStore(store: object): OwnStore | undefined {
 
 /** A serialised checkpoint. */
 export interface Encoded {
-  place: Place;
+  step: StepRef;
   state: Serialized;
   rest: Serialized;
   /** The id of the checkpoint that the run was forked from. */
@@ -199,14 +199,14 @@ export interface Encoded {
 
 export async function put(
   { native }: Engine,
-  { place, state, rest, parent, expectedParent, rewind }: Encoded,
+  { step, state, rest, parent, expectedParent, rewind }: Encoded,
 ): Promise<void> {
   const call = {
-    id: place.id,
-    runId: place.runId,
-    stepIndex: place.stepIndex,
-    stepName: place.stepName,
-    createdAt: place.age,
+    id: step.id,
+    runId: step.runId,
+    stepIndex: step.stepIndex,
+    stepName: step.stepName,
+    createdAt: step.age,
     parent,
     rewind,
     expectsParent: expectedParent !== undefined,

@@ -1,6 +1,6 @@
 import type { Checkpoint, Metadata } from "@langchain/langgraph-checkpoint";
 import { upwards } from "./history.js";
-import type { Place } from "./place.js";
+import type { CheckpointRef } from "./config.js";
 import { load } from "./serde.js";
 import type { SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
@@ -13,7 +13,7 @@ import { channelOf } from "./values.js";
 export function dependsOnParent(
   checkpoint: Checkpoint,
   metadata: Metadata | undefined,
-  parent: Place | undefined,
+  parent: CheckpointRef | undefined,
 ): (context: SaverContext) => Promise<boolean> {
   const { channel_values: values = {}, channel_versions: versions = {} } = checkpoint;
   const missing = Object.keys(versions).filter((channel) => values[channel] === undefined);
@@ -37,9 +37,13 @@ function deltaChannels(metadata: Metadata | undefined): string[] {
  * Finds delta channels among `channels`: by their stored snapshots and by the metadata, up to the nearest ancestor that the
  * loop saved.
  */
-async function deltaChannelsFrom(context: SaverContext, place: Place, channels: string[]): Promise<string[]> {
+async function deltaChannelsFrom(
+  context: SaverContext,
+  checkpointRef: CheckpointRef,
+  channels: string[],
+): Promise<string[]> {
   const found: string[] = [];
-  for await (const { header, parts } of upwards(context, place, channels)) {
+  for await (const { header, parts } of upwards(context, checkpointRef, channels)) {
     for (const part of parts) {
       if ((await load(context.serde, part)) instanceof context.peer.DeltaSnapshot) found.push(channelOf(part.name)!);
     }
@@ -50,7 +54,7 @@ async function deltaChannelsFrom(context: SaverContext, place: Place, channels: 
   return found;
 }
 
-async function hasSends(context: SaverContext, parent: Place): Promise<boolean> {
+async function hasSends(context: SaverContext, parent: CheckpointRef): Promise<boolean> {
   for await (const { writes } of upwards(context, parent, [context.peer.TASKS])) return writes.length > 0;
   return false;
 }

@@ -1,7 +1,7 @@
 import type { Config, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import type { NativeStore } from "../native.js";
-import { type Place, nameInConfig, idInConfig } from "./place.js";
-import { type SaverContext, find, placeOf } from "./tuples.js";
+import { type CheckpointRef, nameInConfig, idInConfig } from "./config.js";
+import { type SaverContext, find, refOf } from "./tuples.js";
 import { load } from "./serde.js";
 import { channelOf } from "./values.js";
 import { type Found, type FoundWrite, each, langgraph, openFound } from "./wire.js";
@@ -17,7 +17,7 @@ const PAGE = 500;
  */
 export async function* upwards(
   { native }: Pick<SaverContext, "native">,
-  { threadId, namespace, id }: Place,
+  { threadId, namespace, id }: CheckpointRef,
   channels: string[],
 ): AsyncGenerator<Found> {
   const wanted = new Set(channels);
@@ -38,7 +38,7 @@ export async function* upwards(
   }
 }
 
-function pageOf(native: NativeStore, checkpoint: Place, channels: string[]): Promise<Found[]> {
+function pageOf(native: NativeStore, checkpoint: CheckpointRef, channels: string[]): Promise<Found[]> {
   return langgraph.find(native, "ancestors", { checkpoint, channels, limit: PAGE }, each(openFound));
 }
 
@@ -57,7 +57,7 @@ export async function deltaHistory(context: SaverContext, config: Config, channe
       ? null
       : await find(context, threadId, nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config));
   let child = tip?.header;
-  const above = child?.parent ? upwards(context, { ...placeOf(child), id: child.parent }, channels) : [];
+  const above = child?.parent ? upwards(context, { ...refOf(child), id: child.parent }, channels) : [];
   for await (const { header, parts, writes: all } of above) {
     for (const { task, part } of ofChild(all, child!.id).toReversed()) {
       const channel = part.name;
@@ -81,10 +81,10 @@ export async function deltaHistory(context: SaverContext, config: Config, channe
  * The writes that a child was made from, sorted by task and index: those that it claimed, and those that no checkpoint claimed.
  */
 function ofChild(writes: FoundWrite[], child: string): FoundWrite[] {
-  const places = new Map<string, FoundWrite>();
+  const slots = new Map<string, FoundWrite>();
   for (const write of writes) {
     const { task, index, claimedBy } = write;
-    if (claimedBy ? claimedBy === child : !places.has(`${index},${task}`)) places.set(`${index},${task}`, write);
+    if (claimedBy ? claimedBy === child : !slots.has(`${index},${task}`)) slots.set(`${index},${task}`, write);
   }
-  return [...places.values()].toSorted((a, b) => (a.task === b.task ? a.index - b.index : a.task < b.task ? -1 : 1));
+  return [...slots.values()].toSorted((a, b) => (a.task === b.task ? a.index - b.index : a.task < b.task ? -1 : 1));
 }

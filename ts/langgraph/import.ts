@@ -5,7 +5,7 @@ import { type OptionParser, pathOf, readRecord } from "../options.js";
 import { pruneOptions } from "../retention.js";
 import type { Serialized } from "../serializer.js";
 import { dependsOnParent } from "./dependence.js";
-import type { Place } from "./place.js";
+import type { CheckpointRef } from "./config.js";
 import { headers, remove } from "./threads.js";
 import { type SaverContext, find } from "./tuples.js";
 import { dump, load } from "./serde.js";
@@ -73,7 +73,7 @@ async function copyThread(
   const { native } = context;
   // Checkpoints with a child. The child's import copies their writes.
   const parents = new Set<string>();
-  const all: Place[] = [];
+  const all: CheckpointRef[] = [];
   for await (const page of pages(source, thread)) {
     const arriving = await Promise.all(
       page.map(async (row) => {
@@ -86,29 +86,32 @@ async function copyThread(
         const writes = before ? await source.writes(before) : [];
         const pieces = { parts, inherit: [], like: [], metadata };
         const depends = dependsOnParent(checkpoint, await load(context.serde, metadata), before);
-        return { place: { threadId: thread, namespace, id }, before, writes, pieces, depends };
+        return { checkpointRef: { threadId: thread, namespace, id }, before, writes, pieces, depends };
       }),
     );
     // Hand over the whole page in order and without waiting, so that its checkpoints share commits.
     const stored: Array<Promise<null>> = [];
-    for (const { place, before, writes, pieces, depends } of arriving) {
+    for (const { checkpointRef, before, writes, pieces, depends } of arriving) {
       if (before) stored.push(...writes.map((write) => putWrite(context, before, write)));
-      stored.push(putCheckpoint(native, place, before?.id, { ...pieces, dependsOnParent: await depends(context) }));
+      stored.push(
+        putCheckpoint(native, checkpointRef, before?.id, { ...pieces, dependsOnParent: await depends(context) }),
+      );
     }
     await Promise.all(stored);
-    for (const { place, before } of arriving) {
-      all.push(place);
+    for (const { checkpointRef, before } of arriving) {
+      all.push(checkpointRef);
       if (before) parents.add(keyOf(before));
     }
     done.checkpoints += page.length;
     step();
   }
   for (const { namespace, id } of await source.orphans(thread)) all.push({ threadId: thread, namespace, id });
-  for (const place of all) {
-    const writes = await source.writes(place);
+  for (const checkpointRef of all) {
+    const writes = await source.writes(checkpointRef);
     done.writes += writes.length;
     // Without a child, these writes are still pending.
-    if (!parents.has(keyOf(place))) await Promise.all(writes.map((write) => putWrite(context, place, write)));
+    if (!parents.has(keyOf(checkpointRef)))
+      await Promise.all(writes.map((write) => putWrite(context, checkpointRef, write)));
   }
 }
 
@@ -117,7 +120,7 @@ async function verifyThread(context: SaverContext, source: SqliteSaver, thread: 
   for await (const page of pages(source, thread)) {
     for (const row of page) {
       const { namespace, id, parent, metadata } = row;
-      const place = { threadId: thread, namespace, id };
+      const checkpointRef = { threadId: thread, namespace, id };
       const what = `checkpoint ${quote(id)} of thread ${quote(thread)}`;
       const found = await find(context, thread, namespace, id);
       const same =
@@ -129,7 +132,7 @@ async function verifyThread(context: SaverContext, source: SqliteSaver, thread: 
           await checkpointOf(context, row),
           await decodeCheckpoint(context.serde, found.parts, what),
         )) &&
-        holdsAll(found.writes, await source.writes(place));
+        holdsAll(found.writes, await source.writes(checkpointRef));
       if (!same) {
         throw new ForkpointError(
           "CORRUPT",
@@ -186,10 +189,14 @@ async function* pages(source: SqliteSaver, thread: string): AsyncGenerator<Impor
   }
 }
 
-function putWrite({ native }: SaverContext, place: Place, { task, ...write }: ImportedWrite): Promise<null> {
-  return putWrites(native, place, task, [write], false);
+function putWrite(
+  { native }: SaverContext,
+  checkpointRef: CheckpointRef,
+  { task, ...write }: ImportedWrite,
+): Promise<null> {
+  return putWrites(native, checkpointRef, task, [write], false);
 }
 
-function keyOf({ namespace, id }: Place): string {
+function keyOf({ namespace, id }: CheckpointRef): string {
   return JSON.stringify([namespace, id]);
 }

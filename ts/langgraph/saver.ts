@@ -26,10 +26,18 @@ import { dependsOnParent } from "./dependence.js";
 import { deltaHistory } from "./history.js";
 import { importSqliteSaver } from "./import.js";
 import { Order } from "./order.js";
-import { type Place, nameInConfig, idInConfig, configOf, lineageOf, onlyChild, requireThread } from "./place.js";
+import {
+  type CheckpointRef,
+  nameInConfig,
+  idInConfig,
+  configOf,
+  lineageOf,
+  onlyChild,
+  requireThread,
+} from "./config.js";
 import { retrying } from "./retry.js";
 import * as threads from "./threads.js";
-import { type Peer, type SaverContext, find, listed, placeOf, readListing, tupleOf } from "./tuples.js";
+import { type Peer, type SaverContext, find, listed, refOf, readListing, tupleOf } from "./tuples.js";
 import { dump, trust } from "./serde.js";
 import { encodeCheckpoint } from "./values.js";
 import { langgraph } from "./wire.js";
@@ -84,7 +92,7 @@ export function saverOf(peer: Peer) {
       const fetch = async () => {
         const { value: header, done } = await headers.next();
         if (done === true) return undefined;
-        const { threadId, namespace, id } = placeOf(header);
+        const { threadId, namespace, id } = refOf(header);
         return this.#read((context) => find(context, threadId, namespace, id));
       };
       let upcoming = fetch();
@@ -108,7 +116,7 @@ export function saverOf(peer: Peer) {
         if (typeof checkpoint !== "object" || checkpoint === null) {
           throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
         }
-        const place = { threadId, namespace, id: requireId(checkpoint.id, "checkpoint.id") };
+        const checkpointRef = { threadId, namespace, id: requireId(checkpoint.id, "checkpoint.id") };
         const parent = idInConfig(config);
         const only = onlyChild(config) ?? this.#onlyChild;
         const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {});
@@ -119,13 +127,15 @@ export function saverOf(peer: Peer) {
         const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
           retrying(async () => {
             const whole = { ...pieces, metadata, dependsOnParent: await depends(context) };
-            await putCheckpoint(native, place, parent, whole, only);
+            await putCheckpoint(native, checkpointRef, parent, whole, only);
           }),
         );
         await stored.catch((error) => {
-          throw error instanceof ForkpointError && error.code === "CONFLICT" ? overtaken(place, parent, error) : error;
+          throw error instanceof ForkpointError && error.code === "CONFLICT"
+            ? overtaken(checkpointRef, parent, error)
+            : error;
         });
-        return configOf(place);
+        return configOf(checkpointRef);
       });
     }
 
@@ -136,7 +146,7 @@ export function saverOf(peer: Peer) {
         if (id === undefined) {
           throw new ForkpointError("INVALID_ARGUMENT", "putWrites() needs a checkpoint_id in config.configurable");
         }
-        const place = { threadId, namespace, id: requireId(id, "checkpoint_id") };
+        const checkpointRef = { threadId, namespace, id: requireId(id, "checkpoint_id") };
         const task = requireId(taskId, "taskId");
         if (!Array.isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
         const channels = writes.map(([channel]) => requireId(channel, "the channel of a write"));
@@ -147,7 +157,7 @@ export function saverOf(peer: Peer) {
         });
         const replace = channels.every((channel) => special(channel) !== undefined);
         await this.#order.behind(threadId, Promise.all(dumped), (indexed) =>
-          retrying(() => putWrites(native, place, task, indexed, replace)),
+          retrying(() => putWrites(native, checkpointRef, task, indexed, replace)),
         );
       });
     }
@@ -228,7 +238,7 @@ export function saverOf(peer: Peer) {
 
 /** Makes the error for a run that is not the only one to go on from its checkpoint. */
 function overtaken(
-  { threadId, namespace, id }: Place,
+  { threadId, namespace, id }: CheckpointRef,
   parent: string | undefined,
   cause: ForkpointError,
 ): ForkpointError {

@@ -6,8 +6,8 @@ import type { NativeStore } from "../native.js";
 import type { SaverPruneOptions, SaverPruneResult } from "../../langgraph.js";
 import { atMost, pageOptions, readRecord } from "../options.js";
 import { betweenSteps, pruneOptions, throwIfStopped } from "../retention.js";
-import type { Place } from "./place.js";
-import { type SaverContext, find, listed, placeOf } from "./tuples.js";
+import type { CheckpointRef } from "./config.js";
+import { type SaverContext, find, listed, refOf } from "./tuples.js";
 import { load } from "./serde.js";
 import { type FoundThread, type FoundWrite, type Header, each, langgraph, openThread } from "./wire.js";
 import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
@@ -176,8 +176,8 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
   }
 }
 
-async function copyWrites(native: NativeStore, place: Place, writes: FoundWrite[]): Promise<void> {
-  for (const { task, ...write } of writes) await putWrites(native, place, task, [write], false);
+async function copyWrites(native: NativeStore, checkpointRef: CheckpointRef, writes: FoundWrite[]): Promise<void> {
+  for (const { task, ...write } of writes) await putWrites(native, checkpointRef, task, [write], false);
 }
 
 /** Lists the headers of a thread, or of all threads, newest id first. */
@@ -225,7 +225,7 @@ async function removeAll(
     const reopened = childless.filter(({ id }) => Math.floor(lastChild.get(id)! / BATCH) * BATCH === from);
     const namespaces = whole && from + BATCH >= gone.length ? 1 : 0;
     await step({ removed: batch.length, namespaces }, () =>
-      langgraph.call(native, "delete", { remove: batch.map(placeOf), reopen: reopened.map(placeOf) }),
+      langgraph.call(native, "delete", { remove: batch.map(refOf), reopen: reopened.map(refOf) }),
     );
   }
 }

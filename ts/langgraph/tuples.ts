@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from "node:util";
 import { show, typeError } from "../errors.js";
 import { idOrNull } from "../ids.js";
 import type { NativeStore } from "../native.js";
-import { type Place, nameInConfig, idInConfig, configOf } from "./place.js";
+import { type CheckpointRef, nameInConfig, idInConfig, configOf } from "./config.js";
 import { load } from "./serde.js";
 import { decodeCheckpoint } from "./values.js";
 import { type Found, type FoundWrite, type Header, each, langgraph, openFound, openHeader } from "./wire.js";
@@ -33,7 +33,7 @@ export interface SaverContext {
   getNextVersion: BaseCheckpointSaver["getNextVersion"];
 }
 
-export function placeOf({ threadId, namespace, id }: Header): Place {
+export function refOf({ threadId, namespace, id }: Header): CheckpointRef {
   return { threadId, namespace, id };
 }
 
@@ -53,10 +53,10 @@ export async function find(
 /** Makes a fresh tuple from a stored checkpoint. */
 export async function tupleOf(context: SaverContext, { header, parts, writes }: Found): Promise<CheckpointTuple> {
   const { serde } = context;
-  const place = placeOf(header);
+  const checkpointRef = refOf(header);
   const { parent, metadata } = header;
-  const checkpoint = await decodeCheckpoint(serde, parts, `checkpoint ${JSON.stringify(place.id)}`);
-  if (checkpoint.v < 4 && parent) await migrate(context, checkpoint, { ...place, id: parent });
+  const checkpoint = await decodeCheckpoint(serde, parts, `checkpoint ${JSON.stringify(checkpointRef.id)}`);
+  if (checkpoint.v < 4 && parent) await migrate(context, checkpoint, { ...checkpointRef, id: parent });
   const pendingWrites = await Promise.all(
     current(writes).map(async ({ task, part }): Promise<[string, string, unknown]> => [
       task,
@@ -65,23 +65,23 @@ export async function tupleOf(context: SaverContext, { header, parts, writes }: 
     ]),
   );
   return {
-    config: configOf(place),
+    config: configOf(checkpointRef),
     checkpoint,
     metadata: (await load(serde, metadata)) as Metadata,
-    ...(parent && { parentConfig: configOf({ ...place, id: parent }) }),
+    ...(parent && { parentConfig: configOf({ ...checkpointRef, id: parent }) }),
     pendingWrites,
   };
 }
 
 /** Picks one write for each task and index: the unclaimed one or, if there is none, the one that was claimed last. */
 function current(writes: FoundWrite[]): FoundWrite[] {
-  const places = new Map<string, FoundWrite>();
+  const slots = new Map<string, FoundWrite>();
   for (const write of writes) {
-    const place = `${write.index},${write.task}`;
-    const held = places.get(place);
-    if (held === undefined || held.claimedBy) places.set(place, write);
+    const slot = `${write.index},${write.task}`;
+    const held = slots.get(slot);
+    if (held === undefined || held.claimedBy) slots.set(slot, write);
   }
-  return [...places.values()];
+  return [...slots.values()];
 }
 
 /**
@@ -91,7 +91,7 @@ function current(writes: FoundWrite[]): FoundWrite[] {
 async function migrate(
   context: SaverContext,
   checkpoint: Checkpoint,
-  { threadId, namespace, id }: Place,
+  { threadId, namespace, id }: CheckpointRef,
 ): Promise<void> {
   const { peer } = context;
   const parent = await find(context, threadId, namespace, id);

@@ -2,10 +2,10 @@
 
 import { Tool } from "../native.js";
 import { Contract, type Open, type PackedPart, type Part, opened } from "../wire.js";
-import type { Place } from "./place.js";
+import type { CheckpointRef } from "./config.js";
 
 /** The fields of a checkpoint that can be read without its payload. */
-export interface Header<P = Part> extends Place {
+export interface Header<P = Part> extends CheckpointRef {
   parent: string | null;
   metadata: P;
   savedAt: number;
@@ -65,7 +65,7 @@ interface LanggraphCalls {
   /** Returns the latest checkpoint if `id` is undefined. */
   get(fields: { threadId: string; namespace: string; id: string | undefined }): Found<PackedPart> | null;
   /** Returns a page: a checkpoint and its ancestors, with the values and writes of these channels. */
-  ancestors(fields: { checkpoint: Place; channels: string[]; limit: number }): Array<Found<PackedPart>>;
+  ancestors(fields: { checkpoint: CheckpointRef; channels: string[]; limit: number }): Array<Found<PackedPart>>;
   list(fields: {
     threadId: string | undefined;
     namespace: string | undefined;
@@ -75,7 +75,7 @@ interface LanggraphCalls {
   threads(fields: { before: number | undefined; limit: number }): Array<FoundThread<PackedPart>>;
   deleteThread(fields: { threadId: string }): null;
   /** Removes checkpoints. The writes of the checkpoints in `reopen` are pending again. */
-  delete(fields: { remove: Place[]; reopen: Place[] }): null;
+  delete(fields: { remove: CheckpointRef[]; reopen: CheckpointRef[] }): null;
 }
 
 export const langgraph = new Contract<LanggraphCalls>("langgraph");
@@ -139,7 +139,7 @@ interface SqliteSaverCalls {
     id: string;
     limit: number;
   }): Array<ImportedCheckpoint<PackedPart>>;
-  writes(fields: Place): Array<ImportedWrite<PackedPart>>;
+  writes(fields: CheckpointRef): Array<ImportedWrite<PackedPart>>;
   orphans(fields: { threadId: string }): Array<{ namespace: string; id: string }>;
 }
 
@@ -164,7 +164,7 @@ export class SqliteSaver {
     return this.#ask("checkpoints", { threadId, namespace, id, limit }, each(openImported));
   }
 
-  writes({ threadId, namespace, id }: Place): Promise<ImportedWrite[]> {
+  writes({ threadId, namespace, id }: CheckpointRef): Promise<ImportedWrite[]> {
     return this.#ask("writes", { threadId, namespace, id }, each(openImportedWrite));
   }
 

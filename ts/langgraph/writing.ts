@@ -1,7 +1,7 @@
 import type { NativeStore } from "../native.js";
 import type { Serialized } from "../serializer.js";
 import type { Part } from "../wire.js";
-import type { Place } from "./place.js";
+import type { CheckpointRef } from "./config.js";
 import { langgraph } from "./wire.js";
 
 /** A checkpoint, serialised to be stored. */
@@ -27,7 +27,7 @@ export interface IndexedWrite {
 /** Stores a checkpoint. With `onlyChild`, it is refused unless its parent is the latest checkpoint of the namespace. */
 export function putCheckpoint(
   native: NativeStore,
-  { threadId, namespace, id }: Place,
+  { threadId, namespace, id }: CheckpointRef,
   parent: string | undefined,
   { parts, inherit, like, metadata, dependsOnParent }: Pieces,
   onlyChild = false,
@@ -61,7 +61,7 @@ function nameOf({ name, tag }: Part): { name: string; tag: string } {
 /** Stores writes. If an index is taken, `replace` decides: true stores the new write, false keeps the old one. */
 export function putWrites(
   native: NativeStore,
-  { threadId, namespace, id }: Place,
+  { threadId, namespace, id }: CheckpointRef,
   task: string,
   writes: IndexedWrite[],
   replace: boolean,

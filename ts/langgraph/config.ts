@@ -3,7 +3,7 @@ import { ForkpointError, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
 
 /** The thread, namespace and id of a checkpoint. */
-export interface Place {
+export interface CheckpointRef {
   threadId: string;
   namespace: string;
   id: string;
@@ -46,7 +46,7 @@ export function onlyChild(config: Config): boolean | undefined {
 }
 
 /** Makes the config of a checkpoint. It has exactly these three keys. */
-export function configOf({ threadId, namespace, id }: Place): Config {
+export function configOf({ threadId, namespace, id }: CheckpointRef): Config {
   return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
 }
 
