@@ -10,18 +10,18 @@ use crate::record::Seq;
 
 /// One row of a chain.
 #[derive(Debug)]
-pub struct Link {
+pub(crate) struct Link {
     /// The payload that `body` is a delta against. `None`: `body` is a keyframe.
-    pub base: Option<Seq>,
+    pub(crate) base: Option<Seq>,
     /// The sealed bytes: see [`envelope`].
-    pub body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 /// Returns the raw payload with the number `seq`, from the cache or from its chain of rows.
 ///
 /// `fetch` reads one row. All rows must come from one snapshot. A payload that is rebuilt from rows has its checksum
 /// verified: the result is the right bytes or `CORRUPT`.
-pub fn rebuild(
+pub(crate) fn rebuild(
     seq: Seq,
     cache: &PayloadCache,
     mut fetch: impl FnMut(Seq) -> Result<Option<Link>>,

@@ -8,10 +8,10 @@
 //! - [`envelope`] wraps the bytes that a row holds: format, checksum, length, compression.
 //! - [`chain`] rebuilds a payload from its rows.
 
-pub mod chain;
+pub(crate) mod chain;
 pub(crate) mod checksum;
 pub mod delta;
 pub mod envelope;
 pub mod frame;
-pub mod plan;
+pub(crate) mod plan;
 pub(crate) mod varint;

@@ -10,17 +10,17 @@ use crate::record::{Encoded, Seq};
 /// A payload with fewer bytes than this is stored whole: a delta would save less than it costs.
 const WORTH_A_DELTA: usize = 1024;
 /// The most deltas that a reader applies to rebuild one payload.
-pub const MAX_DEPTH: i64 = 256;
+pub(crate) const MAX_DEPTH: i64 = 256;
 
 /// An earlier payload that a new payload is likely to resemble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Base {
+pub(crate) struct Base {
     /// The payload's number.
-    pub seq: Seq,
+    pub(crate) seq: Seq,
     /// How many deltas a reader applies to rebuild the payload.
-    pub depth: i64,
+    pub(crate) depth: i64,
     /// How many bytes the next deltas of the chain may take together before the next keyframe.
-    pub budget: i64,
+    pub(crate) budget: i64,
 }
 
 impl Base {
@@ -32,15 +32,15 @@ impl Base {
 
 /// A payload as a row stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     /// The payload that `body` is a delta against. `None`: `body` is a keyframe.
-    pub base: Option<Seq>,
+    pub(crate) base: Option<Seq>,
     /// How many deltas a reader applies to rebuild the payload.
-    pub depth: i64,
+    pub(crate) depth: i64,
     /// How many bytes the next deltas of the chain may take together before the next keyframe.
-    pub budget: i64,
+    pub(crate) budget: i64,
     /// The sealed bytes: see [`envelope`].
-    pub body: Bytes,
+    pub(crate) body: Bytes,
 }
 
 impl Row {
@@ -48,7 +48,7 @@ impl Row {
     ///
     /// The deltas after it may together take as many bytes as the keyframe does. So a reader reads at most twice the
     /// size of the keyframe.
-    pub fn keyframe(raw: &[u8]) -> Self {
+    pub(crate) fn keyframe(raw: &[u8]) -> Self {
         Self::whole(envelope::seal(raw).into())
     }
 
@@ -64,7 +64,7 @@ impl Row {
 ///
 /// `load` reads the base. It is called only if a delta must be computed here. If the base is damaged or has a later
 /// format, the payload becomes a keyframe: a bad base must not stop new checkpoints from being saved.
-pub fn plan(
+pub(crate) fn plan(
     raw: &Bytes,
     base: Option<Base>,
     encoded: Option<&Encoded>,

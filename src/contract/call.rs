@@ -15,7 +15,7 @@ use crate::store::Store;
 use crate::worker::Reply;
 
 /// Converts the engine's answer into a response. Runs on the thread that has the answer. `None` becomes null.
-pub type Respond = fn(Answer) -> Result<Option<Response>>;
+pub(crate) type Respond = fn(Answer) -> Result<Option<Response>>;
 
 /// A request to the engine, as a call makes it.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ pub trait Tool: Send {
 }
 
 /// Reads the JSON of a tool's call.
-pub fn read_json<'a, T: Deserialize<'a>>(call: &'a str) -> Result<T> {
+pub(crate) fn read_json<'a, T: Deserialize<'a>>(call: &'a str) -> Result<T> {
     serde_json::from_str(call).map_err(|error| unreadable(&error))
 }
 

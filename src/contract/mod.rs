@@ -8,10 +8,10 @@
 
 pub mod agentium;
 pub mod agentos;
-pub mod call;
-pub mod fields;
+pub(crate) mod call;
+pub(crate) mod fields;
 pub mod langgraph;
-pub mod response;
+pub(crate) mod response;
 mod store;
 
 use self::call::{RawCall, Request, Tool};

@@ -29,7 +29,7 @@ impl Response {
 ///
 /// Only this type has no named fields, because they would double the cost of reading it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PackedPart(String, String, usize, usize, usize);
+pub(crate) struct PackedPart(String, String, usize, usize, usize);
 
 /// A buffer with at least this many bytes gets no further parts.
 const FULL: usize = 256 << 20;
@@ -37,7 +37,7 @@ const FULL: usize = 256 << 20;
 /// Collects the parts of a response. It copies the bytes on the thread that has them, so that JavaScript's thread gets
 /// only pointers.
 #[derive(Debug, Default)]
-pub struct ResponseBuilder {
+pub(crate) struct ResponseBuilder {
     bytes: Vec<Bytes>,
     /// The length of each buffer, in bytes.
     buffers: Vec<usize>,
@@ -45,7 +45,7 @@ pub struct ResponseBuilder {
 
 impl ResponseBuilder {
     /// Adds a part.
-    pub fn part(&mut self, Part { name, tag, bytes }: Part) -> PackedPart {
+    pub(crate) fn part(&mut self, Part { name, tag, bytes }: Part) -> PackedPart {
         if self.buffers.last().is_none_or(|length| *length >= FULL) {
             self.buffers.push(0);
         }
@@ -57,12 +57,12 @@ impl ResponseBuilder {
     }
 
     /// Adds all parts of a payload.
-    pub fn parts(&mut self, payload: Payload) -> Vec<PackedPart> {
+    pub(crate) fn parts(&mut self, payload: Payload) -> Vec<PackedPart> {
         payload.parts.into_iter().map(|part| self.part(part)).collect()
     }
 
     /// Builds the response. `value` contains the [`PackedPart`]s of the parts that were added.
-    pub fn finish(self, value: &impl Serialize) -> Result<Response> {
+    pub(crate) fn finish(self, value: &impl Serialize) -> Result<Response> {
         let text = serde_json::to_string(value)
             .map_err(|error| Error::new(Code::Corrupt, format!("what was found cannot be told: {error}")))?;
         let mut bytes = self.bytes.into_iter();
