@@ -207,13 +207,14 @@ fn large_parts_come_back(backend: &mut dyn Backend) {
     let large = draft("run", "large").parts(parts);
     save(backend, [draft("run", "before"), large.clone(), draft("run", "after")]);
     assert_eq!(get(backend, "large"), Some(large.0.clone()));
-    // A replacement keeps nothing of the replaced checkpoint.
+    // The new checkpoint has nothing of the checkpoint that it replaces.
     save(backend, [draft("run", "large")]);
     assert_eq!(get(backend, "large"), Some(draft("run", "large").0));
 }
 
 fn a_growing_run_comes_back(backend: &mut dyn Backend) {
-    // Like an agent's state: every step keeps the old bytes and adds new ones, at the end or in the middle.
+    // The payload grows like an agent's state. Every step keeps the old bytes and adds new bytes at the end or in the
+    // middle.
     let mut state = noise(1, 4000);
     let mut steps = Vec::new();
     for n in 0..60_usize {
@@ -232,7 +233,7 @@ fn a_growing_run_comes_back(backend: &mut dyn Backend) {
         }
     };
     whole(backend, &steps, "as saved");
-    // The run forks in the middle, into another lineage.
+    // In the middle of the run, a fork begins another lineage.
     let fork = draft("fork", "fork").parent("30").parts(steps[30].payload.parts.clone());
     save(backend, [fork.clone()]);
     steps.push(fork.0);
@@ -251,7 +252,8 @@ fn a_parent_is_no_more_than_a_name(backend: &mut dyn Backend) {
         let parts = vec![part("state", "t", [noise(1, 3000), noise(seed, 10)].concat())];
         draft("run", id).parent(parent).parts(parts)
     };
-    // Parents that cannot help: unknown, empty, of another contract, the checkpoint itself, and a cycle.
+    // These parents give nothing to inherit or to copy: an unknown id, an empty id, a checkpoint of another contract,
+    // the checkpoint itself, and a cycle.
     let elsewhere = draft("run", "elsewhere").contract(ContractId(2)).put();
     apply(backend, vec![elsewhere]).unwrap();
     let cases = [
@@ -268,7 +270,7 @@ fn a_parent_is_no_more_than_a_name(backend: &mut dyn Backend) {
             assert!(get(backend, &case.0.header.id).as_ref() == Some(&case.0), "{round}: {:?}", case.0.header.id);
         }
     }
-    // In one unit, g names h before h is put, and h names g before g is removed.
+    // In one unit, g gets h as its parent before h is put. Then h gets g as its parent before g is removed.
     apply(backend, vec![made("g", "h", 8).put(), made("h", "g", 9).put(), remove("g")]).unwrap();
     assert_eq!(get(backend, "h"), Some(made("h", "g", 9).0));
 }
@@ -344,7 +346,7 @@ fn a_put_replaces_every_field(backend: &mut dyn Backend) {
     assert_eq!(ids(backend, group("g2")), ["id"]);
     assert_eq!(ids(backend, both("run", "g")), ["other"]);
     assert_eq!(ids(backend, lineage("run")), ["id", "other"]);
-    // Replaced by a checkpoint without meta and without parts.
+    // The checkpoint is replaced by a checkpoint without meta and without parts.
     let bare = draft("run", "id").sort_key(1.0).meta(b"").parts(Vec::new());
     save(backend, [bare.clone()]);
     assert_eq!(get(backend, "id"), Some(bare.0));
@@ -380,7 +382,8 @@ fn replacing_makes_it_the_last_saved(backend: &mut dyn Backend) {
     save(backend, [draft("run", "a"), draft("run", "b"), draft("run", "a")]);
     assert_eq!(ids(backend, lineage("run")), ["a", "b"]);
     assert_eq!(lineages(backend, "", None, 10)[0].checkpoints, 2, "replaced and not added");
-    // Replacing the only checkpoint of a lineage does not end the lineage: it keeps its place among the lineages.
+    // Replacing the only checkpoint of a lineage does not end the lineage. The lineage keeps its place in the listing
+    // of lineages.
     save(backend, [draft("other", "c"), draft("later", "d"), draft("other", "c")]);
     assert_eq!(names(backend, ""), ["later", "other", "run"]);
 }
@@ -469,7 +472,8 @@ fn limits(backend: &mut dyn Backend) {
 
 fn ranks_order_as_numbers(backend: &mut dyn Backend) {
     let ordered = [f64::MIN, -1e21, -2.0, -1.5, -5e-324, 0.0, 5e-324, 0.5, 1.0, 1.5, 1_700_000_000_000.25, f64::MAX];
-    // Saves in an order that differs from the sort keys: every fifth checkpoint, several times round.
+    // The save order differs from the order of the sort keys. The loop saves every fifth checkpoint and goes through
+    // the list several times.
     for n in 0..ordered.len() {
         let at = n * 5 % ordered.len();
         save(backend, [draft("run", &at.to_string()).group("g").label("l").sort_key(ordered[at])]);
@@ -478,7 +482,7 @@ fn ranks_order_as_numbers(backend: &mut dyn Backend) {
     assert_eq!(ids(backend, lineage("run")), expected);
     assert_eq!(ids(backend, group("g")), expected);
     assert_eq!(newest(backend, "run", Some("l")).as_ref(), expected.first());
-    // -0 and 0 are equal sort keys, so the save order decides.
+    // -0 and 0 are equal sort keys, so the save order decides which checkpoint is newer.
     save(
         backend,
         [draft("zero", "+").sort_key(0.0), draft("zero", "-").sort_key(-0.0), draft("zero", "+ again").sort_key(0.0)],
@@ -497,7 +501,7 @@ fn removing(backend: &mut dyn Backend) {
     assert_eq!(lineages(backend, "", None, 10)[1].checkpoints, 1);
     apply(backend, vec![remove("b")]).unwrap();
     assert_eq!(names(backend, ""), ["other"], "the last of a lineage ends it");
-    // A removed id can be used again. The new checkpoint has nothing of the old one.
+    // The id of a removed checkpoint can be used again. The new checkpoint has nothing of the removed one.
     save(backend, [draft("run", "a")]);
     assert_eq!(get(backend, "a"), Some(draft("run", "a").0));
     assert!(ids(backend, group("g")).is_empty());
@@ -508,7 +512,7 @@ fn the_place_of_a_removed_last_is_not_given_out_again(backend: &mut dyn Backend)
     apply(backend, vec![remove("b")]).unwrap();
     save(backend, [draft("run", "c")]);
     assert_eq!(ids(backend, lineage("run")), ["c", "a"]);
-    // One unit can remove everything, and the save order still continues.
+    // A unit can remove all checkpoints. The save order continues after that unit.
     apply(backend, vec![remove("a"), draft("run", "d").put(), remove("c"), remove("d")]).unwrap();
     save(backend, [draft("run", "e"), draft("run", "f")]);
     assert_eq!(ids(backend, lineage("run")), ["f", "e"]);
@@ -865,7 +869,7 @@ fn removing_from_a_rank_on(backend: &mut dyn Backend) {
         |lineage: &str, sort_key| Op::RemoveFrom { contract: CONTRACT_ID, lineage: lineage.to_owned(), sort_key };
     let heavy = |id: &str, sort_key: f64| heavy("run", id, 1).sort_key(sort_key);
     save(backend, [heavy("a", 0.0), heavy("b", 1.0), heavy("c", 2.0), heavy("d", 3.0)]);
-    // This checkpoint is stored as a delta to one that is removed below.
+    // This checkpoint is stored as a delta. Its base is removed below.
     save(backend, [common::draft("fork", "e").parent("c").parts(heavy("e", 0.0).0.payload.parts)]);
     apply(backend, vec![from("run", SortKey::from_f64(2.0)), heavy("c", 2.0).put()]).unwrap();
     assert_eq!(ids(backend, lineage("run")), ["c", "b", "a"]);
@@ -909,7 +913,7 @@ fn keep_last(lineage: &str, keep: u64, pinned: &str) -> Op {
     Op::KeepLast { contract: CONTRACT_ID, lineage: lineage.to_owned(), keep, pinned: pinned.to_owned() }
 }
 
-/// Prunes in batches to the end, and returns the sums of all batches.
+/// Prunes batch by batch until nothing is left to prune. Returns the sums of all batches.
 fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> (u64, u64, i64) {
     let (mut sum, mut next) = ((0, 0, 0), Some(Cursor::default()));
     while let Some(cursor) = next {
@@ -956,7 +960,7 @@ fn the_one_just_saved_is_never_removed_for_its_rank(backend: &mut dyn Backend) {
 }
 
 fn pruning_by_age_goes_by_the_time_of_saving(backend: &mut dyn Backend) {
-    // Clocks can go back: only `saved_at` gives the age, not the sort key and not the save order.
+    // A clock can go back. So only `saved_at` gives the age of a checkpoint. The sort key and the save order do not.
     for (id, sort_key, at) in [("a", 1.0, 50), ("b", 9.0, 10), ("c", 2.0, 30), ("d", 0.0, 29)] {
         save(backend, [draft("run", id).sort_key(sort_key).saved_at(at)]);
     }
@@ -998,7 +1002,7 @@ fn pruning_by_bytes_takes_the_first_saved(backend: &mut dyn Backend) {
     assert_eq!(ids(backend, lineage("a")), ["18", "16", "14", "12"]);
     assert_eq!(ids(backend, lineage("b")), ["19", "17", "15", "13", "11"]);
     assert_eq!(prune(backend, Rule::MaxBytes(100_500), 3), (0, 0, 0));
-    // Each lineage keeps its newest checkpoint, however small the limit.
+    // Each lineage keeps its newest checkpoint, even if the limit is too small for that checkpoint.
     prune(backend, Rule::MaxBytes(1), 3);
     assert_eq!(["a", "b", "late"].map(|name| ids(backend, lineage(name))), [["18"], ["19"], ["late"]]);
 }
@@ -1102,7 +1106,7 @@ fn everything_is_there_after_opening_again(place: &Place) {
     assert_eq!(get(&mut *backend, "a"), Some(made.0));
     assert_eq!(ids(&mut *backend, lineage("run")), ["b", "a"]);
     assert_eq!(names(&mut *backend, ""), ["run"]);
-    // c was the last checkpoint: its save number and its lineage's position may not be used again.
+    // c was the last checkpoint. The save number of c and the position of its lineage must not be used again.
     save(&mut *backend, [draft("run", "d").sort_key(-1.5)]);
     assert_eq!(ids(&mut *backend, lineage("run")), ["d", "b", "a"]);
 }

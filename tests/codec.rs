@@ -1,5 +1,5 @@
-//! Tests the codec with realistic payloads and with damaged chains. The result is the payload or CORRUPT, never other
-//! bytes and never a panic (D5).
+//! Tests the codec with realistic payloads and with damaged chains. Each result must be the saved payload or the error
+//! CORRUPT. A result of other bytes or a panic is a failure (D5).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -12,7 +12,7 @@ use forkpoint::record::Payload;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// The deepest chain that a store makes.
+/// The greatest number of deltas in a chain that a store makes.
 const DEEPEST: usize = 256;
 
 /// An agent's state: many messages that resemble each other.
@@ -33,10 +33,10 @@ fn payloads() -> impl Strategy<Value = Vec<u8>> {
         1 => any::<u8>().prop_map(|byte| vec![byte]),
         6 => (1..250usize, any::<u64>()).prop_map(|(count, seed)| messages(count, seed)),
         2 => (0..60_000usize, any::<u64>()).prop_map(|(length, seed)| noise(seed, length)),
-        // One unit repeated many times: every match occurs everywhere.
+        // A short unit of bytes is repeated many times, so every match occurs at many positions.
         2 => (prop::collection::vec(any::<u8>(), 1..50), 1..2000usize).prop_map(|(unit, times)| unit.repeat(times)),
         1 => (1..100_000usize).prop_map(|length| vec![0; length]),
-        // Only three byte values: many short matches that are not worth a copy.
+        // The payload has only three byte values. So it has many short matches that are not worth a copy.
         1 => prop::collection::vec(0u8..3, 0..5000),
     ]
 }
@@ -50,7 +50,7 @@ enum Edit {
     Move(Index, usize, Index),
     /// Copies a block to another place.
     Repeat(Index, usize, Index),
-    /// Changes single bytes in many places, like a counter in each message.
+    /// Changes single bytes in many places. A counter in each message of a state changes in the same way.
     Sprinkle(usize),
     Truncate(Index),
     /// Replaces the whole payload.
@@ -102,7 +102,7 @@ fn edited(mut bytes: Vec<u8>, edits: &[Edit]) -> Vec<u8> {
     bytes
 }
 
-/// The rows of a chain, newest first, and the payloads that they encode.
+/// The rows of a chain and the payloads that the rows encode. Both lists begin with the newest.
 struct Chain {
     rows: Vec<Vec<u8>>,
     payloads: Vec<Vec<u8>>,
@@ -113,7 +113,7 @@ impl Chain {
         Self { rows: vec![envelope::seal(&keyframe)], payloads: vec![keyframe] }
     }
 
-    /// Adds a payload to the chain if a delta is smaller than the payload.
+    /// Adds a payload to the chain if the delta is smaller than the payload.
     fn push(&mut self, payload: Vec<u8>) {
         if let Some(delta) = delta::encode(&self.payloads[0], &payload) {
             self.rows.insert(0, envelope::seal_delta(&payload, &delta));
@@ -238,7 +238,8 @@ proptest! {
         }
         let newest = chain.rows[0].clone();
         let rows = damaged(chain.rows, &damages);
-        // Without its first row the chain opens as the next payload. The row's number detects that, not the envelope.
+        // If the newest rows are missing, the envelopes alone give an older payload without an error. Only the numbers
+        // of the rows in the database show that rows are missing.
         let mut expected = chain.payloads[0].clone();
         match rows.first() {
             Some(row) if row[..] != newest[..] => {
@@ -286,7 +287,7 @@ proptest! {
     }
 }
 
-/// A chain of the greatest depth. Its run grows and is edited in several places at every step.
+/// Makes a chain of the greatest depth. The state grows, and every step edits the state in several places.
 fn deep() -> Chain {
     let mut chain = Chain::new(messages(60, 7));
     let mut step = 0;
@@ -303,7 +304,8 @@ fn deep() -> Chain {
             next.splice(3000..3000, block);
         }
         chain.push(next);
-        // A step may find no worthwhile delta, for example for a block moved among similar ones. Other steps do.
+        // For some steps the encoder finds no delta worth storing, for example if a block moves among similar blocks.
+        // The chain grows at the other steps.
         step += 1;
         assert!(step < 2 * DEEPEST, "{} deltas in {step} steps", chain.rows.len() - 1);
     }
@@ -321,7 +323,7 @@ fn the_deepest_chain_misses_no_link() {
     for at in 0..chain.rows.len() {
         let mut missing = chain.rows.clone();
         missing.remove(at);
-        // Without the newest row, the rest is the chain of the next payload.
+        // If only the newest row is missing, the other rows are the valid chain of the payload before it.
         let expected = chain.payloads[usize::from(at == 0)].clone();
         match envelope::open(&missing) {
             Ok(raw) => assert!(at == 0 && raw == expected, "row {at} is missing"),
@@ -357,7 +359,8 @@ fn a_flipped_bit_anywhere_in_a_chain_is_noticed() {
                 let mut rows = chain.rows.clone();
                 rows[row][at] ^= 1 << bit;
                 match envelope::open(&rows) {
-                    // In a lower row, damage to bytes that no delta copies does not change the result.
+                    // In a row below the newest, some bytes are not copied by any delta. Damage to these bytes does not
+                    // change the result.
                     Ok(raw) => assert!(raw == chain.payloads[0], "bit {bit} of byte {at} of row {row}"),
                     Err(error) => assert!(matches!(error.code(), Code::Corrupt | Code::Unsupported), "{error}"),
                 }

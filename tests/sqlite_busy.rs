@@ -1,5 +1,5 @@
-//! Tests locks that another connection holds. The engine waits for the lock, then fails with BUSY and writes nothing
-//! (D4, D8).
+//! Tests locks that another connection holds. The engine waits for the lock. If the wait takes too long, the call fails
+//! with BUSY and writes nothing (D4, D8).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -93,7 +93,7 @@ fn a_lock_held_for_less_than_the_timeout_is_waited_for() {
 fn a_locked_file_is_opened_once_the_lock_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("busy.db");
-    // The file has no tables yet, so opening has to write.
+    // The file has no tables yet, so opening the store has to write to the file.
     std::fs::write(&path, b"").unwrap();
     let locked = Connection::open(&path).unwrap();
     locked.execute_batch("BEGIN EXCLUSIVE").unwrap();

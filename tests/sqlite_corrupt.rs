@@ -1,5 +1,5 @@
-//! Tests damaged bytes. The engine reports CORRUPT or UNSUPPORTED with the id and never returns the bytes (D5). Other
-//! checkpoints stay readable.
+//! Tests damaged bytes. For a damaged checkpoint the engine reports CORRUPT or UNSUPPORTED with the checkpoint's id,
+//! and never returns damaged bytes (D5). Other checkpoints stay readable.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -18,7 +18,8 @@ use forkpoint::retention::{Cursor, Prune, Rule};
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
-/// A database with a checkpoint to damage and its neighbours. `hand` is the connection that damages it.
+/// A database with a checkpoint to damage and its neighbours. The test damages the checkpoint through the connection
+/// `hand`.
 struct Damage {
     backend: Sqlite,
     hand: Connection,
@@ -44,7 +45,7 @@ fn damage(victim: Draft) -> Damage {
     Damage { backend, hand, folder }
 }
 
-/// Opens a connection without a cache, which reads everything from the rows.
+/// Opens a connection without a cache. The connection reads every payload from its rows.
 fn open(path: &Path) -> Sqlite {
     let journal = Some(Journal::Wal);
     Sqlite::open(&Options { journal, durability: Durability::Off, cache_bytes: 0, ..Options::new(path) }).unwrap()
@@ -61,7 +62,8 @@ impl Damage {
         assert_eq!(self.hand.execute(sql, params![body, VICTIM]).unwrap(), 1);
     }
 
-    /// The error of reading the damaged checkpoint. It must be the same by id and as the newest.
+    /// Returns the error of reading the damaged checkpoint. Reading by id and reading the newest checkpoint must give
+    /// the same error.
     fn told(&mut self) -> Error {
         let by_id = try_get(&mut self.backend, VICTIM).expect_err("damaged bytes were returned");
         let newest = self.backend.answer(&newest_query("run", None)).expect_err("damaged bytes were returned");
@@ -131,7 +133,7 @@ fn damage_stays_where_it_is() {
         assert_eq!(get(&mut damage.backend, id), Some(draft("run", id).0));
     }
     assert_eq!(ids(&mut damage.backend, lineage("run")), [VICTIM, "after", "before"], "a listing reads no payload");
-    // Saving the checkpoint again repairs it. Removing a damaged checkpoint leaves the lineage sound.
+    // Saving a damaged checkpoint again repairs it. Removing a damaged checkpoint leaves a lineage without damage.
     save(&mut damage.backend, [small()]);
     assert_eq!(get(&mut damage.backend, VICTIM), Some(small().0));
     damage.set_body(b"");
@@ -167,14 +169,14 @@ fn damaged_meta_is_told_by_the_row_and_by_the_contract_that_reads_it() {
     let saved = backend.answer(&agentos::get(VICTIM.to_owned())).unwrap().into_checkpoint().unwrap().unwrap();
     let hand = Connection::open(&path).unwrap();
     for length in [0, 1, 8, 10, 16, 18, 1000] {
-        // A changed `meta` in the row does not match the row's checksum.
+        // The test changes `meta` in the row. The row's checksum then does not match.
         let meta = vec![0_u8; length];
         hand.execute("UPDATE checkpoint SET meta = ?", params![meta]).unwrap();
         let error = read(&mut backend).unwrap_err();
         assert_eq!(error.code(), Code::Corrupt, "{length} bytes");
         assert!(error.message().contains(VICTIM), "{error}");
         hand.execute("UPDATE checkpoint SET meta = ?", params![saved.header.meta]).unwrap();
-        // With a correct checksum, a wrong `meta` is still not valid for the contract.
+        // The test changes `meta` and stores the right checksum for it. The contract still refuses the wrong `meta`.
         let mut wrong = saved.clone();
         wrong.header.meta = meta;
         save_whole(&mut backend, *wrong);
@@ -210,7 +212,8 @@ fn a_flipped_bit_in_the_file_is_noticed() {
     drop((backend, hand));
     let path = folder.path().join("damaged.db");
     let mut file = std::fs::read(&path).unwrap();
-    // Flips a bit in the middle of the payload, on whichever page SQLite stored it.
+    // Flips a bit in the middle of the payload. The test searches the file for these bytes, because SQLite may store
+    // them on any page.
     let needle = &bytes[50_000..50_032];
     let at = file.windows(needle.len()).position(|window| window == needle).expect("noise is stored as it is");
     file[at] ^= 0x10;
@@ -240,13 +243,13 @@ fn a_row_that_an_index_has_and_the_table_has_not_is_corrupt_and_not_absent() {
     let seq: i64 = hand.query_row("SELECT seq FROM checkpoint WHERE id = ?", [VICTIM], |row| row.get(0)).unwrap();
     drop((backend, hand));
     let path = folder.path().join("damaged.db");
-    // Deletes the row while the indexes are hidden from SQLite, so their entries stay.
+    // The test hides the indexes from SQLite and then deletes the row. So the index entries of the row stay.
     without_indexes(&path, &format!("DELETE FROM checkpoint WHERE seq = {seq}"));
     let mut backend = open(&path);
     let error = try_get(&mut backend, VICTIM).unwrap_err();
     assert_eq!(error.code(), Code::Corrupt);
     assert!(error.message().contains(VICTIM), "it names the checkpoint: {error}");
-    // Queries for the newest fail as well: an older checkpoint would be a wrong answer.
+    // A query for the newest checkpoint fails as well, because an older checkpoint would be a wrong answer.
     for query in [newest_query("run", None), common::list_query(lineage("run"), None)] {
         let error = backend.answer(&query).unwrap_err();
         assert_eq!(error.code(), Code::Corrupt);
@@ -255,7 +258,7 @@ fn a_row_that_an_index_has_and_the_table_has_not_is_corrupt_and_not_absent() {
     assert_eq!(get(&mut backend, "after"), Some(draft("run", "after").0));
 }
 
-/// Changes rows without updating the indexes on checkpoints.
+/// Changes rows of the table `checkpoint` without updating the table's indexes.
 fn without_indexes(path: &Path, sql: &str) {
     let hand = Connection::open(path).unwrap();
     let taken =
@@ -275,7 +278,7 @@ fn without_indexes(path: &Path, sql: &str) {
 fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
     let Damage { backend, hand, folder } = damage(small());
     drop(backend);
-    // Swaps the index entries of two ids. Both rows stay sound.
+    // Swaps the index entries of two ids. The rows of both ids stay undamaged.
     hand.execute("CREATE TABLE sound AS SELECT id, id_hash FROM checkpoint", []).unwrap();
     let swap =
         "UPDATE checkpoint SET id_hash = (SELECT id_hash FROM sound WHERE id IN (?1, ?2) AND id <> checkpoint.id)
@@ -296,7 +299,7 @@ fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
         corrupt(try_get(backend, id).unwrap_err());
         let tuple = Query::Tuple { contract: common::CONTRACT_ID, pick: Pick::Id(id.to_owned()) };
         corrupt(backend.answer(&tuple).unwrap_err());
-        // Units that would replace or remove the wrong checkpoint change nothing.
+        // A unit fails and changes nothing if the unit would replace or remove the wrong checkpoint.
         corrupt(common::apply(backend, vec![draft("run", "new").put(), draft("run", id).put()]).unwrap_err());
         corrupt(common::apply(backend, vec![draft("run", "new").put(), common::remove(id)]).unwrap_err());
         corrupt(
@@ -306,7 +309,7 @@ fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
         corrupt(common::apply(backend, vec![heir.put()]).unwrap_err());
         assert_eq!(ids(backend, lineage("run")), [VICTIM, "after", "before"]);
     }
-    // Their places in the lineage stay sound, and so does the third checkpoint.
+    // The places of both checkpoints in the lineage stay undamaged. The third checkpoint stays undamaged too.
     let newest = backend.answer(&newest_query("run", None)).unwrap().into_checkpoint().unwrap().unwrap();
     assert_eq!(*newest, small().0);
     assert_eq!(get(&mut backend, "after"), Some(draft("run", "after").0));
@@ -320,7 +323,7 @@ fn an_index_of_ids_that_differs_from_its_table_never_gives_another_checkpoint() 
     for id in names {
         save(&mut open(&path), [draft("run", id).parts(vec![part("state", "test", noise(1, 3000))])]);
     }
-    // Swaps the rows. The index entries stay.
+    // Swaps the two rows. The index entries do not change.
     without_indexes(&path, "UPDATE checkpoint SET seq = seq + 100; UPDATE checkpoint SET seq = 104 - seq");
     let mut backend = open(&path);
     for id in names {
@@ -330,15 +333,15 @@ fn an_index_of_ids_that_differs_from_its_table_never_gives_another_checkpoint() 
     assert_eq!(newest.unwrap_err().code(), Code::Corrupt);
 }
 
-/// Checkpoints whose payloads are deltas to each other, with their bases.
+/// Checkpoints whose payloads are deltas against each other, with the base of each checkpoint.
 struct Family {
     path: PathBuf,
     _folder: TempDir,
     all: Vec<Checkpoint>,
 }
 
-/// Makes a family: `base` has five dependants, the next checkpoint of its run and four forks. Two of those have
-/// dependants of their own.
+/// Makes a family. The payload of `base` has five dependants: the next checkpoint of the run, and four forks. Two of
+/// the five have dependants of their own.
 fn family() -> Family {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("family.db");
@@ -393,7 +396,7 @@ impl Family {
         common::apply(&mut open(&self.path), vec![common::remove(id)]).unwrap();
     }
 
-    /// The number of findings of a check.
+    /// Runs a check and returns the number of its findings.
     fn findings(&self) -> usize {
         let query = Query::Check { cursor: CheckCursor::default(), limit: 1000 };
         let mut backend = open(&self.path);
@@ -406,7 +409,7 @@ impl Family {
         findings
     }
 
-    /// The ids of the checkpoints that can be read from the rows alone. Wrong bytes fail the test.
+    /// Returns the ids of the checkpoints that can be read from the rows alone. A wrong payload fails the test.
     fn healthy(&self) -> Vec<&str> {
         let mut backend = open(&self.path);
         let mut healthy = Vec::new();
@@ -442,7 +445,7 @@ fn whoever_goes_where_a_list_of_dependants_is_damaged_takes_no_healthy_checkpoin
                 let lost: Vec<&&str> = healthy.iter().filter(|id| !left.contains(id)).collect();
                 assert!(lost.is_empty(), "{damaged}, {number}: {gone} has taken {lost:?} along");
             }
-            // A later checkpoint can still be saved and read.
+            // The store can still save another checkpoint and read it.
             let next = draft("fork 2", "later").sort_key(9.0).parts(vec![part("state", "test", noise(1, 4000))]);
             save(&mut open(&family.path), [next.clone()]);
             assert_eq!(get(&mut open(&family.path), "later"), Some(next.0));
@@ -461,7 +464,7 @@ fn a_damaged_dependant_takes_nothing_along_that_is_built_on_it_when_its_base_goe
     family.remove("base");
     healthy.retain(|id| *id != "base");
     assert_eq!(family.healthy(), healthy);
-    // Then removes the damaged checkpoint.
+    // Afterwards the damaged checkpoint is removed.
     family.remove("f2");
     assert_eq!(family.healthy(), healthy);
     assert_eq!(common::integrity(&family.path), "ok");
@@ -470,7 +473,7 @@ fn a_damaged_dependant_takes_nothing_along_that_is_built_on_it_when_its_base_goe
 #[test]
 fn whoever_is_removed_takes_its_damage_along() {
     for damaged in ["f4", "next", "f2", "f1"] {
-        // If the base of a payload is unknown, its dependants cannot be read either.
+        // If the base of a payload is unknown, the dependants of that payload cannot be read either.
         let from = usize::from(damaged == "f2");
         for number in from..7 {
             let family = family();
@@ -507,7 +510,7 @@ fn what_would_inherit_from_a_damaged_parent_is_refused() {
     for unit in [
         vec![draft("run", "heir").sort_key(2.0).parent(VICTIM).inherit(&["rest"]).put()],
         vec![draft("run", "first").put(), draft("run", "heir").parent(VICTIM).inherit(&["state"]).put()],
-        // Inherits from the newest of the lineage, because the parent does not exist.
+        // The checkpoint inherits from the newest checkpoint of the lineage, because the parent does not exist.
         vec![draft("run", "heir").parent("none").inherit(&["rest"]).put()],
         vec![common::fork(VICTIM, "copy", "forked")],
     ] {
@@ -518,7 +521,7 @@ fn what_would_inherit_from_a_damaged_parent_is_refused() {
     }
     assert_eq!(ids(&mut damage.backend, lineage("run")), [VICTIM, "after", "before"], "nothing was stored");
     assert!(ids(&mut damage.backend, lineage("forked")).is_empty());
-    // A put that inherits nothing is saved, even if its base would be damaged.
+    // A put that inherits no parts is saved even if the payload that would be its base is damaged.
     for (number, body) in [&b"\x01 garbage"[..], b"\x4d later", b""].into_iter().enumerate() {
         damage.set_body(body);
         let next = draft("run", &format!("next {number}")).sort_key(1.0).parent(VICTIM);

@@ -1,5 +1,6 @@
-//! Flips one bit of a small database and repeats all queries, many times (D5). An answer must be correct, or `CORRUPT`,
-//! or incomplete. A check must report incomplete answers. Any other answer is an error.
+//! Flips one bit of a small database and then repeats all queries (D5). The test does this many times. Each answer must
+//! be correct, be the error `CORRUPT`, or be incomplete. If an answer is incomplete, a check of the database must
+//! report damage. Any other answer is a violation.
 //!
 //! `FORKPOINT_TEST_SEED` selects other flips. `FORKPOINT_TEST_FLIPS` sets their number.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
@@ -39,7 +40,7 @@ const LOGS: [(&str, &str); 5] = [
 ];
 const GROUPS: [&str; 2] = ["graph", "another graph"];
 const LABELS: [&str; 2] = ["plan", "act"];
-/// Pages of 512 bytes give even a small database inner tree pages, so that flips hit those too.
+/// With pages of 512 bytes, even a small database has inner tree pages. So flips hit inner pages too.
 const PAGE_SIZES: [u32; 2] = [512, 4096];
 
 // The database ---------------------------------------------------------------------------------------------------------------------
@@ -80,14 +81,14 @@ fn writes(contract: ContractId, id: &str, writes: Vec<Write>) -> Op {
     Op::Write { contract, id: id.to_owned(), writes, replace: true, encoded: None }
 }
 
-/// Builds a database with an example of everything. Returns the bytes of its file.
+/// Builds a database that has an example of everything. Returns the bytes of the database file.
 fn build(page_size: u32) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("flips.db");
     let mut backend = open(&path).unwrap();
     let b = &mut backend;
 
-    // The running totals count more saves than the checkpoints that remain.
+    // The running totals count these 600 saves. Fewer checkpoints remain.
     let bulk = (0..600).map(|number| draft("bulk", &format!("bulk {number}")).put()).collect::<Vec<_>>();
     save(b, [draft("before", "before")]);
     apply(b, bulk).unwrap();
@@ -99,7 +100,7 @@ fn build(page_size: u32) -> Vec<u8> {
         let named = step(contract, "run 2", 0).group(GROUPS[1]).meta(&noise(5, 900));
         save(b, [named, step(contract, "run 2", 1)]);
     }
-    // A base with two dependants.
+    // This checkpoint is a base with two dependants.
     let base = draft("run 2", "run 2/side")
         .parent("run 2/1")
         .sort_key(9.0)
@@ -114,7 +115,7 @@ fn build(page_size: u32) -> Vec<u8> {
         draft.0.header.sort_key = SortKey(vec![number, 9, 3 - number, number]);
         save(b, [draft.saved_at(i64::from(number))]);
     }
-    // A payload larger than a page.
+    // This payload is larger than a page.
     save(
         b,
         [draft("offset", "offset/large").age_offset(2).sort_key(3.0).parts(vec![part("noise", "v8", noise(9, 9000))])],
@@ -156,13 +157,15 @@ fn build(page_size: u32) -> Vec<u8> {
     apply(b, vec![append("logged", "messages", messages(9, 14))]).unwrap();
     apply(b, named(1)).unwrap();
     apply(b, vec![fork("logged/1", "logged fork/0", "a logged fork")]).unwrap();
-    // The log continues from a checkpoint on a new branch, beside records that another checkpoint keeps.
+    // After a rewind to a checkpoint, the log continues on a new branch. Another checkpoint still keeps records of the
+    // old branch.
     apply(b, vec![rewind("logged", "messages", "logged/0"), append("logged", "messages", messages(20, 23))]).unwrap();
     apply(b, named(2)).unwrap();
     apply(b, vec![append("a logged fork", "messages", messages(30, 32))]).unwrap();
     apply(b, vec![append("logs alone", "messages", vec![record(noise(3, 3000)), record("second")])]).unwrap();
 
-    // The last checkpoint and the last lineage are removed: the database remembers their numbers.
+    // The last checkpoint and the last lineage are removed. The database still records their numbers, so that the
+    // numbers are not used again.
     save(b, [draft("gone", "gone")]);
     apply(b, vec![remove("gone")]).unwrap();
     b.answer(&Query::List { contract: OTHER, of: group(GROUPS[0]), before: None, limit: None }).unwrap();
@@ -176,7 +179,8 @@ fn build(page_size: u32) -> Vec<u8> {
 
 // The questions --------------------------------------------------------------------------------------------------------------------
 
-/// A query. `whole` is the index of the question with the full answer, if this one returns only a part of it.
+/// A query. If the query asks for a part of an answer, `whole` is the index of the question that asks for the full
+/// answer.
 struct Question {
     query: Query,
     whole: Option<usize>,
@@ -249,7 +253,7 @@ struct Known {
     questions: Vec<Question>,
     answers: Vec<Answer>,
     checkpoints: HashMap<(ContractId, String), Checkpoint>,
-    /// Each checkpoint's place in its lineage. Greater is newer.
+    /// The place of each checkpoint in its lineage. A newer checkpoint has a greater place.
     places: HashMap<(ContractId, String), usize>,
 }
 
@@ -275,13 +279,13 @@ impl Known {
         Self { questions, answers, checkpoints, places }
     }
 
-    /// Whether the header was saved.
+    /// Returns true if a checkpoint with this header was saved.
     fn knows(&self, header: &Header) -> bool {
         let known = self.checkpoints.get(&(header.contract, header.id.clone()));
         known.is_some_and(|checkpoint| checkpoint.header == *header)
     }
 
-    /// Whether the found header is an older one of the same lineage as the newest.
+    /// Returns true if `found` and `newest` are in the same lineage and `found` is older than `newest`.
     fn is_older(&self, found: &Header, newest: &Header, label: Option<&str>) -> bool {
         let place = |header: &Header| self.places[&(header.contract, header.id.clone())];
         self.knows(found)
@@ -299,7 +303,7 @@ enum Verdict {
     Same,
     /// The answer is an error that reports damage.
     Told,
-    /// Something is missing or miscounted.
+    /// A part of the answer is missing, or a count is wrong.
     Absent,
     Wrong(String),
 }
@@ -315,7 +319,7 @@ fn shorten(mut text: String) -> String {
     text
 }
 
-/// Whether `part` is a subsequence of `whole`.
+/// Returns true if `part` is a subsequence of `whole`.
 fn within<T>(part: &[T], whole: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
     let mut rest = whole.iter();
     part.iter().all(|item| rest.any(|other| same(item, other)))
@@ -381,7 +385,7 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
             };
             absent_if(within(&found, whole, same), &found)
         }
-        // Statistics may differ by the missing or damaged rows.
+        // The counts in the statistics may leave out missing and damaged rows.
         (Answer::Stats(found), Answer::Stats(before), _) => {
             let named = |stats: &Stats| -> BTreeSet<(ContractId, String)> {
                 stats.largest.iter().map(|lineage| (lineage.contract, lineage.lineage.clone())).collect()
@@ -391,7 +395,7 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
             let file_alone = Stats { file_bytes: before.file_bytes, ..found.clone() } == *before;
             if file_alone { Verdict::Same } else { absent_if(right, &found) }
         }
-        // The log or its checkpoint is not found.
+        // The engine does not find the log, or does not find the checkpoint that names the log.
         (Answer::Log(found), Answer::Log(Some(_)), _) => {
             absent_if(found.as_ref().is_none_or(|page| *page == LogPage::default()), &found)
         }
@@ -400,7 +404,7 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
     }
 }
 
-/// Whether a checkpoint's pending writes are the saved ones or a part of them.
+/// Returns true if the pending writes of the found checkpoint are all or some of the saved writes.
 fn same_writes(known: &Known, found: &Tuple) -> bool {
     let header = &found.checkpoint.header;
     let asked = Query::Tuple { contract: header.contract, pick: Pick::Id(header.id.clone()) };
@@ -411,7 +415,7 @@ fn same_writes(known: &Known, found: &Tuple) -> bool {
     within(&found.writes, &before.writes, PartialEq::eq)
 }
 
-/// Runs all pages of a check.
+/// Runs a check to its end, page by page.
 fn check(backend: &mut dyn Backend, limit: usize) -> Result<(Counted, Vec<Finding>)> {
     let (mut cursor, mut findings, mut counted) = (Some(CheckCursor::default()), Vec::new(), Counted::default());
     let mut pages = 0;
@@ -454,15 +458,15 @@ impl Random {
 struct Subject {
     bytes: Vec<u8>,
     page_size: usize,
-    /// The same file with no indexes in its schema. A row can be changed here without a change of its index entries.
+    /// The same file, but its schema has no indexes. In this file a row can be changed while its index entries stay.
     bare: Vec<u8>,
     indexes: Vec<Vec<Value>>,
-    /// Each column: table, column, and column of the primary key.
+    /// All columns. Each entry has a table, a column of the table, and the column of the table's primary key.
     columns: Vec<(String, String, String)>,
-    /// The pages of each tree.
+    /// The pages of each B-tree in the file, with the name of the tree.
     trees: Vec<(String, Vec<usize>)>,
     known: Known,
-    /// The checkpoints that each of [`RULES`] removes.
+    /// For each of [`RULES`], the checkpoints that the rule removes.
     victims: Vec<BTreeSet<(ContractId, String)>>,
 }
 
@@ -513,7 +517,8 @@ impl Subject {
         subject
     }
 
-    /// Writes a file with one bit flipped. Returns a description of the bit, or `None` if that flip is not possible.
+    /// Writes a file with one flipped bit. Returns a description of the bit. Returns `None` if this flip is not
+    /// possible.
     fn flip(&self, number: usize, random: &mut Random, path: &Path) -> Option<String> {
         let _ = fs::remove_file(path.with_extension("db-journal"));
         match number % 2 {
@@ -542,7 +547,7 @@ impl Subject {
         let bytes = |bytes: &[u8], random: &mut Random| {
             let mut bytes = bytes.to_vec();
             if !bytes.is_empty() {
-                // Half of the flips hit the first 40 bytes, which hold the most structure.
+                // Half of the flips hit the first 40 bytes of a value. These bytes hold the most structure.
                 let end = if random.below(2) == 0 { bytes.len() } else { bytes.len().min(40) };
                 let at = random.below(end);
                 bytes[at] ^= 1 << random.below(8);
@@ -584,7 +589,7 @@ impl Subject {
         let mut bytes = self.bytes.clone();
         let begin = page * self.page_size;
         let head = &bytes[begin..begin + self.page_size];
-        // Mostly hits used bytes: the page's head with its pointers, or its content.
+        // Most flips hit bytes that the page uses: the page's head with its pointers, or its content.
         let is_tree = [2, 5, 10, 13].contains(&head[0]);
         let cells = usize::from(u16::from_be_bytes([head[3], head[4]]));
         let content = usize::from(u16::from_be_bytes([head[5], head[6]])).min(self.page_size - 1);
@@ -617,11 +622,11 @@ struct Tally {
 /// The result of reading a damaged file.
 #[derive(Default)]
 struct Outcome {
-    /// Broken promises.
+    /// Descriptions of the answers that are neither correct, nor `CORRUPT`, nor reported as incomplete.
     violations: Vec<String>,
-    /// Whether a check reports damage.
+    /// True if a check reports damage.
     reported: bool,
-    /// The ids of the checkpoints that read back exactly.
+    /// The ids of the checkpoints that the engine returned without any difference.
     whole: BTreeSet<(ContractId, String)>,
 }
 
@@ -727,8 +732,8 @@ fn victims(subject: &Subject, rule: Rule) -> BTreeSet<(ContractId, String)> {
 
 const RULES: [Rule; 2] = [Rule::SavedBefore(2000), Rule::KeepLast(6)];
 
-/// Saves, deletes and prunes on a damaged file. Acknowledged changes must be there afterwards, and nothing else may be
-/// lost.
+/// Saves, deletes and prunes on a damaged file. The file must have every acknowledged change afterwards, and must not
+/// lose any other data.
 fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, before: &Outcome) -> Vec<String> {
     let known = &subject.known;
     let Ok(mut backend) = open(path) else { return Vec::new() };
@@ -743,7 +748,8 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
     let appended = record("appended");
     let more = append("logged", "messages", vec![appended.clone()]);
     let is_appended = accept(&mut violations, "an append", &apply(&mut backend, vec![more]));
-    // Leaves out checkpoints with dependants: without them, a rule may remove other checkpoints.
+    // The choice leaves out checkpoints with dependants. If such a checkpoint were deleted, a rule might remove other
+    // checkpoints than before.
     let ids: BTreeSet<&(ContractId, String)> =
         known.checkpoints.keys().filter(|(_, id)| !id.starts_with("dep")).collect();
     let deleted = (*random.pick(&ids.into_iter().collect::<Vec<_>>())).clone();
@@ -768,7 +774,8 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
             false
         }
     };
-    // Data written into a page with a damaged structure may be lost. An error or a check must report that.
+    // Data that is written into a page with a damaged structure may be lost. If data is lost, an error or a check must
+    // report the damage.
     let may_be_lost = number % 2 == 1 && reported;
     for checkpoint in saved {
         let id = &checkpoint.header.id;
@@ -784,7 +791,7 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
         match backend.answer(&Query::Log(last)).and_then(Answer::into_log) {
             Ok(Some(page)) if page.records == [appended] => {}
             Ok(Some(LogPage { length: 0, .. })) if may_be_lost => {}
-            // A damaged log stays damaged.
+            // A log that was damaged before the append stays damaged.
             Err(error) if reported && error.code() == Code::Corrupt => {}
             other => violations.push(shorten(format!("the appended record is {other:?}"))),
         }

@@ -2,10 +2,11 @@
 //! fork payloads, replace them, and remove them from the middle of their chains. They also append to logs, pin logs,
 //! cut them, rewind them to a checkpoint, and fork them.
 //!
-//! Each thread of a child writes its own ids. It announces each unit before it submits it, and has up to three units in
-//! flight. A large unit is encoded early, and an unrelated unit may overtake it. Otherwise the call order is the save
-//! order. So after a kill the file must have every acknowledged unit of a thread and perhaps some announced ones. No
-//! unit may be there without an earlier unit that it depends on.
+//! Each thread of a child process writes its own ids. The thread announces each unit before it submits the unit, and
+//! has at most three units in flight. A large unit is encoded early, so an unrelated unit may overtake it. All other
+//! units are saved in the order of the calls. So after a kill the file must have all acknowledged units of a thread,
+//! and may have some of the announced units. A unit must not be in the file without every earlier unit that it depends
+//! on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -30,15 +31,15 @@ use forkpoint::store::{self, Store};
 use rusqlite::Connection;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// `FORKPOINT_TEST_SEED` selects another history. A failure prints its seed.
+/// `FORKPOINT_TEST_SEED` selects another sequence of random choices. A failed test prints its seed.
 static SEED: LazyLock<u64> =
     LazyLock::new(|| std::env::var("FORKPOINT_TEST_SEED").map_or(1, |seed| seed.parse().expect("a number")));
 const THREADS: usize = 3;
-/// Units that a thread has in flight at most.
+/// The maximum number of units that a thread has in flight.
 const PIPELINE: usize = 3;
-/// With more checkpoints than this, a thread removes more than it saves.
+/// A thread with more checkpoints than this number removes more checkpoints than it saves.
 const MOST_CHECKPOINTS: usize = 20;
-/// The most lineages that are not forks.
+/// The maximum number of lineages that are not forks.
 const MOST_LINEAGES: usize = 5;
 const MOST_FORKS: usize = 15;
 const MOST_BYTES: usize = 1 << 20;
@@ -66,8 +67,8 @@ impl Random {
     }
 }
 
-/// The recipe of a state: pairs of a seed and the last version that this seed edits. A fork adds a pair, because it
-/// continues with its own seed.
+/// The recipe of a state: pairs of a seed and the last version whose edits come from that seed. A fork adds a pair,
+/// because the fork continues with a seed of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Recipe(Vec<(u64, u64)>);
 
@@ -94,7 +95,8 @@ impl Recipe {
         Self(text.split('/').map(pair).collect())
     }
 
-    /// The number of blocks at first, and the number that each version adds. A part of the states is large.
+    /// Returns the number of blocks in the first version, and the number of blocks that each later version adds. Some
+    /// states are large.
     fn size(&self) -> (u64, u64) {
         match self.0[0].0 % 10 {
             0..3 => (4, 1),
@@ -103,9 +105,9 @@ impl Recipe {
         }
     }
 
-    /// The state: blocks of a few hundred bytes. Every version edits some blocks and adds some.
+    /// Returns the state: blocks of a few hundred bytes. Every version edits some blocks and adds new blocks.
     fn state(&self) -> Vec<u8> {
-        // Half noise and half text, so that some payloads compress and some do not.
+        // The pool is half noise and half text, so that some payloads compress and others do not.
         static POOL: LazyLock<Vec<u8>> = LazyLock::new(|| {
             let text = (0..20_000u64).map(|n| format!("{{\"role\":\"tool\",\"step\":{n},\"content\":\"ok\"}},"));
             [noise(7, 1 << 19), text.collect::<String>().into_bytes()].concat()
@@ -115,8 +117,8 @@ impl Recipe {
         let mut state = format!("{{\"recipe\":\"{}\",\"blocks\":[", self.write()).into_bytes();
         for block in 0..blocks + growth * version {
             let begun = block.saturating_sub(blocks).div_ceil(growth);
-            // Finds the last edit of this block within the last 12 versions. An older edit expires, which changes the
-            // block too.
+            // Finds the last edit of this block in the last 12 versions. An edit expires after 12 versions, and the
+            // block changes when its edit expires.
             let edit = (begun..=version).rev().take(12).find_map(|version| {
                 let (seed, _) = self.0.iter().find(|(_, until)| version <= *until).unwrap();
                 let edit = hash([*seed, block, version]);
@@ -142,14 +144,14 @@ impl Recipe {
     }
 }
 
-/// The description of a checkpoint, from which it can be made.
+/// The description of a checkpoint. The test makes the checkpoint from its description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Spec {
     id: String,
     lineage: String,
     parent: Option<String>,
     recipe: Recipe,
-    /// Whether the checkpoint names the log of its thread in its lineage.
+    /// True if the checkpoint names the log that its thread has in the checkpoint's lineage.
     logged: bool,
 }
 
@@ -184,7 +186,7 @@ impl Spec {
         }
     }
 
-    /// The description of a fork's copy.
+    /// Returns the description of the copy that a fork makes.
     fn copied(&self, id: &str, lineage: &str) -> Self {
         Self { id: id.to_owned(), lineage: lineage.to_owned(), parent: Some(self.id.clone()), ..self.clone() }
     }
@@ -206,7 +208,7 @@ enum Change {
         id: String,
         lineage: String,
     },
-    /// Appends records, given by their names.
+    /// Appends records. The list has the names of the records.
     Append {
         lineage: String,
         records: Vec<String>,
@@ -215,7 +217,7 @@ enum Change {
         lineage: String,
         length: usize,
     },
-    /// Rewinds the log to a checkpoint.
+    /// Rewinds the thread's log in `lineage` to a checkpoint.
     Rewind {
         lineage: String,
         to: String,
@@ -261,7 +263,7 @@ impl Change {
 
 // The child process.
 
-/// The state that the threads of a child share.
+/// The data that all threads of a child process share.
 #[derive(Default)]
 struct World {
     /// The newest state of each lineage.
@@ -277,7 +279,8 @@ impl World {
         format!("{kind}.{cycle}.{}", self.names)
     }
 
-    /// Whether two lineages have large states. More would be slow: every payload is read after every cycle.
+    /// Returns true if two lineages have large states. More large states would make the test slow, because the parent
+    /// reads every payload after every cycle.
     fn has_large(&self) -> bool {
         self.lineages.values().filter(|recipe| recipe.is_large()).count() > 1
     }
@@ -296,13 +299,13 @@ impl World {
         }
         let chosen = random.below(self.lineages.len());
         let (name, newest) = self.lineages.iter_mut().nth(chosen).unwrap();
-        // A state of the greatest size does not grow, but is still edited.
+        // A state of the greatest size does not grow further, but its blocks are still edited.
         let step = u64::from(!newest.is_full());
         *newest = newest.at(newest.version() + step);
         (name.clone(), newest.clone())
     }
 
-    /// Plans the next unit of a thread. A thread saves and removes only its own ids, but in any lineage.
+    /// Plans the next unit of a thread. The thread saves and removes only its own ids. The lineage may be any lineage.
     fn plan(&mut self, random: &mut Random, cycle: usize, thread: usize) -> Vec<Change> {
         let own: Vec<String> = self.saved[thread].keys().cloned().collect();
         let full = own.len() > MOST_CHECKPOINTS;
@@ -310,12 +313,12 @@ impl World {
         let kind = format!("t{thread}");
         let mut changes = Vec::new();
         match random.below(100) {
-            // Replaces a checkpoint, which may be the base of others.
+            // Replaces a checkpoint. The checkpoint may be the base of other checkpoints.
             0..15 if !own.is_empty() => {
                 let (lineage, recipe) = self.grown(random, cycle);
                 changes.push(Change::Put(Spec { id: any(random), lineage, parent: None, recipe, logged: false }));
             }
-            // Forks a checkpoint of any thread. The source may be removed before the fork is saved.
+            // Forks a checkpoint of any thread. Another unit may remove the source before the fork is saved.
             15..30 if self.lineages.len() < MOST_LINEAGES + MOST_FORKS && !own.is_empty() => {
                 let mut sources: Vec<&Spec> = self.saved.iter().flat_map(BTreeMap::values).collect();
                 if self.has_large() && sources.iter().any(|spec| !spec.recipe.is_large()) {
@@ -332,7 +335,7 @@ impl World {
                 changes.push(Change::Put(Spec { id, lineage, parent: Some(source.id), recipe, logged: false }));
             }
             30..40 if !own.is_empty() => changes.push(Change::Remove(any(random))),
-            // Forks one of the thread's own checkpoints, with the logs that it names.
+            // Forks one of the thread's own checkpoints, together with the logs that this checkpoint names.
             40..48 if self.lineages.len() < MOST_LINEAGES + MOST_FORKS && !own.is_empty() => {
                 let source = self.saved[thread][&any(random)].clone();
                 if source.recipe.is_large() && self.has_large() {
@@ -359,7 +362,7 @@ impl World {
             let before = self.logs_before(random, cycle, thread, spec);
             changes.splice(..0, before);
         }
-        // Adds a removal to the unit: both changes happen or neither.
+        // Adds a removal to the unit. The store applies all changes of the unit or none.
         if full || own.len() > 3 && random.below(8) == 0 {
             changes.push(Change::Remove(any(random)));
         }
@@ -376,8 +379,8 @@ impl World {
         changes
     }
 
-    /// Plans changes of the thread's log in a lineage. They come before the put of a checkpoint in the same unit.
-    /// Sometimes the checkpoint names the log.
+    /// Plans changes of the log that the thread has in a lineage. In the unit, these changes come before the put of a
+    /// checkpoint. Sometimes the checkpoint names the log.
     fn logs_before(&mut self, random: &mut Random, cycle: usize, thread: usize, put: &mut Spec) -> Vec<Change> {
         let mut changes = Vec::new();
         let lineage = put.lineage.clone();
@@ -403,7 +406,7 @@ fn open(path: &Path, journal: Journal, cache: PayloadCache) -> forkpoint::error:
     Sqlite::open_with(&Options { journal: Some(journal), ..Options::new(path) }, cache)
 }
 
-/// Works until it is killed.
+/// Applies random units until the parent kills the process.
 #[test]
 fn child() {
     let Some(role) = role() else { return };
@@ -460,12 +463,12 @@ fn work(store: &Store, world: &Mutex<World>, cycle: usize, thread: usize) {
     }
 }
 
-/// The name of a thread's log in any lineage.
+/// Returns the name of a thread's log. The name is the same in every lineage.
 fn log_of(thread: usize) -> String {
     format!("log of {thread}")
 }
 
-/// The content of the record with that name. Sizes vary.
+/// Returns the content of the record with this name. Contents have different sizes.
 fn content(name: &str) -> String {
     let times = xxh3_64_with_seed(name.as_bytes(), 3) % 60;
     name.repeat(1 + usize::try_from(times).unwrap())
@@ -502,13 +505,13 @@ fn owner(id: &str) -> usize {
 
 // The parent process.
 
-/// The lines that the parent got about one thread.
+/// The lines that the parent has received about one thread.
 #[derive(Clone, Debug, Default)]
 struct Heard {
     announced: Vec<Vec<Change>>,
-    /// The numbers of the acknowledged units. They may have gaps, because a large unit may be overtaken.
+    /// The numbers of the acknowledged units. A number may be missing, because other units may overtake a large unit.
     acknowledged: BTreeSet<usize>,
-    /// The number of units that were acknowledged before a unit that was announced earlier.
+    /// The number of units that overtook another unit: the later unit was acknowledged before the earlier one.
     overtook: usize,
 }
 
@@ -518,9 +521,9 @@ type Saved = BTreeMap<String, Spec>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Part {
     saved: Saved,
-    /// The contents of its log's records, by lineage.
+    /// The contents of the records in the thread's log, by lineage.
     logs: BTreeMap<String, Vec<String>>,
-    /// The records of its log that its checkpoints keep, by checkpoint id.
+    /// The records of the thread's log that each checkpoint keeps, by the id of the checkpoint.
     kept: BTreeMap<String, Vec<String>>,
 }
 
@@ -553,8 +556,8 @@ impl Part {
                     log.truncate(*length);
                     self.set(lineage, log);
                 }
-                // Some tried combinations lack an earlier unit that this one needs. Their state does not match the
-                // file.
+                // The test tries combinations of units. In some of them, an earlier unit that this rewind needs is
+                // missing. The state of such a combination does not match the file.
                 Change::Rewind { lineage, to } => {
                     let kept = self.kept.get(to).cloned().unwrap_or_default();
                     self.set(lineage, kept);
@@ -568,7 +571,7 @@ impl Part {
         self.kept.remove(id);
     }
 
-    /// Sets a log. A log without records does not exist.
+    /// Sets the records of a log. A log without records is removed, because it does not exist in a store either.
     fn set(&mut self, lineage: &str, log: Vec<String>) {
         if log.is_empty() {
             self.logs.remove(lineage);
@@ -621,7 +624,8 @@ fn hear(heard: &mut [Heard], line: &str) -> bool {
     }
 }
 
-/// Whether the order of two units matters: both name the same lineage or checkpoint, or one of them removes.
+/// Returns true if the order of two units matters: both units name the same lineage or checkpoint, or one of the units
+/// removes a checkpoint.
 fn meet(one: &[Change], other: &[Change]) -> bool {
     let names = |changes: &[Change]| -> Option<BTreeSet<(bool, String)>> {
         let mut names = BTreeSet::new();
@@ -647,8 +651,8 @@ fn meet(one: &[Change], other: &[Change]) -> bool {
     }
 }
 
-/// The units that are done: the acknowledged units, and those units in flight that explain the data found after the
-/// kill.
+/// Returns the units that the store has applied. These are all acknowledged units, and the units in flight that are
+/// needed to explain the data in the file after the kill.
 fn outcome(before: &Part, heard: &Heard, found: &Part) -> Result<BTreeSet<usize>, String> {
     let state = |done: &BTreeSet<usize>| {
         let mut state = before.clone();
@@ -686,7 +690,7 @@ fn difference<T: PartialEq + std::fmt::Debug>(one: &BTreeMap<String, T>, other: 
     differs.map(|key| format!("{key}: {:?}, found {:?}", one.get(key), other.get(key))).collect()
 }
 
-/// Counts of the cases that occurred over all cycles.
+/// How often each tested case occurred in all cycles.
 #[derive(Debug, Default)]
 struct Seen {
     deltas: i64,
@@ -707,7 +711,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Counts a change that was done.
+    /// Counts the case of a change that the store has applied.
     fn count(&mut self, change: &Change, before: &Part, bases: &mut BTreeSet<String>) {
         match change {
             Change::Put(Spec { id, .. }) => {
@@ -723,14 +727,15 @@ impl Seen {
     }
 }
 
-/// The names of the lineages with logs, through a connection that does not use the engine.
+/// Returns the names of the lineages that have logs. The function reads them through a connection that does not use the
+/// engine.
 fn lineages_with_logs(path: &Path) -> BTreeSet<String> {
     let connection = Connection::open(path).unwrap();
     let mut names = connection.prepare("SELECT DISTINCT lineage.name FROM lineage JOIN log USING (lin)").unwrap();
     names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// Makes a table from the column `chain`. Checks that the lists of dependants match the bases exactly.
+/// Makes a table from the column `chain`. Checks that each base lists all of its dependants and nothing else.
 fn read_chains(connection: &Connection) {
     let sql = "CREATE TEMP TABLE payload (seq INTEGER PRIMARY KEY, base, depth, body)";
     connection.execute_batch(sql).unwrap();
@@ -828,7 +833,8 @@ fn run(cycles: usize, journal: Journal) {
         let journal_name = if journal == Journal::Wal { "wal" } else { "rollback" };
         let mut process = Process::start("child", format!("{cycle}|{journal_name}|{}", path.display()));
         let mut random = Random::new(cycle, THREADS);
-        // The first process is killed while it opens its file, some others before they have saved anything.
+        // The first process is killed while it opens its file. Some other processes are killed before they have saved
+        // anything.
         let acknowledgements = if cycle == 0 { 0 } else { random.below(60) };
         let mut heard = vec![Heard::default(); THREADS];
         let mut left = acknowledgements;
@@ -836,14 +842,15 @@ fn run(cycles: usize, journal: Journal) {
             let line = process.line().unwrap_or_else(|| panic!("{told}: the child ended by itself"));
             left -= usize::from(hear(&mut heard, &line));
         }
-        // An acknowledgement marks the end of a batch. Reads a few more lines, so that kills hit other moments too.
+        // An acknowledgement arrives at the end of a batch. The parent reads a few more lines, so that some kills come
+        // at other moments.
         for _ in 0..random.below(6) {
             if let Some(line) = process.line() {
                 hear(&mut heard, &line);
             }
         }
         process.kill();
-        // Lines written before the kill count too.
+        // The lines that the process wrote before the kill count too.
         while let Some(line) = process.line() {
             hear(&mut heard, &line);
         }
@@ -903,7 +910,7 @@ fn run(cycles: usize, journal: Journal) {
     assert!(seen.replaced > 0 && seen.removed_bases > 0, "and what is done to them: {seen:?}");
     let logs = [seen.records, seen.cut, seen.rewound];
     assert!(logs.iter().all(|count| *count > 0), "and logs: {seen:?}");
-    // A run of few cycles may not reach these cases.
+    // A test of fewer than 50 cycles may not reach these cases.
     assert!(cycles < 50 || seen.forked > 0 && seen.branches > 0, "and forks of them: {seen:?}");
 }
 

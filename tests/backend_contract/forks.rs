@@ -22,7 +22,7 @@ fn forks(backend: &mut dyn Backend, lineage: &str) -> Vec<Lineage> {
     backend.answer(&query).unwrap().into_lineages().unwrap()
 }
 
-/// The forks of a lineage, each with the checkpoint that it began from.
+/// Returns the forks in a lineage. Each fork has the checkpoint that it was copied from.
 fn origins(backend: &mut dyn Backend, lineage: &str) -> Vec<(String, String)> {
     forks(backend, lineage).into_iter().map(|fork| (fork.newest.lineage, fork.origin.unwrap())).collect()
 }
@@ -47,7 +47,7 @@ pub(crate) fn a_fork_is_a_copy_with_a_name_of_its_own(backend: &mut dyn Backend)
     assert_eq!(get(backend, "a"), Some(source.0));
     assert_eq!(names(backend, "g"), ["copy", "run"]);
     assert_eq!(lineages(backend, "", None, 1)[0].origin.as_deref(), Some("a"));
-    // The copy is readable without its source.
+    // The copy can still be read after its source is removed.
     apply(backend, vec![remove("a")]).unwrap();
     assert_eq!(get(backend, "b"), Some(copy));
 }
@@ -62,11 +62,12 @@ pub(crate) fn a_fork_needs_a_source_and_names_that_are_free(backend: &mut dyn Ba
         assert!(code == Code::Conflict && message.contains(said), "{message}");
     }
     assert_eq!(names(backend, ""), ["other", "run"], "nothing is left of a fork that failed");
-    // A fork in one unit with the put of its source, with the removal of its id, and with the next step after it.
+    // One unit puts the source of a fork, removes the checkpoint that has the fork's id, forks, and saves the step
+    // after the fork.
     let step = draft("e", "f").sort_key(1.0).parent("e").put();
     apply(backend, vec![remove("c"), draft("run", "d").put(), fork("d", "e", "e"), step]).unwrap();
     assert_eq!(ids(backend, lineage("e")), ["f", "e"]);
-    // A repeated fork changes nothing, even if its lineage has newer checkpoints.
+    // A repeated fork changes nothing, even if the fork's lineage has newer checkpoints.
     apply(backend, vec![fork("d", "e", "e")]).unwrap();
     assert_eq!(ids(backend, lineage("e")), ["f", "e"]);
     assert_eq!(error(backend, vec![fork("a", "e", "e")]).0, Code::Conflict, "another source");
@@ -88,7 +89,8 @@ pub(crate) fn forks_are_listed_by_the_lineage_they_began_from(backend: &mut dyn 
         [lineages(backend, "", None, 9)[2].clone(), lineages(backend, "", None, 9)[3].clone()]
     );
     assert!(forks(backend, "none").is_empty() && forks(backend, "lost").is_empty());
-    // An origin is remembered after its removal. A lineage that begins again is a new lineage.
+    // A lineage keeps the name of its origin after the origin is removed. A lineage that ends and begins again is a new
+    // lineage.
     apply(backend, vec![remove("a")]).unwrap();
     assert_eq!(origins(backend, "run"), owned([("two", "b"), ("one", "a")]));
     apply(backend, vec![remove("b")]).unwrap();
@@ -131,7 +133,7 @@ pub(crate) fn lineages_go_by_the_beginning_of_their_names(backend: &mut dyn Back
         save(backend, [draft(name, name)]);
     }
     for (at, name) in HOSTILE.into_iter().enumerate() {
-        // Lineages whose names begin with this name are removed with it.
+        // This removes all lineages whose names begin with `name`.
         apply(backend, vec![remove_lineages(name)]).unwrap();
         let left = HOSTILE.iter().filter(|other| !HOSTILE[..=at].iter().any(|gone| other.starts_with(gone))).count();
         assert_eq!(names(backend, "").iter().filter(|name| *name != "b").count(), left, "{name:?}");
@@ -204,7 +206,7 @@ pub(crate) fn a_unit_that_fails_leaves_nothing_behind(backend: &mut dyn Backend)
         remove_lineages("r"),
         remove("c"),
     ];
-    // Units of every prefix of the changes, and of each change alone.
+    // Some units have the first changes of the list, up to each length. Each other unit has a single change.
     let units = (1..=all.len()).map(|end| all[..end].to_vec()).chain(all.iter().map(|op| vec![op.clone()]));
     for unit in units {
         let said = format!("{:?}", unit.last());

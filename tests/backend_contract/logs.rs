@@ -64,7 +64,7 @@ pub(crate) fn a_log_that_is_not_there_is_empty(backend: &mut dyn Backend) {
     assert_eq!(log_at(backend, "run", "log", "a"), None, "the checkpoint does not name the log");
     let unit = vec![truncate("run", "none", 0), truncate("none", "log", 7), remove_logs("none"), remove_logs("run")];
     assert_eq!(appended(backend, unit), []);
-    // Only a record begins a log or a lineage: an empty append does not.
+    // Only a record begins a log or a lineage. An empty append does not begin a log or a lineage.
     let unit = vec![append("run", "log", Vec::new()), texts_at("new", "log", 0, &[])];
     assert_eq!(appended(backend, unit), [said(0, &[]), said(0, &[])]);
     assert!(logs(backend, "run").is_empty() && logs(backend, "new").is_empty());
@@ -82,7 +82,8 @@ pub(crate) fn an_append_may_expect_a_length(backend: &mut dyn Backend) {
     }
     assert_eq!(error(backend, vec![texts_at("run", "none", 1, &["c"])]).0, Code::Conflict);
     assert_eq!(error(backend, vec![texts_at("none", "log", 1, &[])]).0, Code::Conflict);
-    // If two writers have read the same length, only one wins, also in one batch.
+    // Two writers that have read the same length append to the log. Only one append succeeds, even if both are in one
+    // batch.
     let units = ["c", "d"].map(|text| Unit::from(vec![texts_at("run", "log", 2, &[text])]));
     let done = backend.apply(&units).into_iter().map(|done| done.map_err(|error| error.code())).collect::<Vec<_>>();
     assert_eq!(done[0].as_ref().map(|done| done.appended.clone()), Ok(vec![said(3, &[])]));
@@ -99,7 +100,7 @@ pub(crate) fn a_key_is_in_a_log_once(backend: &mut dyn Backend) {
     let again = vec![keyed("3", "d"), keyed("1", "other"), keyed("3", "e"), keyed("4", "f")];
     assert_eq!(appended(backend, vec![append("run", "log", again)]), [said(6, &[1, 2])]);
     assert_eq!(log(backend, "run", "log"), ["a", "b", "c", "b", "d", "f"], "the first one of a key stays");
-    // A key is unique only within one log: other logs, lineages and contracts may use it too.
+    // A key is unique only within one log. Other logs, lineages and contracts may use the same key.
     assert_eq!(appended(backend, vec![append("run", "other", vec![keyed("1", "x")])]), [said(1, &[])]);
     assert_eq!(appended(backend, vec![append("other", "log", vec![keyed("1", "x")])]), [said(1, &[])]);
     let elsewhere = Op::Append {
@@ -110,7 +111,7 @@ pub(crate) fn a_key_is_in_a_log_once(backend: &mut dyn Backend) {
         expect: None,
     };
     assert_eq!(appended(backend, vec![elsewhere]), [said(1, &[])]);
-    // Keys of records that were cut off are free again.
+    // A key can be used again after its record is cut off.
     let again = append("run", "log", vec![keyed("4", "g"), keyed("3", "h"), keyed("2", "no")]);
     assert_eq!(appended(backend, vec![truncate("run", "log", 4), again]), [said(6, &[2])]);
     assert_eq!(log(backend, "run", "log"), ["a", "b", "c", "b", "g", "h"]);
@@ -177,7 +178,7 @@ pub(crate) fn a_truncation_keeps_the_first(backend: &mut dyn Backend) {
 }
 
 pub(crate) fn a_range_counts_from_either_end(backend: &mut dyn Backend) {
-    // Three branches, of 3, 3 and 4 records.
+    // Makes three branches of the log. The branches have 3, 3 and 4 records.
     let step = |at: u64, id: &str| vec![truncate("run", "log", at), draft("run", id).pin_live("log").put()];
     apply(backend, vec![texts("run", "log", &["0", "1", "2", "x"]), draft("run", "a").pin_live("log").put()]).unwrap();
     apply(backend, step(3, "b")).unwrap();
@@ -229,7 +230,7 @@ pub(crate) fn a_checkpoint_keeps_the_records_it_names(backend: &mut dyn Backend)
     apply(backend, vec![remove_logs("run")]).unwrap();
     check(backend, &expected);
     assert_eq!(records(backend, None), 6);
-    // Removes the checkpoints in an order that differs from the save order.
+    // The test removes the checkpoints in an order that differs from the save order.
     for (n, left, expected) in
         [("1", 5, &expected[1..]), ("3", 2, &[(2, "ab"), (4, "")][..]), ("2", 0, &[(4, "")][..]), ("4", 0, &[][..])]
     {
@@ -250,7 +251,7 @@ pub(crate) fn a_pin_without_a_length_takes_what_is_there(backend: &mut dyn Backe
     };
     assert_eq!([get(backend, "1"), get(backend, "2")].map(|found| found.unwrap().logs), [marks(1), marks(2)]);
     assert_eq!(log_at(backend, "run", "none", "1"), Some(Vec::new()), "a log that was not there, kept as empty");
-    // The checkpoint begins a new lineage, where the log is empty.
+    // The checkpoint begins a new lineage. The log of that lineage is empty.
     save(backend, [draft("new", "3").pin_live("log")]);
     assert_eq!(get(backend, "3").unwrap().logs, [LogMark { log: "log".to_owned(), length: 0 }]);
 }
@@ -294,7 +295,7 @@ pub(crate) fn a_log_goes_back_to_a_checkpoint(backend: &mut dyn Backend) {
         assert!(code == Code::NotFound && message.contains(named) && message.contains("\"log\""), "{message}");
     }
     assert_eq!(error(backend, vec![rewind("none", "log", "ab")]).0, Code::NotFound);
-    // A rewind restores a removed log. A log that was empty at the checkpoint is empty again.
+    // A rewind restores a removed log. A rewind to a checkpoint at which the log was empty makes the log empty again.
     apply(backend, vec![remove_logs("run"), rewind("run", "log", "e")]).unwrap();
     assert_eq!(log(backend, "run", "log"), ["e"]);
     apply(backend, vec![texts("other", "log", &["z"]), rewind("other", "log", "elsewhere")]).unwrap();
@@ -307,12 +308,12 @@ pub(crate) fn a_fork_has_the_logs_of_its_source(backend: &mut dyn Backend) {
     assert_eq!(logs(backend, "fork"), [("log".to_owned(), 2)]);
     assert_eq!(get(backend, "2").unwrap().logs, get(backend, "1").unwrap().logs);
     assert_eq!(records(backend, None), 4, "stored once");
-    // The source and the fork continue independently and end differently.
+    // The source and the fork continue independently, so their logs end with different records.
     let unit = vec![texts("fork", "log", &["d"]), texts("run", "log", &["e"]), texts("fork", "log", &["f"])];
     assert_eq!(appended(backend, unit), [said(3, &[]), said(4, &[]), said(4, &[])]);
     assert_eq!(log(backend, "run", "log").concat(), "abce");
     assert_eq!(log(backend, "fork", "log").concat(), "abdf");
-    // Two forks whose logs end at the same record.
+    // The logs of these two forks end at the same record.
     apply(backend, vec![draft("run", "3").pin_live("log").put(), fork("3", "4", "twin"), fork("3", "5", "third")])
         .unwrap();
     apply(backend, vec![texts("twin", "log", &["g"]), texts("run", "log", &["h"]), texts("third", "log", &["i"])])
@@ -321,7 +322,7 @@ pub(crate) fn a_fork_has_the_logs_of_its_source(backend: &mut dyn Backend) {
     // A repeated fork does not rewind the log.
     apply(backend, vec![fork("3", "4", "twin")]).unwrap();
     assert_eq!(log(backend, "twin", "log").concat(), "abceg");
-    // The run is removed. The records that the forks share with it stay.
+    // The run is removed. The records that the run shares with its forks stay.
     apply(backend, vec![Op::RemoveLineages { contract: CONTRACT_ID, prefix: "run".to_owned() }]).unwrap();
     assert_eq!(["fork", "twin", "third"].map(|run| log(backend, run, "log").concat()), ["abdf", "abceg", "abcei"]);
     assert_eq!(log_at(backend, "twin", "log", "4").unwrap().concat(), "abce");
@@ -338,7 +339,7 @@ pub(crate) fn replaced_marks_are_freed(backend: &mut dyn Backend) {
     apply(backend, vec![texts("run", "log", &["a", "b", "c"]), draft("run", "id").pin_live("log").put()]).unwrap();
     apply(backend, vec![truncate("run", "log", 1)]).unwrap();
     assert_eq!(records(backend, None), 3);
-    // A checkpoint that is put again keeps records only if the new put names the log.
+    // After a checkpoint is put again, it keeps records only if the new put names the log.
     apply(backend, vec![draft("run", "id").pin_live("log").put()]).unwrap();
     assert_eq!(log_at(backend, "run", "log", "id").unwrap(), ["a"]);
     assert_eq!(records(backend, None), 1);
@@ -351,7 +352,7 @@ pub(crate) fn retention_frees_what_nothing_names(backend: &mut dyn Backend) {
     let step = |n: u32| {
         let texts = texts("run", "log", &[&n.to_string(), "more"]);
         let put = draft("run", &n.to_string()).sort_key(f64::from(n)).saved_at(i64::from(n)).pin_live("log").put();
-        // Every third step is cut off again after its checkpoint.
+        // After every third checkpoint, the last record of its step is cut off from the log.
         let back = n.is_multiple_of(3).then(|| truncate("run", "log", u64::from(n)));
         [texts, put].into_iter().chain(back).collect::<Vec<_>>()
     };
@@ -391,7 +392,7 @@ pub(crate) fn a_live_log_outlasts_its_checkpoints(backend: &mut dyn Backend) {
     save(backend, [draft("between", "1"), draft("run", "2").group("g")]);
     assert_eq!(names(backend, ""), ["between", "run", "first"], "a lineage begins with its first record");
     let position = lineages(backend, "g", None, 9)[0].position;
-    // Every operation that can remove the last checkpoint of a lineage.
+    // These are all operations that can remove the last checkpoint of a lineage.
     let rule = Prune { contract: None, rule: Rule::KeepLast(0), cursor: Cursor::default(), most: 10 };
     let all = Op::RemoveFrom { contract: CONTRACT_ID, lineage: "run".to_owned(), sort_key: SortKey::default() };
     apply(backend, vec![all]).unwrap();
@@ -409,7 +410,7 @@ pub(crate) fn a_live_log_outlasts_its_checkpoints(backend: &mut dyn Backend) {
     assert!(lineages(backend, "", None, 1)[0].position > position, "it has begun anew");
     let stats = backend.answer(&Query::Stats { contract: None, largest: 9 }).unwrap().into_stats().unwrap();
     assert_eq!((stats.lineages, stats.records), (2, 0));
-    // The newest checkpoint of a lineage with only a log is none: a log is not a checkpoint.
+    // A lineage that has only a log has no newest checkpoint, because a log is not a checkpoint.
     apply(backend, vec![texts("logged", "log", &["a"])]).unwrap();
     let unit = Unit { expect: Some(expect("logged", None, "x")), ops: vec![draft("logged", "x").put()] };
     apply(backend, unit).unwrap();
@@ -474,7 +475,7 @@ pub(crate) fn a_log_of_100_000_records(backend: &mut dyn Backend) {
             save(backend, [draft("run", &batch.to_string()).pin("log", batch * 1000)]);
         }
     }
-    // Appends one record at a time, as most callers do.
+    // The loop appends one record at a time, as most callers do.
     for n in 100_000..100_200 {
         apply(backend, vec![append("run", "log", vec![keyed(&n.to_string(), text(n))])]).unwrap();
     }
@@ -499,7 +500,8 @@ pub(crate) fn a_log_of_100_000_records(backend: &mut dyn Backend) {
     assert_eq!(all.len(), 100_200);
     assert_eq!(logs(backend, "run"), [("log".to_owned(), 100_200)]);
     assert_eq!(records(backend, None), 100_200);
-    // The log is cut and continues on another branch. Then everything but its beginning is cut off.
+    // The log is cut at record 100 and continues on another branch. Afterwards the log is cut again, and only its
+    // beginning stays.
     apply(backend, vec![truncate("run", "log", 100), texts("run", "log", &["anew"])]).unwrap();
     let kept = page(backend, log_range("run", "log", Some("99"))).unwrap().records;
     assert!(kept[..] == all[..99_000]);
@@ -511,7 +513,7 @@ pub(crate) fn a_log_of_100_000_records(backend: &mut dyn Backend) {
 }
 
 pub(crate) fn a_log_of_many_branches(backend: &mut dyn Backend) {
-    // Each step appends a draft, keeps it in a checkpoint, cuts it off, and appends another record instead.
+    // Each step appends a draft, keeps the draft in a checkpoint, cuts the draft off, and appends another record.
     let mut expected = Vec::new();
     for n in 0..300_u32 {
         let (id, kept) = (n.to_string(), format!("kept {n}"));
@@ -553,7 +555,7 @@ pub(crate) fn logs_are_there_after_opening_again(place: &Place) {
     assert_eq!(log(&mut *backend, "run", "log"), ["a", "c"]);
     assert_eq!(log_at(&mut *backend, "run", "log", "1").unwrap(), ["a", "b"]);
     assert_eq!(records(&mut *backend, None), 3);
-    // The next appends make a new branch, not the one that was removed.
+    // The next appends make a new branch. They do not use the removed branch again.
     let unit =
         vec![append("run", "log", vec![keyed("k", "no")]), texts("fork", "log", &["d"]), texts("gone", "log", &["y"])];
     assert_eq!(appended(&mut *backend, unit), [said(2, &[0]), said(3, &[]), said(1, &[])]);
@@ -573,7 +575,7 @@ pub(crate) fn one_log_across_backends(place: &Place) {
         assert_eq!(log(&mut *two, "run", "log").len() as u64, n + 1);
         std::mem::swap(&mut one, &mut two);
     }
-    // One backend keeps records. The other backend cuts them, continues from them and frees them.
+    // One backend keeps records. The other backend cuts the same log, continues it, and frees records.
     apply(&mut *one, vec![draft("run", "1").pin_live("log").put()]).unwrap();
     apply(&mut *two, vec![truncate("run", "log", 10), texts("run", "log", &["anew"])]).unwrap();
     assert_eq!(log(&mut *one, "run", "log").last().map(String::as_str), Some("anew"));
