@@ -1,7 +1,7 @@
-//! Keeps recent raw payloads in memory: the newest payload of each active lineage, up to a number of bytes.
+//! Keeps recent raw payloads in memory: the newest payload of each active lineage, up to a maximum number of bytes.
 //!
-//! An entry is never stale. A save number is never given out twice, and the payload under it never changes. A reader
-//! first finds the number in the database and then looks here.
+//! A cached payload is never out of date. A save number is never given to a second payload, and the payload under a
+//! save number never changes. A reader first finds the save number in the database and then looks in the cache.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,8 @@ pub struct CachedPayload {
 }
 
 impl CachedPayload {
-    /// Whether a delta against this payload is likely to be worthwhile. After misses, only some payloads are tried.
+    /// Returns true if a delta against this payload is likely to be worthwhile. After misses, a delta is tried for
+    /// only some of the payloads.
     pub fn promising(&self) -> bool {
         self.misses.is_power_of_two() || self.misses.is_multiple_of(MOST_SKIPPED)
     }
@@ -32,7 +33,8 @@ impl From<Bytes> for CachedPayload {
     }
 }
 
-/// However many misses there were, a delta is tried again at each multiple of this number.
+/// A delta is tried whenever the number of misses is a multiple of this number. It is also tried at powers of two.
+/// again.
 const MOST_SKIPPED: u32 = 16;
 
 /// The newest payload of a lineage that this process knows.
@@ -86,8 +88,8 @@ impl PayloadCache {
         self.lock().get(seq)
     }
 
-    /// The newest payload of a lineage, if this process saved it and it is still cached. Another process may have
-    /// saved a newer one since.
+    /// The newest payload of a lineage, if this process saved the payload and the cache still has it. Another process
+    /// may have saved a newer payload since.
     pub fn newest(&self, contract: ContractId, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
         self.lock().newest(contract, lineage)
     }
@@ -109,7 +111,7 @@ impl PayloadCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, Lru> {
-        // A panic in another thread leaves the cache usable, so ignore the poisoned lock.
+        // A panic in another thread leaves the cache usable, so ignore the poisoning of the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,13 +1,14 @@
-//! The result of checking a store: how much was verified, and what is wrong.
-//! [`Query::Check`](crate::query::Query::Check) verifies one page at a time, so that other reads run in between.
+//! The result of checking a store: the number of verified items, and the problems that were found.
+//! [`Query::Check`](crate::query::Query::Check) verifies one page at a time, so that other reads run between two
+//! pages.
 
 use crate::record::ContractId;
 
-/// The position at which the next page of a check begins. The backend defines the text. Default: the beginning.
+/// The position at which the next page of a check begins. The backend defines the text. The default is the beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckCursor(pub String);
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Saved data cannot be read or is not found.
@@ -55,9 +56,9 @@ pub struct Finding {
     pub code: FindingCode,
     /// The severity of the finding.
     pub severity: Severity,
-    /// The problem and its place. Never contains stored state.
+    /// A description of the problem and its place. The description never contains stored state.
     pub message: String,
-    /// The remedy.
+    /// What the user should do about the problem.
     pub remedy: &'static str,
     /// The contract of the damaged data, if it is known.
     pub contract: Option<ContractId>,
@@ -70,13 +71,13 @@ pub struct Finding {
 /// The number of verified items of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Checkpoints: their headers, and the indexes over them.
+    /// The number of checkpoints whose header and index entries were verified.
     pub checkpoints: u64,
-    /// Payloads, each rebuilt through its chain and compared with its checksum.
+    /// The number of payloads that were rebuilt through their chains and compared with their checksums.
     pub payloads: u64,
-    /// Rows of pending writes.
+    /// The number of verified rows of pending writes.
     pub writes: u64,
-    /// Records of logs.
+    /// The number of verified records of logs.
     pub records: u64,
 }
 

@@ -1,9 +1,9 @@
-//! The encoder thread. It compares and compresses large units before they are queued for the writer, so that other
-//! callers need not wait for that.
+//! The encoder thread. It compares and compresses large units before they are queued for the writer. So other callers
+//! need not wait while a large unit is encoded.
 //!
-//! Small units go directly to the writer, so they may be committed before an earlier large unit. Two kinds of
-//! messages wait behind the messages in the encoder: a message that touches the same lineage or checkpoint, and a
-//! message that must see everything queued before it.
+//! Small units go directly to the writer, so they may be committed before an earlier large unit. Two kinds of messages
+//! wait until the encoder has passed its messages on: a message that touches the same lineage or checkpoint as a
+//! message in the encoder, and a message that must see everything queued earlier.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -35,16 +35,16 @@ impl Encoder {
                     unit.ops.iter_mut().filter(|op| encodes.takes_long(op)).for_each(|op| encodes.encode(op));
                 }
                 send(&writer, message);
-                // Leave only after sending: a message that bypasses the encoder from now on is queued behind this
-                // one.
+                // Call `leave` only after sending. A later message that bypasses the encoder is then queued behind
+                // this message.
                 shared.lock().leave(&footprint);
             }
         };
         Ok(Self { worker: Worker::start("forkpoint-encoder", QUEUE_BYTES, work)?, encodes: pre_encoder, in_flight })
     }
 
-    /// Takes the message if it must be encoded, or must wait for a message in the encoder. Otherwise returns the
-    /// message, which then goes directly to the writer.
+    /// Takes the message if it must be encoded, or if it must wait for a message in the encoder. Otherwise returns the
+    /// message, and the caller sends it directly to the writer.
     pub(crate) fn take(&self, message: WriterMessage) -> Option<WriterMessage> {
         let large =
             matches!(&message, WriterMessage::Apply(unit, _) if unit.ops.iter().any(|op| self.encodes.takes_long(op)));
@@ -71,7 +71,7 @@ impl Encoder {
         self.in_flight.lock().messages == 0
     }
 
-    /// Accepts nothing more. Messages in the encoder still go to the writer.
+    /// Stops accepting messages. Messages in the encoder still go to the writer.
     pub(crate) fn close(&self) {
         self.worker.close();
     }
@@ -101,7 +101,7 @@ impl InFlight {
 #[derive(Default)]
 struct Counts {
     messages: usize,
-    /// The number of messages that are barriers.
+    /// The number of messages in the encoder that are barriers: all later messages wait for them.
     barriers: usize,
     /// For each hash of a name, the number of messages that touch the named lineage or checkpoint.
     names: HashMap<u64, usize>,
@@ -140,11 +140,12 @@ impl Counts {
 /// The order that a message needs in relation to other messages.
 #[derive(Debug, Default)]
 struct Footprint {
-    /// The message waits for everything before it.
+    /// True if the message waits for all earlier messages.
     follows: bool,
-    /// Everything after the message waits for it.
+    /// True if all later messages wait for this message.
     barrier: bool,
-    /// Hashes of the names of the lineages and checkpoints that the message touches. A collision only causes waiting.
+    /// The hashes of the names of the lineages and checkpoints that the message touches. A hash collision only causes
+    /// needless waiting.
     names: Vec<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! The engine's error type. Its codes are few, and each code tells the caller what to do. The message describes the
-//! failure. The cause holds the error of the operating system or of a library.
+//! The engine's error type. Each error has one of a few codes, and the code tells the caller what to do. The message
+//! describes the failure. The cause holds the error of the operating system or of a library.
 
 mod cause;
 
@@ -15,19 +15,19 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {
-    /// The named thing does not exist: check the id.
+    /// The requested item does not exist: check the id.
     NotFound,
     /// The call itself is wrong: change the arguments.
     InvalidArgument,
-    /// The store was closed: open another.
+    /// The store was closed: open the store again.
     Closed,
-    /// Stored bytes are damaged: restore a backup. Wrong bytes are never returned instead.
+    /// Stored bytes are damaged: restore a backup. The engine never returns wrong bytes.
     Corrupt,
-    /// Another writer was first: read again and decide anew.
+    /// Another writer changed the data first: read again and decide again.
     Conflict,
     /// Another process held the database for longer than the busy timeout: try again.
     Busy,
-    /// The device has no free space left: make some.
+    /// The device has no free space: free some space.
     Full,
     /// The storage cannot be reached or failed: the message says why.
     Unavailable,
@@ -92,8 +92,8 @@ impl Error {
         Self::new(Code::Closed, "the store is closed: open a new one to go on")
     }
 
-    /// The error for a store whose thread panicked. That is a bug in the engine. The store handle writes nothing
-    /// more.
+    /// The error for a store whose thread panicked. A panic is a bug in the engine. This store handle accepts no more
+    /// writes.
     pub fn poisoned() -> Self {
         let message = "the store's thread panicked and the store accepts nothing more: close it and open it again; \
                        everything acknowledged before is on disk";
@@ -115,14 +115,14 @@ impl Error {
         self
     }
 
-    /// Puts the place of the failure before the message.
+    /// Puts the place of the failure in front of the message.
     #[must_use]
     pub fn context(mut self, what: &str) -> Self {
         self.message = format!("{what}: {}", self.message);
         self
     }
 
-    /// What the caller should do.
+    /// Returns the code, which tells the caller what to do.
     pub fn code(&self) -> Code {
         self.code
     }
@@ -132,12 +132,12 @@ impl Error {
         &self.message
     }
 
-    /// Whether the same call may succeed later without a change.
+    /// Returns true if the same call may succeed later without any change by the caller.
     pub fn retryable(&self) -> bool {
         self.retryable
     }
 
-    /// Whether a failed write may still be on disk (D4).
+    /// Returns true if a failed write may nevertheless be on disk (D4).
     pub fn outcome_unknown(&self) -> bool {
         self.outcome_unknown
     }

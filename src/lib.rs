@@ -26,7 +26,7 @@ pub mod contract;
 mod encoder;
 pub mod error;
 mod message;
-// Under `cfg(test)` napi registers nothing, so the compiler takes everything in this module for unused.
+// Under `cfg(test)` napi registers nothing, so the compiler reports everything in this module as unused.
 #[cfg(feature = "node")]
 #[cfg_attr(test, allow(dead_code))]
 mod node;

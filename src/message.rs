@@ -8,10 +8,11 @@ use crate::op::{Applied, Op, Unit};
 use crate::reader::Question;
 use crate::worker::{Reply, Worker};
 
-/// The weight of a queue at which callers wait, in bytes of payload that are not on disk yet.
+/// The maximum weight of the queue: the number of payload bytes that are not on disk yet. At this weight, callers
+/// wait.
 pub(crate) const QUEUE_BYTES: usize = 256 << 20;
 
-/// Work on the backend. It receives the error instead if the backend cannot be opened.
+/// A function that works on the backend. If the backend cannot be opened, the function receives the error.
 pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
 
 /// A message to the writer thread.
@@ -19,9 +20,9 @@ pub(crate) enum WriterMessage {
     /// Opens the backend, and replies with its notice for the user.
     Open(Reply<Option<String>>),
     Apply(Unit, Reply<Applied>),
-    /// Work that uses the backend alone, with no unit at the same time.
+    /// Work on the backend. No unit is applied at the same time.
     Work(Work),
-    /// A query that must see everything queued before it.
+    /// A query that must see every message that was queued earlier.
     Ask(Question),
     /// The last message. It ends the reader and closes the backend.
     Close(Close),
@@ -49,7 +50,7 @@ impl WriterMessage {
     }
 }
 
-/// Queues a message. After [`WriterMessage::Close`], the worker accepts nothing more.
+/// Queues a message. After [`WriterMessage::Close`], the worker accepts no more messages.
 pub(crate) fn send(worker: &Worker<WriterMessage>, message: WriterMessage) {
     let last = matches!(message, WriterMessage::Close(_));
     let weight = message.weight();
@@ -61,7 +62,7 @@ pub(crate) fn send(worker: &Worker<WriterMessage>, message: WriterMessage) {
     }
 }
 
-/// The closing state of a store: whether the store is closed, and the replies to send when it is.
+/// The closing state of a store: whether the store is closed, and the replies to send when the store is closed.
 #[derive(Default)]
 pub(crate) struct Closing(Mutex<State>);
 
@@ -72,7 +73,7 @@ struct State {
 }
 
 impl Closing {
-    /// Replies when the store is closed. The first call returns the message that closes the store.
+    /// Adds a reply that is sent when the store is closed. The first call returns the message that closes the store.
     pub(crate) fn ask(self: &Arc<Self>, reply: Reply<()>) -> Option<Close> {
         let mut state = self.state();
         if state.closed {
@@ -89,8 +90,8 @@ impl Closing {
     }
 }
 
-/// The message that closes a store. Dropping it sends all waiting replies, whether the store was closed or a panic
-/// lost the message.
+/// The message that closes a store. Dropping the message sends all waiting replies. The message is dropped after the
+/// store was closed, or when a panic loses the message.
 pub(crate) struct Close(Arc<Closing>);
 
 impl Drop for Close {

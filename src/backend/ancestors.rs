@@ -1,4 +1,4 @@
-//! Walks from a checkpoint to its ancestors, along the parents.
+//! Walks from a checkpoint to its ancestors, from child to parent.
 
 use crate::error::Result;
 use crate::query::Ancestors;

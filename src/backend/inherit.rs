@@ -4,11 +4,11 @@
 use crate::error::Result;
 use crate::record::{Draft, Part, Payload};
 
-/// The whole payload of a draft, with its inherited parts.
+/// Returns the whole payload of a draft, including its inherited parts.
 ///
-/// `newest_first` yields the payloads of the draft's lineage, the newest first. Only as many are read as are needed:
-/// none if the draft inherits nothing or if the parent has every part. An error from `newest_first` is returned,
-/// because the unreadable payload may have the wanted part.
+/// `newest_first` yields the payloads of the draft's lineage, the newest first. The function reads only as many of
+/// these payloads as it needs: none if the draft inherits nothing or if the parent has every part. An error from
+/// `newest_first` is returned, because the unreadable payload may have the wanted part.
 pub(crate) fn resolve(
     draft: &Draft,
     parent: Option<Payload>,
@@ -26,7 +26,7 @@ pub(crate) fn resolve(
     Ok(inherited.into_payload(draft))
 }
 
-/// Like [`resolve`], but from the parent alone. `None`: the parent lacks a part.
+/// Like [`resolve`], but takes parts from the parent alone. Returns `None` if the parent lacks a part.
 pub(crate) fn resolve_from_parent(draft: &Draft, parent: &Payload) -> Option<Payload> {
     let mut inherited = Inherited::of(draft);
     inherited.take_parents(parent);
@@ -38,11 +38,11 @@ struct Wanted<'a> {
     name: &'a str,
     /// The expected content, if the caller knows it.
     like: Option<&'a Part>,
-    /// The newest part of this name, with content that differs from the expected content.
+    /// The newest part that has this name but differs from the expected content.
     unlike: Option<Part>,
 }
 
-/// The parts that have not been found yet, and the found ones.
+/// The inherited parts: those not found yet, and those already found.
 struct Inherited<'a> {
     wanted: Vec<Wanted<'a>>,
     found: Vec<Part>,
@@ -61,7 +61,7 @@ impl<'a> Inherited<'a> {
         self.wanted.is_empty()
     }
 
-    /// Takes the wanted parts of the parent, whatever their content.
+    /// Takes the wanted parts from the parent. Their content is not compared with the expected content.
     fn take_parents(&mut self, parent: &Payload) {
         self.wanted.retain(|wanted| match parent.part(wanted.name) {
             Some(part) => {
@@ -87,8 +87,8 @@ impl<'a> Inherited<'a> {
         });
     }
 
-    /// The given and the found parts. If any part is inherited, all parts are sorted by name. Then equal parts have
-    /// the same position in the next payload of the lineage.
+    /// Returns the payload with the given parts and the found parts. If any part is inherited, all parts are sorted by
+    /// name. Equal parts then have the same position in the next payload of the lineage.
     fn into_payload(self, draft: &Draft) -> Payload {
         let mut payload = draft.payload.clone();
         if !draft.inherit.is_empty() {

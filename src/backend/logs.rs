@@ -1,12 +1,13 @@
-//! Logs: persistent lists of records, over the rows that a backend stores for them.
+//! Logs are persistent lists of records. This module implements them over the rows that a backend stores.
 //!
-//! Records stand in *branches*. A branch is a run of records without gaps. Its parent is the [`End`] in another
-//! branch after which it continues. The end of a log, a checkpoint's mark and the parent of a branch are all ends. To
-//! read up to an end is to read its branch below the end's length, then the branch's parent, and so on.
+//! Records are stored in *branches*. A branch is a run of records without gaps. The parent of a branch is an [`End`]
+//! in another branch, and the branch continues after that end. There are three kinds of ends: the end of a log, the
+//! mark of a checkpoint, and the parent of a branch. To read the records up to an end, read the end's branch below the
+//! end's length, then the parent of that branch, and so on.
 //!
-//! Records below an end never change, so several ends can share them. If a log ends at the last record of its branch,
-//! an append extends the branch; otherwise the append begins a new branch. A branch has no records after its last
-//! end: code that moves or removes an end calls [`free`] for the branch.
+//! Records below an end never change, so several ends can share these records. If a log ends at the last record of its
+//! branch, an append extends the branch; otherwise the append begins a new branch. A branch has no records after its
+//! last end, because code that moves or removes an end calls [`free`] for the branch.
 //!
 //! A log without records is the same as no log.
 
@@ -20,11 +21,11 @@ use crate::op::Appended;
 use crate::query::LogRange;
 use crate::record::{ContractId, Header, LogMark, LogPage, LogPin, Record, Seq};
 
-/// The number of a branch. A number is never given out twice, so that an old reference cannot find another branch.
+/// The number of a branch. A number is never given to a second branch, so an old reference cannot find a wrong branch.
 pub(crate) type BranchId = i64;
 
-/// A position in a branch: just after the record at position `length - 1`. That record stands in this branch itself
-/// and not in its parent.
+/// A position in a branch, directly after the record at position `length - 1`. This record is stored in the branch
+/// itself and not in the parent of the branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) branch: BranchId,
@@ -78,9 +79,9 @@ pub(crate) struct LogName<'a> {
 pub(crate) trait LogRows {
     /// The end of a log. `None`: there is no such log.
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>>;
-    /// All logs of a lineage and their ends, sorted by name.
+    /// Returns all logs of a lineage with their ends, sorted by name.
     fn heads(&self, lin: i64) -> Result<Vec<(String, End)>>;
-    /// Sets the end of a log. Creates the log if it is absent.
+    /// Sets the end of a log. Creates the log if it does not exist.
     fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()>;
     /// Removes a log, if it exists. [`free`] removes its records later.
     fn remove_head(&mut self, lin: i64, log: &str) -> Result<()>;
@@ -90,20 +91,21 @@ pub(crate) trait LogRows {
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId>;
     /// Removes a branch that has no records and no ends.
     fn remove_branch(&mut self, id: BranchId) -> Result<()>;
-    /// The greatest length of all ends in a branch: ends of logs, marks that are held, and parents of branches.
-    /// `None`: there is no end in it.
+    /// The greatest length of all ends in a branch. These are the ends of logs, the marks of checkpoints, and the
+    /// parents of other branches. Returns `None` if the branch has no ends.
     fn needed(&self, id: BranchId) -> Result<Option<u64>>;
     /// The position after the branch's last record. `None`: the branch has no records.
     fn tip(&self, id: BranchId) -> Result<Option<u64>>;
-    /// Adds records at a branch's tip. `at` is the tip.
+    /// Adds records at the end of a branch. `at` is the position after the branch's last record.
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()>;
     /// Removes the records of a branch from this position on.
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()>;
-    /// The records of a branch from position `from` to `to` (exclusive), in order. Missing records are left out.
+    /// Returns the records of a branch from position `from` to position `to` (exclusive), in order. Missing records
+    /// are skipped.
     fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>>;
     /// Whether a record of the branch before position `below` has this key.
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool>;
-    /// Stores that a mark of the checkpoint ends here.
+    /// Stores that a mark of the checkpoint ends at `end`.
     fn hold(&mut self, seq: Seq, end: End) -> Result<()>;
     /// Removes what [`LogRows::hold`] stored.
     fn let_go(&mut self, seq: Seq, end: End) -> Result<()>;
@@ -137,7 +139,7 @@ pub(crate) fn append(
     })
 }
 
-/// The records with keys that the log does not have yet, and the indexes of the other records.
+/// Returns the records whose keys the log does not have yet, and the indexes of the other records.
 fn without_repeated<'r>(
     rows: &impl LogRows,
     head: Option<End>,
@@ -169,8 +171,8 @@ fn has_key(rows: &impl LogRows, runs: &[Run], key: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// The branch to append to. It is the log's own branch, or a new one if the log does not end at the tip of its
-/// branch.
+/// Returns the branch to append to. This is the log's own branch if the log ends at the last record of that branch,
+/// and a new branch otherwise.
 fn writable(rows: &mut impl LogRows, contract: ContractId, head: Option<End>) -> Result<BranchId> {
     let Some(End { branch, length }) = head else { return rows.create_branch(Branch { contract, parent: None }) };
     match rows.tip(branch)? {
@@ -191,8 +193,8 @@ pub(crate) fn truncate(rows: &mut impl LogRows, of: LogName<'_>, to: u64) -> Res
     })
 }
 
-/// Moves the end of a log to a checkpoint's mark. `marks` are the marks of the checkpoint. Its id is for error
-/// messages.
+/// Moves the end of a log to a checkpoint's mark. `marks` are the marks of the checkpoint. `id` is the checkpoint's id
+/// for error messages.
 pub(crate) fn rewind(rows: &mut impl LogRows, of: LogName<'_>, id: &str, marks: &[Mark]) -> Result<()> {
     let Some(mark) = marks.iter().find(|mark| mark.log == of.log) else {
         let message = format!(
@@ -219,7 +221,7 @@ fn move_head(rows: &mut impl LogRows, of: LogName<'_>, end: Option<End>) -> Resu
     free(rows, head.into_iter().map(|head| head.branch))
 }
 
-/// Removes all logs of a lineage. Returns whether there were any.
+/// Removes all logs of a lineage. Returns true if the lineage had logs.
 pub(crate) fn remove_all(rows: &mut impl LogRows, lin: i64) -> Result<bool> {
     let heads = rows.heads(lin)?;
     for (log, _) in &heads {
@@ -229,8 +231,8 @@ pub(crate) fn remove_all(rows: &mut impl LogRows, lin: i64) -> Result<bool> {
     Ok(!heads.is_empty())
 }
 
-/// The marks of a new checkpoint. `lin` is its lineage, if the lineage exists. The caller must hold the marks: see
-/// [`hold`].
+/// Returns the marks of a new checkpoint. `lin` is the number of the checkpoint's lineage, or `None` if the lineage
+/// does not exist. The caller must then call [`hold`] for these marks.
 pub(crate) fn pin(rows: &impl LogRows, lin: Option<i64>, header: &Header, pins: &[LogPin]) -> Result<Vec<Mark>> {
     let mut marks: Vec<Mark> = Vec::with_capacity(pins.len());
     for LogPin { log, length: wanted } in pins {
@@ -262,12 +264,12 @@ pub(crate) fn pin(rows: &impl LogRows, lin: Option<i64>, header: &Header, pins: 
     Ok(marks)
 }
 
-/// Holds the records that a checkpoint's marks name, until [`release`].
+/// Protects the records that a checkpoint's marks name from removal, until [`release`] is called.
 pub(crate) fn hold(rows: &mut impl LogRows, seq: Seq, marks: &[Mark]) -> Result<()> {
     marks.iter().filter_map(|mark| mark.end).try_for_each(|end| rows.hold(seq, end))
 }
 
-/// Releases the marks of these checkpoints, and removes the records that nothing else names.
+/// Releases the marks of these checkpoints, and removes the records that no other checkpoint or log names.
 pub(crate) fn release<'a>(
     rows: &mut impl LogRows,
     checkpoints: impl IntoIterator<Item = (Seq, &'a [Mark])>,
@@ -279,8 +281,8 @@ pub(crate) fn release<'a>(
             branches.insert(end.branch);
         }
     }
-    // Free the greatest numbers first. Most branches have greater numbers than their parents, and [`free`] continues
-    // with the parent.
+    // Free the branches with the greatest numbers first. Most branches have greater numbers than their parents, and
+    // [`free`] continues with the parent of each removed branch.
     free(rows, branches.into_iter().rev())
 }
 
@@ -323,12 +325,13 @@ struct Run {
     to: u64,
 }
 
-/// The records of a log from position `from` on, as runs, the last run first. Reads branches but no records.
+/// Returns the records of a log from position `from` on as runs, the last run first. The function reads branches but
+/// no records.
 fn runs(rows: &impl LogRows, end: Option<End>, from: u64) -> Result<Vec<Run>> {
     let (mut runs, mut next) = (Vec::new(), end);
     while let Some(End { branch, length }) = next.filter(|end| end.length > from) {
         let found = known(rows, branch)?;
-        // Each step must have a lower start, so that the loop ends.
+        // Each step must lead to a lower start position, so that the loop ends.
         if found.start() >= length {
             return Err(corrupt("a branch of it begins behind its end"));
         }
@@ -338,7 +341,8 @@ fn runs(rows: &impl LogRows, end: Option<End>, from: u64) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// The end after the first `length` records of a log with this end. The log must be longer than that.
+/// Returns the end after the first `length` records of a log with the end `end`. The log must have more than `length`
+/// records.
 fn end_at(rows: &impl LogRows, end: End, length: u64) -> Result<Option<End>> {
     let last = match length.checked_sub(1) {
         Some(last) => runs(rows, Some(end), last)?.pop(),
@@ -347,12 +351,12 @@ fn end_at(rows: &impl LogRows, end: End, length: u64) -> Result<Option<End>> {
     Ok(last.map(|run| End { branch: run.branch, length }))
 }
 
-/// Removes the records of these branches after the last end, and the branches without any end.
+/// Removes the records after the last end of each of these branches. Removes the branches that have no ends.
 fn free(rows: &mut impl LogRows, branches: impl IntoIterator<Item = BranchId>) -> Result<()> {
     for branch in branches {
         let mut next = Some(branch);
         while let Some(id) = next.take() {
-            // An absent branch was removed earlier in this loop, as the parent of another branch.
+            // A branch that does not exist was removed earlier in this loop, as the parent of another branch.
             let Some(branch) = rows.branch(id)? else { continue };
             if let Some(needed) = rows.needed(id)? {
                 rows.cut(id, needed)?;

@@ -1,4 +1,4 @@
-//! A backend in memory, for tests and for runs that need not outlive the process.
+//! A backend that keeps all data in memory. It is for tests and for data that need not outlive the process.
 
 mod catalog;
 mod logs;
@@ -24,7 +24,7 @@ impl Memory {
     }
 }
 
-/// All payloads are stored whole, so removing one never affects another.
+/// All payloads are stored whole, so removing one payload never affects another.
 impl Backend for Memory {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
         batch.iter().map(|unit| self.0.unit(unit)).collect()

@@ -1,11 +1,11 @@
-//! Backends: the storage of checkpoints. A backend applies batches of units and answers queries; the rest of the
-//! engine builds on that.
+//! Backends store checkpoints. A backend applies batches of units and answers queries. The rest of the engine uses
+//! backends for all storage.
 //!
-//! A backend's folder holds only the code of its storage. The logic that every backend needs stands beside the
-//! folders, once: `inherit` (parts that a put takes from other checkpoints), `rebase` (deltas whose base is removed),
-//! `writes` (pending writes), `logs` (persistent lists of records) and `ancestors` (walks along parents).
-//! [`crate::codec`] plans payloads and walks down chains of deltas, and [`crate::retention`] plans what retention
-//! removes.
+//! The folder of a backend holds only the storage code of this backend. The logic that every backend needs is in the
+//! modules beside the folders: `inherit` (parts that a put takes from other checkpoints), `rebase` (deltas whose base
+//! is removed), `writes` (pending writes), `logs` (persistent lists of records) and `ancestors` (walks from child to
+//! parent). [`crate::codec`] plans payloads and reads chains of deltas. [`crate::retention`] plans which checkpoints
+//! are removed.
 
 mod ancestors;
 mod inherit;
@@ -29,12 +29,13 @@ use crate::retention::{Prune, Pruned};
 /// The failures that an acknowledged save survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// Survives power loss and every lesser failure (D2): every commit is synced.
+    /// An acknowledged save survives power loss and every lesser failure (D2): every commit is synced to the disk.
     #[default]
     Full,
-    /// Survives a killed process (D3). Power loss may lose the newest commits but never corrupts the store.
+    /// An acknowledged save survives a killed process (D3). Power loss may lose the newest commits but never corrupts
+    /// the store.
     Normal,
-    /// Survives a killed process. Nothing is promised about power loss (D3).
+    /// An acknowledged save survives a killed process. The store promises nothing about power loss (D3).
     Off,
 }
 
@@ -50,54 +51,57 @@ pub struct Limits {
     pub bytes: usize,
 }
 
-/// The storage of checkpoints. `tests/backend_contract.rs` tests the following contract on every implementation.
-///
-/// - One thread at a time uses a backend. A backend never calls back.
-/// - Several backends, in one process or many, may share a database. Order and atomicity hold across them.
+/// The storage of checkpoints. The tests in `tests/backend_contract.rs` check that every implementation obeys these
+/// rules:
+/// - One thread at a time uses a backend. A backend never calls the engine that uses it.
+/// - Several backends, in one process or in many, may share a database. Order and atomicity hold across these
+///   backends.
 /// - Ids and names are data. They are compared byte by byte and are never part of a pattern, a path or a statement.
 pub trait Backend: Send {
     /// Applies the units, in order.
     ///
-    /// - Returns one result per unit, in the order of the units. When it returns, every `Ok` is as durable as the
-    ///   store promises.
-    /// - A unit happens whole or not at all. If one unit fails, the others are not affected.
-    /// - Each put gets a save number. Within a lineage the number is greater than all earlier ones, from any process.
-    ///   Across lineages, a save that was acknowledged before a call began has a lower number than the saves of that
-    ///   call.
+    /// - Returns one result per unit, in the order of the units. When the function returns, every `Ok` is as durable
+    ///   as the store promises.
+    /// - Each unit is applied as a whole or not at all. If one unit fails, the other units are not affected.
+    /// - Each put gets a save number. Within a lineage this number is greater than all earlier save numbers, from any
+    ///   process. Across lineages, a save that was acknowledged before a call began has a lower number than the saves
+    ///   of that call.
     /// - A unit whose result is an error changes nothing, unless the error's outcome is unknown.
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>>;
 
     /// Answers a query.
     ///
-    /// - Sees every unit for which any backend on this database returned `Ok`, and never half of a unit.
+    /// - The answer includes every unit for which any backend on this database returned `Ok`, and never a part of a
+    ///   unit.
     /// - Returns exactly what was saved under the requested id, or fails with `CORRUPT` (D5).
     /// - Something that does not exist is `None` or empty, never an error.
-    /// - A lookup by an empty label or group finds nothing, because empty means that there is none.
+    /// - A lookup by an empty label or group finds nothing, because an empty text means that the checkpoint has no
+    ///   label or group.
     fn answer(&mut self, query: &Query) -> Result<Answer>;
 
     /// Answers several queries as [`Backend::answer`] does. Calls `tell` with each answer as soon as the answer is
-    /// there, in the order of the queries. A server backend sends the queries together.
+    /// known, in the order of the queries. A server backend sends all queries to the server together.
     fn answer_all(&mut self, queries: &[Query], tell: &mut dyn FnMut(Result<Answer>)) {
         for query in queries {
             tell(self.answer(query));
         }
     }
 
-    /// Removes one batch of the checkpoints that a rule selects, whole or not at all.
+    /// Removes one batch of the checkpoints that a rule selects. Removes all of the batch or nothing.
     ///
     /// - Every checkpoint that stays reads back exactly as before (D9).
     /// - Removes at most `prune.most` checkpoints, and looks at a bounded number of others.
-    /// - Repeating with [`Pruned::next`] until it is `None` removes what [`Query::Prunable`] announced, if nothing
-    ///   else changes the store.
+    /// - Repeated calls with [`Pruned::next`], until it is `None`, remove what [`Query::Prunable`] announced, if
+    ///   nothing else changes the store.
     fn prune(&mut self, prune: &Prune) -> Result<Pruned>;
 
-    /// Does a bounded piece of maintenance that no caller waits for. Returns whether there is more to do.
+    /// Does a bounded amount of maintenance that no caller waits for. Returns true if more maintenance is left.
     fn sweep(&mut self) -> Result<bool> {
         Ok(false)
     }
 
-    /// Returns the space of removed checkpoints to the file system. May take long, and needs the database
-    /// exclusively.
+    /// Returns the space of removed checkpoints to the file system. This may take long, and needs exclusive use of the
+    /// database.
     fn vacuum(&mut self) -> Result<()>;
 
     /// The maximum size of a batch. Default: unlimited.
@@ -111,19 +115,21 @@ pub trait Backend: Send {
         let _ = deadline;
     }
 
-    /// A notice for the user about this storage, once it is open. `None` if there is nothing to say.
+    /// Returns a notice for the user about this storage, after the storage was opened. Returns `None` if there is no
+    /// notice.
     fn notice(&self) -> Option<&str> {
         None
     }
 }
 
-/// Encodes large ops ahead of time, on another thread than the backend's.
+/// Encodes large ops ahead of time, on a thread other than the backend's thread.
 pub trait PreEncode: Send + Sync {
-    /// Whether encoding the op takes longer than passing it to another thread. Called on the caller's thread.
+    /// Returns true if encoding the op takes longer than passing the op to another thread. Called on the caller's
+    /// thread.
     fn takes_long(&self, op: &Op) -> bool;
 
-    /// Sets the encoded form in the op, or leaves it unset. The encoded form changes how the data is stored and never
-    /// what is stored. The backend checks it against the database before use.
+    /// Sets the encoded form in the op, or leaves the field empty. The encoded form affects how the data is stored and
+    /// never which data is stored. The backend checks the encoded form against the database before use.
     fn encode(&self, op: &mut Op);
 }
 

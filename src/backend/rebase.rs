@@ -1,5 +1,5 @@
-//! Removes payloads. A delta that stays but loses its base is first stored as a keyframe, so that every remaining
-//! checkpoint reads back exactly as before (D9).
+//! Removes payloads. If a delta stays but its base is removed, the delta is first stored as a keyframe. So every
+//! remaining checkpoint reads back exactly as before (D9).
 
 use std::collections::HashSet;
 
@@ -16,28 +16,28 @@ pub(crate) trait Payloads {
     fn describe(&self, seq: Seq) -> String;
     /// The raw payload.
     fn load(&self, seq: Seq) -> Result<CachedPayload>;
-    /// Stores a payload anew. Returns by how many bytes its stored size grows.
+    /// Stores a payload again as `row`. Returns the number of bytes by which its stored size grows.
     fn rewrite(&mut self, seq: Seq, row: &Row) -> Result<i64>;
-    /// Removes a payload. No remaining payload is built on it. Returns its stored bytes.
+    /// Removes a payload on which no remaining payload is built. Returns its stored size in bytes.
     fn delete(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64>;
 }
 
-/// Removes payloads, and returns the number of stored bytes that this frees in total. A base and its delta that are
-/// removed together cost no keyframe.
+/// Removes payloads, and returns the total number of stored bytes that this frees. If a base and its delta are removed
+/// together, the delta is not stored as a keyframe.
 pub(crate) fn remove(payloads: &mut impl Payloads, victims: &[Seq]) -> Result<i64> {
     let going: HashSet<Seq> = victims.iter().copied().collect();
     let mut freed = 0;
     for victim in victims {
         freed -= rebase_dependants(payloads, *victim, &going)?;
     }
-    // Delete only now: the dependants were read through their bases.
+    // Delete the payloads only now: their dependants had to be read through them.
     for victim in victims {
         freed += payloads.delete(*victim, &going)?;
     }
     Ok(freed)
 }
 
-/// Stores the deltas against a payload as keyframes. Returns by how many bytes their stored size grows.
+/// Stores the deltas against a payload as keyframes. Returns the number of bytes by which their stored size grows.
 fn rebase_dependants(payloads: &mut impl Payloads, base: Seq, going: &HashSet<Seq>) -> Result<i64> {
     let mut grown = 0;
     let mut bases = vec![base];
@@ -49,8 +49,8 @@ fn rebase_dependants(payloads: &mut impl Payloads, base: Seq, going: &HashSet<Se
             }
             match payloads.load(dependant) {
                 Ok(payload) => grown += payloads.rewrite(dependant, &Row::keyframe(&payload.raw))?,
-                // The dependant is damaged and stays as it is. But the payloads built on it may be intact and need
-                // the payload that is removed, so store them as keyframes too.
+                // The dependant is damaged and stays unchanged. The payloads built on the dependant may be intact, but
+                // they need the payload that is removed. So store them as keyframes too.
                 Err(error) if error.code() == Code::Corrupt => bases.push(dependant),
                 Err(error) => return Err(error.context(&payloads.describe(dependant))),
             }

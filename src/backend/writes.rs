@@ -1,6 +1,7 @@
-//! Pending writes as rows. A row holds the writes of one task to a checkpoint, and the checkpoint that claimed them.
+//! Pending writes as rows. A row holds writes of one task to a checkpoint, and the id of the checkpoint that claimed
+//! them.
 //!
-//! A task has one row of unclaimed writes, in which each slot appears once. A claim stores in the row which
+//! A task has at most one row of unclaimed writes. Each slot appears once in this row. A claim stores in the row which
 //! checkpoint was made from the writes. The next write of the task then begins another row.
 
 use bytes::Bytes;
@@ -13,8 +14,8 @@ use crate::record::{Part, Payload, Write};
 pub(crate) struct TaskWrites<'a> {
     /// The task.
     pub(crate) task: &'a str,
-    /// The checkpoint that claimed the writes. `Some`: the writes become a separate row. `None`: they are merged into
-    /// the task's unclaimed row, if there is one.
+    /// The checkpoint that claimed the writes. If it is `Some`, the writes become a separate row. If it is `None`, the
+    /// writes are merged into the task's unclaimed row, if the task has one.
     pub(crate) claimed_by: Option<&'a str>,
     /// The writes, in their order.
     pub(crate) writes: Vec<&'a Write>,
@@ -38,8 +39,8 @@ pub(crate) fn by_task(writes: &[Write]) -> Vec<TaskWrites<'_>> {
     rows
 }
 
-/// Merges new writes of a task into the writes of its row. In a slot that is taken, the new write replaces the old
-/// one (`replace`) or is left out.
+/// Merges new writes of a task into the writes of its row. If a slot already has a write, `replace` decides: if true,
+/// the new write replaces the old write; if false, the new write is left out.
 pub(crate) fn merge<'a>(
     mut held: Vec<(i64, Part)>,
     writes: impl IntoIterator<Item = &'a Write>,
@@ -55,8 +56,8 @@ pub(crate) fn merge<'a>(
     held
 }
 
-/// The writes that [`Op::Reopen`](crate::op::Op::Reopen) keeps, out of all writes to a checkpoint in their order. The
-/// kept writes are unclaimed.
+/// Returns the writes that [`Op::Reopen`](crate::op::Op::Reopen) keeps, out of all writes to a checkpoint in their
+/// order. The kept writes are returned as unclaimed.
 pub(crate) fn reopen(writes: Vec<Write>) -> Vec<Write> {
     let mut left: Vec<Write> = Vec::new();
     for write in writes {
@@ -69,7 +70,8 @@ pub(crate) fn reopen(writes: Vec<Write>) -> Vec<Write> {
     left
 }
 
-/// The envelope of a new row. `None`: the writes are from several tasks, or a checkpoint has claimed one of them.
+/// Returns the envelope of a new row. Returns `None` if the writes are from several tasks, or if one of them is
+/// already claimed.
 pub(crate) fn encode(writes: &[Write], replace: bool) -> Option<Bytes> {
     let task = &writes.first()?.task;
     let alone = writes.iter().all(|write| write.task == *task && write.claimed_by.is_none());
@@ -161,7 +163,7 @@ mod tests {
             sealed: bool,
         ) {
             match open("id", "t", if sealed { envelope::seal(&raw) } else { raw }) {
-                // A slot number can also be spelled with leading zeros, so compare after sealing again.
+                // A slot number can also be written with leading zeros, so compare after encoding the writes again.
                 Ok(held) => prop_assert_eq!(open("id", "t", seal(held.clone())).unwrap(), held),
                 Err(error) => prop_assert!(matches!(error.code(), Code::Corrupt | Code::Unsupported), "{error}"),
             }

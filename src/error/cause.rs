@@ -4,8 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::io::{self, ErrorKind};
 
-/// The underlying error of an [`Error`](super::Error), with the name and the number that its library or system gives
-/// it.
+/// The underlying error of an [`Error`](super::Error). It includes the name and the number of the error in its library
+/// or operating system.
 ///
 /// Two causes are equal if their names, numbers and texts are equal.
 #[derive(Debug)]

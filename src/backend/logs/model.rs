@@ -1,5 +1,5 @@
 //! Tests implementations of [`LogRows`] against a model in which logs are plain lists. Every appended record is
-//! unique. So the stored records must be exactly the records in the lists, each once.
+//! unique. So the rows must hold exactly the records of the lists, and each record once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub(crate) enum Step {
     /// Appends records with these keys: lineage, log, keys.
     Append(i64, usize, Vec<Option<u8>>),
     Truncate(i64, usize, u64),
-    /// Puts a checkpoint of a lineage that names these logs at these lengths.
+    /// Puts a checkpoint of a lineage. The checkpoint names these logs at these lengths.
     Put(i64, Vec<(usize, Option<u64>)>),
     /// Removes one of the checkpoints.
     Remove(prop::sample::Index),

@@ -1,4 +1,4 @@
-//! The answers to retention's questions, from the maps.
+//! Answers the questions of retention from the maps of the memory backend.
 
 use super::tables::{Row, Tables};
 use crate::error::Result;
@@ -25,7 +25,7 @@ impl Catalog for Tables {
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
         let Some(lineage_row) = self.lineages.get(&lineage) else { return Ok(Vec::new()) };
         let mut entries: Vec<_> = lineage_row.order.iter().collect();
-        // The sort is stable, so equal ages stay ordered by sort key and then by save order.
+        // The sort is stable, so entries of equal age stay ordered by sort key and then by save order.
         entries.sort_by_key(|(sort_key, _)| sort_key.age(lineage_row.first.age_offset));
         Ok(entries.into_iter().take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
     }

@@ -1,4 +1,4 @@
-//! Branches of log records as vectors. Each branch counts the ends in it.
+//! Stores branches of log records as vectors. Each branch counts the ends that lie in it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -33,7 +33,7 @@ impl Logs {
         self.heads.range((lin, String::new())..).next().is_some_and(|((of, _), _)| *of == lin)
     }
 
-    /// The number of records and their total bytes.
+    /// Returns the number of records and their total size in bytes.
     pub(super) fn count(&self, contract: Option<ContractId>) -> (u64, u64) {
         let of = |stored: &&Stored| contract.is_none_or(|contract| stored.branch.contract == contract);
         let records = self.branches.values().filter(of).flat_map(|stored| &stored.records);

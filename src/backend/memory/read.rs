@@ -117,8 +117,8 @@ impl Tables {
         logs::read(self, end, range).map(Some)
     }
 
-    /// The checkpoints that the query selects, in order. If a group is returned too, each checkpoint must also belong
-    /// to that group.
+    /// Returns the ordered checkpoints among which the query selects. If a group is also returned, only the
+    /// checkpoints of that group are selected.
     fn order<'a>(&'a self, contract: ContractId, of: &'a Of) -> (Cow<'a, Ordered>, Option<&'a String>) {
         let of_line = |lineage| {
             self.lineage_row(contract, lineage)
@@ -168,7 +168,7 @@ impl Tables {
             .collect()
     }
 
-    /// Lineages with checkpoints. The lineage that began last comes first.
+    /// Returns lineages that have checkpoints. The lineage that was created last comes first.
     fn lineages(&self, before: i64, limit: usize, of: impl Fn(&LineageRow) -> bool) -> Vec<Lineage> {
         let shown = |(position, lineage_row): (&i64, &LineageRow)| {
             let newest = self.newest(Some(&lineage_row.order))?.checkpoint.header.clone();

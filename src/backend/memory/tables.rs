@@ -1,4 +1,4 @@
-//! The maps of the memory backend, the few ways to change them, and the undo list of a unit that fails.
+//! The maps of the memory backend, the functions that change these maps, and the undo list for a unit that fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
@@ -9,8 +9,7 @@ use crate::backend::logs::{Branch, BranchId, End, Mark};
 use crate::record::{Checkpoint, ContractId, Part, Record, Seq, SortKey};
 use crate::retention::Entry;
 
-/// Checkpoints in the order of their sort keys, then of their save numbers. A reversed iteration yields the newest
-/// first.
+/// Checkpoints ordered by sort key and then by save number. Reversed iteration yields the newest checkpoint first.
 pub(super) type Ordered = BTreeSet<(SortKey, Seq)>;
 
 /// A contract, and an id or a name within it.
@@ -22,14 +21,15 @@ pub(super) struct Tables {
     pub(super) rows: BTreeMap<Seq, Row>,
     pub(super) ids: HashMap<Key, Seq>,
     pub(super) positions: HashMap<Key, i64>,
-    /// The lineages by position, which is the order in which they began.
+    /// The lineages by position. Positions follow the order in which the lineages were created.
     pub(super) lineages: BTreeMap<i64, LineageRow>,
     pub(super) groups: HashMap<Key, Ordered>,
     pub(super) writes: BTreeMap<Key, Vec<TaskRow>>,
     pub(super) logs: Logs,
     pub(super) last_seq: Seq,
     last_position: i64,
-    /// The undo list of the current unit, in the order of the changes. `None`: the unit cannot fail half-way.
+    /// The undo list of the current unit, in the order of the changes. `None` if the unit cannot fail after its first
+    /// change.
     undo: Option<Vec<Undo>>,
 }
 
@@ -62,18 +62,18 @@ pub(super) struct LineageRow {
     pub(super) dependents: HashMap<String, Ordered>,
 }
 
-/// The fields that a lineage takes from its first checkpoint. They have no meaning while the lineage has no
+/// The fields that a lineage takes from its first checkpoint. These fields have no meaning while the lineage has no
 /// checkpoint.
 #[derive(Clone, Debug, Default)]
 pub(super) struct First {
     pub(super) group: String,
-    /// The checkpoint in another lineage from which the first checkpoint was made: its id, and the position of its
-    /// lineage.
+    /// The checkpoint in another lineage from which the first checkpoint was made, as a pair: the id of that
+    /// checkpoint, and the position of the checkpoint's lineage.
     pub(super) origin: Option<(String, i64)>,
     pub(super) age_offset: u8,
 }
 
-/// The writes of a task to a checkpoint, in one row.
+/// The writes of one task to a checkpoint that are stored in one row.
 #[derive(Clone, Debug)]
 pub(super) struct TaskRow {
     pub(super) task: String,
@@ -99,7 +99,7 @@ pub(super) enum Undo {
 }
 
 impl Tables {
-    /// Begins a unit. `undo`: record the changes, so that [`Tables::roll_back`] can undo them.
+    /// Begins a unit. If `undo` is true, the changes are recorded so that [`Tables::roll_back`] can undo them.
     pub(super) fn begin(&mut self, undo: bool) {
         self.undo = undo.then(Vec::new);
     }
@@ -109,7 +109,7 @@ impl Tables {
         self.undo = None;
     }
 
-    /// Undoes the changes of the unit. Numbers that were given out are not reused.
+    /// Undoes the changes of the unit. Numbers that the unit used are not used again.
     pub(super) fn roll_back(&mut self) {
         for change in self.undo.take().into_iter().flatten().rev() {
             match change {
@@ -175,7 +175,7 @@ impl Tables {
         Some(row)
     }
 
-    /// The position of a lineage. Creates the lineage if it is absent.
+    /// Returns the position of a lineage. Creates the lineage if it does not exist.
     pub(super) fn position(&mut self, contract: ContractId, name: &str) -> i64 {
         let key = (contract, name.to_owned());
         if let Some(position) = self.positions.get(&key) {
@@ -208,14 +208,15 @@ impl Tables {
         self.remember(|| Undo::End(position, lineage_row));
     }
 
-    /// Sets the fields that a lineage takes from its first checkpoint. Needs no undo: see [`First`].
+    /// Sets the fields that a lineage takes from its first checkpoint. This change is not recorded for undo: see
+    /// [`First`].
     pub(super) fn set_first(&mut self, position: i64, first: First) {
         if let Some(lineage_row) = self.lineages.get_mut(&position) {
             lineage_row.first = first;
         }
     }
 
-    /// Changes the writes to a checkpoint. Removes the entry if no row is left.
+    /// Changes the writes to a checkpoint. Removes the map entry if the checkpoint has no rows of writes left.
     pub(super) fn change_writes(&mut self, key: Key, change: impl FnOnce(&mut Vec<TaskRow>)) {
         let held = self.writes.remove(&key);
         let before = self.undo.is_some().then(|| held.clone());

@@ -14,7 +14,7 @@ use crate::record::{Checkpoint, ContractId, Draft, Header, Payload, Seq, SortKey
 use crate::retention::Ledger;
 
 impl Tables {
-    /// Applies a unit, whole or not at all.
+    /// Applies all changes of a unit, or none.
     pub(super) fn unit(&mut self, unit: &Unit) -> Result<Applied> {
         if let Some(expect) = &unit.expect {
             let found =
@@ -140,8 +140,8 @@ impl Tables {
 
     /// Stores a checkpoint, and replaces the checkpoint with the same id.
     fn insert(&mut self, header: Header, payload: Payload, marks: Vec<Mark>) -> Result<()> {
-        // Get the lineage before removing the replaced checkpoint: otherwise replacing a lineage's only checkpoint
-        // would end the lineage.
+        // Find or create the lineage before the replaced checkpoint is removed. Otherwise replacing a lineage's only
+        // checkpoint would remove the lineage.
         let lineage = self.position(header.contract, &header.lineage);
         if self.lineages.get(&lineage).is_some_and(|lineage_row| lineage_row.order.is_empty()) {
             // This lineage has no checkpoint yet, so a parent that exists belongs to another lineage.
@@ -233,8 +233,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Removes checkpoints. Returns the bytes of their payloads, and the number of lineages that have no checkpoint
-    /// any more.
+    /// Removes checkpoints. Returns the total size of their payloads in bytes, and the number of lineages that now
+    /// have no checkpoints.
     pub(super) fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
         let (mut bytes, mut gone) = (0, Vec::with_capacity(victims.len()));
         for seq in victims {
