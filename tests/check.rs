@@ -1,4 +1,5 @@
-//! Tests a check, which runs page by page on its own thread. It names all damage. A clean store has no findings.
+//! Tests a check. A check runs page by page on its own thread and names all damage. A check of an undamaged store has
+//! no findings.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -55,7 +56,7 @@ fn large(id: &str, step: u64) -> Draft {
     draft("run", id).sort_key(f64::from(u32::try_from(step).unwrap())).parts(vec![part("state", "v8", state)])
 }
 
-/// A database with a checkpoint `b` in the middle for a test to damage.
+/// Makes a database. Its checkpoint `b` is in the middle, and a test damages that checkpoint.
 fn database(folder: &Path) -> std::path::PathBuf {
     let path = folder.join("check.db");
     let mut backend = open(&path);
@@ -81,7 +82,7 @@ fn database(folder: &Path) -> std::path::PathBuf {
     path
 }
 
-/// The code, the lineage and the id of each finding.
+/// Returns the code, the lineage and the id of each finding.
 fn named(findings: &[Finding]) -> Vec<(FindingCode, Option<&str>, Option<&str>)> {
     findings.iter().map(|found| (found.code, found.lineage.as_deref(), found.id.as_deref())).collect()
 }
@@ -125,7 +126,7 @@ fn what_is_damaged_is_named() {
         assert_eq!(named(&found), expected, "{sql}: {found:#?}");
         for finding in &found {
             assert!(!finding.message.is_empty() && !finding.remedy.is_empty());
-            // An orphan is only a warning: removing a checkpoint by its id may leave one.
+            // An orphan is only a warning, because the removal of a checkpoint by its id may leave an orphan.
             let is_orphan = finding.code == FindingCode::Orphan;
             assert_eq!(finding.severity, if is_orphan { Severity::Warning } else { Severity::Error });
             assert!(finding.id.is_none() || finding.contract == Some(CONTRACT_ID), "{finding:?}");
@@ -154,7 +155,7 @@ fn an_index_that_lacks_a_row_is_named() {
                 Ok((row.get(0)?, row.get(1)?))
             })
             .unwrap();
-        // Damages only the index: the row keeps its value.
+        // Damages only the index. The row keeps the value that it had.
         hand.execute(&format!("UPDATE {table} SET {column} = {other} WHERE rowid = ?"), [number]).unwrap();
         hand.execute_batch(&format!(
             "CREATE TABLE hidden AS SELECT * FROM sqlite_schema WHERE name = '{index}';
@@ -198,7 +199,7 @@ fn a_long_check_is_bounded_pages_and_ends() {
     assert!((15..40).contains(&pages), "{pages}");
     drop(backend);
 
-    // Changes the order of the rows, with save numbers below zero.
+    // Changes the order of the rows. The new save numbers are below zero.
     let hand = Connection::open(&path).unwrap();
     hand.execute_batch("UPDATE checkpoint SET seq = -seq WHERE seq % 100 = 0").unwrap();
     drop(hand);
@@ -261,7 +262,7 @@ fn a_store_checks_whatever_its_target() {
     }
 }
 
-/// A backend that reports the start of a check and then waits at a gate.
+/// A backend that reports the start of a check and then waits at a gate until the test opens the gate.
 struct Slow {
     memory: Arc<Mutex<Memory>>,
     begun: Sender<()>,

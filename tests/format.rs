@@ -1,6 +1,6 @@
-//! Tests that the on-disk format stays stable. The files of earlier versions are read back exactly. A second decoder,
-//! written from docs/format.md without the codec, checks the bytes. `fixtures/format/README.md` explains how to make a
-//! fixture.
+//! Tests that the format of the database file stays stable. The engine must read the files of earlier versions exactly.
+//! A second decoder also checks the bytes of these files. This decoder follows docs/format.md and does not use the
+//! codec. `fixtures/format/README.md` explains how to make a fixture.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -63,7 +63,7 @@ fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state
     put_by(unit)
 }
 
-/// The checkpoint that a unit puts.
+/// Returns the checkpoint that a unit puts.
 fn put_by(unit: Unit) -> Draft {
     let put = unit.ops.into_iter().find_map(|op| match op {
         Op::Put(draft) => Some(*draft),
@@ -73,7 +73,7 @@ fn put_by(unit: Unit) -> Draft {
     Draft::from(Checkpoint { header: put.header, payload: put.payload, logs: Vec::new() })
 }
 
-/// A step of an Agentium run. The age begins in the middle of its sort key.
+/// A step of an Agentium run. The last bytes of its sort key are its age.
 fn agentium_save(step_index: f64) -> Draft {
     let step = agentium::Step {
         id: format!("step {step_index}"),
@@ -98,7 +98,7 @@ fn agentium_save(step_index: f64) -> Draft {
     )
 }
 
-/// A LangGraph checkpoint. One with a parent cannot be read without the parent.
+/// A LangGraph checkpoint. A checkpoint with a parent depends on the parent.
 fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
     let checkpoint_ref =
         langgraph::CheckpointRef { thread: "thread".to_owned(), namespace: "ns".to_owned(), id: id.to_owned() };
@@ -116,7 +116,7 @@ fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
     put_by(langgraph::put(put).unwrap())
 }
 
-/// The id of the checkpoint that has [`writes`].
+/// The id of the checkpoint that has the pending writes of [`writes`].
 const WRITTEN_TO: &str = "several parts";
 
 fn writes() -> [Write; 2] {
@@ -132,7 +132,7 @@ fn writes() -> [Write; 2] {
     ]
 }
 
-/// Stores one pending write without a claim and one with a claim.
+/// Stores two pending writes. The first write is then claimed. The second write is not.
 fn write(backend: &mut Sqlite) {
     let [owned, unclaimed] = writes();
     let contract = OTHER;
@@ -152,7 +152,7 @@ fn hex(text: &str) -> Vec<u8> {
 /// Makes a database with an example of everything in the format. Returns its checkpoints in save order, and its logs.
 fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     let mut backend = Sqlite::open(&Options { journal: Some(Journal::Wal), ..Options::new(path) }).unwrap();
-    // Saved often enough that the running totals are stored.
+    // This checkpoint is saved many times, so that the running totals are stored.
     let often = draft("thread", "saved often").contract(OTHER).meta(b"often");
     let saves: Vec<Unit> = (0..520).map(|_| vec![often.clone().put()].into()).collect();
     assert!(backend.apply(&saves).iter().all(Result::is_ok));
@@ -161,7 +161,7 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     let rest = || part("rest", "json", r#"{"id":null,"graphId":"graph","runId":null,"nodeId":"answer"}"#);
     let now = 1_700_000_000_000.25;
 
-    // Small and whole payloads: format 1. The timestamps cover every kind of sort order.
+    // These payloads are small and stored whole: format 1. Their timestamps cover every kind of sort order.
     let v8 = || [part("state", "v8", hex(V8_STATE)), part("rest", "v8", hex(V8_REST))];
     let mut kept = Vec::new();
     for (id, timestamp) in [("née 🜁 \"1\"", now), ("c2", -1.5), ("c3", 0.0)] {
@@ -169,7 +169,8 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
         kept.push(agentos_save("run", id, timestamp, None, state, rest));
     }
 
-    // Noise does not compress: a keyframe of format 1, and a chain of format 3 on it.
+    // Noise does not compress. Its first payload is a keyframe of format 1, and its next payloads are a chain of format
+    // 3.
     let mut bytes = noise(1, 1300);
     let mut chain = Vec::new();
     for step in 0..6u8 {
@@ -182,7 +183,8 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
         chain.push(agentos_save("chain", &format!("n{step}"), now + f64::from(step), None, state, rest()));
     }
 
-    // Text compresses: a keyframe of format 2, a compressed delta (format 4), and a small delta on that.
+    // Text compresses. The payloads are a keyframe of format 2, a compressed delta (format 4), and a small delta
+    // against that delta.
     let digits = (0..110u64).map(|n| format!("{:016x}", xxh3_64(&n.to_le_bytes()))).collect::<Vec<_>>().join(",");
     let more = "all work and no play makes Jack a dull boy; ".repeat(20);
     let texts = [
@@ -199,16 +201,16 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
         text(0, "text", "t0", None),
         text(1, "text", "t1", None),
         text(2, "text", "t2", None),
-        // This save begins a run whose parent is a checkpoint of another run.
+        // This checkpoint begins a run. Its parent is a checkpoint of another run.
         text(2, "fork", "f1", Some("t1")),
     ];
-    // A copy made by a fork of the engine.
+    // This checkpoint is the copy that the engine makes for a fork.
     let mut copy = text[1].clone();
     let Header { lineage, id, parent, sort_key, saved_at, .. } = &mut copy.0.header;
     (*lineage, *id, *parent) = ("copy".to_owned(), "f2".to_owned(), Some("t1".to_owned()));
     (*sort_key, *saved_at) = (SortKey::from_f64(now + 9.0), 1_700_000_000_999);
 
-    // Checkpoints that no current contract makes: any parts, no labels, any sort key.
+    // No current contract makes checkpoints like these: they have any parts, no labels and any sort key.
     let other = [
         draft("thread", "several parts").contract(OTHER).parent("gone").meta(b"").parts(vec![
             part("", "", ""),
@@ -220,7 +222,7 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     let [first, mut second] = other;
     second.0.header.sort_key = SortKey(vec![0, 255, 7]);
 
-    // Contracts with more fields in their headers.
+    // These contracts use more fields of the header.
     let others = [
         agentium_save(-1.0),
         agentium_save(0.0),
@@ -239,8 +241,8 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
         save(&mut backend, [draft.clone()]);
     }
     let (logged, logs) = logs::generate(&mut backend);
-    // A replaced checkpoint moves to the end of the save order. A removed checkpoint leaves its dependants readable. If
-    // the last checkpoint is removed, its save number stays recorded.
+    // A replaced checkpoint moves to the end of the save order. The dependants of a removed checkpoint can still be
+    // read. If the last checkpoint is removed, the database still records its save number.
     let [state, _] = v8();
     let replaced = agentos_save("run", "c3", 1.0, None, state, part("rest", "v8", hex(V8_REST)));
     save(&mut backend, [replaced.clone()]);
@@ -336,7 +338,7 @@ struct Expected {
     checkpoint: Checkpoint,
     format: u8,
     base: Option<String>,
-    /// The fields that `AgentOS` shows: the timestamp, and whether there is a memory snapshot.
+    /// The fields that `AgentOS` shows in listings: the timestamp, and true if there is a memory snapshot.
     agentos: Option<(f64, bool)>,
 }
 
@@ -405,7 +407,7 @@ fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
 // Reading a fixture with the engine.
 
 fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
-    // No cache: read from the rows.
+    // The backend has no cache, so it reads every payload from its rows.
     let mut backend = Sqlite::open(&Options { cache_bytes: 0, ..Options::new(path) }).unwrap();
     for contract in [agentos::CONTRACT_ID, agentium::CONTRACT_ID, langgraph::CONTRACT_ID, OTHER] {
         let mine =
@@ -417,7 +419,8 @@ fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
         }
         let runs: BTreeSet<&str> = mine().map(|checkpoint| checkpoint.header.lineage.as_str()).collect();
         for run in runs {
-            // Newest first: the greatest sort key, then the last saved. The description is in save order.
+            // The expected order is newest first: by the greatest sort key, and for equal keys by the last save. The
+            // list of expected checkpoints is in save order.
             let mut order: Vec<&Header> = mine().map(|one| &one.header).filter(|one| one.lineage == run).collect();
             order.reverse();
             order.sort_by(|one, other| other.sort_key.cmp(&one.sort_key));
@@ -434,7 +437,7 @@ fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
     let forks = backend.answer(&query).unwrap().into_lineages().unwrap();
     let forks: Vec<_> = forks.into_iter().map(|fork| (fork.newest.lineage, fork.origin.unwrap())).collect();
     assert_eq!(forks, [("copy", "t1"), ("fork", "t1")].map(|(fork, origin)| (fork.to_owned(), origin.to_owned())));
-    // The stored records. A shared record counts once.
+    // The sizes of the stored records. A record that several logs share counts once.
     let records: Vec<i64> = decode(path).logs.records().map(|record| record.body.len().try_into().unwrap()).collect();
     check(&mut backend, expected.len() as u64, records.len() as u64);
     let stats = backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap();
@@ -458,7 +461,7 @@ fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
             );
         }
     }
-    // The engine can also save a next checkpoint.
+    // The engine can also save another checkpoint in each lineage that the fixture has.
     let next = headers(&mut backend, lineage("chain"), Some(1)).remove(0);
     let mut again = try_get(&mut backend, &next.id).unwrap().unwrap();
     "written by this version".clone_into(&mut again.header.id);
@@ -466,7 +469,7 @@ fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
     assert_eq!(try_get(&mut backend, &again.header.id).unwrap(), Some(again));
 }
 
-/// Runs a full check and expects these counts.
+/// Runs a full check. The check must count this many checkpoints and records.
 fn check(backend: &mut Sqlite, checkpoints: u64, records: u64) {
     let (mut cursor, mut seen) = (CheckCursor::default(), (0, 0));
     loop {
@@ -479,7 +482,7 @@ fn check(backend: &mut Sqlite, checkpoints: u64, records: u64) {
     assert_eq!(seen, (checkpoints, records));
 }
 
-// A decoder written from docs/format.md. It panics where the engine returns CORRUPT.
+// A decoder written from docs/format.md. It panics on damage, where the engine would return CORRUPT.
 
 struct Bytes<'a>(&'a [u8]);
 
@@ -501,7 +504,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// The input bytes of a checksum. docs/format.md calls them a list of values.
+/// The bytes that a checksum is computed from. docs/format.md calls these bytes a list of values.
 #[derive(Default)]
 struct Values(Vec<u8>);
 
@@ -556,11 +559,11 @@ impl Values {
     }
 }
 
-/// A decoded database. Every checksum is verified.
+/// The content of a database. The decoder has verified every checksum.
 struct Decoded {
-    /// By number.
+    /// The lineages, by their numbers.
     lineages: BTreeMap<i64, LineageRow>,
-    /// By save number.
+    /// The checkpoints, by their save numbers.
     checkpoints: BTreeMap<i64, CheckpointRow>,
     /// Pending writes, each with its contract and the id of its checkpoint.
     writes: Vec<(u8, String, Write)>,
@@ -581,7 +584,7 @@ struct CheckpointRow {
     lin: i64,
     header: Header,
     base: Option<i64>,
-    /// The numbers of the column `chain` after the base: depth, budget, size, first dependant, next sibling.
+    /// The numbers that follow the base in the column `chain`: depth, budget, size, first dependant, next sibling.
     chain: [i64; 5],
     body: Vec<u8>,
     /// The logs that the checkpoint names.
@@ -596,7 +599,7 @@ fn decode(path: &Path) -> Decoded {
     Decoded { lineages, checkpoints, writes, settings, logs }
 }
 
-/// Reads all rows of a query with `row`.
+/// Runs a query and converts each row with `row`.
 fn read<T>(connection: &Connection, sql: &str, row: impl Fn(&Row<'_>) -> T) -> Vec<T> {
     let mut statement = connection.prepare(sql).unwrap();
     statement.query_map([], |found| Ok(row(found))).unwrap().map(Result::unwrap).collect()
@@ -714,7 +717,7 @@ fn raw(rows: &BTreeMap<i64, CheckpointRow>, seq: i64) -> Vec<u8> {
     raw
 }
 
-/// The payload in an envelope.
+/// Opens an envelope and returns its payload.
 fn open(sealed: &[u8], base: Option<&[u8]>) -> Vec<u8> {
     let mut envelope = Bytes(sealed);
     let format = envelope.take(1)[0];
@@ -776,7 +779,7 @@ fn is_as_documented(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>), v
     let rows = &decoded.checkpoints;
     assert_eq!(rows.len(), expected.len());
     let mut formats = BTreeSet::new();
-    // Both are in save order.
+    // Both lists are in save order.
     for ((seq, row), Expected { checkpoint, format, base, agentos }) in rows.iter().zip(expected) {
         let Checkpoint { header, payload, logs } = checkpoint;
         assert_eq!((&row.header, row.body[0]), (header, *format));
@@ -836,7 +839,7 @@ fn lineages_are_as_documented(decoded: &Decoded) {
     assert_eq!(lineages.values().filter(|lineage| lineage.origin.is_some() || lineage.age_offset > 0).count(), 6);
 }
 
-/// Checks each base's list of dependants: it has all of them, newest first, and nothing else.
+/// Checks each base's list of dependants. The list must have all dependants, the newest first, and no other entry.
 fn chains_are_as_documented(rows: &BTreeMap<i64, CheckpointRow>) {
     for (seq, CheckpointRow { base, chain: [_, budget, _, first, next], body, .. }) in rows {
         let after = |seq: &i64| Some(rows[seq].chain[4]).filter(|next| *next != 0);
@@ -920,7 +923,7 @@ fn what_earlier_versions_wrote_is_read_back_exactly() {
         }
         let name = fixture.file_stem().unwrap().to_str().unwrap().to_owned();
         let expected = read_description(&fs::read_to_string(fixture.with_extension("json")).unwrap());
-        // Open a copy: reading may write into the file and beside it.
+        // The test opens a copy, because reading may write into the file and create files next to it.
         let copy = temporary.path().join(&name);
         fs::copy(&fixture, &copy).unwrap();
         is_as_documented(&copy, &expected, name[1..].parse().unwrap());
@@ -932,7 +935,7 @@ fn what_earlier_versions_wrote_is_read_back_exactly() {
     assert_eq!(names, ["v1"], "a fixture is never removed; a new one is named here");
 }
 
-/// With `FORKPOINT_FIXTURE` set to a name, this test also writes a new fixture.
+/// If `FORKPOINT_FIXTURE` is set to a name, this test also writes a new fixture with that name.
 #[test]
 fn what_this_version_writes_is_as_documented() {
     let temporary = tempfile::tempdir().unwrap();
@@ -949,7 +952,7 @@ fn what_this_version_writes_is_as_documented() {
     reads_back(&made, &expected);
 }
 
-/// The example in docs/format.md.
+/// Tests the example in docs/format.md.
 #[test]
 fn checksums_taken_by_hand_are_those_of_the_document() {
     let values = Values::default().int(-1).text("run").nothing().bytes(&[0, 255]);
@@ -957,10 +960,10 @@ fn checksums_taken_by_hand_are_those_of_the_document() {
     assert_eq!(values.sum(), 1_709_278_139_221_932_405);
 }
 
-/// Bytes made with the document in one hand and a pencil in the other.
+/// Reads bytes that were written by hand from docs/format.md.
 #[test]
 fn envelopes_written_by_hand_are_read() {
-    // XXH3-64 of nothing is a constant of that algorithm's own tests.
+    // The hash of empty input is a constant in the tests of XXH3-64 itself.
     let nothing = hex("01c294d3380580062d00");
     assert_eq!(envelope::seal(b""), nothing);
     assert_eq!(envelope::open(&[nothing]).unwrap(), b"");
@@ -970,7 +973,8 @@ fn envelopes_written_by_hand_are_read() {
     };
     let plain = sealed(1, b"abcdefgh", &[8], b"abcdefgh");
     assert_eq!(envelope::open(std::slice::from_ref(&plain)).unwrap(), b"abcdefgh");
-    // Two steps: "XY", skip "a", copy "bcd"; nothing new, skip "ef", copy "g". Then the literal bytes.
+    // The delta has two steps. The first step appends "XY", skips "a" and copies "bcd". The second step appends
+    // nothing, skips "ef" and copies "g". The literal bytes follow the steps.
     let steps = [&[2, 2, 1, 3, 0, 2, 1][..], b"XY"].concat();
     let delta = sealed(3, b"XYbcdg", &[6, 9], &steps);
     assert_eq!(envelope::open(&[delta, plain.clone()]).unwrap(), b"XYbcdg");
@@ -978,7 +982,7 @@ fn envelopes_written_by_hand_are_read() {
     let delta = sealed(4, b"XYbcdg", &[6, 9], &compressed);
     assert_eq!(envelope::open(&[delta, plain]).unwrap(), b"XYbcdg");
 
-    // A length of two bytes, and a level that this version does not use.
+    // The length takes two bytes, and the compression level is one that this version does not use.
     let long = b"abc".repeat(100);
     let compressed = sealed(2, &long, &[0xac, 0x02], &zstd::encode_all(&long[..], 19).unwrap());
     assert_eq!(envelope::open(&[compressed]).unwrap(), long);

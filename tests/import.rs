@@ -1,4 +1,5 @@
-//! Tests the import of a `SqliteSaver` database: the cases that the database of the TypeScript tests does not contain.
+//! Tests the import of a `SqliteSaver` database. These tests cover the cases that are not in the database of the
+//! TypeScript tests.
 
 use forkpoint::contract::langgraph::import::SqliteSaver;
 use forkpoint::error::Code;
@@ -41,7 +42,7 @@ fn pages_go_on_behind_a_namespace_and_an_id() {
     }
     assert_eq!(found.len(), 15);
     assert!(found.is_sorted());
-    // The reader has a snapshot, so it does not see this later write.
+    // The reader has a snapshot, so it does not see this write, which is made later.
     drop(writing.execute("DELETE FROM checkpoints WHERE thread_id = 'other'", []));
     assert_eq!(reading.threads().unwrap(), ["other", "t"]);
 }

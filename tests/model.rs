@@ -1,5 +1,5 @@
-//! Compares every backend with a simple model. Random sequences of operations and queries must have the same answers in
-//! both. There are few names, so that operations often touch the same checkpoints.
+//! Compares every backend with a simple model. For random sequences of operations and queries, the backend and the
+//! model must give the same answers. The sequences use few names, so that operations often affect the same checkpoints.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -24,43 +24,44 @@ use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// A record with a unique number, which distinguishes equal records.
+/// A record with a unique number. The number distinguishes records with equal content.
 type Numbered = (u64, Record);
 
-/// The logs that a checkpoint names, each with its kept records.
+/// The logs that a checkpoint names. Each log has the records that the checkpoint keeps.
 type Kept = Vec<(String, Vec<Numbered>)>;
 
-/// The contract in its simplest form: a list in save order, scanned completely for every answer.
+/// A model of a backend: a list in save order. The model scans the whole list for every answer.
 #[derive(Clone, Default)]
 struct Model {
-    /// Checkpoints in save order, the last saved at the end.
+    /// The checkpoints in save order. The checkpoint that was saved last is at the end.
     saved: Vec<Checkpoint>,
     /// Lineages in the order in which they began.
     begun: Vec<Begun>,
     positions: i64,
-    /// Pending writes with their checkpoint, in the order in which each task and index was first written.
+    /// The pending writes, each with its checkpoint. They are in the order in which each task and index was first
+    /// written.
     writes: Vec<(ContractId, String, Write)>,
-    /// Records of each log, by lineage and name. No log is empty.
+    /// The records of each log, by lineage and name. A log without records is not in the map.
     logs: BTreeMap<(ContractId, String, String), Vec<Numbered>>,
-    /// The kept logs of each checkpoint, by its id.
+    /// The logs that each checkpoint keeps, by the id of the checkpoint.
     kept: BTreeMap<(ContractId, String), Kept>,
     appended: u64,
 }
 
-/// A lineage, from its first checkpoint or record on.
+/// A lineage. It exists from its first checkpoint or record on.
 #[derive(Clone)]
 struct Begun {
     contract: ContractId,
     name: String,
     position: i64,
-    /// The group of its first checkpoint.
+    /// The group of the lineage's first checkpoint.
     group: String,
-    /// The origin of a fork: the source checkpoint, and the position of its lineage.
+    /// The origin, if the lineage is a fork: the source checkpoint, and the position of the source's lineage.
     origin: Option<(String, i64)>,
 }
 
 impl Model {
-    /// Applies a unit. Changes nothing if it fails.
+    /// Applies a unit. A unit that fails changes nothing.
     fn apply(&mut self, unit: &Unit) -> Result<Applied, Code> {
         let before = self.clone();
         let mut applied = Applied::default();
@@ -184,7 +185,7 @@ impl Model {
                         None => left.push((of, to, write)),
                     }
                 }
-                // Grouped by task, in the order of each task's first write.
+                // The writes are grouped by task. The tasks are in the order of their first writes.
                 while let Some((.., first)) = left.first().cloned() {
                     let (mine, others) =
                         left.into_iter().partition::<Vec<_>, _>(|(.., write)| write.task == first.task);
@@ -242,12 +243,12 @@ impl Model {
         Ok(())
     }
 
-    /// A log's records.
+    /// Returns the records of a log.
     fn log(&self, contract: ContractId, lineage: &str, log: &str) -> Vec<Numbered> {
         self.logs.get(&(contract, lineage.to_owned(), log.to_owned())).cloned().unwrap_or_default()
     }
 
-    /// The records of a log that a checkpoint of the lineage keeps.
+    /// Returns the records of a log that a checkpoint of the lineage keeps.
     fn kept_by(&self, contract: ContractId, lineage: &str, id: &str, log: &str) -> Option<Vec<Numbered>> {
         let found = self.newest_first(contract, |header| header.lineage == lineage && header.id == id);
         let kept = &self.kept[&(contract, found.first()?.header.id.clone())];
@@ -298,7 +299,8 @@ impl Model {
         self.kept.insert((contract, id), kept);
     }
 
-    /// The payload with its inherited parts: from the parent, or from the newest checkpoint of the lineage.
+    /// Returns the payload with its inherited parts. The parts come from the parent, or from the newest checkpoint of
+    /// the lineage.
     fn whole_of(&self, given: &Draft) -> Payload {
         let mut whole = given.payload.clone();
         let Header { contract, lineage, parent, .. } = &given.header;
@@ -358,13 +360,13 @@ impl Model {
         (before.0 - self.saved.len(), before.1 - self.listed().len())
     }
 
-    /// The lineages that have checkpoints, in the order in which they began.
+    /// Returns the lineages that have checkpoints, in the order in which the lineages began.
     fn listed(&self) -> Vec<&Begun> {
         let has = |begun: &Begun| !self.newest_first(begun.contract, |header| header.lineage == begun.name).is_empty();
         self.begun.iter().filter(|begun| has(begun)).collect()
     }
 
-    /// The checkpoints of `goes` that may be removed: no remaining checkpoint depends on them.
+    /// Returns the checkpoints of `goes` that may be removed. No remaining checkpoint depends on these checkpoints.
     fn closed(&self, goes: impl Fn(&Header) -> bool) -> Vec<(ContractId, String)> {
         let named = |header: &Header| (header.contract, header.id.clone());
         let mut gone: Vec<_> = self.saved.iter().map(|row| &row.header).filter(|header| goes(header)).collect();
@@ -385,7 +387,7 @@ impl Model {
         }
     }
 
-    /// The counts that all backends share, without the figures specific to one backend.
+    /// Returns the counts that all backends have in common. Figures that only one backend has are left out.
     fn stats(&self, contract: Option<ContractId>) -> Stats {
         let of = |other: ContractId| contract.is_none_or(|contract| contract == other);
         let logs = self.logs.iter().filter(|((contract, ..), _)| of(*contract)).map(|(_, records)| records);
@@ -411,7 +413,8 @@ impl Model {
         stats
     }
 
-    /// The matching checkpoints, newest first. Sorting is stable, so equal sort keys keep the save order.
+    /// Returns the matching checkpoints, the newest first. The sort is stable, so checkpoints with equal sort keys keep
+    /// the save order.
     fn newest_first(&self, contract: ContractId, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
         let mut found: Vec<&Checkpoint> =
             self.saved.iter().filter(|row| row.header.contract == contract && keep(&row.header)).collect();
@@ -420,7 +423,7 @@ impl Model {
         found
     }
 
-    /// The matching checkpoints, sorted by age first and then by sort key.
+    /// Returns the matching checkpoints, sorted by age first and then by sort key.
     fn youngest_first(&self, contract: ContractId, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
         let mut found = self.newest_first(contract, keep);
         let age = |row: &Checkpoint| row.header.sort_key.age(row.header.age_offset).to_vec();
@@ -557,22 +560,22 @@ fn is_of(header: &Header, of: &Of) -> bool {
 enum Step {
     Apply(Vec<Unit>),
     Ask(Query),
-    /// Lists a page of lineages. May continue after the previous page.
+    /// Lists a page of lineages. The page may continue after the previous page.
     Page {
         contract: ContractId,
         group_prefix: String,
         limit: usize,
     },
-    /// Asks which checkpoints a rule would remove, then prunes in batches of limited size.
+    /// Asks which checkpoints a rule would remove, and then prunes in batches of limited size.
     Prune {
         contract: Option<ContractId>,
         rule: Rule,
         most: usize,
     },
     Stats(Option<ContractId>),
-    /// Runs a full check in pages of about that many rows.
+    /// Runs a full check in pages. Each page has about this many rows.
     Check(usize),
-    /// Closes the backend and opens the same database again. Does nothing without a database file.
+    /// Closes the backend and opens the same database again. A backend without a database file stays open.
     Reopen,
 }
 
@@ -597,13 +600,14 @@ fn log() -> impl Strategy<Value = String> {
     prop_oneof![8 => Just("log"), 1 => Just("log\0"), 1 => Just("")].prop_map(str::to_owned)
 }
 
-/// A group or a label. The empty string means none: a query for it must find nothing.
+/// Makes a group or a label. The empty string means no group or label, so a query for it must find nothing.
 fn word() -> impl Strategy<Value = String> {
     name(&["", "x", "xy", "x\0", "%"])
 }
 
-/// Payloads of several sizes. Many share most of their bytes, as in a run, so that a backend stores deltas. The deltas
-/// must not be visible, even if the parent is removed, is replaced, or is the checkpoint itself.
+/// Payloads of several sizes. Many payloads share most of their bytes, as in a run, so that a backend stores deltas.
+/// Callers must not see a difference between a delta and a whole payload, even if the parent is removed, is replaced,
+/// or is the checkpoint itself.
 fn parts(version: u32) -> Vec<Part> {
     let small = part("v", "t", version.to_le_bytes());
     let at = usize::try_from(version).unwrap() % 3000;
@@ -617,7 +621,8 @@ fn parts(version: u32) -> Vec<Part> {
     }
 }
 
-/// A sort key of one number, sometimes with a second number: the age in contracts whose sort keys end in an age.
+/// A sort key of one number, sometimes with a second number. Some contracts end their sort keys with an age, and the
+/// second number is such an age.
 fn sort_key() -> impl Strategy<Value = SortKey> {
     let number = || prop::sample::select(&[-1.5, -0.0, 0.0, 1.0, 1.25][..]).prop_map(SortKey::from_f64);
     (number(), prop::option::of(number())).prop_map(|(sort_key, age)| age.iter().fold(sort_key, SortKey::then))
@@ -627,7 +632,7 @@ fn put() -> impl Strategy<Value = Op> {
     let parent = prop::option::of(id());
     let pins = prop::collection::vec((log(), prop::option::weighted(0.15, 0..4_u64)), 0..3);
     let flags = (prop::bool::weighted(0.25), prop::bool::weighted(0.03), pins);
-    // The last number is a version, which makes each put of an id different.
+    // The last number is a version. It makes each put of the same id different.
     (contract(), run(), id(), parent, word(), word(), sort_key(), 0..5_i64, flags, any::<u32>()).prop_map(
         |(contract, run, id, parent, group, label, sort_key, saved_at, (depends, other_age, pins), version)| {
             let mut made = draft(&run, &id).contract(contract).group(&group).label(&label).parts(parts(version));
@@ -637,7 +642,8 @@ fn put() -> impl Strategy<Value = Op> {
             made.0.header.depends_on_parent = depends;
             made.0.header.age_offset = if other_age { 4 } else { age_offset(&run) };
             made.1.pins = pins.into_iter().map(|(log, length)| LogPin { log, length }).collect();
-            // Names of parts to inherit. Some payloads have them, one has a name twice, and no payload has `none`.
+            // These are the names of the parts to inherit. Some payloads have parts with these names, one list has a
+            // name twice, and no payload has a part named `none`.
             made.1.inherit = match version % 7 {
                 0 => vec!["common".to_owned()],
                 1 => vec![String::new(), "v".to_owned(), "none".to_owned()],
@@ -653,7 +659,7 @@ fn put() -> impl Strategy<Value = Op> {
     )
 }
 
-/// Appends of records with few keys, so that keys often repeat.
+/// Appends of records. The records have few different keys, so that keys often repeat.
 fn append() -> impl Strategy<Value = Op> {
     let record =
         (prop::option::of(name(&["k", "k\0", "", "l", "m"])), any::<u16>()).prop_map(|(key, version)| Record {
@@ -781,7 +787,8 @@ fn query() -> impl Strategy<Value = Query> {
     ]
 }
 
-/// Operations that make branches: a checkpoint keeps a log, the log is cut and continues, and is kept or forked again.
+/// Operations that make branches. A checkpoint keeps a log. Then the log is cut and continues. Afterwards the log is
+/// kept or forked again.
 fn story() -> impl Strategy<Value = Vec<Op>> {
     let record = any::<u16>().prop_map(|version| Record {
         key: None,
@@ -812,7 +819,7 @@ fn story() -> impl Strategy<Value = Vec<Op>> {
     )
 }
 
-/// The age offset of the lineages with that name.
+/// Returns the age offset of the lineages with this name.
 fn age_offset(lineage: &str) -> u8 {
     if lineage == "r2" { 8 } else { 0 }
 }
@@ -837,7 +844,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The end of one side's last page of lineages. Positions differ between backends, so each side continues from its own.
+/// The position at which the last page of lineages ended. Positions differ between the backend and the model, so each
+/// of them continues from its own position.
 type Place = Option<i64>;
 
 fn page(answer: Answer, cursor: &mut Place) -> Vec<Lineage> {
@@ -846,7 +854,7 @@ fn page(answer: Answer, cursor: &mut Place) -> Vec<Lineage> {
     page.into_iter().map(|line| Lineage { position: 0, ..line }).collect()
 }
 
-/// The answer without the positions of lineages, which differ between backends.
+/// Removes the positions of lineages from an answer, because these positions differ between backends.
 fn comparable(answer: Answer) -> Answer {
     match answer {
         Answer::Lineages(_) => Answer::Lineages(page(answer, &mut None)),
@@ -931,7 +939,8 @@ fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> 
                 let (mut counted, mut next) = ((0, 0, 0), Some(CheckCursor::default()));
                 while let Some(cursor) = next {
                     let page = backend.answer(&Query::Check { cursor, limit }).unwrap().into_checked().unwrap();
-                    // An orphan is allowed: a caller may remove a checkpoint that another one depends on.
+                    // The backend may report an orphan, because a caller may remove a checkpoint that another
+                    // checkpoint depends on.
                     let left_alone =
                         |found: &Finding| (found.code, found.severity) == (FindingCode::Orphan, Severity::Warning);
                     prop_assert!(page.findings.iter().all(left_alone), "{:?}", page.findings);
@@ -952,7 +961,8 @@ fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> 
     Ok(())
 }
 
-/// Uses the same sequences in every run. `PROPTEST_RNG_SEED` selects others, `PROPTEST_CASES` sets their number.
+/// Every run of the tests uses the same sequences. `PROPTEST_RNG_SEED` selects other sequences. `PROPTEST_CASES` sets
+/// the number of sequences.
 fn config(cases: u32) -> ProptestConfig {
     let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     if config.rng_seed == RngSeed::Random {
@@ -971,7 +981,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn check_file(steps: &[Step], journal: Journal) -> Result<(), TestCaseError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.db");
-    // This test does not depend on syncs, so it turns them off.
+    // This test does not depend on syncs to the disk, so syncs are turned off.
     check(steps, || Some(Box::new(sqlite(&path, journal, Durability::Off).unwrap())))?;
     prop_assert_eq!(common::integrity(&path), "ok");
     Ok(())

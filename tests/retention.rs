@@ -1,6 +1,6 @@
 //! Tests D9: retention never removes data that a kept checkpoint needs. The tests prune chains of deltas with forks.
-//! Every kept checkpoint must read back exactly, from the cache and from the rows alone. Only checkpoints with a
-//! removed base may be rewritten.
+//! Every kept checkpoint must read back exactly, both from the cache and from the rows alone. Only checkpoints whose
+//! base is removed may be rewritten.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -62,7 +62,7 @@ fn grow(backend: &mut dyn Backend, run: &str, steps: usize) -> Vec<Checkpoint> {
     (0..steps).map(step).collect()
 }
 
-/// The storage of a payload, from the numbers in its column `chain`.
+/// How a payload is stored: numbers from the payload's column `chain`.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     base: Option<i64>,
@@ -71,7 +71,7 @@ struct Row {
     body: Vec<u8>,
 }
 
-/// Every row by its save number, through a connection that does not use the engine.
+/// Reads every row, by its save number. The connection does not use the engine.
 fn rows(path: &Path) -> BTreeMap<i64, Row> {
     let connection = rusqlite::Connection::open(path).unwrap();
     let mut statement = connection.prepare("SELECT seq, chain, body FROM checkpoint").unwrap();
@@ -87,7 +87,8 @@ fn rows(path: &Path) -> BTreeMap<i64, Row> {
     statement.query_map([], read).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
-/// Checks the lists of dependants: each delta is once in the list of its base, and the lists have no other entries.
+/// Checks the lists of dependants. Each delta must be in the list of its base exactly once. The lists must have no
+/// other entries.
 fn check_dependants(path: &Path) {
     let rows = rows(path);
     let mut listed: BTreeMap<i64, i64> = BTreeMap::new();
@@ -168,7 +169,8 @@ fn bytes_are_estimated_by_what_chains_take() {
     grow(&mut place.warm, "a", 50);
     grow(&mut place.warm, "bb", 50);
     let before = stats(&mut place.cold).stored_bytes;
-    // Each run is a keyframe of 40,000 bytes with small deltas. Only removing the whole run frees its keyframe.
+    // Each run is a keyframe of 40,000 bytes with small deltas. The space of a keyframe is freed only when its whole
+    // run is removed.
     let limit = before - 2_000;
     let asked = Query::Prunable { contract: None, rules: vec![Rule::MaxBytes(limit)] };
     let planned = place.cold.answer(&asked).unwrap().into_pruned().unwrap();
@@ -282,7 +284,7 @@ proptest! {
                     let fewer = |before: u64, after: u64| before.cast_signed() - after.cast_signed();
                     prop_assert!(batches.iter().all(|batch| batch.checkpoints <= most as u64));
                     prop_assert_eq!(sum(|of| of.checkpoints.cast_signed()), fewer(before.checkpoints, after.checkpoints));
-                    // A lineage with only logs still exists but is not listed.
+                    // A lineage that has only logs exists, but is not listed.
                     let unlisted = listed - common::names(&mut place.cold, "").len();
                     prop_assert_eq!(batches.iter().map(|batch| batch.lineages).sum::<u64>(), unlisted as u64);
                     prop_assert_eq!(sum(|of| of.bytes), fewer(before.stored_bytes, after.stored_bytes));

@@ -1,5 +1,5 @@
-//! Tests payloads that are stored as deltas. After replacements, removals and forks, every remaining checkpoint reads
-//! back exactly, from the cache and from the rows alone.
+//! Tests payloads that are stored as deltas. Checkpoints are replaced, removed and forked. Every remaining checkpoint
+//! must read back exactly, both from the cache and from the rows alone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ fn noise(length: usize, seed: u32) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-/// Opens two connections: one caches payloads, the other reads every payload from its rows.
+/// Opens two connections. One connection caches payloads. The other connection reads every payload from its rows.
 fn connections(folder: &TempDir) -> (Sqlite, Sqlite) {
     let options = Options::new(folder.path().join("agent.db"));
     let cold = Options { cache_bytes: 0, ..options.clone() };
@@ -114,7 +114,7 @@ fn another_connection_removes_the_base_that_this_one_remembers() {
     cold.apply(&[vec![Op::Remove { contract: CONTRACT_ID, id: "a".to_owned() }].into()]).pop().unwrap().unwrap();
     state.extend(noise(100, 2));
     put(&mut warm, &checkpoint("b", "run", None, 2, &state));
-    // The other connection writes in between, so the cached payload here is no longer the newest.
+    // The other connection saves a checkpoint. So the payload in this connection's cache is no longer the newest.
     state.extend(noise(100, 3));
     put(&mut cold, &checkpoint("c", "run", None, 3, &state));
     state.extend(noise(100, 4));
@@ -127,7 +127,7 @@ fn another_connection_removes_the_base_that_this_one_remembers() {
     }
 }
 
-/// Runs a full check, including the lists of dependants.
+/// Runs a full check. The check includes the lists of dependants.
 fn check(backend: &mut Sqlite) {
     let mut cursor = Some(CheckCursor::default());
     while let Some(from) = cursor {
@@ -142,7 +142,7 @@ fn a_rule_removes_some_of_many_that_are_built_on_one() {
     let folder = tempfile::tempdir().unwrap();
     let (mut warm, mut cold) = connections(&folder);
     let state = noise(20_000, 1);
-    // `saved_at` depends on the number, so the rule selects checkpoints anywhere in the list.
+    // `saved_at` depends on the fork's number. So the rule selects checkpoints at any place in the list.
     let forked = |fork: u32| {
         let bytes = [&state[..], &noise(10, fork)].concat();
         checkpoint(&format!("fork{fork}"), &format!("run{fork}"), Some("source"), fork * 37 % 100, &bytes)
@@ -221,7 +221,7 @@ proptest! {
                 }
                 Step::Remove { id } => {
                     let unit = vec![Op::Remove { contract: CONTRACT_ID, id: id.to_string() }];
-                    // Either connection removes, so both must handle a removed base.
+                    // Each connection removes some of the checkpoints. So both connections must handle a removed base.
                     let by = if id % 2 == 0 { &mut warm } else { &mut cold };
                     by.apply(&[unit.into()]).pop().unwrap().unwrap();
                     stored.remove(&id);

@@ -21,13 +21,13 @@ fn a_durability_is_a_level_of_synchronous() {
     for (journal, durability, mode, synchronous) in levels {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("levels.db");
-        // First creates the file, then opens the existing file.
+        // The first round creates the file. The second round opens the existing file.
         for _ in 0..2 {
             let mut backend = sqlite(&path, journal, durability).unwrap();
             assert_eq!(backend.journal(), journal);
             assert_eq!(backend.pragma("journal_mode").unwrap(), mode);
             assert_eq!(backend.pragma("synchronous").unwrap(), synchronous, "{journal:?} {durability:?}");
-            // A mapped page can change under a reader when another process truncates the file.
+            // If a page is mapped into memory, it can change during a read when another process truncates the file.
             assert_eq!(backend.pragma("mmap_size").unwrap(), "0");
             save(&mut backend, [draft("run", "a")]);
         }
@@ -63,6 +63,6 @@ fn a_file_changes_its_journal_when_it_is_asked_to() {
 
 #[test]
 fn this_sqlite_has_no_wal_reset_bug() {
-    // 3.7.0 to 3.51.2 lose commits when two connections checkpoint at once.
+    // The versions 3.7.0 to 3.51.2 of SQLite lose commits when two connections checkpoint at once.
     assert!(rusqlite::version_number() >= 3_051_003, "{}", rusqlite::version());
 }

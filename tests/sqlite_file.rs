@@ -1,4 +1,4 @@
-//! Tests the database file: its permissions, which files are accepted, and that a refused file stays unchanged.
+//! Tests the database file: its permissions, which files the engine accepts, and that a refused file stays unchanged.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -21,7 +21,8 @@ fn refusal(path: &Path) -> Error {
     error
 }
 
-/// Every file in the folder with its bytes. Leaves out the bytes of shared memory files, which are scratch space.
+/// Returns every file in the folder with its bytes. The bytes of shared memory files are left out, because they are
+/// scratch space.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| {
         let entry = entry.unwrap();
@@ -96,7 +97,7 @@ fn a_symbolic_link_is_refused() {
     let link = folder.path().join("link.db");
     std::os::unix::fs::symlink(&target, &link).unwrap();
     refused_and_unchanged(&link, Code::InvalidArgument);
-    // A dangling link is refused as well, and its target is not created.
+    // The engine also refuses a link to a file that does not exist, and does not create that file.
     let dangling = folder.path().join("dangling.db");
     let nowhere = folder.path().join("nowhere.db");
     std::os::unix::fs::symlink(&nowhere, &dangling).unwrap();
@@ -146,7 +147,7 @@ fn an_empty_file_is_accepted() {
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
     save(&mut backend, [draft("run", "a")]);
     drop(backend);
-    // A database without tables is accepted as well.
+    // The engine also accepts a database without tables.
     let path = folder.path().join("no tables.db");
     Connection::open(&path).unwrap().execute_batch("PRAGMA journal_mode = WAL; VACUUM").unwrap();
     assert!(fs::metadata(&path).unwrap().len() > 0);
@@ -186,7 +187,8 @@ fn a_newer_schema_that_is_only_in_the_log_is_refused_and_unchanged() {
     let newer = Connection::open(&path).unwrap();
     newer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
     newer.pragma_update(None, "user_version", 2).unwrap();
-    // Refused while the newer program has the file open, and after that program was killed.
+    // The engine refuses the file while the newer program has it open. It also refuses the file after the newer program
+    // was killed.
     refused_and_unchanged(&path, Code::Unsupported);
     drop(newer);
     assert_eq!(contents(folder.path()).len(), 3, "the log is there");

@@ -622,7 +622,7 @@ struct Tally {
 /// The result of reading a damaged file.
 #[derive(Default)]
 struct Outcome {
-    /// Descriptions of the answers that are neither correct, nor `CORRUPT`, nor reported as incomplete.
+    /// Descriptions of the outcomes that the engine's promises do not allow.
     violations: Vec<String>,
     /// True if a check reports damage.
     reported: bool,

@@ -1,6 +1,6 @@
-//! Kills a saving process again and again (D1). Afterwards all acknowledged units must be there, each unit must be
-//! whole or absent, and the file must be sound. Each saver appends to its own log with every unit. Some units also cut
-//! the log, rewind it to a checkpoint, or fork a checkpoint.
+//! Kills a saving process again and again (D1). After each kill, all acknowledged units must be in the file, each unit
+//! must be whole or absent, and the file must be sound. With every unit, each saver appends to its own log. Some units
+//! also cut the log, rewind it to a checkpoint, or fork a checkpoint.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -22,7 +22,8 @@ use forkpoint::store::{Options, Store};
 
 const CYCLES: usize = 9;
 
-/// A checkpoint made from its id alone. It is large enough that SQLite copies the write-ahead log within a cycle.
+/// Makes a checkpoint from its id alone. The checkpoint is so large that SQLite copies the write-ahead log within a
+/// cycle.
 fn made(id: &str) -> Draft {
     let seed = xxhash_rust::xxh3::xxh3_64(id.as_bytes());
     let length = usize::try_from(seed % 60_000).unwrap();
@@ -64,7 +65,7 @@ impl Step<'_> {
         content
     }
 
-    /// The lineage of the fork that this step makes, and the content of the log there.
+    /// Returns the lineage of the fork that this step makes, and the content of the log in that lineage.
     fn forked(self) -> Option<(String, Vec<String>)> {
         let content = || [self.before(2).content(), vec![format!("fork of {}", self.id())]].concat();
         (self.n % 7 == 6).then(|| (format!("fork {}", self.id()), content()))
@@ -89,7 +90,7 @@ impl Step<'_> {
         cut.into_iter().chain([batch]).chain(puts).chain(fork.into_iter().flatten()).collect()
     }
 
-    /// Checks that everything this step saved reads back exactly.
+    /// Checks that everything that this step saved reads back exactly.
     fn verify(self, backend: &mut dyn Backend) {
         let (id, content) = (self.id(), self.content());
         let (a, b) = (format!("{id}.a"), format!("{id}.b"));
@@ -118,7 +119,8 @@ fn open(journal: &str, path: &Path) -> Box<dyn Backend> {
     Box::new(sqlite(path, journal, Durability::Full).unwrap())
 }
 
-/// Saves until it is killed. Runs several saves at a time, so that batches have different sizes.
+/// Saves until the parent kills the process. Several saves are in progress at a time, so that batches have different
+/// sizes.
 #[test]
 fn child() {
     let Some(role) = role() else { return };
@@ -155,12 +157,13 @@ fn killed_again_and_again(journal: &str) {
     for cycle in 0..CYCLES {
         let name = format!("cycle {cycle}");
         let mut process = Process::start("child", format!("{journal}|{name}|{}", path.display()));
-        // The first process is killed while it opens its file, the others later and later. The exact moment is random.
+        // The first process is killed while it opens its file. Each other process is killed later than the process
+        // before it. The exact moment is random.
         let lines = cycle * cycle;
         let mut heard: Vec<String> = std::iter::from_fn(|| process.line()).take(lines).collect();
         assert_eq!(heard.len(), lines, "the child saves until it is killed: {heard:?}");
         process.kill();
-        // Lines written before the kill are acknowledgements too.
+        // The lines that the process wrote before the kill are acknowledgements too.
         heard.extend(std::iter::from_fn(|| process.line()));
         acknowledged.extend(heard.into_iter().inspect(|line| assert!(line.starts_with(&name), "{line}")));
 
@@ -178,7 +181,8 @@ fn killed_again_and_again(journal: &str) {
         for id in &acknowledged {
             assert!(whole.contains(&id.as_str()), "{id} was acknowledged and is gone after cycle {cycle}");
         }
-        // Each saver waits for a unit before it begins the next, so its saved units have no gaps.
+        // Each saver waits until a unit is saved before it begins the next unit. So the numbers of its saved units have
+        // no gaps.
         let mut done: BTreeMap<&str, usize> = BTreeMap::new();
         for id in &whole {
             *done.entry(id.rsplit_once('.').unwrap().0).or_default() += 1;

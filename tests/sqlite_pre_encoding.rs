@@ -1,5 +1,5 @@
-//! Tests large puts that are encoded before they are applied. If nothing has changed in between, the encoded bytes are
-//! stored. In any case every checkpoint reads back exactly.
+//! Tests large puts that are encoded before they are applied. If nothing has changed since a put was encoded, its
+//! encoded bytes are stored. In every case each checkpoint must read back exactly.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -19,7 +19,8 @@ use tempfile::TempDir;
 
 const CACHE: usize = 64 << 20;
 
-/// Opens a connection, its pre-encoder, and a connection without a cache, which reads everything from the rows.
+/// Opens a connection, its pre-encoder, and a second connection. The second connection has no cache and reads every
+/// payload from its rows.
 fn open(folder: &TempDir, cache: usize) -> (Sqlite, PreEncoder, Sqlite) {
     let options = Options { cache_bytes: cache, ..Options::new(folder.path().join("agent.db")) };
     let payloads = PayloadCache::new(cache);
@@ -28,7 +29,7 @@ fn open(folder: &TempDir, cache: usize) -> (Sqlite, PreEncoder, Sqlite) {
     (warm, PreEncoder::new(payloads), cold)
 }
 
-/// Encodes a put early, whatever its size.
+/// Encodes a put before it is applied, whatever the put's size.
 fn encode(pre_encoder: &PreEncoder, draft: &mut Draft) {
     let mut op = put(draft);
     pre_encoder.encode(&mut op);
@@ -40,13 +41,13 @@ fn put(draft: &Draft) -> Op {
     Op::Put(Box::new(draft.clone()))
 }
 
-/// Converts a test's draft into the draft of a put.
+/// Converts a draft of the test helpers into the draft of a put.
 fn drafted(made: common::Draft) -> Draft {
     let Op::Put(draft) = made.put() else { unreachable!("it is one") };
     *draft
 }
 
-/// The base and the body of the newest row.
+/// Returns the base and the body of the newest row.
 fn stored(folder: &TempDir) -> (Option<i64>, Vec<u8>) {
     let rows = Connection::open(folder.path().join("agent.db")).unwrap();
     let newest = "SELECT chain, body FROM checkpoint ORDER BY seq DESC LIMIT 1";
@@ -101,7 +102,7 @@ fn what_is_inherited_is_encoded_too() {
     expected.insert(0, part("kept", "v8", noise(1, 100_000)));
     assert_eq!(get(&mut cold, "1").unwrap().payload.parts, expected);
 
-    // The parent is not the newest checkpoint, so its parts are not cached.
+    // The parent is not the newest checkpoint, so the parts of the parent are not in the cache.
     next.header.parent = Some("0".to_owned());
     next.header.id = "2".to_owned();
     encode(&pre_encoder, &mut next);
@@ -125,7 +126,7 @@ fn where_nothing_is_cached_nothing_is_encoded_early() {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A put into one of the lineages. It is encoded `early` steps before it is applied.
+    /// Puts a checkpoint into one of the lineages. The put is encoded `early` steps before it is applied.
     Put {
         lineage: u8,
         id: u8,
@@ -133,7 +134,7 @@ enum Step {
         inherits: bool,
         early: u8,
     },
-    /// A put through another connection, without early encoding.
+    /// Puts a checkpoint through another connection. The put is not encoded early.
     PutElsewhere {
         lineage: u8,
         id: u8,
@@ -172,12 +173,12 @@ proptest! {
         let (mut warm, pre_encoder, mut cold) = open(&folder, CACHE);
         let (mut elsewhere, _, _) = open(&folder, CACHE);
         let mut model = Memory::new();
-        // The encoded puts that are not applied yet, each with its number of remaining steps.
+        // The encoded puts that are not applied yet. Each has the number of steps that remain until it is applied.
         let mut waiting: Vec<(u8, Draft)> = Vec::new();
         let quiet = steps.iter().cloned().map(Some).chain(std::iter::repeat_n(None, 4));
         for (number, step) in (0u16..).zip(quiet) {
             let make = |lineage: u8, id: u8, edit: u8| {
-                // Sort keys go up and down, so not every put is the newest of its lineage.
+                // Sort keys go up and down, so some puts are not the newest checkpoint of their lineage.
                 let sort_key = f64::from(number * 7 % 11 + number);
                 let name = |id: u8| format!("c{id}");
                 let parent = name(id.wrapping_add(11) % 12);

@@ -1,5 +1,5 @@
-//! Tests several real processes on one file. Nothing is lost, each process's saves keep their order, and no process
-//! gets a lock error. The same holds for the records that several processes append to one log.
+//! Tests several real processes on one file. No save is lost, the saves of each process keep their order, and no
+//! process gets a lock error. The same must be true for the records that several processes append to one log.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -21,7 +21,7 @@ use forkpoint::store::{Options, Store};
 const PROCESSES: usize = 4;
 const SAVES: usize = 60;
 
-/// The two journal modes, each with the first letter of a role.
+/// The two journal modes, each with the letter that stands for it in a role.
 const JOURNALS: [(&str, Journal); 2] = [("w", Journal::Wal), ("r", Journal::Rollback)];
 
 fn open(journal: &str, path: &Path) -> Box<dyn Backend> {
@@ -42,7 +42,7 @@ fn child() {
     let (kind, path) = (journal.to_owned(), PathBuf::from(path));
     say("ready");
     told();
-    // Opens the file only now, so that all processes open it at once.
+    // The file is opened only now, so that all processes open it at the same time.
     let store = Store::with_backend(move || Ok(open(&kind, &path)), None, Options::default()).unwrap();
     for n in 0..SAVES {
         let id = format!("{name} {n}");
@@ -92,7 +92,7 @@ fn processes_share_one_file() {
                 assert_eq!(get(&mut *backend, &id), Some(draft(&process, &id).group("all").0));
             }
         }
-        // The last process that put the shared checkpoint has it. It exists only once.
+        // The shared checkpoint exists only once. It belongs to the process that put it last.
         let winner = get(&mut *backend, "contended").unwrap().header.lineage;
         assert!(saved[0].starts_with(&winner), "the last unit put it too");
         assert_eq!(names(&mut *backend, "").len(), PROCESSES);
@@ -107,7 +107,7 @@ const ROUNDS: usize = 25;
 /// The number of records in a batch.
 const BATCH: usize = 3;
 
-/// The contents of a batch.
+/// Returns the contents of the records in a batch.
 fn batch(name: &str, round: usize) -> Vec<String> {
     (0..BATCH).map(|at| format!("{name} {round} {at}")).collect()
 }
@@ -134,15 +134,15 @@ fn appender() {
     let store = Store::with_backend(move || Ok(open(&kind, &path)), None, Options::default()).unwrap();
     let (mut before, mut conflicts, mut of_the_shared) = (0, 0, 0);
     for round in 0..ROUNDS {
-        // Appends records without keys, at any length of the log.
+        // Appends records without keys. This append does not depend on the length of the log.
         let own = batch(name, round);
         let unit = vec![texts("run", "free", &own.iter().map(String::as_str).collect::<Vec<_>>())];
         let [Appended { length: after, left_out }] = append_to(&store, unit).unwrap().try_into().unwrap();
         assert!(after >= before + BATCH as u64 && left_out.is_empty(), "{before} to {after}");
         before = after;
 
-        // Appends only if the log still has the length that was read, together with a checkpoint. Reads again after a
-        // conflict.
+        // Appends records and puts a checkpoint, but only if the log still has the length that was read. After a
+        // conflict, the process reads the log again.
         loop {
             let at = length(&store, "expected");
             let id = format!("{name} at {at}");
@@ -160,7 +160,8 @@ fn appender() {
             conflicts += 1;
         }
 
-        // Sends a failed unit again, and then once more, as after a lost acknowledgement.
+        // Sends a unit again after it has failed, and once more after it has succeeded. A caller that lost an
+        // acknowledgement would do the same.
         let keyed_batch =
             |name| append("run", "keyed", batch(name, round).iter().map(|key| keyed(key, &**key)).collect());
         let fails = vec![keyed_batch(name), texts_at("run", "free", 0, &["never"])];
@@ -171,7 +172,7 @@ fn appender() {
         assert_eq!(again.left_out, (0..BATCH).collect::<Vec<_>>());
         say(&format!("sent {round}: {}", first.left_out.len()));
 
-        // All processes send the same keys. Each key is appended once.
+        // All processes send records with the same keys. The log gets only one record for each key.
         let said = append_to(&store, vec![keyed_batch("shared")]).unwrap().remove(0);
         assert!(said.left_out.is_empty() || said.left_out.len() == BATCH, "all of a batch or nothing");
         of_the_shared += BATCH - said.left_out.len();
@@ -192,7 +193,8 @@ fn processes_append_to_one_log() {
             process
         };
         let mut processes: Vec<Process> = (0..PROCESSES).map(|n| start(&name(n))).collect();
-        // Kills one more process at work. Its successor does not know how far it got, and sends all keys again.
+        // The test also kills a process while it appends. The next process does not know which records were appended,
+        // so it sends all keys again.
         let (mut killed, mut again) = (start("killed"), start("killed"));
         processes.iter_mut().chain([&mut killed]).for_each(Process::tell);
         let heard = (0..ROUNDS / 3).map(|_| killed.line().unwrap()).last().unwrap();
@@ -216,7 +218,7 @@ fn processes_append_to_one_log() {
             assert_eq!(left_out.len(), ROUNDS);
         }
         println!("{journal}: {conflicts} conflicts");
-        // The last process is the successor of the killed one.
+        // The last process in the list continues the work of the killed process.
         assert!(left_out[..ROUNDS / 3].iter().all(|count| *count == BATCH), "these were acknowledged: {left_out:?}");
         assert!(left_out.is_sorted_by(|one, next| one >= next), "a beginning, of whole batches: {left_out:?}");
 
@@ -260,7 +262,7 @@ fn processes_append_to_one_log() {
             let expected = expected.map(|key| keyed(&key, &*key)).collect::<Vec<_>>();
             assert_eq!(own, expected, "{name}");
         }
-        // The killed process may have appended some shared keys without reporting them.
+        // The killed process may have appended some shared keys without reporting them to the test.
         assert!(of_the_shared <= ROUNDS * BATCH, "{of_the_shared}");
         assert_eq!(findings(backend), []);
         assert_eq!(common::integrity(&path), "ok");

@@ -1,5 +1,5 @@
-//! Tests the numbers of the save order, read from the file itself. No number is used twice, whatever is removed and
-//! whichever connection saves next. Deltas and listings refer to checkpoints and lineages by these numbers.
+//! Tests the numbers of the save order, which the test reads from the file itself. No number is used twice, whatever is
+//! removed and whichever connection saves next. Deltas and listings refer to checkpoints and lineages by these numbers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -30,7 +30,8 @@ fn no_number_is_given_out_twice() {
         assert!(places.insert(place) && lineages.insert(lineage), "round {round}");
         greatest = place;
         match round % 4 {
-            // Removes the last checkpoint: alone, in a unit that puts another one after it, or with all others.
+            // Removes the last checkpoint in one of three ways: alone, in a unit that then puts another checkpoint, or
+            // with all others.
             0 => drop(apply(&mut one, vec![remove("last")]).unwrap()),
             1 => {
                 let unit = vec![draft("brief", "brief").put(), remove("last"), remove("brief")];

@@ -1,5 +1,5 @@
-//! Tests several stores and threads of one process on one file: nothing is lost, the order is kept, and no reader sees
-//! half a unit.
+//! Tests several stores and threads of one process on one file. No save is lost, the save order is kept, and no reader
+//! sees only a part of a unit.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -56,7 +56,7 @@ fn save_and_look(store: &Store, name: &str) {
             draft(name, &format!("{name} {n} b")).group("all").put(),
         ];
         let saved = pending(|reply| store.apply(unit.into(), reply));
-        // Does not wait for the save. The query comes after it, so it must see the save.
+        // The thread does not wait for the save. The query is made after the save, so its answer must contain the save.
         let answer = call(|reply| store.ask(list_query(group("all"), None), reply)).unwrap();
         let ids: Vec<String> = answer.into_headers().unwrap().into_iter().map(|header| header.id).collect();
         saved.recv().unwrap().unwrap();

@@ -1,5 +1,5 @@
-//! Tests a unit that fails in the middle of a batch. Nothing of it is stored, and all other units are (D4). The failure
-//! comes from a trigger that another connection added to the file.
+//! Tests a unit that fails in the middle of a batch. No change of the failed unit is stored, and all other units are
+//! stored (D4). A trigger makes the unit fail. Another connection has added the trigger to the file.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -11,7 +11,7 @@ use forkpoint::backend::sqlite::{Journal, Sqlite};
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::op::Unit;
 
-/// The ways in which a trigger can fail a statement. ROLLBACK also ends the engine's transaction.
+/// The ways in which a trigger can make a statement fail. ROLLBACK also ends the engine's transaction.
 const STRENGTHS: [&str; 3] = ["ABORT", "FAIL", "ROLLBACK"];
 
 fn open(path: &Path) -> Sqlite {
@@ -22,7 +22,8 @@ fn put(id: &str) -> Unit {
     vec![draft("run", id).put()].into()
 }
 
-/// A file with triggers: "bad" cannot be put, and "stuck" cannot be removed.
+/// Opens a file that has two triggers. The checkpoint "bad" cannot be put, and the checkpoint "stuck" cannot be
+/// removed.
 fn trapped(path: &Path, strength: &str) -> Sqlite {
     let mut backend = open(path);
     save(&mut backend, [draft("run", "before"), draft("run", "stuck"), draft("other", "moved")]);
@@ -68,13 +69,13 @@ fn a_unit_that_fails_leaves_nothing_and_takes_no_other_along() {
             assert!(error.message().contains(id), "it names the checkpoint: {error}");
             assert!(!error.outcome_unknown(), "it is certainly absent");
         }
-        // Both this connection and a new one see the result.
+        // The connection that ran the batch and a new connection see the same result.
         for backend in [&mut backend, &mut open(&path)] {
             assert_eq!(ids(backend, lineage("run")), ["c", "b", "a", "stuck", "before"]);
             assert_eq!(get(backend, "before"), Some(draft("run", "before").0));
             assert_eq!(names(backend, ""), ["other", "run"], "no lineage was begun or ended");
         }
-        // Later saves work.
+        // Saves after the failed unit succeed.
         save(&mut backend, [draft("run", "after")]);
         assert_eq!(ids(&mut backend, lineage("run"))[..2], ["after", "c"]);
     }

@@ -1,5 +1,5 @@
-//! Tests that the write-ahead log is copied into the database file: in the background for large commits, in the commit
-//! for small ones. The log stays bounded, and nothing is lost.
+//! Tests that the write-ahead log is copied into the database file. After large commits, a background thread copies the
+//! log. Small commits copy the log themselves. The log stays bounded, and no save is lost.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -25,7 +25,7 @@ fn put(number: u64) -> Unit {
     vec![draft(&format!("run-{}", number % 7), &id).parts(vec![part("state", "test", payload(number))]).put()].into()
 }
 
-/// Saves the numbers, `together` of them in each commit. Every save must succeed.
+/// Saves one checkpoint for each number, `together` of them in each commit. Every save must succeed.
 fn save(backend: &mut Sqlite, numbers: std::ops::Range<u64>, together: usize) {
     let numbers: Vec<u64> = numbers.collect();
     for batch in numbers.chunks(together) {
@@ -54,14 +54,15 @@ fn where_many_save_at_once_the_log_is_copied_in_the_background() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("many.db");
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
-    // 20 MiB: enough for the background thread to copy the log, too little for a commit to copy it.
+    // The loop saves 20 MiB. That is enough for the background thread to copy the log, but not enough for a commit to
+    // copy it.
     save(&mut backend, 0..1024, 64);
     let patience = Instant::now() + Duration::from_secs(60);
     while length(&path, "") < 6 * MIB {
         assert!(Instant::now() < patience, "nobody copied: the file has {} bytes", length(&path, ""));
         std::thread::sleep(Duration::from_millis(5));
     }
-    // Large and small commits in turns: the log stays bounded, whether the thread or the commit copies it.
+    // Large and small commits alternate. The log must stay bounded, whether the thread or a commit copies it.
     for round in 1..6 {
         save(&mut backend, round * 1024..round * 1024 + 768, 64);
         save(&mut backend, round * 1024 + 768..(round + 1) * 1024, 1);

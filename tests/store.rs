@@ -1,4 +1,4 @@
-//! Tests `Store`: order, visibility, closing, refused calls, and the errors of a failing backend.
+//! Tests `Store`: its order, what its queries see, closing, refused calls, and the errors of a failing backend.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -43,10 +43,10 @@ fn close(store: &Store) -> Result<()> {
     call(|reply| store.close(reply))
 }
 
-/// A call to a [`Double`]. The double reports the call before it handles it.
+/// A call to a [`Double`]. The double reports each call before it handles the call.
 #[derive(Debug, PartialEq, Eq)]
 enum Seen {
-    /// The ids of each unit of a batch.
+    /// A batch was applied. The lists have the ids of each unit.
     Batch(Vec<Vec<String>>),
     Question,
     Prune(Rule),
@@ -54,8 +54,8 @@ enum Seen {
     Dropped,
 }
 
-/// A backend that reports its calls and handles each batch when the test allows it. The two backends of a store share
-/// memory.
+/// A backend that reports its calls. It handles a batch only when the test allows the batch. The two backends of a
+/// store share their memory.
 struct Double {
     memory: Arc<Mutex<Memory>>,
     seen: Sender<Seen>,
@@ -82,9 +82,9 @@ impl Backend for Double {
         let ids: Vec<Vec<String>> = batch.iter().map(|unit| unit.ops.iter().map(id).collect()).collect();
         let (panics, fails): (HashSet<_>, HashSet<_>) =
             ids.iter().flatten().cloned().partition(|id| id.starts_with("panic"));
-        // Ignore a failed send: the test may have dropped the receiver.
+        // A failed send is ignored, because the test may have dropped the receiver.
         let _ = self.seen.send(Seen::Batch(ids));
-        // A message opens the gate once. Dropping the sender opens it for good.
+        // A message opens the gate for one batch. If the sender is dropped, the gate stays open.
         let _ = self.gate.lock().unwrap().recv();
         assert!(panics.is_empty(), "as the test wants");
         let fails: HashSet<String> = fails.into_iter().filter(|id| id.starts_with("fail")).collect();
@@ -125,7 +125,7 @@ impl Drop for Double {
     }
 }
 
-/// A store over doubles, the calls that they see, and the gate that each batch waits at.
+/// Makes a store over doubles. Also returns the calls that the doubles report, and the gate at which each batch waits.
 fn doubles(options: Options) -> (Store, Receiver<Seen>, Sender<()>) {
     let memory = Arc::new(Mutex::new(Memory::new()));
     let (seen, log) = channel();
@@ -150,7 +150,7 @@ fn save_and_prune_are_one_unit() {
     let (store, log, go) = doubles(keeping(Policy { keep_last: Some(1), ..Policy::default() }));
     drop(go);
     save(&store, "a").unwrap();
-    // A save adds its retention op to the same unit. A removal adds none.
+    // A save adds the store's retention op to its own unit. A removal adds no retention op.
     assert_eq!(log.recv().unwrap(), Seen::Batch(vec![vec!["a".to_owned(), "a".to_owned()]]));
     save(&store, "b").unwrap();
     assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["b"]);
@@ -184,7 +184,7 @@ fn a_sweep_that_keeps_failing_is_told_to_whoever_listens() {
     drop(go);
     let (told, warnings) = channel();
     store.on_warning(move |warning| told.send(warning).unwrap());
-    // A save starts a sweep, at most one a second.
+    // A save starts a sweep. At most one sweep starts in a second.
     let mut ids = 0..;
     let warning = loop {
         save(&store, &ids.next().unwrap().to_string()).unwrap();
@@ -236,8 +236,8 @@ fn call_order_is_save_order_across_callers() {
                 scope.spawn(move || {
                     let saves: Vec<_> = (0..50)
                         .map(|n| {
-                            // The lock records the order of the calls. No thread waits for an outcome while it holds
-                            // the lock.
+                            // The lock records the order of the calls. No thread holds the lock while it waits for an
+                            // outcome.
                             let mut called = called.lock().unwrap();
                             let id = format!("{caller}.{n}");
                             called.push(id.clone());
@@ -287,7 +287,7 @@ fn a_question_waits_for_the_save_before_it() {
         Some(draft("run", "a").0)
     );
     saved.recv().unwrap().unwrap();
-    // Without pending saves the answer does not depend on the writer.
+    // If no save is pending, the answer does not depend on the writer.
     let asked = call(|reply| store.ask(get_query("a"), reply)).unwrap();
     assert!(asked.into_checkpoint().unwrap().is_some());
     store.shutdown();
@@ -347,7 +347,7 @@ fn close_waits_for_what_was_handed_in() {
         }),
     );
     store.close(Reply::new(move |outcome| closed(outcome.is_err())));
-    // The store refuses new calls from now on, although the earlier ones are not done.
+    // The store now refuses new calls, although the earlier calls are not done.
     assert_eq!(save(&store, "late").unwrap_err().code(), Code::Closed);
     assert_eq!(store_get(&store, "first").unwrap_err().code(), Code::Closed);
     assert_eq!(call(|reply| store.ready(reply)).unwrap_err().code(), Code::Closed);
@@ -390,7 +390,7 @@ fn a_closed_file_can_be_opened_by_another_store() {
         let saved = pending(|reply| store.apply(put(&n.to_string()), reply));
         close(&store).unwrap();
         assert_eq!(saved.try_recv().unwrap(), Ok(Applied::default()), "told before the store was closed");
-        // A closed store leaves only the database file, no log and no shared memory.
+        // A closed store leaves only the database file. It leaves no write-ahead log and no shared memory file.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }
@@ -444,7 +444,7 @@ fn drain_waits_and_the_store_goes_on() {
 }
 
 thread_local! {
-    /// Reports the end of its thread: a thread drops its thread-local values last.
+    /// This value reports the end of its thread, because a thread drops its thread-local values last.
     static LIFE: RefCell<Option<Life>> = const { RefCell::new(None) };
 }
 
@@ -584,7 +584,7 @@ fn a_backend_that_panics_poisons_the_store_and_everyone_is_answered() {
         assert!(error.message().contains("panicked"), "{error}");
         assert!(error.outcome_unknown(), "it may have got as far as the disk (D4)");
     }
-    // A save after the panic was certainly not done.
+    // A save that was made after the panic was certainly not done.
     let error = save(&store, "later").unwrap_err();
     assert_eq!(error, Error::poisoned());
     assert!(!error.outcome_unknown());
@@ -603,7 +603,7 @@ fn a_reader_that_panics_answers_everyone_and_saves_nothing_wrong() {
     save(&store, "a").unwrap();
     let first = call(|reply| store.ask(get_query("panic"), reply)).unwrap_err();
     assert_eq!((first.code(), first.retryable()), (Code::Unavailable, false));
-    // The reading thread is gone. The call fails instead of waiting forever.
+    // The reading thread has ended. The call must fail, because waiting would never end.
     assert_eq!(store_get(&store, "a").unwrap_err().code(), Code::Unavailable);
     store.shutdown();
 }
@@ -631,7 +631,8 @@ fn shutdown_after_close_takes_nothing_from_what_was_handed_in() {
     assert_eq!(log.recv().unwrap(), batch(["a"]));
     let asked = pending(|reply| store.ask(get_query("a"), reply));
     let closed = pending(|reply| store.close(reply));
-    // The save is still waiting at the gate when the shutdown begins, or has just passed it. It may not be lost.
+    // When the shutdown begins, the save is still waiting at the gate or has just passed the gate. The save must not be
+    // lost.
     let release = std::thread::spawn(move || drop(go));
     store.shutdown();
     release.join().unwrap();

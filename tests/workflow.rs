@@ -1,6 +1,6 @@
-//! Tests the state machine of workflows with a random host. The host acts in any order, fails, drains, and crashes
-//! between any two actions. The stored checkpoints are always the beginning of a run. A stored step does not run again.
-//! A fork does not change its parent.
+//! Tests the state machine of workflows with a random host. The host acts in any order. It fails, drains, and crashes
+//! between any two actions. The stored checkpoints must always be the beginning of a run. A stored step must not run
+//! again. A fork must not change the run that it was forked from.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 use std::collections::{BTreeMap, HashMap};
@@ -28,14 +28,14 @@ struct Checkpoint {
 /// The stored checkpoints of each run, in the order of its steps.
 type Store = BTreeMap<String, Vec<Checkpoint>>;
 
-/// A stream of random choices: the host's order, failures and crashes.
+/// A stream of random choices. The choices decide the host's order, its failures and its crashes.
 struct Chance(Vec<u8>);
 
 impl Chance {
     fn draw(&mut self, of: usize) -> usize {
         match self.0.pop() {
             Some(byte) => usize::from(byte) % of,
-            // When no choices are left, everything succeeds in order.
+            // When no choices are left, every action succeeds, and the actions happen in order.
             None => of - 1,
         }
     }
@@ -58,7 +58,7 @@ struct Host<'a> {
     chance: Chance,
     slots: HashMap<Slot, Made>,
     run_id: String,
-    /// Whether a replay is running. It may run stored steps again until its first step is stored.
+    /// True if a replay is running. Until the first step of a replay is stored, it may run stored steps again.
     replaying: bool,
     plain: bool,
 }
@@ -83,7 +83,8 @@ impl Host<'_> {
             }
             assert!(!todo.is_empty(), "the run waits for nothing");
             let event = todo.remove(self.chance.draw(todo.len()));
-            // Repeats some events: a repeated outcome of a step has no effect. A store reports `Stored` only once.
+            // Some events are sent twice, because the outcome of a step must have no effect when it is repeated.
+            // `Stored` is not sent twice, because a store reports it only once.
             if event != Event::Stored && self.chance.once_in(20) {
                 todo.push(event.clone());
             }
@@ -186,7 +187,7 @@ impl Host<'_> {
         })
     }
 
-    /// Checks that a stored step does not run again, except in a replay.
+    /// Checks that a stored step does not run again. A replay may run a stored step again.
     fn check_not_stored(&self, node: NodeId) {
         if self.replaying || self.plain {
             return;
@@ -339,7 +340,7 @@ proptest! {
                 prop_assert_eq!((chain[0].step_index, &chain[0].made), (base.step_index, &base.made));
             }
         }
-        // Finally the next process finishes every run. A second attempt has nothing to do.
+        // At the end, a new process finishes every run. After that, a second attempt must have nothing to do.
         let runs: Vec<String> = store.keys().cloned().collect();
         for run_id in runs {
             for _ in 0..2 {

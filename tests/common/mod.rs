@@ -1,4 +1,4 @@
-//! Helpers for the test files. Each test file uses some of them.
+//! Helpers for the test files. Each test file uses some of these helpers.
 #![allow(dead_code, reason = "every test file compiles all of this and uses its part")]
 
 use std::ffi::OsStr;
@@ -56,8 +56,9 @@ pub(crate) const HOSTILE: [&str; 30] = [
     ":step-1",
 ];
 
-/// A builder of checkpoints with plain defaults and a unique payload. The first field is the checkpoint that is read
-/// back, unless parts are inherited or logs are pinned at their live lengths.
+/// A builder of checkpoints with plain defaults and a unique payload. The first field is the checkpoint as it is read
+/// back. If parts are inherited or logs are pinned at their live lengths, the checkpoint that is read back differs from
+/// this field.
 #[derive(Clone)]
 pub(crate) struct Draft(pub(crate) Checkpoint, pub(crate) Beyond);
 
@@ -75,7 +76,7 @@ impl From<Checkpoint> for Draft {
     }
 }
 
-/// Drafts a checkpoint with that id in that lineage: sort key 0, no group, no label.
+/// Makes a draft of a checkpoint with this id in this lineage. The sort key is 0, and there is no group and no label.
 pub(crate) fn draft(lineage: &str, id: &str) -> Draft {
     Draft::from(Checkpoint {
         header: Header {
@@ -157,14 +158,14 @@ impl Draft {
         self
     }
 
-    /// Pins a log at a length.
+    /// Pins a log at this length.
     pub(crate) fn pin(mut self, log: &str, length: u64) -> Self {
         self.0.logs.push(LogMark { log: log.to_owned(), length });
         self.1.pins.push(LogPin { log: log.to_owned(), length: Some(length) });
         self
     }
 
-    /// Pins a log at the length it has when the put is applied.
+    /// Pins a log at the length that the log has when the put is applied.
     pub(crate) fn pin_live(mut self, log: &str) -> Self {
         self.1.pins.push(LogPin { log: log.to_owned(), length: None });
         self
@@ -185,7 +186,7 @@ pub(crate) fn part(name: &str, tag: &str, bytes: impl Into<Vec<u8>>) -> Part {
     Part { name: name.to_owned(), tag: tag.to_owned(), bytes: bytes.into().into() }
 }
 
-/// Bytes that do not compress and differ with the seed.
+/// Returns bytes that do not compress. Different seeds give different bytes.
 pub(crate) fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -224,22 +225,22 @@ pub(crate) fn record(bytes: impl Into<Vec<u8>>) -> Record {
     Record { key: None, tag: "t".to_owned(), bytes: bytes.into().into() }
 }
 
-/// A record with a key. Its content identifies it.
+/// A record with a key. The content of the record identifies it.
 pub(crate) fn keyed(key: &str, bytes: impl Into<Vec<u8>>) -> Record {
     Record { key: Some(key.to_owned()), ..record(bytes) }
 }
 
-/// The op that appends these records.
+/// Returns the op that appends these records.
 pub(crate) fn append(lineage: &str, log: &str, records: Vec<Record>) -> Op {
     Op::Append { contract: CONTRACT_ID, lineage: lineage.to_owned(), log: log.to_owned(), records, expect: None }
 }
 
-/// The op that appends records without keys whose contents are these texts.
+/// Returns the op that appends one record without a key for each of these texts.
 pub(crate) fn texts(lineage: &str, log: &str, texts: &[&str]) -> Op {
     append(lineage, log, texts.iter().map(|text| record(*text)).collect())
 }
 
-/// The op that appends these texts only if the log has that length.
+/// Returns the op that appends these texts. The op succeeds only if the log has this length.
 pub(crate) fn texts_at(lineage: &str, log: &str, length: u64, contents: &[&str]) -> Op {
     let Op::Append { contract, lineage, log, records, .. } = texts(lineage, log, contents) else { unreachable!() };
     Op::Append { contract, lineage, log, records, expect: Some(length) }
@@ -260,7 +261,7 @@ pub(crate) fn appended(backend: &mut dyn Backend, unit: impl Into<Unit>) -> Vec<
     apply(backend, unit).unwrap().appended
 }
 
-/// The range of a whole log, as it is now or as a checkpoint names it.
+/// The range of a whole log, either in its present state or as a checkpoint names it.
 pub(crate) fn log_range(lineage: &str, log: &str, at: Option<&str>) -> LogRange {
     LogRange {
         contract: CONTRACT_ID,
@@ -277,17 +278,17 @@ pub(crate) fn page(backend: &mut dyn Backend, range: LogRange) -> Option<LogPage
     backend.answer(&Query::Log(range)).unwrap().into_log().unwrap()
 }
 
-/// The contents of all records of a log.
+/// Returns the contents of all records of a log.
 pub(crate) fn log(backend: &mut dyn Backend, lineage: &str, log: &str) -> Vec<String> {
     contents(&page(backend, log_range(lineage, log, None)).unwrap())
 }
 
-/// The contents of all records of a log that a checkpoint keeps.
+/// Returns the contents of the records of a log that a checkpoint keeps.
 pub(crate) fn log_at(backend: &mut dyn Backend, lineage: &str, log: &str, checkpoint: &str) -> Option<Vec<String>> {
     page(backend, log_range(lineage, log, Some(checkpoint))).as_ref().map(contents)
 }
 
-/// The contents of a page's records. The page must hold the whole log.
+/// Returns the contents of a page's records. The page must hold the whole log.
 fn contents(page: &LogPage) -> Vec<String> {
     assert_eq!((page.start, page.length), (0, page.records.len() as u64));
     page.records.iter().map(|record| String::from_utf8(record.bytes.to_vec()).unwrap()).collect()
@@ -307,7 +308,7 @@ pub(crate) fn apply(backend: &mut dyn Backend, unit: impl Into<Unit>) -> Result<
     outcomes.remove(0)
 }
 
-/// Saves checkpoints, each in a unit of its own.
+/// Saves checkpoints. Each checkpoint has a unit of its own.
 pub(crate) fn save<const N: usize>(backend: &mut dyn Backend, drafts: [Draft; N]) {
     for draft in drafts {
         apply(backend, vec![draft.put()]).unwrap();
@@ -330,7 +331,7 @@ pub(crate) fn newest_query(lineage: &str, label: Option<&str>) -> Query {
     Query::Newest { contract: CONTRACT_ID, lineage: lineage.to_owned(), label: label.map(str::to_owned) }
 }
 
-/// The id of the newest checkpoint.
+/// Returns the id of the newest checkpoint.
 pub(crate) fn newest(backend: &mut dyn Backend, lineage: &str, label: Option<&str>) -> Option<String> {
     let answer = backend.answer(&newest_query(lineage, label)).unwrap();
     answer.into_checkpoint().unwrap().map(|found| found.header.id)
@@ -356,7 +357,7 @@ pub(crate) fn headers(backend: &mut dyn Backend, of: Of, limit: Option<usize>) -
     backend.answer(&list_query(of, limit)).unwrap().into_headers().unwrap()
 }
 
-/// The ids of a whole listing, in its order.
+/// Returns the ids of a whole listing, in the order of the listing.
 pub(crate) fn ids(backend: &mut dyn Backend, of: Of) -> Vec<String> {
     headers(backend, of, None).into_iter().map(|header| header.id).collect()
 }
@@ -371,12 +372,12 @@ pub(crate) fn lineages(
     backend.answer(&query).unwrap().into_lineages().unwrap()
 }
 
-/// The names of all lineages whose group has that prefix, in the order of the listing.
+/// Returns the names of all lineages whose group begins with this prefix, in the order of the listing.
 pub(crate) fn names(backend: &mut dyn Backend, group_prefix: &str) -> Vec<String> {
     lineages(backend, group_prefix, None, usize::MAX).into_iter().map(|lineage| lineage.newest.lineage).collect()
 }
 
-/// All findings of a full check.
+/// Runs a full check and returns all findings.
 pub(crate) fn findings(backend: &mut dyn Backend) -> Vec<Finding> {
     let (mut cursor, mut found) = (CheckCursor::default(), Vec::new());
     loop {
@@ -387,15 +388,15 @@ pub(crate) fn findings(backend: &mut dyn Backend) -> Vec<Finding> {
     }
 }
 
-/// Makes an asynchronous call and does not wait. The outcome comes through the channel.
+/// Makes an asynchronous call and does not wait for the outcome. The channel receives the outcome.
 pub(crate) fn pending<T: Send + 'static>(hand_in: impl FnOnce(Reply<T>)) -> Receiver<Result<T>> {
     let (sent, outcome) = channel();
-    // Ignore a failed send: the test may have dropped the receiver.
+    // A failed send is ignored, because the test may have dropped the receiver.
     hand_in(Reply::new(move |outcome| drop(sent.send(outcome))));
     outcome
 }
 
-/// Makes an asynchronous call and waits for its outcome.
+/// Makes an asynchronous call, waits for the outcome, and returns it.
 pub(crate) fn call<T: Send + 'static>(hand_in: impl FnOnce(Reply<T>)) -> Result<T> {
     pending(hand_in).recv().unwrap()
 }
@@ -415,7 +416,7 @@ pub(crate) fn sqlite(path: &Path, journal: Journal, durability: Durability) -> R
     Sqlite::open(&Options { journal: Some(journal), durability, ..Options::new(path) })
 }
 
-/// The result of `PRAGMA integrity_check`, through a connection that does not use the engine.
+/// Returns the result of `PRAGMA integrity_check`. The connection does not use the engine.
 pub(crate) fn integrity(path: &Path) -> String {
     let connection = rusqlite::Connection::open(path).unwrap();
     connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap()
@@ -424,8 +425,8 @@ pub(crate) fn integrity(path: &Path) -> String {
 const ROLE: &str = "FORKPOINT_TEST_ROLE";
 
 /// A child process of this test binary that runs a single test. The test reads its argument with [`role`]. The child
-/// sends lines to the parent through standard error, because the test harness writes to standard output. A panic shows
-/// there too.
+/// sends lines to the parent through standard error, because the test harness writes to standard output. The message of
+/// a panic also goes to standard error.
 pub(crate) struct Process {
     child: Child,
     lines: BufReader<ChildStderr>,
@@ -445,7 +446,8 @@ impl Process {
         Self { child, lines }
     }
 
-    /// The next whole line, or `None` at the end. Half a line of a killed process does not count.
+    /// Returns the next whole line, or `None` at the end. If a killed process has written a part of a line, that part
+    /// is dropped.
     pub(crate) fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
@@ -457,13 +459,13 @@ impl Process {
         self.child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
     }
 
-    /// Kills the process (SIGKILL on Unix). The lines that it wrote before can still be read.
+    /// Kills the process (SIGKILL on Unix). The lines that the process wrote before the kill can still be read.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Waits for the process to succeed. Panics with its last lines if it failed.
+    /// Waits until the process ends. If the process failed, this function panics with the last lines of the process.
     pub(crate) fn finish(mut self) {
         let rest: Vec<String> = std::iter::from_fn(|| self.line()).collect();
         assert!(self.child.wait().unwrap().success(), "the child failed: {rest:#?}");
@@ -472,23 +474,24 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Kill the child, so that a failed test leaves no process running.
+        // The child is killed, so that a failed test leaves no process running.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The argument of a child process. `None` in the parent.
+/// Returns the argument of a child process. Returns `None` in the parent.
 pub(crate) fn role() -> Option<std::ffi::OsString> {
     std::env::var_os(ROLE)
 }
 
-/// In a child: sends a line to the parent in one write, so that a kill cannot tear it unnoticed.
+/// Sends a line from a child to the parent. The line is sent in one write, so that a kill cannot leave a part of the
+/// line that looks whole.
 pub(crate) fn say(line: &str) {
     std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
-/// In a child: waits for [`Process::tell`].
+/// In a child, waits until the parent calls [`Process::tell`].
 pub(crate) fn told() {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();

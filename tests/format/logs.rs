@@ -1,5 +1,5 @@
-//! Logs in a fixture: the appended records, the expected content, and a decoder of the log tables that is written from
-//! docs/format.md alone.
+//! The logs of a fixture: their records, their expected content, and a decoder of the log tables. The decoder is
+//! written from docs/format.md alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,12 +14,12 @@ use rusqlite::{Connection, Row};
 use crate::common::{Draft, apply, draft, keyed, noise, record};
 use crate::{Bytes, CheckpointRow, Decoded, OTHER, Values, bytes_as_json, open, parts, quoted, read};
 
-/// A log as it is now, or as a checkpoint names it, with all of its records.
+/// A log with all of its records, either in its present state or as a checkpoint names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Log {
     lineage: String,
     name: String,
-    /// The id of the checkpoint that names the log. `None`: the log as it is now.
+    /// The id of the checkpoint that names the log. `None`: the present state of the log.
     at: Option<String>,
     records: Vec<(Option<String>, String, Vec<u8>)>,
 }
@@ -41,23 +41,24 @@ fn cut(lineage: &str, log: &str, to: LogEnd) -> Op {
     Op::Truncate { contract: OTHER, lineage: lineage.to_owned(), log: log.to_owned(), to }
 }
 
-/// Appends records that the running totals count, in a lineage with checkpoints.
+/// Appends records to a lineage that has checkpoints. The running totals count these records.
 pub(crate) fn counted() -> Op {
     append("thread", "counted", &[&record("one"), &keyed("2", "two"), &record("three")])
 }
 
-/// Appends to logs, pins, cuts and forks them. Returns the checkpoints in save order, and all logs.
+/// Appends to logs, pins logs, cuts them and forks them. Returns the checkpoints in save order, and all logs.
 pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
     let json = |key: &str, text: &str| Record { tag: "json".to_owned(), ..keyed(key, text) };
     let r = [
         json("m0", r#"{"role":"user","content":"née 🜁"}"#),
         Record { tag: "v8".to_owned(), ..keyed("ключ", [0xff, 0x0f, 0x49, 0x02]) },
-        // Text that compresses, and noise that does not. One record has no tag, one has no bytes.
+        // The first records are text that compresses and noise that does not. One record has no tag, and one has no
+        // bytes.
         record("all work and no play makes Jack a dull boy; ".repeat(20)),
         Record { tag: String::new(), key: Some(String::new()), ..record(noise(40, 200)) },
         record(""),
     ];
-    // The key of a cut-off record is used again with other content.
+    // These records use the keys of records that were cut off, with other content.
     let sibling = [json("m0", "[]"), json("ключ", "[1]"), record("sibling"), record("of the sibling")];
     let put = |draft: &Draft| draft.clone().put();
     let talk =
@@ -82,7 +83,7 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
         vec![append("talk", "messages", &[&r[0], &r[1], &r[2]])],
         vec![put(&drafts[0])],
         vec![append("talk", "messages", &[&r[3], &r[4]]), append("talk", "ключи", &[&r[4]]), put(&drafts[1])],
-        // The log is cut after its first record and continues on another branch, then once more.
+        // The log is cut after its first record and continues on another branch. Then both happen a second time.
         vec![
             cut("talk", "messages", LogEnd::Length(1)),
             append("talk", "messages", &[&sibling[0], &sibling[1], &sibling[2], &sibling[3]]),
@@ -90,12 +91,13 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
         ],
         vec![cut("talk", "messages", LogEnd::Length(2)), append("talk", "messages", &[&r[4]])],
         vec![put(&drafts[3])],
-        // The forks continue independently. Then one goes back to the checkpoint that it began with.
+        // The forks continue independently. Later, one fork is rewound to its first checkpoint.
         vec![Op::Fork(Box::new(fork(0))), append("talk fork 0", "messages", &[&r[2]])],
         vec![Op::Fork(Box::new(fork(1))), append("talk fork 1", "messages", &[&sibling[3], &r[4]])],
         vec![Op::Fork(Box::new(fork(2))), append("talk fork 2", "ключи", &[&r[0]])],
         vec![cut("talk fork 2", "ключи", LogEnd::Checkpoint("talk 1 again 2".to_owned()))],
-        // Logs of a lineage without checkpoints: one is cut, and one is cut to nothing, which removes it.
+        // These logs are in lineages without checkpoints. One log is cut. The other log is cut to no records, which
+        // removes it.
         vec![append("cut", "log", &[&r[0], &r[1], &r[2]]), append("cut", "gone", &[&r[3]])],
         vec![cut("cut", "log", LogEnd::Length(2)), cut("cut", "gone", LogEnd::Length(0))],
     ];
@@ -304,12 +306,12 @@ impl Tables {
         self.records.values()
     }
 
-    /// Whether a lineage has logs.
+    /// Returns true if a lineage has logs.
     pub(crate) fn has(&self, lin: i64) -> bool {
         self.logs.keys().any(|(of, _)| *of == lin)
     }
 
-    /// The first `length` records of a log whose last record is in `branch`.
+    /// Reads the first `length` records of a log. The last of these records is in `branch`.
     fn read(&self, branch: i64, length: u64, contract: u8) -> Vec<(Option<String>, String, Vec<u8>)> {
         let Branch { contract: whose, parent, start } = self.branches[&branch];
         assert!(whose == contract && start < length);
@@ -357,7 +359,7 @@ pub(crate) fn are_as_documented(decoded: &Decoded, expected: &[Log]) {
     assert!(tables.records().any(|record| record.body[0] == 1) && tables.records().any(|record| record.body[0] == 2));
 }
 
-/// Checks that each branch has no gaps, has an end, and has no records after its last end.
+/// Checks every branch: it has no gaps, it has an end, and no records follow its last end.
 fn nothing_is_left_over(tables: &Tables) {
     let of_parents = tables.branches.values().filter_map(|branch| Some((branch.parent?, branch.start)));
     let ends: Vec<(i64, u64)> = tables.logs.values().copied().chain(of_parents).collect();
