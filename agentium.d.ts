@@ -1,8 +1,9 @@
 /**
  * Agentium's durable workflows: a checkpoint after every step, resume, replay, fork and drain.
  *
- * The interfaces here are the documented ones of Agentium's "Workflow Time Travel", declared structurally, so that this package
- * needs no Agentium, and its stores also work inside the framework's own `Workflow`.
+ * The interfaces in this file are those that Agentium documents in "Workflow Time Travel". They are declared
+ * structurally. This package therefore does not need Agentium, and its stores also work inside the framework's own
+ * `Workflow`.
  */
 
 import type { IWorkflowCheckpointStore, WorkflowCheckpoint } from "./agentium-stores.js";
@@ -15,19 +16,22 @@ export interface StepContext {
   runId: string;
   /** The workflow's name. */
   workflow: string;
-  /** The index of the checkpointed step that this step is, or is part of. */
+  /**
+   * The index of the checkpointed step. If this step is nested, this is the index of the top-level step that contains
+   * it.
+   */
   stepIndex: number;
   /** The name of this step. */
   stepName: string;
-  /** The names from the checkpointed step down to this one. */
+  /** The names of the steps from the checkpointed step down to this step. */
   path: readonly string[];
-  /** 0 for the first attempt. */
+  /** The number of this attempt. 0 for the first attempt. */
   attempt: number;
-  /** Aborts when the run is aborted, or fails while this step still runs. */
+  /** This signal aborts when the run is aborted. It also aborts when the run fails while this step is still running. */
   signal: AbortSignal;
-  /** From the options of the run. */
+  /** The value of this field in the options of the run. */
   sessionId?: string;
-  /** From the options of the run. */
+  /** The value of this field in the options of the run. */
   userId?: string;
 }
 
@@ -37,8 +41,8 @@ type MaybePromise<T> = T | Promise<T>;
 export interface FunctionStep<TState> {
   name: string;
   /**
-   * Gets a copy of the state. An object that it returns is merged over the state. If it returns nothing, its edits of the copy
-   * count. Every attempt gets a fresh copy.
+   * Gets a copy of the state. If the function returns an object, the object is merged over the state. If the function
+   * returns nothing, the edited copy becomes the state. Every attempt gets a fresh copy.
    */
   run(state: TState, context: StepContext): MaybePromise<Partial<TState> | void | null>;
 }
@@ -73,15 +77,15 @@ export type StepDefinition<TState> =
 
 export interface WorkflowConfig<TState extends object> {
   name: string;
-  /** The state before any step. Copied for every run. */
+  /** The state before the first step. Every run gets a copy. */
   initialState: TState;
-  /** One checkpoint is stored after each of these. */
+  /** The steps of the workflow. One checkpoint is stored after each of them. */
   steps: ReadonlyArray<StepDefinition<TState>>;
   /** The store for the checkpoints. Without one, only `run()` works. */
   checkpointStore?: IWorkflowCheckpointStore<TState>;
   /**
-   * How often a function, agent or condition that throws is tried again. The wait before each retry is `backoffMs * 2^attempt`
-   * ms.
+   * How often a function, an agent or a condition is tried again after it throws. The wait before each retry is
+   * `backoffMs * 2^attempt` ms.
    */
   retryPolicy?: { maxRetries: number; backoffMs?: number };
 }
@@ -90,7 +94,7 @@ export interface WorkflowConfig<TState extends object> {
 export interface StepResult {
   stepName: string;
   status: "done" | "skipped" | "error";
-  /** The message of the error that it threw. */
+  /** The message of the error that the step threw. */
   error?: string;
   durationMs: number;
 }
@@ -103,7 +107,7 @@ export interface WorkflowRunOutput<TState> {
   stepResults: StepResult[];
 }
 
-/** A step that has failed for good. */
+/** A step that has failed in all of its attempts. */
 export interface FailedStep {
   runId: string;
   stepIndex: number;
@@ -114,16 +118,19 @@ export interface FailedStep {
 }
 
 export interface RunOptions {
-  /** Ends the run at once. The run rejects with the signal's reason. Its stored checkpoints stay. */
+  /**
+   * An abort of this signal ends the run at once. The run rejects with the signal's reason. The stored checkpoints of
+   * the run stay.
+   */
   signal?: AbortSignal;
   /** When a drain is requested, the current step is finished and stored, and the run rejects with {@link RunDrainedError}. */
   drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
   /**
-   * What happens when a step has failed for good. Default: `"fail"`.
+   * What happens when a step has failed in all of its attempts. Default: `"fail"`.
    *
    * - `"fail"`: the run rejects.
-   * - `"continue"`: the run goes on with the state from before that step.
-   * - A function: the run goes on if it returns true, else it rejects.
+   * - `"continue"`: the run continues with the state from before the failed step.
+   * - A function: the run continues if the function returns true. Otherwise the run rejects.
    */
   onStepError?: "fail" | "continue" | ((error: unknown, step: FailedStep) => MaybePromise<boolean>);
   /** Passed to steps in {@link StepContext}, and to agents. */
@@ -133,7 +140,7 @@ export interface RunOptions {
 }
 
 export interface StartOptions<TState> extends RunOptions {
-  /** The state before any step. Replaces the workflow's `initialState`. A resumed run ignores it. */
+  /** The state before the first step. Replaces the workflow's `initialState`. A resumed run ignores it. */
   initialState?: TState;
 }
 
@@ -143,21 +150,30 @@ export interface RunWithCheckpointsOptions<TState> extends StartOptions<TState> 
    * `resume` is true.
    */
   runId?: string;
-  /** Goes on after the latest checkpoint of `runId`, or starts the run if there is none. Default: false. */
+  /**
+   * If true, continues the run `runId` after its latest checkpoint. If the run has no checkpoint, it starts from the
+   * beginning. Default: false.
+   */
   resume?: boolean;
-  /** Resumes even if the step at the checkpoint's index has another name now. Default: false. */
+  /** If true, resumes even if the step at the checkpoint's index now has another name. Default: false. */
   force?: boolean;
 }
 
 export interface ReplayOptions extends RunOptions {
-  /** Makes a new run and leaves the old one as it is. Default: false. */
+  /** If true, the replay makes a new run and does not change the old run. Default: false. */
   newRun?: boolean;
-  /** As for a resume: goes on even if the step at the checkpoint's index has another name now. Default: false. */
+  /**
+   * If true, continues even if the step at the checkpoint's index now has another name, as for a resume. Default:
+   * false.
+   */
   force?: boolean;
 }
 
 export interface ForkOptions extends RunOptions {
-  /** As for a resume: goes on even if the step at the checkpoint's index has another name now. Default: false. */
+  /**
+   * If true, continues even if the step at the checkpoint's index now has another name, as for a resume. Default:
+   * false.
+   */
   force?: boolean;
 }
 
@@ -169,7 +185,7 @@ export type WorkflowEvent<TState> =
       workflow: string;
       /** How the run began. */
       kind: "run" | "resume" | "replay" | "fork";
-      /** The id of the checkpoint that the run goes on from. */
+      /** The id of the checkpoint from which the run continues. */
       from?: string;
       /** The index of the next step. */
       stepIndex: number;
@@ -194,7 +210,7 @@ export type WorkflowEvent<TState> =
   | { type: "run.complete"; runId: string; output: WorkflowRunOutput<TState> }
   | { type: "run.error"; runId: string; error: unknown };
 
-/** The events of a workflow's runs. A listener that throws is reported as an uncaught exception and does not disturb the run. */
+/** The events of a workflow's runs. A listener that throws causes an uncaught exception. The run continues. */
 export interface WorkflowEvents<TState> {
   on<K extends WorkflowEvent<TState>["type"]>(
     type: K,
@@ -213,9 +229,9 @@ export interface WorkflowEvents<TState> {
 /**
  * Runs steps over a state and stores a checkpoint after each.
  *
- * A run that failed, was killed or was drained can be resumed with `runWithCheckpoints({ runId, resume: true })`. A stored step
- * does not run again. At most the step that was under way runs twice. If a step throws, the run rejects with that error, which
- * then carries `runId`, `stepIndex` and `stepName`.
+ * A run that failed, was killed or was drained can be resumed with `runWithCheckpoints({ runId, resume: true })`. A
+ * stored step does not run again. Only the step that was running can run a second time. If a step throws, the run
+ * rejects with the step's error. The fields `runId`, `stepIndex` and `stepName` are added to the error.
  */
 export class Workflow<TState extends object> {
   /** @throws TypeError for a wrong definition. */
@@ -228,22 +244,26 @@ export class Workflow<TState extends object> {
   /** Runs the steps and stores nothing. */
   run(options?: StartOptions<TState>): Promise<WorkflowRunOutput<TState>>;
 
-  /** Runs the steps and stores a checkpoint before the first and after each. */
+  /** Runs the steps and stores a checkpoint before the first step and after each step. */
   runWithCheckpoints(options?: RunWithCheckpointsOptions<TState>): Promise<WorkflowRunOutput<TState>>;
 
-  /** Returns the run's checkpoints, ascending. The first is the initial one, or the one that the run was forked from. */
+  /**
+   * Returns the run's checkpoints in ascending order. The first is the initial checkpoint, or the checkpoint that the
+   * run was forked from.
+   */
   listCheckpoints(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
 
   /**
-   * Runs the steps after a checkpoint, as the same run: the checkpoints stored after it are replaced. After the last step, nothing
-   * runs.
+   * Runs the steps after a checkpoint as part of the same run, and replaces the later checkpoints of the run. If the
+   * checkpoint is that of the last step, no step runs.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
    */
   replay(checkpointId: string, options?: ReplayOptions): Promise<WorkflowRunOutput<TState>>;
 
   /**
-   * Runs the steps after a checkpoint as a new run, with the state that `mutator` returns. The parent run stays as it is.
-   * @param mutator called once with a copy of the state. Default: the state is taken as it is.
+   * Runs the steps after a checkpoint as a new run, with the state that `mutator` returns. The parent run does not
+   * change.
+   * @param mutator called once with a copy of the state. Default: the state is not changed.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. TypeError if the mutator returns no state.
    */
   fork(
@@ -253,9 +273,9 @@ export class Workflow<TState extends object> {
   ): Promise<WorkflowRunOutput<TState>>;
 
   /**
-   * Starts a run, a replay or a fork and returns an iterator over its events. A run stores checkpoints if the workflow has a store.
-   * The run does not wait for the reader of the events. Leaving the loop early aborts it. The iterator throws the error that the
-   * run rejects with.
+   * Starts a run, a replay or a fork and returns an iterator over its events. A run stores checkpoints if the workflow
+   * has a store. The run does not wait for the reader of the events. If the reader leaves the loop early, the run is
+   * aborted. The iterator throws the error that the run rejects with.
    */
   stream(
     options?:
@@ -268,15 +288,15 @@ export class Workflow<TState extends object> {
 /** Requests a drain from runs before the process ends. */
 export class DrainController {
   constructor();
-  /** Whether a drain was requested. */
+  /** True if a drain was requested. */
   readonly drained: boolean;
   /** Requests a drain. May be called again. */
   requestDrain(): void;
-  /** Resolves when a drain is requested. Does not keep the process alive. */
+  /** Resolves when a drain is requested. The pending promise does not keep the process alive. */
   waitForDrain(): Promise<void>;
 }
 
-/** The run was drained: its latest checkpoint is stored, and it can be resumed. */
+/** The error of a run that was drained. The run's latest checkpoint is stored, and the run can be resumed. */
 export class RunDrainedError extends Error {
   constructor(runId: string);
   readonly name: "RunDrainedError";

@@ -1,8 +1,9 @@
 /**
  * Durable checkpoints for AgentOS graphs: pass a {@link CheckpointStore} to `compile({ checkpointStore })`.
  *
- * The interfaces here are the documented contract of `@framers/agentos/orchestration/checkpoint`, declared structurally, so
- * that this package needs no AgentOS to be typed against, and the store is assignable to AgentOS' own interface.
+ * The interfaces in this file are the documented contract of `@framers/agentos/orchestration/checkpoint`. They are
+ * declared structurally. This package therefore compiles without AgentOS, and the store is assignable to AgentOS' own
+ * interface.
  */
 
 import type {
@@ -18,8 +19,8 @@ import type {
 } from "./index.js";
 
 /**
- * The effect of a node on the world. It decides whether a resume runs the node again or takes its recorded result. See {@link
- * resumePlan}.
+ * The effect of a node on the world. The effect class decides whether a resume runs the node again or uses the node's
+ * recorded result. See {@link resumePlan}.
  */
 export type EffectClass = "pure" | "read" | "write" | "external" | "human";
 
@@ -27,7 +28,7 @@ export type EffectClass = "pure" | "read" | "write" | "external" | "human";
 export interface DiagnosticsView {
   /** Tokens consumed by all `gmi` nodes. */
   totalTokensUsed: number;
-  /** From the start of the graph to its latest completed node, in ms. */
+  /** The time from the start of the graph to the end of its latest completed node, in ms. */
   totalDurationMs: number;
   nodeTimings: Record<string, { startMs: number; endMs: number; tokensUsed: number }>;
   discoveryResults: Record<string, { query: string; toolsFound: string[]; latencyMs: number }>;
@@ -48,7 +49,7 @@ export interface StatePartitions {
   diagnostics: DiagnosticsView;
 }
 
-/** A snapshot of a run, taken before or after a node. Unknown fields are kept too. */
+/** A snapshot of a run, taken before or after a node. Unknown fields are stored too. */
 export interface Checkpoint {
   /** Unique in the store; assigned by the runtime. */
   id: string;
@@ -60,9 +61,9 @@ export interface Checkpoint {
   nodeId: string;
   /** Milliseconds since the Unix epoch; any finite number. */
   timestamp: number;
-  /** The state's partitions; memory is read anew on resume. */
+  /** The partitions of the state. On a resume, the memory is read again. */
   state: StatePartitions;
-  /** The state of the memory subsystem at that point. Kept as given. */
+  /** The state of the memory subsystem when the checkpoint was saved. The store returns it unchanged. */
   memorySnapshot?: {
     reads: Array<{ traceId: string; content: string; strength: number }>;
     pendingWrites: Array<{ type: string; content: string; scope: string }>;
@@ -73,11 +74,11 @@ export interface Checkpoint {
   visitedNodes: string[];
   /** The nodes that routing skipped. */
   skippedNodes?: string[];
-  /** The edges that were emitted and whose targets have not begun. */
+  /** The edges that were emitted but whose target nodes have not started. */
   pendingEdges: string[];
 }
 
-/** The fields of a checkpoint in a listing. There are no others. */
+/** The fields of a checkpoint in a listing. A listing has no other fields. */
 export interface CheckpointMetadata {
   id: string;
   runId: string;
@@ -87,36 +88,42 @@ export interface CheckpointMetadata {
   timestamp: number;
   /** The serialised size of `state` alone, in bytes. */
   stateSize: number;
-  /** Whether the checkpoint has a `memorySnapshot` that is not `undefined`. */
+  /** True if the checkpoint has a `memorySnapshot` that is not `undefined`. */
   hasMemorySnapshot: boolean;
 }
 
 /** The documented store interface of AgentOS. */
 export interface ICheckpointStore {
-  /** Stores the checkpoint. One with the same id is replaced. */
+  /** Stores the checkpoint. A stored checkpoint with the same id is replaced. */
   save(checkpoint: Checkpoint): Promise<void>;
   /** Returns the checkpoint with that id, or null. */
   get(checkpointId: string): Promise<Checkpoint | null>;
-  /** Returns the newest checkpoint of the run, or of that node in the run. Null if there is none. */
+  /**
+   * Returns the newest checkpoint of the run or, if `nodeId` is given, of this node in the run. Returns null if there
+   * is none.
+   */
   load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
   /** Returns the newest checkpoint of the run, or null. */
   latest(runId: string): Promise<Checkpoint | null>;
   /** Returns the checkpoints of a graph, newest first. */
   list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]>;
-  /** Removes the checkpoint. An unknown id is no error. */
+  /** Removes the checkpoint. An unknown id causes no error. */
   delete(checkpointId: string): Promise<void>;
   /** Starts a new run from a checkpoint and returns the new run's id. */
   fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
 }
 
-/** A run that the store knows. */
+/** A run that has checkpoints in the store. */
 export interface RunInfo {
   runId: string;
   /** The graph id of the run's newest checkpoint. */
   graphId: string;
   /** How many checkpoints the run has. */
   checkpoints: number;
-  /** The run's newest checkpoint. `get(latest.id)` returns the whole checkpoint. `graph.resume(runId)` goes on from it. */
+  /**
+   * The run's newest checkpoint. `get(latest.id)` returns the whole checkpoint. `graph.resume(runId)` continues from
+   * this checkpoint.
+   */
   latest: CheckpointMetadata;
 }
 
@@ -124,7 +131,7 @@ export interface RunInfo {
 export interface CheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
   /** How many runs have checkpoints. */
   runs: number;
-  /** The runs that take most, the largest first. {@link StatsOptions.largest} says how many. */
+  /** The runs that use the most storage, the largest first. {@link StatsOptions.largest} limits how many are listed. */
   largest: Array<{ runId: string } & Omit<LineageStats, "lineage">>;
 }
 
@@ -132,11 +139,11 @@ export interface CheckpointStats extends Omit<StoreStats, "lineages" | "largest"
 export interface RunsPage {
   /** The run that began last comes first. */
   runs: RunInfo[];
-  /** Pass it to the next call of `runs`. Null: this was the last page. */
+  /** Pass this cursor to the next call of `runs`. Null means that this was the last page. */
   cursor: string | null;
 }
 
-/** How a resume treats each node of a checkpoint. A node in none of the lists has not begun and must run. */
+/** How a resume treats each node of a checkpoint. A node that is in none of the lists has not started and must run. */
 export interface ResumePlan {
   /** Completed nodes. Do not run them again: the state contains their effects. */
   completed: string[];
@@ -152,8 +159,9 @@ export interface ResumePlan {
  * An AgentOS checkpoint store that survives crashes.
  *
  * - `save` takes its snapshot before it returns its promise, and the promise resolves when the checkpoint is durable.
- * - Reads return a fresh object every time; a read sees every `save` that was called before it.
- * - Newest means the greatest timestamp, and among equal ones the last saved, across processes.
+ * - Every read returns a fresh object. A read sees every `save` that was called before the read.
+ * - The newest checkpoint is the one with the greatest timestamp. Of checkpoints with the same timestamp, the one that
+ *   was saved last is the newest, even if several processes save.
  *
  * @example
  * ```ts
@@ -165,78 +173,98 @@ export interface ResumePlan {
  */
 export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
   /**
-   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`.
-   *   A file is opened in the background. If that fails, the first call rejects.
-   * @param options as for `openStore`. An open store has its own: options are then refused.
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`. A file is
+   *   opened in the background. If the file cannot be opened, the first call of a method rejects.
+   * @param options the options of `openStore`. If the target is an open store, options are refused, because an open
+   *   store has its own.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: StoreOptions);
 
   /**
-   * Stores the checkpoint. One with the same id is replaced.
-   * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in it cannot be
-   *   stored; the message names its path. Nothing was written in either case.
+   * Stores the checkpoint. A stored checkpoint with the same id is replaced.
+   * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in the
+   *   checkpoint cannot be stored; the message names the value's path. In both cases nothing was written.
    */
   save(checkpoint: Checkpoint): Promise<void>;
 
   /** Returns the checkpoint with that id, or null if there is none. */
   get(checkpointId: string): Promise<Checkpoint | null>;
 
-  /** Returns the newest checkpoint of the run, or of that node in the run. Null if there is none. */
+  /**
+   * Returns the newest checkpoint of the run or, if `nodeId` is given, of this node in the run. Returns null if there
+   * is none.
+   */
   load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
 
   /** Returns the newest checkpoint of the run, or null if there is none. */
   latest(runId: string): Promise<Checkpoint | null>;
 
-  /** Returns the checkpoints of a graph, newest first. `limit` 0: all of them, as by default. An unknown graph has none. */
+  /**
+   * Returns the checkpoints of a graph, newest first. `limit` 0 means all, as does no `limit`. For an unknown graph the
+   * list is empty.
+   */
   list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]>;
 
-  /** Removes the checkpoint. An unknown id is no error. */
+  /** Removes the checkpoint. An unknown id causes no error. */
   delete(checkpointId: string): Promise<void>;
 
   /**
-   * Starts a new run from a checkpoint and returns the new run's id. The source stays as it is. For each partition in the patch: an
-   * object is merged over the source's, one level deep; any other value replaces it.
+   * Starts a new run from a checkpoint and returns the new run's id. The source run does not change. For each partition
+   * in the patch, an object is merged over the source's partition, one level deep. Any other value replaces the
+   * source's partition.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
    */
   fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
 
-  /** Returns the checkpoints of a run, newest first, whatever their graph. `limit` 0: all of them, as by default. */
+  /** Returns the checkpoints of a run, of all graphs, newest first. `limit` 0 means all, as does no `limit`. */
   listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]>;
 
   /**
-   * Returns the runs that the store knows. The run that began last comes first. Use it to find what to resume after a restart.
+   * Returns the runs that have checkpoints in the store. The run that began last comes first. Use this method to find
+   * the runs to resume after a restart.
    *
-   * Graph ids change at every `compile()`, so give `graphIdPrefix: "graph-<name>-"`: only runs that began in a graph whose id
-   * begins so are listed. A page has `limit` runs (default: 100). `cursor` is the cursor of the page before.
+   * Graph ids change at every `compile()`, so give `graphIdPrefix: "graph-<name>-"`: then only the runs that began in a
+   * graph whose id has this prefix are listed. A page has `limit` runs (default: 100). `cursor` is the cursor of the
+   * previous page.
    */
   runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage>;
 
   /**
-   * Removes checkpoints of AgentOS, in transactions of at most 500. Saves go on in between. Without options it applies the limits
-   * that the store was opened with.
-   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed meanwhile.
+   * Removes checkpoints of AgentOS, at most 500 in each transaction. Saves can run between the transactions. Without
+   * options, `prune` applies the limits that the store was opened with.
+   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `prune`
+   *   ends.
    */
   prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
 
-  /** Returns what the checkpoints of AgentOS hold and take. */
+  /** Returns how many AgentOS checkpoints are stored and how much storage they use. */
   stats(options?: StatsOptions): Promise<CheckpointStats>;
 
-  /** Verifies everything in the database, of all contracts, and changes nothing. The same as `Store.check()`. */
+  /**
+   * Verifies the whole database, including the data of other contracts, and changes nothing. The same as
+   * `Store.check()`.
+   */
   check(options?: CheckOptions): Promise<VerifyReport>;
 
-  /** Gives the space of removed checkpoints, of all contracts, back to the file system. Saves wait. The same as `Store.vacuum()`. */
+  /**
+   * Gives the space of removed checkpoints of all contracts back to the file system. Saves wait until `vacuum` ends.
+   * The same as `Store.vacuum()`.
+   */
   vacuum(): Promise<void>;
 
-  /** Waits for the calls made before, then closes. May be called again. An open store given to the constructor stays open. */
+  /**
+   * Waits for earlier calls to end, then closes this object. May be called again. An open store that was given to the
+   * constructor stays open.
+   */
   close(): Promise<void>;
 
-  /** `close()`, for `await using`. */
+  /** Calls `close()` at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Sorts a checkpoint's nodes by what a resume does with them. Their effect classes decide that.
+ * Sorts a checkpoint's nodes by how a resume treats them. The effect class of a node decides how a resume treats it.
  * @throws ForkpointError `INVALID_ARGUMENT` for an unknown effect class. TypeError for a checkpoint without these fields.
  */
 export function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">): ResumePlan;

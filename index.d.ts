@@ -1,7 +1,8 @@
 /**
  * Durable checkpoints and time travel for TypeScript agents.
  *
- * `CheckpointStore` is the AgentOS store, also at `forkpoint/agentos`. Several contracts' stores can share one `Store`.
+ * `CheckpointStore` is the store for AgentOS. It is also exported from `forkpoint/agentos`. The stores of several
+ * contracts can share one `Store`.
  */
 
 export * from "./agentos.js";
@@ -9,71 +10,86 @@ export * from "./agentos.js";
 /** How a store behaves. Every option has a default. */
 export interface StoreOptions {
   /**
-   * What a resolved save survives. Default: `"full"`.
+   * The failures that a resolved save survives. Default: `"full"`.
    *
-   * - `"full"`: power loss.
-   * - `"normal"`: a killed process. Power loss may take the newest saves, but never corrupts the file.
-   * - `"off"`: a killed process. Power loss may corrupt the file.
+   * - `"full"`: survives power loss.
+   * - `"normal"`: survives the kill of the process. Power loss may lose the newest saves, but never corrupts the file.
+   * - `"off"`: survives the kill of the process. Power loss may corrupt the file.
    */
   durability?: "full" | "normal" | "off";
   /**
-   * How values become bytes. Default: `"v8"`.
+   * The serializer that turns values into bytes. Default: `"v8"`.
    *
-   * - `"v8"`: structured clone; `toJSON` is called where a value has one.
+   * - `"v8"`: structured clone. If a value has a `toJSON` method, the method is called.
    * - `"json"`: JSON text.
    * - An object: your own {@link Serializer}.
    *
-   * Each record carries the name of its serializer. A store reads what either built-in serializer wrote.
+   * Each record carries the name of its serializer. A store reads the records of both built-in serializers.
    */
   serializer?: "v8" | "json" | Serializer;
-  /** How long a call waits in ms for another process that holds the database, before it rejects with `BUSY`. Default: 30,000. */
+  /**
+   * How long a call waits, in ms, while another process holds the database. After this time the call rejects with
+   * `BUSY`. Default: 30,000.
+   */
   busyTimeoutMs?: number;
-  /** The most bytes that a checkpoint may have when it is serialised. A larger one is refused. Default: 64 MiB. At most 900 MiB. */
+  /**
+   * The maximum size of a serialised checkpoint in bytes. A larger checkpoint is refused. Default: 64 MiB. At most 900
+   * MiB.
+   */
   maxPayloadBytes?: number;
   /**
-   * The size in bytes of the cache of payloads, which holds the newest of each run first. Reading a cached payload needs no
-   * decompressing, and saving a difference to it needs no reading. Default: 64 MiB. 0 switches the cache off. `memory:` ignores
-   * this option.
+   * The size in bytes of the cache of payloads, which prefers the newest payload of each run. A cached payload is read
+   * without decompression. A save that stores the difference from a cached payload need not read that payload from the
+   * database. Default: 64 MiB. 0 switches the cache off. `memory:` ignores this option.
    */
   cacheBytes?: number;
   /**
-   * How many checkpoints a run keeps: the newest. Each save removes the others in its own transaction, but never the
-   * checkpoint that it saves. Default: no limit. Null, 0 and Infinity are no limit either.
+   * The maximum number of checkpoints that a run keeps. The newest are kept. Each save removes the others in its own
+   * transaction, but never removes the checkpoint that it saves. Default: no limit. Null, 0 and Infinity also mean no
+   * limit.
    */
   keepLastN?: number | null;
   /**
-   * How long a checkpoint is kept after it was saved, in ms. This holds for the newest of a run too. Older checkpoints are
-   * removed in the background, after later saves, so they may be visible for a while. `prune()` removes them now. Default: no
-   * limit. Null, 0 and Infinity are no limit either.
+   * How long a checkpoint is kept after it was saved, in ms. The newest checkpoint of a run is removed too. Older
+   * checkpoints are removed in the background, after later saves, so they may stay visible for a while. `prune()`
+   * removes them immediately. Default: no limit. Null, 0 and Infinity also mean no limit.
    */
   ttlMs?: number | null;
   /**
-   * How many stored bytes all checkpoints together may take. Above that, the checkpoints saved first are removed in the
-   * background, after later saves, but never the newest of a run. Default: no limit. Null, 0 and Infinity are no limit either.
+   * The maximum number of stored bytes of all checkpoints together. Above this limit, the checkpoints that were saved
+   * first are removed in the background, after later saves. The newest checkpoint of a run is never removed. Default:
+   * no limit. Null, 0 and Infinity also mean no limit.
    */
   maxBytes?: number | null;
 }
 
 /**
- * What to remove. Each rule applies by itself. A rule that is left out has the value that the store was opened with. Null means
- * no limit. `Progress` is the type that `onProgress` receives.
+ * The checkpoints to remove. Each rule applies independently of the others. A rule that is left out has the value that
+ * the store was opened with. Null means no limit. `Progress` is the type that `onProgress` receives.
  */
 export interface PruneOptions<Progress = PruneProgress> {
   /**
-   * Removes what was saved before this time: a Date, or ms since the epoch. This holds for the newest checkpoint of a run too.
-   * The time of a checkpoint is when the store was given it, not its `timestamp`. Default: the store's `ttlMs` ago.
+   * Removes the checkpoints that were saved before this time: a Date, or ms since the epoch. The newest checkpoint of a
+   * run is removed too. The time that counts is the time of the save, not the checkpoint's `timestamp`. Default: the
+   * current time minus the store's `ttlMs`.
    */
   olderThan?: Date | number | null;
-  /** How many checkpoints of each run to keep: the newest. 0 and Infinity are no limit. Default: the store's `keepLastN`. */
+  /**
+   * The maximum number of checkpoints of each run to keep. The newest are kept. 0 and Infinity mean no limit. Default:
+   * the store's `keepLastN`.
+   */
   keepLastN?: number | null;
   /**
-   * Removes the checkpoints saved first until the others take no more than this many stored bytes, but never the newest of a
-   * run. 0 and Infinity are no limit. Default: the store's `maxBytes`.
+   * Removes the checkpoints that were saved first until the others use no more than this many stored bytes. The newest
+   * checkpoint of a run is never removed. 0 and Infinity mean no limit. Default: the store's `maxBytes`.
    */
   maxBytes?: number | null;
-  /** Removes nothing and returns what would be removed. Default: false. */
+  /** If true, removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;
-  /** Stops between two batches; the promise then rejects with the signal's reason, and what was removed stays removed. */
+  /**
+   * Stops the prune between two batches. The promise then rejects with the signal's reason. Checkpoints that were
+   * already removed stay removed.
+   */
   signal?: AbortSignal;
   /** Called after each batch with what was removed so far. If it throws, pruning stops with that error. */
   onProgress?: (progress: Progress) => void;
@@ -84,18 +100,19 @@ export interface PruneProgress {
   /** How many checkpoints were removed. */
   removed: number;
   /**
-   * How many bytes `storedBytes` shrank by. A checkpoint that depended on a removed one is now stored whole. This number can
-   * therefore be smaller than the size of the removed checkpoints, even below 0. A `dryRun` estimates it.
+   * The number of bytes by which `storedBytes` became smaller. A checkpoint that depended on a removed checkpoint is
+   * now stored whole. This number can therefore be smaller than the size of the removed checkpoints, and even below 0.
+   * A `dryRun` estimates this number.
    */
   bytes: number;
   /** How many lineages became empty. */
   lineages: number;
 }
 
-/** What was removed or, with `dryRun`, would be. */
+/** What was removed. With `dryRun`: what would be removed. */
 export type PruneResult = PruneProgress;
 
-/** What was removed from a store whose lineages are runs or, with `dryRun`, would be. */
+/** What was removed from a store whose lineages are runs. With `dryRun`: what would be removed. */
 export interface RunPruneResult extends Omit<PruneResult, "lineages"> {
   /** How many runs became empty. */
   runs: number;
@@ -116,30 +133,36 @@ export interface StoreStats {
   storedBytes: number;
   /** `logicalBytes / storedBytes`; 1 for an empty store. */
   ratio: number;
-  /** The size of the database file in bytes, with its indexes and empty pages. Missing for `memory:`. */
+  /** The size of the database file in bytes, with its indexes and empty pages. Not set for a `memory:` store. */
   fileBytes?: number;
   /** How many records (messages, events) all logs hold. A record that several checkpoints refer to counts once. */
   records: number;
   /** The bytes that the records take in the store. */
   recordBytes: number;
-  /** The lineages that take most, the largest first. {@link StatsOptions.largest} says how many. */
+  /**
+   * The lineages that use the most storage, the largest first. {@link StatsOptions.largest} limits how many are listed.
+   */
   largest: LineageStats[];
 }
 
 /** Options of `stats()`. */
 export interface StatsOptions {
   /**
-   * How many of the lineages that take most to list. Default: 0. At most 1,000. Listing them reads a little of every
-   * checkpoint. Without them `stats()` takes a few milliseconds, however much is stored.
+   * The maximum number of lineages to list: those that use the most storage. Default: 0. At most 1,000. Listing
+   * lineages reads a little of every checkpoint. Without the list, `stats()` takes a few milliseconds, however much is
+   * stored.
    */
   largest?: number;
 }
 
 /** Options of `check()`. */
 export interface CheckOptions {
-  /** Stops between two pages; the promise then rejects with the signal's reason. */
+  /** Stops the check between two pages. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Called after each page with the number of rows verified, and about how many there are. If it throws, the check stops with that error. */
+  /**
+   * Called after each page with the number of verified rows and the approximate number of all rows. If it throws, the
+   * check stops with that error.
+   */
   onProgress?: (done: number, of: number) => void;
 }
 
@@ -162,15 +185,18 @@ export interface VerifyReport {
 
 /** A problem that a check found. */
 export interface Finding {
-  /** `"CORRUPT"`: bytes do not match their checksum. `"ORPHAN"`: a row refers to one that is not there. `"INDEX"`: an index does not agree with its table. */
+  /**
+   * `"CORRUPT"`: bytes do not match their checksum. `"ORPHAN"`: a row refers to another row that does not exist.
+   * `"INDEX"`: an index does not agree with its table.
+   */
   code: "CORRUPT" | "ORPHAN" | "INDEX" | (string & {});
-  /** `"error"`: something that was saved cannot be read, or cannot be found. */
+  /** `"error"`: saved data cannot be read or cannot be found. */
   severity: "error" | "warning" | "note";
   /** The problem and its place. Never contains the content of a state. */
   message: string;
   /** The remedy: what you can do about it. */
   remedy: string;
-  /** The place of the damage: contract, run or thread, namespace, checkpoint id. Null for what is not known. */
+  /** The place of the damage: contract, run or thread, namespace, checkpoint id. A part that is not known is null. */
   ref: { space: string | null; run: string | null; ns: string | null; id: string | null } | null;
 }
 
@@ -188,11 +214,14 @@ export interface LineageStats {
 
 /** Turns values into bytes and back, synchronously. */
 export interface Serializer {
-  /** Stored with every record. Must not be `"v8"` or `"json"`. `deserialize` gets only records of this name. */
+  /**
+   * The serializer's name, which is stored with every record. Must not be `"v8"` or `"json"`. `deserialize` gets only
+   * records with this name.
+   */
   readonly name: string;
   /** Returns the bytes of a value. Must not keep or change the value. */
   serialize(value: unknown): Uint8Array;
-  /** Returns the value of the bytes. Must return a new value every time. */
+  /** Turns the bytes back into their value. Must return a new value every time. */
   deserialize(bytes: Uint8Array): unknown;
 }
 
@@ -200,18 +229,19 @@ export interface Serializer {
 export class Store implements AsyncDisposable {
   private constructor();
   /**
-   * Removes checkpoints of all contracts, in transactions of at most 500. Saves go on in between. Without options it applies
-   * the limits that the store was opened with.
+   * Removes checkpoints of all contracts, at most 500 in each transaction. Saves can run between the transactions.
+   * Without options, `prune` applies the limits that the store was opened with.
    *
-   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed meanwhile: what was
-   *   removed stays removed.
+   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `prune`
+   *   ends. Checkpoints that were already removed stay removed.
    */
   prune(options?: PruneOptions): Promise<PruneResult>;
-  /** Returns what the store holds and takes, of all contracts. */
+  /** Returns how much the store holds and how much storage that uses. The numbers cover all contracts. */
   stats(options?: StatsOptions): Promise<StoreStats>;
   /**
-   * Verifies everything that is stored, of all contracts: every checksum, every payload through its chain, every index against its
-   * table, pending writes and logs. Saves and reads go on meanwhile. It reports damage and changes nothing.
+   * Verifies the stored data of all contracts: every checksum, every payload with the payloads that it is a difference
+   * from, every index against its table, pending writes and logs. Saves and reads can run during the check. `check`
+   * reports damage and changes nothing.
    *
    * @example
    * ```ts
@@ -221,13 +251,13 @@ export class Store implements AsyncDisposable {
    */
   check(options?: CheckOptions): Promise<VerifyReport>;
   /**
-   * Gives the space of removed checkpoints back to the file system. It rewrites the whole database: this needs as much free disk
-   * space as the database has, and saves wait meanwhile.
+   * Gives the space of removed checkpoints back to the file system. `vacuum` rewrites the whole database. This needs as
+   * much free disk space as the size of the database. Saves wait until `vacuum` ends.
    */
   vacuum(): Promise<void>;
-  /** Waits for the calls made before, then closes the store. Later calls reject with `CLOSED`. May be called again. */
+  /** Waits for earlier calls to end, then closes the store. Later calls reject with `CLOSED`. May be called again. */
   close(): Promise<void>;
-  /** `close()`, for `await using`. */
+  /** Calls `close()` at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -247,7 +277,7 @@ export class Store implements AsyncDisposable {
  */
 export function openStore(target: string | URL, options?: StoreOptions): Promise<Store>;
 
-/** The code of an error. Each code tells the caller what to do. See docs/errors.md. */
+/** The code of an error. Each code stands for a different reaction of the caller. See docs/errors.md. */
 export type ErrorCode =
   | "NOT_FOUND"
   | "INVALID_ARGUMENT"
@@ -271,14 +301,18 @@ export class ForkpointError extends Error {
   );
   readonly name: "ForkpointError";
   readonly code: ErrorCode;
-  /** True if the same call may succeed later, unchanged. */
+  /** True if the same call may succeed when it is made again later. */
   readonly retryable: boolean;
   /**
    * The error of the operating system or of SQLite, if there was one: an Error with its `message`, its name as `code`
-   * (`"ENOENT"`, `"SQLITE_IOERR_FSYNC"`) and its number as `errno`. Use it for logs; decide by `code`.
+   * (`"ENOENT"`, `"SQLITE_IOERR_FSYNC"`) and its number as `errno`. Use the cause for logs only. Use this error's own
+   * `code` to decide what to do.
    */
   readonly cause?: unknown;
-  /** `"unknown"`: the write failed, but may be stored all the same. Saving the same id again is safe. */
+  /**
+   * `"unknown"`: the write reported a failure, but its data may be stored nevertheless. Saving the same id again is
+   * safe.
+   */
   readonly outcome?: "unknown";
 }
 
@@ -289,11 +323,12 @@ export type InvalidArgumentError = (TypeError | RangeError) & {
 };
 
 /**
- * Whether this package threw the error. It decides by `name` and `code`, so it also knows the errors of another copy of this
- * package (one loaded by `import` and one by `require`), for which `instanceof ForkpointError` is false.
+ * Returns true if this package threw the error. The test reads `name` and `code`. It therefore also recognises errors
+ * of another copy of this package, for which `instanceof ForkpointError` is false. Two copies exist if one is loaded by
+ * `import` and one by `require`.
  *
- * False for errors of your own that pass through: the reason of an `AbortSignal`, what a step or an `onProgress` throws. Also
- * false for Agentium's `RunDrainedError`, which reports no failure.
+ * Returns false for your own errors that this package passes on: the reason of an `AbortSignal`, or an error that a
+ * step or an `onProgress` throws. Also returns false for Agentium's `RunDrainedError`, which reports no failure.
  *
  * @example
  * ```ts

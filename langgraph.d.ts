@@ -1,7 +1,7 @@
 /**
  * A LangGraph.js checkpointer: pass a {@link ForkpointSaver} to `compile({ checkpointer })`.
  *
- * Needs `@langchain/langgraph-checkpoint`, which LangGraph brings.
+ * Needs `@langchain/langgraph-checkpoint`, which is a dependency of LangGraph.
  */
 
 import type {
@@ -30,12 +30,15 @@ import type {
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
 
 export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
-  /** How values become bytes. The types and bytes that it returns are stored exactly. Default: LangGraph's own serializer. */
+  /**
+   * The serializer that turns values into bytes. The types and bytes that it returns are stored unchanged. Default:
+   * LangGraph's own serializer.
+   */
   serde?: SerializerProtocol;
   /**
-   * Whether a checkpoint must be the only child of its parent. If two runs go on from the same checkpoint at the same time, one
-   * then rejects with `CONFLICT`. Otherwise the thread's history would fork without notice. Default: false. `expected_parent`
-   * in a call's `configurable` overrides this option: false makes a branch on purpose.
+   * If true, a checkpoint must be the only child of its parent. If two runs continue from the same checkpoint at the
+   * same time, one of them rejects with `CONFLICT`. If false, the history of the thread forks without notice. Default:
+   * false. `expected_parent` in a call's `configurable` overrides this option. Pass false to make a branch on purpose.
    */
   expectedParent?: boolean;
 }
@@ -45,31 +48,37 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
  *
  * - `"keep_latest"`: all but the latest checkpoint.
  * - `"delete"`: everything.
- * - An object: what one of its rules names. A rule that is left out, and null, is no limit.
+ * - An object: every checkpoint that at least one of its rules names. A rule that is null or left out removes nothing.
  *
- * A checkpoint that a kept one is made of (whose writes a delta channel needs) stays too.
+ * A checkpoint also stays if a kept checkpoint cannot be read without it, because a delta channel needs its writes.
  */
 export type PruneStrategy =
   | "keep_latest"
   | "delete"
   | {
-      /** How many checkpoints of each namespace to keep: those with the greatest ids. 0 and Infinity are no limit. */
+      /**
+       * The maximum number of checkpoints of each namespace to keep. Those with the greatest ids are kept. 0 and
+       * Infinity mean no limit.
+       */
       keepLastN?: number | null;
-      /** Removes what was saved before this time: a Date, or ms since the epoch. */
+      /** Removes the checkpoints that were saved before this time: a Date, or ms since the epoch. */
       olderThan?: Date | number | null;
     };
 
 /** Options of `prune()`. */
 export interface SaverPruneOptions {
-  /** Removes nothing and returns what would be removed. Default: false. */
+  /** If true, removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;
-  /** Stops between two transactions; the promise then rejects with the signal's reason, and what was removed stays removed. */
+  /**
+   * Stops the prune between two transactions. The promise then rejects with the signal's reason. Checkpoints that were
+   * already removed stay removed.
+   */
   signal?: AbortSignal;
   /** Called after each transaction with what was removed so far. If it throws, pruning stops with that error. */
   onProgress?: (progress: SaverPruneResult) => void;
 }
 
-/** What was removed or, with `dryRun`, would be. */
+/** What was removed. With `dryRun`: what would be removed. */
 export interface SaverPruneResult {
   /** How many checkpoints were removed. */
   removed: number;
@@ -86,24 +95,27 @@ export interface ThreadsPage {
     checkpoints: number;
     latest: { checkpointId: string; checkpointNs: string };
   }>;
-  /** Pass it to the next call of `listThreads`. Null: this was the last page. */
+  /** Pass this cursor to the next call of `listThreads`. Null means that this was the last page. */
   cursor: string | null;
 }
 
 /** The progress of an import. */
 export interface ImportProgress {
-  /** How many threads are copied, read back and compared. */
+  /** The number of threads that have been copied, read back and compared. */
   threads: number;
-  /** How many threads the other database has. */
+  /** The number of threads in the database from which the import copies. */
   ofThreads: number;
-  /** How many checkpoints are copied. */
+  /** The number of checkpoints that have been copied. */
   checkpoints: number;
-  /** How many writes are copied, including those of checkpoints with children. */
+  /** The number of writes that have been copied, including the writes to checkpoints that have children. */
   writes: number;
 }
 
 export interface ImportOptions {
-  /** Stops between two pages; the promise then rejects with the signal's reason. Threads that were finished stay. */
+  /**
+   * Stops the import between two pages. The promise then rejects with the signal's reason. Threads that were copied
+   * completely stay.
+   */
   signal?: AbortSignal;
   /** Called after each page and each thread. If it throws, the import stops with that error. */
   onProgress?: (progress: ImportProgress) => void;
@@ -113,14 +125,18 @@ export interface ImportOptions {
 export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
   /** How many namespaces the threads have: one for each graph and subgraph that saves. */
   namespaces: number;
-  /** The namespaces that take most, the largest first. {@link StatsOptions.largest} says how many. */
+  /**
+   * The namespaces that use the most storage, the largest first. {@link StatsOptions.largest} limits how many are
+   * listed.
+   */
   largest: Array<{ threadId: string; checkpointNs: string } & Omit<LineageStats, "lineage">>;
 }
 
 /**
- * A checkpointer that survives crashes. A checkpoint adds only its changes to the database.
+ * A checkpointer that survives crashes. Each checkpoint stores only what changed.
  *
- * - A channel is serialised and stored when its version changes. The other channels are inherited from the parent checkpoint.
+ * - A channel is serialised and stored only when its version changes. A checkpoint inherits its other channels from its
+ *   parent.
  * - A resolved write is durable. A write that fails temporarily is tried again.
  * - No call blocks the event loop, even while another process holds the database.
  * - Reads return fresh objects.
@@ -134,37 +150,38 @@ export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
  */
 export class ForkpointSaver extends Base implements AsyncDisposable {
   /**
-   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`.
-   *   A file is opened in the background. If that fails, the first call rejects.
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`. A file is
+   *   opened in the background. If the file cannot be opened, the first call of a method rejects.
    * @param options `serde` and `expectedParent`, and the options of `openStore` unless the target is an open store.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: SaverOptions);
 
   /**
-   * Returns a checkpoint with its metadata and pending writes: the one that `checkpoint_id` names, or else the latest (the greatest
-   * id) of the thread's namespace. Without a `checkpoint_ns` this is the graph itself. Returns undefined if there is none, and for a
-   * config without a `thread_id`.
-   * @throws ForkpointError `CORRUPT` if it is damaged.
+   * Returns a checkpoint with its metadata and pending writes: the one that `checkpoint_id` names, or else the latest
+   * (the greatest id) of the thread's namespace. Without a `checkpoint_ns`, the namespace is that of the graph itself.
+   * Returns undefined if there is no such checkpoint, or if the config has no `thread_id`.
+   * @throws ForkpointError `CORRUPT` if the checkpoint is damaged.
    */
   getTuple(config: Config): Promise<CheckpointTuple | undefined>;
 
   /**
-   * Lists checkpoints, the greatest id first. It reads a page at a time.
+   * Lists checkpoints, the greatest id first. The checkpoints are read page by page.
    *
-   * `thread_id`, `checkpoint_ns` and `checkpoint_id` of the config are each optional and matched exactly. The namespace `""` is the
-   * graph itself; without a namespace, all are listed. `before` lists the ids below that of its config. `limit` is the number of
-   * checkpoints (default: all). `filter` compares literal top-level keys of the metadata for equality.
+   * `thread_id`, `checkpoint_ns` and `checkpoint_id` of the config are each optional and matched exactly. The namespace
+   * `""` is the graph itself; without a `checkpoint_ns`, the checkpoints of all namespaces are listed. `before` is a
+   * config: only checkpoints with smaller ids than its `checkpoint_id` are listed. `limit` is the number of checkpoints
+   * (default: all). `filter` compares literal top-level keys of the metadata for equality.
    */
   list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple>;
 
   /**
-   * Stores a checkpoint of the config's thread and namespace. `checkpoint_id` of the config names its parent. Returns the config of
-   * the new checkpoint, once it is durable. One with the same id is replaced.
+   * Stores a checkpoint of the config's thread and namespace. `checkpoint_id` of the config names its parent. Returns
+   * the config of the new checkpoint, once it is durable. A stored checkpoint with the same id is replaced.
    *
    * @param newVersions the channels that changed. The others are inherited from the parent.
    * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id`, or if a value cannot be stored. `CONFLICT` with
-   *   `expectedParent`, if another run has gone on from the parent. Nothing was stored in either case.
+   *   `expectedParent` if another run has already continued from the parent. In both cases nothing was stored.
    */
   put(
     config: Config,
@@ -174,29 +191,30 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   ): Promise<Config>;
 
   /**
-   * Stores what a task wrote to channels, as pending writes of the checkpoint that the config names. It resolves when they are
-   * durable. A write that the task has stored before, at the same position, stays. Writes to LangGraph's own channels (errors,
-   * interrupts, resume values) replace the ones from before.
+   * Stores what a task wrote to channels, as pending writes of the checkpoint that the config names. The promise
+   * resolves when the writes are durable. If the task has already stored a write at the same position, the stored write
+   * stays. Writes to LangGraph's own channels (errors, interrupts, resume values) replace the stored writes instead.
    * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id` or a `checkpoint_id`, or if a value cannot be stored.
    */
   putWrites(config: Config, writes: PendingWrite[], taskId: string): Promise<void>;
 
-  /** Removes a thread with all of its namespaces and writes. An unknown thread is no error. */
+  /** Removes a thread with all of its namespaces and writes. An unknown thread causes no error. */
   deleteThread(threadId: string): Promise<void>;
 
   /**
-   * Returns what the ancestors of a checkpoint contributed to delta channels: for each of `channels`, the writes since the last
-   * stored value, oldest first, and that value. LangGraph calls it to rebuild such channels. The writes of other branches are not
-   * included.
+   * Returns what the ancestors of a checkpoint contributed to delta channels: for each of `channels`, the last stored
+   * value, and the writes after that value, oldest first. LangGraph calls this method to rebuild delta channels. The
+   * writes of other branches are not included.
    */
   getDeltaChannelHistory(options: { config: Config; channels: string[] }): Promise<Record<string, DeltaChannelHistory>>;
 
   /**
-   * Removes checkpoints of threads, in transactions of at most 500; `"delete"` removes a thread in one. Saves go on in between. An
-   * unknown thread is no error.
+   * Removes checkpoints of threads, at most 500 in each transaction. `"delete"` removes each thread in a single
+   * transaction. Saves can run between the transactions. An unknown thread causes no error.
    *
    * @param strategy what to remove. Default: `"keep_latest"`.
-   * @throws TypeError or RangeError for wrong arguments: nothing was removed. ForkpointError `CLOSED` if the saver is closed meanwhile.
+   * @throws TypeError or RangeError for wrong arguments: nothing was removed. ForkpointError `CLOSED` if the saver is
+   *   closed before `prune` ends.
    *
    * @example
    * ```ts
@@ -206,43 +224,53 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   prune(threadIds: string[], strategy?: PruneStrategy, options?: SaverPruneOptions): Promise<SaverPruneResult>;
 
   /**
-   * Removes the checkpoints whose metadata has one of these ids as `run_id`. A checkpoint that a delta channel of a later one needs
-   * stays. It reads the metadata of all checkpoints. Returns how many were removed.
+   * Removes the checkpoints whose metadata has one of these ids as `run_id`. A checkpoint stays if a delta channel of a
+   * later checkpoint needs it. The method reads the metadata of all checkpoints. Returns how many were removed.
    */
   deleteForRuns(runIds: string[]): Promise<{ removed: number }>;
 
   /**
-   * Copies a thread, with the ids of its checkpoints, to a new thread. It is not one transaction: if it fails, what was copied is
-   * removed; if the process is killed, part of the copy stays.
+   * Copies a thread, with the ids of its checkpoints, to a new thread. The copy is not one transaction. If the copy
+   * fails, the part that was copied is removed. If the process is killed, that part stays.
    * @throws ForkpointError `NOT_FOUND` if there is no such thread. `CONFLICT` if the target exists.
    */
   copyThread(sourceThreadId: string, targetThreadId: string): Promise<void>;
 
   /**
-   * Returns the threads that the store knows. The thread that began last comes first. A page has `limit` threads (default: 100).
-   * `cursor` is the cursor of the page before.
+   * Returns the threads that have checkpoints in the store. The thread that began last comes first. A page has `limit`
+   * threads (default: 100). `cursor` is the cursor of the previous page.
    */
   listThreads(options?: { limit?: number; cursor?: string | null }): Promise<ThreadsPage>;
 
   /**
-   * Copies the checkpoints, metadata and pending writes from a database of LangGraph's SqliteSaver. It only reads that file. Each
-   * thread is read back and compared. A thread on which it fails is removed again.
+   * Copies the checkpoints, metadata and pending writes from a database of LangGraph's SqliteSaver. The method only
+   * reads from that database. Each copied thread is read back and compared. If the import of a thread fails, the copied
+   * part of this thread is removed.
    * @throws ForkpointError `CONFLICT` if one of the threads is in this store already: nothing was copied.
    */
   importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress>;
 
-  /** Returns what the checkpoints of LangGraph hold and take. */
+  /** Returns how many LangGraph checkpoints are stored and how much storage they use. */
   stats(options?: StatsOptions): Promise<SaverStats>;
 
-  /** Verifies everything in the database, of all contracts, and changes nothing. The same as `Store.check()`. */
+  /**
+   * Verifies the whole database, including the data of other contracts, and changes nothing. The same as
+   * `Store.check()`.
+   */
   check(options?: CheckOptions): Promise<VerifyReport>;
 
-  /** Gives the space of removed checkpoints, of all contracts, back to the file system. Saves wait. The same as `Store.vacuum()`. */
+  /**
+   * Gives the space of removed checkpoints of all contracts back to the file system. Saves wait until `vacuum` ends.
+   * The same as `Store.vacuum()`.
+   */
   vacuum(): Promise<void>;
 
-  /** Waits for the calls made before, then closes. May be called again. An open store given to the constructor stays open. */
+  /**
+   * Waits for earlier calls to end, then closes this object. May be called again. An open store that was given to the
+   * constructor stays open.
+   */
   close(): Promise<void>;
 
-  /** `close()`, for `await using`. */
+  /** Calls `close()` at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void>;
 }
