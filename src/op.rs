@@ -1,5 +1,5 @@
-//! Writes as values. A unit holds changes that happen together or not at all. A batch holds the units that share a
-//! transaction.
+//! Writes as values. A unit holds changes that are applied together or not at all. A batch holds units that are
+//! committed in one transaction.
 
 use bytes::Bytes;
 
@@ -9,8 +9,8 @@ use crate::record::{ContractId, Draft, Record, SortKey, Write};
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Stores a checkpoint as the last saved. It replaces the checkpoint with the same contract and id, in any
-    /// lineage.
+    /// Stores a checkpoint. It becomes the last saved checkpoint. If a checkpoint with the same contract and id exists
+    /// in any lineage, the new checkpoint replaces it.
     Put(Box<Draft>),
     /// Stores a copy of a checkpoint as the first checkpoint of a new lineage.
     ///
@@ -18,10 +18,10 @@ pub enum Op {
     /// copy. The logs that the source names become logs of the new lineage, at the lengths that the source names.
     /// Repeating the same fork changes nothing.
     ///
-    /// Fails with [`Code::NotFound`] if the source does not exist, and with [`Code::Conflict`] if the lineage or the
-    /// id is taken.
+    /// Fails with [`Code::NotFound`] if the source does not exist. Fails with [`Code::Conflict`] if the new lineage or
+    /// the new id already exists.
     Fork(Box<Fork>),
-    /// Removes the checkpoint with this id. Does nothing if there is none.
+    /// Removes the checkpoint with this id. Does nothing if the checkpoint does not exist.
     Remove {
         /// The contract that the checkpoint belongs to.
         contract: ContractId,
@@ -32,37 +32,38 @@ pub enum Op {
     RemoveFrom {
         /// The contract that the lineage belongs to.
         contract: ContractId,
-        /// The lineage. It may be absent.
+        /// The lineage. It need not exist.
         lineage: String,
-        /// The least sort key to remove. The empty sort key is the least of all, so it removes the whole lineage.
+        /// The least sort key to remove. The empty sort key is less than all others, so it removes the whole lineage.
         sort_key: SortKey,
     },
-    /// Removes every lineage whose name begins with the prefix: its checkpoints and its logs. The comparison is
-    /// literal, byte by byte. An empty prefix removes nothing.
+    /// Removes every lineage whose name begins with the prefix, with its checkpoints and logs. Names are compared
+    /// literally, byte by byte. An empty prefix removes nothing.
     RemoveLineages {
         /// The contract that the lineages belong to.
         contract: ContractId,
         /// The prefix of the lineages' names.
         prefix: String,
     },
-    /// Adds writes to a checkpoint. The checkpoint may be saved later.
+    /// Adds writes to a checkpoint. The checkpoint need not exist yet.
     ///
-    /// Reading returns the writes by task, in the order of each task's first write. Within a task they come in the
-    /// order in which each slot was first written.
+    /// A read returns the writes by task, in the order of each task's first write. The writes of a task are returned
+    /// in the order in which each slot was first written.
     Write {
         /// The contract that the checkpoint belongs to.
         contract: ContractId,
         /// The id of the checkpoint.
         id: String,
-        /// The writes. A write that is already claimed (as in a copy) is always added, whatever the slot holds.
+        /// The writes. A write that is already claimed (as in a copied checkpoint) is always added, even if its slot
+        /// has a write.
         writes: Vec<Write>,
-        /// Whether a write to a slot that is taken replaces the earlier write. If not, the earlier write stays.
+        /// If true, a write to a slot that already has a write replaces the earlier write. If false, the earlier write
+        /// stays.
         replace: bool,
         /// The envelope of the writes, if it was encoded ahead of time. Only the engine sets this field.
         encoded: Option<Bytes>,
     },
-    /// Marks the unclaimed writes of a checkpoint as claimed by another checkpoint: the one that was made from these
-    /// writes.
+    /// Marks the unclaimed writes of a checkpoint as claimed by another checkpoint, which was made from these writes.
     Claim {
         /// The contract that the checkpoints belong to.
         contract: ContractId,
@@ -72,14 +73,14 @@ pub enum Op {
         claimed_by: String,
     },
     /// Makes the writes of a checkpoint unclaimed again, because the checkpoints that claimed them were removed. One
-    /// write of each slot stays: the unclaimed write, or else the write that was claimed last.
+    /// write of each slot stays: the unclaimed write if there is one, and otherwise the write that was claimed last.
     Reopen {
         /// The contract that the checkpoint belongs to.
         contract: ContractId,
         /// The id of the checkpoint.
         id: String,
     },
-    /// Removes the writes to every checkpoint whose id begins with the prefix. The comparison is literal, byte by
+    /// Removes the writes to every checkpoint whose id begins with the prefix. Ids are compared literally, byte by
     /// byte. Writes to checkpoints that do not exist are removed too.
     RemoveWrites {
         /// The contract that the checkpoints belong to.
@@ -87,54 +88,55 @@ pub enum Op {
         /// The prefix of the checkpoints' ids.
         prefix: String,
     },
-    /// Appends records to a log, and creates the log if it is absent. Appends all of the records or none.
+    /// Appends records to a log, and creates the log if it does not exist. Appends all of the records or none.
     Append {
         /// The contract that the lineage belongs to.
         contract: ContractId,
-        /// The lineage. It may have no checkpoints.
+        /// The lineage. It need not have checkpoints.
         lineage: String,
         /// The log's name, unique in the lineage.
         log: String,
         /// The records. A record is left out if the log already has its key.
         records: Vec<Record>,
-        /// The length that the log must have. Another length fails with [`Code::Conflict`]. `None` accepts any
-        /// length.
+        /// The length that the log must have before the append. If the log has another length, the append fails with
+        /// [`Code::Conflict`]. `None` accepts any length.
         expect: Option<u64>,
     },
-    /// Shortens a log. Checkpoints keep the records that they name.
+    /// Shortens a log. Records that a checkpoint names stay readable through the checkpoint.
     Truncate {
         /// The contract that the lineage belongs to.
         contract: ContractId,
         /// The lineage.
         lineage: String,
-        /// The log's name. The log may be absent.
+        /// The log's name. The log need not exist.
         log: String,
         /// The new end of the log.
         to: LogEnd,
     },
-    /// Removes all logs of a lineage. Checkpoints keep the records that they name.
+    /// Removes all logs of a lineage. Records that a checkpoint names stay readable through the checkpoint.
     RemoveLogs {
         /// The contract that the lineage belongs to.
         contract: ContractId,
-        /// The lineage. It may be absent.
+        /// The lineage. It need not exist.
         lineage: String,
     },
-    /// Keeps the last checkpoints of a lineage and removes the others. The oldest go first: by age (see
-    /// [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
+    /// Keeps the newest checkpoints of a lineage and removes the others. The oldest are removed first. The order is by
+    /// age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
     KeepLast {
         /// The contract that the lineage belongs to.
         contract: ContractId,
-        /// The lineage. It may be absent.
+        /// The lineage. It need not exist.
         lineage: String,
         /// The number of checkpoints to keep.
         keep: u64,
-        /// The id of a checkpoint that is never removed. It counts towards `keep`.
+        /// The id of a checkpoint that is never removed. This checkpoint counts towards `keep`.
         pinned: String,
     },
 }
 
 impl Op {
-    /// The weight of the op in a queue, in bytes: the payload and a small constant for the rest.
+    /// Returns the weight of the op in a queue, in bytes: the size of the payload plus a small constant for the other
+    /// fields.
     pub fn weight(&self) -> usize {
         match self {
             Op::Put(draft) => 512 + draft.len() + draft.like.iter().map(|part| part.bytes.len()).sum::<usize>(),
@@ -145,7 +147,7 @@ impl Op {
     }
 }
 
-/// The copy that [`Op::Fork`] makes.
+/// The source and the target of the copy that [`Op::Fork`] makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fork {
     /// The contract that the checkpoints belong to.
@@ -163,8 +165,8 @@ pub struct Fork {
 }
 
 impl Fork {
-    /// Checks the checkpoint that already has the copy's id. Fails unless that checkpoint is the copy itself: then
-    /// the same fork was sent twice.
+    /// Checks an existing checkpoint that has the id of the copy. Succeeds only if this checkpoint is the copy,
+    /// because then the same fork was sent twice.
     pub(crate) fn check_sent_again(&self, lineage: &str, parent: Option<&str>) -> Result<()> {
         if lineage == self.lineage && parent == Some(&self.source) {
             return Ok(());
@@ -194,20 +196,21 @@ impl Fork {
     }
 }
 
-/// Where a log ends after [`Op::Truncate`].
+/// The end of a log after [`Op::Truncate`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogEnd {
-    /// After this number of records. A shorter log stays as it is.
+    /// The log ends after this number of records. A shorter log stays unchanged.
     Length(u64),
-    /// At the length that this checkpoint of the lineage names. The log then holds exactly the records that the
-    /// checkpoint keeps. Fails with [`Code::NotFound`] if the checkpoint does not exist or does not name the log.
+    /// The log ends at the length that this checkpoint of the lineage names. The log then holds exactly the records
+    /// that the checkpoint names. Fails with [`Code::NotFound`] if the checkpoint does not exist or does not name the
+    /// log.
     Checkpoint(String),
 }
 
-/// The changes of one call. All of them happen, or none.
+/// The changes of one call. Either all of them are applied, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unit {
-    /// The condition under which the unit applies. Otherwise the unit fails with [`Code::Conflict`].
+    /// The condition that must be true when the unit is applied. Otherwise the unit fails with [`Code::Conflict`].
     pub expect: Option<Expect>,
     /// The changes, in the order of their application.
     pub ops: Vec<Op>,
@@ -219,7 +222,7 @@ impl From<Vec<Op>> for Unit {
     }
 }
 
-/// The newest checkpoint that the writer expects in a lineage (D7).
+/// The checkpoint that the writer expects to be the newest of a lineage (D7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expect {
     /// The contract that the lineage belongs to.
@@ -228,7 +231,8 @@ pub struct Expect {
     pub lineage: String,
     /// The expected id of the newest checkpoint. `None` expects that the lineage has no checkpoint.
     pub newest: Option<String>,
-    /// The id of the checkpoint that the writer puts. Also accepted as the newest, so that a retried put succeeds.
+    /// The id of the checkpoint that the writer puts. This id is also accepted as the newest, so that a repeated put
+    /// succeeds.
     pub or: String,
 }
 
@@ -263,6 +267,6 @@ pub struct Applied {
 pub struct Appended {
     /// The log's length after the append.
     pub length: u64,
-    /// The indexes of the records that were left out because the log already has their keys. Ascending.
+    /// The indexes of the records that were left out because the log already has their keys, in ascending order.
     pub left_out: Vec<usize>,
 }

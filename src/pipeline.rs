@@ -1,5 +1,5 @@
-//! The writer thread. It commits the whole queue as one transaction, and replies to a caller when the save is
-//! durable.
+//! The writer thread. It commits all queued units in one transaction if possible. It replies to each caller when the
+//! caller's save is durable.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::worker::{Reply, Worker};
 
 /// The writing side of a store.
 pub(crate) struct Pipeline {
-    // Declared first so that it drops before the worker that it sends to.
+    // The encoder sends to the worker. So the field is declared before the worker, and is dropped first.
     encoder: Option<Encoder>,
     worker: Arc<Worker<WriterMessage>>,
     reader: Arc<Reader>,
@@ -27,7 +27,7 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Starts the writer thread. While the store closes, no call waits for a lock longer than `patience`.
+    /// Starts the writer thread. While the store is closing, no call waits longer than `patience` for a lock.
     pub(crate) fn start(
         open: Open,
         pre_encoder: Option<Arc<dyn PreEncode>>,
@@ -43,17 +43,18 @@ impl Pipeline {
         Ok(Self { encoder, worker, reader, closing: Arc::default(), warnings })
     }
 
-    /// The receiver of failures in the background.
+    /// Returns the receiver of background failures.
     pub(crate) fn warnings(&self) -> Arc<Warnings> {
         Arc::clone(&self.warnings)
     }
 
-    /// Opens the backend now instead of with the first message.
+    /// Opens the backend now. Otherwise the first message opens it.
     pub(crate) fn open(&self, reply: Reply<Option<String>>) {
         self.send(WriterMessage::Open(reply));
     }
 
-    /// Queues a unit. Call order is save order, with one exception: unrelated units may overtake a large unit.
+    /// Queues a unit. Units are saved in call order, with one exception: a unit may be saved before an unrelated large
+    /// unit that was queued earlier.
     pub(crate) fn apply(&self, unit: Unit, reply: Reply<Applied>) {
         self.send(WriterMessage::Apply(unit, reply));
     }
@@ -74,12 +75,12 @@ impl Pipeline {
         }
     }
 
-    /// Verifies one page of a check.
+    /// Verifies one page of the stored data.
     pub(crate) fn check(&self, query: Query, reply: Reply<Answer>) {
         self.reader.check(Question { query, reply });
     }
 
-    /// Accepts nothing more. Replies when all work is done and the backend is closed. May be called again.
+    /// Stops accepting messages. Replies when all work is done and the backend is closed. May be called again.
     pub(crate) fn close(&self, reply: Reply<()>) {
         if let Some(close) = self.closing.ask(reply) {
             self.send(WriterMessage::Close(close));
@@ -176,7 +177,7 @@ impl Writing {
     }
 }
 
-/// The number of units that fit into one batch. At least one.
+/// Returns the number of units that fit into one batch. The result is at least one.
 fn fitting(units: &[Unit], limits: Limits) -> usize {
     let weight = |unit: &Unit| unit.ops.iter().map(Op::weight).sum::<usize>();
     let mut bytes = 0_usize;
@@ -202,7 +203,7 @@ mod tests {
 
     const CONTRACT_ID: ContractId = ContractId(1);
 
-    /// A fake encoder: it reports when it begins, and waits at a gate instead of encoding.
+    /// A fake encoder for tests. It reports when it begins, and then waits at a gate instead of encoding.
     struct Gated {
         entered: Sender<String>,
         gate: Mutex<Receiver<()>>,
@@ -287,8 +288,8 @@ mod tests {
             "its cap",
             vec![Op::KeepLast { contract: CONTRACT_ID, lineage: "a".to_owned(), keep: 9, pinned: String::new() }],
         );
-        // The truncated log is in another lineage: the engine cannot know yet which lineage the checkpoint belongs
-        // to.
+        // The truncated log belongs to another lineage than the checkpoint. The engine cannot know this before the
+        // checkpoint is saved.
         let (log, to) = ("log".to_owned(), LogEnd::Checkpoint("large".to_owned()));
         let rewound_sender = sender.clone();
         let refused = Reply::new(move |outcome: Result<Applied>| {
@@ -324,7 +325,7 @@ mod tests {
         assert!(replies.recv_timeout(Duration::from_millis(50)).is_err(), "all of them come after the large one");
         go.send(()).unwrap();
         let mut outcomes: Vec<&str> = (0..10).map(|_| next()).collect();
-        // The reader thread replies independently of the writer, so ignore the place of its reply.
+        // The reader thread replies independently of the writer, so ignore the position of its reply.
         outcomes.retain(|name| *name != "a question");
         let expected = [
             "large",

@@ -1,8 +1,8 @@
-//! Encodes large ops ahead of time, before the writer comes to them.
+//! Encodes large ops before the writer processes them.
 //!
-//! A put is encoded as if the newest payload of its lineage stayed the newest. Writes are encoded as if their task
-//! had no row yet. If this process or another has changed that in the meantime, the backend encodes again, and only
-//! the time is lost.
+//! A put is encoded under the assumption that the newest payload of its lineage stays the newest. Writes are encoded
+//! under the assumption that their task has no row yet. If another save has made the assumption wrong, the backend
+//! encodes the op again, and only the time is lost.
 
 use bytes::Bytes;
 
@@ -13,7 +13,7 @@ use crate::codec::plan::{Base, plan};
 use crate::op::Op;
 use crate::record::{Draft, Encoded, Seq};
 
-/// From this number of bytes on, comparing and compressing takes longer than passing the op to another thread.
+/// The number of bytes from which comparing and compressing an op takes longer than passing the op to another thread.
 const LARGE: usize = 256 << 10;
 
 /// Encodes ops against recent payloads. It reads the cache only, never the database.
@@ -33,7 +33,8 @@ impl PreEncoder {
         let newest = self.cache.newest(header.contract, &header.lineage);
         if draft.inherit.is_empty() {
             let raw = Bytes::from(frame::join(&draft.payload));
-            // If the cache is too small for such payloads, it cannot tell whether the lineage has a newest payload.
+            // If the cache is too small for such payloads, the cache cannot tell whether the lineage has a newest
+            // payload.
             return self.cache.holds(raw.len()).then(|| encode(raw, newest, None)).flatten();
         }
         let (tip, newest) = newest.filter(|(tip, _)| header.parent.as_ref() == Some(&tip.id))?;
@@ -43,12 +44,12 @@ impl PreEncoder {
     }
 }
 
-/// Encodes a payload as the backend stores it if `newest` is still the newest payload of the lineage. `None` as
-/// `newest` means that this payload is the first of its lineage.
+/// Encodes a payload in the form in which the backend stores it if `newest` is still the newest payload of the
+/// lineage. If `newest` is `None`, the payload is expected to be the first of its lineage.
 fn encode(raw: Bytes, newest: Option<(LineageTip, CachedPayload)>, parent: Option<Seq>) -> Option<Encoded> {
     let (tip, newest) = newest.unzip();
     let base = tip.map(|tip| Base { seq: tip.seq, depth: tip.depth, budget: tip.budget });
-    // The base is already loaded, so this cannot fail.
+    // The base is already loaded, so this function cannot fail.
     let load = |_| Ok(newest.unwrap_or_else(|| Bytes::new().into()));
     let (row, misses) = plan(&raw, base, None, load).ok()?;
     Some(Encoded { raw, parent, base: base.map(|base| base.seq), is_delta: row.base.is_some(), body: row.body, misses })
@@ -59,7 +60,8 @@ impl PreEncode for PreEncoder {
         match op {
             Op::Put(draft) if draft.inherit.is_empty() => draft.len() >= LARGE,
             Op::Put(draft) => {
-                // The inherited parts count too: most of the payload may come from the parent.
+                // The inherited parts count towards the size too, because most of the payload may come from the
+                // parent.
                 let header = &draft.header;
                 draft.len() + self.cache.newest_length(header.contract, &header.lineage) >= LARGE
             }

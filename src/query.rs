@@ -5,7 +5,8 @@ use crate::error::{Code, Error, Result};
 use crate::record::{Checkpoint, ContractId, Header, Lineage, LogMark, LogPage, SortKey, Stats, Tuple};
 use crate::retention::{Pruned, Rule};
 
-/// A query to a backend. The newest checkpoint has the greatest sort key; among equal sort keys it is the last saved.
+/// A query to a backend. The newest checkpoint is the one with the greatest sort key. Among checkpoints with equal
+/// sort keys, the newest is the one that was saved last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Query {
     /// The checkpoint with this id. Answers [`Answer::Checkpoint`].
@@ -21,7 +22,7 @@ pub enum Query {
         contract: ContractId,
         /// The lineage.
         lineage: String,
-        /// Only checkpoints with this label.
+        /// If given, only checkpoints with this label are considered.
         label: Option<String>,
     },
     /// A checkpoint with its pending writes, both from one snapshot. Answers [`Answer::Tuple`].
@@ -31,7 +32,7 @@ pub enum Query {
         /// The checkpoint to read.
         pick: Pick,
     },
-    /// A checkpoint and its ancestors, step by step along the parents. Answers [`Answer::Tuples`].
+    /// A checkpoint and its ancestors, in order from child to parent. Answers [`Answer::Tuples`].
     Ancestors(Ancestors),
     /// Headers, newest first. Answers [`Answer::Headers`].
     List {
@@ -39,35 +40,35 @@ pub enum Query {
         contract: ContractId,
         /// The lineages or the group to list.
         of: Of,
-        /// Only checkpoints with a sort key less than this one.
+        /// If given, only checkpoints with a sort key less than this one are listed.
         before: Option<SortKey>,
         /// The maximum number of results.
         limit: Option<usize>,
     },
-    /// Checkpoints with their payloads, all from one snapshot. The least sort key comes first; equal sort keys come
-    /// in save order. Answers [`Answer::Checkpoints`].
+    /// Checkpoints with their payloads, all from one snapshot. They are ordered by ascending sort key and then by save
+    /// order. Answers [`Answer::Checkpoints`].
     Whole {
         /// The contract that the checkpoints belong to.
         contract: ContractId,
         /// The lineages or the group to list.
         of: Of,
-        /// Only checkpoints whose sort key begins with these bytes.
+        /// Only checkpoints whose sort key begins with these bytes are returned.
         prefix: Vec<u8>,
     },
-    /// Lineages. The lineage that began last comes first. Answers [`Answer::Lineages`].
+    /// Lineages. The lineage that was created last comes first. Answers [`Answer::Lineages`].
     Lineages {
         /// The contract that the lineages belong to.
         contract: ContractId,
-        /// Only lineages whose first checkpoint had a group with this prefix. The comparison is literal, byte by
-        /// byte.
+        /// Only lineages whose first checkpoint had a group with this prefix are returned. Groups are compared
+        /// literally, byte by byte.
         group_prefix: String,
-        /// Only lineages with a position less than this one.
+        /// If given, only lineages with a position less than this one are returned.
         before: Option<i64>,
         /// The maximum number of results.
         limit: usize,
     },
-    /// The lineages that were forked from a checkpoint of this lineage. The fork that began last comes first. Answers
-    /// [`Answer::Lineages`].
+    /// The lineages that were forked from a checkpoint of this lineage. The fork that was created last comes first.
+    /// Answers [`Answer::Lineages`].
     Forks {
         /// The contract that the lineages belong to.
         contract: ContractId,
@@ -76,7 +77,7 @@ pub enum Query {
     },
     /// Records of a log. Answers [`Answer::Log`].
     Log(LogRange),
-    /// The logs of a lineage and their lengths, sorted by name. Reads no record. Answers [`Answer::Logs`].
+    /// The logs of a lineage and their lengths, sorted by name. No records are read. Answers [`Answer::Logs`].
     Logs {
         /// The contract that the lineage belongs to.
         contract: ContractId,
@@ -85,37 +86,38 @@ pub enum Query {
     },
     /// Verifies one page of the stored data. Answers [`Answer::Checked`].
     Check {
-        /// The end of the page before.
+        /// The position after the previous page.
         cursor: CheckCursor,
         /// The approximate number of rows to verify.
         limit: usize,
     },
-    /// The number and the size of what the store holds. Answers [`Answer::Stats`].
+    /// The number and the size of the items that the store holds. Answers [`Answer::Stats`].
     Stats {
-        /// Only checkpoints of this contract. `None`: of all contracts.
+        /// If given, only checkpoints of this contract are counted. `None` counts the checkpoints of all contracts.
         contract: Option<ContractId>,
-        /// The number of largest lineages to list by name.
+        /// The maximum number of lineages to list by name. The largest lineages are listed.
         largest: usize,
     },
-    /// Counts what the rules would remove now, applied one after the other. Answers [`Answer::Pruned`].
+    /// Counts the checkpoints that the rules would remove now, if they were applied one after the other. Answers
+    /// [`Answer::Pruned`].
     Prunable {
-        /// Only checkpoints of this contract. `None`: of all contracts.
+        /// If given, only checkpoints of this contract are counted. `None` counts the checkpoints of all contracts.
         contract: Option<ContractId>,
         /// The rules.
         rules: Vec<Rule>,
     },
 }
 
-/// Reads a checkpoint and its ancestors, the checkpoint first, until each wanted part is found. All of them come from
-/// one snapshot. Each one carries only the wanted parts and writes.
+/// Reads a checkpoint and its ancestors, until each wanted part is found. The checkpoint comes first. All checkpoints
+/// come from one snapshot. Each returned checkpoint contains only the wanted parts and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestors {
     /// The contract that the checkpoints belong to.
     pub contract: ContractId,
     /// The id of the checkpoint to begin with.
     pub id: String,
-    /// The stems of the wanted parts (see [`Part::stem`](crate::record::Part::stem)). A stem is wanted until a
-    /// checkpoint has a part with it.
+    /// The stems of the wanted parts (see [`Part::stem`](crate::record::Part::stem)). A stem is no longer wanted after
+    /// a checkpoint that has a part with this stem.
     pub stems: Vec<String>,
     /// The names of the wanted writes.
     pub writes: Vec<String>,
@@ -130,11 +132,11 @@ pub struct LogRange {
     pub contract: ContractId,
     /// The lineage.
     pub lineage: String,
-    /// The log's name. An absent log reads as empty.
+    /// The log's name. A log that does not exist reads as empty.
     pub log: String,
-    /// Reads the log as this checkpoint of the lineage names it. `None` reads the log as it is now.
+    /// If given, reads the records of the log that this checkpoint of the lineage names. `None` reads the current log.
     pub at: Option<String>,
-    /// The end from which `skip` counts.
+    /// The end of the log from which `skip` counts.
     pub from: LogSide,
     /// The number of records to skip.
     pub skip: u64,
@@ -142,17 +144,18 @@ pub struct LogRange {
     pub limit: usize,
 }
 
-/// An end of a log.
+/// The first or the last record of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogSide {
-    /// The oldest record.
+    /// Counts from the oldest record.
     First,
-    /// The newest record. The answer still lists the records in log order.
+    /// Counts from the newest record. The answer still lists the records in log order.
     Last,
 }
 
 impl LogRange {
-    /// The positions that the range covers in a log of this length: start, and end (exclusive).
+    /// Returns the positions that the range covers in a log with this length: the first position, and the position
+    /// after the last.
     pub(crate) fn positions(&self, length: u64) -> (u64, u64) {
         let limit = u64::try_from(self.limit).unwrap_or(u64::MAX);
         let rest = length.saturating_sub(self.skip);
@@ -179,7 +182,8 @@ pub enum Of {
     Contract,
     /// The checkpoints of a lineage.
     Lineage(String),
-    /// The checkpoints of every lineage whose name begins with this prefix. The comparison is literal, byte by byte.
+    /// The checkpoints of every lineage whose name begins with this prefix. Names are compared literally, byte by
+    /// byte.
     Lineages(String),
     /// The checkpoints of a group.
     Group(String),
@@ -203,19 +207,19 @@ pub enum Answer {
     Tuples(Vec<Tuple>),
     /// Checkpoints.
     Checkpoints(Vec<Checkpoint>),
-    /// Headers.
+    /// The headers of checkpoints.
     Headers(Vec<Header>),
-    /// Lineages.
+    /// A page of lineages.
     Lineages(Vec<Lineage>),
-    /// Records. `None` if the checkpoint in the query does not exist or does not name the log.
+    /// Records of a log. `None` if the checkpoint in the query does not exist or does not name the log.
     Log(Option<LogPage>),
-    /// Logs.
+    /// The logs of a lineage, with their lengths.
     Logs(Vec<LogMark>),
     /// The result of verifying one page.
     Checked(Box<CheckPage>),
-    /// The number and the size of what the store holds.
+    /// The number and the size of the items that the store holds.
     Stats(Stats),
-    /// Counts of what would be removed.
+    /// The number and the size of the checkpoints that would be removed.
     Pruned(Pruned),
 }
 

@@ -19,8 +19,8 @@ pub(crate) struct Reader {
     checks: Mutex<Checks>,
 }
 
-/// The thread for checks, with its own connection. A page of a check takes long, and other reads must not wait for
-/// it.
+/// The thread for checks, with its own connection. Verifying a page takes long, and other reads must not wait for
+/// this.
 enum Checks {
     /// No check was requested yet. The first check starts the thread.
     NotStarted(Open),
@@ -49,7 +49,7 @@ impl Reader {
 
     fn checker(&self) -> Result<Arc<Worker<Question>>> {
         let mut checks = self.checks();
-        // If the thread cannot be started, later checks fail as on a closed store.
+        // If the thread cannot be started, later checks fail in the same way as on a closed store.
         let worker = match std::mem::replace(&mut *checks, Checks::Closed) {
             Checks::NotStarted(open) => Arc::new(answering("forkpoint-checker", open)?),
             Checks::Started(worker) => worker,
@@ -61,7 +61,7 @@ impl Reader {
 
     pub(crate) fn drain(&self) {
         self.worker.drain();
-        // Release the lock before draining: the receiver of a page may request the next page.
+        // Release the lock before draining, because the code that receives a page may request the next page.
         let checker = match &*self.checks() {
             Checks::Started(worker) => Some(Arc::clone(worker)),
             _ => None,
@@ -87,7 +87,7 @@ impl Reader {
 /// Starts a thread that answers queries with its own backend.
 fn answering(name: &str, open: Open) -> Result<Worker<Question>> {
     let mut backend = Lazy::new(open);
-    // Queries have no weight: their answers take the memory, and answers wait in no queue.
+    // Queries have weight 0: the memory is taken by their answers, and answers are not queued.
     Worker::start(name, usize::MAX, move |batch: Vec<Question>| {
         let (queries, replies): (Vec<Query>, Vec<Reply<Answer>>) =
             batch.into_iter().map(|question| (question.query, question.reply)).unzip();

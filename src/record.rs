@@ -1,15 +1,16 @@
-//! The stored types. A checkpoint belongs to a lineage, has searchable fields, and carries a payload of named parts.
+//! The types of stored data. A checkpoint belongs to a lineage, has searchable fields, and has a payload of named
+//! parts.
 
 use std::cmp::Reverse;
 
 use bytes::Bytes;
 
-/// The save number of a checkpoint: its position in the store's single save order. A greater number was saved later,
-/// regardless of any clock (D6).
+/// The save number of a checkpoint. It is the checkpoint's position in the save order of the whole store. A checkpoint
+/// with a greater number was saved later, regardless of any clock (D6).
 pub type Seq = i64;
 
-/// The number of a contract. Each contract has its own ids, apart from other contracts in the same database. The
-/// number is stored.
+/// The number of a contract. Each contract has its own ids, which are independent of other contracts in the same
+/// database. The number is stored in the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContractId(pub u8);
 
@@ -21,14 +22,15 @@ pub struct ContractId(pub u8);
 pub struct SortKey(pub Vec<u8>);
 
 impl SortKey {
-    /// A sort key with the order of the numbers. -0 and 0 are equal.
+    /// Returns a sort key for a number. Sort keys are ordered as their numbers are. -0 and 0 give equal sort keys.
     pub fn from_f64(value: f64) -> Self {
         let bits = (value + 0.0).to_bits();
         let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
         Self(ordered.to_be_bytes().to_vec())
     }
 
-    /// Splits a sort key into the number at its front and the bytes after the number. `None` if there is no number.
+    /// Splits a sort key into the number at its beginning and the bytes after the number. Returns `None` if the sort
+    /// key does not begin with a number.
     pub fn split_f64(&self) -> Option<(f64, Self)> {
         let (ordered, rest) = self.0.split_first_chunk()?;
         let ordered = u64::from_be_bytes(*ordered);
@@ -36,14 +38,14 @@ impl SortKey {
         Some((f64::from_bits(bits), Self(rest.to_vec())))
     }
 
-    /// Appends a second sort key, which decides between equal first ones.
+    /// Appends a second sort key, which determines the order of checkpoints whose first sort keys are equal.
     #[must_use]
     pub fn then(mut self, next: &Self) -> Self {
         self.0.extend_from_slice(&next.0);
         self
     }
 
-    /// The bytes that order checkpoints by age: see [`Header::age_offset`].
+    /// Returns the bytes of the sort key that order checkpoints by age: see [`Header::age_offset`].
     pub fn age(&self, offset: u8) -> &[u8] {
         self.0.get(usize::from(offset)..).unwrap_or_default()
     }
@@ -60,31 +62,33 @@ pub struct Header {
     pub id: String,
     /// The id of the parent checkpoint, if the contract knows it.
     pub parent: Option<String>,
-    /// A name that several lineages share, for example the graph. Empty: no group.
+    /// A name that several lineages share, for example the name of the graph. If empty, the checkpoint has no group.
     pub group: String,
-    /// A name that several checkpoints of a lineage share, for example the node. Empty: no label.
+    /// A name that several checkpoints of a lineage share, for example the name of the node. If empty, the checkpoint
+    /// has no label.
     pub label: String,
     /// The position of the checkpoint within its lineage and its group.
     pub sort_key: SortKey,
-    /// The time at which the store received the checkpoint, in ms since the epoch. Retention uses it; order never
-    /// does (D6).
+    /// The time at which the store received the checkpoint, in ms since the epoch. Retention uses this time. The order
+    /// of checkpoints never depends on it (D6).
     pub saved_at: i64,
-    /// The index of the sort key's byte at which the age begins. 0: the whole sort key is the age. All checkpoints of
-    /// a lineage have the same offset.
+    /// The index of the byte in the sort key at which the age begins. If 0, the whole sort key is the age. All
+    /// checkpoints of a lineage have the same offset.
     ///
-    /// Retention by number removes the oldest checkpoints first: by age, then by sort key, then by save order.
+    /// Retention by number removes the oldest checkpoints first. Their order is by age, then by sort key, then by save
+    /// order.
     pub age_offset: u8,
-    /// Whether this checkpoint needs its parent to be read. If so, retention never removes the parent alone (D9).
+    /// True if this checkpoint cannot be read without its parent. Retention then never removes the parent alone (D9).
     pub depends_on_parent: bool,
-    /// Extra data for listings, in a form that only the contract reads. Keep it small, because every listing carries
-    /// it.
+    /// Extra data for listings, in a form that only the contract reads. Keep these data small, because every listing
+    /// includes them.
     pub meta: Vec<u8>,
 }
 
 /// A named piece of a payload, as serialized bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The name within the payload.
+    /// The name of the part in the payload.
     pub name: String,
     /// The name of the serializer that wrote the bytes.
     pub tag: String,
@@ -93,8 +97,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// The part of the name before the last NUL. All versions of the same value share this stem. `None` if the name
-    /// has no NUL.
+    /// Returns the stem: the part of the name before the last NUL. All versions of the same value have the same stem.
+    /// Returns `None` if the name has no NUL.
     pub fn stem(&self) -> Option<&str> {
         self.name.rsplit_once('\0').map(|(stem, _)| stem)
     }
@@ -113,7 +117,7 @@ impl Payload {
         self.parts.iter().map(|part| part.bytes.len()).sum()
     }
 
-    /// Whether the parts have no bytes.
+    /// Returns true if all parts together have 0 bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -131,31 +135,32 @@ pub struct Checkpoint {
     pub header: Header,
     /// The content.
     pub payload: Payload,
-    /// The logs that the checkpoint names, each with the length that the checkpoint keeps.
+    /// The logs that the checkpoint names, each with the number of records that the checkpoint names.
     pub logs: Vec<LogMark>,
 }
 
-/// A checkpoint to put. The engine may still have to add inherited parts.
+/// A checkpoint to put. The engine adds the inherited parts to the payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     /// The searchable fields.
     pub header: Header,
     /// The parts that the caller gives.
     pub payload: Payload,
-    /// The names of parts to copy instead of being given. Each part comes from the parent, or else from the newest
-    /// checkpoint of the lineage that has a part of that name. A part that neither has is left out.
+    /// The names of the parts to inherit. Each part is copied from the parent or, if the parent lacks the part, from
+    /// the newest checkpoint of the lineage that has a part of this name. If no checkpoint has the part, the part is
+    /// left out.
     pub inherit: Vec<String>,
-    /// The expected content of inherited parts, if the caller knows it. For a part that the parent lacks, an older
-    /// part with equal content wins over a newer one.
+    /// The expected content of inherited parts, if the caller knows it. If the parent lacks a part, an older part with
+    /// equal content is preferred to a newer part with other content.
     pub like: Vec<Part>,
-    /// The logs that the checkpoint names. They belong to its lineage.
+    /// The logs that the checkpoint names. The logs belong to the checkpoint's lineage.
     pub logs: Vec<LogPin>,
     /// The payload as it will probably be stored, encoded ahead of time. Only the engine sets this field.
     pub encoded: Option<Encoded>,
 }
 
 impl From<Checkpoint> for Draft {
-    /// A draft that gives every part, and names the logs at the same lengths as the checkpoint.
+    /// Converts a checkpoint to a draft that gives every part, and that names the logs at the same lengths.
     fn from(Checkpoint { header, payload, logs }: Checkpoint) -> Self {
         let pin = |mark: LogMark| LogPin { log: mark.log, length: Some(mark.length) };
         let logs = logs.into_iter().map(pin).collect();
@@ -169,14 +174,14 @@ impl Draft {
         self.payload.len()
     }
 
-    /// Whether the given parts have no bytes.
+    /// Returns true if the given parts together have 0 bytes.
     pub fn is_empty(&self) -> bool {
         self.payload.is_empty()
     }
 }
 
-/// A payload as it will probably be stored. It is encoded while other units are being committed. The backend checks
-/// that the base and the parent are still the same, and encodes the payload again if not.
+/// A payload as it will probably be stored. The payload is encoded while other units are being committed. The backend
+/// checks that the base and the parent are still the same. If not, the backend encodes the payload again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
     /// The parts as one byte string, with the inherited parts.
@@ -185,7 +190,7 @@ pub struct Encoded {
     pub parent: Option<Seq>,
     /// The save number of the payload that the delta was made against.
     pub base: Option<Seq>,
-    /// Whether `body` is a delta. Otherwise it is a keyframe.
+    /// True if `body` is a delta, and false if it is a keyframe.
     pub is_delta: bool,
     /// The envelope to store in the row.
     pub body: Bytes,
@@ -209,13 +214,13 @@ pub struct Record {
 pub struct LogPin {
     /// The log's name in the checkpoint's lineage.
     pub log: String,
-    /// The number of records to keep, counted from the first. `None` keeps all records that the log has when the put
-    /// is applied.
+    /// The number of records that the checkpoint names, counted from the first record. `None` names all records that
+    /// the log has when the put is applied.
     pub length: Option<u64>,
 }
 
-/// A log that a stored checkpoint names. The checkpoint keeps exactly the first `length` records, as they were at the
-/// put.
+/// A log that a stored checkpoint names. The checkpoint keeps exactly the first `length` records, in their state at
+/// the time of the put.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogMark {
     /// The log's name.
@@ -235,7 +240,7 @@ pub struct LogPage {
     pub records: Vec<Record>,
 }
 
-/// A pending write: a small record that belongs to a checkpoint. The checkpoint may be saved later. Removing the
+/// A pending write: a small record that belongs to a checkpoint. The checkpoint need not exist yet. Removing the
 /// checkpoint removes its writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
@@ -243,9 +248,10 @@ pub struct Write {
     pub task: String,
     /// The slot of the write within its task. No two unclaimed writes of a task have the same slot.
     pub index: i64,
-    /// The id of the checkpoint that was made from this write: see [`crate::op::Op::Claim`]. `None`: unclaimed.
+    /// The id of the checkpoint that was made from this write: see [`crate::op::Op::Claim`]. `None` if the write is
+    /// unclaimed.
     pub claimed_by: Option<String>,
-    /// The name and the content. The name need not be unique.
+    /// The name and the content of the write. The name need not be unique.
     pub part: Part,
 }
 
@@ -273,7 +279,7 @@ pub struct Lineage {
     pub origin: Option<String>,
 }
 
-/// The number and the size of what a store, or one contract of it, holds.
+/// The number and the size of the items that a store, or one contract in a store, holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// The number of checkpoints.
@@ -290,11 +296,11 @@ pub struct Stats {
     pub record_bytes: u64,
     /// The total size of the database, in bytes. `None` if there is no database.
     pub file_bytes: Option<u64>,
-    /// The lineages with the greatest stored size, the largest first. Equal ones are sorted by name.
+    /// The lineages with the greatest stored size, the largest first. Lineages of equal size are sorted by name.
     pub largest: Vec<LineageStats>,
 }
 
-/// The number and the size of what a lineage holds: see [`Stats`].
+/// The number and the size of the items that a lineage holds: see [`Stats`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineageStats {
     /// The contract that the lineage belongs to.
@@ -310,7 +316,8 @@ pub struct LineageStats {
 }
 
 impl Stats {
-    /// Adds a lineage to the totals, and lists it if it is one of the `largest` largest.
+    /// Adds a lineage to the totals. Lists the lineage by name if it is among the largest. `largest` is the maximum
+    /// length of this list.
     pub fn count(&mut self, lineage: LineageStats, largest: usize) {
         self.checkpoints += lineage.checkpoints;
         self.lineages += 1;

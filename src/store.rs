@@ -29,9 +29,9 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// The maximum size of a payload, in bytes. A larger checkpoint is refused.
     pub max_payload_bytes: usize,
-    /// The maximum size of recent payloads in memory, in bytes.
+    /// The maximum total size, in bytes, of the recent payloads that are kept in memory.
     pub cache_bytes: usize,
-    /// The limits beyond which the store removes checkpoints by itself.
+    /// The limits of retention. If the stored data exceed a limit, the store removes checkpoints by itself.
     pub retention: Policy,
 }
 
@@ -52,23 +52,24 @@ impl Options {
     pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
     /// The default of `cache_bytes`: 64 MiB.
     pub const CACHE_BYTES: usize = 64 << 20;
-    /// The upper limit of `max_payload_bytes`: a row of every backend can hold a payload of this size and its frame.
+    /// The maximum value of `max_payload_bytes`. A row of every backend can hold a payload of this size with its
+    /// frame.
     pub const LARGEST_PAYLOAD_BYTES: usize = 900 << 20;
 }
 
 /// An open store. Any thread may use it.
 ///
-/// - Units are applied in call order. Each outcome is reported when the unit is durable. Units of other lineages may
-///   overtake a large unit.
+/// - Units are applied in call order, with one exception: a unit may be applied before a large unit of another lineage
+///   that was queued earlier. The outcome of a unit is reported when the unit is durable.
 /// - A query sees every unit that was queued before it.
-/// - Dropping the store finishes the queued work in the background; [`Store::shutdown`] waits for that.
+/// - Dropping the store finishes the queued work in the background. [`Store::shutdown`] waits until this work is done.
 pub struct Store {
     engine: Engine,
     options: Options,
 }
 
 enum Engine {
-    /// Works on the calling thread. `None` after the store is closed.
+    /// The store runs all work on the calling thread. `None` after the store is closed.
     Inline(Mutex<Option<Inline>>),
     Threads(Pipeline),
 }
@@ -79,7 +80,7 @@ struct Inline {
 }
 
 impl Store {
-    /// Opens a target. A file is opened in the background, so the first call reports what is wrong with the file.
+    /// Opens a target. A file is opened in the background, so a problem with the file is reported by the first call.
     pub fn open(target: &Target, options: Options) -> Result<Self> {
         let engine = match target {
             Target::Memory => {
@@ -102,8 +103,9 @@ impl Store {
         Ok(Self { engine, options })
     }
 
-    /// Creates a store over the caller's own backends. `open` is called for one backend that writes, one that reads,
-    /// and one more at the first check. `pre_encoder`, if given, encodes large ops ahead of time.
+    /// Creates a store with backends that the caller provides. `open` is called once for a backend that writes, once
+    /// for a backend that reads, and once more at the first check. `pre_encoder`, if given, encodes large ops ahead of
+    /// time.
     pub fn with_backend(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
@@ -127,12 +129,12 @@ impl Store {
         )?))
     }
 
-    /// Whether each reply is sent before the call returns.
+    /// Returns true if each reply is sent before the call returns.
     pub fn is_inline(&self) -> bool {
         matches!(self.engine, Engine::Inline(_))
     }
 
-    /// Replies when the target is open, with a notice for the user if there is one.
+    /// Replies when the target is open. The reply contains a notice for the user, if the storage has one.
     pub fn ready(&self, reply: Reply<Option<String>>) {
         match &self.engine {
             Engine::Inline(backend) => {
@@ -142,8 +144,7 @@ impl Store {
         }
     }
 
-    /// Calls `listener` with each failure in the background, on any of the store's threads. Only the first listener
-    /// counts.
+    /// Calls `listener` for each background failure, on any of the store's threads. Only the first listener is used.
     pub fn on_warning(&self, listener: impl Fn(Error) + Send + Sync + 'static) {
         let warnings = match &self.engine {
             Engine::Inline(backend) => with(backend, |inline| Ok(inline.sweeper.warnings())),
@@ -201,8 +202,8 @@ impl Store {
         }
     }
 
-    /// Verifies one page of the store: about `limit` rows from the cursor on. To verify everything that was stored at
-    /// the beginning, repeat with [`CheckPage::next`] until it is `None`.
+    /// Verifies one page of the store: about `limit` rows, starting at the cursor. To verify everything that was
+    /// stored at the first call, repeat the call with [`CheckPage::next`] until it is `None`.
     ///
     /// A store with threads runs checks on a separate thread, so that other reads and saves continue. The check sees
     /// every unit that was acknowledged before the call.
@@ -221,7 +222,7 @@ impl Store {
         }
     }
 
-    /// Closes the store, which then accepts nothing more. Replies when all queued work is done and the target is
+    /// Closes the store. The store then accepts no more calls. Replies when all queued work is done and the target is
     /// closed. May be called again.
     pub fn close(&self, reply: Reply<()>) {
         match &self.engine {
@@ -235,7 +236,7 @@ impl Store {
         }
     }
 
-    /// Waits until everything queued so far is done.
+    /// Waits until all work that was queued so far is done.
     pub fn drain(&self) {
         if let Engine::Threads(writer) = &self.engine {
             writer.drain();

@@ -1,5 +1,5 @@
-//! The sweeper: retention in the background. It runs after a commit, on the writer thread, one batch at a time. A
-//! save therefore waits for one batch at most, and expired checkpoints may be removed late.
+//! The sweeper runs retention in the background. It removes one batch at a time on the writer thread, after a commit.
+//! So a save waits for at most one batch, and expired checkpoints may be removed late.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use crate::error::Error;
 use crate::retention::{BATCH, Cursor, Policy, Prune, Rule};
 use crate::warnings::Warnings;
 
-/// The least time between the end of a sweep and the beginning of the next one.
+/// The minimum time between the end of a sweep and the beginning of the next sweep.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The pause after a sweep is at least this many times as long as the sweep took.
 const REST: u32 = 20;
-/// The number of consecutive failed sweeps after which the user is warned. Fewer failures may come from a lock that
-/// another process held.
+/// The number of consecutive failed sweeps after which the user is warned. A smaller number of failures may only mean
+/// that another process held a lock.
 const FAILURES: u32 = 3;
 
 /// The sweeper of a store.
@@ -23,7 +23,7 @@ pub(crate) struct Sweeper {
     policy: Policy,
     /// The rules that the current sweep must still apply, and their cursors.
     left: VecDeque<(Rule, Cursor)>,
-    /// The earliest time for the next sweep. `None`: at once.
+    /// The earliest time for the next sweep. `None` if the next sweep may begin at once.
     due: Option<Instant>,
     /// The time that the current sweep has taken so far.
     spent: Duration,
@@ -64,7 +64,7 @@ impl Sweeper {
         }
     }
 
-    /// Removes one batch. Returns whether there was something to do. `now` is in ms since the epoch.
+    /// Removes one batch. Returns true if there was a batch to remove. `now` is the time in ms since the epoch.
     fn step(&mut self, backend: &mut dyn Backend, now: i64, at: Instant) -> bool {
         if self.left.is_empty() {
             if self.due.is_some_and(|due| at < due) {
@@ -75,8 +75,8 @@ impl Sweeper {
             self.left.extend(old.into_iter().chain(large).map(|rule| (rule, Cursor::default())));
         }
         let Some((rule, cursor)) = self.left.pop_front() else { return false };
-        // No caller waits for the outcome. The next save reports a failure of the storage, and the next sweep starts
-        // over.
+        // No caller waits for the outcome, so the error is not returned. If the storage fails, the next save reports
+        // the failure. The next sweep begins again with all rules.
         let pruned = match backend.prune(&Prune { contract: None, rule, cursor, most: BATCH }) {
             Ok(pruned) => pruned,
             Err(error) => {
@@ -86,8 +86,8 @@ impl Sweeper {
             }
         };
         match rule {
-            // Later saves expire later, unless a clock was changed. So the sweep ends at the first batch without
-            // expired checkpoints.
+            // Checkpoints that were saved later also expire later, unless a clock was changed. So the sweep ends at
+            // the first batch without expired checkpoints.
             Rule::SavedBefore(_) if pruned.checkpoints == 0 => {}
             _ => self.left.extend(pruned.next.map(|next| (rule, next))),
         }
@@ -97,8 +97,8 @@ impl Sweeper {
         true
     }
 
-    /// Counts a failure and warns once, until a sweep succeeds again. The warning is needed because no caller waits
-    /// for a sweep.
+    /// Counts a failed sweep. After several failures, warns once until a sweep succeeds again. The warning is needed
+    /// because no caller waits for a sweep.
     fn fail(&mut self, error: Error) {
         self.failed = self.failed.saturating_add(1);
         if self.failed != FAILURES {
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(left(&mut backend), 9, "104 bytes each");
     }
 
-    /// A backend that fails every prune if the field is true.
+    /// A backend whose prunes fail if the field is true.
     struct Failing(bool);
 
     impl Backend for Failing {

@@ -7,14 +7,14 @@ use crate::error::{Code, Error, Result};
 /// The location of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// `memory:`: a new store in memory. It ends when its handle is closed.
+    /// `memory:` means a new store in memory. The store ends when its handle is closed.
     Memory,
-    /// A path, or `sqlite:` and a path: an `SQLite` file. The path is absolute.
+    /// A path, or `sqlite:` and a path, means an `SQLite` file. The stored path is absolute.
     Sqlite(PathBuf),
 }
 
 impl Target {
-    /// Parses a target. A text with an unknown URL scheme is refused and never taken for a file name.
+    /// Parses a target. A text with an unknown URL scheme is refused and never treated as a file name.
     pub fn parse(text: &str) -> Result<Self> {
         if text.contains('\0') {
             return Err(Error::invalid("the target holds a NUL character, which no path can: give it without one"));
@@ -49,8 +49,8 @@ impl Target {
     }
 }
 
-/// Splits a text into its URL scheme and the rest. `None` if there is no scheme. A single letter is a Windows drive
-/// and not a scheme.
+/// Splits a text into its URL scheme and the rest. Returns `None` if the text has no scheme. A single letter before
+/// the colon is a Windows drive and not a scheme.
 fn scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once(':')?;
     let mut letters = scheme.chars();

@@ -6,8 +6,8 @@ use std::thread::{Builder, JoinHandle};
 
 use crate::error::{Code, Error, Result};
 
-/// The callback for the outcome of a message. It is called exactly once. A reply that is dropped unsent, because the
-/// thread panicked, reports that panic.
+/// The callback for the outcome of a message. The callback is called exactly once. If the thread panics and the reply
+/// is dropped without an outcome, the callback receives an error that reports the panic.
 pub struct Reply<T>(Option<Box<dyn FnOnce(Result<T>) + Send>>);
 
 impl<T> Reply<T> {
@@ -43,20 +43,21 @@ struct Shared<T> {
     state: Mutex<State<T>>,
     /// Signalled when a message arrives or the worker ends.
     arrived: Condvar,
-    /// Signalled when the thread takes the queue or finishes its work, and when the worker ends.
+    /// Signalled when the thread takes the queue, when it finishes its work, and when the worker ends.
     moved: Condvar,
 }
 
 struct State<T> {
     messages: Vec<T>,
     weight: usize,
-    /// Whether the thread is processing messages.
+    /// True while the thread is processing messages.
     working: bool,
-    /// Whether the thread waits for messages.
+    /// True while the thread waits for messages.
     sleeping: bool,
-    /// The number of callers that wait for the thread. At 0 the wake-up is skipped, because it costs a system call.
+    /// The number of callers that wait for the thread. If this number is 0, callers are not woken, because a wake-up
+    /// costs a system call.
     waiting: usize,
-    /// The error for further messages, once the worker has ended.
+    /// The error that further messages receive after the worker has ended. `None` until then.
     ended: Option<Error>,
 }
 
@@ -88,8 +89,8 @@ impl<T> Shared<T> {
         self.moved.notify_all();
     }
 
-    /// Takes all queued messages, and waits for one if there is none. `None`: the worker has ended and the queue is
-    /// empty.
+    /// Takes all queued messages. If the queue is empty, waits for a message. Returns `None` if the worker has ended
+    /// and the queue is empty.
     fn take(&self) -> Option<Vec<T>> {
         let mut state = self.state();
         state.working = false;
@@ -110,8 +111,8 @@ impl<T> Shared<T> {
 }
 
 impl<T: Send + 'static> Worker<T> {
-    /// Starts the thread. `capacity` is the total weight of the queue at which callers wait. `work` receives every
-    /// batch, and is dropped on the thread when the thread ends.
+    /// Starts the thread. If the total weight of the queue reaches `capacity`, callers wait. `work` receives every
+    /// batch. `work` is dropped on the thread when the thread ends.
     pub(crate) fn start(name: &str, capacity: usize, mut work: impl FnMut(Vec<T>) + Send + 'static) -> Result<Self> {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
@@ -142,8 +143,8 @@ impl<T: Send + 'static> Worker<T> {
         Ok(Self { shared, thread: Mutex::new(Some(thread)), capacity })
     }
 
-    /// Queues a message. While the queue is full, the caller waits. This bounds the memory: a slow disk slows its
-    /// callers down. An ended worker returns the message.
+    /// Queues a message. If the queue is full, the caller waits. So the memory for the queue stays limited, and a slow
+    /// disk slows its callers down. If the worker has ended, the message is returned with an error.
     pub(crate) fn push(&self, message: T, weight: usize) -> Result<(), (T, Error)> {
         let mut state = self.shared.state();
         while state.ended.is_none() && !state.messages.is_empty() && state.weight + weight > self.capacity {
@@ -170,7 +171,7 @@ impl<T: Send + 'static> Worker<T> {
         state.messages.is_empty() && !state.working
     }
 
-    /// Waits until everything queued so far is done.
+    /// Waits until all messages that were queued so far are processed.
     pub(crate) fn drain(&self) {
         let mut state = self.shared.state();
         while !state.messages.is_empty() || state.working {
@@ -178,7 +179,7 @@ impl<T: Send + 'static> Worker<T> {
         }
     }
 
-    /// Accepts nothing more. Queued messages are still processed.
+    /// Stops accepting messages. Queued messages are still processed.
     pub(crate) fn close(&self) {
         self.shared.end(Error::closed());
     }

@@ -1,4 +1,4 @@
-//! The excess of lineages: the checkpoints beyond the number that a lineage keeps.
+//! Finds the excess checkpoints of lineages: the checkpoints beyond the number that a lineage keeps.
 
 use std::collections::HashSet;
 
@@ -9,30 +9,31 @@ use super::{Catalog, Entry, LOOK};
 use crate::error::Result;
 use crate::record::Seq;
 
-/// The position of a lineage, and its checkpoints beyond the number to keep.
+/// The position of a lineage, and the checkpoints to remove because the lineage has more than the number to keep.
 pub(super) type Excess = (i64, Vec<Entry>);
 
-/// What each lineage keeps.
+/// Which checkpoints each lineage keeps.
 #[derive(Clone, Copy)]
 pub(super) struct Keep {
-    /// The number of checkpoints to keep.
+    /// The number of newest checkpoints to keep.
     pub(super) last: u64,
-    /// A checkpoint that is never removed. It counts towards `last`.
+    /// A checkpoint that is never removed. This checkpoint counts towards `last`.
     pub(super) pinned: Option<Seq>,
 }
 
 /// A lineage with more checkpoints than it keeps.
 struct Crowded {
     lineage: i64,
-    /// The number of checkpoints beyond the number to keep.
+    /// The number of checkpoints that the lineage has beyond the number to keep.
     excess: usize,
-    /// Whether some of its checkpoints depend on their parents. Then planning must know all candidates for removal.
+    /// True if some checkpoints of the lineage depend on their parents. Planning must then examine all candidates for
+    /// removal together.
     together: bool,
 }
 
 impl Ledger {
-    /// The checkpoints of a lineage beyond the number to keep, the oldest first and at most `most`. Never returns
-    /// `pinned`, and never a checkpoint on which a remaining checkpoint depends.
+    /// Returns the checkpoints of a lineage beyond the number to keep, the oldest first and at most `most`. Never
+    /// returns `pinned` or a checkpoint on which a remaining checkpoint depends.
     pub fn beyond(
         &self,
         catalog: &dyn Catalog,
@@ -46,11 +47,12 @@ impl Ledger {
         Ok(found.into_iter().flat_map(|(_, entries)| entries).take(most).collect())
     }
 
-    /// The same as [`Ledger::beyond`] for several lineages. It looks at the first lineages only: until they have
-    /// `most` checkpoints to remove, or until their checkpoints would take too much memory. Also returns the number
-    /// of lineages that it looked at.
+    /// Does the same as [`Ledger::beyond`] for several lineages. It examines lineages in order and stops when `most`
+    /// checkpoints were selected, or when the checkpoints would take too much memory. It also returns the number of
+    /// examined lineages.
     ///
-    /// A lineage without checkpoints to remove is left out. A lineage with dependents may return more than `most`.
+    /// A lineage without checkpoints to remove is not in the result. For a lineage with dependents, the result may
+    /// have more than `most` checkpoints.
     pub(super) fn beyond_each(
         &self,
         known: &mut Known<'_>,
@@ -80,7 +82,7 @@ impl Ledger {
         Ok((with.collect::<Result<_>>()?, looked_at))
     }
 
-    /// The first lineages with too many checkpoints, and the number of lineages looked at: see
+    /// Returns the first lineages that have too many checkpoints, and the number of examined lineages: see
     /// [`Ledger::beyond_each`].
     fn crowded(
         &self,
@@ -99,8 +101,9 @@ impl Ledger {
             return Ok((Vec::new(), lineages.len()));
         }
         let names: Vec<_> = crowded.iter().map(|(_, (lineage, _))| *lineage).collect();
-        // The number of checkpoints that this call may still select. Checkpoints without dependents are certain to be
-        // removed; with dependents, some may have to stay, so more of them are selected.
+        // The number of checkpoints that this call may still select. A selected checkpoint of a lineage without
+        // dependents is always removed. In a lineage with dependents some selected checkpoints may have to stay, so
+        // the limit is higher.
         let (mut certain, mut uncertain) = (most, most.saturating_mul(LOOK));
         let mut all = Vec::new();
         for ((at, (lineage, excess)), together) in crowded.into_iter().zip(catalog.have_dependents(&names)?) {
@@ -116,7 +119,7 @@ impl Ledger {
         Ok((all, lineages.len()))
     }
 
-    /// The entries on which only other entries depend. Each comes after its dependents.
+    /// Returns the entries on which no remaining checkpoint depends. Each entry comes after its dependents.
     fn with_dependents(&self, known: &mut Known<'_>, entries: &[Entry]) -> Result<Vec<Entry>> {
         let going: HashSet<Seq> = entries.iter().map(|entry| entry.seq).collect();
         let (mut together, mut all) = (Together::default(), Vec::new());

@@ -1,6 +1,6 @@
-//! The answers that planning has got from a [`Catalog`] so far. A planner announces the checkpoints that it will deal
-//! with, so that one question covers all of them: a question to a server takes as long for five hundred checkpoints
-//! as for one.
+//! Stores the answers that planning has received from a [`Catalog`] so far. A planner announces the checkpoints that
+//! it will examine, so that one question covers all of them. This saves time, because a question to a server takes as
+//! long for five hundred checkpoints as for one.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -14,8 +14,8 @@ pub(super) const LONGEST_CHAIN: usize = 1000;
 
 /// A catalog and its answers.
 ///
-/// Functions that begin with `ask` put one question, or none if all answers are known. The other functions return one
-/// answer, and put the question first if its answer is not known yet.
+/// A function whose name begins with `ask` asks the catalog one question, or none if all answers are already stored.
+/// Every other function returns one answer. If this answer is not stored yet, the function first asks the catalog.
 pub(super) struct Known<'a> {
     catalog: &'a dyn Catalog,
     dependents: HashMap<Seq, Vec<Entry>>,
@@ -28,7 +28,7 @@ impl<'a> Known<'a> {
         Self { catalog, dependents: HashMap::new(), stored: HashMap::new(), deltas: HashMap::new() }
     }
 
-    /// The catalog itself, for questions that are put only once.
+    /// Returns the catalog itself, for questions that are asked only once.
     pub(super) fn catalog(&self) -> &'a dyn Catalog {
         self.catalog
     }
@@ -46,8 +46,8 @@ impl<'a> Known<'a> {
         Ok(())
     }
 
-    /// Loads the dependents of these checkpoints, then their dependents, and so on, with one question a level.
-    /// Follows only the checkpoints for which `may_go` is true.
+    /// Loads the dependents of these checkpoints, then the dependents of the dependents, and so on. Each level takes
+    /// one question. Only checkpoints for which `may_go` is true are followed.
     pub(super) fn ask_all_dependents(&mut self, parents: Vec<Seq>, may_go: impl Fn(&Entry) -> bool) -> Result<()> {
         let mut seen: HashSet<Seq> = parents.iter().copied().collect();
         let mut level = parents;
@@ -77,7 +77,7 @@ impl<'a> Known<'a> {
         Ok(())
     }
 
-    /// How a payload is stored. `None`: the payload is lost, which means that the store is damaged.
+    /// Returns how a payload is stored. Returns `None` if the payload is lost, which means that the store is damaged.
     pub(super) fn stored(&mut self, seq: Seq) -> Result<Option<Stored>> {
         self.ask_stored(&[seq])?;
         Ok(self.stored.get(&seq).copied().flatten())
@@ -96,14 +96,14 @@ impl<'a> Known<'a> {
         Ok(())
     }
 
-    /// The payloads that are deltas against this one, with their stored bytes.
+    /// Returns the payloads that are deltas against `base`, each with its stored size in bytes.
     pub(super) fn deltas(&mut self, base: Seq) -> Result<&[(Seq, u64)]> {
         self.ask_deltas(&[base])?;
         Ok(self.deltas.get(&base).map_or(&[], Vec::as_slice))
     }
 
-    /// Loads how these payloads and all their bases are stored, with one question a level. A payload in `whole` has
-    /// no base any more.
+    /// Loads how these payloads and all their bases are stored. Each level of bases takes one question. A payload in
+    /// `whole` has no base any more.
     pub(super) fn ask_bases(&mut self, mut level: Vec<Seq>, whole: &HashMap<Seq, u64>) -> Result<()> {
         let mut seen = HashSet::new();
         for _ in 0..LONGEST_CHAIN {
@@ -118,7 +118,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The keys without a value in the map, each of them once.
+/// Returns the keys that have no value in the map. Each key is returned once.
 pub(super) fn missing<K: Copy + Eq + Hash, V>(known: &HashMap<K, V>, keys: impl Iterator<Item = K>) -> Vec<K> {
     let mut seen = HashSet::new();
     keys.filter(|key| !known.contains_key(key) && seen.insert(*key)).collect()

@@ -1,4 +1,4 @@
-//! The ledger of planned removals, and the number of bytes that they free.
+//! The ledger records the planned removals and the number of bytes that they free.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,15 +7,16 @@ use super::{Catalog, Entry, Stored};
 use crate::error::Result;
 use crate::record::Seq;
 
-/// The checkpoints that are planned to be removed so far, and the effect on the stored bytes. A delta that loses its
-/// base is stored whole. That takes about as many bytes as the chain of the delta.
+/// The checkpoints that are planned for removal so far, and the effect of their removal on the stored bytes. If a
+/// delta loses its base, the payload is stored as a whole. This takes about as many bytes as the chain of the delta.
 #[derive(Debug, Default)]
 pub struct Ledger {
     gone: HashSet<Seq>,
     by_lineage: HashMap<i64, usize>,
-    /// The checkpoints in `gone` without a byte count yet, in the order of their removal.
+    /// The checkpoints in `gone` whose freed bytes are not counted yet, in the order of their removal.
     unsettled: Vec<Seq>,
-    /// The payloads that stay but lose their base, with the bytes that they take when stored whole.
+    /// The payloads that stay but lose their base. The value is the number of bytes that the payload takes when stored
+    /// as a whole.
     whole: HashMap<Seq, u64>,
     freed: i64,
 }
@@ -39,14 +40,14 @@ impl Ledger {
         self.gone.len()
     }
 
-    /// The lineages that lose checkpoints.
+    /// Returns the lineages of the checkpoints that are planned for removal.
     pub(super) fn lineages(&self) -> Vec<i64> {
         self.by_lineage.keys().copied().collect()
     }
 
-    /// Loads everything that [`Ledger::freed`] needs if `victims` are removed next, in this order. It asks one
-    /// question about how they are stored and one about the deltas against them. It asks one more question a level
-    /// about the bases of payloads that must be stored whole.
+    /// Loads all data that [`Ledger::freed`] needs if `victims` are removed next, in this order. The function asks one
+    /// question about how the victims are stored and one question about the deltas against them. For payloads that
+    /// must be stored as a whole, it asks one more question for each level of their bases.
     pub(super) fn ask_payloads(&self, known: &mut Known<'_>, victims: &[Seq]) -> Result<()> {
         known.ask_stored(victims)?;
         known.ask_deltas(victims)?;
@@ -56,7 +57,8 @@ impl Ledger {
         for victim in victims {
             later.remove(victim);
             let stored = self.stored(known, *victim)?;
-            // A payload that loses its base earlier is already stored whole when its own removal comes.
+            // If a payload loses its base earlier in the plan, the payload is already stored as a whole when it is
+            // removed.
             if let Some(base) = stored.and_then(|stored| stored.base)
                 && (later.contains(&base) || !all.contains(&base))
                 && known.deltas(*victim)?.iter().any(|(seq, _)| stays(&later, *seq))
@@ -67,8 +69,8 @@ impl Ledger {
         known.ask_bases(bases, &self.whole)
     }
 
-    /// The number of stored bytes that the removals free. Negative if storing remaining payloads whole takes more
-    /// bytes than are freed.
+    /// Returns the number of stored bytes that the removals free. The number is negative if storing remaining payloads
+    /// as a whole takes more bytes than the removals free.
     pub(super) fn freed(&mut self, known: &mut Known<'_>) -> Result<i64> {
         let victims = std::mem::take(&mut self.unsettled);
         self.ask_payloads(known, &victims)?;
@@ -96,7 +98,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// The deltas against a payload that are still stored when the payload is removed, with their stored bytes.
+    /// Returns the deltas against a payload that are still stored when the payload is removed. Each delta has its
+    /// stored size in bytes.
     fn staying(&self, known: &mut Known<'_>, base: Seq, later: &HashSet<Seq>) -> Result<Vec<(Seq, u64)>> {
         let stays = |seq: &Seq| !self.gone.contains(seq) || later.contains(seq);
         Ok(known.deltas(base)?.iter().copied().filter(|(seq, _)| stays(seq)).collect())
@@ -109,7 +112,7 @@ impl Ledger {
         }
     }
 
-    /// The stored bytes of a payload and of its chain of bases.
+    /// Returns the total stored size, in bytes, of a payload and of all bases in its chain.
     fn chain(&self, known: &mut Known<'_>, mut link: Stored) -> Result<u64> {
         let mut bytes = link.bytes;
         for _ in 0..LONGEST_CHAIN {
@@ -126,7 +129,7 @@ impl Ledger {
         self.by_lineage.get(&lineage).copied().unwrap_or(0)
     }
 
-    /// For each lineage, the newest checkpoint that stays.
+    /// Returns the newest checkpoint that stays, for each lineage.
     pub(super) fn newest(&self, catalog: &dyn Catalog, lineages: &[i64]) -> Result<Vec<(i64, Option<Seq>)>> {
         let wanted: Vec<_> = lineages.iter().map(|lineage| (*lineage, self.gone_of(*lineage) + 1)).collect();
         let staying = |(lineage, found): (&i64, Vec<Entry>)| {

@@ -1,4 +1,4 @@
-//! Plans which checkpoints the rules remove, over a [`Catalog`].
+//! Plans which checkpoints the rules remove. The planner reads a [`Catalog`].
 
 use std::collections::HashMap;
 
@@ -10,8 +10,9 @@ use super::{BATCH, Catalog, Cursor, Entry, LOOK, Prune, Pruned, Rule};
 use crate::error::Result;
 use crate::record::{ContractId, Seq};
 
-/// The number of checkpoints or lineages in the first portion of a batch. Each next portion is [`GROWTH`] times as
-/// large. A rule may need only a small part of a batch, so planning does not ask about all of it at once.
+/// The number of checkpoints or lineages in the first portion of a batch. Each later portion is [`GROWTH`] times as
+/// large as the previous one. A rule may need only a small part of a batch, so planning does not ask about the whole
+/// batch at once.
 const PORTION: usize = 64;
 const GROWTH: usize = 4;
 
@@ -20,12 +21,14 @@ const GROWTH: usize = 4;
 pub struct Plan {
     /// The checkpoints to remove.
     pub victims: Vec<Seq>,
-    /// The position at which the next batch continues. Its `total` does not count the removals of this batch yet.
+    /// The position at which the next batch continues. The `total` of this cursor does not include the removals of
+    /// this batch yet.
     pub next: Option<Cursor>,
 }
 
 impl Plan {
-    /// The result of the batch, which freed this number of bytes and ended this number of lineages.
+    /// Returns the result of this batch. `bytes` is the number of freed bytes, and `lineages` is the number of
+    /// lineages that now have no checkpoints.
     pub fn done(self, bytes: i64, lineages: u64) -> Pruned {
         let left = |total: u64| u64::try_from(signed(total) - bytes).unwrap_or(0);
         let next = self.next.map(|next| Cursor { total: next.total.map(left), ..next });
@@ -37,11 +40,12 @@ impl Plan {
     }
 }
 
-/// Plans a batch. The removals that the ledger already holds count as done.
+/// Plans a batch. Removals that are already in the ledger are treated as done.
 ///
 /// The number of questions to the catalog is small, and does not grow with the number of checkpoints and lineages.
-/// There is one more question for each level of [`depends_on_parent`](crate::record::Header::depends_on_parent) that
-/// leads out of the batch, and for each level of bases below a payload that must be stored whole.
+/// Planning asks one more question for each level of [`depends_on_parent`](crate::record::Header::depends_on_parent)
+/// that leads out of the batch. It also asks one more question for each level of bases below a payload that must be
+/// stored as a whole.
 pub fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) -> Result<Plan> {
     plan_with(&mut Known::new(catalog), prune, ledger)
 }
@@ -80,14 +84,14 @@ enum Limit {
         total: u64,
         /// The maximum number of stored bytes.
         limit: u64,
-        /// The newest checkpoint of each lineage asked about so far. It stays the newest, because this rule never
-        /// removes it.
+        /// The newest checkpoint of each lineage that planning has asked about so far. This checkpoint stays the
+        /// newest, because the rule never removes it.
         newest: HashMap<i64, Option<Seq>>,
     },
 }
 
 impl Limit {
-    /// Whether the limit is reached, so that nothing more must be removed.
+    /// Returns true if the limit is reached, so that no more checkpoints must be removed.
     fn holds(&self, known: &mut Known<'_>, ledger: &mut Ledger) -> Result<bool> {
         match self {
             Limit::Time(_) => Ok(false),
@@ -95,7 +99,7 @@ impl Limit {
         }
     }
 
-    /// Whether the rule may remove a checkpoint, as far as that can be decided without asking the catalog.
+    /// Returns false if the rule certainly keeps the checkpoint. The catalog is not asked.
     fn may_take(&self, entry: &Entry) -> bool {
         match self {
             Limit::Time(time) => entry.saved_at < *time,
@@ -113,7 +117,7 @@ impl Limit {
         Ok(())
     }
 
-    /// Whether the rule removes a checkpoint while its limit is not reached.
+    /// Returns true if the rule removes this checkpoint while the limit is not reached.
     fn takes(&mut self, catalog: &dyn Catalog, ledger: &Ledger, entry: Entry) -> Result<bool> {
         self.ask(catalog, ledger, std::iter::once(entry.lineage))?;
         Ok(match self {
@@ -133,7 +137,8 @@ fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limi
         plan.next_after(last.seq);
     }
     entries.retain(|entry| !ledger.is_gone(entry.seq) && limit.may_take(entry));
-    // One question for all entries: it also finds a long chain of dependents, as far as the batch looks.
+    // Ask one question for all entries. Its answer also covers a long chain of dependents, as far as the chain is in
+    // the batch.
     known.ask_dependents(&seqs(&entries))?;
     let mut together = Together::default();
     let mut rest = &entries[..];
@@ -149,11 +154,11 @@ fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limi
     Ok(plan)
 }
 
-/// A checkpoint that a rule considers, and the checkpoints that are removed with it, in the order of their removal.
+/// A checkpoint that a rule considers, and all checkpoints that are removed with it, in the order of their removal.
 /// The list is empty if the checkpoint stays.
 type Group = (Entry, Vec<Entry>);
 
-/// The groups of these checkpoints, in save order.
+/// Returns the groups of these checkpoints, in save order.
 fn groups(
     known: &mut Known<'_>,
     ledger: &Ledger,
@@ -176,7 +181,7 @@ fn groups(
     Ok(groups)
 }
 
-/// Plans the removal of groups until the limit is reached or the batch is full. Returns whether the batch ends here.
+/// Plans the removal of groups until the limit is reached or the batch is full. Returns true if the batch ends here.
 fn take_groups(
     known: &mut Known<'_>,
     most: usize,
@@ -191,12 +196,13 @@ fn take_groups(
         ledger.ask_payloads(known, &all)?;
     }
     for (entry, group) in groups {
-        // The checkpoint may already be removed with another group.
+        // The checkpoint may already be planned for removal with another group.
         if ledger.is_gone(entry.seq) {
             continue;
         }
         if limit.holds(known, ledger)? {
-            // The estimate has reached the limit. The next batch measures again from this checkpoint on.
+            // The estimate has reached the limit. The next batch continues from this checkpoint and measures the
+            // stored bytes again.
             plan.next_after(entry.seq - 1);
             return Ok(true);
         }
@@ -248,8 +254,8 @@ fn by_lineage(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, keep: u
     Ok(plan)
 }
 
-/// The size of the next portion. It is at most the number of removals left, unless most of the portion before had to
-/// stay.
+/// Returns the size of the next portion. The size is at most the number of removals left, unless most checkpoints of
+/// the previous portion had to stay.
 fn wanted(portion: usize, left: usize) -> usize {
     portion.min(left.max(portion / GROWTH))
 }
@@ -258,15 +264,16 @@ fn seqs(entries: &[Entry]) -> Vec<Seq> {
     entries.iter().map(|entry| entry.seq).collect()
 }
 
-/// Counts what these rules would remove, applied one after the other. The bytes are an estimate if payloads must be
-/// stored whole.
+/// Counts the checkpoints that these rules would remove if applied one after the other. The number of bytes is an
+/// estimate if payloads must be stored as a whole.
 pub fn preview(catalog: &dyn Catalog, contract: Option<ContractId>, rules: &[Rule]) -> Result<Pruned> {
     let mut ledger = Ledger::default();
     let mut bytes = 0;
     for rule in rules {
         let mut next = Some(Cursor::default());
         while let Some(cursor) = next {
-            // Start with an empty `Known` for each batch: the answers for all batches might not fit into memory.
+            // Start with an empty `Known` for each batch, because the answers for all batches might not fit into
+            // memory.
             let mut known = Known::new(catalog);
             next = plan_with(&mut known, &Prune { contract, rule: *rule, cursor, most: BATCH }, &mut ledger)?.next;
             bytes = ledger.freed(&mut known)?;

@@ -23,7 +23,7 @@ struct Row {
     bytes: u64,
 }
 
-/// A catalog in memory. The save numbers begin at 1. It counts the questions that it answers.
+/// A catalog in memory. Save numbers begin at 1. The catalog counts the questions that it answers.
 #[derive(Debug, Default)]
 struct FakeCatalog {
     rows: Vec<Row>,
@@ -185,7 +185,8 @@ fn what_depends_on_a_checkpoint_goes_before_it_or_keeps_it() {
     assert_eq!(planned.unwrap().victims, [6, 5]);
 }
 
-/// Interleaved chains of deltas. With `dependent`, each checkpoint also depends on the one before it in its chain.
+/// Interleaved chains of deltas. If `dependent` is true, each checkpoint also depends on the previous checkpoint in
+/// its chain.
 fn chains(chains: i64, length: i64, dependent: bool) -> FakeCatalog {
     let row = |seq: i64| {
         let before = (seq > chains).then(|| seq - chains);
@@ -207,7 +208,8 @@ fn a_batch_asks_a_handful_of_questions() {
                 let case = format!("{rule:?}, {lineages} chains, dependent: {dependent}");
                 let questions = catalog.questions();
                 assert!(questions <= 20, "{questions} questions: {case}");
-                // With dependents, a lineage whose newest checkpoint stays loses nothing.
+                // If checkpoints depend on their parents, a lineage whose newest checkpoint stays loses no
+                // checkpoints.
                 let goes = !dependent || rule == Rule::SavedBefore(1);
                 assert_eq!(!planned.victims.is_empty(), goes, "{case}");
                 preview(&catalog, None, &[rule]).unwrap();
@@ -220,10 +222,11 @@ fn a_batch_asks_a_handful_of_questions() {
 
 #[test]
 fn bases_below_what_goes_are_asked_for_level_by_level() {
-    // One chain of 1,000 payloads. Payload 501 and the later ones are removed; payload 501 is built on 500 others.
+    // One chain of 1,000 payloads. Payload 501 and all later payloads are removed. Payload 501 is built on 500 other
+    // payloads.
     let row = |seq: i64| Row { lineage: 1, base: (seq > 1).then(|| seq - 1), bytes: 10, ..Row::default() };
     let mut catalog = FakeCatalog::new((1..=1000).map(row).collect());
-    // This payload stays, and must be stored whole.
+    // This payload stays, and must be stored as a whole.
     catalog.rows.push(Row { lineage: 2, base: Some(1000), bytes: 10, saved_at: 1, ..Row::default() });
     let after = Cursor { after: 500, total: None };
     let mut ledger = Ledger::default();

@@ -1,5 +1,5 @@
-//! Groups of checkpoints that must be removed together: a checkpoint that depends on its parent cannot be read
-//! without it (D9).
+//! Groups of checkpoints that must be removed together. If a checkpoint depends on its parent, the checkpoint cannot
+//! be read without the parent (D9).
 
 use std::collections::HashSet;
 
@@ -8,8 +8,8 @@ use super::known::Known;
 use crate::error::Result;
 use crate::record::Seq;
 
-/// The results for the checkpoints of one batch. While a batch is planned, the decision whether a checkpoint stays
-/// must not change.
+/// The decisions about the checkpoints of one batch. While the batch is planned, a decision that a checkpoint stays or
+/// is removed must not change.
 #[derive(Debug, Default)]
 pub(super) struct Together {
     /// The checkpoints that are already selected for removal.
@@ -19,10 +19,10 @@ pub(super) struct Together {
 }
 
 impl Together {
-    /// Returns the checkpoint together with everything that depends on it, directly or indirectly. Dependents come
-    /// before their parents. Checkpoints that are already selected or `gone` are left out.
+    /// Returns the checkpoint and all checkpoints that depend on it, directly or indirectly. Dependents come before
+    /// their parents. Checkpoints that are already selected or in `gone` are left out.
     ///
-    /// `None`: a dependent stays, so the checkpoint stays too.
+    /// Returns `None` if a dependent must stay, because then the checkpoint must stay too.
     pub(super) fn take(
         &mut self,
         known: &mut Known<'_>,
@@ -57,7 +57,7 @@ impl Together {
         Ok(Some(all.into_iter().rev().map(|(entry, _)| entry).collect()))
     }
 
-    /// Marks a checkpoint and its ancestors in the list as needed.
+    /// Marks the checkpoint at index `at` and its ancestors in the list as needed.
     fn keep(&mut self, all: &[(Entry, Option<usize>)], at: usize) {
         let mut next = Some(at);
         while let Some((entry, parent)) = next.and_then(|at| all.get(at)) {

@@ -51,7 +51,7 @@ impl Ledger {
         found.into_iter().filter(|entry| !self.gone.contains(&entry.seq)).collect()
     }
 
-    /// See `Together::take`.
+    /// Does the same as `Together::take`.
     fn with_dependents(
         &self,
         catalog: &dyn Catalog,
