@@ -1,8 +1,8 @@
-//! The column `chain`: how a payload is stored, and which payloads are deltas against it.
+//! The column `chain` stores how a payload is stored, and which payloads are deltas against it.
 //!
 //! All deltas against one base form a linked list through their rows. The row of the base names the newest delta, and
-//! each delta names the next older one. So the dependants of a payload are found without an index. The column has a
-//! fixed size: saving a delta updates the column of its base in place.
+//! each delta names the next older delta. So the dependants of a payload are found without an index. The column has a
+//! fixed size, so saving a delta updates the column of its base in place.
 
 use std::collections::HashSet;
 
@@ -46,16 +46,18 @@ impl Chain {
         if chain.sum(seq) == sum { Ok(chain) } else { Err(damaged(seq)) }
     }
 
-    /// The base that the column names. The column's checksum is not verified. This is safe for reading payloads and for
-    /// finding dependants: a payload has its own checksum, so a wrong base never gives a wrong payload.
+    /// Returns the base that the column names, without verifying the column's checksum. This is safe when payloads are
+    /// read and when dependants are searched: a payload has its own checksum, so a wrong base never gives a wrong
+    /// payload.
     pub(super) fn named_base(seq: Seq, column: &[u8]) -> Result<Option<Seq>> {
         let Ok(column) = <&[u8; SIZE]>::try_from(column) else { return Err(damaged(seq)) };
         let base = column.first_chunk().map_or(0, |base| i64::from_le_bytes(*base));
         Ok((base != 0).then_some(base))
     }
 
-    /// Converts a damaged column to one of a keyframe: clears the base and keeps the rest. The checksum still does not
-    /// match, because the list of dependants is unknown. [`dependants`] then searches all rows.
+    /// Converts a damaged column to the column of a keyframe: removes the base and leaves the other fields unchanged.
+    /// The checksum of the column still does not match, because the list of dependants is unknown. [`dependants`] then
+    /// searches all rows.
     pub(super) fn damaged_keyframe(column: &[u8]) -> [u8; SIZE] {
         let mut keyframe = <[u8; SIZE]>::try_from(column).unwrap_or([0xff; SIZE]);
         keyframe[..8].fill(0);
@@ -105,10 +107,10 @@ fn write(connection: &Connection, seq: Seq, chain: &Chain) -> Result<()> {
         .map_err(from_sqlite)
 }
 
-/// The payloads that are deltas against `base`, newest first.
+/// Returns the payloads that are deltas against `base`, newest first.
 ///
-/// If the linked list is damaged, all rows are searched instead. That is slow, but it finds every dependant that can be
-/// read at all.
+/// If the linked list is damaged, the function searches all rows instead. The search is slow, but it finds every
+/// dependant whose payload can still be read.
 pub(super) fn dependants(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     match listed(connection, base) {
         Err(error) if error.code() == Code::Corrupt => searched(connection, base),
@@ -130,7 +132,7 @@ pub(super) fn listed(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Cha
             Error::new(Code::Corrupt, message)
         };
         let chain = read(connection, seq)?.filter(|chain| chain.base == Some(base)).ok_or_else(broken)?;
-        // Numbers must decrease along the list. This check also ends a list that was damaged into a cycle.
+        // Numbers must decrease along the list. This check also stops at a cycle in a damaged list.
         if found.last().is_some_and(|(before, _)| *before <= seq) {
             return Err(broken());
         }
@@ -158,8 +160,8 @@ fn searched(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     Ok(found)
 }
 
-/// Makes `dependant` the first in the list of `base`. Called before `dependant` is stored. Returns the previous first
-/// dependant.
+/// Makes `dependant` the first item in the list of `base`. Must be called before `dependant` is stored. Returns the
+/// dependant that was first until now.
 pub(super) fn link(connection: &Connection, base: Seq, dependant: Seq) -> Result<Option<Seq>> {
     let Some(chain) = read(connection, base)? else { return Ok(None) };
     let before = chain.first_dependant;
@@ -167,9 +169,9 @@ pub(super) fn link(connection: &Connection, base: Seq, dependant: Seq) -> Result
     Ok(before)
 }
 
-/// Removes the payloads in `going` from the list of `base`, in one pass. A damaged list is rebuilt from a search of all
-/// rows. If the column of a remaining payload is damaged, the list is left damaged: [`dependants`] then searches all
-/// rows.
+/// Removes the payloads in `going` from the list of `base`, in one pass. If the list is damaged, it is rebuilt by
+/// searching all rows. If the column of a remaining payload is damaged, the list is left damaged, and [`dependants`]
+/// searches all rows.
 pub(super) fn unlink(connection: &Connection, base: Seq, going: &HashSet<Seq>) -> Result<()> {
     match relist(connection, base, going) {
         Err(error) if error.code() == Code::Corrupt => Ok(()),

@@ -1,8 +1,9 @@
-//! Verifies everything that is stored: each row by its checksum, each payload by rebuilding it, and each index by its
-//! table. A check runs in pages of a limited number of rows. Damage in one row does not stop the check of other rows.
+//! Verifies all stored data: each row by its checksum, each payload by rebuilding it, and each index by comparing it
+//! with its table. A check runs in pages with a limited number of rows. Damage in one row does not stop the check of
+//! other rows.
 //!
-//! A row that is missing in an index is found by looking up the row's index entry. An index entry that leads to no row
-//! is found by counting: the index then has more entries than the table has rows.
+//! To find a row that is missing in an index, the check looks up the row's index entry. To find an index entry that
+//! leads to no row, the check counts: such an index has more entries than the table has rows.
 
 mod rows;
 
@@ -20,15 +21,15 @@ use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
 
-/// The size of the payload cache of a page, in bytes. A page rebuilds the payloads in save order, and most payloads are
-/// deltas against a recent one.
+/// The size in bytes of the payload cache for one page. A page rebuilds the payloads in save order, and most payloads
+/// are deltas against a recent payload.
 const CACHE_BYTES: usize = 64 << 20;
 
 const RESTORE: &str = "Restore the database from a backup, or save the checkpoint again, or delete it.";
 const REBUILD: &str = "Stop all processes that use the database, and run REINDEX on it with the sqlite3 tool.";
 const HARMLESS: &str = "Nothing needs to be done.";
 
-/// The stages of a check, in their order.
+/// The stages of a check, in the order in which they run.
 const STAGES: [Stage; 9] = [
     Stage::File,
     Stage::Indexes,
@@ -43,9 +44,10 @@ const STAGES: [Stage; 9] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The structure of the file, and the settings. This stage is one page, which takes as long as reading the file.
+    /// Checks the structure of the file and the settings. This stage is one page, which takes as long as reading the
+    /// whole file.
     File,
-    /// The number of entries of each index. Each index is one page.
+    /// Checks the number of entries of each index. Each index is one page.
     Indexes,
     Lineages,
     Checkpoints,
@@ -53,8 +55,8 @@ enum Stage {
     Logs(LogTable),
 }
 
-/// For each index: its table, the rows that should be in the index, and the entries of the index. The last two follow
-/// `FROM` in a count. `?` is bound to the least integer.
+/// For each index: the name of its table, the rows that should be in the index, and the entries of the index. The
+/// second and the third text follow `FROM` in a statement that counts. `?` is bound to the least integer.
 const INDEXES: [(&str, &str, &str); 7] = [
     ("lineage", "lineage NOT INDEXED WHERE lin >= ?", "lineage INDEXED BY lineage_name WHERE contract >= ?"),
     (
@@ -73,7 +75,7 @@ const INDEXES: [(&str, &str, &str); 7] = [
     GROUPS,
 ];
 
-/// The item of [`INDEXES`] for the index of groups. Not every database has this index.
+/// The item for the index of groups, in the format of [`INDEXES`]. Not every database has this index.
 const GROUPS: (&str, &str, &str) = (
     "checkpoint",
     "checkpoint NOT INDEXED WHERE seq >= ? AND grp <> ''",
@@ -83,7 +85,8 @@ const GROUPS: (&str, &str, &str) = (
 /// The position of a check, which a cursor encodes.
 struct Position {
     stage: usize,
-    /// The key of the last row that was checked: its number, or the whole key in a table without row numbers.
+    /// The key of the last row that was checked. This is the row number, or the whole key if the table has no row
+    /// numbers.
     after: After,
     /// The number of rows that were checked so far.
     done: u64,
@@ -96,7 +99,7 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
     let mut position = Position::read(connection, cursor)?;
     let Some(stage) = STAGES.get(position.stage) else { return Err(Error::invalid("the cursor of the check is none")) };
     let limit = limit.max(1);
-    // Use a new cache instead of the store's, so that the check reads the payloads from the database.
+    // Do not use the store's cache, so that the check reads the payloads from the database.
     let cache = PayloadCache::new(CACHE_BYTES);
     let mut check = Check { connection, cache, lists: HashMap::new(), groups: None, page: CheckPage::default() };
     let looked_at = match stage {
@@ -142,7 +145,7 @@ impl Position {
     fn read(connection: &Connection, cursor: &CheckCursor) -> Result<Self> {
         if *cursor == CheckCursor::default() {
             let rows = "SELECT (SELECT count(*) FROM checkpoint) + (SELECT count(*) FROM write) + (SELECT count(*) FROM record)";
-            // If a damaged table cannot be counted, begin with 0. The check reports the damage at that table.
+            // If a damaged table cannot be counted, use 0. The check reports the damage when it reads this table.
             let of: i64 = match connection.query_row(rows, [], |row| row.get(0)).map_err(from_sqlite) {
                 Err(error) if !damaged(&error) => return Err(error),
                 counted => counted.unwrap_or(0),
@@ -163,13 +166,13 @@ impl Position {
     }
 }
 
-/// The start position of a stage: the least integer, because a damaged row number may be negative. The stage of indexes
-/// counts from 0.
+/// Returns the start position of a stage. This is the least integer, because a damaged row number may be negative. The
+/// stage of indexes starts at 0.
 fn beginning(stage: usize) -> i64 {
     if matches!(STAGES.get(stage), Some(Stage::Indexes)) { 0 } else { i64::MIN }
 }
 
-/// Whether an error means damage, which becomes a finding. Any other error ends the check.
+/// Returns true if the error means damage. Damage becomes a finding. Any other error ends the check.
 fn damaged(error: &Error) -> bool {
     matches!(error.code(), Code::Corrupt | Code::Unsupported)
 }
@@ -179,20 +182,20 @@ fn number(last: Option<i64>) -> Option<After> {
     last.map(|last| [last, 0, 0])
 }
 
-/// A check of one page.
+/// The check of one page.
 struct Check<'a> {
     connection: &'a Connection,
     cache: PayloadCache,
     /// The dependants of each base whose list was read. `None` if the list is damaged or the base does not exist.
     lists: HashMap<Seq, Option<HashSet<Seq>>>,
-    /// Whether the index of groups exists. `None` until the first lookup.
+    /// Whether the index of groups exists. `None` until the check has looked for it.
     groups: Option<bool>,
     page: CheckPage,
 }
 
 impl Check<'_> {
-    /// Calls `look` for the next rows of a table, by number. Returns the greatest number, or `None` at the end of the
-    /// table.
+    /// Calls `look` for the next rows of a table, ordered by number. Returns the greatest number, or `None` at the end
+    /// of the table.
     fn each(
         &mut self,
         rows: &str,
@@ -224,13 +227,13 @@ impl Check<'_> {
                 Ok(None)
             }
             Err(error) => Err(error),
-            // In a damaged table the last number may not be the greatest. Continuing from the greatest always moves
-            // forward, so the check ends.
+            // In a damaged table the last number may not be the greatest. Continuing from the greatest number always
+            // moves forward, so the check ends.
             Ok(()) => Ok(numbers.iter().copied().max().filter(|greatest| numbers.len() == limit && *greatest > after)),
         }
     }
 
-    /// Adds a finding without a subject, and returns it.
+    /// Adds a finding without a contract, lineage or id, and returns the finding.
     fn find(&mut self, code: FindingCode, message: String, remedy: &'static str) -> &mut Finding {
         let finding =
             Finding { code, severity: Severity::Error, message, remedy, contract: None, lineage: None, id: None };
@@ -257,7 +260,7 @@ impl Check<'_> {
         (finding.contract, finding.lineage, finding.id) = (contract, lineage, id);
     }
 
-    /// Adds a finding if the result is an error that means damage, and then returns `None`. Returns any other error.
+    /// If the result is an error that means damage, adds a finding and returns `None`. Returns any other error.
     fn damage<T>(&mut self, found: Result<T>) -> Result<Option<T>> {
         self.damage_of(found, Claims::default)
     }
@@ -281,7 +284,7 @@ impl Check<'_> {
             .map_err(from_sqlite)
     }
 
-    /// Whether an index has exactly one entry for a row. A damaged index counts as having no entry.
+    /// Returns true if an index has exactly one entry for a row. A damaged index is treated as having no entry.
     fn has_entry(&self, sql: &str, params: impl Params) -> Result<bool> {
         leads(self.number(sql, params).map(|entries| entries == 1))
     }
@@ -322,7 +325,7 @@ impl Check<'_> {
         Ok(Some(before + 1))
     }
 
-    /// Whether the index of groups exists. The answer is kept for the page.
+    /// Returns true if the index of groups exists. The result is stored for the rest of the page.
     fn has_groups(&mut self) -> Result<bool> {
         match self.groups {
             Some(exists) => Ok(exists),
@@ -342,7 +345,7 @@ impl Check<'_> {
     }
 }
 
-/// Whether an index leads to a row. A damaged index counts as not leading to it.
+/// Returns true if an index leads to a row. A damaged index is treated as not leading to the row.
 fn leads(found: Result<bool>) -> Result<bool> {
     match found {
         Err(error) if damaged(&error) => Ok(false),

@@ -21,7 +21,7 @@ pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection>
         (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
-        // QPSG: a query plan does not depend on the bound values, so a statement is not planned again for each value.
+        // QPSG makes query plans independent of the bound values, so a statement is not planned again for each value.
         (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
     ] {
         connection.set_db_config(config, on).map_err(from_sqlite)?;
@@ -33,8 +33,8 @@ pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection>
     Ok(connection)
 }
 
-/// Sets the journal mode. Retries until the busy timeout has passed: the change needs exclusive access to the file, and
-/// `SQLite` does not always wait for that itself.
+/// Sets the journal mode. The change needs exclusive access to the file, and `SQLite` does not always wait for this
+/// access. So the function retries until the busy timeout has passed.
 pub(super) fn set_journal(connection: &Connection, journal: Journal, busy_timeout: Duration) -> Result<()> {
     let name = match journal {
         Journal::Wal => "wal",

@@ -10,7 +10,8 @@ pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Code::Busy,
         Some(ErrorCode::DiskFull) => Code::Full,
         // An error without a code is a failed conversion: a column has an unexpected type, so the row is damaged. A
-        // constraint fails only if a damaged index or table holds a row but does not find it.
+        // constraint fails only if an index or a table is damaged: it contains a row, but a lookup does not find this
+        // row.
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) | None => {
             Code::Corrupt
         }
@@ -38,8 +39,8 @@ pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
     Error::new(code, message).with_cause(Cause::new(error, name, number))
 }
 
-/// Converts an error of a failed COMMIT. The outcome is unknown unless the code is busy, locked or full: after an I/O
-/// error the commit may still have reached the disk (D4).
+/// Converts an error of a failed COMMIT. If the code is busy, locked or full, nothing was committed. For any other
+/// code the outcome is unknown, because after an I/O error the commit may still be on disk (D4).
 pub(super) fn from_commit(error: rusqlite::Error) -> Error {
     let certain = matches!(
         error.sqlite_error_code(),

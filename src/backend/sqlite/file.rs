@@ -8,8 +8,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Code, Error, Result};
 
-/// Creates the file if it does not exist, readable and writable by its owner only. Refuses a path that is a symbolic
-/// link or not a plain file. Returns the path with its directory resolved to an absolute path.
+/// Creates the file if it does not exist. Only the owner can read and write the new file. Refuses a path that is a
+/// symbolic link or not a plain file. Returns the path with its directory resolved to an absolute path.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let Some(name) = path.file_name() else {
         return Err(Error::invalid("the path names a directory: give the path of a file"));
@@ -70,7 +70,7 @@ fn sync_folder(_: &Path) -> io::Result<()> {
 }
 
 /// Opens a read-only connection to inspect a file that may belong to another program. The connection takes no lock and
-/// creates no file. It does not see changes that are only in the WAL.
+/// creates no file. The connection does not see changes that are only in the WAL.
 ///
 /// The file is read through `SQLite` and not directly, because closing a descriptor drops all locks that this process
 /// has on the file (<https://www.sqlite.org/howtocorrupt.html>, section 2.2). `SQLite` closes its descriptors only when
@@ -92,23 +92,26 @@ pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(OsString::from_vec(uri), flags)
 }
 
-/// Opens a read-only connection to inspect a file: see the Unix version. This version opens the file without a URI:
-/// locks belong to handles here, and a path cannot be used as a URI unchanged.
+/// Opens a read-only connection to inspect a file. The version for Unix explains why. This version opens the file
+/// without a URI, because a path on this system cannot be used as a URI unchanged. Here locks belong to handles, so
+/// closing another handle does not drop them.
 #[cfg(not(unix))]
 pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
-/// The name of the network file system that holds the path. `None` for a local file system. A WAL on a network file
-/// system is soon corrupted: the index of the WAL is shared memory, which different machines do not share.
+/// Returns the name of the network file system that holds the path, or `None` for a local file system. A WAL on a
+/// network file system is soon corrupted: the index of the WAL is shared memory, and different machines do not share
+/// memory.
 #[cfg(target_os = "linux")]
 pub(super) fn network(path: &Path) -> Option<&'static str> {
     #[expect(clippy::unnecessary_cast, reason = "the type of f_type differs between C libraries")]
     rustix::fs::statfs(path).ok().and_then(|status| network_by_magic(status.f_type as i64))
 }
 
-/// Maps a magic number of `statfs(2)` to the name of a network file system. FUSE counts as a network file system: sshfs
-/// and the bind mounts of virtual machines use it. A local FUSE file system only gets a slightly slower journal.
+/// Converts a magic number of `statfs(2)` to the name of a network file system. FUSE counts as a network file system,
+/// because sshfs and the bind mounts of virtual machines use FUSE. On a local FUSE file system the only effect is a
+/// slightly slower journal.
 #[cfg(target_os = "linux")]
 fn network_by_magic(magic: i64) -> Option<&'static str> {
     Some(match magic & 0xffff_ffff {
@@ -130,7 +133,7 @@ fn network_by_magic(magic: i64) -> Option<&'static str> {
     })
 }
 
-/// The kind of network file system that holds the path: see the Linux version.
+/// Returns the kind of network file system that holds the path: see the version for Linux.
 #[cfg(target_vendor = "apple")]
 pub(super) fn network(path: &Path) -> Option<&'static str> {
     // MNT_LOCAL of sys/mount.h: the file system is stored locally.
@@ -139,8 +142,8 @@ pub(super) fn network(path: &Path) -> Option<&'static str> {
     (status.f_flags & MNT_LOCAL == 0).then_some("network volume")
 }
 
-/// The kind of network file system that holds the path: see the Linux version. [`prepare`] has already resolved a
-/// mapped drive to its UNC path.
+/// Returns the kind of network file system that holds the path: see the version for Linux. [`prepare`] has already
+/// resolved a mapped drive to its UNC path.
 #[cfg(windows)]
 pub(super) fn network(path: &Path) -> Option<&'static str> {
     use std::path::{Component, Prefix};
@@ -152,7 +155,7 @@ pub(super) fn network(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// Other systems: network file systems cannot be detected, so every file system counts as local.
+/// On other systems network file systems cannot be detected, so every file system is treated as local.
 #[cfg(not(any(target_os = "linux", target_vendor = "apple", windows)))]
 pub(super) fn network(_: &Path) -> Option<&'static str> {
     None

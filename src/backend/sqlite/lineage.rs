@@ -9,10 +9,10 @@ use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header};
 
-/// A row of `lineage`. A row is never updated: [`describe`] deletes it and inserts a new one.
+/// A row of the table `lineage`. A row is never updated: [`describe`] deletes the row and inserts a new row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LineageRow {
-    /// The number of the lineage. It is also the position in listings.
+    /// The number of the lineage. This number is also the lineage's position in listings.
     pub lin: i64,
     pub contract: ContractId,
     pub name: String,
@@ -66,7 +66,7 @@ pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRo
     }
 }
 
-/// Finds the lineage by its name and verifies its row.
+/// Finds a lineage by its name and verifies the row of the lineage.
 pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) -> Result<Option<LineageRow>> {
     let Some(lin) = indexed(connection, contract, name)? else { return Ok(None) };
     match read(connection, lin)? {
@@ -78,7 +78,7 @@ pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) ->
     }
 }
 
-/// Looks the lineage number up in the index of names. The row itself is not read.
+/// Finds the number of a lineage in the index of names. The row of the lineage is not read.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, name: &str) -> Result<Option<i64>> {
     connection
         .prepare_cached("SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name = ?")
@@ -86,14 +86,15 @@ pub(super) fn indexed(connection: &Connection, contract: ContractId, name: &str)
         .map_err(from_sqlite)
 }
 
-/// The lineages whose names begin with `prefix`, in the order of their names.
+/// Returns the lineages whose names begin with `prefix`, ordered by name.
 pub(super) fn with_prefix(connection: &Connection, contract: ContractId, prefix: &str) -> Result<Vec<LineageRow>> {
     let sql = "SELECT lin, name FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name >= ? ORDER BY name";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
     let mut rows = statement.query(params![contract.0, prefix]).map_err(from_sqlite)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(from_sqlite)? {
-        // Compare the prefix here: in SQL it would be a pattern. The names with the prefix are adjacent in this order.
+        // Compare the prefix here, because SQL would treat the prefix as a pattern. Names with the same prefix are
+        // adjacent in this order.
         let (lin, name): (i64, String) = row.get(0).and_then(|lin| Ok((lin, row.get(1)?))).map_err(from_sqlite)?;
         if !name.starts_with(prefix) {
             break;
@@ -124,8 +125,8 @@ pub(super) fn begin(connection: &Connection, header: &Header, origin: Option<Ori
     insert(connection, LineageRow { lin, contract: *contract, name, group, age_offset: *age_offset, origin })
 }
 
-/// Replaces the row of a lineage that had only logs, when its first checkpoint is saved. The new row has the group, the
-/// age offset and the origin of that checkpoint.
+/// Replaces the row of a lineage that had only logs. Called when the first checkpoint of the lineage is saved. The new
+/// row has the group, the age offset and the origin of this checkpoint.
 pub(super) fn describe(
     connection: &Connection,
     lin: i64,
@@ -165,8 +166,8 @@ fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {
     Ok(row)
 }
 
-/// Removes the row of a lineage that has neither checkpoints nor logs. If the lineage has the greatest number, that
-/// number is stored as the floor, so that it is never used again.
+/// Removes the row of a lineage that has neither checkpoints nor logs. If the lineage has the greatest number, this
+/// number is stored as the floor, so that the number is never used again.
 pub(super) fn end(connection: &Connection, lin: i64) -> Result<()> {
     let last: i64 = connection
         .prepare_cached("SELECT coalesce(max(lin), 0) FROM lineage")

@@ -1,4 +1,5 @@
-//! Lists checkpoints in the order of their lineage, group or contract: as index entries, or as verified rows.
+//! Lists the checkpoints of a lineage, a group or a contract in order. The result is a list of index entries or of
+//! verified rows.
 
 use rusqlite::{Connection, Params, ToSql, params};
 
@@ -9,7 +10,7 @@ use crate::error::Result;
 use crate::query::Of;
 use crate::record::{ContractId, Header, Seq, SortKey};
 
-/// An entry of an index of checkpoints. The row is not read.
+/// An entry of an index of checkpoints. The row of the checkpoint is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IndexEntry {
     pub sort_key: SortKey,
@@ -18,13 +19,15 @@ pub(super) struct IndexEntry {
 
 /// The direction and the bounds of a listing.
 pub(super) enum Walk<'a> {
-    /// Newest first. At most `limit` checkpoints, and only those with a sort key below `before`, if it is given.
+    /// Lists the newest checkpoints first, at most `limit` of them. If `before` is given, lists only checkpoints with
+    /// a sort key below `before`.
     Newest { before: Option<&'a SortKey>, limit: usize },
-    /// Oldest first. Only checkpoints whose sort key begins with `prefix`.
+    /// Lists the oldest checkpoints first. Lists only checkpoints whose sort key begins with `prefix`.
     Oldest { prefix: &'a [u8] },
 }
 
-/// Whether the index of groups exists. It must exist before a group is listed: `schema::index_groups` builds it.
+/// Returns true if the index of groups exists. The index must exist before a group is listed: `schema::index_groups`
+/// builds the index.
 pub(super) fn has_group_index(connection: &Connection) -> Result<bool> {
     connection
         .prepare_cached("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint_group'")
@@ -43,7 +46,7 @@ struct Source<'a> {
 
 const OF_CONTRACT: &str = "lineage CROSS JOIN checkpoint USING (lin) WHERE contract = ?1 AND ?4 IS NULL";
 const OF_LINEAGE: &str = "checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?1 AND ?4 IS NULL";
-/// The checkpoints of a group in any contract. The index alone answers this.
+/// Selects the checkpoints of a group in any contract. SQLite can run this statement with the index alone.
 const OF_ANY_GROUP: &str = "checkpoint INDEXED BY checkpoint_group WHERE grp = ?4 AND grp <> '' AND ?1 IS NOT NULL";
 const OF_GROUP: &str = "checkpoint INDEXED BY checkpoint_group CROSS JOIN lineage USING (lin)
                         WHERE checkpoint.grp = ?4 AND checkpoint.grp <> '' AND contract = ?1";
@@ -67,7 +70,7 @@ fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a Of) -> Res
     }
 }
 
-/// The initial capacity of a listing, in rows. Most listings are no longer.
+/// The initial capacity of a listing, in rows. Most listings have at most this many rows.
 const PAGE: usize = 128;
 
 /// Returns the index entries of a listing, in the order of the walk. The rows are not read.
@@ -94,8 +97,8 @@ pub(super) fn entries_of(
 /// `CORRUPT` if a row does not match its index entry or the query.
 pub(super) fn rows(connection: &Connection, contract: ContractId, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
     if let Of::Group(group) = of {
-        // First list the group in all contracts, which needs only the index. Contracts seldom share a group's name, so
-        // this is usually the whole result.
+        // First list the group in all contracts, because this needs only the index. Contracts seldom share the name of
+        // a group, so this is usually the whole result.
         let any = Source { from: OF_ANY_GROUP, one: 0, group: Some(group) };
         let found = rows_of(connection, contract, of, walk, vec![any])?;
         if found.iter().all(|row| row.header.contract == contract) {
@@ -126,28 +129,28 @@ fn rows_of(
         select(&source, walk, |sql, params| {
             row::indexed_rows(connection, sql, params, &mut all).map_err(|error| error.context(&describe(of)))
         })?;
-        // Check the order by the sort keys in the rows. An index entry with a damaged key leads to a row that is out of
-        // order.
+        // Check the order with the sort keys in the rows. If the key in an index entry is damaged, the entry leads to
+        // a row that is not in this order.
         if !walked(&all[before..], walk) {
             return Err(row::index_damaged(&describe(of)));
         }
     }
     let rows = in_order(all, walk, order);
-    // The rows are sorted, so a row that an index has twice is next to itself.
+    // The rows are sorted, so two copies of the same row are adjacent.
     let twice = rows.windows(2).any(|pair| pair[0].seq == pair[1].seq);
-    // Skip rows of other contracts here: a source may include them, and the caller checks the contract.
+    // Skip rows of other contracts here. A source may include such rows, and the caller checks the contract.
     if twice || !rows.iter().all(|row| row.header.contract != contract || fits(contract, of, &row.header)) {
         return Err(row::index_damaged(&describe(of)));
     }
     Ok(rows)
 }
 
-/// The sort order of rows: sort key, then save number.
+/// Returns the sort order of rows: first by sort key, then by save number.
 fn order(row: &HeaderRow) -> (&SortKey, Seq) {
     (&row.header.sort_key, row.seq)
 }
 
-/// Whether rows are in the order of the walk and within its bounds.
+/// Returns true if the rows are in the order of the walk and within its bounds.
 fn walked(rows: &[HeaderRow], walk: &Walk<'_>) -> bool {
     match walk {
         Walk::Newest { before, .. } => {
@@ -161,7 +164,7 @@ fn walked(rows: &[HeaderRow], walk: &Walk<'_>) -> bool {
     }
 }
 
-/// Sorts the items of several sources into the order of the walk, and drops the items outside its bounds.
+/// Sorts the items of several sources into the order of the walk, and drops the items outside the bounds of the walk.
 fn in_order<T>(mut found: Vec<T>, walk: &Walk<'_>, key: impl Fn(&T) -> (&SortKey, Seq)) -> Vec<T> {
     match walk {
         Walk::Newest { limit, .. } => {
@@ -181,14 +184,14 @@ fn in_order<T>(mut found: Vec<T>, walk: &Walk<'_>, key: impl Fn(&T) -> (&SortKey
     found
 }
 
-/// The newest index entry of a lineage, or of its checkpoints with the label.
+/// Returns the newest index entry of a lineage. If `label` is given, only checkpoints with this label are considered.
 pub(super) fn newest(connection: &Connection, lin: i64, label: Option<&str>) -> Result<Option<IndexEntry>> {
     let sql = match label {
         None => {
             "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
                  WHERE lin = ?1 AND ?2 IS NULL ORDER BY sort_key DESC, seq DESC LIMIT 1"
         }
-        // An empty label means that there is no label, so it matches nothing.
+        // An empty label means that the checkpoint has no label, so a lookup by an empty label matches nothing.
         Some(_) => {
             "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
                     WHERE lin = ?1 AND label = ?2 AND label <> '' ORDER BY sort_key DESC, seq DESC LIMIT 1"
@@ -252,7 +255,7 @@ fn describe(of: &Of) -> String {
     }
 }
 
-/// The save numbers of a lineage's checkpoints whose sort key is at least `sort_key`.
+/// Returns the save numbers of a lineage's checkpoints whose sort key is equal to or greater than `sort_key`.
 pub(super) fn from_sort_key(connection: &Connection, lin: i64, sort_key: &SortKey) -> Result<Vec<Seq>> {
     let sql = "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ? AND sort_key >= ?";
     Ok(entries(connection, sql, params![lin, sort_key.0])?.into_iter().map(|entry| entry.seq).collect())

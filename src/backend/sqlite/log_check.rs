@@ -1,5 +1,5 @@
-//! Verifies the log tables, page by page. For each row it checks the row itself, the rows that the row refers to, and
-//! the row's entries in the indexes.
+//! Verifies the log tables, page by page. For each row, the check verifies the row, the rows that the row refers to,
+//! and the row's entries in the indexes.
 
 use rusqlite::{Connection, Params, Row, params};
 
@@ -24,7 +24,8 @@ pub(super) enum LogTable {
     Marks,
 }
 
-/// The key of the last row that was checked. `log_mark` uses all three numbers. The other tables use only the first.
+/// The key of the last row that was checked. `log_mark` has a key of three numbers. Each other table uses only the
+/// first number.
 pub(super) type After = [i64; 3];
 
 /// The result of checking one page of a table.
@@ -38,7 +39,7 @@ pub(super) struct Checked {
     pub(super) next: Option<After>,
 }
 
-/// Checks the rows after the key `after`: at most `limit` rows.
+/// Checks at most `limit` rows, beginning after the key `after`.
 pub(super) fn page(connection: &Connection, table: LogTable, after: After, limit: usize) -> Result<Checked> {
     let limit = signed(limit.max(1) as u64);
     let (keys, findings): (Vec<After>, _) = match table {
@@ -102,7 +103,7 @@ fn branches(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<Afte
                 findings.push(index(&format!("branch {id} is not found by its parent")));
             }
         }
-        // The index by position is enough to find gaps. No record is read.
+        // The index by position is enough to find gaps, so no record is read.
         let sql = "SELECT count(*), min(pos), max(pos) FROM record WHERE branch = ?";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         let places: Option<(i64, Option<i64>, Option<i64>)> = one(connection, sql, [id], read)?;
@@ -170,7 +171,7 @@ fn marks(connection: &Connection, after: After, limit: i64) -> Result<(Vec<After
     for [branch, length, seq] in &keys {
         let sql = "SELECT logs FROM checkpoint WHERE seq = ?";
         let stored: Option<Option<Vec<u8>>> = one(connection, sql, [seq], |row| row.get(0))?;
-        // Skip a damaged list of marks: the check of its checkpoint reports it.
+        // Skip a damaged list of marks, because the check of its checkpoint reports the damage.
         let Ok(named) = decode_marks(stored.flatten().as_deref()) else { continue };
         let is_it = |end: End| (end.branch, signed(end.length)) == (*branch, *length);
         if !named.iter().filter_map(|mark| mark.end).any(is_it) {
@@ -180,7 +181,7 @@ fn marks(connection: &Connection, after: After, limit: i64) -> Result<(Vec<After
     Ok((keys, findings))
 }
 
-/// Checks the marks of a checkpoint, as decoded from its row.
+/// Checks the marks of a checkpoint. The marks were decoded from the checkpoint's row.
 pub(super) fn marks_of(connection: &Connection, seq: Seq, marks: &[Mark]) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for Mark { log, end } in marks {
@@ -195,10 +196,10 @@ pub(super) fn marks_of(connection: &Connection, seq: Seq, marks: &[Mark]) -> Res
     Ok(findings)
 }
 
-/// Checks that the last record before an end exists. Other missing records are found by the check of their branches.
+/// Checks that the last record before an end exists. Other missing records are found when their branches are checked.
 fn end_is_there(connection: &Connection, end: End, what: &str) -> Result<Option<Finding>> {
     let logs = Logs::new(connection);
-    // Skip a damaged branch: the check of the branch itself reports it.
+    // Skip a damaged branch, because the check of the branch reports the damage.
     let Ok(branch) = logs.branch(end.branch) else { return Ok(None) };
     let tip = logs.tip(end.branch)?.unwrap_or_default();
     Ok(match branch {
@@ -325,7 +326,7 @@ mod tests {
             ("log_branch_parent", "by its parent"),
         ] {
             let connection = filled();
-            // Replace the index by an empty one, and restore its original SQL in the schema.
+            // Replace the index with an empty index, and restore the original SQL of the index in the schema.
             let sql: String = connection
                 .query_row("SELECT sql FROM sqlite_schema WHERE name = ?", [index], |row| row.get(0))
                 .unwrap();

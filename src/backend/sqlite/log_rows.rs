@@ -10,7 +10,7 @@ use crate::codec::{envelope, frame, varint};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Part, Payload, Record};
 
-/// A row of the table `log`, not verified yet.
+/// A row of the table `log` that is not verified yet.
 pub(super) struct Head {
     pub(super) lin: i64,
     pub(super) name: String,
@@ -38,7 +38,7 @@ impl Head {
     }
 }
 
-/// A row of the table `record`, not verified yet.
+/// A row of the table `record` that is not verified yet.
 pub(super) struct Stored {
     pub(super) num: i64,
     pub(super) branch: i64,
@@ -63,7 +63,7 @@ impl Stored {
         })
     }
 
-    /// Verifies the checksums, and that the row is the record at `position` of `branch`. Returns the row itself.
+    /// Verifies the checksums, and that the row is the record at `position` of `branch`. Returns the same row.
     pub(super) fn verify(self, branch: BranchId, position: i64) -> Result<Self> {
         if (self.branch, self.position) != (branch, position) {
             return Err(misled(&format!("the record at {position} of branch {branch}")));
@@ -98,7 +98,7 @@ pub(super) fn seal(record: &Record) -> Vec<u8> {
 /// Verifies a row of the table `log_branch`. Returns its branch.
 pub(super) fn verify_branch(id: BranchId, contract: i64, parent: Option<i64>, start: i64, sum: i64) -> Result<Branch> {
     let contract = u8::try_from(contract).ok().filter(|contract| sum == branch_sum(id, *contract, parent, start));
-    // A branch starts at position 0 exactly if it has no parent.
+    // A branch must start at position 0 if it has no parent, and at a greater position if it has a parent.
     let (Some(contract), true) = (contract, parent.is_some() == (start > 0)) else {
         return Err(damaged(&format!("branch {id}")));
     };
@@ -140,8 +140,8 @@ pub(super) fn decode_marks(bytes: Option<&[u8]>) -> Result<Vec<Mark>> {
 
 fn parse_marks(mut rest: &[u8]) -> Option<Vec<Mark>> {
     let count = varint::read(&mut rest)?;
-    // A mark takes at least two bytes. Do not reserve memory for more marks than the bytes can hold: the count may be
-    // damaged.
+    // A mark takes at least two bytes. The count may be damaged, so do not reserve memory for more marks than the
+    // bytes can contain.
     let mut marks = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 2));
     for _ in 0..count {
         let length = varint::read(&mut rest)?;
@@ -203,7 +203,8 @@ mod tests {
         prop::collection::vec(mark, 0..5)
     }
 
-    /// Arbitrary bytes, or small numbers. Small numbers get further into the decoder.
+    /// Generates arbitrary bytes or small numbers. With small numbers the decoder reads further before it finds an
+    /// error.
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         prop_oneof![prop::collection::vec(any::<u8>(), 0..60), prop::collection::vec(0..8u8, 0..60)]
     }
@@ -231,7 +232,8 @@ mod tests {
         #[test]
         fn any_bytes_are_marks_or_an_error(bytes in bytes()) {
             match decode_marks(Some(&bytes)) {
-                // Compare the marks and not the bytes: a varint has longer encodings than the one that is written.
+                // Compare the marks and not the bytes: a varint has longer encodings than the encoding that
+                // `encode_marks` writes.
                 Ok(marks) => prop_assert_eq!(decode_marks(encode_marks(&marks).as_deref()).unwrap(), marks),
                 Err(error) => prop_assert_eq!(error.code(), Code::Corrupt),
             }

@@ -1,7 +1,7 @@
 //! Stores logs in rows. [`crate::backend::logs`] explains logs, branches, records and ends.
 //!
-//! Each row of `log`, `log_branch` and `record` has a checksum over its columns. A row that an index finds is read
-//! again by its own number and compared with the query. So a damaged index cannot return another record.
+//! Each row of `log`, `log_branch` and `record` has a checksum over its columns. If an index finds a row, the row is
+//! read again by its own number and compared with the query. So a damaged index cannot return a wrong record.
 
 #[cfg(test)]
 mod tests;
@@ -63,7 +63,7 @@ CREATE TABLE log_mark (                     -- an index of the marks in checkpoi
 ) STRICT, WITHOUT ROWID;
 ";
 
-// In these statements, `i` is the row as an index has it, and `r` is the same row as the table has it.
+// In these statements, `i` is the row as the index contains it, and `r` is the same row as the table contains it.
 
 const HEAD: &str = "SELECT r.lin, r.name, r.branch, r.length, r.sum
     FROM log i CROSS JOIN log r ON r.log = i.log WHERE i.lin = ? AND i.name = ?";
@@ -103,7 +103,7 @@ impl<'a> Logs<'a> {
         Self { connection, removed: Vec::new() }
     }
 
-    /// Whether a lineage has logs.
+    /// Returns true if a lineage has logs.
     pub(super) fn any(&self, lin: i64) -> Result<bool> {
         Ok(one(self.connection, "SELECT 1 FROM log WHERE lin = ? LIMIT 1", params![lin], |_| Ok(()))?.is_some())
     }
@@ -129,8 +129,8 @@ impl LogRows for Logs<'_> {
     fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()> {
         let (branch, length) = (end.branch, signed(end.length));
         let sum = head_sum(lin, log, branch, length);
-        // An append usually stays in its branch. This update does not touch the column `branch`, so the index by branch
-        // is not written.
+        // An append usually stays in the same branch. This update does not change the column `branch`, so SQLite need
+        // not write to the index by branch.
         let sql = "UPDATE log SET length = ?, sum = ? WHERE lin = ? AND name = ? AND branch = ?";
         if self.execute(sql, params![length, sum, lin, log, branch])? == 0 {
             let sql = "INSERT INTO log (lin, name, branch, length, sum) VALUES (?, ?, ?, ?, ?)
@@ -153,7 +153,7 @@ impl LogRows for Logs<'_> {
     }
 
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
-        // Choose the number here and not in SQLite, because the row's checksum covers it.
+        // Choose the number here and not in SQLite, because the checksum of the row includes the number.
         let sql = "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'log_branch'), 0),
                               coalesce((SELECT max(branch) FROM log_branch), 0))";
         let last: i64 = one(self.connection, sql, [], |row| row.get(0))?.unwrap_or_default();
@@ -194,8 +194,8 @@ impl LogRows for Logs<'_> {
 
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()> {
         let contract = self.branch(id)?.map_or(ContractId(0), |branch| branch.contract);
-        // The statement compares each row with its index entry, so a damaged index never deletes a record of another
-        // branch.
+        // The statement compares each row with its index entry, so a damaged index never causes a record of another
+        // branch to be deleted.
         let removed: Vec<Removed> = self
             .connection
             .prepare_cached(CUT)

@@ -1,5 +1,5 @@
-//! The default backend: one `SQLite` file. It uses a write-ahead log (WAL), or a rollback journal on a network file
-//! system. `docs/sqlite.md` is the public guide.
+//! The default backend stores all data in one `SQLite` file. It uses a write-ahead log (WAL), or a rollback journal on
+//! a network file system. `docs/sqlite.md` is the public guide.
 
 mod chain;
 mod check;
@@ -41,13 +41,15 @@ use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::retention::{Prune, Pruned};
 
-/// The oldest `SQLite` without the WAL-reset bug, which loses commits when two connections checkpoint at once.
+/// The oldest `SQLite` version without the WAL-reset bug. This bug loses commits when two connections checkpoint at
+/// the same time.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
 /// The journal that makes commits atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journal {
-    /// A write-ahead log. Readers never wait. It needs shared memory, so it works on local file systems only.
+    /// A write-ahead log. Readers never wait for writers. The log needs shared memory, so it works on local file
+    /// systems only.
     Wal,
     /// A rollback journal. It is slower, and works on network file systems too.
     Rollback,
@@ -62,7 +64,8 @@ pub struct Options {
     pub durability: Durability,
     /// How long a call waits for another process's lock before it fails with `BUSY`.
     pub busy_timeout: Duration,
-    /// The journal. `None` chooses by file system: a rollback journal on a network file system, WAL otherwise.
+    /// The journal. If `None`, the file system decides: a rollback journal on a network file system, and a WAL
+    /// otherwise.
     pub journal: Option<Journal>,
     /// The size limit, in bytes, of the in-memory cache of recent payloads.
     pub cache_bytes: usize,
@@ -81,18 +84,18 @@ impl Options {
     }
 }
 
-/// One connection to one database file. Several connections may use the same file, also from several processes.
+/// One connection to one database file. Several connections, also in several processes, may use the same file.
 #[derive(Debug)]
 pub struct Sqlite {
-    /// Declared before `connection` so that its thread's connection closes first. The last connection to close removes
-    /// the WAL.
+    /// This field is declared before `connection`, so that the connection of its thread closes first. The last
+    /// connection to close removes the WAL.
     checkpointer: Option<Checkpointer>,
     connection: Connection,
     journal: Journal,
     notice: Option<String>,
     cache: PayloadCache,
-    /// The number of saves through this connection since it last checked whether the running totals need folding. It
-    /// starts at the threshold, so the first sweep checks.
+    /// The number of saves through this connection since the connection last checked whether the running totals need
+    /// folding. The number starts at the threshold, so the first sweep checks.
     uncounted: usize,
 }
 
@@ -124,7 +127,8 @@ impl Sqlite {
         set_journal(&connection, journal, options.busy_timeout)?;
         let synchronous = match (options.durability, journal) {
             (Durability::Full, Journal::Wal) => "FULL",
-            // Removing the journal commits the transaction. EXTRA also syncs the directory after that removal.
+            // In this mode, removing the journal file commits the transaction. EXTRA also syncs the directory after
+            // the removal.
             (Durability::Full, Journal::Rollback) => "EXTRA",
             (Durability::Normal, _) => "NORMAL",
             (Durability::Off, _) => "OFF",
@@ -147,9 +151,10 @@ impl Sqlite {
         Ok(Self { checkpointer, connection, journal, notice, cache, uncounted: totals::WORTH_FOLDING })
     }
 
-    /// Connects to the file. Refuses a database of another program or of a newer version before it can be changed.
+    /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
+    /// the file.
     fn connect(options: &Options) -> Result<(PathBuf, Connection)> {
-        // Open one file at a time. `file::prepare` closes a file that it creates, and closing any descriptor of a file
+        // Open one file at a time. `file::prepare` closes a file after creating it. Closing any descriptor of a file
         // drops the locks that other connections of this process have on the file.
         static OPENING: Mutex<()> = Mutex::new(());
         let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -194,7 +199,8 @@ impl Backend for Sqlite {
                 self.uncounted += batch.iter().flat_map(|unit| &unit.ops).filter(saves).count();
                 applied.into_iter().map(Ok).collect()
             }
-            // One unit failed, so the whole batch was rolled back. Apply each unit alone: then only the bad unit fails.
+            // One unit failed, so the whole batch was rolled back. Apply each unit alone, so that only the bad unit
+            // fails.
             Err(write::Failure::Unit(_)) if batch.len() > 1 => each_alone(batch, |unit| {
                 let mut applied = write::transaction(&mut self.connection, &self.cache, std::slice::from_ref(unit))?;
                 Ok(applied.pop().unwrap_or_default())
@@ -225,7 +231,7 @@ impl Backend for Sqlite {
     }
 
     fn closing(&mut self, deadline: Instant) {
-        // An error is harmless: the busy timeout then keeps its old value.
+        // An error is harmless, because the busy timeout then stays unchanged.
         let _ = self.connection.busy_timeout(deadline.saturating_duration_since(Instant::now()));
     }
 

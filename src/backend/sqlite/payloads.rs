@@ -1,8 +1,8 @@
-//! Stores payloads in the rows of their checkpoints: as keyframes, or as deltas against the payload of another row.
+//! Stores each payload in the row of its checkpoint: as a keyframe, or as a delta against the payload of another row.
 //!
-//! A delta names its base by save number. The payload under a save number never changes: a payload that is rewritten as
-//! a keyframe still has the same raw bytes. So a base that exists is always the base that the delta was made against,
-//! whatever other processes have done since.
+//! A delta names its base by save number. The payload under a save number never changes: if a payload is rewritten as
+//! a keyframe, its raw bytes stay the same. So if the base exists, it is the base that the delta was made against,
+//! even if other processes have changed the database since.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -21,8 +21,8 @@ use crate::codec::plan::{Base, Row, plan};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Encoded, Header, Payload, Seq};
 
-/// The raw size, in bytes, from which the cache remembers a payload as the newest of its lineage. The lineage's next
-/// payload may then be encoded early.
+/// The raw size, in bytes, from which the cache remembers a payload as the newest of its lineage. The next payload of
+/// the lineage may then be encoded ahead of time.
 const WORTH_A_TIP: usize = 64 << 10;
 
 /// A checkpoint to store.
@@ -30,14 +30,15 @@ pub(super) struct New<'a> {
     pub seq: Seq,
     pub lin: i64,
     pub header: &'a Header,
-    /// The column `logs`.
+    /// The content of the column `logs`.
     pub logs: Option<Vec<u8>>,
     pub raw: Bytes,
-    /// The payload as it was encoded early, if it was.
+    /// The encoded payload, if the payload was encoded ahead of time.
     pub encoded: Option<&'a Encoded>,
-    /// The payload that the new payload probably resembles. It becomes the base if a delta is worth it.
+    /// The payload that the new payload probably resembles. This payload becomes the base if a delta is worthwhile.
     pub base: Option<Seq>,
-    /// The payload that is less likely to be read after this save: the previous newest of the lineage.
+    /// The payload that is less likely to be read after this save. This is the payload that was the newest of the
+    /// lineage until this save.
     pub supersedes: Option<Seq>,
 }
 
@@ -45,11 +46,11 @@ pub(super) struct New<'a> {
 pub(super) struct Payloads<'a> {
     connection: &'a Connection,
     cache: &'a PayloadCache,
-    /// The payloads that this transaction has stored. They enter the shared cache only after the commit.
+    /// The payloads that this transaction has stored. They are added to the shared cache only after the commit.
     stored: BTreeMap<Seq, NewEntry>,
-    /// The running totals, once a removal or a rewrite has corrected them.
+    /// The running totals. `None` until a removal or a rewrite corrects them.
     totals: Option<Totals>,
-    /// The bases from whose lists the payloads of the current removal have already been unlinked.
+    /// The bases from whose lists the payloads of the current removal were already unlinked.
     relisted: HashSet<Seq>,
 }
 
@@ -107,8 +108,8 @@ impl<'a> Payloads<'a> {
         Ok(())
     }
 
-    /// Removes checkpoints with their payloads. Returns the bytes that were freed, minus the bytes by which remaining
-    /// payloads grew.
+    /// Removes checkpoints with their payloads. Returns the number of freed bytes minus the number of bytes by which
+    /// remaining payloads grew.
     pub(super) fn remove(&mut self, victims: &[Seq]) -> Result<i64> {
         self.relisted.clear();
         rebase::remove(self, victims)
@@ -125,7 +126,7 @@ impl<'a> Payloads<'a> {
         rebase::Payloads::load(self, seq)
     }
 
-    /// The running totals, for correction. They are read at the first call.
+    /// Returns the running totals so that the caller can correct them. The first call reads them from the database.
     pub(super) fn totals(&mut self) -> Result<&mut Totals> {
         match &mut self.totals {
             Some(totals) => Ok(totals),
@@ -133,8 +134,8 @@ impl<'a> Payloads<'a> {
         }
     }
 
-    /// Writes the corrected totals. Must be the last change of the transaction. Returns the stored payloads, which
-    /// enter the cache after the commit.
+    /// Writes the corrected totals. This must be the last change of the transaction. Returns the stored payloads,
+    /// which the caller adds to the cache after the commit.
     pub(super) fn finish(self) -> Result<Vec<NewEntry>> {
         if let Some(totals) = &self.totals {
             totals.write(self.connection)?;
@@ -198,8 +199,8 @@ impl rebase::Payloads for Payloads<'_> {
 
     fn delete(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64> {
         let Some((contract, chain, bytes)) = self.sizes(seq)? else { return Ok(0) };
-        // A damaged row can be removed. Its size is unknown, so subtract 0 from the totals: they counted it as 0 too,
-        // unless they counted it before it was damaged.
+        // A damaged row can be removed. Its size is unknown, so subtract 0 from the totals. The totals also counted
+        // the row as 0, unless they counted the row before it was damaged.
         let (base, size) = match Chain::decode(seq, &chain) {
             Ok(chain) => (chain.base, chain.size),
             Err(_) => (chain::listed_under(self.connection, seq)?, 0),
@@ -217,7 +218,7 @@ impl rebase::Payloads for Payloads<'_> {
 }
 
 fn length(bytes: usize) -> i64 {
-    // No payload has 2^63 bytes.
+    // No payload has 2^63 bytes, so the fallback value is never used.
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 

@@ -1,4 +1,5 @@
-//! Answers queries with SQL statements. An index names the rows. Each row is then read and verified.
+//! Answers queries with SQL statements. An index finds the numbers of the rows. Each row is then read by its number
+//! and verified.
 
 use rusqlite::{Connection, params};
 
@@ -25,7 +26,8 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
     if let Query::List { of: Of::Group(_), .. } | Query::Whole { of: Of::Group(_), .. } = query
         && !listing::has_group_index(&snapshot)?
     {
-        // Building the index writes to the database, so end the snapshot first and begin a new one afterwards.
+        // Building the index writes to the database. So end the snapshot before the build and begin a new snapshot
+        // afterwards.
         drop(snapshot);
         schema::index_groups(connection)?;
         snapshot = begin()?;
@@ -87,7 +89,7 @@ impl Reading<'_> {
         row.map(|row| self.checkpoint(row)).transpose()
     }
 
-    /// Completes a row to a checkpoint: loads its payload and decodes its marks of logs.
+    /// Converts a row to a checkpoint: loads the payload and decodes the marks of logs.
     fn checkpoint(&self, row: HeaderRow) -> Result<Checkpoint> {
         let HeaderRow { seq, header, logs, .. } = row;
         let payload = payloads::load(self.connection, self.cache, seq)
@@ -97,7 +99,7 @@ impl Reading<'_> {
         Ok(Checkpoint { header, payload, logs: marks.iter().map(log::Mark::shown).collect() })
     }
 
-    /// Completes a checkpoint to a tuple: adds the pending writes of the checkpoint.
+    /// Converts a checkpoint to a tuple: adds the pending writes of the checkpoint.
     fn tuple(&self, contract: ContractId, checkpoint: Option<Checkpoint>) -> Result<Option<Tuple>> {
         let Some(checkpoint) = checkpoint else { return Ok(None) };
         let writes = writes::of(self.connection, contract, &checkpoint.header.id)?;
@@ -109,8 +111,8 @@ impl Reading<'_> {
     }
 
     fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
-        // A payload is usually a delta against the one before it, so cache all payloads of this answer. The answer
-        // holds the payloads anyway, so the cache takes no extra memory.
+        // A payload is usually a delta against the previous payload, so cache all payloads of this answer. The answer
+        // contains the payloads anyway, so the cache takes no extra memory.
         let cache = PayloadCache::new(usize::MAX);
         let all = Reading { connection: self.connection, cache: &cache };
         let rows = self.rows(contract, of, &Walk::Oldest { prefix })?;
@@ -131,12 +133,12 @@ impl Reading<'_> {
         while found.len() < limit
             && let Some(row) = rows.next().map_err(from_sqlite)?
         {
-            // Compare the prefix here: SQL offers only patterns, or functions that stop at a NUL character.
+            // Compare the prefix here, because SQL has only patterns, or functions that stop at a NUL character.
             let group = row.get_ref(1).and_then(|group| Ok(group.as_bytes()?)).map_err(from_sqlite)?;
             if group.starts_with(group_prefix.as_bytes()) {
                 let lin = row.get(0).map_err(from_sqlite)?;
-                // Read the row again by its number and verify it. A damaged number leads to another row, or to a row
-                // that is already in the result.
+                // Read the row again by its number and verify the row. A damaged number leads to another row, or to a
+                // row that is already in the result.
                 let listed = lineage::read(self.connection, lin)?
                     .filter(|listed| listed.contract == contract && listed.group.starts_with(group_prefix))
                     .filter(|_| found.last().is_none_or(|before: &Lineage| before.position > lin))

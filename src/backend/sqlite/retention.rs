@@ -25,9 +25,9 @@ FROM checkpoint AS parent CROSS JOIN checkpoint AS child
   ON child.lin = parent.lin AND child.parent = parent.id AND child.flags & 1
 WHERE parent.seq = ? ORDER BY child.seq";
 
-/// The [`Catalog`] of a database: retention plans with it. The caller holds the transaction.
+/// The [`Catalog`] of a database, with which retention plans. The caller holds the transaction.
 ///
-/// A method that takes several numbers runs a prepared statement for each of them. That is cheap, because `SQLite` runs
+/// A method that takes several numbers runs a prepared statement for each number. This is cheap, because `SQLite` runs
 /// in the same process.
 pub(super) struct SqliteCatalog<'a>(pub(super) &'a Connection);
 
@@ -36,8 +36,8 @@ impl SqliteCatalog<'_> {
         Ok(one(self.0, sql, params, |row| unsigned(row, 0))?.unwrap_or(0))
     }
 
-    /// Reads the rows that an index names for a lineage, in the same order. A row is left out if its sort key differs
-    /// from the one in the index. So a damaged index cannot make retention remove the wrong checkpoints of the lineage.
+    /// Reads the rows that an index names for a lineage, in the order of the index. A row is left out if its sort key
+    /// differs from the sort key in the index. So a damaged index cannot make retention remove the wrong checkpoints.
     ///
     /// # Errors
     ///
@@ -57,7 +57,8 @@ impl SqliteCatalog<'_> {
         entries.into_iter().filter_map(|index_entry| read(index_entry).transpose()).collect()
     }
 
-    /// The stored size of a payload, in bytes. SQLite reads the length from the row's header, without the body.
+    /// Returns the stored size of a payload, in bytes. SQLite reads the length from the row's header without reading
+    /// the body.
     fn bytes(&self, seq: Seq) -> Result<u64> {
         self.number("SELECT length(body) FROM checkpoint WHERE seq = ?", [seq])
     }
@@ -107,7 +108,7 @@ impl Catalog for SqliteCatalog<'_> {
     }
 
     fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
-        // Most stores have no checkpoint that depends on its parent. The index answers that at once.
+        // Most stores have no checkpoint that depends on its parent. One lookup in the index is enough to know this.
         if self.number(ANY_DEPENDENT, [])? == 0 {
             return Ok(Vec::new());
         }
@@ -122,7 +123,8 @@ impl Catalog for SqliteCatalog<'_> {
         let sql = "SELECT chain, length(body) FROM checkpoint WHERE seq = ?";
         let mut found = Vec::with_capacity(seqs.len());
         for seq in seqs {
-            // The base is only used to count bytes. So ignore a damaged column: it must not stop a retention rule.
+            // The base is only used to count bytes. So ignore a damaged column, because the damage must not stop a
+            // retention rule.
             let base = |column: &[u8]| Chain::named_base(*seq, column).unwrap_or_default();
             let row = one(self.0, sql, [seq], |row| Ok((base(row.get_ref(0)?.as_blob()?), unsigned(row, 1)?)))?;
             found.extend(row.map(|(base, bytes)| (*seq, Stored { base, bytes })));
@@ -141,8 +143,8 @@ impl Catalog for SqliteCatalog<'_> {
     }
 
     fn total(&self, contract: Option<ContractId>, limit: u64) -> Result<Option<u64>> {
-        // The pages in use are known at once and are an upper bound. If they are within the limit, skip the sum, which
-        // reads every row.
+        // The size of the pages in use is known without reading rows, and the sum of the payloads is never greater. If
+        // this size is within the limit, skip the sum, which reads every row.
         if bytes_in_use(self.0).map_err(from_sqlite)? <= limit {
             return Ok(None);
         }
@@ -171,7 +173,8 @@ fn limit(most: usize) -> i64 {
 }
 
 fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    // The values are counts and lengths. A damaged file may hold a negative one: count it as 0 instead of panicking.
+    // The values are counts and lengths. A damaged file may contain a negative value: count it as 0 instead of
+    // panicking.
     Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
 }
 
@@ -192,6 +195,7 @@ pub(super) fn vacuum(connection: &Connection) -> rusqlite::Result<()> {
     let vacuumed = connection.execute_batch("VACUUM");
     connection.execute_batch("PRAGMA temp_store = MEMORY")?;
     vacuumed?;
-    // The file shrinks when the WAL is copied to it. Readers may prevent that now; a later checkpoint then does it.
+    // The file shrinks when the WAL is copied to the file. If readers prevent the copying now, a later checkpoint of
+    // the WAL does it.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }

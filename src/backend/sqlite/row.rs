@@ -1,8 +1,8 @@
 //! Finds, reads and verifies the rows of checkpoints.
 //!
-//! An index is only used to find a row's number. The row is then read by that number. Its header's checksum is
-//! verified, and the row is compared with the query. So a damaged index or row gives `CORRUPT` and never another
-//! checkpoint.
+//! An index is only used to find the number of a row. The row is then read by this number. The checksum of the row's
+//! header is verified, and the row is compared with the query. So a damaged index or row gives `CORRUPT` and never a
+//! wrong checkpoint.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -17,19 +17,19 @@ use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, Seq, SortKey};
 
-/// A bit of the column `flags`: the checkpoint cannot be read without its parent.
+/// A bit of the column `flags`. If set, the checkpoint cannot be read without its parent.
 const DEPENDS_ON_PARENT: i64 = 1;
 
-/// The columns that [`Found::read`] reads, in its order. A listing selects only these, because each further column
-/// costs as much as looking up the row.
+/// The columns that [`Found::read`] reads, in this order. A listing selects only these columns, because each further
+/// column costs as much time as looking up the row.
 macro_rules! columns {
     () => {
         "c.seq, c.lin, c.saved_at, c.flags, c.sum, c.id, c.parent, c.grp, c.label, c.sort_key, c.meta, c.logs"
     };
 }
 
-/// The columns for a statement that finds a single row: those of `columns!`, then the hash of the id and the columns of
-/// the lineage.
+/// The columns for a statement that finds a single row. These are the columns of `columns!`, the hash of the id, and
+/// the columns of the lineage.
 macro_rules! columns_of_one {
     () => {
         concat!(columns!(), ", c.id_hash, l.contract, l.name, l.age_offset")
@@ -42,11 +42,11 @@ pub(super) struct HeaderRow {
     pub seq: Seq,
     pub lin: i64,
     pub header: Header,
-    /// The column `logs`.
+    /// The content of the column `logs`.
     pub logs: Option<Vec<u8>>,
 }
 
-/// The contract, lineage and id of a damaged row, as far as they can be trusted.
+/// The contract, lineage and id of a damaged row. A field is empty if it cannot be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Claims {
     pub contract: Option<ContractId>,
@@ -55,7 +55,7 @@ pub(super) struct Claims {
     pub id: Option<String>,
 }
 
-/// The hash of contract and id, under which the index of ids has a checkpoint.
+/// Returns the hash of contract and id. The index of ids finds a checkpoint by this hash.
 pub(super) fn id_hash(contract: ContractId, id: &str) -> i64 {
     let mut short = [0; 128];
     let hash = match short.get_mut(..=id.len()) {
@@ -118,8 +118,8 @@ pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow
     Ok(found(connection, from, [seq])?.pop().flatten())
 }
 
-/// Reads and verifies the rows that a statement finds. The statement selects [`columns_of_one`]. An item is `None` if
-/// an index entry leads to no row.
+/// Reads and verifies the rows that a statement finds. The statement selects the columns of [`columns_of_one`]. An
+/// item is `None` if an index entry leads to no row.
 fn found(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<Option<HeaderRow>>> {
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
     let mut rows = statement.query(params).map_err(from_sqlite)?;
@@ -144,8 +144,8 @@ fn found(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<
     Ok(all)
 }
 
-/// The newest row of a lineage, or of its checkpoints with the label. One statement looks up the lineage's name, the
-/// newest index entry and the row.
+/// Returns the newest row of a lineage. If `label` is given, only checkpoints with this label are considered. One
+/// statement looks up the lineage's name, the newest index entry and the row.
 pub(super) fn newest(
     connection: &Connection,
     contract: ContractId,
@@ -162,7 +162,7 @@ pub(super) fn newest(
     );
     const LAST: &str = " ORDER BY i.sort_key DESC, i.seq DESC LIMIT 1";
     let what = || format!("lineage {name:?}");
-    // An empty label means that there is no label, so it matches nothing.
+    // An empty label means that the checkpoint has no label, so a lookup by an empty label matches nothing.
     let with = if label.is_some() { "i.label = ?3 AND i.label <> ''" } else { "?3 IS NULL" };
     let rows = found(connection, &[FROM, with, LAST].concat(), params![contract.0, name, label])
         .map_err(|error| error.context(&what()))?;
@@ -176,8 +176,8 @@ pub(super) fn newest(
     }
 }
 
-/// Reads and verifies the rows that an index names, and adds them to `found` in the order of the index. `from` is the
-/// statement over the index: it selects `seq`, and `params` are its parameters.
+/// Reads and verifies the rows that an index names, and adds the rows to `found` in the order of the index. `from` is
+/// the statement that reads the index and selects `seq`. `params` are the parameters of this statement.
 pub(super) fn indexed_rows(
     connection: &Connection,
     from: &str,
@@ -246,8 +246,8 @@ impl Found {
         })
     }
 
-    /// Verifies the lineage, the checksum and, if given, the column `id_hash` as `hash`. The checksum does not cover
-    /// `id_hash`, because contract and id determine it.
+    /// Verifies the lineage and the checksum. If `hash` is given, verifies that the column `id_hash` matches it. The
+    /// checksum does not include `id_hash`, because the contract and the id determine `id_hash`.
     fn verify(self, hash: Option<i64>) -> Result<HeaderRow> {
         let Self { row, flags, sum, has_lineage } = self;
         let (id, contract, seq) = (&row.header.id, row.header.contract, row.seq);
@@ -278,7 +278,8 @@ pub(super) fn claims(connection: &Connection, seq: Seq) -> Claims {
     Claims { contract, lineage: lineage.map(|lineage| lineage.name), id }
 }
 
-/// The save numbers that the index of ids has for the hash of an id, newest first. Different ids may share a hash.
+/// Returns the save numbers that the index of ids contains for the hash of an id, newest first. Different ids may have
+/// the same hash.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Seq>> {
     connection
         .prepare_cached("SELECT seq FROM checkpoint INDEXED BY checkpoint_id WHERE id_hash = ? ORDER BY seq DESC")
@@ -302,7 +303,8 @@ pub(super) fn by_id(connection: &Connection, contract: ContractId, id: &str) -> 
         if (row.header.contract, &*row.header.id) == (contract, id) {
             return Ok(Some(row));
         }
-        // Skip another id with the same hash. An id with another hash must not be in this place of the index.
+        // Skip a row with another id but the same hash. A row with another hash must not be at this place of the
+        // index.
         if id_hash(row.header.contract, &row.header.id) != hash {
             return Err(index_damaged(&what()));
         }
@@ -310,8 +312,8 @@ pub(super) fn by_id(connection: &Connection, contract: ContractId, id: &str) -> 
     Ok(None)
 }
 
-/// The save numbers of the rows whose contract and id can still be identified as this checkpoint, although the
-/// checkpoint cannot be read. These rows can be removed.
+/// Returns the save numbers of damaged rows that can still be identified by contract and id as this checkpoint. The
+/// checkpoint cannot be read, but these rows can be removed.
 pub(super) fn damaged_by_id(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Seq>> {
     let mut found = indexed(connection, contract, id)?;
     found.retain(|seq| {

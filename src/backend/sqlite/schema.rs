@@ -16,11 +16,11 @@ use crate::error::{Code, Error, Result};
 /// "Fkpt" in ASCII: the `PRAGMA application_id` of a Forkpoint database.
 pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 
-/// The SQL of each schema version, which upgrades the version before it. `PRAGMA user_version` is the number of steps
-/// that a file has.
+/// The SQL statements of each schema version. They upgrade a file from the previous version. `PRAGMA user_version` is
+/// the number of versions that a file has.
 const STEPS: &[&[&str]] = &[&[VERSION_1, logs::TABLES]];
 
-/// The tables of version 1, without the log tables. Those are in `logs.rs`.
+/// The tables of version 1, without the log tables. The log tables are in `logs.rs`.
 const VERSION_1: &str = "
 CREATE TABLE lineage (
   lin        INTEGER PRIMARY KEY,           -- never used twice (see setting 'lin_floor'): listings go on from it
@@ -74,13 +74,15 @@ CREATE TABLE setting (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// The index of groups. The first listing of a group builds it, so a store that never lists groups does not pay for it.
+/// The index of groups. The first listing of a group builds the index, so a store that never lists groups does not pay
+/// for the index.
 const GROUP_INDEX: &str = "CREATE INDEX IF NOT EXISTS checkpoint_group ON checkpoint (grp, sort_key) WHERE grp <> ''";
 
 /// The state of the tables of a database file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The file is empty or has an earlier schema version. It lacks the steps from this index on.
+    /// The file is empty or has an earlier schema version. The number is the index of the first step in [`STEPS`] that
+    /// the file lacks.
     Lacks(usize),
     /// The file has all tables.
     Ready,
@@ -95,12 +97,13 @@ pub(super) fn inspect(connection: &Connection) -> Result<State> {
     inspect_for(connection, STEPS)
 }
 
-/// Adds the missing tables. Does nothing if another connection has added them in the meantime.
+/// Adds the missing tables. Does nothing if another connection has added the tables in the meantime.
 pub(super) fn create(connection: &mut Connection) -> Result<()> {
     create_for(connection, STEPS)
 }
 
-/// Builds the index of groups if it does not exist. Saves wait meanwhile: about one second for a million checkpoints.
+/// Builds the index of groups if it does not exist. Saves wait during the build, which takes about one second for a
+/// million checkpoints.
 pub(super) fn index_groups(connection: &Connection) -> Result<()> {
     connection.execute_batch(GROUP_INDEX).map_err(from_sqlite)
 }

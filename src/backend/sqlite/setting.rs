@@ -1,4 +1,4 @@
-//! The table `setting`: small values that belong to the whole database, each with a checksum.
+//! The table `setting` stores small values that belong to the whole database. Each value has a checksum.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -6,9 +6,9 @@ use super::error::from_sqlite;
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 
-/// The name of the save number floor: save numbers up to it are never used again.
+/// The name of the save number floor. Save numbers up to the floor are never used again.
 pub(super) const SEQ_FLOOR: &str = "seq_floor";
-/// The name of the lineage number floor: lineage numbers up to it are never used again.
+/// The name of the lineage number floor. Lineage numbers up to the floor are never used again.
 pub(super) const LIN_FLOOR: &str = "lin_floor";
 /// The name of the running totals: see `totals.rs`.
 pub(super) const TOTALS: &str = "totals";
@@ -66,8 +66,8 @@ pub(super) fn set_number(connection: &Connection, name: &str, value: i64) -> Res
     set(connection, name, &value.to_le_bytes())
 }
 
-/// The last number that was used: the greatest of all rows, or the floor if that is greater. `greatest` is the SQL that
-/// selects the greatest number, and `floor` is the name of the floor's setting.
+/// Returns the last number that was used. This is the greatest number of all rows, or the floor if the floor is
+/// greater. `greatest` is the SQL that selects the greatest number, and `floor` is the name of the floor's setting.
 pub(super) fn last(connection: &Connection, greatest: &str, floor: &str) -> Result<i64> {
     let greatest: i64 = connection
         .prepare_cached(greatest)
@@ -76,7 +76,7 @@ pub(super) fn last(connection: &Connection, greatest: &str, floor: &str) -> Resu
     Ok(greatest.max(number(connection, floor)?))
 }
 
-/// The next number to use: one more than [`last`].
+/// Returns the next number to use, which is one more than [`last`] returns.
 pub(super) fn next(connection: &Connection, greatest: &str, floor: &str) -> Result<i64> {
     Ok(last(connection, greatest, floor)? + 1)
 }

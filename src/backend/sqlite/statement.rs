@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use super::error::from_sqlite;
 use crate::error::Result;
 
-/// Returns the first row, or `None` if there is none.
+/// Returns the first row, or `None` if the statement returns no row.
 pub(super) fn one<T>(
     connection: &Connection,
     sql: &str,

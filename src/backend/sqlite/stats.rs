@@ -13,8 +13,8 @@ use super::totals::Totals;
 use crate::error::Result;
 use crate::record::{ContractId, LineageStats, Seq, Stats};
 
-/// Computes [`Stats`]. The totals come from the running totals. The largest lineages are found by reading a few columns
-/// of every checkpoint row.
+/// Computes [`Stats`]. The totals come from the running totals. To find the largest lineages, the function reads a few
+/// columns of every checkpoint row.
 pub(super) fn stats(connection: &Connection, contract: Option<ContractId>, largest: usize) -> Result<Stats> {
     let totals = Totals::now(connection)?;
     let pages = |name| pragma(connection, name).map_err(from_sqlite);
@@ -49,7 +49,7 @@ fn find_largest(
     sums.sort_unstable_by_key(|(lin, sums)| (Reverse(sums.stored_bytes), *lin));
     for (lin, Sums { checkpoints, logical_bytes, stored_bytes }) in sums {
         let smallest = stats.largest.get(largest - 1);
-        // Lineages of equal size are ordered by name, so all lineages of the smallest listed size must be read.
+        // Lineages of equal size are ordered by name. So all lineages that have the smallest listed size must be read.
         if smallest.is_some_and(|smallest| smallest.stored_bytes > stored_bytes) {
             break;
         }
@@ -72,8 +72,8 @@ struct Sums {
     stored_bytes: u64,
 }
 
-/// The sums of each lineage, by lineage number. The rows are read in table order, which is fast because it is the order
-/// in the file.
+/// Returns the sums of each lineage, by lineage number. The rows are read in the order of the table, which is fast
+/// because the file has the same order.
 fn sums(connection: &Connection) -> Result<HashMap<i64, Sums>> {
     let sql = "SELECT lin, seq, chain, length(body) FROM checkpoint NOT INDEXED";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
@@ -84,7 +84,7 @@ fn sums(connection: &Connection) -> Result<HashMap<i64, Sums>> {
         let (lin, seq, chain, stored): (i64, Seq, &[u8], i64) = read().map_err(from_sqlite)?;
         let sums = all.entry(lin).or_default();
         sums.checkpoints += 1;
-        // A damaged row counts with size 0, as in the running totals.
+        // A damaged row counts as size 0, in the same way as in the running totals.
         sums.logical_bytes += Chain::decode(seq, chain).map_or(0, |chain| unsigned(chain.size));
         sums.stored_bytes += unsigned(stored);
     }

@@ -1,8 +1,8 @@
-//! Running totals, so that statistics need not read every row.
+//! Running totals make statistics fast, because statistics need not read every row.
 //!
-//! The stored totals count all rows up to a number. Later rows are few, and they are counted when statistics are read.
-//! So a save does not write the totals. A removal corrects the totals in its own transaction. [`fold`] adds the later
-//! rows to the stored totals from time to time.
+//! The stored totals count all rows whose number is at most a stored number. Only few rows have greater numbers, and
+//! these rows are counted when statistics are read. So a save does not write the totals. A removal corrects the totals
+//! in the same transaction. From time to time, [`fold`] adds the rows that are not counted yet to the stored totals.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(super) struct Counts {
     pub record_bytes: i64,
 }
 
-/// The totals of all contracts, and the numbers up to which rows are counted.
+/// The totals of all contracts, and the greatest row numbers that the totals include.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     /// Checkpoints up to this number are counted.
@@ -44,14 +44,14 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Reads the stored totals, without the rows that were saved later.
+    /// Reads the stored totals. Rows that were saved after the last fold are not included.
     pub(super) fn read(connection: &Connection) -> Result<Self> {
         let Some(value) = setting::get(connection, setting::TOTALS)? else { return Ok(Self::default()) };
         Self::decode(&value)
             .ok_or_else(|| Error::new(Code::Corrupt, "the running totals cannot be read: restore a backup"))
     }
 
-    /// Reads the stored totals and adds the rows that were saved later.
+    /// Reads the stored totals and adds the rows that were saved after the last fold.
     pub(super) fn now(connection: &Connection) -> Result<Self> {
         let mut totals = Self::read(connection)?;
         totals.catch_up(connection)?;
@@ -67,7 +67,8 @@ impl Totals {
         self.contracts.entry(contract.0).or_default()
     }
 
-    /// Subtracts a removed checkpoint, if it was counted. `size` is its raw size in bytes, `stored` its stored size.
+    /// Subtracts a removed checkpoint, if the totals include it. `size` is the raw size of its payload in bytes, and
+    /// `stored` is the stored size in bytes.
     pub(super) fn removed(&mut self, contract: ContractId, seq: Seq, size: i64, stored: i64) {
         if seq <= self.seq {
             let counts = self.contract(contract);
@@ -77,28 +78,29 @@ impl Totals {
         }
     }
 
-    /// Adds `grown` bytes for a payload that was stored again, if its checkpoint was counted.
+    /// Adds `grown` bytes for a payload that was stored again, if the totals include its checkpoint.
     pub(super) fn rewritten(&mut self, contract: ContractId, seq: Seq, grown: i64) {
         if seq <= self.seq {
             self.contract(contract).stored_bytes += grown;
         }
     }
 
-    /// Subtracts a removed lineage, if it was counted.
+    /// Subtracts a removed lineage, if the totals include it.
     pub(super) fn ended(&mut self, contract: ContractId, lin: i64) {
         if lin <= self.lin {
             self.contract(contract).lineages -= 1;
         }
     }
 
-    /// Subtracts removed records of logs, if they were counted.
+    /// Subtracts removed records of logs, if the totals include them.
     pub(super) fn records_removed(&mut self, connection: &Connection, removed: &[Removed]) -> Result<()> {
         for Removed { contract, bytes, .. } in removed.iter().filter(|removed| removed.num <= self.record) {
             let counts = self.contracts.entry(contract.0).or_default();
             counts.records -= 1;
             counts.record_bytes -= bytes;
         }
-        // Numbers above the last remaining record are used again, and their new records must be counted again.
+        // If the last records of the table are removed, SQLite gives their numbers to new records. Lower `record` to
+        // the last remaining number, so that the new records are counted too.
         let last: i64 = connection
             .prepare_cached("SELECT coalesce(max(num), 0) FROM record")
             .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
@@ -118,7 +120,8 @@ impl Totals {
             let (seq, chain, stored, contract): (Seq, &[u8], i64, u8) = read().map_err(from_sqlite)?;
             let counts = self.contracts.entry(contract).or_default();
             counts.checkpoints += 1;
-            // Count a damaged row with size 0: statistics must not fail because of it, and a check reports it.
+            // Count a damaged row as size 0. Statistics must not fail because of a damaged row, and a check reports
+            // the damage.
             counts.logical_bytes += Chain::decode(seq, chain).map_or(0, |chain| chain.size);
             counts.stored_bytes += stored;
             self.seq = seq;
@@ -172,8 +175,8 @@ fn numbers<const N: usize>(value: &mut &[u8]) -> Option<[i64; N]> {
     Some(numbers)
 }
 
-/// Whether at least [`WORTH_FOLDING`] checkpoints or records were saved since the totals were stored, judged by the
-/// greatest numbers in the tables.
+/// Returns true if at least [`WORTH_FOLDING`] checkpoints or records were saved since the totals were stored. This is
+/// estimated from the greatest numbers in the tables.
 pub(super) fn worth_folding(connection: &Connection) -> Result<bool> {
     let totals = Totals::read(connection)?;
     let last: i64 = connection

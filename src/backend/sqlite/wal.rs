@@ -1,9 +1,9 @@
 //! Decides when the pages of the write-ahead log (WAL) are copied to the database file.
 //!
-//! By default `SQLite` copies them in the commit that makes the WAL longer than 4 MiB. That is best for small batches:
-//! the WAL restarts from its beginning each time. With large batches, many callers would wait for the copying. So a
-//! separate thread copies the pages while later batches commit. The WAL may then grow to 64 MiB before a commit copies
-//! the pages itself.
+//! By default, the commit that makes the WAL longer than 4 MiB copies the pages. This is best for small batches,
+//! because the WAL then restarts from its beginning each time. With large batches, many callers would wait for the
+//! copying. So a separate thread copies the pages while later batches commit. The WAL may then grow to 64 MiB before a
+//! commit copies the pages.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,14 +16,15 @@ use rusqlite::Connection;
 
 /// A commit with at least this many units counts as a large batch.
 const MANY: usize = 16;
-/// WAL length, in pages, at which a commit copies the pages itself after a small batch. This is `SQLite`'s default.
+/// The length of the WAL, in pages, at which a commit of a small batch copies the pages itself. This is the default of
+/// `SQLite`.
 const FEW_PAGES: i64 = 1_000;
-/// WAL length, in pages, at which a commit copies the pages itself after a large batch: 64 MiB.
+/// The length of the WAL, in pages, at which a commit of a large batch copies the pages itself: 64 MiB.
 const MOST_PAGES: i64 = 16_384;
-/// The number of uncopied WAL pages at which the thread copies them: 8 MiB.
+/// The number of uncopied WAL pages at which the separate thread copies them: 8 MiB.
 const WORTH_COPYING: i64 = 2_048;
 
-/// Decides after each commit whether the WAL is copied now. Owns the thread that copies it.
+/// Decides after each commit whether the WAL is copied now. Owns the thread that copies the WAL.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     path: PathBuf,
@@ -45,8 +46,8 @@ impl Checkpointer {
         Self { path, synchronous, busy_timeout, many: false, thread: None }
     }
 
-    /// Must be called after each commit, with the number of its units. Errors are ignored: nothing is lost, no caller
-    /// waits for the copying, and a later commit tries again.
+    /// Must be called after each commit, with the number of units in the commit. Errors are ignored: no data are lost,
+    /// no caller waits for the copying, and a later commit tries again.
     pub(super) fn after_commit(&mut self, connection: &Connection, units: usize) {
         let many = units >= MANY;
         if many != self.many {
@@ -75,14 +76,15 @@ impl Checkpointer {
         if let Some(Copier { wake: Some(wake), busy, .. }) = &self.thread {
             busy.store(true, Ordering::Release);
             if wake.send(()).is_err() {
-                // The thread has ended: it could not open the file, or it panicked. The next call starts a new one.
+                // The thread has ended, because it could not open the file or because it panicked. The next call
+                // starts a new thread.
                 self.thread = None;
             }
         }
     }
 }
 
-/// The number of WAL pages that are not in the database file yet. `None` if the pragma fails.
+/// Returns the number of WAL pages that are not in the database file yet. Returns `None` if the pragma fails.
 fn waiting(connection: &Connection) -> Option<i64> {
     connection
         .prepare_cached("PRAGMA wal_checkpoint(NOOP)")
@@ -98,8 +100,8 @@ impl Copier {
         let busy = Arc::new(AtomicBool::new(false));
         let done = Arc::clone(&busy);
         let run = move || {
-            // `woken` is declared after `idle`, so the receiver drops first. No wake-up can then be sent after `idle`
-            // has cleared the busy flag for the last time.
+            // `woken` is declared after `idle`, so the receiver `woken` is dropped first. So no wake-up can be sent
+            // after `idle` has cleared the busy flag for the last time.
             let idle = Idle(done);
             let woken = woken;
             let Ok(connection) = super::connection::connect(&path, busy_timeout) else { return };
@@ -107,8 +109,8 @@ impl Copier {
                 return;
             }
             while woken.recv().is_ok() {
-                // A passive checkpoint neither waits for other connections nor blocks them. The next checkpoint copies
-                // the pages that this one has to leave.
+                // A passive checkpoint neither waits for other connections nor blocks them. Pages that this checkpoint
+                // cannot copy are copied by the next checkpoint.
                 let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
                 idle.0.store(false, Ordering::Release);
             }
@@ -118,7 +120,7 @@ impl Copier {
     }
 }
 
-/// Clears the busy flag when the thread ends, also after an error or a panic.
+/// Clears the busy flag when the thread ends, also if the thread ends with an error or a panic.
 struct Idle(Arc<AtomicBool>);
 
 impl Drop for Idle {
@@ -146,7 +148,7 @@ mod tests {
         let missing = PathBuf::from("no such folder/no such file.db");
         let mut checkpointer = Checkpointer::new(missing, "FULL", Duration::ZERO);
         // The first wake-up may be sent before the thread has failed to open the file. A later wake-up fails, because
-        // the thread has ended.
+        // the thread has then ended.
         for _ in 0..10_000 {
             checkpointer.copy();
             let Some(copier) = &checkpointer.thread else { return };

@@ -24,7 +24,7 @@ use crate::query::Of;
 use crate::record::{ContractId, Draft, Encoded, Header, Record, Seq};
 use crate::retention::{Ledger, Prune, Pruned, Rule, plan};
 
-/// Where a transaction failed.
+/// The part of a transaction that failed.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// One unit failed. The other units may succeed when each is applied alone.
@@ -56,7 +56,8 @@ pub(super) fn transaction(
     let applied = batch.iter().map(|unit| writing.unit(unit).map_err(Failure::Unit)).collect::<Result<_, _>>()?;
     let stored = writing.payloads.finish().map_err(Failure::Whole)?;
     transaction.commit().map_err(|error| Failure::Whole(from_commit(error)))?;
-    // Fill the cache only after the commit: a save number that is rolled back is used again for another payload.
+    // Fill the cache only after the commit. If a transaction is rolled back, its save numbers are used again for other
+    // payloads.
     cache.keep(stored);
     Ok(applied)
 }
@@ -67,7 +68,7 @@ pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &P
     let mut writing = Writing::begin(&transaction, cache)?;
     let mut plan = plan(&SqliteCatalog(&transaction), prune, &mut Ledger::default())?;
     if let Rule::SavedBefore(_) = prune.rule {
-        // Keep damaged rows: their save time may be wrong. A check reports them.
+        // Do not remove damaged rows, because their save time may be wrong. A check reports these rows.
         let mut whole = Vec::with_capacity(plan.victims.len());
         for seq in std::mem::take(&mut plan.victims) {
             match row::read(&transaction, seq) {
@@ -85,7 +86,7 @@ pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &P
     Ok(plan.done(bytes, lineages))
 }
 
-/// Adds the saves since the last fold to the stored running totals.
+/// Adds the rows that were saved since the last fold to the stored running totals.
 pub(super) fn fold_totals(connection: &mut Connection) -> Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
     totals::fold(&transaction)?;
@@ -185,8 +186,8 @@ impl<'a> Writing<'a> {
             Some(parent) => row::by_id(self.transaction, header.contract, parent)?,
             None => None,
         };
-        // Compute the payload before a checkpoint with the same id is deleted: inherited parts may come from that
-        // checkpoint.
+        // Compute the payload before a checkpoint with the same id is deleted, because inherited parts may come from
+        // this checkpoint.
         let encoded = draft.encoded.as_ref().filter(|encoded| match encoded.parent {
             None => true,
             Some(seq) => parent.as_ref().is_some_and(|parent| parent.seq == seq),
@@ -200,7 +201,7 @@ impl<'a> Writing<'a> {
         self.store(known, Put { header, raw, encoded, marks, parent })
     }
 
-    /// The payload as one byte string, including the inherited parts.
+    /// Returns the payload as one byte string, including the inherited parts.
     fn raw(&self, draft: &Draft, parent: Option<&HeaderRow>) -> Result<Vec<u8>> {
         if draft.inherit.is_empty() {
             return Ok(frame::join(&draft.payload));
@@ -212,7 +213,7 @@ impl<'a> Writing<'a> {
         let newest_first = std::iter::from_fn(|| {
             let entries = match &mut rest {
                 Some(entries) => entries,
-                // Read the index only when the parent lacks a part.
+                // Read the index only if the parent lacks a part.
                 empty => {
                     let walk = Walk::Newest { before: None, limit: usize::MAX };
                     match listing::entries_of(self.transaction, header.contract, &of, &walk) {
@@ -230,12 +231,12 @@ impl<'a> Writing<'a> {
 
     fn store(&mut self, known: Option<LineageRow>, put: Put<'_>) -> Result<()> {
         let Put { header, raw, encoded, marks, parent } = put;
-        // Find or insert the lineage before the old checkpoint is deleted: replacing its only checkpoint must not
-        // create the lineage again.
+        // Find or insert the lineage before the old checkpoint is deleted. Otherwise replacing the only checkpoint of
+        // a lineage would create the lineage again.
         let origin = || parent.as_ref().map(|parent| Origin { id: parent.header.id.clone(), lin: parent.lin });
         let lineage = match known {
             Some(lineage) if listing::newest(self.transaction, lineage.lin, None)?.is_none() => {
-                // The lineage has only logs so far: describe it from the header of its first checkpoint.
+                // The lineage has only logs so far. Set its fields from the header of its first checkpoint.
                 lineage::describe(self.transaction, lineage.lin, header, origin())?
             }
             Some(lineage) if lineage.age_offset == header.age_offset => lineage,
@@ -249,7 +250,7 @@ impl<'a> Writing<'a> {
             None => lineage::begin(self.transaction, header, origin())?,
         };
         let replaced = match row::by_id(self.transaction, header.contract, &header.id) {
-            // Saving a damaged checkpoint again repairs it: delete its damaged rows first.
+            // Saving a damaged checkpoint again repairs it. So delete the damaged rows first.
             Err(error) => {
                 let damaged = self.damaged(header.contract, &header.id, error)?;
                 self.delete(&damaged, &[])?;
@@ -351,7 +352,8 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// Names the subject of an op, as context for error messages. `None` if the messages of the op already name it.
+/// Returns the subject of an op, as context for error messages. Returns `None` if the error messages of the op already
+/// name the subject.
 fn subject(op: &Op) -> Option<String> {
     match op {
         Op::Put(draft) => Some(format!("checkpoint {:?}", draft.header.id)),

@@ -1,5 +1,5 @@
-//! The rows of pending writes. A row holds all writes of one task to one checkpoint, in its own envelope. A read
-//! returns the writes as they were written, or fails with `CORRUPT`.
+//! The rows of pending writes. A row holds writes of one task to one checkpoint, in an envelope of its own. A read
+//! returns the writes exactly as they were written, or fails with `CORRUPT`.
 
 use rusqlite::{Connection, params};
 
@@ -23,7 +23,8 @@ pub(super) struct WriteRow {
 }
 
 impl WriteRow {
-    /// Reads the body and returns the writes of the task: the index and the part of each.
+    /// Reads the body of the row and returns the writes of the task. Each item holds the index and the part of a
+    /// write.
     pub(super) fn open(&self, connection: &Connection) -> Result<Vec<(i64, Part)>> {
         let body: Vec<u8> = connection
             .prepare_cached("SELECT body FROM write WHERE num = ?")
@@ -67,8 +68,8 @@ pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>
     Err(Error::new(Code::Corrupt, message))
 }
 
-/// Identifies a damaged row. Returns the contract and the checkpoint's id if only the claim is damaged, and nothing
-/// otherwise.
+/// Identifies a damaged row. If only the claim is damaged, returns the contract and the checkpoint's id. Otherwise
+/// returns no contract and no id.
 pub(super) fn claims(connection: &Connection, num: i64) -> Claims {
     let found = connection.prepare_cached("SELECT contract, id, task, sum FROM write WHERE num = ?").and_then(
         |mut statement| {
@@ -85,7 +86,7 @@ pub(super) fn claims(connection: &Connection, num: i64) -> Claims {
     }
 }
 
-/// The row numbers that the index has for a checkpoint, in the order of insertion.
+/// Returns the row numbers that the index contains for a checkpoint, in the order of insertion.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<i64>> {
     connection
         .prepare_cached("SELECT num FROM write INDEXED BY write_id WHERE contract = ? AND id = ? ORDER BY num")
@@ -107,8 +108,8 @@ fn rows(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<W
     found.into_iter().map(row).collect()
 }
 
-/// The writes of a checkpoint. They are ordered by task, in the order of each task's first write. The writes of a task
-/// are in the order in which their slots were first written.
+/// Returns the writes of a checkpoint. The tasks are in the order of each task's first write. The writes of a task are
+/// in the order in which their slots were first written.
 pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Write>> {
     let mut found = Vec::new();
     for row in rows(connection, contract, id)? {
@@ -118,9 +119,9 @@ pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Res
     Ok(found)
 }
 
-/// Adds writes to a checkpoint. If a slot already holds an unclaimed write, `replace` says whether the new write
-/// replaces the old one or is left out. `encoded` is the output of [`encode`](crate::backend::encode_writes) for all
-/// the writes, if they were encoded early.
+/// Adds writes to a checkpoint. If a slot already holds an unclaimed write, `replace` decides: if true, the new write
+/// replaces the old write; if false, the new write is left out. `encoded` is the output of
+/// [`encode`](crate::backend::encode_writes) for all the writes, if they were encoded ahead of time.
 pub(super) fn add(
     connection: &Connection,
     contract: ContractId,
@@ -142,7 +143,7 @@ pub(super) fn add(
                 execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, row.num])?;
             }
             (None, Some(body)) => insert(connection, contract, id, group.task, group.claimed_by, body)?,
-            // Claimed writes are copies of existing writes: store them unchanged, without merging.
+            // Claimed writes are copies of existing writes. Store them unchanged, without merging.
             (None, None) if group.claimed_by.is_some() => {
                 let parts = group.writes.iter().map(|write| (write.index, write.part.clone())).collect();
                 insert(connection, contract, id, group.task, group.claimed_by, &seal(parts))?;
@@ -204,7 +205,8 @@ pub(super) fn remove_prefix(connection: &Connection, contract: ContractId, prefi
         .and_then(|mut statement| {
             let mut rows = statement.query(params![contract.0, prefix])?;
             let mut found = Vec::new();
-            // Compare the prefix here: in SQL it would be a pattern. Ids with the same prefix are adjacent.
+            // Compare the prefix here, because SQL would treat the prefix as a pattern. Ids with the same prefix are
+            // adjacent.
             while let Some(row) = rows.next()? {
                 let id: String = row.get(0)?;
                 if !id.starts_with(prefix) {

@@ -1,4 +1,4 @@
-//! Checks single rows: their own content, and the index entries and lists that should lead to them.
+//! Checks single rows: the content of each row, and the index entries and lists that should lead to the row.
 
 use std::collections::HashSet;
 
@@ -59,8 +59,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Adds a finding about the checkpoint if the result is an error that means damage, and then returns `None`.
-    /// Returns any other error.
+    /// If the result is an error that means damage, adds a finding about the checkpoint and returns `None`. Returns
+    /// any other error.
     fn damage_at<T>(&mut self, row: &HeaderRow, found: Result<T>) -> Result<Option<T>> {
         match found {
             Err(error) if damaged(&error) => {
@@ -111,7 +111,8 @@ impl Check<'_> {
         };
         match found {
             Ok(None) => {
-                // This is a warning only: removing the parent by its id is allowed and leads to this state.
+                // This finding is only a warning: users may remove a parent by its id, and this removal leaves the
+                // child without its parent.
                 self.find_at(
                     FindingCode::Orphan,
                     row,
@@ -127,8 +128,8 @@ impl Check<'_> {
         }
     }
 
-    /// Checks the column `chain` of a checkpoint, the list of its dependants, and its place in the list of its base.
-    /// Returns whether the column is readable.
+    /// Checks the column `chain` of a checkpoint, the list of its dependants, and the checkpoint's place in the list
+    /// of its base. Returns true if the column is readable.
     fn chain(&mut self, row: &HeaderRow) -> Result<bool> {
         let found = chain::read(self.connection, row.seq);
         let Some(chain) = self.damage_at(row, found)?.flatten() else { return Ok(false) };
@@ -142,8 +143,8 @@ impl Check<'_> {
         Ok(true)
     }
 
-    /// The dependants of a base, or `None` if their list is damaged or the base does not exist. The list may be long,
-    /// so it is read only once for each page.
+    /// Returns the dependants of a base, or `None` if their list is damaged or the base does not exist. The list may
+    /// be long, so the check reads it only once for each page.
     fn built_on(&mut self, base: Seq) -> Result<Option<&HashSet<Seq>>> {
         if !self.lists.contains_key(&base) {
             let read = chain::read(self.connection, base).and_then(|found| match found {

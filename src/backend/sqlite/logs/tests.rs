@@ -1,4 +1,4 @@
-//! Tests of logs in a database: compared with plain lists, with damaged rows and indexes, and with large logs.
+//! Tests of logs in a database. The tests compare logs with plain lists, damage rows and indexes, and use large logs.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::query::{LogRange, LogSide};
 fn open() -> Connection {
     let connection = Connection::open_in_memory().unwrap();
     connection.set_prepared_statement_cache_capacity(64);
-    // The backend sets this too: a statement must not be planned again for each bound value.
+    // The backend sets this option too, so that a statement is not planned again for each bound value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).unwrap();
     connection.execute_batch(TABLES).unwrap();
     connection
@@ -123,7 +123,7 @@ fn a_damaged_index_is_corrupt_and_never_another_record() {
         let appended = logs::append(&mut Logs::new(&connection), OF, &[keyed(1)], None);
         let error = read.map(drop).and(appended.map(drop)).expect_err(index);
         assert_eq!(error.code(), Code::Corrupt, "{index}");
-        // A cut through a damaged index removes only records that match, or none.
+        // A cut through a damaged index removes only records that match the cut, or no records.
         if index == "record_pos" {
             Logs::new(&connection).cut(1, 1).unwrap();
             assert_eq!(rows(&connection, "record"), 4);
@@ -181,7 +181,8 @@ fn a_hundred_thousand_records_take_a_moment() {
         cut.saturating_sub(whole)
     );
     println!("{said}");
-    // The limit is many times the usual time. It detects work that grows with the log, not a slow machine.
+    // The limit is many times the usual time. The test must fail if the work grows with the log, but not because the
+    // machine is slow.
     assert!(cut.as_secs() < 60, "{said}");
 }
 

@@ -1,5 +1,5 @@
-//! Removes checkpoints: by id, from a sort key on, by a prefix of the lineage's name, all but the newest of a lineage,
-//! or by save number.
+//! Removes checkpoints. The checkpoints are selected by id, by a least sort key, by a prefix of the lineage's name, by
+//! save number, or as all but the newest checkpoints of a lineage.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,8 @@ impl Writing<'_> {
         }
     }
 
-    /// Finds the damaged rows of a checkpoint whose read failed with `why`, so that they can be removed.
+    /// Finds the damaged rows of a checkpoint, so that they can be removed. `why` is the error with which reading the
+    /// checkpoint failed.
     ///
     /// # Errors
     ///
@@ -67,8 +68,8 @@ impl Writing<'_> {
         self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>()).map(drop)
     }
 
-    /// Removes checkpoints and their pending writes. Returns the bytes that were freed, and the number of lineages that
-    /// have no checkpoint any more.
+    /// Removes checkpoints and their pending writes. Returns the number of freed bytes, and the number of lineages
+    /// that now have no checkpoints.
     pub(super) fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
         let mut rows = Vec::with_capacity(victims.len());
         let mut lineages = BTreeSet::new();
@@ -80,7 +81,8 @@ impl Writing<'_> {
                     rows.push(row);
                 }
                 Ok(None) => {}
-                // A damaged row can be removed. Its id may be wrong, so the pending writes under that id are kept.
+                // A damaged row can be removed. Its id may be wrong, so do not remove the pending writes under this
+                // id.
                 Err(error) if error.code() == Code::Corrupt => {
                     lineages.extend(row::lineage_of(self.transaction, *seq)?);
                 }
@@ -94,8 +96,8 @@ impl Writing<'_> {
         Ok((bytes, self.end_lineages(lineages)?))
     }
 
-    /// Removes checkpoint rows and their payloads, and frees the log records that only these checkpoints named. `rows`
-    /// are the undamaged rows among the victims. Returns the bytes that were freed.
+    /// Removes checkpoint rows with their payloads, and the log records that only these checkpoints named. `rows` are
+    /// the undamaged rows of the checkpoints in `victims`. Returns the number of freed bytes.
     pub(super) fn delete(&mut self, victims: &[Seq], rows: &[HeaderRow]) -> Result<i64> {
         let bytes = self.payloads.remove(victims)?;
         let marks: Vec<(Seq, Vec<Mark>)> = rows
@@ -107,8 +109,8 @@ impl Writing<'_> {
         Ok(bytes)
     }
 
-    /// Removes the rows of the lineages that have neither checkpoints nor logs. Returns how many of the given lineages
-    /// have no checkpoint.
+    /// Removes the rows of the given lineages that have neither checkpoints nor logs. Returns the number of given
+    /// lineages that have no checkpoints.
     pub(super) fn end_lineages(&mut self, lineages: impl IntoIterator<Item = i64>) -> Result<u64> {
         let mut emptied = 0;
         for lin in lineages {
@@ -120,7 +122,7 @@ impl Writing<'_> {
         Ok(emptied)
     }
 
-    /// Removes the row of a lineage that has neither checkpoints nor logs. Returns whether it was removed.
+    /// Removes the row of a lineage that has neither checkpoints nor logs. Returns true if the row was removed.
     pub(super) fn end_lineage_if_empty(&mut self, row: &LineageRow) -> Result<bool> {
         let empty = listing::newest(self.transaction, row.lin, None)?.is_none() && !self.logs.any(row.lin)?;
         if empty {
