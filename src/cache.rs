@@ -99,7 +99,7 @@ impl PayloadCache {
         self.lock().newest_length(contract, lineage)
     }
 
-    /// Whether a payload of this size would be cached.
+    /// Returns true if a payload of this size would be cached.
     pub fn holds(&self, bytes: usize) -> bool {
         self.lock().holds(bytes)
     }

@@ -92,6 +92,6 @@ pub struct CheckPage {
     pub done: u64,
     /// The approximate total number of rows.
     pub of: u64,
-    /// The position at which the next page begins. `None`: this was the last page.
+    /// The position at which the next page begins. `None` means that this was the last page.
     pub next: Option<CheckCursor>,
 }

@@ -66,7 +66,7 @@ impl Encoder {
         None
     }
 
-    /// Whether the encoder has no messages.
+    /// Returns true if the encoder has no messages.
     pub(crate) fn idle(&self) -> bool {
         self.in_flight.lock().messages == 0
     }

@@ -128,7 +128,7 @@ pub trait Catalog {
     /// Returns the newest checkpoints of a lineage, at most `most`. They are ordered by sort key and then by save
     /// order, the newest first.
     fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
-    /// Whether any checkpoint of a lineage depends on its parent.
+    /// Returns true if any checkpoint of a lineage depends on its parent.
     fn has_dependent(&self, lineage: i64) -> Result<bool>;
     /// Returns the checkpoints that cannot be read without one of these parents. Each pair holds the save number of
     /// the parent and the entry of the child. See

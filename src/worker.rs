@@ -165,7 +165,7 @@ impl<T: Send + 'static> Worker<T> {
         Ok(())
     }
 
-    /// Whether the queue is empty and the thread is not working.
+    /// Returns true if the queue is empty and the thread is not working.
     pub(crate) fn idle(&self) -> bool {
         let state = self.shared.state();
         state.messages.is_empty() && !state.working

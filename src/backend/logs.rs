@@ -38,7 +38,7 @@ pub(crate) struct End {
 pub(crate) struct Branch {
     /// The contract that the records belong to. All ends in a branch belong to this contract.
     pub(crate) contract: ContractId,
-    /// The end after which the branch continues. `None`: the branch starts at position 0.
+    /// The end after which the branch continues. `None` means that the branch starts at position 0.
     pub(crate) parent: Option<End>,
 }
 
@@ -53,7 +53,7 @@ impl Branch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) log: String,
-    /// The end of the log. `None`: the log had no records.
+    /// The end of the log. `None` means that the log had no records.
     pub(crate) end: Option<End>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct LogName<'a> {
 
 /// The log data that a backend stores.
 pub(crate) trait LogRows {
-    /// The end of a log. `None`: there is no such log.
+    /// The end of a log. `None` means that there is no such log.
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>>;
     /// Returns all logs of a lineage with their ends, sorted by name.
     fn heads(&self, lin: i64) -> Result<Vec<(String, End)>>;
@@ -85,7 +85,7 @@ pub(crate) trait LogRows {
     fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()>;
     /// Removes a log, if it exists. [`free`] removes its records later.
     fn remove_head(&mut self, lin: i64, log: &str) -> Result<()>;
-    /// A branch. `None`: there is no such branch.
+    /// A branch. `None` means that there is no such branch.
     fn branch(&self, id: BranchId) -> Result<Option<Branch>>;
     /// Creates a branch without records.
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId>;
@@ -94,7 +94,7 @@ pub(crate) trait LogRows {
     /// The greatest length of all ends in a branch. These are the ends of logs, the marks of checkpoints, and the
     /// parents of other branches. Returns `None` if the branch has no ends.
     fn needed(&self, id: BranchId) -> Result<Option<u64>>;
-    /// The position after the branch's last record. `None`: the branch has no records.
+    /// The position after the branch's last record. `None` means that the branch has no records.
     fn tip(&self, id: BranchId) -> Result<Option<u64>>;
     /// Adds records at the end of a branch. `at` is the position after the branch's last record.
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()>;
@@ -103,7 +103,7 @@ pub(crate) trait LogRows {
     /// Returns the records of a branch from position `from` to position `to` (exclusive), in order. Missing records
     /// are skipped.
     fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>>;
-    /// Whether a record of the branch before position `below` has this key.
+    /// Returns true if a record of the branch before position `below` has this key.
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool>;
     /// Stores that a mark of the checkpoint ends at `end`.
     fn hold(&mut self, seq: Seq, end: End) -> Result<()>;

@@ -28,7 +28,7 @@ struct Stored {
 }
 
 impl Logs {
-    /// Whether a lineage has logs.
+    /// Returns true if a lineage has logs.
     pub(super) fn any(&self, lin: i64) -> bool {
         self.heads.range((lin, String::new())..).next().is_some_and(|((of, _), _)| *of == lin)
     }

@@ -188,7 +188,7 @@ struct Check<'a> {
     cache: PayloadCache,
     /// The dependants of each base whose list was read. `None` if the list is damaged or the base does not exist.
     lists: HashMap<Seq, Option<HashSet<Seq>>>,
-    /// Whether the index of groups exists. `None` until the check has looked for it.
+    /// True if the index of groups exists. `None` until the check has looked for it.
     groups: Option<bool>,
     page: CheckPage,
 }

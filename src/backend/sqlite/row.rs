@@ -218,7 +218,7 @@ struct Found {
     row: HeaderRow,
     flags: i64,
     sum: i64,
-    /// Whether the lineage of the row exists.
+    /// True if the lineage of the row exists.
     has_lineage: bool,
 }
 
