@@ -1,4 +1,4 @@
-/** Counts the operations under way, so that `close` can wait for them. One operation may make several calls. */
+/** Counts the operations in progress, so that `close` can wait until they end. One operation may make several calls. */
 export class Activity {
   #count = 0;
   #waiting: Array<() => void> = [];
@@ -15,7 +15,7 @@ export class Activity {
     for (const resolve of waiting) resolve();
   }
 
-  /** Resolves when no operation is under way. */
+  /** Resolves when no operation is in progress. */
   idle(): Promise<void> {
     return this.#count === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
   }

@@ -26,7 +26,7 @@ import { decodeCheckpoint, detachBuffers, encodeCheckpoint, stateAndRest } from 
 import { type Serialized, deserialize } from "./serializer.js";
 import { type Open, type PackedPart, type Part, parse } from "./wire.js";
 
-/** The fields of a checkpoint that are stored beside its serialised parts. */
+/** The fields of a checkpoint that are stored separately from its serialised parts. */
 interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
   parent: string | undefined;
 }
@@ -134,7 +134,7 @@ export class CheckpointStore implements Contract {
 }
 
 async function fork(engine: Engine, checkpointId: string, patchState: unknown): Promise<string> {
-  // Serialise the patch now: the caller may change it while the source is read.
+  // Serialise the patch now, because the caller may change it while the source checkpoint is read.
   const patch = snapshotPatch(patchState, engine);
   const [id, runId] = [randomUUID(), randomUUID()];
   if (patch === undefined) {
@@ -168,7 +168,7 @@ async function runs(native: NativeStore, options: unknown): Promise<RunsPage> {
   const prefix = (read["graphIdPrefix"] as string | undefined) ?? "";
   const limit = (read["limit"] as number | undefined) ?? 100;
   const before = read["cursor"] as number | undefined;
-  // Ask for one run more than the page holds: it shows whether there is a next page.
+  // Request one run more than the page holds. If the engine returns it, there is a next page.
   const found = await agentos.call(native, "runs", { graphIdPrefix: prefix, limit: limit + 1, before });
   const page = found.slice(0, limit);
   return {
@@ -201,7 +201,9 @@ export const resumePlan: typeof resumePlanContract = (checkpoint) => {
   return parse(planner.call(JSON.stringify({ recorded, visited, skipped }))) as ResumePlan;
 };
 
-/** Serialises a checkpoint before `save` returns its promise. The argument is neither changed nor kept. */
+/**
+ * Serialises a checkpoint before `save` returns its promise. Does not change the argument and keeps no reference to it.
+ */
 function snapshot(checkpoint: Checkpoint, { format }: Engine) {
   return encodeCheckpoint(checkpoint, format, ["id", "runId", "timestamp"], (given): Fields => {
     const { timestamp } = given;
@@ -224,7 +226,7 @@ function snapshot(checkpoint: Checkpoint, { format }: Engine) {
 function restore({ format }: Engine, { metadata, parts }: Found): Checkpoint {
   const { id, runId, timestamp } = metadata;
   const checkpoint = decodeCheckpoint<Checkpoint>(format, parts, { id, runId, timestamp });
-  // The checkpoint has its own memory, so the response's buffers can be freed.
+  // The checkpoint does not share memory with the response's buffers, so the buffers can be freed.
   detachBuffers(...parts);
   return checkpoint;
 }
@@ -251,7 +253,7 @@ async function find({ native }: Engine, checkpointId: string): Promise<Found | n
   return id === null ? null : agentos.find(native, "get", { checkpointId: id }, openFound);
 }
 
-/** Lists checkpoints. An id that no record can have finds nothing. */
+/** Lists checkpoints. The list is empty for an id that no stored checkpoint can have. */
 async function list(
   { native }: Engine,
   graphId: string | null | undefined,
@@ -288,7 +290,7 @@ const runsOptions = {
   ...pageOptions,
 };
 
-/** Serialises the patch before `fork` returns its promise. Undefined if the patch changes nothing. */
+/** Serialises the patch before `fork` returns its promise. Returns undefined if the patch changes nothing. */
 function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefined {
   if (patch === undefined || patch === null) return undefined;
   if (typeof patch !== "object") throw typeError(`patchState must be an object, and is ${show(patch)}`);
@@ -298,12 +300,15 @@ function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefin
   return given.length === 0 ? undefined : format.serialize(Object.fromEntries(given), "patchState");
 }
 
-/** Merges the patch's partitions over the state's. Both are fresh objects, so they may be changed. */
+/**
+ * Merges the patch's partitions over the state's partitions. The state and the patch are fresh objects, so this
+ * function may change them.
+ */
 function merge(state: unknown, patch: unknown): unknown {
   const merged = state as Record<string, unknown>;
   for (const [partition, value] of Object.entries(patch as Record<string, unknown>)) {
     const old = merged[partition];
-    // Spreading defines properties, so a key "__proto__" of the patch is an ordinary key.
+    // Spread syntax defines properties instead of assigning them, so a key "__proto__" of the patch is an ordinary key.
     merged[partition] = isRecord(old) && isRecord(value) ? { ...old, ...value } : value;
   }
   return merged;

@@ -5,7 +5,7 @@ import { readRecord } from "./options.js";
 import { pruneOptions } from "./retention.js";
 import { storeCalls } from "./wire.js";
 
-/** Rows per page. The check looks at its signal between two pages. */
+/** The number of rows in a page. Between two pages, the check tests whether its signal was aborted. */
 const PAGE = 1000;
 
 const checkOptions = { signal: pruneOptions.signal, onProgress: pruneOptions.onProgress };
@@ -31,7 +31,7 @@ export async function check({ native }: Engine, options: unknown, closing: () =>
     report.findings.push(...page.findings);
     onProgress?.(page.done, page.of);
     cursor = page.next ?? undefined;
-    // A store that answers at once would never let the event loop turn, so the caller could not abort.
+    // Let the event loop turn. Otherwise a store that answers immediately would give the caller no chance to abort.
     await new Promise((resolve) => setImmediate(resolve));
   } while (cursor !== undefined);
   report.ok = report.findings.every(({ severity }) => severity !== "error");

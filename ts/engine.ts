@@ -8,8 +8,8 @@ export interface Engine {
   readonly native: NativeStore;
   readonly format: Format;
   readonly retention: Retention;
-  /** Settles when the target is open. */
+  /** Resolves when the store is open. Rejects if the store cannot be opened. */
   readonly ready: Promise<void>;
-  /** `close` waits for these operations. */
+  /** Counts the operations in progress. `close` waits until they end. */
   readonly activity: Activity;
 }

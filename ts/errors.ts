@@ -36,7 +36,10 @@ const codes: Record<ErrorCode, true> = {
   UNSUPPORTED: true,
 };
 
-/** Decides by name and code, because an error of another copy of this package, or of another realm, has another class. */
+/**
+ * Tests the error's name and code. `instanceof` would miss an error of another copy of this package or of another
+ * realm, because its class is a different object.
+ */
 export const isForkpointError = ((error: unknown): boolean => {
   if (!types.isNativeError(error)) return false;
   const { name, code } = error as Error & { code?: unknown };
@@ -54,13 +57,16 @@ export function rangeError(message: string): RangeError {
   return Object.assign(new RangeError(message), { code: "INVALID_ARGUMENT", retryable: false });
 }
 
-/** Makes the error for a value that cannot be stored. Its message names the value's path. */
+/** Makes the error for a value that cannot be stored. The error's message names the value's path. */
 export function refusal(path: string, why: string, cause?: unknown): ForkpointError {
   const message = `${path} cannot be stored: ${why}. Leave it out of the checkpoint or replace it by data`;
   return new ForkpointError("INVALID_ARGUMENT", message, cause === undefined ? {} : { cause });
 }
 
-/** Runs code that reads the user's value. A getter, a toJSON or a proxy's trap may throw: that becomes a `refusal`. */
+/**
+ * Runs code that reads the user's value. If a getter, a toJSON or a proxy's trap throws, the error is turned into a
+ * `refusal`.
+ */
 export function reading<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -74,7 +80,7 @@ export function quote(id: string): string {
   return JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}...` : id);
 }
 
-/** Describes a value of a wrong type for a message. Never shows its content, which may be state. */
+/** Describes a value of a wrong type for a message. Never shows the value's content, which may be part of a state. */
 export function show(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";

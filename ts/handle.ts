@@ -16,7 +16,10 @@ import { prune, stats, vacuum } from "./retention.js";
 import type { Format } from "./serializer.js";
 import { Store, engineOf, openInBackground } from "./store.js";
 
-/** The base of a contract's store: a handle to its own `Store`, or to a shared one, which stays open. */
+/**
+ * The base of a contract's store: a handle to a `Store`. The handle closes a store that it opened itself. A shared
+ * store stays open.
+ */
 export class StoreHandle {
   readonly #store: Store;
   readonly #owned: boolean;
@@ -37,7 +40,10 @@ export class StoreHandle {
     }
   }
 
-  /** Two handles on the same checkpoints have the same identity: the path of the file, or the store object for memory. */
+  /**
+   * The identity of the stored data. It is equal for all handles on the same checkpoints. For a file it is the path,
+   * and for a store in memory it is the store object.
+   */
   get identity(): unknown {
     return engineOf(this.#store).native.databasePath ?? this.#store;
   }
@@ -47,12 +53,12 @@ export class StoreHandle {
     return engineOf(this.#store).format;
   }
 
-  /** Whether `close` was called. Operations that work in steps then stop. */
+  /** True if `close` was called. Operations that work in several steps then stop. */
   get closing(): boolean {
     return this.#closing !== undefined;
   }
 
-  /** Runs an operation and starts it at once. An error's stack shows the caller of the public method. */
+  /** Starts an operation immediately. An error's stack shows the caller of the public method. */
   async run<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     if (this.closing) {
       throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
@@ -71,17 +77,17 @@ export class StoreHandle {
     }
   }
 
-  /** Calls a lineage a run, as the contract does. */
+  /** Calls a lineage a run in the result, because the contract uses that name. */
   prune(options: PruneOptions<RunPruneResult> | undefined): Promise<RunPruneResult> {
     return this.run((engine) => prune(engine, this.#contract, options, () => this.closing, prunedRuns));
   }
 
-  /** Calls a lineage a run, as the contract does. */
+  /** Calls a lineage a run in the result, because the contract uses that name. */
   stats(options: StatsOptions | undefined) {
     return this.run(async (engine) => inRuns(await stats(engine, this.#contract, options)));
   }
 
-  /** Checks the whole database, whatever the contract: a row may depend on rows of another page. */
+  /** Checks the whole database, not only this contract's data. */
   check(options: CheckOptions | undefined): Promise<VerifyReport> {
     return this.run((engine) => check(engine, options, () => this.closing));
   }

@@ -1,6 +1,6 @@
 import { ForkpointError, show, typeError } from "./errors.js";
 
-/** Checks an id before a write. Throws if nothing can be stored under it. */
+/** Checks an id before a write. Throws if no data can be stored under this id. */
 export function requireId(id: unknown, what: string): string {
   if (typeof id !== "string") throw typeError(`${what} must be a string, and is ${show(id)}`);
   if (!id.isWellFormed()) {
@@ -12,7 +12,7 @@ export function requireId(id: unknown, what: string): string {
   return id;
 }
 
-/** Checks an id before a read. Null if nothing can be stored under it. */
+/** Checks an id before a read. Returns null if no data can be stored under this id. */
 export function idOrNull(id: unknown, what: string): string | null {
   if (typeof id !== "string") throw typeError(`${what} must be a string, and is ${show(id)}`);
   return id.isWellFormed() ? id : null;

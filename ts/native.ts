@@ -1,6 +1,7 @@
 /**
- * The only module that imports the addon, and everything that it exports. A call is sent with an id. Its outcome arrives in the
- * addon's completion queue and settles the call's promise. This module knows no contract.
+ * The only module that imports the addon. It wraps everything that the addon exports. Each call is sent with an id. The
+ * call's outcome arrives in the addon's completion queue and settles the call's promise. No code in this module is
+ * specific to one contract.
  */
 
 import { createRequire } from "node:module";
@@ -28,7 +29,7 @@ export type Field = string | number | boolean | null | undefined;
 export interface NativeStore {
   /** The absolute path of the database file. Two stores with the same path hold the same checkpoints. Null for memory. */
   readonly databasePath: string | null;
-  /** Runs a call. If this returns undefined, the outcome arrives through the completion queue. */
+  /** Runs a call. If `call` returns undefined, the outcome arrives through the completion queue. */
   readonly call: (
     callId: number,
     shape: number,
@@ -37,7 +38,7 @@ export interface NativeStore {
   ) => Response | Failure | undefined;
 }
 
-/** A store's options, checked. */
+/** The checked options of a store. */
 export interface NativeOptions {
   durability: string;
   busyTimeout: number;
@@ -71,7 +72,10 @@ interface Binding {
   detach(buffer: ArrayBuffer): void;
 }
 
-/** The possible names of the addon on this platform. On Linux the C library may be either of two. */
+/**
+ * Returns the possible names of the addon on this platform. On Linux there are two names, one for each of the two
+ * supported C libraries.
+ */
 function candidates(): string[] {
   const { platform, arch } = process;
   if (platform === "linux") return [`linux-${arch}-gnu`, `linux-${arch}-musl`];
@@ -105,7 +109,10 @@ function load(): Binding {
 
 const binding = load();
 
-/** A call that waits for its outcome. `store` is referenced so that it is not garbage-collected before the call ends. */
+/**
+ * A call that waits for its outcome. The reference to `store` prevents the garbage collection of the store before the
+ * call ends.
+ */
 interface Pending {
   store: NativeStore;
   open: (response: Response) => unknown;
@@ -116,7 +123,7 @@ interface Pending {
 const pending = new Map<number, Pending>();
 let lastCallId = 0;
 
-/** Marks a warning in the completion queue. No call has this id. */
+/** The id that marks a warning in the completion queue. No call has this id. */
 const WARNING = 0;
 
 /** Keeps the process alive while a promise is pending. The timer itself is not meant to fire. */
@@ -126,7 +133,10 @@ const completions = new binding.Completions(look);
 // The addon's own exit hook does not run on process.exit() or after an uncaught throw.
 process.on("exit", () => completions.drain());
 
-/** Settles the calls that have completed. A long queue is taken in several turns, so that timers and I/O run in between. */
+/**
+ * Settles the calls that have completed. A long queue is processed in several turns of the event loop, so that timers
+ * and I/O run between them.
+ */
 function look(): void {
   const batch = completions.take();
   if (batch === null) return;
@@ -165,7 +175,9 @@ function causeOf({ message, code, errno }: NonNullable<Failure["cause"]>): Error
   return cause;
 }
 
-/** Emits a warning for a failure in the background, where there is no call to reject. */
+/**
+ * Emits a warning for a failure in the background. Such a failure belongs to no call, so no promise can reject with it.
+ */
 function warn({ message, cause }: Failure): void {
   const warning = new Error(message, cause ? { cause: causeOf(cause) } : undefined);
   process.emitWarning(Object.assign(warning, { name: "ForkpointWarning", code: "FORKPOINT_SWEEP_FAILS" }));
@@ -179,7 +191,10 @@ export function shapeOf(contract: string, call: string, names: string[]): number
   return completions.shape(contract, call, names);
 }
 
-/** Runs a call of that shape on the store. The promise resolves to the result of `open` on the response. */
+/**
+ * Runs a call on the store. `shape` is the number from `shapeOf`. The promise resolves to the result of `open` on the
+ * response.
+ */
 export function submit<T>(
   store: NativeStore,
   shape: number,
@@ -216,7 +231,7 @@ export function open(target: string, options: NativeOptions): NativeStore {
 export class Tool {
   readonly #native: NativeTool;
 
-  /** `which` is JSON text, as every call is. */
+  /** `which` is JSON text. Every call is JSON text too. */
   constructor(contract: string, which: string) {
     this.#native = throwing(() => new binding.NativeTool(contract, which));
   }
@@ -234,15 +249,15 @@ export class Tool {
   }
 }
 
-/** The least size in bytes of a buffer that is detached. Smaller buffers are left to the garbage collector. */
+/** The minimum size in bytes of a buffer that is detached. Smaller buffers are left to the garbage collector. */
 const WORTH_DETACHING = 4 << 10;
 
 /**
- * Frees the memory of a buffer that is no longer used or shared. Without this, its bytes count until V8 collects them, and V8
- * would run a full garbage collection every few dozen megabytes.
+ * Frees the memory of a buffer that is no longer used or shared. Otherwise V8 counts the buffer's bytes as used until
+ * it collects the buffer, and runs a full garbage collection every few dozen megabytes.
  */
 export function detach(buffer: ArrayBufferLike): void {
-  // Skip Node's shared buffer pool, even if a single owner's values fill it: Node uses the pool again.
+  // Skip Node's shared buffer pool, even if the values of one caller fill the pool, because Node uses the pool again.
   if (!(buffer instanceof ArrayBuffer) || buffer.byteLength === Buffer.poolSize) return;
   if (buffer.byteLength >= WORTH_DETACHING) binding.detach(buffer);
 }

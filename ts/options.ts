@@ -3,7 +3,7 @@ import type { Serializer, StoreOptions } from "../index.js";
 import { quote, rangeError, show, typeError } from "./errors.js";
 import { type Format, formatOf } from "./serializer.js";
 
-/** A store's retention limits. Null: no limit. */
+/** The retention limits of a store. Null means no limit. */
 export interface Retention {
   keepLastN: number | null;
   ttlMs: number | null;
@@ -60,7 +60,7 @@ export function readOptions(options: unknown): Settings {
   };
 }
 
-/** Checks an options object. Unknown keys are an error; `undefined` counts as left out. */
+/** Checks an options object. Throws for unknown keys. A key whose value is `undefined` counts as left out. */
 export function readRecord(
   options: unknown,
   what: string,
@@ -82,7 +82,10 @@ export function readRecord(
   return read;
 }
 
-/** Suggests the known option that an unknown name resembles, as a sentence. Empty if none is close. */
+/**
+ * Returns a sentence that suggests the known option with the most similar name. Returns an empty string if no name is
+ * similar.
+ */
 function hint(key: string, names: string[]): string {
   const today = Object.hasOwn(renamed, key) ? renamed[key] : undefined;
   if (today !== undefined && names.includes(today)) return ` It is called "${today}" now.`;
@@ -101,7 +104,7 @@ export function whole(least: number, most: number, unit: string): OptionParser<n
   };
 }
 
-/** Parses a limit: a whole number above 0. Null, 0 and Infinity mean no limit and give null. */
+/** Parses a limit: a whole number above 0. Null, 0 and Infinity mean no limit, and the parser returns null for them. */
 export function atMost(unit: string): OptionParser<number | null> {
   return (value, name) => {
     if (value === null || value === 0 || value === Number.POSITIVE_INFINITY) return null;

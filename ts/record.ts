@@ -1,6 +1,7 @@
 /**
- * Turns a checkpoint into a record and back. A record has two parts: the state, and the rest without the ids. A fork therefore
- * shares every byte with its source. Used by the stores of several contracts.
+ * Turns a checkpoint into a record and back. A record has two parts: the state, and the rest without the ids. Because
+ * the ids are left out, the record of a fork has the same bytes as the record of its source. The stores of several
+ * contracts use this module.
  */
 
 import { ForkpointError, quote, reading, show, typeError } from "./errors.js";
@@ -9,8 +10,8 @@ import { type Format, type Serialized, deserialize } from "./serializer.js";
 import type { Part } from "./wire.js";
 
 /**
- * Serialises a checkpoint. It reads every field once, in case of a getter; `read` checks the fields. The fields named in
- * `blanks` are stored empty to keep the order of the keys. They are filled in again from the record.
+ * Serialises a checkpoint. Reads every field only once, because a field may be a getter. `read` checks the fields. The
+ * fields named in `blanks` are stored empty to keep the order of the keys. `decodeCheckpoint` fills them in again.
  */
 export function encodeCheckpoint<T>(
   checkpoint: unknown,
@@ -29,7 +30,7 @@ export function encodeCheckpoint<T>(
   return { fields, state, rest: format.serialize(rest, "checkpoint") };
 }
 
-/** Serialises a state. Refuses it if it, or the result of its toJSON, is not an object. */
+/** Serialises a state. Throws if the state, or the result of its toJSON, is not an object. */
 export function serializeState(state: unknown, format: Format): Serialized {
   const [plain, fromToJSON] = reading("state", () => {
     const { toJSON } = (state ?? {}) as { toJSON?: unknown };
@@ -45,11 +46,11 @@ export function serializeState(state: unknown, format: Format): Serialized {
 export function detachBuffers(...parts: Serialized[]): void {
   const used = new Map<ArrayBufferLike, number>();
   for (const { bytes } of parts) used.set(bytes.buffer, (used.get(bytes.buffer) ?? 0) + bytes.byteLength);
-  // Only if these parts cover the whole buffer: other values may use the rest of it.
+  // Free a buffer only if these parts cover all of it, because other values may use the rest of the buffer.
   for (const [buffer, length] of used) if (length === buffer.byteLength) detach(buffer);
 }
 
-/** Makes a fresh checkpoint from its record. `fields` are those that the record leaves out. */
+/** Makes a fresh checkpoint from its record. `fields` holds the fields that the record leaves out. */
 export function decodeCheckpoint<T extends object>(
   format: Format,
   parts: Part[],

@@ -4,20 +4,20 @@ import { ForkpointError, rangeError, show, typeError } from "./errors.js";
 import { type OptionParser, type Retention, atMost, readRecord } from "./options.js";
 import { type Cursor, type Pruned, type Rule, storeCalls } from "./wire.js";
 
-/** Checkpoints that one transaction removes at most. A save waits for at most one transaction. */
+/** The maximum number of checkpoints that one transaction removes. A save waits for at most one transaction. */
 const BATCH = 500;
-/** The most lineages that `stats()` lists. */
+/** The maximum number of lineages that `stats()` lists. */
 const MOST_LARGEST = 1000;
 
-/** Throws if the operation should stop: the store is being closed, or the signal has aborted. */
+/** Throws if the operation should stop because the store is being closed or the signal has aborted. */
 export function throwIfStopped(signal: AbortSignal | undefined, closing: () => boolean): void {
   if (closing()) throw new ForkpointError("CLOSED", "the store was closed: what was not removed yet stays");
   signal?.throwIfAborted();
 }
 
 /**
- * Lets the event loop turn, then throws if the operation should stop. A store that answers at once would otherwise give the
- * caller no chance to abort.
+ * Lets the event loop turn, then throws if the operation should stop. Without this turn, a store that answers
+ * immediately would give the caller no chance to abort.
  */
 export async function betweenSteps(signal: AbortSignal | undefined, closing: () => boolean): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
@@ -25,8 +25,9 @@ export async function betweenSteps(signal: AbortSignal | undefined, closing: () 
 }
 
 /**
- * Removes checkpoints by the options, batch by batch: those of `contract`, or of all contracts. `close` waits for at most one
- * batch. `shown` converts the progress to the caller's type.
+ * Removes the checkpoints that the options select, batch by batch. Removes only those of `contract`, or those of all
+ * contracts if `contract` is undefined. `close` waits for at most one batch. `shown` converts the progress to the
+ * caller's type.
  */
 export async function prune<R>(
   { native, retention }: Engine,
@@ -90,7 +91,8 @@ function readPruneOptions<R>(options: unknown, policy: Retention) {
   const { signal, onProgress, dryRun = false } = read;
   const { olderThan = policy.ttlMs === null ? null : Date.now() - policy.ttlMs } = read;
   const { keepLastN = policy.keepLastN, maxBytes = policy.maxBytes } = read;
-  // The order matters: removal by age leaves fewer checkpoints to count, and removal by number leaves fewer bytes.
+  // The order of the rules matters. Removal by age leaves fewer checkpoints for the rule on their number, and removal
+  // by number leaves fewer bytes for the rule on bytes.
   const rules: Rule[] = [];
   if (olderThan !== null) rules.push({ savedBefore: Math.ceil(olderThan) });
   if (keepLastN !== null) rules.push({ keepLast: keepLastN });

@@ -14,12 +14,12 @@ export interface Serialized {
   bytes: Uint8Array;
 }
 
-/** A serializer, as the stores use it. It gets the path or name of each value for its messages. */
+/** A serializer, as the stores use it. It gets the path or the name of each value to use in error messages. */
 export interface Format {
   readonly name: string;
   /** The format names that `serialize` may return. */
   readonly tags: readonly string[];
-  /** `fromToJSON`: the value is the result of a toJSON, so its own toJSON is not called. */
+  /** `fromToJSON` is true if the value is the result of a toJSON. The value's own toJSON is then not called. */
   serialize(value: unknown, path: string, fromToJSON?: boolean): Serialized;
   deserialize(bytes: Uint8Array): unknown;
 }
@@ -28,13 +28,14 @@ const v8Format: Format = {
   name: "v8",
   tags: ["v8", "json"],
   serialize(value, path, fromToJSON) {
-    // Plain data, which most states are, is serialised directly. Everything else is first copied into a form that V8 can
+    // Most states are plain data, which is serialised directly. Everything else is first copied into a form that V8 can
     // serialise.
     try {
       if (isSmallJson(value)) return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
       if (isPlainData(value)) return write(value);
     } catch {
-      // The value is a proxy, or is nested too deeply for V8. The copy handles it, or reports its path.
+      // The value is a proxy, or is nested too deeply for V8. The copy handles such a value or reports its path in an
+      // error.
     }
     const copy = plainCopy(value, path, fromToJSON);
     try {
@@ -95,10 +96,10 @@ export function formatOf(option: "v8" | "json" | Serializer): Format {
       if (!(bytes instanceof Uint8Array)) {
         throw typeError(`serializer "${name}" must return a Uint8Array for ${path}, and returned ${show(bytes)}`);
       }
-      // Copy the bytes: the serializer may reuse its buffer for the next part.
+      // Copy the bytes, because the serializer may reuse its buffer for the next part.
       return { tag: name, bytes: Uint8Array.prototype.slice.call(bytes) };
     },
-    // Pass a copy: the serializer may return a view of its input.
+    // Pass a copy, because the serializer may return a view of its input.
     deserialize: (bytes) => option.deserialize(Buffer.from(new Uint8Array(bytes).buffer)),
   };
 }
@@ -128,7 +129,7 @@ export function readBack({ tag, bytes }: Serialized): unknown {
   return builtIn.get(tag)!.deserialize(bytes);
 }
 
-/** Copies a value as a store would return it. */
+/** Copies a value by serialising and deserialising it. The copy equals the value that a store would return. */
 export function copyOf<T>(value: T, path: string): T {
   return readBack(v8Format.serialize(value, path)) as T;
 }
@@ -137,8 +138,9 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-// This module serialises typed arrays and buffers itself. Node's subclass numbers them without a promise to keep the numbers,
-// and its deserializer returns views of one shared buffer. The numbers here are stored: add to them, never change them.
+// This module serialises typed arrays and buffers itself. Node's subclass also numbers these types, but does not
+// promise to keep the numbers, and its deserializer returns views of one shared buffer. The position of a type in this
+// list is stored in records: add types at the end, and never change their order.
 const views = [
   Int8Array,
   Uint8Array,
@@ -172,7 +174,7 @@ class Writer extends V8Serializer {
 class ValueDeserializer extends Deserializer {
   _readHostObject(): unknown {
     const number = this.readUint32();
-    // Each view gets its own buffer, as it had when it was saved.
+    // Give each view its own buffer.
     const { buffer } = new Uint8Array(this.readRawBytes(this.readUint32()));
     if (number === BUFFER) return Buffer.from(buffer);
     const View = views[number] as (new (buffer: ArrayBuffer) => ArrayBufferView) | undefined;

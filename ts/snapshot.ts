@@ -7,18 +7,19 @@ import { types } from "node:util";
 import { ForkpointError, refusal } from "./errors.js";
 
 /**
- * The deepest nesting that is stored. V8 reads back fewer levels than it writes: 1,900 with its default stack, measured on Node
- * 20. A deeper value must therefore be refused when it is written.
+ * The deepest nesting that is stored. V8 reads back fewer levels than it writes: 1,900 with its default stack, measured
+ * on Node 20. A deeper value must therefore be refused before it is written.
  */
 const MAX_DEPTH = 1_500;
 
-/** Limit for the nesting that `isPlainData` checks. Beyond it, the value goes through the copy. */
+/** The maximum nesting that `isPlainData` checks. A deeper value is copied with `plainCopy` before it is serialised. */
 const CHECK_DEPTH = 200;
 const CHECK_LENGTH = 65_536;
 
 /**
- * Whether structured clone can store the value as it is. That needs plain data without getters, because a getter would be
- * called twice. Returns false if in doubt. Nothing is changed or called, except a proxy's traps.
+ * Returns true if structured clone can store the value without a copy. The value must be plain data without getters,
+ * because a getter would be called twice. Returns false if in doubt. Does not change the value and calls none of its
+ * functions, except a proxy's traps.
  */
 export function isPlainData(value: unknown): boolean {
   return isData(value, 0);
@@ -59,13 +60,14 @@ function isDataObject(value: object, depth: number): boolean {
   return prototype === Date.prototype;
 }
 
-/** Up to this many values or characters, JSON is faster than V8's serializer. */
+/** The maximum number of values or characters for which JSON is faster than V8's serializer. */
 const SMALL_VALUES = 256;
 const SMALL_TEXT = 2_048;
 
 /**
- * Whether the value is small and JSON stores it exactly as structured clone would. For small values, setting up V8's serializer
- * takes longer than writing JSON. Returns false if in doubt. Nothing is changed or called.
+ * Returns true if the value is small and JSON stores it exactly as structured clone would. For small values, setting up
+ * V8's serializer takes longer than writing JSON. Returns false if in doubt. Does not change the value and calls none
+ * of its functions.
  */
 export function isSmallJson(value: unknown): boolean {
   return new SmallJson().holds(value);
@@ -94,7 +96,7 @@ class SmallJson {
   }
 
   #object(value: object): boolean {
-    // Structured clone keeps a shared object shared; JSON would store it twice.
+    // If a value refers to the same object twice, structured clone keeps one object, but JSON would store two.
     if (this.#seen.has(value) || types.isProxy(value)) return false;
     this.#seen.add(value);
     if (Array.isArray(value)) {
@@ -130,7 +132,8 @@ export function plainCopy(value: unknown, path: string, fromToJSON = false): unk
 }
 
 const LEFT_OUT = Symbol("left out");
-// Compiled when the module loads: an error path may have to be built when little stack is left.
+// This expression is compiled when the module loads, because a path for an error message may be needed when little
+// stack is left.
 const NAME = /^[A-Za-z_$][\w$]{0,99}$/;
 const INDEX = /^\d{1,15}$/;
 NAME.test("name");
@@ -147,7 +150,9 @@ class Copy {
     this.#root = root;
   }
 
-  /** `fromToJSON`: the value is the result of a toJSON, so its own toJSON is not called, as in JSON. */
+  /**
+   * `fromToJSON` is true if the value is the result of a toJSON. The value's own toJSON is then not called, as in JSON.
+   */
   value(value: unknown, key: string, fromToJSON = false): unknown {
     if (typeof value === "function" || typeof value === "symbol") {
       if (this.#keys.length > 0) warnLeftOut(this.#path(), typeof value);
@@ -169,7 +174,8 @@ class Copy {
   }
 
   #object(value: object, key: string, fromToJSON: boolean): unknown {
-    // The result of a toJSON is not remembered as a copy of itself: found elsewhere, its own toJSON is called.
+    // `#keep` records the copy for further references to the same object. The result of a toJSON is not recorded: if
+    // the same object also appears elsewhere, its own toJSON must be called for that reference.
     const keep = <T extends object>(copy: T): T => (fromToJSON ? copy : this.#keep(value, copy));
     if (Array.isArray(value)) return this.#properties(value, keep(emptyArray(value.length)));
     if (!types.isProxy(value)) {
@@ -190,7 +196,10 @@ class Copy {
     throw refusal(this.#path(), `a ${brand(value)} is not data`);
   }
 
-  /** Copies an Error. Its cause is copied like any value; the rest is what structured clone keeps of an Error. */
+  /**
+   * Copies an Error. Its cause is copied like any other value. Of its other properties, only those that structured
+   * clone keeps are copied.
+   */
   #error(value: Error): Error {
     const copy = this.#keep(value, new Error(value.message));
     Object.defineProperty(copy, "name", { value: value.name });
@@ -216,11 +225,11 @@ class Copy {
       let copy = this.value((from as Record<string, unknown>)[key], key);
       this.#keys.pop();
       if (copy === LEFT_OUT) {
-        // As in JSON, an array element that is left out becomes null, so that the others keep their index.
+        // As in JSON, an array element that is left out becomes null, so that the other elements keep their index.
         if (!Array.isArray(to)) continue;
         copy = null;
       }
-      // Define instead of assign, so that "__proto__" is an ordinary key.
+      // Define the property instead of assigning it, so that "__proto__" is an ordinary key.
       Object.defineProperty(to, key, { value: copy, enumerable: true, writable: true, configurable: true });
     }
     return to;
@@ -260,14 +269,14 @@ class Copy {
   }
 }
 
-/** Makes an array of holes. */
+/** Makes an array of this length that has only holes. */
 function emptyArray(length: number): unknown[] {
   const array: unknown[] = [];
   array.length = length;
   return array;
 }
 
-/** Whether structured clone keeps the type of this object. */
+/** Returns true if structured clone keeps the type of this object. */
 function isNative(value: object): boolean {
   return (
     types.isDate(value) ||
@@ -279,7 +288,7 @@ function isNative(value: object): boolean {
   );
 }
 
-/** Returns why a native object cannot be stored. Undefined if it can. */
+/** Returns the reason why a native object cannot be stored, or undefined if it can be stored. */
 function whyNot(value: object): string | undefined {
   if (types.isSymbolObject(value)) return "a symbol is not data";
   const buffer = ArrayBuffer.isView(value) ? value.buffer : value;
@@ -298,8 +307,9 @@ function isDetached(buffer: ArrayBuffer): boolean {
 }
 
 /**
- * Whether an object keeps its content outside its properties, such as a Promise, WeakMap, Blob or Headers. It would be stored
- * as an empty object. Instances of a user's class have no such brand and are stored by their properties.
+ * Returns true if the object keeps its content outside its properties, as a Promise, WeakMap, Blob or Headers does.
+ * Such an object would be stored as an empty object. Instances of a user's class keep their content in properties, so
+ * they can be stored.
  */
 function isOpaque(value: object): boolean {
   if (types.isProxy(value)) return false;

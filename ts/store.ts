@@ -34,7 +34,8 @@ export class Store implements Contract {
     const limits = { keepLastN: keepLastN ?? undefined, ttl: ttlMs ?? undefined, maxBytes: maxBytes ?? undefined };
     const native = open(readTarget(target), { ...others, busyTimeout, ...limits });
     const ready = storeCalls.call(native, "ready", {}).then(warnOfNotice);
-    // A caller that does not await `ready` gets the error from its first call.
+    // This handler prevents an unhandled rejection. A caller that does not await `ready` gets the error from its first
+    // call.
     ready.catch(() => {});
     this.#engine = { native, format, retention: settings, ready, activity: new Activity() };
   }

@@ -1,7 +1,7 @@
 /**
- * The calls that TypeScript sends to the engine. A contract's calls are an interface with one method per call: its parameter
- * holds the call's named fields, and it returns the response's type. The same calls are in the engine's `enum Call` of the
- * contract.
+ * The calls that TypeScript sends to the engine. A contract's calls are an interface with one method per call: its
+ * parameter holds the call's named fields, and it returns the response's type. The engine declares the same calls in
+ * the `enum Call` of each contract.
  */
 
 import type { VerifyReport } from "../index.js";

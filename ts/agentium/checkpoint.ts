@@ -8,8 +8,8 @@ export interface StepRef {
   stepIndex: number;
   stepName: string;
   /**
-   * `keepLastN` removes the smallest first. `createdAt`, or the framework's `timestamp` if it is missing, in ms since the
-   * epoch.
+   * The checkpoint's `createdAt` or, if that is missing, the framework's `timestamp`, in ms since the epoch.
+   * `keepLastN` removes the checkpoints with the smallest age value first.
    */
   age: number;
 }
@@ -43,7 +43,7 @@ function time(value: unknown, field: string): number | undefined {
   throw typeError(`checkpoint.${field} must be a number of milliseconds since the epoch, and is ${show(value)}`);
 }
 
-/** Compares two checkpoints in the order of their run: by step index, then by age. */
+/** Compares two checkpoints in the order of their run: by step index, then by `age`. */
 export function inOrder(a: StepRef, b: StepRef): number {
   return a.stepIndex - b.stepIndex || a.age - b.age;
 }

@@ -31,12 +31,13 @@ export class DrainController implements Contract {
   }
 }
 
-/** Calls the listener when a drain is requested. The returned function cancels that. */
+/** Calls the listener when a drain is requested. The returned function removes the listener. */
 export function onDrain(drain: Pick<Contract, "waitForDrain">, listener: () => void): () => void {
   const listeners = drain instanceof DrainController ? subscribers(drain) : new Set<() => void>();
   listeners.add(listener);
   if (!(drain instanceof DrainController)) {
-    // The promise holds the set and not the listener, so cancelling frees the listener even if no drain ever comes.
+    // The promise refers to the set, not to the listener. Removing the listener therefore frees its memory even if no
+    // drain is ever requested.
     void drain.waitForDrain().then(
       () => listeners.forEach((call) => call()),
       () => {},

@@ -92,7 +92,7 @@ export class ForkpointStorage implements DurableContract {
   }
 }
 
-/** A stored value, still as bytes. */
+/** A stored value that is not yet deserialised. */
 interface FoundValue {
   key: string;
   parts: Part[];

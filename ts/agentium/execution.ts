@@ -1,6 +1,7 @@
 /**
- * A run. It carries out the commands of the engine's state machine (`src/contract/agentium/workflow`) and reports each outcome
- * back. This file has the user's functions, the store, timers and signals. The state machine decides what happens next.
+ * Runs a workflow. The engine's state machine (`src/contract/agentium/workflow`) decides what happens next and sends
+ * commands. This file executes the commands and reports each outcome to the state machine. It calls the user's
+ * functions and the store, and handles timers and signals.
  */
 
 import type {
@@ -52,11 +53,11 @@ export class Execution {
   readonly #attempts = new Map<number, number>();
   readonly #began = new Map<number, number>();
   readonly #results: StepResult[] = [];
-  /** Called when the run ends. */
+  /** The functions to call when the run ends. */
   readonly #releases: Array<() => void> = [];
   #runId: string;
   #base: Recorded | undefined;
-  /** The id of the checkpoint that this run stored last, if any. */
+  /** The id of the checkpoint that this run stored last, or null if it has stored none. */
   #previous: string | null = null;
   #hostError: unknown;
   #over = false;
@@ -90,7 +91,7 @@ export class Execution {
     } = this.#plan;
     const format = this.#recorder?.format ?? formatOf("v8");
     try {
-      // A replay learns its run id from the checkpoint, so it reserves the run later.
+      // A replay reads its run id from the checkpoint, so it reserves the run after it has loaded the checkpoint.
       if (this.#recorder !== undefined && kind !== "replay") this.#reserve();
       if (kind === "plain" || kind === "fresh" || kind === "resume")
         this.#slots.set(ENTRY, Snapshot.of(initialState, format));
@@ -109,7 +110,7 @@ export class Execution {
     }
   }
 
-  /** Runs before the caller learns that the run ended, because the caller may start the run again at once. */
+  /** Must be called before the run's promise settles, because the caller may then start the same run again at once. */
   #release(): void {
     for (const release of this.#releases.splice(0)) release();
   }
@@ -209,7 +210,7 @@ export class Execution {
     try {
       const mutated = this.#plan.mutator!(this.#slots.get(ENTRY)!.draft());
       if (isThenable(mutated)) {
-        // Nothing else handles this promise: a rejection must not become an unhandled one.
+        // No other code handles this promise. The empty handler prevents an unhandled rejection.
         mutated.then(undefined, () => {});
         throw typeError(
           "the mutator of fork() must return the new state, and returned a promise: it is called synchronously",
@@ -232,7 +233,7 @@ export class Execution {
     rewind: boolean,
   ): Promise<void> {
     const runId = this.#runId;
-    // A fork's first checkpoint is stored as the difference to the checkpoint that it was forked from.
+    // A fork's first checkpoint is stored as the difference from the checkpoint that the fork started from.
     const parent = this.#base !== undefined && this.#base.runId !== runId ? this.#base.id : undefined;
     const previous = this.#base?.runId === runId ? this.#base.id : this.#previous;
     this.#base = undefined;

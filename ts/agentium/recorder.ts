@@ -7,7 +7,7 @@ import { readStepRef } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
 import { type Found, type OwnStore, find, findLatest, ownStore, put } from "./store.js";
 
-/** The parts of a checkpoint that a run needs to go on. */
+/** The parts of a checkpoint that a run needs to continue. */
 export interface Recorded {
   id: string;
   runId: string;
@@ -18,17 +18,17 @@ export interface Recorded {
 
 /** A checkpoint to store. */
 export interface Recording extends Recorded {
-  /** Whether to remove the run's other checkpoints from this step on. */
+  /** True if the save also removes the run's other checkpoints of this step and of later steps. */
   rewind: boolean;
   /** The id of the checkpoint that the run was forked from. Set for the run's first checkpoint only. */
   parent: string | undefined;
-  /** The id of the run's checkpoint before this one. Null: this is the first. */
+  /** The id of the run's previous checkpoint. Null if this checkpoint is the first. */
   previous: string | null;
 }
 
 /** The interface between a run and its store. */
 export interface Recorder {
-  /** Identifies the stored data. A run can only be under way once per identity. */
+  /** Identifies the stored data. A run can be in progress only once for each identity. */
   readonly identity: unknown;
   /** The format that turns states into bytes. */
   readonly format: Format;
@@ -54,7 +54,7 @@ export function readStore(store: unknown): IWorkflowCheckpointStore<any> | undef
   throw typeError(`checkpointStore must have the methods save(), load() and list(), and is ${show(store)}`);
 }
 
-/** Records to a store of this package. It hands over bytes, so no state is serialised twice. */
+/** Records to a store of this package. It passes serialised bytes to the store, so no state is serialised twice. */
 class OwnRecorder implements Recorder {
   readonly #handle: StoreHandle;
   readonly #expectsParent: boolean;
@@ -85,7 +85,7 @@ class OwnRecorder implements Recorder {
       state: stored,
       rest: this.format.serialize(rest, "checkpoint"),
       parent,
-      // A rewind replaces the run's checkpoints, whatever they are.
+      // A rewind replaces the run's checkpoints, so the latest checkpoint is not checked.
       expectedParent: this.#expectsParent && !rewind ? previous : undefined,
       rewind,
     };
@@ -103,8 +103,8 @@ class OwnRecorder implements Recorder {
 }
 
 /**
- * Records to a foreign store. Such a store may return its own objects and keep the objects that it is given, so both are
- * copied.
+ * Records to a store of the user. Such a store may return its own objects and keep the objects that it is given, so
+ * this class copies both.
  */
 class ForeignRecorder implements Recorder {
   readonly #store: IWorkflowCheckpointStore<any> & { listForRun?: IWorkflowCheckpointStore<any>["list"] };
@@ -146,7 +146,8 @@ class ForeignRecorder implements Recorder {
     const all = await this.#list(runId);
     const later = all.filter((other) => other.stepIndex >= stepIndex && other.id !== id);
     if (later.length > 0 && remove !== undefined) {
-      // Remove the last checkpoint first: after a crash, the store then holds the beginning of the run.
+      // Remove the last checkpoint first. If the process crashes between two removals, the run's earlier checkpoints
+      // remain.
       for (const other of later.toReversed()) await remove(other.id);
     } else if (later.length > 0) {
       const before = structuredClone(all.filter((other) => other.stepIndex < stepIndex));

@@ -1,9 +1,9 @@
 import { ForkpointError, quote } from "../errors.js";
 
-/** The runs that are under way in this process, by the identity of their store. */
+/** The ids of the runs that are in progress in this process, by the identity of their store. */
 const running = new Map<unknown, Set<string>>();
 
-/** Reserves a run until the returned function is called. Throws `CONFLICT` if the run is under way already. */
+/** Reserves a run until the returned function is called. Throws `CONFLICT` if the run is already in progress. */
 export function reserve(identity: unknown, runId: string): () => void {
   const runs = running.get(identity) ?? new Set();
   if (runs.has(runId)) {

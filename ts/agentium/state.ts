@@ -3,7 +3,10 @@ import { ForkpointError, show, typeError } from "../errors.js";
 import { type Format, type Serialized, deserialize } from "../serializer.js";
 import { serializeState } from "../record.js";
 
-/** A state between two steps, in its stored form. Every step therefore sees the state as it would be after a resume. */
+/**
+ * A state between two steps, in its serialised form. Every step gets a deserialised copy, so it sees the same state as
+ * after a resume.
+ */
 export class Snapshot {
   readonly format: Format;
   readonly #stored: Serialized;
@@ -23,7 +26,7 @@ export class Snapshot {
     return deserialize(this.format, tag, bytes, "the state");
   }
 
-  /** Returns the state as this format serialises it. */
+  /** Returns the bytes of the state in this format. */
   in(format: Format): Serialized {
     return format.tags.includes(this.#stored.tag) ? this.#stored : serializeState(this.draft(), format);
   }
@@ -36,7 +39,7 @@ export function applyResult(draft: object, result: unknown, step: string): objec
     throw typeError(`step "${step}" must return an object or nothing, and returned ${show(result)}`);
   }
   if (!isRecord(draft) || !isRecord(result)) return result;
-  // Spreading defines properties, so a key "__proto__" is an ordinary key here.
+  // Spread syntax defines properties instead of assigning them, so a key "__proto__" is an ordinary key.
   return { ...draft, ...result };
 }
 

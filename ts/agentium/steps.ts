@@ -14,15 +14,20 @@ import type { RunTool } from "./wire.js";
 /** A step, prepared to run. */
 export interface Node {
   name: string;
-  /** The index of the checkpointed step that this is, or is part of. */
+  /**
+   * The index of the checkpointed step. For a nested step, this is the index of the top-level step that contains it.
+   */
   stepIndex: number;
-  /** The names from the checkpointed step down to this one. */
+  /** The names of the steps from the checkpointed step down to this step. */
   path: readonly string[];
   kind: "task" | "condition" | "parallel";
   step: StepDefinition<any>;
 }
 
-/** The steps of a workflow: all nodes, parents before their parts, and their description for the engine. */
+/**
+ * The steps of a workflow: the list of all nodes, in which a parent comes before its nested steps, and the description
+ * of the nodes for the engine.
+ */
 export interface Definition {
   nodes: Node[];
   /** The names of the checkpointed steps, in order. */
@@ -32,7 +37,10 @@ export interface Definition {
 
 const LONGEST_NESTING = 100;
 
-/** Checks the steps of a workflow and copies them in order. Later changes to the definition have no effect. */
+/**
+ * Checks the steps of a workflow and copies them in order. Because of the copy, later changes to the user's definition
+ * have no effect.
+ */
 export function readDefinition({ steps, retryPolicy }: Pick<WorkflowConfig<any>, "steps" | "retryPolicy">): Definition {
   const nodes: Node[] = [];
   const parents: number[] = [];

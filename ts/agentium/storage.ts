@@ -5,19 +5,25 @@ import { atMost, readRecord } from "../options.js";
 import { copyOf } from "../serializer.js";
 import { type StepRef, inOrder, oldestFirst, readStepRef } from "./checkpoint.js";
 
-/** The namespace that the framework's own store uses. Its checkpoints can therefore be read. */
+/**
+ * The namespace that the framework's own store uses. With the same namespace, this store can read the framework's
+ * checkpoints.
+ */
 const NAMESPACE = "workflow:checkpoints";
-/** Lists the checkpoints whose id does not begin with their run's id. All others are found by that prefix. */
+/**
+ * The namespace that lists the checkpoints whose id does not begin with their run's id. All other checkpoints are found
+ * by the run's id as a prefix.
+ */
 const STRAYS = "workflow:checkpoints:strays";
 
 const methods = ["get", "set", "delete", "list"] as const;
 
 export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
-  /** How many checkpoints of each run are kept. 0: all. */
+  /** The maximum number of checkpoints that each run keeps. 0 means all. */
   readonly keepLastN: number;
   readonly #driver: StorageDriver;
   #ready: Promise<void> | undefined;
-  /** The last change of each run that is under way. Changes of a run happen one after the other. */
+  /** The last pending change of each run, by run id. The changes of one run are executed one after the other. */
   readonly #changes = new Map<string, Promise<unknown>>();
 
   constructor(driver: StorageDriver, options?: { keepLastN?: number | null }) {
@@ -75,7 +81,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     if (found !== null) await this.#inTurn(String(found.runId), () => this.#remove({ id, runId: found.runId }));
   }
 
-  /** Waits for earlier calls. The driver stays open; the code that opened it closes it. */
+  /** Waits for earlier calls to end. Does not close the driver, because the code that opened the driver closes it. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#changes.values());
   }
@@ -88,7 +94,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     if (typeof checkpoint !== "object" || checkpoint === null) {
       throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
     }
-    // Copy now: the caller may change the checkpoint while this save waits for its turn.
+    // Copy the checkpoint now, because the caller may change it while this save waits for its turn.
     const given = copyOf(checkpoint, "checkpoint");
     const step = readStepRef(given as unknown as Record<string, unknown>);
     if (typeof given.state !== "object" || given.state === null) {
@@ -97,8 +103,8 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     await this.#inTurn(step.runId, async () => {
       if (rewind) {
         const from = ({ step: { stepIndex, id } }: Entry<TState>) => stepIndex >= step.stepIndex && id !== step.id;
-        // Remove the last checkpoint first, and before the new one is saved: after a crash, the store then holds the beginning
-        // of the run.
+        // Remove the later checkpoints before the new one is saved, the last checkpoint first. If the process crashes
+        // in between, the run's earlier checkpoints remain.
         await this.#removeAll((await this.#entries(step.runId)).filter(from).toReversed());
       }
       if (isStray(step)) await this.#driver.set(STRAYS, strayKey(step), step.id);
@@ -116,7 +122,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     await this.#removeAll(others.toSorted((a, b) => oldestFirst(a.step, b.step)).slice(0, excess));
   }
 
-  /** Returns the run's checkpoints in order. */
+  /** Returns the run's checkpoints in the order of the run. */
   async #entries(runId: string): Promise<Array<Entry<TState>>> {
     const run = idOrNull(runId, "runId");
     if (run === null) return [];
@@ -158,11 +164,15 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     }
   }
 
-  /** Runs the change after the run's earlier changes: a save must not prune while another save is half done. */
+  /**
+   * Runs the change after the run's earlier changes have ended. Otherwise a save could prune while another save of the
+   * same run is incomplete.
+   */
   async #inTurn(runId: string, change: () => Promise<void>): Promise<void> {
     const before = this.#changes.get(runId);
     const mine = (async () => {
-      // The caller of that change has received its error.
+      // Ignore an error of the earlier change. The promise of that change has already reported the error to its own
+      // caller.
       await before?.catch(() => {});
       await this.#open();
       await change();
@@ -181,7 +191,10 @@ interface Entry<TState> {
   checkpoint: WorkflowCheckpoint<TState>;
 }
 
-/** Reads a stored checkpoint's place. A driver may have turned a time into a string or a Date. */
+/**
+ * Reads the ids and the position of a stored checkpoint. A driver may have turned a time into a string or a Date, so
+ * times are converted back.
+ */
 function stepRefOf(checkpoint: WorkflowCheckpoint<unknown>): StepRef {
   const { id, runId, stepIndex, stepName } = checkpoint;
   const { createdAt, timestamp } = checkpoint as { createdAt?: number; timestamp?: unknown };
@@ -192,7 +205,10 @@ function isStray({ id, runId }: Pick<StepRef, "id" | "runId">): boolean {
   return !id.startsWith(`${runId}:`);
 }
 
-/** The length makes this prefix unique to the run. */
+/**
+ * Returns the prefix of the run's keys in `STRAYS`. The prefix contains the length of the run's id, so it is unique to
+ * the run.
+ */
 function strayPrefix(runId: string): string {
   return `${runId.length}:${runId}:`;
 }

@@ -26,7 +26,7 @@ import type { Open, PackedPart, Part } from "../wire.js";
 import { type StepRef, filled, readStepRef } from "./checkpoint.js";
 import { agentium } from "./wire.js";
 
-/** A checkpoint as the engine returns it, still as bytes. */
+/** A checkpoint as the engine returns it, not yet deserialised. */
 export interface Found {
   id: string;
   runId: string;
@@ -41,10 +41,10 @@ const openFound: Open<Omit<Found, "parts"> & { parts: PackedPart[] }, Found> = (
 
 type SaveOptions = { parent?: string; expectedParent?: string | null } | undefined;
 
-/** The parts of this package's store that a workflow uses. */
+/** The parts of a store of this package that a workflow uses. */
 export interface OwnStore {
   handle: StoreHandle;
-  /** The store's option `expectedParent`. */
+  /** The value of the store's option `expectedParent`. */
   expectsParent: boolean;
 }
 
@@ -90,7 +90,7 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
       const checkpoints: Array<WorkflowCheckpoint<TState>> = [];
       for (const found of all) {
         checkpoints.push(restore<TState>(engine, found)!);
-        // Reading a long run takes a while, so let timers run in between.
+        // Reading a long run takes a while, so let timers run after every 64 checkpoints.
         if (checkpoints.length % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
       }
       return checkpoints;
@@ -178,7 +178,8 @@ function readExpectedParent(options: unknown): [expectsParent: boolean, others: 
 }
 
 /**
- * Returns the handle of a store of this package, or undefined for any other store. A workflow hands its bytes to the handle.
+ * Returns the handle of a store of this package, or undefined for any other store. A workflow passes serialised
+ * checkpoints to this handle.
  */
 export function ownStore(store: object): OwnStore | undefined {
   return store instanceof WorkflowCheckpointStore ? open(store) : undefined;
@@ -191,9 +192,12 @@ export interface Encoded {
   rest: Serialized;
   /** The id of the checkpoint that the run was forked from. */
   parent: string | undefined;
-  /** The id of the run's latest checkpoint, as the caller knows it. Null: the run must have none. Undefined: not checked. */
+  /**
+   * The id of the run's latest checkpoint, as the caller knows it. Null means that the run must have no checkpoint.
+   * Undefined means that the latest checkpoint is not checked.
+   */
   expectedParent: string | null | undefined;
-  /** Whether to remove the run's other checkpoints from this step on. */
+  /** True if the save also removes the run's other checkpoints of this step and of later steps. */
   rewind: boolean;
 }
 
@@ -218,13 +222,16 @@ export async function put(
   await agentium.call(native, "save", call, [state.bytes, rest.bytes]);
 }
 
-/** Finds a checkpoint by its id. Null if there is none, also for an id that no record can have. */
+/**
+ * Finds a checkpoint by its id. Returns null if there is no such checkpoint, or if no stored checkpoint can have this
+ * id.
+ */
 export async function find({ native }: Engine, checkpointId: unknown): Promise<Found | null> {
   const id = idOrNull(checkpointId, "checkpointId");
   return id === null ? null : agentium.find(native, "load", { checkpointId: id }, openFound);
 }
 
-/** Finds the latest checkpoint of a run. Null if there is none. */
+/** Finds the latest checkpoint of a run. Returns null if the run has none. */
 export async function findLatest({ native }: Engine, runId: unknown): Promise<Found | null> {
   const run = idOrNull(runId, "runId");
   return run === null ? null : agentium.find(native, "latest", { runId: run }, openFound);
@@ -240,7 +247,7 @@ async function runs(native: NativeStore, options: unknown): Promise<WorkflowRuns
   const read = readRecord(options, "options", pageOptions);
   const limit = (read["limit"] as number | undefined) ?? 100;
   const before = read["cursor"] as number | undefined;
-  // Ask for one run more than the page holds: it shows whether there is a next page.
+  // Request one run more than the page holds. If the engine returns it, there is a next page.
   const found = await agentium.call(native, "runs", { limit: limit + 1, before });
   const page = found.slice(0, limit);
   return {

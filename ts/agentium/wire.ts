@@ -1,6 +1,6 @@
 /**
- * Agentium's calls on the engine, the calls of its storage driver, and the messages between a run and its state machine in the
- * engine. See `src/contract/agentium/`.
+ * Declares the engine's calls for Agentium's checkpoints and for its storage driver, and the messages between a run and
+ * its state machine in the engine. See `src/contract/agentium/`.
  */
 
 import type { CheckpointSummary, StepResult } from "../../agentium.js";
@@ -24,8 +24,8 @@ interface AgentiumCalls {
     parent: string | undefined;
     rewind: boolean;
     /**
-     * Whether to check the run's latest checkpoint: it must be `expectedParent`, or the run must have none if that is
-     * undefined.
+     * If true, the engine checks the run's latest checkpoint. It must be `expectedParent`. If `expectedParent` is
+     * undefined, the run must have no checkpoint.
      */
     expectsParent: boolean;
     expectedParent: string | undefined;
@@ -67,13 +67,13 @@ export const storage = new Contract<StorageCalls>("storage");
 /** Describes a run of a workflow to the engine. */
 export interface RunTool {
   run: {
-    /** All steps, parents before their parts. `parent` is an index in this list. */
+    /** All steps. A parent comes before its nested steps. `parent` is the index of the parent in this list. */
     steps: Array<{ name: string; kind: "task" | "condition" | "parallel"; parent: number | undefined }>;
     retry: { maxRetries: number; backoffMs: number };
     options: {
       runId: string;
       mode: Mode;
-      /** Whether to resume at the checkpoint's step index even if the step's name has changed. */
+      /** True if the run resumes at the checkpoint's step index even if the step's name has changed. */
       force: boolean;
       onError: "fail" | "continue" | "ask";
     };
@@ -108,7 +108,7 @@ export type Command =
   | { command: "ended"; step: number; how: StepResult["status"] }
   | { command: "fail"; why: Why };
 
-/** Why a run ended without a result. */
+/** The reason why a run ended without a result. */
 export type Why =
   | { reason: "notFound"; id: string }
   | { reason: "mismatch"; message: string }

@@ -82,7 +82,8 @@ export class Workflow<TState extends object> implements Contract<TState> {
       return this.#start(undefined, this.#plan(given, startOptions, { kind: "run", mode: { kind: "plain" } }), tell);
     };
     const output = (async () => started())();
-    // The loop below reports a rejection, unless the reader has left it.
+    // The loop below throws the run's error. This handler prevents an unhandled rejection if the reader has left the
+    // loop.
     output.then(
       () => queue.end(),
       () => queue.end(),
@@ -172,7 +173,7 @@ function state(value: unknown, what: string): object {
   return value;
 }
 
-/** No checkpoint id contains half of a surrogate pair. */
+/** Checks a checkpoint id. No stored checkpoint's id contains half of a surrogate pair. */
 function checkpointIdOf(value: unknown): string {
   const id = text(value, "checkpointId");
   if (!id.isWellFormed()) throw checkpointNotFound(id);

@@ -1,4 +1,4 @@
-/** AgentOS' calls on the engine: see `enum Call` in `src/contract/agentos/call.rs`. */
+/** Declares the engine's calls for AgentOS. See `enum Call` in `src/contract/agentos/call.rs`. */
 
 import type { CheckpointMetadata } from "../../index.js";
 import { Contract, type PackedPart } from "../wire.js";
@@ -57,12 +57,12 @@ interface AgentosCalls {
     stateTag: string;
     restTag: string;
   }): null;
-  /** `id` and `runId` name the copy. */
+  /** Forks a checkpoint. `id` and `runId` are the ids of the copy. */
   fork(fields: { checkpointId: string; id: string; runId: string; timestamp: number; savedAt: number }): null;
   delete(fields: { checkpointId: string }): null;
   get(fields: { checkpointId: string }): Found | null;
   load(fields: { runId: string; nodeId: string | undefined }): Found | null;
-  /** Lists by graph, by run or by both: one of the two ids may be undefined. */
+  /** Lists checkpoints by graph, by run or by both. One of `graphId` and `runId` may be undefined. */
   list(fields: { graphId: string | undefined; runId: string | undefined; limit: number | undefined }): Columns;
   runs(fields: { graphIdPrefix: string; limit: number; before: number | undefined }): FoundRun[];
 }

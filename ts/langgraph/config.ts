@@ -9,7 +9,7 @@ export interface CheckpointRef {
   id: string;
 }
 
-/** Reads the thread's id or the namespace from a config. Undefined if it is missing. */
+/** Reads the thread's id or the namespace from a config. Returns undefined if it is missing. */
 export function nameInConfig(config: Config | undefined, key: "thread_id" | "checkpoint_ns"): string | undefined {
   const value: unknown = config?.configurable?.[key];
   return value === undefined || value === null ? undefined : text(value, key);
@@ -36,8 +36,8 @@ export function requireThread(config: Config, what: string): { threadId: string;
 }
 
 /**
- * Reads `expected_parent`: whether the new checkpoint must be the only child of its parent. Undefined if the config does not
- * say.
+ * Reads `expected_parent` from a config. True means that the new checkpoint must be the only child of its parent.
+ * Returns undefined if the config does not set it.
  */
 export function onlyChild(config: Config): boolean | undefined {
   const value: unknown = config.configurable?.["expected_parent"];
@@ -45,7 +45,7 @@ export function onlyChild(config: Config): boolean | undefined {
   throw typeError(`expected_parent must be true or false, and is ${show(value)}`);
 }
 
-/** Makes the config of a checkpoint. It has exactly these three keys. */
+/** Makes the config of a checkpoint. The config has exactly three keys: the thread, the namespace and the id. */
 export function configOf({ threadId, namespace, id }: CheckpointRef): Config {
   return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
 }

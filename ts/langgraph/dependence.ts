@@ -6,9 +6,9 @@ import type { SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
 
 /**
- * Whether a checkpoint cannot be read without its ancestors. That is so if a delta channel has no stored value: the value is
- * then rebuilt from the ancestors' writes. Reads `checkpoint` now and looks the parent up later, because the parent may still
- * be on its way into the store.
+ * Returns true if a checkpoint cannot be read without its ancestors. This is the case if a delta channel has no stored
+ * value, because the value is then rebuilt from the ancestors' writes. Reads `checkpoint` immediately, but looks up the
+ * parent later, because the parent may not be stored yet.
  */
 export function dependsOnParent(
   checkpoint: Checkpoint,
@@ -28,14 +28,17 @@ export function dependsOnParent(
     (unsaid && (await deltaChannelsFrom(context, parent, missing)).some((channel) => missing.includes(channel)));
 }
 
-/** The delta channels that the metadata names: the loop counts their updates. */
+/**
+ * Returns the delta channels that the metadata names. LangGraph's loop counts the updates of each delta channel in the
+ * metadata.
+ */
 function deltaChannels(metadata: Metadata | undefined): string[] {
   return Object.keys((metadata?.["counters_since_delta_snapshot"] as object | undefined) ?? {});
 }
 
 /**
- * Finds delta channels among `channels`: by their stored snapshots and by the metadata, up to the nearest ancestor that the
- * loop saved.
+ * Finds the delta channels among `channels`. Reads the stored snapshots and the metadata of the ancestors, up to the
+ * nearest ancestor that LangGraph's loop saved.
  */
 async function deltaChannelsFrom(
   context: SaverContext,

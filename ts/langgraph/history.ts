@@ -8,12 +8,12 @@ import { type Found, type FoundWrite, each, langgraph, openFound } from "./wire.
 
 type History = Record<string, DeltaChannelHistory>;
 
-/** Ancestors per page. */
+/** The number of ancestors in a page. */
 const PAGE = 500;
 
 /**
- * Yields a checkpoint and then its ancestors, until a value of each channel has been found. Each comes with the values of these
- * channels only.
+ * Yields a checkpoint and then its ancestors, until a value of each channel has been found. Each yielded checkpoint has
+ * the values of these channels only.
  */
 export async function* upwards(
   { native }: Pick<SaverContext, "native">,
@@ -43,9 +43,9 @@ function pageOf(native: NativeStore, checkpoint: CheckpointRef, channels: string
 }
 
 /**
- * Returns what the ancestors of a checkpoint contributed to its delta channels: the writes since the last stored value, oldest
- * first, and that value. A write counts for the child that was made from it. Writes that belong to another branch are left out
- * (langgraphjs#2737).
+ * Returns what the ancestors of a checkpoint contributed to its delta channels: the last stored value, and the writes
+ * after that value, oldest first. Only writes that a checkpoint of this branch was made from are included. Writes of
+ * other branches are left out (langgraphjs#2737).
  */
 export async function deltaHistory(context: SaverContext, config: Config, channels: string[]): Promise<History> {
   const open = new Set(channels);
@@ -78,7 +78,8 @@ export async function deltaHistory(context: SaverContext, config: Config, channe
 }
 
 /**
- * The writes that a child was made from, sorted by task and index: those that it claimed, and those that no checkpoint claimed.
+ * Returns the writes that a child was made from, sorted by task and index. These are the writes that the child claimed
+ * and the writes that no checkpoint claimed.
  */
 function ofChild(writes: FoundWrite[], child: string): FoundWrite[] {
   const slots = new Map<string, FoundWrite>();

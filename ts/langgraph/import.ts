@@ -13,12 +13,12 @@ import { decodeCheckpoint, encodeCheckpoint } from "./values.js";
 import { type FoundWrite, type ImportedCheckpoint, type ImportedWrite, SqliteSaver } from "./wire.js";
 import { putCheckpoint, putWrites } from "./writing.js";
 
-/** Checkpoints that are copied at the same time. */
+/** The number of checkpoints that are copied at the same time. */
 const PAGE = 64;
 
 /**
- * Copies a SqliteSaver's database thread by thread, and reads each thread back to compare it. Each checkpoint claims the writes
- * that it was made from, as if it had been put here.
+ * Copies a SqliteSaver's database thread by thread, and reads each thread back to compare it. Each checkpoint claims
+ * the writes that it was made from, as it would in a `put` to this saver.
  */
 export async function importSqliteSaver(
   context: SaverContext,
@@ -71,7 +71,7 @@ async function copyThread(
   step: () => void,
 ): Promise<void> {
   const { native } = context;
-  // Checkpoints with a child. The child's import copies their writes.
+  // The checkpoints that have a child. Their writes are copied when the child is imported.
   const parents = new Set<string>();
   const all: CheckpointRef[] = [];
   for await (const page of pages(source, thread)) {
@@ -89,7 +89,8 @@ async function copyThread(
         return { checkpointRef: { threadId: thread, namespace, id }, before, writes, pieces, depends };
       }),
     );
-    // Hand over the whole page in order and without waiting, so that its checkpoints share commits.
+    // Send all checkpoints of the page to the engine in order, without waiting for each one, so that several are stored
+    // in one commit.
     const stored: Array<Promise<null>> = [];
     for (const { checkpointRef, before, writes, pieces, depends } of arriving) {
       if (before) stored.push(...writes.map((write) => putWrite(context, before, write)));
@@ -109,13 +110,13 @@ async function copyThread(
   for (const checkpointRef of all) {
     const writes = await source.writes(checkpointRef);
     done.writes += writes.length;
-    // Without a child, these writes are still pending.
+    // If the checkpoint has no child, its writes are still pending.
     if (!parents.has(keyOf(checkpointRef)))
       await Promise.all(writes.map((write) => putWrite(context, checkpointRef, write)));
   }
 }
 
-/** Throws unless every checkpoint and every write reads back as it was. */
+/** Throws unless every copied checkpoint and write equals the original. */
 async function verifyThread(context: SaverContext, source: SqliteSaver, thread: string): Promise<void> {
   for await (const page of pages(source, thread)) {
     for (const row of page) {

@@ -10,13 +10,14 @@ interface Rendered {
   bytes: Uint8Array;
 }
 
-/** Keyed by the item, and kept only while the item is in use. */
+/** The last serialised form of each list item. An entry is kept only while its item is in use. */
 const rendered = new WeakMap<object, Rendered>();
 
 /**
- * Returns the bytes that LangGraph's serializer would write, or undefined if only the serializer can tell. A growing list, such
- * as the messages of a chat, is joined from the bytes of its items. Each item is first compared with its last serialised
- * contents. That only reads fields, and comparing an unchanged string is instant, while serialising would copy it.
+ * Returns the bytes that LangGraph's serializer would write, or undefined if only the serializer itself can produce
+ * them. A growing list, such as the messages of a chat, is joined from the bytes of its items. Each item is first
+ * compared with its last serialised contents. The comparison only reads fields. Comparing an unchanged string takes
+ * almost no time, but serialising would copy the string.
  */
 export function toJson(value: unknown, serde: JsonPlus): Uint8Array | undefined {
   if (Array.isArray(value) && isPlainArray(value) && typeof value[0] === "object") return listToJson(value, serde);
@@ -48,13 +49,16 @@ function itemToJson(item: object, list: unknown[], serde: JsonPlus): Uint8Array 
   const look = new Look();
   if (!look.sees(item, list)) return undefined;
   const bytes = isPlain(item, [list]) ? Buffer.from(JSON.stringify(item)) : serde._dumps?.(item);
-  // The serializer writes a string in place of an object that it cannot hold.
+  // If the serializer cannot write an object, it writes a string instead.
   if (bytes === undefined || (bytes[0] !== BRACE && bytes[0] !== OPEN[0])) return undefined;
   rendered.set(item, { seen: look.seen, bytes });
   return bytes;
 }
 
-/** Visits everything inside a message or plain data. It either records what it sees or compares that with an earlier record. */
+/**
+ * Visits everything inside a message or plain data. It either records the values or compares them with an earlier
+ * record.
+ */
 class Look {
   readonly seen: unknown[];
   readonly #comparing: boolean;
@@ -66,8 +70,8 @@ class Look {
   }
 
   /**
-   * Returns true if the item can be recorded or, when comparing, if it is unchanged. Returns false for data that only the
-   * serializer knows.
+   * Returns true if the item can be recorded or, when comparing, if it is unchanged. Returns false for data that only
+   * the serializer can write.
    */
   sees(item: object, list: unknown[]): boolean {
     const whole = isMessage(item) ? this.#fields(item, [list, item]) : this.#value(item, [list]);
@@ -111,7 +115,10 @@ class Look {
 const LIST = Symbol("a list");
 const END = Symbol("the end of an object");
 
-/** Whether this is a LangChain message with LangChain's own `toJSON`. Its JSON is made from the message's fields only. */
+/**
+ * Returns true if the value is a LangChain message with LangChain's own `toJSON`. The JSON of such a message is made
+ * from its fields only.
+ */
 function isMessage(value: object): boolean {
   const { lc_serializable: serializable, lc_namespace: namespace } = value as Record<string, unknown>;
   if (serializable !== true || !Array.isArray(namespace)) return false;
@@ -134,7 +141,10 @@ function hasToJson(value: object): boolean {
   return typeof (value as { toJSON?: unknown }).toJSON === "function";
 }
 
-/** Whether JSON holds the value and the serializer leaves it unchanged. `above` lists the objects that contain the value. */
+/**
+ * Returns true if JSON can represent the value and the serializer does not change it. `above` lists the objects that
+ * contain the value.
+ */
 function isPlain(value: unknown, above: unknown[]): boolean {
   if (typeof value !== "object")
     return typeof value === "string" || typeof value === "number" || typeof value === "boolean";

@@ -1,5 +1,6 @@
 /**
- * The calls of a thread so far: `handed` settles when the last one has been handed to the engine, `done` when all have ended.
+ * The earlier calls of a thread. `handed` settles when the last call has been sent to the engine. `done` settles when
+ * all calls have ended.
  */
 interface Tail {
   handed: Promise<unknown>;
@@ -7,8 +8,8 @@ interface Tail {
 }
 
 /**
- * Runs the calls of a thread in the order in which they were made, however long the serializer takes for each. Calls of
- * different threads do not wait for each other.
+ * Runs the calls of a thread in the order in which they were made, even if the serializer takes longer for an earlier
+ * call. Calls of different threads do not wait for each other.
  */
 export class Order {
   readonly #tails = new Map<string, Tail>();
@@ -18,7 +19,10 @@ export class Order {
     return this.#add(threadId, prepared, work, (before) => before.done);
   }
 
-  /** Runs work that must only keep the order. It starts when `prepared` is ready and the earlier calls have started. */
+  /**
+   * Runs work that needs no results of earlier calls but must keep the order of the calls. It starts when `prepared` is
+   * ready and the earlier calls have started.
+   */
   behind<P, T>(threadId: string, prepared: Promise<P>, work: (prepared: P) => Promise<T>): Promise<T> {
     return this.#add(threadId, prepared, work, (before) => before.handed);
   }
@@ -31,7 +35,7 @@ export class Order {
   ): Promise<T> {
     const before = this.#tails.get(threadId);
     const begun = (async () => {
-      // Wait for both promises, so that neither rejects unhandled.
+      // Wait for both promises, so that neither causes an unhandled rejection.
       const [ready] = await Promise.allSettled([prepared, before && need(before)]);
       if (ready.status === "rejected") throw ready.reason;
       return { result: work(ready.value) };

@@ -46,11 +46,11 @@ import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
 type Options = StoreOptions & { serde?: SerializerProtocol; expectedParent?: boolean };
 
 /**
- * Makes the saver class over one copy of LangGraph's package. LangGraph has one copy for `import` and one for `require`, and
- * objects of one copy are no instances of the other's classes.
+ * Makes the saver class for one copy of LangGraph's package. LangGraph has one copy for `import` and one for `require`.
+ * Objects of one copy are not instances of the classes of the other copy.
  */
 export function saverOf(peer: Peer) {
-  /** The fixed index of a write to one of LangGraph's own channels. Undefined for other channels. */
+  /** The fixed index of a write to one of LangGraph's own channels. Returns undefined for other channels. */
   const special = (channel: string) =>
     Object.hasOwn(peer.WRITES_IDX_MAP, channel) ? peer.WRITES_IDX_MAP[channel] : undefined;
 
@@ -87,7 +87,8 @@ export function saverOf(peer: Peer) {
 
     async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
       const wanted = readListing(config, options);
-      // Each page and each tuple is its own operation, so `close` does not wait for the reader's loop.
+      // Each page and each tuple is read in a separate operation, so `close` does not wait until the reader's loop
+      // ends.
       const headers = listed(await this.#read(async (context) => context), wanted);
       const fetch = async () => {
         const { value: header, done } = await headers.next();
@@ -100,7 +101,8 @@ export function saverOf(peer: Peer) {
         const found = await upcoming;
         if (found === undefined) return;
         const ahead = shown > 0;
-        // After the second tuple, fetch the next one ahead: this reader probably wants them all.
+        // After the second tuple, fetch the next tuple before the reader asks for it, because the reader probably wants
+        // all tuples.
         if (ahead) (upcoming = fetch()).catch(() => {});
         // The checkpoint may have been removed since its header was read.
         if (found !== null) yield await this.#read((context) => tupleOf(context, found));
@@ -236,13 +238,13 @@ export function saverOf(peer: Peer) {
   };
 }
 
-/** Makes the error for a run that is not the only one to go on from its checkpoint. */
+/** Makes the error for a run when another run has also continued from the same checkpoint. */
 function overtaken(
   { threadId, namespace, id }: CheckpointRef,
   parent: string | undefined,
   cause: ForkpointError,
 ): ForkpointError {
-  // An id below its parent's means that a clock is behind. The engine's error says so.
+  // An id that is smaller than the parent's id means that a clock is behind. The engine's error already explains this.
   if (parent !== undefined && parent >= id) return cause;
   const where = `thread ${quote(threadId)}${namespace === "" ? "" : `, namespace ${quote(namespace)}`}`;
   const from =

@@ -5,12 +5,15 @@ import { toJson } from "./json.js";
 
 const decoder = new TextDecoder();
 
-/** Serialises a value. Reads it before any other code runs. `what` names the value in messages. */
+/**
+ * Serialises a value. Reads the value synchronously, before the caller can change it. `what` names the value in
+ * messages.
+ */
 export async function dump(serde: SerializerProtocol, value: unknown, what: string): Promise<Serialized> {
   const json = isJsonPlus(serde) ? toJson(value, serde) : undefined;
   if (json !== undefined) return { tag: "json", bytes: json };
   const [tag, bytes] = await serde.dumpsTyped(value);
-  // LangGraph's serializer writes this text in place of a value that it cannot hold, such as a BigInt.
+  // If LangGraph's serializer cannot write a value, such as a BigInt, it writes this text instead.
   if (
     typeof value !== "string" &&
     tag === "json" &&
@@ -29,31 +32,35 @@ export async function dump(serde: SerializerProtocol, value: unknown, what: stri
 export async function load(serde: SerializerProtocol, { tag, bytes }: Serialized): Promise<any> {
   if (tag === "json" && isJsonPlus(serde)) {
     const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    // Without these marks the serializer would only copy the parsed JSON, so skip it. The second mark is the start of
-    // "__proto__"; searching for the whole name is several times slower.
+    // If the text contains neither of these two marks, the serializer would only copy the parsed JSON, so it is not
+    // called. The second mark is the start of "__proto__"; searching for the whole name is several times slower.
     if (!json.includes('"lc":') && !json.includes('"__p')) return JSON.parse(decoder.decode(json));
   }
-  // Copy the bytes, because LangGraph's serializer may return its argument as the value. The value must not be a Buffer and
-  // must not share memory with other parts.
+  // Copy the bytes, because LangGraph's serializer may return its argument as the value. The value must be a plain
+  // Uint8Array, not a Buffer, and must not share memory with other parts.
   return serde.loadsTyped(tag, new Uint8Array(bytes));
 }
 
-/** LangGraph's own serializers. True if the serializer turned out to write plain data as JSON. */
+/** Maps each of LangGraph's own serializers to true if a test has shown that it writes plain data as JSON. */
 const jsonPlus = new WeakMap<SerializerProtocol, boolean>();
 
-/** Registers a serializer that LangGraph made and no user replaced. */
+/** Registers a serializer that LangGraph made, not one from the user. */
 export function trust(serde: SerializerProtocol): void {
   jsonPlus.set(serde, false);
   void probe(serde).then((same) => jsonPlus.set(serde, same));
 }
 
-/** Whether plain data may bypass the serializer. The bytes are the same and take a fraction of the time. */
+/**
+ * Returns true if plain data may bypass the serializer. The bytes are the same, but producing them takes a fraction of
+ * the time.
+ */
 function isJsonPlus(serde: SerializerProtocol): boolean {
   return jsonPlus.get(serde) ?? false;
 }
 
 /**
- * Checks that plain data really becomes JSON. If a later LangGraph writes it differently, all data goes through its serializer.
+ * Checks that the serializer really writes plain data as JSON. If a later LangGraph writes it differently, all data is
+ * written by its serializer.
  */
 async function probe(serde: SerializerProtocol): Promise<boolean> {
   const plain = {

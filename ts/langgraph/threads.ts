@@ -12,7 +12,7 @@ import { load } from "./serde.js";
 import { type FoundThread, type FoundWrite, type Header, each, langgraph, openThread } from "./wire.js";
 import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
 
-/** Checkpoints that one transaction removes at most. */
+/** The maximum number of checkpoints that one transaction removes. */
 const BATCH = 500;
 
 /** A page of threads. */
@@ -27,7 +27,7 @@ export async function remove({ native }: Pick<Engine, "native">, threadId: unkno
   if (thread !== null) await langgraph.call(native, "deleteThread", { threadId: thread });
 }
 
-/** Lists threads, the last to begin first. The order comes from the root graph's namespace. */
+/** Lists threads. The thread that began last comes first. Its beginning is that of the root graph's namespace. */
 export async function list({ native }: Pick<Engine, "native">, options: unknown): Promise<Page> {
   const read = readRecord(options, "options", pageOptions);
   const limit = (read["limit"] as number | undefined) ?? 100;
@@ -51,8 +51,8 @@ export async function list({ native }: Pick<Engine, "native">, options: unknown)
 }
 
 /**
- * Removes checkpoints of threads, one transaction after the other. A checkpoint that a kept one depends on stays too. `close`
- * waits for at most one transaction.
+ * Removes checkpoints of threads, one transaction after the other. A checkpoint that a kept checkpoint depends on stays
+ * too. `close` waits for at most one transaction.
  */
 export async function prune(
   context: SaverContext,
@@ -84,7 +84,7 @@ export async function prune(
   return done;
 }
 
-/** Runs the work of one transaction. `pruned` says how much the transaction removes. */
+/** Runs the work of one transaction. `pruned` holds the numbers of what the transaction removes. */
 type Step = (pruned: SaverPruneResult, work: () => Promise<unknown>) => Promise<void>;
 
 const stepOptions = { dryRun: pruneOptions.dryRun, signal: pruneOptions.signal, onProgress: pruneOptions.onProgress };
@@ -100,7 +100,10 @@ async function removeWhole(context: SaverContext, threadId: string, step: Step):
   await step({ removed, namespaces: namespaces.size }, () => remove(context, threadId));
 }
 
-/** Removes the checkpoints whose metadata has one of these `run_id`s. A checkpoint that a remaining one depends on stays. */
+/**
+ * Removes the checkpoints whose metadata has one of these `run_id`s. A checkpoint that a remaining checkpoint depends
+ * on stays.
+ */
 export async function removeRuns(context: SaverContext, runIds: unknown): Promise<{ removed: number }> {
   const runs = new Set(strings(runIds, "runIds"));
   const threads = new Map<string, Set<string>>();
@@ -123,7 +126,8 @@ export async function removeRuns(context: SaverContext, runIds: unknown): Promis
 }
 
 /**
- * Removes the checkpoints that `keeps` rejects from each namespace of a thread. A checkpoint that a kept one depends on stays.
+ * Removes the checkpoints that `keeps` rejects from each namespace of a thread. A checkpoint that a kept checkpoint
+ * depends on stays.
  */
 async function keepOnly(
   context: SaverContext,
@@ -156,7 +160,7 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
   for await (const header of headers(context, from)) found.push(header);
   if (found.length === 0) throw new ForkpointError("NOT_FOUND", `thread ${quote(from)} not found: nothing to copy`);
   try {
-    // Copy the oldest first, so that each checkpoint is stored as the difference to the one before.
+    // Copy the oldest checkpoint first, so that each checkpoint is stored as the difference from the previous one.
     for (const header of found.toReversed()) {
       const { namespace, id, parent, metadata, dependsOnParent } = header;
       const tuple = await find(context, from, namespace, id);
@@ -164,7 +168,8 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
       const pieces: Pieces = { parts: tuple.parts, inherit: [], like: [], metadata, dependsOnParent };
       await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces);
     }
-    // Copy the writes last: a child claims the writes that its parent has when the child is put.
+    // Copy the writes after all checkpoints, because a child claims the writes that its parent has when the child is
+    // put.
     for (const header of found) {
       const { namespace, id } = header;
       const tuple = await find(context, from, namespace, id);
@@ -207,9 +212,9 @@ function withoutChildren(newestFirst: Header[], kept: Set<string>): Header[] {
 }
 
 /**
- * Removes checkpoints of a namespace in transactions of `BATCH`, so a save waits for at most one. When a transaction removes
- * the last child of a kept checkpoint, it also reopens that checkpoint's writes. Stopping between two transactions therefore
- * loses no pending write. `whole`: nothing of the namespace is left afterwards.
+ * Removes checkpoints of a namespace in transactions of `BATCH`, so a save waits for at most one transaction. When a
+ * transaction removes the last child of a kept checkpoint, it also reopens that checkpoint's writes. Stopping between
+ * two transactions therefore loses no pending write. `whole` is true if the removal leaves nothing in the namespace.
  */
 async function removeAll(
   native: NativeStore,

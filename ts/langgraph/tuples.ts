@@ -16,7 +16,7 @@ import { load } from "./serde.js";
 import { decodeCheckpoint } from "./values.js";
 import { type Found, type FoundWrite, type Header, each, langgraph, openFound, openHeader } from "./wire.js";
 
-/** Headers per page of a listing. */
+/** The number of headers in a page of a listing. */
 const PAGE = 100;
 
 /** The parts of LangGraph's package that are used at run time. */
@@ -37,7 +37,7 @@ export function refOf({ threadId, namespace, id }: Header): CheckpointRef {
   return { threadId, namespace, id };
 }
 
-/** Finds the checkpoint with an id, or the latest of a namespace. */
+/** Finds the checkpoint with an id or, without an id, the latest checkpoint of a namespace. */
 export async function find(
   { native }: Pick<SaverContext, "native">,
   threadId: string,
@@ -73,7 +73,10 @@ export async function tupleOf(context: SaverContext, { header, parts, writes }: 
   };
 }
 
-/** Picks one write for each task and index: the unclaimed one or, if there is none, the one that was claimed last. */
+/**
+ * Picks one write for each task and index. Picks the write that no checkpoint has claimed or, if there is none, the
+ * write that was claimed last.
+ */
 function current(writes: FoundWrite[]): FoundWrite[] {
   const slots = new Map<string, FoundWrite>();
   for (const write of writes) {
@@ -104,7 +107,7 @@ async function migrate(
   };
 }
 
-/** The arguments of `list`, checked. */
+/** The checked arguments of `list`. */
 interface Wanted {
   threadId: string | undefined;
   namespace: string | undefined;
@@ -132,14 +135,14 @@ export function readListing(config: Config, options: CheckpointListOptions | und
   };
 }
 
-/** Yields the matching headers, newest id first. Reads them a page at a time. */
+/** Yields the matching headers, newest id first. Reads the headers page by page. */
 export async function* listed(
   { native, serde }: Pick<SaverContext, "native" | "serde">,
   wanted: Wanted,
 ): AsyncGenerator<Header> {
   const { threadId, namespace, id, filter } = wanted;
   let { before, limit } = wanted;
-  // Whether the engine's pages may contain headers that do not match.
+  // True if the engine's pages may contain headers that do not match.
   const narrow = filter.length > 0 || id !== undefined || (threadId === undefined && namespace !== undefined);
   let page = narrow ? PAGE : Math.min(PAGE, limit + 1);
   // A string with half of a surrogate pair is never an id, so nothing can match.
@@ -148,13 +151,14 @@ export async function* listed(
     const call = { threadId, namespace, before, limit: page };
     const found: Header[] = await langgraph.find(native, "list", call, each(openHeader));
     const full = found.length === page;
-    // Copies of a thread have the same ids. A full page may end between headers with the same id, so drop its last id and read
-    // that again.
+    // Copies of a thread have the same ids. A full page may end between headers with the same id, so drop the headers
+    // with the page's last id and read that id again with the next page.
     const last = full ? found.at(-1)!.id : undefined;
     const whole = full ? found.filter(({ id: other }) => other !== last) : found;
     if (full && whole.length === 0) {
       page *= 2;
-      // If the whole page has one id: a caller with a small limit has enough, any other gets a larger page.
+      // All headers of the page have the same id. The page is enough for a caller with a small limit. For any other
+      // caller, a larger page is read.
       if (limit > found.length || narrow) continue;
     }
     for (const header of whole.length > 0 ? whole : found) {

@@ -9,7 +9,7 @@ export function partName(channel: string, version: number | string): string {
   return `${channel}\0${version}`;
 }
 
-/** Returns the channel of a part. Undefined for the part with the rest of the checkpoint. */
+/** Returns the channel of a part. Returns undefined for the part that holds the rest of the checkpoint. */
 export function channelOf(name: string): string | undefined {
   const end = name.lastIndexOf("\0");
   return end < 0 ? undefined : name.slice(0, end);
@@ -25,12 +25,13 @@ export async function encodeCheckpoint(
   const versions = rest.channel_versions ?? {};
   const part = (name: string, value: unknown, what: string) =>
     dump(serde, value, what).then(({ tag, bytes }): Part => ({ name, tag, bytes }));
-  // Start all serialisations before awaiting the first, because the graph goes on meanwhile.
+  // Start all serialisations before awaiting the first one, because the graph continues during an await and may change
+  // the values.
   const parts = [part("", rest, "the checkpoint")];
   const inherit: string[] = [];
   const like: Array<Promise<Part>> = [];
-  // A checkpoint without new versions may be a copy. Its parent may then hold other values, so `like` carries the expected
-  // ones.
+  // A checkpoint without new versions may be a copy of another checkpoint. Its parent may then hold other values, so
+  // `like` carries the values that the checkpoint expects.
   const copy = Object.keys(newVersions).length === 0;
   for (const [channel, value] of Object.entries(values)) {
     if (value === undefined) continue;

@@ -1,4 +1,7 @@
-/** LangGraph's calls on the engine, and the calls on another saver's file. See `src/contract/langgraph/`. */
+/**
+ * Declares the engine's calls for LangGraph, and the calls that read another saver's file. See
+ * `src/contract/langgraph/`.
+ */
 
 import { Tool } from "../native.js";
 import { Contract, type Open, type PackedPart, type Part, opened } from "../wire.js";
@@ -9,7 +12,7 @@ export interface Header<P = Part> extends CheckpointRef {
   parent: string | null;
   metadata: P;
   savedAt: number;
-  /** Whether the checkpoint cannot be read without its ancestors. */
+  /** True if the checkpoint cannot be read without its ancestors. */
   dependsOnParent: boolean;
 }
 
@@ -64,7 +67,7 @@ interface LanggraphCalls {
   }): null;
   /** Returns the latest checkpoint if `id` is undefined. */
   get(fields: { threadId: string; namespace: string; id: string | undefined }): Found<PackedPart> | null;
-  /** Returns a page: a checkpoint and its ancestors, with the values and writes of these channels. */
+  /** Returns a page that holds a checkpoint and its ancestors. Each has only the values and writes of `channels`. */
   ancestors(fields: { checkpoint: CheckpointRef; channels: string[]; limit: number }): Array<Found<PackedPart>>;
   list(fields: {
     threadId: string | undefined;
@@ -74,7 +77,7 @@ interface LanggraphCalls {
   }): Array<Header<PackedPart>>;
   threads(fields: { before: number | undefined; limit: number }): Array<FoundThread<PackedPart>>;
   deleteThread(fields: { threadId: string }): null;
-  /** Removes checkpoints. The writes of the checkpoints in `reopen` are pending again. */
+  /** Removes checkpoints. The writes of the checkpoints in `reopen` become pending again. */
   delete(fields: { remove: CheckpointRef[]; reopen: CheckpointRef[] }): null;
 }
 
@@ -98,7 +101,7 @@ export const openThread: Open<FoundThread<PackedPart>, FoundThread> = (thread, p
   latest: openHeader(thread.latest, part),
 });
 
-/** Makes an `Open` for a list from the one for its items. */
+/** Makes the `Open` function for a list from the `Open` function for its items. */
 export function each<T, R>(open: Open<T, R>): Open<T[], R[]> {
   return (items, part) => items.map((item) => open(item, part));
 }
@@ -168,7 +171,7 @@ export class SqliteSaver {
     return this.#ask("writes", { threadId, namespace, id }, each(openImportedWrite));
   }
 
-  /** Lists the missing checkpoints that have writes. */
+  /** Lists the checkpoints that have writes but are not stored themselves. */
   orphans(threadId: string): Promise<Array<{ namespace: string; id: string }>> {
     return this.#ask("orphans", { threadId }, (orphans) => orphans);
   }

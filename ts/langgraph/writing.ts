@@ -4,7 +4,7 @@ import type { Part } from "../wire.js";
 import type { CheckpointRef } from "./config.js";
 import { langgraph } from "./wire.js";
 
-/** A checkpoint, serialised to be stored. */
+/** A checkpoint that has been serialised and can be stored. */
 export interface Pieces {
   parts: Part[];
   /** The names of the parts that are inherited from the parent. */
@@ -12,7 +12,7 @@ export interface Pieces {
   /** The expected contents of inherited parts. */
   like: Part[];
   metadata: Serialized;
-  /** Whether the checkpoint cannot be read without its ancestors. */
+  /** True if the checkpoint cannot be read without its ancestors. */
   dependsOnParent: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface Pieces {
 export interface IndexedWrite {
   index: number;
   part: Part;
-  /** Set for copied writes: the id of the checkpoint that was made from the write. */
+  /** The id of the checkpoint that was made from the write. Only set for copied writes. */
   claimedBy?: string | null;
 }
 
@@ -38,7 +38,7 @@ export function putCheckpoint(
     id,
     parent,
     parts: parts.map(nameOf),
-    // Lists are sent as JSON. These are mostly empty, so leave them out then.
+    // Lists are sent as JSON. `inherit` and `like` are usually empty, so an empty list is not sent.
     inherit: inherit.length > 0 ? inherit : undefined,
     like: like.length > 0 ? like.map(nameOf) : undefined,
     metadataTag: metadata.tag,
