@@ -378,7 +378,7 @@ describe.each(kinds)("%s", (kind) => {
       const sizes = Object.fromEntries((await store.list(graphId)).map(({ id, stateSize }) => [id, stateSize]));
       expect(sizes["a"]).toBeGreaterThan(0);
       expect(sizes["b"]).toBe(sizes["a"]);
-      // 10,000 more characters, and one more byte for the length.
+      // The state of d has 10,000 more characters than that of c. Their length takes one more byte.
       expect(sizes["d"]! - sizes["c"]!).toBe(10_001);
 
       const text = open(place(kind), { serializer: "json" });
@@ -804,7 +804,7 @@ describe.each(kinds)("%s", (kind) => {
         { runId: "b", checkpoints: 1 },
         { runId: "a", checkpoints: 1, latest: { id: "a2" } },
       ]);
-      // Replacing a run's only checkpoint does not remove the run.
+      // Replacing the only checkpoint of a run does not remove the run from the list.
       await store.save(checkpoint({ id: "a2", runId: "a", timestamp: 1 }));
       expect((await store.runs()).runs).toMatchObject([{ runId: "b" }, { runId: "a", latest: { timestamp: 1 } }]);
       await store.delete("a2");

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
-/** Returns the names that a declaration file declares for run time, with the members of its classes. */
+/** Returns the names that a declaration file declares for use at run time, and the members of its classes. */
 export function declared(file: string) {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url));
   const program = ts.createProgram([path], {

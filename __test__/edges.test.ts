@@ -1,4 +1,4 @@
-// Cases where two rules meet.
+// Tests cases in which two rules apply at the same time.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

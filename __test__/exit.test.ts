@@ -6,7 +6,7 @@ import { folder, ids, open, run } from "./helpers.js";
 const home = () => join(folder(), "agent.db");
 const all = Array.from({ length: 50 }, (_, i) => `c-${i}`);
 
-/** Returns the ids that a child process saved in the file, in the order of the saves. */
+/** Returns the ids of the checkpoints in the file, in the order in which a child process saved them. */
 async function left(target: string): Promise<string[]> {
   return ids(await open(target).list("graph")).toReversed();
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { type Checkpoint, CheckpointStore, ForkpointError, type StoreOptions } from "forkpoint";
 import { expect, onTestFinished } from "vitest";
 
-/** A new folder for the running test, removed when the test ends. */
+/** Makes a new folder for the running test. The folder is removed when the test ends. */
 export function folder(): string {
   const path = mkdtempSync(join(tmpdir(), "forkpoint-test-"));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
@@ -119,7 +119,10 @@ export interface Ended {
   errors: string;
 }
 
-/** Stops a child that hangs. No child needs nearly as long; this is no test of speed. */
+/**
+ * The time in ms after which a child that hangs is stopped. A child normally needs far less time. This limit is not a
+ * test of speed.
+ */
 const DEADLINE_MS = 30_000;
 
 /** Returns the path of a program in fixtures/. */
@@ -127,7 +130,7 @@ export function fixture(name: string): string {
   return fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
 }
 
-/** Runs a program in fixtures/ until it ends. A program that has to be stopped is an error. */
+/** Runs a program in fixtures/ until it ends. If the program has to be stopped, an error is thrown. */
 export function run(
   name: string,
   args: string[],

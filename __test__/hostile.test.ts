@@ -7,7 +7,7 @@ import { checkpoint, failure, folder, holding, ids, kinds, open, place, rejectio
 
 const graphId = "graph-a-1700000000000";
 
-/** The keys of Object.prototype before a test. No test's input may change them. */
+/** The keys of Object.prototype before a test. No test may change them. */
 let prototypeBefore: PropertyKey[] = [];
 
 beforeEach(() => {
@@ -24,7 +24,7 @@ async function back(store: CheckpointStore, value: unknown): Promise<unknown> {
   const saved = holding(value);
   await store.save(saved);
   const read = (await store.get(saved.id))!;
-  // `latest` reads the checkpoint in another way than `get`.
+  // `latest` reads the checkpoint through different code than `get`.
   assert.deepStrictEqual(await store.latest(saved.runId), read);
   return read.state.scratch;
 }
@@ -98,7 +98,10 @@ class MyMap extends Map<number, number> {}
 class MyDate extends Date {}
 class MyArray extends Array<number> {}
 
-/** Serialised like LangChain's messages. A careless reader would take this object for an instruction to construct a class. */
+/**
+ * A class whose objects are serialised like LangChain's messages. A careless reader would treat such an object as an
+ * instruction to construct a class.
+ */
 class Message {
   constructor(readonly content: string) {}
   toJSON() {
@@ -208,7 +211,7 @@ const kept: Record<string, () => unknown> = {
   "an Error and its kin": () => [new Error("message"), new TypeError("wrong"), new RangeError("far"), new Error("")],
 };
 
-/** Values that the default serializer changes, with the documented result. */
+/** Values that the default serializer changes, each with the documented result. */
 const become: Record<string, [() => unknown, unknown]> = {
   "an object without a prototype": [
     () => Object.assign(Object.create(null), { a: Object.create(null) }) as unknown,
@@ -416,7 +419,7 @@ describe("values", () => {
     const [listed] = await store.list(graphId);
     expect(listed!.stateSize).toBeLessThan(2_000);
 
-    // The store shares memory neither with the saved value nor with a read one.
+    // The store shares memory neither with the value that was saved nor with a value that was read.
     new Uint8Array(memory).fill(9);
     (read[0] as Uint8Array).fill(9);
     const [again] = (await store.get(listed!.id))!.state.scratch as typeof value;
@@ -507,7 +510,7 @@ const refusals: Record<string, [() => unknown, RegExp]> = {
           getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
         },
       );
-      // Each level is a new object, so this is no circular reference.
+      // Each level is a new object, so the value contains no circular reference.
       const endlessly = (): object => new Proxy(endless, {});
       return endless;
     },
@@ -647,7 +650,7 @@ describe("depth", () => {
 /** Makes a checkpoint that takes this many bytes as JSON. */
 function sized(bytes: number): Checkpoint {
   const saved = holding("");
-  // Two parts are stored: the state, and the rest without these fields.
+  // A checkpoint is stored in two parts: the state, and the rest, in which these fields are null.
   const rest = { ...saved, id: null, runId: null, timestamp: null, state: null };
   const small = JSON.stringify(saved.state).length + JSON.stringify(rest).length;
   saved.state.scratch = "x".repeat(bytes - small);
@@ -828,7 +831,8 @@ describe("serializers", () => {
       await store.save(saved[i]!);
       await store.close();
     }
-    // Every store lists all checkpoints. It reads those of the built-in serializers and of its own.
+    // Every store lists all checkpoints. It can read the checkpoints of the built-in serializers and of its own
+    // serializer.
     for (const [i, option] of options.entries()) {
       const store = open(target, option);
       expect(ids(await store.list(graphId))).toEqual(["by-2", "by-1", "by-0"]);

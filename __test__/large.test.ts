@@ -1,11 +1,11 @@
-// Large payloads are written in another way than small ones. Reads must not show a difference.
+// Large payloads are written through different code than small payloads. Reads must not show a difference.
 import { join } from "node:path";
 import { type Checkpoint, CheckpointStore } from "forkpoint";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkpoint, folder, holding, ids, open } from "./helpers.js";
 
 const graphId = "graph-a-1700000000000";
-/** Too large to be compressed on the writer thread. */
+/** Returns text that is too large to be compressed on the writer thread. */
 const text = (seed: number) =>
   Array.from({ length: 60_000 }, (_, i) => ((i * 7919 + seed) % 99_991).toString(36)).join(" ");
 const large = (fields: Partial<Checkpoint> = {}, seed = 1) => ({ ...holding({ text: text(seed) }), ...fields });

@@ -31,7 +31,7 @@ test("timers, immediates and I/O get turns for as long as saves never cease", as
   const reached = async (kind: keyof typeof goal, turn: () => Promise<unknown>) => {
     for (; turns[kind] < goal[kind]; turns[kind]++) await turn();
   };
-  // If timers, immediates or I/O never got a turn, this would never resolve.
+  // If the event loop never ran timers, immediates or I/O, this promise would never resolve.
   const enough = Promise.all([
     reached("timers", () => new Promise((resolve) => setTimeout(resolve, 1))),
     reached("immediates", () => new Promise((resolve) => setImmediate(resolve))),
@@ -79,7 +79,7 @@ describe.each(kinds)("%s", (kind) => {
       if (i % 9 === 2) expect(outcome).toMatchObject({ value: { runId: `run-${((i - 2) / 9) % 10}` } });
       if (i % 9 === 4) expect((outcome as PromiseFulfilledResult<unknown[]>).value).not.toHaveLength(0);
     }
-    // 500 saves minus 400 deletes, the source, and 500 forks.
+    // The store holds 100 checkpoints after 500 saves and 400 deletes, 1 source of the forks, and 500 forks.
     expect(await store.list(graphId)).toHaveLength(100 + 1 + 500);
     expect(await store.listByRun("source")).toHaveLength(1);
   });

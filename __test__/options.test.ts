@@ -10,7 +10,7 @@ import { checkpoint, failure, folder, holding, open, rejection, thrown, wrongTyp
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Returns the error of wrong arguments. Both ways to open a store must give the same one. */
+/** Returns the error of wrong arguments. Both ways to open a store must give the same error. */
 async function refusal(target: unknown, options?: unknown): Promise<Error & { code?: unknown }> {
   const fromConstructor = thrown(() => new CheckpointStore(target as string, options as StoreOptions));
   const fromOpenStore = await rejection(openStore(target as string, options as StoreOptions));
@@ -479,7 +479,7 @@ describe("what is wrong with the place", () => {
   test("a database of another program is refused and left alone", async () => {
     const home = folder();
     const file = join(home, "other.db");
-    // An empty SQLite database with another application's id: https://www.sqlite.org/fileformat2.html
+    // Make an empty SQLite database with the id of another application: https://www.sqlite.org/fileformat2.html
     const bytes = Buffer.alloc(4_096);
     bytes.write("SQLite format 3\0", "latin1");
     bytes.writeUInt16BE(4_096, 16);

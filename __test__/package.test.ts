@@ -1,6 +1,6 @@
-// Tests the packed package as npm users get it. It is installed in an empty folder with scripts disabled, then imported,
-// required, type-checked under strict, and used. This runs twice: as packed here, with the addon inside, and as published, with
-// the addon in its own package.
+// Tests the packed package as npm users get it. It is installed in an empty folder with scripts disabled, then
+// imported, required, type-checked under strict, and used. The test runs twice. The first time, the package contains
+// the addon, as when it is packed here. The second time, the addon is in its own package, as when it is published.
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -73,7 +73,7 @@ await openStore("typed.db", { durabilty: "full" });
 function tryOut(tarballs: string[]): void {
   const project = folder();
   writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
-  // Offline, because the package needs nothing from the registry.
+  // Install offline, because the package needs nothing from the registry.
   npm(["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", ...tarballs], project);
 
   writeFileSync(join(project, "import.mjs"), `import { CheckpointStore } from "forkpoint";${use}`);

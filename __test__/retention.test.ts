@@ -1,4 +1,5 @@
-// Retention: removal by each save, in the background and by prune(); statistics; and giving space back.
+// Tests the removal of checkpoints by each save, in the background and by prune(). Also tests statistics, and giving
+// space back to the file system.
 import { randomBytes } from "node:crypto";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -152,8 +153,9 @@ test("a sweep that keeps failing is told once, as a warning of the process", { t
   await saveAt(writer, LONG_AGO, { id: "base", state: { ...checkpoint().state, scratch: marker } });
   await writer.save(checkpoint({ id: "kept", state: { ...checkpoint().state, scratch: marker } }));
   await writer.close();
-  // The remaining checkpoint is stored as the difference to the one that is to be removed. Give the latter the format of a
-  // later version. Its format byte stands before the checksum, the length and the first part's name.
+  // The remaining checkpoint is stored as the difference from the checkpoint that is to be removed. Give the checkpoint
+  // that is to be removed the format of a later version. Its format byte comes before the checksum, the length and the
+  // first part's name.
   const bytes = readFileSync(target);
   const at = bytes.indexOf("\u0002\u0005state\u0002v8") - 11;
   expect(bytes[at]).toBe(1);
@@ -175,7 +177,7 @@ test("a sweep that keeps failing is told once, as a warning of the process", { t
   expect(message).toContain("UNSUPPORTED: ");
   expect(message).toContain("prune()");
   expect(await run(store, "other")).toHaveLength(5);
-  // The warning has the message that prune() rejects with.
+  // The warning contains the message of the error with which prune() rejects.
   expect(message).toContain((await failure(store.prune(), "UNSUPPORTED")).message);
 });
 

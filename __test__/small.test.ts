@@ -1,4 +1,5 @@
-// A small value that JSON holds exactly is stored as JSON, any other by structured clone. Reads must not show a difference.
+// A small value that JSON can represent exactly is stored as JSON. Any other value is stored by structured clone. Reads
+// must not show a difference.
 import { deepStrictEqual } from "node:assert";
 import { join } from "node:path";
 import { type Checkpoint, CheckpointStore } from "forkpoint";

@@ -25,7 +25,7 @@ function work(
     let error: Error | undefined;
     worker.on("message", (message: string) => {
       messages.push(message);
-      // Call `onFirst` only once: more messages may be on their way.
+      // Call `onFirst` only once, because more messages may arrive.
       if (messages.length === 1) onFirst(worker);
     });
     worker.on("error", (reason: Error) => (error = reason));
@@ -52,7 +52,7 @@ test("several workers and the main thread save into one file, in one order", asy
   for (const name of [...names, "main"]) {
     expect(saved.filter((id) => id.startsWith(`${name}-`))).toEqual(named(name, 25));
   }
-  // Another handle sees the same order.
+  // A list through another handle has the same order.
   expect(ids(await open(target).list("graph")).toReversed()).toEqual(saved);
 });
 

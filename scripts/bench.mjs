@@ -1,5 +1,5 @@
-// Runs a benchmark: `npm run bench -- performance`. Without a name, runs all of them in sequence. Passes further
-// arguments to the benchmark: `npm run bench -- performance savers --quick`.
+// Runs a benchmark: `npm run bench -- performance`. Without a name, runs all of them in sequence. Further arguments are
+// passed to the benchmark: `npm run bench -- performance savers --quick`.
 import { readdirSync } from "node:fs";
 import { peers, root, run, setup } from "./setup.mjs";
 

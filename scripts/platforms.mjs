@@ -1,6 +1,6 @@
 // The platforms with a prebuilt addon. Each has an npm package. npm installs the package that fits the machine.
 
-/** Platforms by name. The addon's file name and its package name contain the same name. */
+/** The platforms by name. The addon's file name and the name of its package both contain the platform's name. */
 export const platforms = {
   "linux-x64-gnu": { target: "x86_64-unknown-linux-gnu", os: "linux", cpu: "x64", libc: "glibc" },
   "linux-arm64-gnu": { target: "aarch64-unknown-linux-gnu", os: "linux", cpu: "arm64", libc: "glibc" },

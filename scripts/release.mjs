@@ -1,6 +1,6 @@
-// Lays out the packages of a release: `node scripts/release.mjs <folder with the addons> <output folder>`.
-// Writes one package for each platform with an addon, and `forkpoint`, which has them as optional dependencies.
-// With `--all`, a missing addon is an error.
+// Lays out the packages of a release: `node scripts/release.mjs <folder with the addons> <output folder>`. Writes one
+// package for each platform with an addon, and the package `forkpoint`, which has the platform packages as optional
+// dependencies. With `--all`, a missing addon is an error.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { platforms } from "./platforms.mjs";

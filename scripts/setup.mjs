@@ -32,7 +32,10 @@ export function install(folder) {
   run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder });
 }
 
-/** The packages that the benchmarks compare with. No test needs them, and one of them must be compiled. */
+/**
+ * The folder of the packages that the benchmarks compare Forkpoint with. No test needs them, and one of them must be
+ * compiled.
+ */
 const peersFolder = `${root}integration/peers/`;
 
 /** The folders of the frameworks. Each has its own lockfile. */
@@ -49,7 +52,7 @@ export function peers() {
   if (!existsSync(compiled)) run("npm", ["rebuild", "better-sqlite3"], { cwd: peersFolder });
 }
 
-/** Installs all dependencies and builds. `frameworks`: also installs the frameworks. Default: true. */
+/** Installs all dependencies and builds. If `frameworks` is true (the default), also installs the frameworks. */
 export function setup({ frameworks = true } = {}) {
   install(root);
   run(process.execPath, [`${root}scripts/build.mjs`]);

@@ -1,4 +1,5 @@
-// Runs all tests: `npm test`. Runs some: `npm test -- __test__/hostile.test.ts` (any arguments of vitest).
+// Runs all tests: `npm test`. Runs some tests: `npm test -- __test__/hostile.test.ts`. All arguments of vitest are
+// allowed.
 import { root, run, setup, tool } from "./setup.mjs";
 
 const chosen = process.argv.slice(2);

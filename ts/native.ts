@@ -192,8 +192,8 @@ export function shapeOf(contract: string, call: string, names: string[]): number
 }
 
 /**
- * Runs a call on the store. `shape` is the number from `shapeOf`. The promise resolves to the result of `open` on the
- * response.
+ * Runs a call on the store. `shapeOf` returns the number of the call's shape. The promise resolves to the result of
+ * `open` on the response.
  */
 export function submit<T>(
   store: NativeStore,

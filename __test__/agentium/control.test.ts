@@ -1,4 +1,4 @@
-// Watching and ending a run from outside (drains, aborts, events, streams), and the arguments that a workflow refuses.
+// Tests drains, aborts, events and streams of a run, and the arguments that a workflow refuses.
 import { ForkpointError } from "forkpoint";
 import {
   DrainController,
@@ -18,7 +18,7 @@ function deferred<T = void>() {
   return { promise, resolve };
 }
 
-/** Three steps. The second reports its start and ends when the test says so. */
+/** A workflow of three steps. The second step reports its start and ends when the test releases it. */
 function gated(checkpointStore: IWorkflowCheckpointStore<Counter> | undefined) {
   const [begun, gate] = [deferred(), deferred()];
   const ran: string[] = [];

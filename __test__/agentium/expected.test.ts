@@ -1,4 +1,4 @@
-// `expectedParent` of workflow checkpoints: of two writers that go on with a run, one is refused.
+// Tests `expectedParent` of workflow checkpoints. If two writers continue the same run, one of them is refused.
 import { join } from "node:path";
 import { openStore } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore, type WorkflowCheckpointStoreOptions } from "forkpoint/agentium";
@@ -20,7 +20,7 @@ describe("a single save", () => {
     const store = own<Trace>("memory:");
     await store.save(at(-1), { expectedParent: null });
     await store.save(at(0), { expectedParent: "run:initial" });
-    // Sent again, as after an error whose outcome is unknown.
+    // Send the same save again, as a caller does after an error whose outcome is unknown.
     await store.save(at(0), { expectedParent: "run:initial" });
     expect((await store.list("run")).map(({ id }) => id)).toEqual(["run:initial", "run:step-1"]);
   });
@@ -51,7 +51,7 @@ describe("a single save", () => {
 });
 
 describe("a workflow over a store with the option", () => {
-  /** A workflow of three steps. Between its second and its third, `between` runs. */
+  /** A workflow of three steps. `between` runs between the second step and the third. */
   function workflow(store: WorkflowCheckpointStore<Trace>, between: () => Promise<void> = async () => {}) {
     const step = (name: string) => ({
       name,
@@ -77,7 +77,7 @@ describe("a workflow over a store with the option", () => {
     for (const expectedParent of [true, false]) {
       const [store, others] = stores({ expectedParent });
       const elsewhere = () => others.save({ ...at(2), state: { trace: ["by another process"] } });
-      // A checkpoint of a later step, which only the other process has stored.
+      // Saves a checkpoint of a later step. Only the other process has stored it.
       const between = async () => {
         await elsewhere();
         await others.save({ ...at(3), state: { trace: ["one more"] } });
@@ -110,7 +110,7 @@ describe("a workflow over a store with the option", () => {
     for (const { runId } of [resumed, again, fork]) {
       expect((await store.latest(runId))?.stepIndex).toBe(2);
     }
-    // A run that is begun anew replaces what it had.
+    // A run that is started again replaces its stored checkpoints.
     await failing.runWithCheckpoints({ runId: "run" });
     expect(await store.list("run")).toHaveLength(4);
   });

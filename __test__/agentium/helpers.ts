@@ -12,7 +12,7 @@ import {
 import { onTestFinished } from "vitest";
 import { folder } from "../helpers.js";
 
-/** A driver as a user might write it: values as JSON in a map, like in a database. */
+/** A driver as a user might write it. It stores values as JSON in a map, as a database would store text. */
 export class JsonDriver implements StorageDriver {
   readonly rows = new Map<string, string>();
   initialized = 0;
@@ -89,7 +89,7 @@ export class ForeignStore<TState> implements IWorkflowCheckpointStore<TState> {
   }
 }
 
-/** Every promise about workflows is tested on these stores. */
+/** The stores on which every documented behaviour of workflows is tested. */
 export const stores = {
   memory: <TState>(): IWorkflowCheckpointStore<TState> => own("memory:"),
   sqlite: <TState>(): IWorkflowCheckpointStore<TState> => own(join(folder(), "workflow.db")),
@@ -100,7 +100,7 @@ export const stores = {
 
 export const storeKinds = Object.keys(stores) as Array<keyof typeof stores>;
 
-/** A store of this package, closed when the running test ends. */
+/** Opens a store of this package that is closed when the running test ends. */
 export function own<TState>(
   target: string,
   options?: ConstructorParameters<typeof WorkflowCheckpointStore>[1],
@@ -162,7 +162,7 @@ export function counter(
   });
 }
 
-/** The step indexes and names of a run's checkpoints. */
+/** Returns the step indexes and names of a run's checkpoints. */
 export async function chain(store: IWorkflowCheckpointStore<any>, runId: string): Promise<Array<[number, string]>> {
   return (await store.list(runId)).map(({ stepIndex, stepName }) => [stepIndex, stepName]);
 }

@@ -1,4 +1,4 @@
-// Many runs, long runs, large states.
+// Tests many runs, long runs and large states.
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { Workflow } from "forkpoint/agentium";
@@ -80,7 +80,7 @@ it("a run of a thousand steps, resumed from its middle", async () => {
   const chain = await workflow.listCheckpoints("long");
   expect(chain.map(({ stepIndex }) => stepIndex)).toEqual(Array.from({ length: 1001 }, (_, at) => at - 1));
   for (const at of [0, 1, 499, 500, 501, 1000]) expect(chain[at]!.state).toEqual({ log: state.log.slice(0, at) });
-  // Whole snapshots would take 51 MB.
+  // Snapshots that are stored whole would take 51 MB.
   expect(statSync(path).size + statSync(`${path}-wal`).size).toBeLessThan(12e6);
   const forked = await workflow.fork("long:step-990", ({ log }) => ({ log: log.slice(0, 10) }));
   expect(forked.state.log).toHaveLength(20);

@@ -1,4 +1,4 @@
-// The contract of Agentium's checkpoint store, tested on every store of this package.
+// Tests the contract of Agentium's checkpoint store on every store of this package.
 import { join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
 import {

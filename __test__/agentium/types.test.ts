@@ -1,4 +1,5 @@
-// The declarations match the exports, and the compiler accepts and rejects the right code: `npx tsc -p __test__ --noEmit`.
+// Tests that the declarations match the exports, and that the compiler accepts correct code and rejects wrong code:
+// `npx tsc -p __test__ --noEmit`.
 import * as agentium from "forkpoint/agentium";
 import {
   DrainController,

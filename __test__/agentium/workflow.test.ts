@@ -1,4 +1,4 @@
-// The workflow's contract, tested on every kind of store.
+// Tests the contract of workflows on every kind of store.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
 import {

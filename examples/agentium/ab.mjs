@@ -47,7 +47,7 @@ assert.equal(parent.state.average, 5);
 assert.equal(forkA.state.average, 6);
 assert.equal(forkB.state.average, 7);
 
-// The steps that the three runs share ran once.
+// The three runs share the first steps, and each of these steps ran only once.
 console.log(`loaded ${loads} time`);
 assert.equal(loads, 1);
 

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
 import { ForkpointStorage, StorageBackedCheckpointStore, Workflow } from "../../dist/agentium.js";
 
-// This example uses the document's store over a driver that survives the process. The other examples use
-// WorkflowCheckpointStore instead of both: it needs one transaction where this store needs several calls.
+// This example uses the store from Agentium's document, over a driver that keeps its values on disk. The other examples
+// use WorkflowCheckpointStore instead of both. It needs one transaction for an operation that takes this store several
+// calls.
 const storage = new ForkpointStorage("workflow.db");
 const store = new StorageBackedCheckpointStore(storage, { keepLastN: 50 });
 

@@ -1,10 +1,10 @@
-// A pipeline of four agents fails at the third. The replay runs only the missing steps, so no agent is paid twice.
+// A pipeline of four agents fails at the third. The replay runs only the missing steps, so you pay for no agent twice.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
 import { Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";
 
 const calls = { research: 0, draft: 0, review: 0, publish: 0 };
-/** Number of the reviewer's next calls that fail. */
+/** The number of the reviewer's next calls that will fail. */
 let outage = Number.POSITIVE_INFINITY;
 
 /** A stand-in for an agent that asks a model: an object with `run(input)` that answers with a text. */
@@ -23,14 +23,14 @@ const wf = new Workflow({
   name: "article",
   initialState: { topic: "tides" },
   checkpointStore: store,
-  // The state keeps an agent's answer as <step>_output.
+  // An agent's answer is stored in the state as <step>_output.
   steps: [
     { name: "research", agent: agent("research"), inputFrom: (state) => state.topic },
     { name: "draft", agent: agent("draft"), inputFrom: (state) => state.research_output },
     { name: "review", agent: agent("review"), inputFrom: (state) => state.draft_output },
     { name: "publish", agent: agent("publish"), inputFrom: (state) => state.review_output },
   ],
-  // Waits 5 ms before the first retry and 10 ms before the second.
+  // The workflow waits 5 ms before the first retry and 10 ms before the second.
   retryPolicy: { maxRetries: 2, backoffMs: 5 },
 });
 

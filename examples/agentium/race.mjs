@@ -1,5 +1,6 @@
 // "Save a checkpoint and exit" with Promise.race, as in Agentium's document. The process does not wait for the running
-// step, so the next process runs that step again. resumable.mjs shows `{ drain }`, which finishes the step first.
+// step, so the next process runs that step again. resumable.mjs shows the option `{ drain }`, with which the process
+// finishes the step before it exits.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -21,7 +22,7 @@ const wf = new Workflow({
     name,
     run: async (state) => {
       console.log(name);
-      // In the first process the upload takes long: its server does not answer.
+      // In the first process the upload takes a long time, because its server does not answer.
       if (name === "upload" && role === "first") for (let part = 0; part < 2000; part++) await sleep(5);
       return { done: [...state.done, name] };
     },

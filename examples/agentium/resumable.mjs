@@ -23,7 +23,7 @@ async function pod(runId) {
       name: `step-${i + 1}`,
       run: async (state, { stepName }) => {
         console.log(stepName);
-        // Step 6 takes long, so that the signal arrives while it runs.
+        // Step 6 takes a long time, so that the signal arrives while it runs.
         if (stepName === "step-6") for (let part = 0; part < 2000 && !drain.drained; part++) await sleep(5);
         return { done: [...state.done, stepName] };
       },

@@ -1,5 +1,5 @@
-// Rollback: a step had a bug and spoiled the state of a finished run. The run goes back to the last good checkpoint.
-// From there it continues with the repaired workflow, under the same runId.
+// Rollback: a step had a bug and spoiled the state of a finished run. The run goes back to the last good checkpoint. It
+// then continues with the repaired workflow, under the same runId.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
 import { Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";
@@ -67,7 +67,8 @@ assert.deepEqual(
     ["invoice-42:step-4", 3, "invoice"],
   ],
 );
-// The checkpoints up to the good one are those of the first run. Its later checkpoints are gone.
+// The checkpoints up to the good one are still those of the first execution. The later checkpoints of the first
+// execution were replaced.
 assert.deepEqual(chain.slice(0, 3), cps.slice(0, 3));
 assert.ok(chain.every(({ state }) => !Number.isNaN(state.total) && !("reminder" in state)));
 assert.equal(await store.load("invoice-42:step-5"), null);

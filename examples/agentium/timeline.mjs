@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
 import { Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";
 
-/** The state that each step was given, to compare it with the timeline. */
+/** The state that each step received. It is compared with the timeline below. */
 const seen = {};
 const step = (name, run) => ({
   name,
@@ -59,7 +59,7 @@ assert.deepEqual(
   timeline.map(({ stepName }) => stepName),
   ["initial", "classify", "look-up", "answer", "close"],
 );
-// The live events named the same steps and checkpoints.
+// The live events must have named the same steps and checkpoints as the timeline.
 assert.deepEqual(
   timeline.map(({ id }) => id),
   saved,
@@ -80,7 +80,7 @@ for (const [at, { id }] of timeline.slice(0, -1).entries()) {
   assert.deepEqual((await store.load(id)).state, seen[timeline[at + 1].stepName]);
 }
 
-// "Fork from here" starts a separate run to try changes in.
+// "Fork from here" starts a separate run in which the user can try changes.
 const sandbox = await wf.fork(clicked.id, (s) => ({ ...s, tone: "formal" }));
 console.log(`sandbox: ${sandbox.state.answer}`);
 assert.equal(sandbox.state.answer, "Dear customer: sent on Monday");

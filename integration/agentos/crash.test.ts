@@ -7,7 +7,7 @@ import { folder, open } from "./harness.js";
 
 /** The nodes of the ticket graph in which the process can be killed, in the order of a run that takes `review`. */
 const nodes = ["load", "score", "file", "review", "report"];
-/** All visited nodes: also the router, which has no effect. */
+/** All nodes that the run visits. This list also contains the router, which has no effect. */
 const visited = ["load", "score", "file", "route", "review", "report"];
 
 const output = {
@@ -66,7 +66,7 @@ describe.each(nodes.slice(1))("a process killed while %s is executing", (node) =
     expect(others).toEqual([]);
     expect(known!.runId).toBe(killed.runId);
     expect((await store.latest(killed.runId))!.visitedNodes).toEqual(visited.slice(0, visited.indexOf(node)));
-    // Resume by the checkpoint's id, which is only known from the store.
+    // Resume by the checkpoint's id, which is read from the store.
     expect(await start([files.database, files.journal, "resume", known!.latest.id]).end()).toEqual(output);
     const ran = effects(files.journal).map((effect) => effect.node);
     expect(ran).toEqual([...done, node, ...nodes.slice(done.length)]);
@@ -94,7 +94,7 @@ it("the skipped branch stays skipped in the process that resumes", async () => {
 
 it("every checkpoint that was announced is there, wherever between two nodes the kill hits", async () => {
   const files = place();
-  // STOP_AT ensures that the run cannot end before it is killed, however late that is.
+  // STOP_AT ensures that the run cannot end before the test kills the process, even if the test is slow.
   const child = start([files.database, files.journal, "long", "300"], { STOP_AT: "node-250", STOP: "before" });
   const { runId } = await child.until(({ event }) => event === "run");
   for (let seen = 0; seen < 25; seen++) await child.until(({ event }) => event === "checkpoint");
@@ -114,7 +114,8 @@ it("every checkpoint that was announced is there, wherever between two nodes the
   const resumed = start([files.database, files.journal, "long-resume", "300", runId as string]);
   expect(Object.keys((await resumed.end()) as object)).toHaveLength(300);
   const ran = effects(files.journal).map(({ node }) => node);
-  // Every node ran. No node with a stored checkpoint ran twice; only the node that was killed may have.
+  // Every node ran. No node with a stored checkpoint ran twice. Only the node that was running at the kill may have run
+  // twice.
   expect(new Set(ran).size).toBe(300);
   for (const { nodeId } of kept) expect(ran.filter((node) => node === nodeId)).toHaveLength(1);
   expect(ran.length).toBeLessThanOrEqual(301);

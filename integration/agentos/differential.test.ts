@@ -1,5 +1,5 @@
-// Compares this package's store with the framework's own. Both must return the same where the framework's result is well
-// defined.
+// Compares this package's store with the framework's own. Both must return the same result in all cases in which the
+// framework's result is well defined.
 import type { Checkpoint } from "forkpoint";
 import { describe, expect, it } from "vitest";
 import { InMemoryCheckpointStore } from "./framework.js";
@@ -55,7 +55,8 @@ describe.each(backends)("on %s", (_backend, target) => {
     for (let step = 0; step < 300; step++) {
       const [run, node] = [`run-${below(6)}`, `node-${below(5)}`];
       const [graph, id] = [`graph-${below(4)}`, `checkpoint-${below(45)}`];
-      // Save a copy to each store, because the framework's store keeps the object that it is given. Timestamps go up and down.
+      // Save a copy to each store, because the framework's store keeps the object that it is given. The timestamps do
+      // not ascend.
       const saved = checkpoint(below, 1_000 + ((step * 7_919) % 10_007));
       await Promise.all([theirs.save(structuredClone(saved)), ours.save(saved)]);
       if (below(4) === 0) await Promise.all([theirs.delete(id), ours.delete(id)]);
@@ -63,7 +64,7 @@ describe.each(backends)("on %s", (_backend, target) => {
       const limit = [undefined, 0, -1, 1, 3, 1_000][below(6)];
       const options = { ...(limit !== undefined && { limit }), ...(below(2) === 0 && { runId: run }) };
       const [theirList, ourList] = await Promise.all([theirs.list(graph, options), ours.list(graph, options)]);
-      // The size of a state depends on the serializer.
+      // Ignore the size of a state, because it depends on the serializer.
       for (const metadata of theirList) metadata.stateSize = expect.any(Number);
       expect(ourList).toEqual(theirList);
       expect(ourList.every(({ stateSize }) => stateSize > 0)).toBe(true);

@@ -9,7 +9,7 @@ import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-// The folder is here so that snippets find the framework and the package as in a user's project.
+// The folder is inside this one, so that the snippets resolve the framework and the package as in a user's project.
 const folder = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
 const elsewhere = mkdtempSync(join(tmpdir(), "forkpoint-docs-"));
 

@@ -4,7 +4,7 @@ import { serialize } from "node:v8";
 import { describe, expect, it } from "vitest";
 import { chain, backends, extension, open, savedAt, ticket, ticketTools, tool, Tools, watch } from "./harness.js";
 
-/** Reads everything that the store has of a run. */
+/** Reads everything that the store holds for a run. */
 async function everything(store: CheckpointStore, runId: string) {
   const listed = await store.listByRun(runId);
   return { listed, checkpoints: await Promise.all(listed.map(({ id }) => store.get(id))) };

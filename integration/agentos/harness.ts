@@ -16,14 +16,17 @@ import {
   toolNode,
 } from "./framework.js";
 
-/** A new folder, removed when the test ends. */
+/** Makes a new folder that is removed when the test ends. */
 export function folder(): string {
   const path = mkdtempSync(join(tmpdir(), "forkpoint-agentos-"));
   onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
   return path;
 }
 
-/** Opens a store that is closed when the test ends, before its folder is removed. Cleanups run last in, first out. */
+/**
+ * Opens a store that is closed when the test ends. Cleanups run in reverse order, so the store is closed before its
+ * folder is removed.
+ */
 export function open(target: string, options?: StoreOptions): CheckpointStore {
   const store = new CheckpointStore(target, options);
   onTestFinished(() => store.close());
@@ -36,7 +39,7 @@ export const backends: Array<[name: string, target: () => string]> = [
   ["memory", () => "memory:"],
 ];
 
-/** Returns a tool's result. If it throws, the node fails. */
+/** A function that returns a tool's result. If the function throws, the node fails. */
 export type Handler = (state: { input?: unknown; scratch?: Record<string, unknown> }) => unknown;
 
 /** A graph's tools by name, and a record of their calls. A tool without a handler returns `<name>!`. */
@@ -68,7 +71,9 @@ export class Tools {
   }
 }
 
-/** An empty schema. AgentOS lowers Zod schemas; it accepts any value for a schema that it does not know. */
+/**
+ * An empty schema. AgentOS converts Zod schemas. This object is not a Zod schema, so AgentOS accepts any value for it.
+ */
 export const schema = { input: {}, scratch: {}, artifacts: {} };
 
 export const everyNode = { checkpointPolicy: "every_node" } as const;
@@ -78,8 +83,8 @@ export function tool(name: string, effectClass: EffectClass): GraphNode {
 }
 
 /**
- * A node that reads the state and whose output becomes scratch, unlike that of a tool. AgentGraph has no builder for such
- * nodes.
+ * Makes a node that reads the state and whose output becomes scratch. The output of a tool does not become scratch.
+ * AgentGraph has no builder for such nodes.
  */
 export function extension(method: string, effectClass: EffectClass): GraphNode {
   return {
@@ -104,9 +109,9 @@ export function chain(nodes: Record<string, GraphNode>, config: { checkpointPoli
 }
 
 /**
- * Builds the ticket graph: `load` (read), `score` (external), `file` (write), the router `route`, `review` or `refund` (both
- * external), and `report` (pure). The router takes `review` for a risk above 0.5, else `refund`. Each branch has one node,
- * because AgentOS skips only one.
+ * Builds the ticket graph: `load` (read), `score` (external), `file` (write), the router `route`, `review` or `refund`
+ * (both external), and `report` (pure). The router takes `review` for a risk above 0.5, and `refund` otherwise. Each
+ * branch has only one node, because AgentOS skips only one node.
  */
 export function ticket(): InstanceType<typeof AgentGraph> {
   return new AgentGraph(schema, everyNode)
@@ -136,7 +141,7 @@ export function ticketTools(handlers: Record<string, Handler> = {}): Tools {
   return new Tools({ score: () => ({ risk: 0.9 }), ...handlers });
 }
 
-/** Makes a handler that fails this many times and then returns its value. */
+/** Makes a handler that throws for the first `times` calls and returns `value` after that. */
 export function failing(times: number, value: unknown): Handler {
   let left = times;
   return () => {

@@ -1,4 +1,4 @@
-// Branches, graphs, handles and processes that save at the same time, and the order of their saves.
+// Tests saves at the same time by several branches, graphs, handles and processes, and the order of these saves.
 import type { CheckpointStore } from "forkpoint";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -23,7 +23,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Makes a barrier: its promises resolve when it has been called this many times. */
+/** Makes a barrier. Each call returns a promise. All promises resolve after `count` calls. */
 function barrier(count: number): () => Promise<void> {
   const waiting: Array<() => void> = [];
   return () =>
@@ -34,7 +34,7 @@ function barrier(count: number): () => Promise<void> {
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => `branch-${i}`);
 
-/** Builds a graph that runs all branches at once, and then `join`. */
+/** Builds a graph that runs all branches at the same time and `join` after them. */
 function fan(branches: string[], checkpoint: "after" | "both" = "after") {
   const graph = new AgentGraph(schema, { ...everyNode, reducers: { "scratch.total": "sum" } });
   for (const name of branches) {

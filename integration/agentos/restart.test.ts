@@ -1,4 +1,5 @@
-// After a restart the old ids are unknown: a graph has a new id after every compile, and the run ids were in memory.
+// Tests for restarts. After a restart the old ids are unknown, because every compile gives a graph a new id and the run
+// ids were only in memory.
 import type { CheckpointStore, RunsPage } from "forkpoint";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
@@ -31,7 +32,10 @@ const research = (checkpointStore: CheckpointStore, { deps }: Tools) =>
     .anchor("answer", tool("answer", "read"), { required: true, phase: "deliver" })
     .compile({ checkpointStore, deps });
 
-/** Moves the clock one minute ahead at each reading, so that graph ids differ as after a restart. */
+/**
+ * Replaces the clock with one that advances by a minute at each reading. Graph ids contain the time, so they differ as
+ * after a restart.
+ */
 function clock(): void {
   let time = 1_700_000_000_000;
   vi.spyOn(Date, "now").mockImplementation(() => (time += 60_000));

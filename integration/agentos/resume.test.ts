@@ -1,4 +1,4 @@
-// Which nodes a resume runs again, which it replays from the record, and which it skips.
+// Tests which nodes a resume runs again, which nodes it replays from their recorded results, and which nodes it skips.
 import { type Checkpoint, CheckpointStore, type EffectClass, resumePlan } from "forkpoint";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -44,7 +44,7 @@ describe.each(backends)("on %s", (_backend, target) => {
     const run = await watch(graph.stream({}));
     tools.calls.length = 0;
     expect(await graph.resume(savedAt(run, "score"))).toEqual(run.output);
-    // AgentOS' own store differs: its early checkpoints contain the results of later nodes.
+    // AgentOS' own store behaves differently: its early checkpoints contain the results of later nodes.
     expect(tools.calls).toEqual(["file", "review", "report"]);
   });
 
@@ -111,8 +111,8 @@ describe.each(backends)("on %s", (_backend, target) => {
     const tools = new Tools();
     const compiled = graph.compile({ checkpointStore, deps: tools.deps });
     const run = await watch(compiled.stream({}));
-    // Simulates a crash after the result was recorded and before the node was marked complete. Runtimes with parallel branches
-    // can crash so.
+    // Simulates a crash after the result was recorded and before the node was marked complete. Runtimes with parallel
+    // branches can crash at this point.
     const finished = (await checkpointStore.latest(run.runId))!;
     const recorded = { at: new Date(5), tags: new Set(["a"]), nothing: undefined };
     const checkpoint: Checkpoint = { ...finished, id: "halfway", runId: "halfway-run", visitedNodes: [] };

@@ -1,4 +1,4 @@
-// The three ways to build a graph, with this store as `checkpointStore`.
+// Tests the three ways to build a graph, with this package's store as `checkpointStore`.
 import type { CheckpointStore } from "forkpoint";
 import { describe, expect, it } from "vitest";
 import { AgentGraph, END, START, gmiNode, humanNode, mission, toolNode, workflow } from "./framework.js";

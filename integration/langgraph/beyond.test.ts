@@ -64,7 +64,7 @@ function thrown(call: () => unknown, code = "INVALID_ARGUMENT"): Error {
   throw new Error("nothing was thrown");
 }
 
-/** Lists all checkpoints of a thread, of all namespaces. Without a thread: all checkpoints. */
+/** Lists the checkpoints of a thread in all namespaces. Without a `thread_id`, lists the checkpoints of all threads. */
 function tuples(of: ForkpointSaver, thread_id?: string): Promise<CheckpointTuple[]> {
   return all(of.list(thread_id === undefined ? {} : thread(thread_id)));
 }
@@ -74,7 +74,8 @@ const ids = (found: CheckpointTuple[]) => found.map((tuple) => tuple.checkpoint.
 const namespaceOf = ({ config }: CheckpointTuple) => config.configurable!["checkpoint_ns"] as string;
 
 /**
- * Puts a chain of checkpoints, each the child of the one before. Each has ordinary writes, writes of bytes and special writes.
+ * Puts a chain of checkpoints, each the child of the previous one. Each has ordinary writes, writes of bytes and
+ * special writes.
  */
 async function chain(to: ForkpointSaver, from: Config, length: number, fields: object = {}): Promise<Config[]> {
   const made: Config[] = [];
@@ -99,7 +100,7 @@ async function chain(to: ForkpointSaver, from: Config, length: number, fields: o
   return made;
 }
 
-/** Does the work with the clock set to this time. */
+/** Runs the work while the clock is set to this time. */
 async function at(time: number, work: () => Promise<unknown>): Promise<void> {
   vi.useFakeTimers({ toFake: ["Date"], now: time });
   try {
@@ -109,7 +110,7 @@ async function at(time: number, work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Returns the tuples as they should be in another thread. */
+/** Returns the tuples that are expected after a copy to another thread. */
 function moved(found: CheckpointTuple[], thread_id: string): CheckpointTuple[] {
   const move = ({ configurable }: Config) => ({ configurable: { ...configurable, thread_id } });
   return found.map((tuple) => ({
@@ -188,7 +189,7 @@ describe.each(kinds)("on %s", (kind) => {
   describe("prune", () => {
     const namespaces = ["", "sub:1"];
 
-    /** Threads a and b. Each has two namespaces with ten checkpoints. */
+    /** Makes the threads a and b. Each has two namespaces with ten checkpoints. */
     async function filled() {
       const checkpointer = saver(kind);
       for (const id of ["a", "b"]) {
@@ -275,7 +276,7 @@ describe.each(kinds)("on %s", (kind) => {
     describe("olderThan", () => {
       const times = [1_000, 2_000, 3_000, 4_000, 5_000];
 
-      /** Saves a checkpoint at each of the times. Each id is greater than the one before. */
+      /** Saves a checkpoint at each of the times. Each id is greater than the previous one. */
       async function timed() {
         const checkpointer = saver(kind);
         for (const [i, time] of times.entries()) {
@@ -376,7 +377,7 @@ describe.each(kinds)("on %s", (kind) => {
         checkpointer.prune(["a"]),
         chain(checkpointer, made.at(-1)!, 20),
       ]);
-      // The checkpoint that was latest when prune looked stays, and so do all later ones.
+      // The checkpoint that was the latest when `prune` read the list stays. All later checkpoints stay too.
       const newestFirst = [...made, ...further]
         .map(({ configurable }) => configurable!["checkpoint_id"] as string)
         .toReversed();
@@ -604,14 +605,14 @@ describe.each(kinds)("on %s", (kind) => {
         await expect(stopped).rejects.toBe(reason);
         expect(seen).toEqual([2, 4, 6]);
         expect(await tuples(checkpointer)).toHaveLength(34);
-        // An aborted signal stops it before any work, even if there is none.
+        // An aborted signal makes `prune` reject before it removes anything, even if there is nothing to remove.
         for (const threads of [[], ["a"]]) {
           await expect(checkpointer.prune(threads, "delete", { signal: AbortSignal.abort(reason) })).rejects.toBe(
             reason,
           );
         }
         expect(await tuples(checkpointer)).toHaveLength(34);
-        // An error that `onProgress` throws stops it too.
+        // An error that `onProgress` throws also stops `prune`.
         const throwing = () => {
           throw reason;
         };
@@ -849,7 +850,7 @@ describe.each(kinds)("on %s", (kind) => {
         expect((await app.getState(thread("other"))).values).toEqual({});
         checkpointer.run = "r4";
         expect((await app.invoke({ log: ["r4"] }, thread())).log).toEqual([...state.values.log, "r4", "a", "b", "c"]);
-        // Remove the first run too. The remaining checkpoints inherit from it and must not change.
+        // Also remove the first run. The remaining checkpoints inherit from its checkpoints and must not change.
         const before = await app.getState(thread());
         expect(await checkpointer.deleteForRuns(["r1"])).toEqual({ removed: 5 });
         expect(await app.getState(thread())).toEqual(before);
@@ -1179,7 +1180,7 @@ describe.each(kinds)("on %s", (kind) => {
       for (const source of ["", "A", "a ", "a:b", "1:a", "%", "_", "\u00e1"]) {
         await refused(checkpointer.copyThread(source, "target"), "NOT_FOUND");
       }
-      // Writes without a checkpoint make no thread.
+      // Writes to a checkpoint that is not stored do not create a thread.
       await checkpointer.putWrites(thread("early", { checkpoint_id: uuid6(0) }), [["w", 1]], "task");
       await refused(checkpointer.copyThread("early", "target"), "NOT_FOUND");
       expect(await tuples(checkpointer)).toHaveLength(2);

@@ -38,7 +38,7 @@ export class Child {
     return this.#process.pid!;
   }
 
-  /** Waits for that event. */
+  /** Waits until the child prints a line with this event. */
   async until(event: string): Promise<Line> {
     for (;;) {
       const { value, done } = await this.#output.next();

@@ -1,5 +1,5 @@
-// LangGraph has one copy for `import` and one for `require`. A program that requires the saver must get objects of the second
-// copy's classes.
+// LangGraph has one copy for `import` and one for `require`. A program that loads the saver with `require` must get
+// objects whose classes come from the copy for `require`.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";

@@ -1,5 +1,5 @@
-// Runs the conformance suite that LangGraph publishes for checkpointers. It runs under a name of this package, because the
-// suite skips tests for some known names.
+// Runs the conformance suite that LangGraph publishes for checkpointers. The suite gets a name of this package, because
+// it skips tests for some known names.
 import { join } from "node:path";
 import { deltaChannelHistoryTests, validate } from "@langchain/langgraph-checkpoint-validation";
 import { ForkpointSaver } from "forkpoint/langgraph";
@@ -30,7 +30,7 @@ function conformance(kind: Kind) {
   deltaChannelHistoryTests(initializer);
 }
 
-/** Returns the tests of a task, at every level. */
+/** Returns the tests of a task, including those of nested suites. */
 function tests(task: RunnerTask): RunnerTask[] {
   return task.type === "suite" ? task.tasks.flatMap(tests) : [task];
 }

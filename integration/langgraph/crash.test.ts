@@ -104,7 +104,7 @@ it("a question waits for its answer in a process that was not there when it was 
   const answered = resume("asking", place, { ANSWER: "yes", STOP_AT: "after" });
   await answered.until("stopped");
   await answered.kill();
-  // The answer survives the death of the process that received it.
+  // The answer is not lost when the process that received it is killed.
   expect(await resume("asking", place).end()).toEqual(["in", "before", "yes", "after"]);
   expect(place.ran()).toEqual(["before", "after"]);
 });

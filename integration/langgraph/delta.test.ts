@@ -1,4 +1,5 @@
-// Delta channels: a checkpoint stores only the additions, and reading it walks up its ancestors.
+// Tests delta channels. A checkpoint stores only the additions to such a channel, and a read of the channel also reads
+// the checkpoint's ancestors.
 import { Annotation, DeltaChannel, Overwrite, START, StateGraph } from "@langchain/langgraph";
 import { DeltaSnapshot, MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
@@ -8,7 +9,10 @@ type Config = { configurable?: Record<string, unknown> };
 
 const added = (before: string[], more: string[][]) => [...before, ...more.flat()];
 
-/** A state whose log is stored as a snapshot every `snapshotFrequency` updates, and as writes in between. */
+/**
+ * A state with a log. Every `snapshotFrequency` updates, the whole log is stored as a snapshot. The updates between two
+ * snapshots are stored as writes.
+ */
 function state(snapshotFrequency: number) {
   const log = () => new DeltaChannel<string[], string[]>(added, { snapshotFrequency });
   return Annotation.Root({ log: log as never as typeof Annotation<string[]>, round: Annotation<number> });
@@ -62,7 +66,7 @@ describe.each(kinds)("on %s", (kind) => {
       for (const [name, fork] of forks) {
         expect(log(await app.invoke(null, fork))).toEqual([...log(base.values), name, "b2"]);
       }
-      // The older checkpoints read as before too.
+      // The older checkpoints must also read the same as before.
       for (const { config, values } of history) expect((await app.getState(config)).values).toEqual(values);
       expect(log(main)).toEqual(["in1", "a1", "b1", "in2", "a2", "b2"]);
       for (const [name, fork] of forks) {

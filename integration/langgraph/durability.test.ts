@@ -1,4 +1,5 @@
-// The three durability modes: a graph awaits its checkpoints at every step, at the end, or only the last one.
+// Tests the three durability modes. A graph awaits its checkpoints at every step, awaits them at the end, or awaits
+// only the last one.
 import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { CheckpointStore, openStore } from "forkpoint";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -170,7 +171,7 @@ it.each(modes)(
   },
 );
 
-// Two savers on one file lock each other out again and again. Neither the process nor a run may fail from it.
+// Two savers on one file lock each other out again and again. Neither the process nor a run may fail because of this.
 it("langgraphjs#2838: savers that lock each other out under async durability reject nothing", async () => {
   const target = place("sqlite");
   const unhandled: unknown[] = [];
@@ -239,7 +240,8 @@ it("langgraphjs#2838, SqliteSaver: what another process locks for a moment is tr
   } finally {
     process.off("unhandledRejection", note);
   }
-  // These turns happened while a run waited for the lock, so the event loop was not blocked.
+  // `busy` counts the turns of the event loop while a run waited for the lock. The event loop was therefore not
+  // blocked.
   expect(seen.busy).toBeGreaterThanOrEqual(3);
   expect(unhandled).toEqual([]);
 });

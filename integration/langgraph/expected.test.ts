@@ -1,10 +1,10 @@
-// `expectedParent`: if two runs go on from one checkpoint, one of them gets an error. Other savers fork the history without
-// notice.
+// Tests `expectedParent`. If two runs continue from the same checkpoint, one of them gets an error. Other savers fork
+// the history without notice.
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { Log, all, checkpoint, kinds, metadata, open, place, rejection, saver, says, thread } from "./helpers.js";
 
-/** A graph whose node waits until the test lets it go on. */
+/** A graph whose node waits until the test lets it continue. */
 function waiting(checkpointer: ReturnType<typeof saver>, name: string) {
   let go!: () => void;
   let reached!: () => void;
@@ -35,7 +35,7 @@ describe.each(kinds)("on %s", (kind) => {
         .addEdge(START, "first")
         .compile({ checkpointer })
         .invoke({ log: [] }, thread());
-      // Both runs go on from the same checkpoint. The later run must not see the earlier one's checkpoints.
+      // Both runs continue from the same checkpoint. The later run must not see the checkpoints of the earlier run.
       const [one, two] = [waiting(checkpointer, "one"), waiting(checkpointer, "two")];
       const from = (await checkpointer.getTuple(thread()))!.config.configurable!;
       const config = { configurable: { ...from }, durability };

@@ -1,6 +1,6 @@
 /**
- * Copies the built package into node_modules beside LangGraph, as in a user's project. A linked package would look for
- * LangGraph in the repository's own node_modules, where LangGraph is not installed.
+ * Copies the built package into node_modules beside LangGraph, as in a user's project. A link would not work: Node
+ * would look for LangGraph in the repository's own node_modules, where LangGraph is not installed.
  */
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
@@ -29,7 +29,7 @@ export default function setup(): void {
     const { size, atime, mtime } = statSync(from);
     const there = statSync(to, { throwIfNoEntry: false });
     if (there?.size === size && there.mtimeMs === mtime.getTime()) continue;
-    // Rename the complete copy into place, because another run may still use the old one.
+    // Rename the complete copy into place, because another run of the tests may still use the old copy.
     const whole = `${to}.${process.pid}`;
     mkdirSync(dirname(to), { recursive: true });
     copyFileSync(from, whole);

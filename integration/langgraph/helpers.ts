@@ -14,7 +14,7 @@ export function temporary(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }) };
 }
 
-/** A new folder for the running test, removed when the test ends. */
+/** Makes a new folder for the running test. The folder is removed when the test ends. */
 export function folder(): string {
   const { path, remove } = temporary();
   onTestFinished(remove);
@@ -31,7 +31,7 @@ export function place(kind: Kind): string {
   return kind === "memory" ? "memory:" : join(folder(), "graph.db");
 }
 
-/** Opens a saver that is closed when the running test ends, before its folder is removed. */
+/** Opens a saver that is closed when the running test ends, before the saver's folder is removed. */
 export function open(target: string, options?: SaverOptions): ForkpointSaver {
   const made = new ForkpointSaver(target, options);
   onTestFinished(() => made.close());
@@ -50,13 +50,13 @@ export function thread(thread_id = "thread", rest: { checkpoint_ns?: string; che
 
 let made = 0;
 
-/** Makes a checkpoint as a graph does, with an id above all earlier ones. */
+/** Makes a checkpoint as a graph does. Its id is greater than all earlier ids. */
 export function checkpoint(fields: Partial<Checkpoint> = {}): Checkpoint {
   made += 1;
   return { ...emptyCheckpoint(), id: uuid6(made % 0x3fff), ...fields };
 }
 
-/** Makes a checkpoint's metadata, with any further keys. */
+/** Makes a checkpoint's metadata and adds the given keys. */
 export function metadata<Fields extends object>(fields: Fields = {} as Fields): CheckpointMetadata<Fields> {
   return { source: "loop", step: 0, parents: {}, ...fields };
 }
@@ -76,7 +76,7 @@ export const Log = Annotation.Root({
 /** Makes a node that appends a word. */
 export const says = (word: string) => () => ({ log: [word] });
 
-/** Waits until the condition is true. The event loop turns meanwhile. */
+/** Waits until the condition is true. The event loop can turn while this function waits. */
 export async function until(so: () => Promise<boolean>): Promise<void> {
   while (!(await so())) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -316,7 +316,7 @@ describe.each(kinds)("on %s", (kind) => {
         branches.push({ topic, states });
       }
 
-      // The branches do have the same versions, so a saver could confuse their values.
+      // The channels of both branches have the same versions, so a saver could confuse the values of the branches.
       const versions = await Promise.all(
         branches.map(
           async ({ states }) => (await checkpointer.getTuple(states[0]!.config))!.checkpoint.channel_versions,
@@ -346,7 +346,8 @@ describe.each(kinds)("on %s", (kind) => {
         await app.invoke(null, await app.updateState(base.config, { topic }));
         tips.set(topic, (await app.getState(thread())).config);
       }
-      // Go on with the older branch, then with the newer. `rate` reads a joke that neither branch writes again.
+      // Continue with the older branch first, and with the newer branch after that. `rate` reads a joke that neither
+      // branch writes again.
       for (const [topic, tip] of tips) {
         const fork = await app.updateState(tip, { log: ["again"] }, "tell");
         expect((await app.getState(fork)).values).toMatchObject({ topic, joke: `a joke about ${topic}` });

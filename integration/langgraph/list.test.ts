@@ -119,7 +119,7 @@ describe.each(kinds)("on %s", (kind) => {
           made.unshift({ thread_id, checkpoint_ns, checkpoint_id });
         }
       }
-      // The same id in another thread is another checkpoint.
+      // A checkpoint with the same id in another thread is a different checkpoint.
       const twin = { ...made[0]!, thread_id: "ab" };
       await put(checkpointer, thread(twin.thread_id, { checkpoint_ns: twin.checkpoint_ns }), {}, twin.checkpoint_id);
 
@@ -144,7 +144,7 @@ describe.each(kinds)("on %s", (kind) => {
       const unsaid = { configurable: { thread_id: "thread", checkpoint_ns: undefined } };
       expect(ids(await all(checkpointer.list(unsaid)))).toEqual([sub, root]);
       expect(ids(await all(checkpointer.list(thread("thread", { checkpoint_ns: "" }))))).toEqual([root]);
-      // `getTuple` without a namespace reads the root namespace; `list` reads all.
+      // `getTuple` without a namespace reads the root namespace; `list` reads all namespaces.
       expect((await checkpointer.getTuple(thread()))!.checkpoint.id).toBe(root);
       expect(await checkpointer.getTuple(thread("thread", { checkpoint_id: sub }))).toBeUndefined();
     });

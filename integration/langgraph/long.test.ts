@@ -11,13 +11,13 @@ import { all, checkpoint, kinds, metadata, open, place, saver, temporary, thread
 /** The timeout in ms of a test with a thousand steps. It allows for slow and busy machines. */
 const PATIENCE = 600_000;
 
-/** About a kilobyte of text that is unique to this number. */
+/** Returns about a kilobyte of text that is different for every number. */
 function page(number: number): string {
   const hash = (part: number) => createHash("sha256").update(`${number}.${part}`).digest("base64");
   return Array.from({ length: 23 }, (_, part) => hash(part)).join("");
 }
 
-/** LangGraph's own serializer with a count of its reads. */
+/** LangGraph's own serializer, extended to count its reads. */
 function counting() {
   const plus = new MemorySaver().serde;
   const read = { calls: 0, bytes: 0 };
@@ -157,7 +157,8 @@ describe.each(kinds)("a graph of a thousand steps on %s", (kind) => {
 
   describe("list is lazy:", () => {
     /**
-     * More reads than one checkpoint needs for its parts, writes and metadata, and far fewer than a hundred checkpoints need.
+     * A limit on the number of reads. One checkpoint needs fewer reads for its parts, writes and metadata. A hundred
+     * checkpoints need far more.
      */
     const FEW = 30;
 
@@ -272,7 +273,8 @@ describe("in a file, a graph of a thousand steps", () => {
     "SqliteSaver, PostgresSaver: takes room for what is new in each, and is whole when it is opened again",
     async () => {
       const STEPS = 1_000;
-      // The size of what the steps add. A saver that stores every state whole needs five hundred times as much.
+      // The number of characters that the steps add. A saver that stores every state whole needs five hundred times as
+      // much space.
       const information = STEPS * page(0).length;
       const { target, result, stats, size } = await run(STEPS);
       expect(stats.logicalBytes).toBeGreaterThan(400 * information);
@@ -437,7 +439,8 @@ describe.each(kinds)("on %s", (kind) => {
         });
         const checkpointer = saver(kind);
         const app = new StateGraph(State)
-          // The bytes are not in the input, because LangGraph's serializer would write them as a list of numbers in JSON.
+          // A node returns the bytes. They are not in the input, because LangGraph's serializer would write the input's
+          // bytes as a JSON list of numbers.
           .addNode("a", () => ({ step: 1, bytes }))
           .addNode("b", (state) => ({ step: 2, text: `${state.text.slice(1)}!` }))
           .addNode("c", (state) => ({ step: 3, bytes: state.bytes.toReversed() }))
@@ -457,7 +460,7 @@ describe.each(kinds)("on %s", (kind) => {
         for (const [i, [step, expectedText, expectedBytes]] of expected.entries()) {
           const values = history[i]!.values as typeof State.State;
           expect(values.step).toBe(step);
-          // A failing matcher would print the texts.
+          // This test does not use a matcher for the texts, because a failing matcher would print them.
           expect(values.text === expectedText).toBe(true);
           expect(values.bytes).toBeInstanceOf(Uint8Array);
           expect(Buffer.from(values.bytes).equals(expectedBytes)).toBe(true);

@@ -1,11 +1,14 @@
-// Retention by the store's options: a checkpoint that a kept one depends on stays under every rule (D9).
+// Tests retention by the store's options. A checkpoint that a kept checkpoint depends on stays under every rule (D9).
 import { Annotation, Command, DeltaChannel, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { openStore } from "forkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Log, all, kinds, place, saver, says, thread, until } from "./helpers.js";
 
-/** A log as a delta channel. Its value is stored every `frequency` updates, and its additions in between. */
+/**
+ * A log as a delta channel. The whole value is stored every `frequency` updates. Only the additions are stored between
+ * these.
+ */
 function deltas(checkpointer: ForkpointSaver, frequency: number) {
   const channel = () =>
     new DeltaChannel<string[], string[]>((before, writes) => [...before, ...writes.flat()], {
@@ -59,7 +62,7 @@ describe.each(kinds)("on %s", (kind) => {
         const found = (await all(capped.getStateHistory(thread(), { limit: 2 }))).map(({ values }: any) => values);
         expect(found).toEqual(expected);
       }
-      // Old checkpoints are gone where a later one stores the value.
+      // Old checkpoints are removed if a later checkpoint stores the value.
       if (frequency <= 2) expect(await checkpoints(checkpointer)).toBeLessThan(12);
     });
 
@@ -71,7 +74,7 @@ describe.each(kinds)("on %s", (kind) => {
         const said = `in${round} ${"x".repeat(200)} ${Math.random()}`;
         await app.invoke({ log: [said], round }, thread());
         expected.push(said, `a${round}`, `b${round}`);
-        // `vacuum` runs after the removals that the limit has started.
+        // `vacuum` starts after the removals that the limit has caused, so they have ended when it returns.
         await checkpointer.vacuum();
         expect((await app.getState(thread())).values.log).toEqual(expected);
       }

@@ -1,10 +1,10 @@
-// Plain data and known messages bypass LangGraph's serializer. The bytes must equal the serializer's.
+// Plain data and known messages bypass LangGraph's serializer. Their bytes must equal those that the serializer writes.
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { Send } from "@langchain/langgraph";
 import { DeltaSnapshot, MemorySaver } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 
-// These modules are not exported: the test imports internals.
+// The package does not export these modules, so the test imports them by their paths.
 const path = (name: string) => new URL(`node_modules/forkpoint/dist/langgraph/${name}.js`, import.meta.url).href;
 const { toJson } = (await import(path("json"))) as { toJson(value: unknown, serde: object): Uint8Array | undefined };
 const { dump, load, trust } = (await import(path("serde"))) as {
@@ -19,7 +19,10 @@ await new Promise((resolve) => setTimeout(resolve, 0));
 
 const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
 
-/** Whether the value bypasses the serializer. In both cases the bytes and the value read back must equal the serializer's. */
+/**
+ * Returns true if the value bypasses the serializer. In both cases the bytes and the value that is read back must equal
+ * those of the serializer.
+ */
 async function checked(value: unknown): Promise<boolean> {
   const [tag, bytes] = await serde.dumpsTyped(value);
   const mine = toJson(value, serde);

@@ -181,7 +181,7 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await newest("inner:1", ids[1]!)).toEqual([]);
     expect(await newest("", ids[3]!)).toEqual([ids[2]]);
     expect(await newest("inner:2", ids[5]!)).toEqual([]);
-    // A subgraph's config carries further keys. They must not act as conditions.
+    // A subgraph's config has further keys. `list` must not use them as conditions.
     const config = { configurable: { ...thread("thread", { checkpoint_ns: "inner:1" }).configurable, other: 1 } };
     const before = { configurable: { checkpoint_id: ids[5]! } };
     expect((await all(checkpointer.list(config, { before, limit: 1 }))).map((t) => t.checkpoint.id)).toEqual([ids[3]]);

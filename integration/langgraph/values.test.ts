@@ -7,7 +7,7 @@ import { all, checkpoint, kinds, metadata, open, place, rejection, saver, thread
 /** LangGraph's own serializer, which it does not export. */
 const plus = new MemorySaver().serde;
 
-/** Returns a value after the serializer wrote and read it. */
+/** Serialises and deserialises a value, and returns the result. */
 async function kept(value: unknown): Promise<unknown> {
   return plus.loadsTyped(...(await plus.dumpsTyped(value)));
 }
@@ -257,7 +257,7 @@ describe.each(kinds)("on %s", (kind) => {
       const serde: SerializerProtocol = {
         async dumpsTyped(value) {
           const type = Array.isArray(value) ? "x-list/é" : value instanceof Uint8Array ? "bytes" : "x-other";
-          // The bytes take all values and do not contain the serialised value.
+          // The bytes contain every possible byte value. They do not contain the serialised value.
           const bytes =
             value === null ? new Uint8Array(0) : Uint8Array.from({ length: 257 }, (_, i) => (i * made.size) % 256);
           made.set(key(type, bytes), structuredClone(value));

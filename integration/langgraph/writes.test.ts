@@ -1,4 +1,4 @@
-// Pending writes: the writes of a step's tasks before the step has ended.
+// Tests pending writes: the writes that tasks of a step have made before the step ends.
 import { Annotation, Command, END, START, Send, StateGraph, interrupt } from "@langchain/langgraph";
 import { ERROR, INTERRUPT, RESUME, SCHEDULED, TASKS, uuid6 } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
@@ -353,7 +353,7 @@ describe.each(kinds)("on %s", (kind) => {
       ];
       const read = (await checkpointer.getTuple(at))!.pendingWrites!;
       expect(read).toEqual(expected);
-      // A change that one reader makes is not visible to another.
+      // If one reader changes the returned value, another reader must not see the change.
       (read[0]![2] as typeof value).list.push(3);
       (read[1]![2] as Uint8Array).fill(8);
       expect((await checkpointer.getTuple(at))!.pendingWrites).toEqual(expected);
