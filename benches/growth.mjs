@@ -7,7 +7,9 @@ import { bytes, machine, print, progress, table, time, write } from "./lib/repor
 import { growingRun } from "./lib/states.mjs";
 
 const STAGES = quick ? [20, 100, 300] : [100, 1_000, 10_000];
-/** The longest run for SqliteSaver. It stores every state whole: the longest run of all would take 19 GB. */
+/**
+ * The longest run for SqliteSaver. SqliteSaver stores every state whole, so the longest run of all would take 19 GB.
+ */
 const THEIR_LAST = quick ? 100 : 1_000;
 
 async function ours(file) {
@@ -30,7 +32,7 @@ const sides = [
 for (const last of STAGES) {
   for (const [name, open] of sides) {
     if (name === "SqliteSaver" && last > THEIR_LAST) {
-      // SqliteSaver stores whole states, so their sum estimates its file.
+      // SqliteSaver stores whole states, so the sum of the states estimates the size of its file.
       const states = Array.from({ length: last }, (_, step) => Math.min((step + 1) * 2e3, 2e6));
       const estimate = `about ${bytes(states.reduce((sum, size) => sum + size))}`;
       rows.push([last.toLocaleString("en"), name, "not run", estimate, "", "", ""]);

@@ -252,8 +252,8 @@ fn a_parent_is_no_more_than_a_name(backend: &mut dyn Backend) {
         let parts = vec![part("state", "t", [noise(1, 3000), noise(seed, 10)].concat())];
         draft("run", id).parent(parent).parts(parts)
     };
-    // A payload cannot be a delta against these parents: an unknown id, an empty id, a checkpoint of another contract, the
-    // checkpoint itself, and a cycle.
+    // A checkpoint must read back exactly with each of these parents: an unknown id, an empty id, a checkpoint of
+    // another contract, the checkpoint itself, and a cycle.
     let elsewhere = draft("run", "elsewhere").contract(ContractId(2)).put();
     apply(backend, vec![elsewhere]).unwrap();
     let cases = [

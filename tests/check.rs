@@ -27,7 +27,7 @@ fn open(path: &Path) -> Sqlite {
     sqlite(path, Journal::Rollback, Durability::Off).unwrap()
 }
 
-/// Runs a check to its end. Returns all pages as one, and their number.
+/// Runs a check to its end. Returns one page with all results, and the number of pages.
 fn check(backend: &mut dyn Backend, limit: usize) -> (CheckPage, usize) {
     let (mut all, mut pages) = (CheckPage::default(), 0);
     let mut cursor = Some(CheckCursor::default());

@@ -642,8 +642,8 @@ fn put() -> impl Strategy<Value = Op> {
             made.0.header.depends_on_parent = depends;
             made.0.header.age_offset = if other_age { 4 } else { age_offset(&run) };
             made.1.pins = pins.into_iter().map(|(log, length)| LogPin { log, length }).collect();
-            // These are the names of the parts to inherit. Some payloads have parts with these names, one list has a
-            // name twice, and no payload has a part named `none`.
+            // These are the names of the parts to inherit. Some payloads have parts with these names, some
+            // payloads inherit a name that they also have, and no payload has a part named `none`.
             made.1.inherit = match version % 7 {
                 0 => vec!["common".to_owned()],
                 1 => vec![String::new(), "v".to_owned(), "none".to_owned()],

@@ -35,6 +35,6 @@ async function one(size, runs, atOnce) {
     ["ours", "full"],
     ["ours", "normal"],
   ];
-  // Both hand-written sides take the same space on the disk, so one row is enough.
+  // Both hand-written sides take the same space on the disk, so the table has only one row for this space.
   return [...rowsOf(label, result, pairs), ...rowsOf(label, result, pairs.slice(0, 1), ON_DISK)];
 }

@@ -17,7 +17,7 @@ export async function inRuns(work, opens, { atOnce = false, rounds = sized(5, 2)
       const file = path(`${name}.db`);
       const side = await opens[name](file);
       modes[name] = side.mode;
-      // The first call opens the file, so make it outside the clock.
+      // The first call opens the file, so this call is made before the clock starts.
       strictEqual((await side.list("nobody")).length, 0);
       const finals = [];
       const figures = await clock(cases.length * steps.length, async () => {

@@ -1,4 +1,4 @@
-// The work that all sides do: an agent's state, and cheap steps that change a little of it.
+// The work that all sides do: an agent's state, and cheap steps that each change a small part of the state.
 import { prose } from "../lib/states.mjs";
 
 /** Number of messages in the state when each step replaces one of them. */
@@ -18,7 +18,7 @@ function message(length, seed) {
 export function workOf({ size, steps: count, runs, replace = false }) {
   const each = replace ? size / REPLACEABLE : Math.min(size / 50, 2_000, size / count);
   const before = replace ? REPLACEABLE : Math.max(Math.round(size / each) - count, 0);
-  // Made before the clock starts, so that a step's time is the framework's only.
+  // The messages are made before the clock starts, so that the time of a step is only the time of the framework.
   const messages = Array.from({ length: runs }, (_, run) => {
     return Array.from({ length: before + count }, (_, at) => message(each, run * 100_003 + at));
   });

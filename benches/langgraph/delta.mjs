@@ -1,4 +1,5 @@
-// Measures a run with a DeltaChannel, which stores only the added messages: writing it, and reading its last state.
+// Measures a run with a DeltaChannel, which stores only the added messages. Measures both writing the run and reading
+// its last state.
 import { deepStrictEqual } from "node:assert/strict";
 import { FIGURES, rowsOf } from "../agentium/turns.mjs";
 import { compare, sized } from "../lib/measure.mjs";

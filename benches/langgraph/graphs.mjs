@@ -1,4 +1,4 @@
-// The measured graphs. Their nodes cost almost nothing: all texts are made before the run.
+// The measured graphs. The nodes cost almost nothing, because all texts are made before the run.
 import { prose } from "../lib/states.mjs";
 import { Annotation, DeltaChannel, END, START, StateGraph } from "./packages.mjs";
 
@@ -38,7 +38,7 @@ export function agent(steps, { asDelta = false } = {}) {
     input,
     final,
     limit: steps + 10,
-    // One checkpoint for the input and one for the state after the input, besides one per step.
+    // There is one checkpoint for each step, one for the input, and one for the state after the input.
     checkpoints: steps + 2,
   };
 }
@@ -47,7 +47,7 @@ export function agent(steps, { asDelta = false } = {}) {
 export function conversation(threads, turns) {
   const said = Array.from({ length: threads }, (_, thread) => {
     return Array.from({ length: turns }, (_, turn) => {
-      // The texts differ at every turn.
+      // Each turn has different texts.
       const [request, plan, notes, answer] = [100, 250, 300, 300].map((length, part) => {
         return prose(length, (thread * turns + turn) * 4 + part + 1);
       });
@@ -59,7 +59,7 @@ export function conversation(threads, turns) {
   const says =
     (channel) =>
     ({ thread, turn }) => ({ [channel]: said[thread][turn][channel] });
-  // LangGraph does not allow a node to have a channel's name.
+  // In LangGraph a node must not have the name of a channel.
   const builder = new StateGraph(State)
     .addNode("planner", says("plan"))
     .addNode("reader", says("notes"))
@@ -75,5 +75,8 @@ export function conversation(threads, turns) {
   };
 }
 
-/** The config of a thread's root graph. The empty namespace is set: without it, a saver lists all namespaces. */
+/**
+ * The config of a thread's root graph. It sets the empty namespace, because a saver lists all namespaces if no
+ * namespace is set.
+ */
 export const thread = (thread_id = "thread") => ({ configurable: { thread_id, checkpoint_ns: "" } });

@@ -64,7 +64,7 @@ async function whole({ checkpoints }, files, modes) {
       strictEqual(found, checkpoints);
       return figures;
     };
-    // No warm-up round: each process starts cold.
+    // There is no warm-up round, because each process starts with cold caches.
     const figures = await inTurns(names, turn, { rounds: sized(3, 1), warm: false });
     rows.push(...rowsOf(label, { figures, modes }, pairs, { ...TIMES, memory: ["peak memory growth", bytes] }));
   }

@@ -1,4 +1,5 @@
-// Exports LangGraph and the compared savers. Registers resolve.mjs first, which finds the packages.
+// Exports LangGraph and the compared savers. This module registers resolve.mjs first, because resolve.mjs finds the
+// packages.
 import { register } from "node:module";
 
 register(new URL("resolve.mjs", import.meta.url));

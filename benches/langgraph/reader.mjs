@@ -8,7 +8,7 @@ const { saver, close } = sides[name](file);
 const graph = agent(Number(steps)).compile(saver);
 const reads = { list: () => saver.list(thread()), getStateHistory: () => graph.getStateHistory(thread()) };
 
-// The first call opens the file, so make it outside the clock.
+// The first call opens the file, so this call is made before the clock starts.
 await saver.getTuple(thread("nobody"));
 let found = 0;
 let memory = 0;

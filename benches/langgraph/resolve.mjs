@@ -1,5 +1,5 @@
 // Resolves the measured packages to their folders. Both savers get the LangGraph of the same folder, as in a user's
-// project: a serializer from one copy of LangGraph does not recognize the classes of another copy.
+// project. A serializer from one copy of LangGraph does not recognize the classes of another copy.
 const homes = {
   "@langchain/langgraph": "langgraph",
   "@langchain/langgraph-checkpoint": "langgraph",

@@ -1,4 +1,4 @@
-// The compared savers, each with its default options: over a new file, in memory, or none at all.
+// The compared savers, each with its default options. A saver has a new file or is in memory. One side has no saver.
 import { mode } from "../lib/peers.mjs";
 import { ForkpointSaver, MemorySaver, SqliteSaver } from "./packages.mjs";
 
@@ -9,13 +9,13 @@ export const sides = {
   },
   theirs(file) {
     const saver = SqliteSaver.fromConnString(file);
-    // SqliteSaver sets its mode at its first call, so read the mode later.
+    // SqliteSaver sets its mode at its first call, so the mode is read later.
     return { saver, mode: () => `SqliteSaver: ${mode(saver.db)}`, close: () => saver.db.close() };
   },
   memory() {
     return { saver: new MemorySaver(), mode: () => "MemorySaver: no disk", close() {} };
   },
-  /** No saver: the cost of LangGraph alone. */
+  /** This side has no saver. It shows the cost of LangGraph alone. */
   none() {
     return { saver: undefined, mode: () => "no checkpointer", close() {} };
   },

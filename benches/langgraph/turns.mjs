@@ -1,4 +1,4 @@
-// Runs one turn of a side: a graph over a new saver. The run is measured; the check is not.
+// Runs one turn of a side: a graph over a new saver. The run is measured. The check of the result is not measured.
 import { strictEqual } from "node:assert/strict";
 import { clock, inTurns } from "../lib/measure.mjs";
 import { inFolder, onDisk, settle } from "../lib/peers.mjs";
@@ -16,7 +16,7 @@ export async function inRuns(names, { compile, count, run, check }, options) {
       const file = path(`${name}.db`);
       const side = sides[name](file);
       const graph = compile(side.saver);
-      // The first call opens the file, so make it outside the clock.
+      // The first call opens the file, so this call is made before the clock starts.
       await side.saver?.getTuple(thread("nobody"));
       let result;
       const figures = await clock(count, async () => {

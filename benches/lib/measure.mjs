@@ -6,15 +6,18 @@ import { runInNewContext } from "node:vm";
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc");
 
-/** True with `--quick`: fewer rounds and smaller sizes, to try a change. The figures mean little. */
+/**
+ * True with `--quick`. A quick run has fewer rounds and smaller sizes. It is useful to try a change, but its figures
+ * mean little.
+ */
 export const quick = process.argv.includes("--quick");
 
-/** `full`, or `small` in a quick run. */
+/** Returns `full`. In a quick run, returns `small`. */
 export const sized = (full, small) => (quick ? small : full);
 
 /** Resolves to the wall time and the event-loop time of `work`, each in microseconds per operation. */
 export async function clock(count, work, { collect = true } = {}) {
-  // Collects first, so that no side pays for another side's garbage.
+  // The garbage is collected first, so that the time of one side does not include the garbage of another side.
   if (collect) gc();
   const before = performance.eventLoopUtilization();
   const start = performance.now();
@@ -37,7 +40,8 @@ async function round(operation, count, concurrency) {
       await Promise.all(Array.from({ length: concurrency }, caller));
     }
   };
-  // A collection drops compiled code that has not run during the other sides' turns. Warm up after the collection.
+  // A garbage collection drops compiled code that did not run during the turns of the other sides. So the warm-up comes
+  // after the collection.
   gc();
   const warm = Math.ceil(count / 4);
   await run(0, warm);

@@ -1,4 +1,4 @@
-// The packages that Forkpoint is compared with. Each is loaded from the folder with its lockfile.
+// The packages that Forkpoint is compared with. Each package is loaded from the folder that has its lockfile.
 import { fsyncSync, existsSync, mkdtempSync, openSync, closeSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// The states that the benchmarks store. They resemble an agent's.
+// The states that the benchmarks store. They resemble the states of an agent.
 
 const words =
   "the agent reads a page and then writes what it found into its notes before it asks for the next tool call with " +

@@ -66,7 +66,7 @@ async function latencies(save) {
         await wait(Math.max(0, due - performance.now()));
         await save({ ...next(small), runId: `run-${number}` });
         took.push((performance.now() - due) * 1000);
-        // A late saver skips the missed saves.
+        // A saver that is late skips the saves that it has missed.
         due = Math.max(due + EVERY, performance.now());
       }
     };

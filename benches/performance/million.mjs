@@ -1,4 +1,4 @@
-// Lists the 100 newest of 1,000,000 checkpoints. The peer is a hand-written table with a covering index.
+// Lists the newest 100 of 1,000,000 checkpoints. The peer is a hand-written table with a covering index.
 import { randomUUID } from "node:crypto";
 import { CheckpointStore } from "../../dist/index.js";
 import { compare, sized } from "../lib/measure.mjs";

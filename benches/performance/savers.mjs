@@ -1,4 +1,5 @@
-// Measures many savers at once and one saver alone. Compares with direct SQLite calls, the bare disk, and no disk.
+// Measures many savers at once and one saver alone. Compares them with direct SQLite calls, with the bare disk, and
+// with no disk.
 import { closeSync, fdatasyncSync, openSync, writeSync, writevSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { CheckpointStore } from "../../dist/index.js";
@@ -47,7 +48,7 @@ export function savers() {
     const one = await compare(
       {
         ...both,
-        // The physical limit: one write and one sync for each save.
+        // This is the physical limit: one write and one sync for each save.
         disk(i) {
           writeSync(log, buffer(i));
           fdatasyncSync(log);
@@ -72,12 +73,12 @@ export function savers() {
     const limit = await compare(
       {
         ours: both.ours,
-        // Every caller does its own write and sync, on Node's thread pool.
+        // Every caller does its own write and its own sync, on Node's thread pool.
         async each(i) {
           await many.write(buffer(i));
           await many.datasync();
         },
-        // One write and one sync for the bytes of all callers: the limit of group commit.
+        // One write and one sync store the bytes of all callers. This is the limit of group commit.
         grouped(i) {
           if (i % SAVERS !== SAVERS - 1) return;
           writevSync(

@@ -1,4 +1,4 @@
-// Measures reads with 100,000 stored checkpoints. The peer is AgentOS' in-memory store, which scans all of them.
+// Measures reads from 100,000 stored checkpoints. The peer is AgentOS' in-memory store, which scans all checkpoints.
 import { CheckpointStore } from "../../dist/index.js";
 import { compare, sized } from "../lib/measure.mjs";
 import { agentosMemory, inFolder } from "../lib/peers.mjs";

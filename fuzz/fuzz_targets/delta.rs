@@ -6,14 +6,14 @@ use arbitrary::Arbitrary;
 use forkpoint::codec::delta;
 use libfuzzer_sys::fuzz_target;
 
-/// The largest payload, in bytes. It keeps an execution with 128 edits short.
+/// The largest payload, in bytes. The limit keeps an execution with 128 edits short.
 const LARGEST: usize = 1 << 16;
 
 #[derive(Arbitrary, Debug)]
 enum Input<'a> {
     /// Two payloads that may have nothing in common.
     Pair { base: &'a [u8], target: &'a [u8] },
-    /// A payload and edits that are applied one after the other. The results form a chain.
+    /// A payload and edits that are applied one after the other. The payloads after each edit form a chain.
     Edits { base: &'a [u8], repeat: u8, edits: Vec<Edit<'a>> },
     /// Arbitrary bytes in place of encoded deltas.
     Hostile { keyframe: &'a [u8], deltas: Vec<&'a [u8]>, length: u16 },
@@ -97,11 +97,11 @@ fuzz_target!(|input: Input<'_>| {
             }
         }
         Input::Hostile { keyframe, deltas, length } => {
-            // Without a delta, only the keyframe's own length is valid.
+            // Without deltas, `length` is valid only if it is the length of the keyframe.
             let length = if deltas.is_empty() { keyframe.len() } else { usize::from(length) };
             if let Ok(payload) = delta::restore(keyframe, &deltas, length) {
                 assert_eq!(payload.len(), length);
-                // Copies only go forward, so the result cannot be longer than the keyframe and the deltas.
+                // Copies only go forward, so the result cannot be longer than the keyframe and the deltas together.
                 assert!(length <= keyframe.len() + deltas.iter().map(|delta| delta.len()).sum::<usize>());
             }
         }

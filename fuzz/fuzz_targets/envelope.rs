@@ -1,4 +1,5 @@
-//! Fuzzes envelopes. Any rows of a chain must give the payload or an error, never other bytes and never a panic.
+//! Fuzzes envelopes. For any rows of a chain, the result must be the payload or an error. Other bytes and panics are
+//! failures.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -10,9 +11,10 @@ use libfuzzer_sys::fuzz_target;
 enum Input<'a> {
     /// Rows of arbitrary bytes.
     Rows(Vec<&'a [u8]>),
-    /// Rows with valid headers, except for the checksum, and arbitrary bodies. They reach the code behind the header.
+    /// Rows with headers that are valid except for the checksum, and with arbitrary bodies. These rows test the code
+    /// that runs after the header is read.
     Bodies(Vec<Body<'a>>),
-    /// A properly sealed chain whose rows are then damaged. The first payload becomes the keyframe.
+    /// A properly sealed chain whose rows are then damaged. The first payload is stored as the keyframe.
     Damaged { payloads: Vec<&'a [u8]>, damage: Vec<Damage> },
 }
 
@@ -64,7 +66,7 @@ fn leb128(out: &mut Vec<u8>, mut value: u16) {
     out.push(value.to_le_bytes()[0]);
 }
 
-/// Opens a chain. An error must have one of the two documented codes.
+/// Opens a chain. If opening fails, the error must have one of the two documented codes.
 fn open(rows: &[impl AsRef<[u8]>]) -> Option<Vec<u8>> {
     match envelope::open(rows) {
         Ok(raw) => Some(raw),
@@ -105,7 +107,7 @@ fuzz_target!(|input: Input<'_>| {
             let sealed: Vec<&[u8]> = payloads.clone();
             for damage in damage {
                 damage.apply(&mut rows);
-                // A chain that lost its newest rows is still the valid chain of an older payload.
+                // If only the newest rows are missing, the other rows are still the valid chain of an older payload.
                 if let Some(raw) = open(&rows) {
                     assert!(sealed.contains(&raw.as_slice()), "bytes that nobody sealed");
                 }

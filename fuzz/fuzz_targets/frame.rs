@@ -1,4 +1,5 @@
-//! Fuzzes frames. Any bytes must split into parts or give an error. Parts that are joined and split again must be equal.
+//! Fuzzes frames. Any bytes must split into parts or give an error. If parts are joined and split again, the result
+//! must equal the parts.
 #![no_main]
 
 use bytes::Bytes;
@@ -12,7 +13,8 @@ fuzz_target!(|input: &[u8]| {
         Ok(payload) => {
             assert!(payload.len() <= input.len());
             let joined = Bytes::from(frame::join(&payload));
-            // The result may be shorter than the input: LEB128 has longer spellings of a number than `join` writes.
+            // The result may be shorter than the input, because LEB128 can encode a number in more bytes than `join`
+            // writes.
             assert!(joined.len() <= input.len());
             assert_eq!(frame::split(&joined).unwrap(), payload);
         }

@@ -1,4 +1,5 @@
-//! Rebuilds a payload from its chain of rows: its own row first, then its base's row, and so on to a keyframe.
+//! Rebuilds a payload from its chain of rows. The chain begins with the payload's own row. The row of the base follows,
+//! then the row of that base's base, and so on. The last row is a keyframe.
 
 use bytes::Bytes;
 
@@ -11,7 +12,7 @@ use crate::record::Seq;
 /// One row of a chain.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// The payload that `body` is a delta against. `None`: `body` is a keyframe.
+    /// The number of the payload that `body` is a delta against. `None`: `body` is a keyframe.
     pub(crate) base: Option<Seq>,
     /// The sealed bytes: see [`envelope`].
     pub(crate) body: Vec<u8>,
@@ -19,8 +20,8 @@ pub(crate) struct Link {
 
 /// Returns the raw payload with the number `seq`, from the cache or from its chain of rows.
 ///
-/// `fetch` reads one row. All rows must come from one snapshot. A payload that is rebuilt from rows has its checksum
-/// verified: the result is the right bytes or `CORRUPT`.
+/// `fetch` reads one row. All rows must come from one snapshot. If a payload is rebuilt from rows, its checksum is
+/// verified. So the result is the saved bytes or `CORRUPT`.
 pub(crate) fn rebuild(
     seq: Seq,
     cache: &PayloadCache,

@@ -1,4 +1,4 @@
-//! Checksums of rows: a hash over the columns that identify a row and never change.
+//! Checksums of rows. A checksum is a hash of the columns that identify a row and never change.
 
 use std::cell::Cell;
 
@@ -12,14 +12,14 @@ const BYTES: u8 = 3;
 const NONE: u8 = 4;
 
 thread_local! {
-    /// A buffer that the checksums of this thread reuse, because a listing computes one for every row.
+    /// A buffer that all checksums of this thread reuse, because a listing computes a checksum for every row.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// A checksum that is being built.
 ///
-/// Each value is written with its type, and with its length where that varies. So two different lists of values never
-/// give the same bytes.
+/// Each value is written with its type. A value of variable length is also written with its length. So two different
+/// lists of values never give the same bytes.
 #[derive(Debug)]
 pub(crate) struct Sum(Vec<u8>);
 
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_checksum_never_changes() {
-        // Databases store this checksum. If the number changed, every stored row would be CORRUPT.
+        // Databases store this checksum. If the checksum of the same values changed, every stored row would be CORRUPT.
         let sum = Sum::new().int(-1).text("run").opt_text(None).bytes(&[0, 255]).finish();
         assert_eq!(sum, 1_709_278_139_221_932_405);
     }

@@ -5,9 +5,10 @@
 //! content length (LEB128; formats 3 and 4 only)  body
 //! ```
 //!
-//! Formats 1 and 2 are keyframes: the content is the raw bytes of the payload. Formats 3 and 4 are deltas: the content is
-//! the delta that [`delta::encode`] made against the row's base. In formats 1 and 3 the body is the content itself. In
-//! formats 2 and 4 the body is the content compressed as a zstd frame. `docs/format.md` specifies the format for users.
+//! Formats 1 and 2 are keyframes: the content is the raw bytes of the payload. Formats 3 and 4 are deltas: the content
+//! is the delta that [`delta::encode`] made against the row's base. In formats 1 and 3 the body is the content itself.
+//! In formats 2 and 4 the body is the content compressed as a zstd frame. `docs/format.md` specifies the format for
+//! users.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -24,17 +25,20 @@ const ZSTD: u8 = 2;
 const DELTA: u8 = 3;
 const DELTA_ZSTD: u8 = 4;
 
-/// Content with fewer bytes than this is not compressed: it would save less than the row's own overhead.
+/// Content with fewer bytes than this is not compressed, because compression would save less than the row's own
+/// overhead.
 const WORTH_COMPRESSING: usize = 512;
-/// zstd's fastest standard level. The next level costs commits more time than its smaller size is worth.
+/// The fastest standard level of zstd. The next level makes commits slower, and its output is not small enough to be
+/// worth that time.
 const LEVEL: i32 = 1;
 
-/// The largest length that an envelope may claim, in bytes. No row holds more (`SQLite`'s limit is a gigabyte), so a
-/// larger length is damage.
+/// The largest length that an envelope may claim, in bytes. `SQLite` limits a row to a gigabyte, so a larger length is
+/// damage.
 const MAX_RAW: usize = 1 << 30;
 
 thread_local! {
-    /// Reused by all calls of this thread: setting a compressor up costs more than compressing a small payload.
+    /// A compressor that all calls of this thread reuse. Setting up a compressor costs more than compressing a small
+    /// payload.
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
 }
 
@@ -46,7 +50,7 @@ pub fn seal(raw: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Seals raw bytes as `delta`, which turns their base into them.
+/// Seals raw bytes as a delta. `delta` turns the base into these raw bytes.
 pub fn seal_delta(raw: &[u8], delta: &[u8]) -> Vec<u8> {
     match compress(delta) {
         Some(body) => assemble(DELTA_ZSTD, raw, Some(delta.len()), &body),
@@ -54,7 +58,7 @@ pub fn seal_delta(raw: &[u8], delta: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Compresses the content. Returns `None` if that is not worth it.
+/// Compresses the content. Returns `None` if compression is not worth its cost.
 fn compress(content: &[u8]) -> Option<Vec<u8>> {
     if content.len() < WORTH_COMPRESSING {
         return None;
@@ -81,10 +85,10 @@ fn assemble(format: u8, raw: &[u8], content: Option<usize>, body: &[u8]) -> Vec<
     out
 }
 
-/// Opens a chain of envelopes and returns the raw bytes of the payload. The payload's own envelope comes first, then its
-/// base's, and so on to the keyframe.
+/// Opens a chain of envelopes and returns the raw bytes of the payload. The payload's own envelope comes first. The
+/// envelope of its base follows, and so on. The last envelope is the keyframe.
 ///
-/// The payload's checksum is verified: damage is `CORRUPT`. A format of a later version is `UNSUPPORTED`.
+/// The payload's checksum is verified. Damage gives `CORRUPT`. A format of a later version gives `UNSUPPORTED`.
 pub fn open(chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
     open_on(None, chain)
 }
@@ -93,7 +97,7 @@ pub fn open(chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
 pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
     let chain = chain.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
     let Some(newest) = chain.first() else { return Err(corrupt("nothing is stored of it")) };
-    // Each envelope claims at most MAX_RAW bytes. All of them together must stay bounded too.
+    // Each envelope claims at most MAX_RAW bytes. The sum of all claims must have a limit too.
     if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.content)) > 2 * MAX_RAW {
         return Err(corrupt("its deltas are impossibly large"));
     }
@@ -168,10 +172,11 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Decompresses to at most one byte more than `length`, so that a damaged length or body costs no memory.
+/// Decompresses the body. The output has at most one byte more than `length`, so that a damaged length or body costs no
+/// memory.
 fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>> {
     let fails = |error: io::Error| corrupt(&format!("it does not decompress ({error})")).with_cause(error);
-    // A hostile length cannot reserve more memory than a small multiple of the body.
+    // A wrong length reserves at most a small multiple of the size of the body.
     let mut content = Vec::with_capacity(length.min(body.len().saturating_mul(256)));
     let decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(fails)?;
     decoder.take(length as u64 + 1).read_to_end(&mut content).map_err(fails)?;
@@ -197,7 +202,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_an_error(chain in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..4)) {
-            // Random bytes practically never carry their own checksum.
+            // Random bytes practically never contain the checksum of their own content.
             prop_assert!(open(&chain).is_err());
         }
 
@@ -218,7 +223,7 @@ mod tests {
         }
     }
 
-    /// A payload and its chain: two deltas over a keyframe.
+    /// Returns a payload and its chain. The chain has two deltas and a keyframe.
     fn a_chain(first: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
         let second = [first, b"second"].concat();
         let third = [b"third", second.as_slice(), first].concat();

@@ -28,7 +28,7 @@ pub fn join(payload: &Payload) -> Vec<u8> {
     out
 }
 
-/// The size in bytes of the frame that [`join`] would return.
+/// Returns the size in bytes of the frame that [`join`] would return.
 pub fn length(payload: &Payload) -> usize {
     let text = |text: &str| varint::length(text.len() as u64) + text.len();
     let part = |part: &Part| text(&part.name) + text(&part.tag) + varint::length(part.bytes.len() as u64);
@@ -36,7 +36,7 @@ pub fn length(payload: &Payload) -> usize {
     varint::length(payload.parts.len() as u64) + descriptions + payload.len()
 }
 
-/// Splits a frame into its parts. Their bytes are slices of `frame`, not copies.
+/// Splits a frame into its parts. The bytes of the parts are slices of `frame`, not copies.
 pub fn split(frame: &Bytes) -> Result<Payload> {
     parse(frame).ok_or_else(|| {
         Error::new(
@@ -49,7 +49,8 @@ pub fn split(frame: &Bytes) -> Result<Payload> {
 fn parse(frame: &Bytes) -> Option<Payload> {
     let mut rest: &[u8] = frame;
     let count = varint::read(&mut rest)?;
-    // A part takes at least three bytes. A damaged frame may claim more parts: they must not reserve memory.
+    // A part takes at least three bytes. A damaged frame may claim more parts than it has. The claim must not reserve
+    // memory.
     let mut descriptions = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 3));
     for _ in 0..count {
         let name = text(&mut rest)?;

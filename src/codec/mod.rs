@@ -1,6 +1,6 @@
 //! Encodes payloads as bytes and decodes them. The functions do no I/O and read no clock.
 //!
-//! Any input bytes decode to the right payload or to an error, in bounded time and memory.
+//! For any input bytes, decoding returns the saved payload or an error, in bounded time and memory.
 //!
 //! - [`frame`] joins a payload's parts into one byte string.
 //! - [`plan`] decides whether the payload is stored whole or as a delta against another payload.

@@ -7,9 +7,9 @@ use crate::cache::CachedPayload;
 use crate::error::{Code, Result};
 use crate::record::{Encoded, Seq};
 
-/// A payload with fewer bytes than this is stored whole: a delta would save less than it costs.
+/// A payload with fewer bytes than this is stored whole, because a delta would save less than it costs.
 const WORTH_A_DELTA: usize = 1024;
-/// The most deltas that a reader applies to rebuild one payload.
+/// The maximum number of deltas that a reader applies to rebuild one payload.
 pub(crate) const MAX_DEPTH: i64 = 256;
 
 /// An earlier payload that a new payload is likely to resemble.
@@ -17,14 +17,15 @@ pub(crate) const MAX_DEPTH: i64 = 256;
 pub(crate) struct Base {
     /// The payload's number.
     pub(crate) seq: Seq,
-    /// How many deltas a reader applies to rebuild the payload.
+    /// The number of deltas that a reader applies to rebuild the payload.
     pub(crate) depth: i64,
-    /// How many bytes the next deltas of the chain may take together before the next keyframe.
+    /// The maximum total size of the next deltas of the chain, in bytes. After that, the next payload becomes a
+    /// keyframe.
     pub(crate) budget: i64,
 }
 
 impl Base {
-    /// Whether the chain may get another delta.
+    /// Returns true if the chain may get another delta.
     fn takes_more(&self) -> bool {
         self.depth < MAX_DEPTH && self.budget > 0
     }
@@ -33,11 +34,12 @@ impl Base {
 /// A payload as a row stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// The payload that `body` is a delta against. `None`: `body` is a keyframe.
+    /// The number of the payload that `body` is a delta against. `None`: `body` is a keyframe.
     pub(crate) base: Option<Seq>,
-    /// How many deltas a reader applies to rebuild the payload.
+    /// The number of deltas that a reader applies to rebuild the payload.
     pub(crate) depth: i64,
-    /// How many bytes the next deltas of the chain may take together before the next keyframe.
+    /// The maximum total size of the next deltas of the chain, in bytes. After that, the next payload becomes a
+    /// keyframe.
     pub(crate) budget: i64,
     /// The sealed bytes: see [`envelope`].
     pub(crate) body: Bytes,
@@ -46,8 +48,8 @@ pub(crate) struct Row {
 impl Row {
     /// Seals a payload as a keyframe.
     ///
-    /// The deltas after it may together take as many bytes as the keyframe does. So a reader reads at most twice the
-    /// size of the keyframe.
+    /// All deltas of the chain together may take as many bytes as the keyframe takes. So a reader reads at most twice
+    /// the size of the keyframe.
     pub(crate) fn keyframe(raw: &[u8]) -> Self {
         Self::whole(envelope::seal(raw).into())
     }
@@ -57,13 +59,13 @@ impl Row {
     }
 }
 
-/// Plans the row of a payload. Also returns the misses of its lineage: how many payloads in a row, this one included,
-/// had no delta worth storing.
+/// Plans the row of a payload. Also returns the misses of the payload's lineage. Misses are payloads in a row that had
+/// no delta worth storing, and this payload counts too.
 ///
-/// `encoded` was encoded ahead of time. A delta in it is used only if it was made against the same base.
+/// `encoded` was encoded ahead of time. Its delta is used only if the delta was made against the same base.
 ///
-/// `load` reads the base. It is called only if a delta must be computed here. If the base is damaged or has a later
-/// format, the payload becomes a keyframe: a bad base must not stop new checkpoints from being saved.
+/// `load` reads the base. `plan` calls it only if `plan` must compute a delta itself. If the base is damaged or has a
+/// later format, the payload becomes a keyframe, because a bad base must not stop new checkpoints from being saved.
 pub(crate) fn plan(
     raw: &Bytes,
     base: Option<Base>,

@@ -9,12 +9,13 @@ pub(crate) fn write(out: &mut Vec<u8>, mut value: u64) {
     out.push(value.to_le_bytes()[0]);
 }
 
-/// How many bytes [`write()`] appends.
+/// Returns the number of bytes that [`write()`] appends.
 pub(crate) fn length(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }
 
-/// Takes a number off the front of `input`. Returns `None` if the number is cut off or does not fit 64 bits.
+/// Reads a number from the front of `input` and removes it. Returns `None` if the number is cut off or does not fit 64
+/// bits.
 pub(crate) fn read(input: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
@@ -32,7 +33,7 @@ pub(crate) fn read(input: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Takes `count` bytes off the front of `input`. Returns `None` if fewer are left.
+/// Removes `count` bytes from the front of `input` and returns them. Returns `None` if `input` has fewer bytes.
 pub(crate) fn take<'a>(input: &mut &'a [u8], count: u64) -> Option<&'a [u8]> {
     let (taken, rest) = input.split_at_checked(usize::try_from(count).ok()?)?;
     *input = rest;

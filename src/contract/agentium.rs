@@ -1,7 +1,7 @@
 //! Agentium's workflow checkpoints and its storage driver.
 //!
-//! A lineage is a run. Checkpoints of a run are ordered by step index, then by `createdAt`, then in save order. Ids are
-//! opaque: the run of a checkpoint is its `runId`, and is never derived from the checkpoint's id.
+//! A lineage is a run. The checkpoints of a run are ordered by step index, then by `createdAt`, then by save order. The
+//! engine never derives the run from a checkpoint's id: the run of a checkpoint is its `runId`.
 //!
 //! The payload has two parts: [`STATE`] and [`REST`]. The rest is the checkpoint without its ids and its state.
 
@@ -25,11 +25,11 @@ pub const CONTRACT: Contract = Contract {
 };
 /// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(2);
-/// The index of the sort key's byte at which `createdAt` begins. The step index takes the bytes before it.
+/// The index of the byte in the sort key at which `createdAt` begins. The bytes before this index are the step index.
 const AGE_OFFSET: u8 = 8;
 /// The part that holds `checkpoint.state`.
 pub const STATE: &str = "state";
-/// The part that holds everything else.
+/// The part that holds the rest of the checkpoint.
 pub const REST: &str = "rest";
 
 /// The fields of a checkpoint that listings show without reading its payload.
@@ -39,12 +39,12 @@ pub struct Step {
     pub id: String,
     /// `runId`.
     pub run_id: String,
-    /// `stepIndex`: any finite number. -1 is before the first step.
+    /// `stepIndex`: any finite number. -1 stands for the state before the first step.
     pub step_index: f64,
     /// `stepName`.
     pub step_name: String,
-    /// `createdAt`, or else the framework's `timestamp`, in ms since the epoch. `keepLastN` removes the checkpoints with the
-    /// lowest `createdAt` first.
+    /// `createdAt`, in ms since the epoch. If it is missing, this is the framework's `timestamp`. `keepLastN` removes
+    /// the checkpoints with the lowest `createdAt` first.
     pub created_at: f64,
     /// The serialized size of `state` alone, in bytes.
     pub state_size: u64,
@@ -55,12 +55,12 @@ pub struct Step {
 pub struct Save {
     /// The ids, the step and the time. `state_size` is ignored: the size comes from the payload.
     pub step: Step,
-    /// The checkpoint that its run was forked from.
+    /// The id of the checkpoint that this checkpoint's run was forked from.
     pub parent: Option<String>,
-    /// Whether to remove the run's other checkpoints from this step index on, in the same transaction.
+    /// True if the save also removes the run's other checkpoints from this step index on, in the same transaction.
     pub rewind: bool,
-    /// The id of the run's latest checkpoint that the caller expects (D7). `None`: no expectation. `Some(None)`: the caller
-    /// expects that the run has no checkpoint.
+    /// The id of the checkpoint that the caller expects to be the run's latest (D7). `None`: the caller expects
+    /// nothing. `Some(None)`: the caller expects that the run has no checkpoint.
     pub expected_parent: Option<Option<String>>,
     /// `state`, serialized.
     pub state: Part,
@@ -142,12 +142,12 @@ pub fn list(run_id: String) -> Query {
     Query::Whole { contract: CONTRACT_ID, of: Of::Lineage(run_id), prefix: Vec::new() }
 }
 
-/// `timeline`: lists the steps of a run without their payloads, the last step first.
+/// `timeline`: lists the steps of a run without their payloads. The last step comes first.
 pub fn timeline(run_id: String) -> Query {
     Query::List { contract: CONTRACT_ID, of: Of::Lineage(run_id), before: None, limit: None }
 }
 
-/// `runs`: lists the runs, the run that began last first.
+/// `runs`: lists the runs. The run that began last comes first.
 pub fn runs(before: Option<i64>, limit: usize) -> Query {
     Query::Lineages { contract: CONTRACT_ID, group_prefix: String::new(), before, limit }
 }

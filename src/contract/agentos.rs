@@ -1,10 +1,10 @@
 //! `AgentOS`' `ICheckpointStore` (`@framers/agentos/orchestration/checkpoint`).
 //!
-//! A lineage is a run, a group is a graph, and a label is a node. The sort key of a checkpoint is its timestamp. Checkpoints
-//! with equal timestamps are in save order.
+//! A lineage is a run, a group is a graph, and a label is a node. The sort key of a checkpoint is its timestamp.
+//! Checkpoints with equal timestamps are in save order.
 //!
-//! The payload has two parts: [`STATE`] and [`REST`]. The rest is the checkpoint without its ids and its state. So a fork,
-//! which has other ids, has the same payload as its source.
+//! The payload has two parts: [`STATE`] and [`REST`]. `REST` has the checkpoint without its ids and its state. So a
+//! fork has the same payload as its source, although their ids differ.
 
 mod call;
 
@@ -23,7 +23,7 @@ pub const CONTRACT: Contract =
 pub const CONTRACT_ID: ContractId = ContractId(1);
 /// The part that holds `checkpoint.state`.
 pub const STATE: &str = "state";
-/// The part that holds everything else.
+/// The part that holds the rest of the checkpoint.
 pub const REST: &str = "rest";
 
 /// A checkpoint as listings show it: the contract's `CheckpointMetadata`.
@@ -42,7 +42,7 @@ pub struct Metadata {
     pub timestamp: f64,
     /// The serialized size of `state` alone, in bytes.
     pub state_size: u64,
-    /// Whether the checkpoint has a `memorySnapshot` that is not `undefined`.
+    /// True if the checkpoint has a `memorySnapshot` that is not `undefined`.
     pub has_memory_snapshot: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Metadata {
 pub struct Save {
     /// The ids and the timestamp. `state_size` is ignored: the size comes from the payload.
     pub metadata: Metadata,
-    /// The checkpoint that it was forked from.
+    /// The id of the checkpoint that this checkpoint was forked from.
     pub parent: Option<String>,
     /// `state`, serialized.
     pub state: Part,
@@ -118,17 +118,18 @@ pub fn get(checkpoint_id: String) -> Query {
     Query::Get { contract: CONTRACT_ID, id: checkpoint_id }
 }
 
-/// `load`: reads the newest checkpoint of a node in a run. Without a node, `latest`: reads the newest of the run.
+/// `load`: reads the newest checkpoint of a node in a run. Without a node, this is `latest`: it reads the newest
+/// checkpoint of the run.
 pub fn load(run_id: String, node_id: Option<String>) -> Query {
     Query::Newest { contract: CONTRACT_ID, lineage: run_id, label: node_id }
 }
 
-/// `list` and `listByRun`: lists checkpoints, the newest first.
+/// `list` and `listByRun`: lists checkpoints. The newest checkpoint comes first.
 pub fn list(of: Of, limit: Option<usize>) -> Query {
     Query::List { contract: CONTRACT_ID, of, before: None, limit }
 }
 
-/// `runs`: lists runs, the run that began last first. Only graph ids with this prefix count.
+/// `runs`: lists runs. The run that began last comes first. Only runs whose graph id begins with the prefix are listed.
 pub fn runs(graph_id_prefix: String, before: Option<i64>, limit: usize) -> Query {
     Query::Lineages { contract: CONTRACT_ID, group_prefix: graph_id_prefix, before, limit }
 }
@@ -140,7 +141,7 @@ pub fn metadata(header: Header) -> Result<Metadata> {
     else {
         return Err(damaged(&header.id));
     };
-    // 0 and -0 have the same sort key, so `meta` stores which of them the timestamp is.
+    // 0 and -0 have the same sort key. So `meta` stores whether the timestamp is 0 or -0.
     let timestamp = if negative_zero && ordered == 0.0 { -0.0 } else { ordered };
     Ok(Metadata {
         id: header.id,
@@ -155,7 +156,7 @@ pub fn metadata(header: Header) -> Result<Metadata> {
 
 /// The content of [`Header::meta`]: the state's size (8 bytes, little endian), then flags (1 byte).
 ///
-/// The timestamp is not in it but in the sort key. So a fork has the same meta as its source.
+/// The timestamp is in the sort key and not in the meta. So a fork has the same meta as its source.
 mod meta {
     const MEMORY_SNAPSHOT: u8 = 1;
     /// Set if the timestamp is -0.
@@ -175,29 +176,33 @@ mod meta {
     }
 }
 
-/// The nodes of a checkpoint, sorted by what the runtime does with them when it resumes.
+/// The nodes of a checkpoint, sorted by what the runtime does with each node when it resumes the run.
 ///
-/// Each list has the checkpoint's own order. A node that is in no list never began and simply runs.
+/// The nodes of each list are in the order of the checkpoint. A node that is in no list has never begun, and it runs
+/// when the run is resumed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResumePlan {
     /// Completed nodes. They do not run again: the state contains their results.
     pub completed: Vec<String>,
     /// Nodes that a routing decision bypassed. They do not run.
     pub skipped: Vec<String>,
-    /// Recorded nodes with an effect that must not happen twice. They do not run: their recorded output is used.
+    /// Recorded nodes with an effect that must not happen twice. These nodes do not run, and the runtime uses their
+    /// recorded output.
     pub replay: Vec<String>,
-    /// Recorded nodes without such an effect. They run again.
+    /// Recorded nodes without an effect that must not happen twice. These nodes run again.
     pub reexecute: Vec<String>,
 }
 
 /// Sorts the nodes of a checkpoint into a resume plan.
 ///
 /// `recorded` is `nodeResults`, as pairs of node and effect class. `visited` is `visitedNodes`, and `skipped` is
-/// `skippedNodes`. A node in several of them counts as the first that applies: completed, skipped, recorded.
+/// `skippedNodes`. If a node is in several of these, the first that has it in this order decides: completed, skipped,
+/// recorded.
 pub fn resume_plan(recorded: Vec<(String, String)>, visited: Vec<String>, skipped: Vec<String>) -> Result<ResumePlan> {
     let mut seen = std::collections::HashSet::new();
     let mut plan = ResumePlan::default();
-    // Every class is checked, even if it does not affect the plan: an unknown class is always an error.
+    // Every effect class is checked, even if the class does not affect the plan, because an unknown class is always an
+    // error.
     for (node, class) in &recorded {
         effect(node, class)?;
     }

@@ -1,4 +1,4 @@
-//! A call on a store: how it arrives from JavaScript, the request that it makes to the engine, and its response.
+//! A call on a store: its fields as they arrive from JavaScript, its request to the engine, and its response.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -14,17 +14,19 @@ use crate::retention::Prune;
 use crate::store::Store;
 use crate::worker::Reply;
 
-/// Converts the engine's answer into a response. Runs on the thread that has the answer. `None` becomes null.
+/// Converts the engine's answer into a response. The function runs on the thread that has the answer. `None` becomes
+/// null.
 pub(crate) type Respond = fn(Answer) -> Result<Option<Response>>;
 
-/// A request to the engine, as a call makes it.
+/// The request of a call to the engine.
 #[derive(Debug)]
 pub enum Request {
     /// Applies a unit. The response is null.
     Apply(Unit),
     /// Runs a query, and converts the answer into a response.
     Ask(Query, Respond),
-    /// Removes one batch of the checkpoints that a rule selects. The response is a [`Pruned`](crate::retention::Pruned).
+    /// Removes one batch of the checkpoints that a rule selects. The response is a
+    /// [`Pruned`](crate::retention::Pruned).
     Prune(Prune),
     /// Verifies one page of the stored data, of about this many rows.
     Check(CheckCursor, usize),
@@ -93,7 +95,8 @@ impl Buffers {
 
 /// A part of a contract that works without a store: for example, a state machine or the reader of another store's file.
 pub trait Tool: Send {
-    /// Answers a call, given in JSON. Must be fast, unless the tool is documented to be called on Node's thread pool.
+    /// Answers a call, given in JSON. The answer must be fast, unless the documentation of the tool says that it runs
+    /// on Node's thread pool.
     fn call(&mut self, call: &str) -> Result<Response>;
 }
 
@@ -104,7 +107,7 @@ pub(crate) fn read_json<'a, T: Deserialize<'a>>(call: &'a str) -> Result<T> {
 
 fn unreadable(error: &serde_json::Error) -> Error {
     let why = error.to_string();
-    // JSON.stringify writes half of a surrogate pair as an escape. UTF-8 text cannot contain it.
+    // JSON.stringify writes an unpaired surrogate as an escape. UTF-8 text cannot contain a surrogate.
     if why.contains("hex escape") {
         return Error::invalid("a text in the call holds half of a surrogate pair, which cannot be stored exactly");
     }

@@ -1,7 +1,7 @@
 //! The named fields of a call, as they arrive from JavaScript.
 //!
-//! The names are passed once for all calls of the same shape. Each call then passes values only. That is faster than JSON:
-//! writing JSON in JavaScript takes longer than passing the values through Node-API.
+//! The names of the fields are passed once for all calls of the same shape. Each call then passes only values. This is
+//! faster than JSON, because writing JSON in JavaScript takes longer than passing the values through Node-API.
 
 use serde::de::value::{MapDeserializer, StrDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, VariantAccess, Visitor};
@@ -27,13 +27,14 @@ pub enum Value {
     Null,
     /// A boolean.
     Bool(bool),
-    /// A number, exactly as in JavaScript, -0 included.
+    /// A number with exactly the value that it has in JavaScript, including -0.
     Number(f64),
     /// A text. A list, a struct or an enum is passed as its JSON text.
     Text(String),
 }
 
-/// The fields of a call. Serde reads them as an enum's variant: the variant's name is the name of the call.
+/// The fields of a call. Serde reads the fields as a variant of an enum. The name of the variant is the name of the
+/// call.
 pub(super) struct Fields<'a> {
     pub(super) shape: &'a Shape,
     pub(super) values: Vec<Value>,
@@ -155,14 +156,14 @@ impl Value {
     /// Reads the JSON text of a list, a struct or an enum.
     fn json(&self) -> Result<serde_json::Deserializer<IoRead<&[u8]>>, Error> {
         match self {
-            // From a reader, because the result must not borrow from the text.
+            // The text is read through a reader, because the result must not borrow from the text.
             Self::Text(text) => Ok(serde_json::Deserializer::from_reader(text.as_bytes())),
             other => Err(Error::custom(format!("{other:?} is no list and no object"))),
         }
     }
 }
 
-/// Converts a number into an integer, if it is one that JavaScript represents exactly.
+/// Converts a number into an integer, if JavaScript represents this integer exactly.
 #[expect(clippy::cast_possible_truncation, reason = "in the range of an i64")]
 fn whole(value: f64) -> Option<i64> {
     const LARGEST: f64 = 9_007_199_254_740_992.0;

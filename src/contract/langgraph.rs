@@ -1,10 +1,12 @@
 //! `LangGraph`'s `BaseCheckpointSaver` (`@langchain/langgraph-checkpoint`).
 //!
-//! A lineage is a namespace of a thread. A group is a thread. The sort key of a checkpoint is its id, which sorts by time.
+//! A lineage is a namespace of a thread. A group is a thread. The sort key of a checkpoint is its id. The order of ids
+//! is the order of time.
 //!
-//! The payload has one part for each channel, named after the channel and its version. One more part, without a name, has
-//! the rest of the checkpoint. A channel with the same version as in the parent is not serialized again: its part is
-//! inherited by name. The metadata is in the header, so that listings and filters read no payload.
+//! The payload has one part for each channel. The name of a part has the channel and its version. One more part has an
+//! empty name and the rest of the checkpoint. If a channel has the same version as in the parent, it is not serialized
+//! again, and its part is inherited by name. The metadata is in the header, so that listings and filters need not read
+//! a payload.
 
 mod call;
 pub mod import;
@@ -29,24 +31,25 @@ pub struct CheckpointRef {
     /// The thread.
     #[serde(rename = "threadId")]
     pub thread: String,
-    /// The namespace in the thread. Empty: the graph itself.
+    /// The namespace in the thread. The empty namespace belongs to the graph itself.
     pub namespace: String,
     /// The id of the checkpoint, unique in the namespace.
     pub id: String,
 }
 
 impl CheckpointRef {
-    /// The group of a thread. Each thread has its own group, and no group is the beginning of another group.
+    /// Returns the group of a thread. Each thread has its own group. The name of a group is never the beginning of
+    /// another group's name.
     fn group(thread: &str) -> String {
         format!("{}:{thread}", thread.len())
     }
 
-    /// The lineage of a namespace of a thread.
+    /// Returns the lineage of a namespace of a thread.
     fn lineage(thread: &str, namespace: &str) -> String {
         Self::group(thread) + namespace
     }
 
-    /// The store's id for the checkpoint `id` of the same namespace.
+    /// Returns the store's id for the checkpoint `id` of the same namespace.
     fn key(&self, id: &str) -> String {
         format!("{}{}:{}{id}", Self::group(&self.thread), self.namespace.len(), self.namespace)
     }
@@ -65,7 +68,7 @@ impl CheckpointRef {
 pub struct Put {
     /// The checkpoint's thread, namespace and id.
     pub checkpoint_ref: CheckpointRef,
-    /// The id of the parent, which is in the same namespace.
+    /// The id of the parent. The parent is in the same namespace.
     pub parent: Option<String>,
     /// The parts of the channels that changed, and the part with the rest of the checkpoint.
     pub parts: Vec<Part>,
@@ -73,24 +76,25 @@ pub struct Put {
     pub inherit: Vec<String>,
     /// The expected content of inherited parts, if the caller knows it. See [`Draft::like`].
     ///
-    /// `updateState(config, null, "__copy__")` needs this: the parent that it names is the parent of the checkpoint that it
-    /// copies. That parent may have other values than the copied checkpoint.
+    /// `updateState(config, null, "__copy__")` needs this field. The copy has the same parent as the copied checkpoint.
+    /// That parent may have other values than the copied checkpoint.
     pub like: Vec<Part>,
     /// The metadata: the serializer's tag and bytes.
     pub metadata: (String, Vec<u8>),
     /// The time at which the store received the checkpoint, in ms since the epoch.
     pub saved_at: i64,
-    /// Whether the value of some channel is computed from the writes of the checkpoint's ancestors.
+    /// True if the value of some channel is computed from the writes of the checkpoint's ancestors.
     pub depends_on_parent: bool,
-    /// Whether the checkpoint must be the only child of its parent: `expectedParent`.
+    /// True if the checkpoint must be the only child of its parent: `expectedParent`.
     pub only: bool,
 }
 
-/// `put`: stores a checkpoint. It replaces a checkpoint with the same id, and claims the pending writes of its parent.
+/// `put`: stores a checkpoint and claims the pending writes of its parent. The checkpoint replaces a checkpoint with
+/// the same id.
 ///
-/// A checkpoint that must be its parent's only child (D7) is refused with `CONFLICT` if the parent is no longer the latest:
-/// another writer has continued the thread. The checkpoint's id must sort after the parent's id, so that the checkpoint
-/// becomes the latest and the next writer sees it.
+/// A checkpoint that must be its parent's only child (D7) is refused with `CONFLICT` if the parent is no longer the
+/// latest checkpoint, because another writer has then continued the thread. The checkpoint's id must sort after the
+/// parent's id, so that the checkpoint becomes the latest and the next writer sees it.
 pub fn put(put: Put) -> Result<Unit> {
     let Put { checkpoint_ref, parent, parts, inherit, like, metadata, saved_at, depends_on_parent, only } = put;
     let key = check(&checkpoint_ref)?;
@@ -128,10 +132,11 @@ pub fn put(put: Put) -> Result<Unit> {
     Ok(Unit { expect, ops: [Op::Put(Box::new(draft))].into_iter().chain(claim).collect() })
 }
 
-/// `putWrites`: stores writes of a task to a checkpoint. Each write has a slot within its task, and a part.
+/// `putWrites`: stores writes of a task to a checkpoint. Each write has a slot within its task, and a part with the
+/// value.
 ///
-/// With `replace`, a write replaces an earlier one in the same slot. A copied write may be claimed already, by the id of a
-/// checkpoint of the same namespace.
+/// With `replace`, a write replaces an earlier write in the same slot. A copied write may be claimed already. The claim
+/// then has the id of a checkpoint in the same namespace.
 pub fn put_writes(checkpoint_ref: &CheckpointRef, mut writes: Vec<Write>, replace: bool) -> Result<Unit> {
     for write in &mut writes {
         write.claimed_by = write.claimed_by.take().map(|id| checkpoint_ref.key(&id));
@@ -154,7 +159,7 @@ fn check(checkpoint_ref: &CheckpointRef) -> Result<String> {
     Ok(key)
 }
 
-/// `getTuple`: reads a checkpoint. Without an id, reads the latest of the namespace.
+/// `getTuple`: reads a checkpoint. Without an id, reads the latest checkpoint of the namespace.
 pub fn get_tuple(thread: String, namespace: String, id: Option<String>) -> Query {
     let pick = match id {
         Some(id) => Pick::Id(CheckpointRef { thread, namespace, id: String::new() }.key(&id)),
@@ -163,8 +168,8 @@ pub fn get_tuple(thread: String, namespace: String, id: Option<String>) -> Query
     Query::Tuple { contract: CONTRACT_ID, pick }
 }
 
-/// Reads a page of a checkpoint and its ancestors, the checkpoint first, until each channel's value has been found. Each
-/// one carries only the values and the writes of these channels.
+/// Reads a page of a checkpoint and its ancestors. The checkpoint comes first. The page ends when the value of each
+/// channel has been found. Each checkpoint of the page has only the values and the writes of these channels.
 pub fn ancestors(checkpoint_ref: &CheckpointRef, channels: Vec<String>, limit: usize) -> Query {
     let id = checkpoint_ref.key(&checkpoint_ref.id);
     Query::Ancestors(Ancestors { contract: CONTRACT_ID, id, stems: channels.clone(), writes: channels, limit })
@@ -186,7 +191,7 @@ pub fn threads(before: Option<i64>, limit: usize) -> Query {
     Query::Lineages { contract: CONTRACT_ID, group_prefix: String::new(), before, limit }
 }
 
-/// `deleteThread`: removes a thread, and also the writes to checkpoints that were never put.
+/// `deleteThread`: removes a thread. It also removes the thread's writes to checkpoints that were never put.
 pub fn delete_thread(thread: &str) -> Unit {
     let group = CheckpointRef::group(thread);
     vec![
@@ -196,8 +201,8 @@ pub fn delete_thread(thread: &str) -> Unit {
     .into()
 }
 
-/// Removes checkpoints, all of them or none. The writes to the checkpoints in `reopen` become pending again, because these
-/// checkpoints lose their child.
+/// Removes all of these checkpoints, or none of them. The checkpoints in `reopen` lose their child, so the writes to
+/// these checkpoints become pending again.
 pub fn delete(checkpoint_refs: Vec<CheckpointRef>, reopen: Vec<CheckpointRef>) -> Unit {
     let removed = checkpoint_refs
         .into_iter()
@@ -208,7 +213,7 @@ pub fn delete(checkpoint_refs: Vec<CheckpointRef>, reopen: Vec<CheckpointRef>) -
     removed.chain(reopened).collect::<Vec<_>>().into()
 }
 
-/// The fields of a checkpoint that its header contains.
+/// The fields of a checkpoint that are in its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
     /// The checkpoint's thread, namespace and id.
@@ -217,14 +222,14 @@ pub struct Described {
     pub parent: Option<String>,
     /// The metadata: the serializer's tag and bytes.
     pub metadata: (String, Vec<u8>),
-    /// Whether the value of some channel is computed from the writes of the checkpoint's ancestors.
+    /// True if the value of some channel is computed from the writes of the checkpoint's ancestors.
     pub depends_on_parent: bool,
 }
 
 /// Converts the store's lineage and id into the thread, the namespace and the checkpoint id.
 #[expect(clippy::needless_pass_by_value, reason = "the shape that every contract has")]
 fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
-    // Each name is stored after its length and a colon.
+    // Each name is stored as its length, a colon and the name.
     let split = |text: &str| {
         let (length, rest) = text.split_once(':')?;
         let length = length.parse().ok()?;
@@ -236,7 +241,7 @@ fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
     Names { run, ns, id: of_id.map(|(_, (_, id))| id).or(id) }
 }
 
-/// Reads a header.
+/// Reads the fields of a checkpoint from its header.
 pub fn describe(header: &Header) -> Result<Described> {
     let damaged = || damaged(&header.id);
     let checkpoint_ref = CheckpointRef::read(header).ok_or_else(damaged)?;

@@ -1,10 +1,10 @@
 //! Contracts: the checkpoint interfaces of the supported frameworks, expressed as ops and queries of the engine.
 //!
-//! Each contract is one module, and [`CONTRACTS`] is the only list of them. Every checkpoint stores its contract's id. An
-//! id is never used for another contract.
+//! Each contract is one module, and [`CONTRACTS`] is the only list of contracts. Every checkpoint stores the id of its
+//! contract. The id of a contract is never used for another contract.
 //!
-//! A call has its contract's name, its own name, named fields and buffers. The contract's own enum reads the fields. So
-//! the code between a contract and its TypeScript is the same for all contracts.
+//! A call has the name of its contract, its own name, named fields and buffers. The contract's own enum reads the
+//! fields. So the code between a contract and its TypeScript is the same for all contracts.
 
 pub mod agentium;
 pub mod agentos;
@@ -32,7 +32,8 @@ pub struct Contract {
     pub request: fn(RawCall<'_>) -> Result<Request>,
     /// Makes the contract's tools, which work without a store. `None`: the contract has no tools.
     pub tool: Option<MakeTool>,
-    /// Converts the engine's names of a lineage and a checkpoint into the users' names. `None`: not known.
+    /// Converts the engine's names of a lineage and a checkpoint into the users' names. A name is `None` if it is not
+    /// known.
     pub name_of: fn(Option<String>, Option<String>) -> Names,
 }
 
@@ -48,7 +49,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The `name_of` of a contract that uses the engine's names unchanged.
+    /// The value of `name_of` for a contract that uses the engine's names unchanged.
     fn same(lineage: Option<String>, id: Option<String>) -> Self {
         Self { run: lineage, ns: None, id }
     }
@@ -88,7 +89,7 @@ fn id_of(contract: &str) -> Result<ContractId> {
     Ok(named(contract)?.id)
 }
 
-/// The contract with this id.
+/// Returns the contract with this id.
 fn contract_of(id: ContractId) -> Option<&'static Contract> {
     const { &CONTRACTS }.iter().find(|contract| contract.id == id)
 }
@@ -100,17 +101,17 @@ fn named(name: &str) -> Result<&'static Contract> {
         .ok_or_else(|| Error::invalid(format!("there is no contract {name:?}: please report this")))
 }
 
-/// The most bytes that an id may have. Several indexes have the id as their key, so it must stay small.
+/// The maximum number of bytes in an id. The limit is small because several indexes have the id as their key.
 pub const MAX_ID_BYTES: usize = 4096;
 
-/// The error for a stored checkpoint with unreadable fields.
+/// Returns the error for a stored checkpoint whose fields cannot be read.
 fn damaged(id: &str) -> Error {
     let message = format!("checkpoint {id:?}: its stored metadata is damaged; restore the file from a backup");
     Error::new(Code::Corrupt, message)
 }
 
-/// Refuses an id that must not be written: an empty or too long one. Only writes check ids. Reading such an id finds
-/// nothing.
+/// Refuses an id that must not be written, because it is empty or too long. Only writes check ids. A read with such an
+/// id finds nothing.
 ///
 /// `what` names the id in the error.
 pub fn check_id(what: &str, id: &str) -> Result<()> {

@@ -1,4 +1,5 @@
-//! The response to a call: a JSON text with named fields, and buffers with the bytes of the parts in that text.
+//! The response to a call: a JSON text with named fields, and buffers. The buffers have the bytes of the parts in the
+//! text.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -8,8 +9,8 @@ use crate::record::{Part, Payload};
 
 /// The response to a call.
 ///
-/// The text is JSON because V8 parses a text several times faster than Node-API passes its values one by one. Parts share
-/// buffers because every buffer has the same fixed cost.
+/// The text is JSON, because V8 parses a text several times faster than Node-API passes the same values one by one.
+/// Several parts share a buffer, because every buffer has the same fixed cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
     /// The value, in JSON. Each part in the value is a [`PackedPart`].
@@ -25,16 +26,17 @@ impl Response {
     }
 }
 
-/// A part in a response: its name, its tag, the index of the buffer with its bytes, the first byte, and the number of bytes.
+/// A part in a response: its name, its tag, the index of the buffer that has its bytes, the index of its first byte in
+/// the buffer, and the number of its bytes.
 ///
-/// Only this type has no named fields, because they would double the cost of reading it.
+/// Named fields would double the cost of reading a part. So only this type has no named fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct PackedPart(String, String, usize, usize, usize);
 
-/// A buffer with at least this many bytes gets no further parts.
+/// A buffer with at least this many bytes is full. The next part goes into another buffer.
 const FULL: usize = 256 << 20;
 
-/// Collects the parts of a response. It copies the bytes on the thread that has them, so that JavaScript's thread gets
+/// Collects the parts of a response. The bytes are copied on the thread that has them, so that JavaScript's thread gets
 /// only pointers.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseBuilder {

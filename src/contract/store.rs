@@ -12,7 +12,7 @@ use crate::query::{Answer, Query};
 use crate::record::ContractId;
 use crate::retention::{Cursor, Prune, Rule};
 
-/// The name that these calls have in place of a contract's name.
+/// The name that calls of the store have in place of a contract's name.
 pub(super) const NAME: &str = "store";
 
 /// The calls, as `ts/wire.ts` declares them. A call without a contract applies to all checkpoints.
@@ -36,7 +36,7 @@ enum Call {
         contract: Option<String>,
         largest: usize,
     },
-    /// Checks one page of the stored data. `cursor` is the `next` of the page before.
+    /// Checks one page of the stored data. `cursor` is the `next` of the previous page.
     Check {
         cursor: Option<String>,
         limit: usize,

@@ -1,10 +1,10 @@
 //! The completion queue: carries the outcomes of calls to JavaScript.
 //!
-//! The threads of the stores push outcomes. One wake-up of JavaScript takes all outcomes that are waiting. The wake-up does
-//! not keep the process alive: `ts/native.ts` does that while a promise is pending.
+//! The threads of the stores push outcomes. When JavaScript wakes up, it takes all outcomes that are waiting. The queue
+//! does not keep the process alive. `ts/native.ts` keeps the process alive while a promise is pending.
 //!
-//! After taking several outcomes at once, JavaScript looks again in the next turn of its event loop. So under load no
-//! wake-up is needed, and timers still run between two turns.
+//! After JavaScript has taken several outcomes at once, it looks at the queue again in the next turn of its event loop.
+//! So JavaScript needs no wake-up under load, and its timers still run between two turns.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -18,10 +18,10 @@ use crate::contract::response::Response;
 use crate::error::{Error, Result};
 use crate::store::Store;
 
-/// The most outcomes that JavaScript settles in one turn of its event loop.
+/// The maximum number of outcomes that JavaScript settles in one turn of its event loop.
 const TURN: usize = 1024;
 
-/// The id that marks a warning. No call has this id.
+/// The call id of a warning. No call has this id.
 const WARNING: u32 = 0;
 
 type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
@@ -41,7 +41,7 @@ struct Waiting {
     done: Vec<u32>,
     /// All other outcomes.
     others: Vec<Settled>,
-    /// Whether JavaScript will look at the queue anyway. If so, a push needs no wake-up.
+    /// True if JavaScript will look at the queue without a wake-up. A push then wakes nothing.
     watched: bool,
 }
 
@@ -68,7 +68,8 @@ impl CompletionQueue {
         outcome(&mut waiting);
         if !std::mem::replace(&mut waiting.watched, true) {
             drop(waiting);
-            // The status is ignored: the call fails only in an environment that is closing, which needs no outcomes.
+            // The status is ignored. The call fails only if the environment is closing, and a closing environment needs
+            // no outcomes.
             self.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
@@ -102,15 +103,15 @@ pub struct Completions {
     pub(super) queue: Arc<CompletionQueue>,
 }
 
-/// Outcomes taken from the queue: the ids of calls that resolve to null, the other outcomes, and whether to look again in
-/// the next turn.
+/// Outcomes taken from the queue. The first list has the ids of calls that resolve to null, and the second list has the
+/// other outcomes. The last field is true if JavaScript must look again in the next turn.
 #[napi(array, object_from_js = false)]
 pub struct Batch(pub Vec<u32>, pub Vec<Settled>, pub bool);
 
 #[napi]
 impl Completions {
-    /// Makes the queue of this environment. It calls `wake` when an outcome arrives and JavaScript would not look by
-    /// itself.
+    /// Makes the queue of this environment. The queue calls `wake` when an outcome arrives and JavaScript would not
+    /// look at the queue otherwise.
     #[napi(constructor)]
     pub fn new(env: &Env, wake: Function<(), ()>) -> napi::Result<Self> {
         let wake = wake.build_threadsafe_function().weak::<true>().callee_handled::<false>().build()?;
@@ -120,8 +121,8 @@ impl Completions {
             stores: Mutex::default(),
             shapes: Mutex::default(),
         });
-        // The hook runs when the event loop is empty and when a worker is terminated. On process.exit(), `drain` is called
-        // instead.
+        // Node calls the hook when the event loop is empty and when a worker is terminated. On process.exit(), `drain`
+        // is called instead.
         env.add_env_cleanup_hook(Arc::clone(&queue), |queue| {
             for store in queue.stores() {
                 store.shutdown();
@@ -138,7 +139,8 @@ impl Completions {
         u32::try_from(shapes.len() - 1).map_err(|_| napi::Error::from_reason("there are too many shapes of calls"))
     }
 
-    /// Takes up to [`TURN`] outcomes. Returns null if there are none; the next outcome then wakes JavaScript.
+    /// Takes up to [`TURN`] outcomes. Returns null if the queue is empty. After null, the next outcome wakes
+    /// JavaScript.
     #[napi]
     pub fn take(&self) -> Option<Batch> {
         let mut waiting = self.queue.waiting();
@@ -148,13 +150,13 @@ impl Completions {
         }
         let done = front(&mut waiting.done, TURN);
         let others = front(&mut waiting.others, TURN - done.len());
-        // A single outcome suggests a caller that awaits each call before the next. Looking again so soon would find
-        // nothing.
+        // If there is only one outcome, the caller probably awaits each call before it makes the next call. JavaScript
+        // would find nothing if it looked again so soon.
         waiting.watched = done.len() + others.len() > 1;
         Some(Batch(done, others, waiting.watched))
     }
 
-    /// Waits until every store of this environment has finished all calls it was given.
+    /// Waits until every store of this environment has finished all of its calls.
     #[napi]
     pub fn drain(&self) {
         for store in self.queue.stores() {
@@ -163,7 +165,7 @@ impl Completions {
     }
 }
 
-/// Takes up to `most` items off the front.
+/// Removes up to `most` items from the front and returns them.
 fn front<T>(items: &mut Vec<T>, most: usize) -> Vec<T> {
     if items.len() <= most {
         return std::mem::take(items);

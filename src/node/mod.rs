@@ -1,10 +1,10 @@
 //! The Node.js addon: takes calls from JavaScript, hands them to the engine, and returns their outcomes.
 //!
-//! The addon contains no contract's logic: a call names its contract. Each call also has an id. The outcome goes to the
-//! [`completion`] queue, and `ts/native.ts` settles the call's promise from there. A store that answers at once (in
-//! memory) returns the outcome from the call itself.
+//! The addon contains no logic of a contract: each call names its contract. Each call also has an id. The outcome of a
+//! call goes to the [`completion`] queue, and `ts/native.ts` then settles the promise of the call. A store in memory
+//! can answer at once, and then the call itself returns the outcome.
 
-// napi's macros generate items without documentation, and items that these lints reject.
+// The macros of napi generate items without documentation, and items that these lints reject.
 #![allow(missing_docs, clippy::needless_pass_by_value, clippy::trivially_copy_pass_by_ref, unreachable_pub)]
 
 mod completion;
@@ -12,7 +12,8 @@ mod store;
 mod tool;
 mod values;
 
-/// mimalloc, because a listing allocates hundreds of small texts on one thread, and Linux's C libraries do that slowly.
+/// The allocator is mimalloc. A listing allocates hundreds of small texts on one thread, and the C libraries of Linux
+/// do that slowly.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

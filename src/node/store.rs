@@ -17,7 +17,7 @@ use crate::store::{Options, Store};
 use crate::target::Target;
 use crate::worker::Reply;
 
-/// A buffer of at least this many bytes is referenced instead of copied: from this size on, that costs less.
+/// A buffer of at least this many bytes is referenced, because that costs less than a copy. A smaller buffer is copied.
 const REFERENCED: usize = 64 << 10;
 
 /// The options of a store. `ts/options.ts` has validated them and filled in the defaults.
@@ -83,7 +83,7 @@ impl NativeStore {
             Target::Memory => None,
             Target::Sqlite(path) => Some(path.to_string_lossy().into_owned()),
         };
-        // A weak reference: a store that is no longer used must not keep the queue alive.
+        // The reference is weak, because a store that is no longer used must not keep the queue alive.
         let queue = Arc::downgrade(&completions.queue);
         let name = format!("store \"{}\"", database_path.as_deref().unwrap_or("memory:"));
         store.on_warning(move |warning| {
@@ -94,8 +94,8 @@ impl NativeStore {
         Ok(Self { database_path, calls: Calls { store, completions: Arc::clone(&completions.queue) } })
     }
 
-    /// The absolute path of the database file. Two stores with the same path have the same content. Null for a store in
-    /// memory.
+    /// The absolute path of the database file, or null for a store in memory. Two stores with the same path have the
+    /// same content.
     #[napi(getter)]
     pub fn database_path(&self) -> Option<String> {
         self.database_path.clone()
@@ -105,7 +105,8 @@ impl NativeStore {
     #[napi]
     pub fn calls<'env>(&self, env: &'env Env) -> napi::Result<Function<'env, (), Outcome>> {
         let calls = self.calls.clone();
-        // The function takes any number of arguments. Passing them in an array would cost one more fetch per item.
+        // The function takes its arguments one by one. If they came in an array, each item would cost one more call of
+        // Node-API.
         env.create_function_from_closure("call", move |context| calls.run(&context))
     }
 }
@@ -124,8 +125,8 @@ impl Calls {
     /// The arguments are: the call's id, the number of the call's shape, the number of buffers, the buffers, and the
     /// values of the fields. The shape has the names of the fields, in the same order.
     ///
-    /// Returns the outcome if the store answers at once. Otherwise returns undefined, and the outcome comes through the
-    /// completion queue with the call's id.
+    /// Returns the outcome if the store answers at once. Otherwise returns undefined, and the completion queue later
+    /// delivers the outcome with the call's id.
     fn run(&self, context: &FunctionCallContext<'_>) -> napi::Result<Outcome> {
         let call_id: u32 = context.get(0)?;
         let shape = self.completions.shape(context.get(1)?)?;
@@ -158,11 +159,11 @@ impl Calls {
         Either3::A(())
     }
 
-    /// Takes the bytes of a buffer that a serializer has made. `ts/serializer.ts` ensures that nothing else uses the
+    /// Takes the bytes of a buffer that a serializer has made. `ts/serializer.ts` ensures that no other code uses the
     /// buffer.
     ///
-    /// A large buffer is referenced, and released on JavaScript's thread. A small buffer is copied, and so is every
-    /// buffer of a store in memory.
+    /// A large buffer is referenced, and is later released on JavaScript's thread. A small buffer is copied. A store in
+    /// memory copies every buffer.
     fn take(&self, env: &Env, bytes: Uint8ArraySlice<'_>) -> napi::Result<Bytes> {
         if bytes.len() < REFERENCED || self.store.is_inline() {
             return Ok(Bytes::copy_from_slice(&bytes));

@@ -10,16 +10,16 @@ use crate::contract::fields;
 use crate::contract::response::Response;
 use crate::error::{Error, Result};
 
-/// Frees the memory of a buffer now, instead of at the next garbage collection.
+/// Frees the memory of a buffer at once. Without this call, the next garbage collection would free it.
 ///
-/// V8 counts the memory until it is freed, and would collect garbage earlier because of it. No thread may still read the
-/// buffer.
+/// V8 counts the memory of a buffer until the buffer is freed, and collects garbage earlier because of that memory. No
+/// thread may read the buffer after this call.
 #[napi]
 pub fn detach(buffer: ArrayBuffer) -> napi::Result<()> {
     buffer.detach()
 }
 
-/// Converts an error into one that the call itself throws. JavaScript sees the code as `error.code`.
+/// Converts an error into an error that the call itself throws. JavaScript sees the code as `error.code`.
 pub fn thrown(error: Error) -> napi::Error<&'static str> {
     napi::Error::new(error.code().name(), error.message())
 }
@@ -39,10 +39,11 @@ impl FromNapiValue for Field {
     }
 }
 
-/// The size in bytes of the buffer for short texts. Most ids are shorter.
+/// The size in bytes of the buffer for short texts. Most ids fit into this buffer.
 const SHORT: usize = 128;
 
-/// Reads a text. A short text is read in one step. napi would ask for the length first, which doubles the time.
+/// Reads a text. A short text is read in one step. napi would ask for the length of the text first, which takes twice
+/// the time.
 #[expect(
     unsafe_code,
     reason = "env and value are those of the call under way; the buffer is as long as it is said to be"
@@ -52,8 +53,8 @@ unsafe fn text(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Strin
     let mut length = 0;
     let status =
         unsafe { sys::napi_get_value_string_utf8(env, value, short.as_mut_ptr().cast(), SHORT, &raw mut length) };
-    // A text that leaves fewer than 5 bytes free may be cut off: Node-API stops before a character (up to 4 bytes) that
-    // does not fit, and appends a NUL.
+    // If fewer than 5 bytes of the buffer are free after a text, the text may be cut off. Node-API stops before a
+    // character (up to 4 bytes) that does not fit, and appends a NUL.
     if status == sys::Status::napi_ok
         && length + 4 < SHORT
         && let Ok(text) = std::str::from_utf8(&short[..length])
@@ -109,7 +110,7 @@ impl From<Error> for Failure {
     }
 }
 
-// Outcomes pass to JavaScript as arrays: in Node-API, setting an element is much faster than setting a named property.
+// Outcomes are arrays in JavaScript, because Node-API sets an element of an array much faster than a named property.
 
 /// The outcome of one call: its id, then the value or the error.
 #[napi(array, object_from_js = false)]
@@ -140,10 +141,12 @@ pub fn value(response: Option<Response>) -> Value {
     }
 }
 
-/// Bytes for JavaScript. Few bytes are copied into JavaScript's heap; many bytes are handed over without a copy.
+/// Bytes for JavaScript. A small number of bytes is copied into JavaScript's heap. A large number is handed over
+/// without a copy.
 pub struct Blob(pub Vec<u8>);
 
-/// Up to this many bytes are copied: a copy costs less than the garbage collector's work for external memory.
+/// A blob of at most this many bytes is copied. The copy costs less than the garbage collector's work for external
+/// memory.
 const COPIED: usize = 32 << 10;
 
 impl TypeName for Blob {

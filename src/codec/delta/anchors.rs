@@ -1,21 +1,24 @@
-//! The second matching pass of the delta encoder: finds stretches of bytes that both payloads contain at any position.
+//! The second matching pass of the delta encoder. It finds stretches of bytes that both payloads contain at any
+//! position.
 //!
-//! The encoder uses this pass when its walk along both payloads finds too little in common. A list that drops its oldest
-//! item at every step is such a case. The items begin alike, so the walk matches each item with the wrong one.
+//! The encoder uses this pass when its walk along both payloads finds too little in common. An example is a list that
+//! drops its oldest item at every step. The items begin with the same text, so the walk matches each item with the
+//! wrong item.
 //!
-//! A hash of the bytes at a position decides whether the position is a candidate. So equal text gives candidates in both
-//! payloads, wherever it stands. A candidate is an anchor if its text occurs only once in the base. The pass reads each
-//! payload once, whatever its content.
+//! A hash of the bytes at a position decides whether the position is a candidate. So the same text gives the same
+//! candidates in both payloads, at whatever position the text is. A candidate is an anchor if its text occurs only once
+//! in the base. The pass reads each payload once, whatever its content.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::encode::{GRAM, common_prefix, common_suffix, gram, hash};
 
-/// Bytes that are hashed at each candidate, to find the same text in the other payload.
+/// The number of bytes that are hashed at each candidate. The hash finds the same text in the other payload.
 const TEXT: usize = 32;
 /// On average, one position in `2^RARITY` is a candidate.
 const RARITY: u32 = 6;
-/// A payload has at most one candidate for every `MOST` bytes. Repetitive bytes would give more, but poor anchors.
+/// A payload has at most about one candidate for every `MOST` bytes. Repetitive bytes would give more candidates, but
+/// these would be poor anchors.
 const MOST: usize = 16;
 
 /// A stretch of bytes that the base and the target have in common.
@@ -26,14 +29,14 @@ pub(super) struct Common {
     pub(super) length: usize,
 }
 
-/// The candidates: a hash of the next [`TEXT`] bytes, and the position.
+/// Returns the candidates. Each has a hash of the next [`TEXT`] bytes and its position.
 fn candidates(bytes: &[u8]) -> impl Iterator<Item = (u64, usize)> {
     let end = bytes.len().saturating_sub(TEXT - 1);
     let chosen = (0..end).filter(|at| hash(gram(bytes, *at), RARITY) == 0);
     chosen.take(bytes.len() / MOST + 1).map(|at| (xxh3_64(&bytes[at..at + TEXT]), at))
 }
 
-/// Finds common stretches. They do not overlap, and their positions ascend in both payloads.
+/// Finds common stretches. The stretches do not overlap, and their positions ascend in both payloads.
 pub(super) fn common(base: &[u8], target: &[u8]) -> Vec<Common> {
     const { assert!(GRAM <= TEXT) };
     let mut index: Vec<(u64, usize)> = candidates(base).collect();
@@ -52,7 +55,7 @@ pub(super) fn common(base: &[u8], target: &[u8]) -> Vec<Common> {
         }
         let before = common_suffix(&base[b..base_at], &target[t..at]);
         let length = before + common_prefix(&base[base_at..], &target[at..]);
-        // In a shorter stretch only the hashes agree, not the bytes.
+        // If the stretch is shorter than `TEXT`, only the hashes agree and the bytes differ.
         if length >= TEXT {
             let stretch = Common { base: base_at - before, target: at - before, length };
             (b, t) = (stretch.base + length, stretch.target + length);

@@ -1,10 +1,11 @@
 //! The delta encoder: finds the bytes that a payload has in common with its base.
 //!
-//! The matcher walks both payloads side by side. While they agree, it compares them at memory speed. Where they differ,
-//! it searches for the next position at which they agree, in windows that grow.
+//! The matcher walks both payloads side by side. While the payloads agree, the matcher compares them at memory speed.
+//! Where the payloads differ, the matcher searches for the next position at which they agree. The search begins in a
+//! small window and continues in larger windows.
 //!
-//! Every search is paid from a budget, so that the worst input costs only a small multiple of the best one. When the
-//! budget is spent, the payload is better stored whole.
+//! Every search uses a part of a budget, so that the slowest input costs only a small multiple of the fastest input.
+//! When the budget is spent, the encoder gives up and the payload is stored whole.
 
 use std::cell::RefCell;
 
@@ -15,19 +16,21 @@ use crate::error::Result;
 /// A delta of up to this many bytes is always allowed, even if its payload is smaller.
 pub(in crate::codec) const SMALLEST: usize = 64;
 
-/// The shortest match that counts, in bytes. A shorter one proves nothing: the same words occur everywhere.
+/// The length of the shortest match that counts, in bytes. A shorter match is not used, because the same words occur at
+/// many positions.
 const SHORTEST: usize = 16;
-/// A match of this many bytes is taken without a search for a longer one.
+/// When the matcher finds a match of at least this many bytes, it does not search for a longer match.
 const GOOD: usize = 64;
-/// After the first match, a longer one is searched for in this many further bytes of the target.
+/// After the first match, the matcher searches this many further bytes of the target for a longer match.
 const LOOK_AHEAD: usize = 2048;
-/// If the walk leaves more than one byte in this many new, the encoder tries the anchors too.
+/// If more than one byte in `GOOD_WALK` is new after the walk, the encoder also tries the anchors.
 const GOOD_WALK: usize = 5;
-/// The size of the first window that is searched after a mismatch, in bytes. Each further window is four times as large.
+/// The size of the first window that is searched after a mismatch, in bytes. Each further window is four times as
+/// large.
 const FIRST_WINDOW: usize = 64;
-/// In a window of up to this many bytes, every position of the base is indexed.
+/// In a window of at most this many bytes, every position of the base is indexed.
 const NEAR: usize = 256;
-/// In a larger window, at most one position in this many is indexed. Longer matches are still found.
+/// In a larger window, at most one position in `FAR_STRIDE` is indexed. Longer matches are still found.
 const FAR_STRIDE: usize = 4;
 
 /// Returns the delta that turns `base` into `target`.
@@ -57,29 +60,30 @@ pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
         expected = from + step.copy;
     }
     out.extend_from_slice(&literals);
-    // No delta is larger than its payload, so that a reader can refuse one that claims to be.
+    // A delta larger than its payload is not returned, unless it has at most `SMALLEST` bytes. So a reader can refuse a
+    // delta that claims to be larger.
     (out.len() <= target.len().max(SMALLEST)).then_some(out)
 }
 
-/// Appends a copy to the last step if it fits there, and otherwise as a step of its own.
+/// Appends a copy to the last step if the copy continues that step. Otherwise appends a step with this copy.
 fn push_copy(steps: &mut Vec<Step>, from: usize, copy: usize) {
     match steps.last_mut() {
-        // The copy begins where the last one ended.
+        // The copy begins at the position where the copy of the last step ends.
         Some(last) if last.copy > 0 && last.from + last.copy == from => last.copy += copy,
         Some(last) if last.copy == 0 => (last.from, last.copy) = (from, copy),
         _ => steps.push(Step { literal: 0, from, copy }),
     }
 }
 
-/// A delta is not worth storing: too much of the target is new, or the budget is spent.
+/// The reason for giving up: too much of the target is new, or the budget is spent. Such a delta is not worth storing.
 #[derive(Debug)]
 struct NotWorthIt;
 
-/// The steps of a delta and their literal bytes, as found so far.
+/// The steps of a delta and their literal bytes, as far as the encoder has found them.
 struct Found {
     steps: Vec<Step>,
     literals: Vec<u8>,
-    /// A delta with more literal bytes than this is not worth storing.
+    /// The maximum number of literal bytes. A delta with more literal bytes is not worth storing.
     most_literals: usize,
 }
 
@@ -112,7 +116,7 @@ impl Found {
         Ok(())
     }
 
-    /// The estimated size of the delta, in bytes.
+    /// Returns the estimated size of the delta, in bytes.
     fn cost(&self) -> usize {
         self.literals.len() + 4 * self.steps.len()
     }
@@ -122,33 +126,34 @@ struct Matcher<'a> {
     base: &'a [u8],
     target: &'a [u8],
     found: Found,
-    /// Bytes that searches may still read. Walking along equal bytes is free.
+    /// The number of bytes that searches may still read. Walking along equal bytes does not use the budget.
     budget: usize,
     table: &'a mut Table,
 }
 
-/// An index of a window of the base: it maps a key to the position where the key's bytes stand.
+/// An index of a window of the base. It maps a key to the position of the key's bytes in the base.
 ///
-/// Each entry stores the round that wrote it, so that a new round need not clear the table.
+/// Each entry stores the number of the round that wrote it. So a new round need not clear the table.
 #[derive(Default)]
 struct Table {
-    /// The round together with a few bits of the key (see [`mark`]), and the position in the base.
+    /// Two values for each entry: the round together with some bits of the key (see [`mark`]), and the position in the
+    /// base.
     entries: Vec<(u32, u32)>,
     round: u32,
     bits: u32,
-    /// Positions of the base below this one are indexed already in this round.
+    /// The current round has already indexed the positions of the base below this position.
     filled: usize,
 }
 
-/// A small window has a table of 2^11 = 2,048 entries.
+/// The table for a small window has 2^11 = 2,048 entries.
 const FEWEST_BITS: u32 = 11;
-/// A large window has a table of 2^16 = 65,536 entries, which take half a megabyte. Some positions are left out.
+/// The table for a large window has 2^16 = 65,536 entries, which take half a megabyte. Some positions are not indexed.
 const MOST_BITS: u32 = 16;
-/// Bits of the key that an entry stores beside its round.
+/// The number of bits of the key that an entry stores together with its round.
 const MARK_BITS: u32 = 12;
 
 thread_local! {
-    /// Reused by all encodings of this thread: setting a table up costs more than encoding a small payload.
+    /// A table that all encodings of this thread reuse. Setting up a table costs more than encoding a small payload.
     static TABLE: RefCell<Table> = RefCell::default();
 }
 
@@ -168,7 +173,7 @@ impl Table {
 
     /// Indexes the first `window` bytes of the base, except those that this round has indexed already.
     ///
-    /// A later position never replaces an earlier one: the nearest match is the likeliest.
+    /// A later position never replaces an earlier position, because the nearest match is the most likely match.
     fn fill(&mut self, base: &[u8], window: usize) {
         let bits = window.max(1).ilog2().clamp(FEWEST_BITS, MOST_BITS);
         if bits != self.bits {
@@ -179,7 +184,8 @@ impl Table {
         let mut at = self.filled;
         while let Some(key) = key(window, at) {
             let entry = &mut self.entries[slot(key, self.bits)];
-            // The conversion does not fail: a row, and so a window, is smaller than 2^32 bytes.
+            // The conversion does not fail, because a window is smaller than 2^32 bytes: a window is never larger than
+            // a row.
             if entry.0 >> MARK_BITS != self.round
                 && let Ok(at) = u32::try_from(at)
             {
@@ -190,14 +196,14 @@ impl Table {
         self.filled = at;
     }
 
-    /// The position in the base that may have this key. The caller must compare the bytes.
+    /// Returns a position in the base whose bytes may have this key. The caller must compare the bytes.
     fn find(&self, key: u64) -> Option<usize> {
         let (marked, at) = self.entries[slot(key, self.bits)];
         (marked == mark(self.round, key)).then_some(at as usize)
     }
 }
 
-/// Mixes the [`SHORTEST`] bytes from position `at` into one number. `None`: fewer bytes are left.
+/// Mixes the [`SHORTEST`] bytes from position `at` into one number. Returns `None` if fewer bytes are left.
 fn key(bytes: &[u8], at: usize) -> Option<u64> {
     let chunk: &[u8; SHORTEST] = bytes.get(at..)?.first_chunk()?;
     let (low, high) = chunk.split_at(GRAM);
@@ -208,7 +214,7 @@ fn slot(key: u64, bits: u32) -> usize {
     usize::try_from(key >> (64 - bits)).unwrap_or(0)
 }
 
-/// Combines the round with bits of the key that [`slot`] does not use.
+/// Combines the round with some bits of the key. [`slot`] does not use these bits.
 fn mark(round: u32, key: u64) -> u32 {
     round << MARK_BITS | (key >> 32) as u32 & ((1 << MARK_BITS) - 1)
 }
@@ -244,7 +250,8 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    /// Returns how many bytes to skip in the base and in the target until both agree again. `None`: they never do.
+    /// Returns the number of bytes to skip in the base and in the target until both agree again. `None`: they do not
+    /// agree again.
     fn resync(&mut self, b: usize, t: usize) -> Result<Option<(usize, usize)>, NotWorthIt> {
         let (base, target) = (&self.base[b..], &self.target[t..]);
         let mut window = FIRST_WINDOW;
@@ -258,7 +265,8 @@ impl<'a> Matcher<'a> {
             if in_base == base.len() && in_target == target.len() {
                 return Ok(None);
             }
-            // A match further on leaves all of this window new. Give up now if that is too much.
+            // If the next match is after this window, all bytes of this window are new. If that is too much, the search
+            // ends now.
             if self.found.literals.len() + in_target > self.found.most_literals {
                 return Err(NotWorthIt);
             }
@@ -266,7 +274,8 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Searches the target's window for the first match with the base's window, and for a longer match soon after it.
+    /// Searches the target's window for the first match with the base's window. After that match, it searches for a
+    /// longer match for a short distance.
     ///
     /// Returns the match's positions in the base and in the target.
     fn look(
@@ -285,7 +294,7 @@ impl<'a> Matcher<'a> {
             && let Some(key) = key(target, at)
         {
             if let Some(base_at) = self.table.find(key)
-                // The table stores only a part of each key, so the bytes may differ.
+                // The table stores only a part of each key, so the bytes at the position may differ.
                 && base[base_at..].first_chunk::<SHORTEST>() == target[at..].first_chunk()
             {
                 let same = common_prefix(&base[base_at..], &target[at..]);
@@ -294,7 +303,7 @@ impl<'a> Matcher<'a> {
                     if best.is_none() {
                         end = end.min(at + LOOK_AHEAD);
                     }
-                    // The table leaves positions out, so the match may begin before the indexed one.
+                    // The table does not index all positions, so the match may begin before the indexed position.
                     let before = common_suffix(&base[..base_at], &target[..at]);
                     (best, length) = (Some((base_at - before, at - before)), same);
                     if same >= GOOD {
@@ -308,7 +317,7 @@ impl<'a> Matcher<'a> {
     }
 }
 
-/// Bytes that [`gram`] reads as one number.
+/// The number of bytes that [`gram`] reads as one number.
 pub(super) const GRAM: usize = 8;
 
 pub(super) fn gram(bytes: &[u8], at: usize) -> u64 {
@@ -316,7 +325,8 @@ pub(super) fn gram(bytes: &[u8], at: usize) -> u64 {
 }
 
 pub(super) fn hash(gram: u64, bits: u32) -> usize {
-    // Fibonacci hashing: the high bits of the product depend on the whole gram. `bits` is below 32, so they fit.
+    // Fibonacci hashing: the high bits of the product depend on the whole gram. `bits` is below 32, so the conversion
+    // does not fail.
     usize::try_from(gram.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)).unwrap_or(0)
 }
 
@@ -325,7 +335,8 @@ pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     fn blocks(a: &[u8], b: &[u8], length: usize) -> usize {
         length * a.chunks_exact(length).zip(b.chunks_exact(length)).take_while(|(x, y)| x == y).count()
     }
-    // Most stretches are short, so small blocks come first. Large blocks compare a long stretch at memory speed.
+    // Most equal stretches are short, so the comparison begins with small blocks. Large blocks then compare a long
+    // stretch at memory speed.
     let near = 256.min(a.len()).min(b.len());
     let mut same = blocks(&a[..near], &b[..near], 32);
     if same == near {

@@ -4,9 +4,9 @@
 //! count  { literal length, skip, copy length } * count  { literal bytes }      (numbers: LEB128)
 //! ```
 //!
-//! Each step appends its literal bytes, skips bytes of the base, and copies the bytes that follow in the base. Copies only
-//! go forward. So an edit costs a few bytes wherever it is, and even the result of a damaged delta is no longer than the
-//! base and the literals together.
+//! Each step appends its literal bytes, skips bytes of the base, and copies the bytes that follow in the base. Copies
+//! only go forward. So an edit at any position costs only a few bytes. The result of a delta, even of a damaged delta,
+//! is never longer than the base and the literals together.
 
 mod anchors;
 mod encode;
@@ -16,7 +16,7 @@ pub(super) use encode::SMALLEST;
 pub use encode::encode;
 pub use restore::restore;
 
-/// One step of a delta: literal bytes, then a copy from the base. Either may be empty.
+/// One step of a delta: literal bytes, then a copy from the base. The literal bytes or the copy may be empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Step {
     literal: usize,
@@ -63,7 +63,7 @@ mod tests {
         assert!(round_trip(&old, &moved).unwrap() < 100);
     }
 
-    /// A message history that drops its oldest message at every step. All messages begin alike.
+    /// A message history that drops its oldest message at every step. All messages begin with the same text.
     #[test]
     fn a_window_that_slides_costs_a_fraction() {
         let words: Vec<&str> =
@@ -103,7 +103,8 @@ mod tests {
         assert_eq!(round_trip(b"", b""), Some(1));
     }
 
-    /// On the inputs that make the matcher search longest, it gives up or finds a delta that is worth it.
+    /// These inputs make the matcher search for the longest time. The encoder must give up or find a delta that is
+    /// worth storing.
     #[test]
     fn the_worst_inputs_are_given_up_or_worth_it() {
         const LENGTH: usize = 256 << 10;
@@ -117,7 +118,7 @@ mod tests {
         for (target, worth_it) in [
             (every(500), true),
             (every(12), false),
-            // Copies go forward, so one of the halves is new.
+            // Copies only go forward, so one of the two halves must be stored as new bytes.
             (swapped, true),
             (noise(LENGTH, 9), false),
             (vec![0; LENGTH], false),

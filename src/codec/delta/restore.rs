@@ -1,10 +1,11 @@
-//! Restores a payload from a chain of deltas. The deltas are composed first, so that every byte is copied once.
+//! Restores a payload from a chain of deltas. The deltas are combined first, so that every byte is copied only once.
 
 use super::Step;
 use crate::codec::varint;
 use crate::error::{Code, Error, Result};
 
-/// A parsed delta, as [`super::encode()`] writes it. Parsing checks everything that can be checked without the base.
+/// A parsed delta, as [`super::encode()`] writes it. Parsing checks all properties that can be checked without the
+/// base.
 #[derive(Debug)]
 struct Steps<'a> {
     /// The steps, each with the position in the result at which it begins.
@@ -18,7 +19,8 @@ impl<'a> Steps<'a> {
     fn parse(delta: &'a [u8]) -> Option<Self> {
         let mut rest = delta;
         let count = usize::try_from(varint::read(&mut rest)?).ok()?;
-        // A step takes at least three bytes. A damaged delta may claim more steps: they must not reserve memory.
+        // A step takes at least three bytes. A damaged delta may claim more steps than it has. The claim must not
+        // reserve memory.
         let mut steps = Vec::with_capacity(count.min(rest.len() / 3));
         let (mut at, mut expected, mut literal_length) = (0usize, 0usize, 0usize);
         for _ in 0..count {
@@ -60,13 +62,14 @@ pub fn restore(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Result<Vec<u
 fn compose(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Option<Vec<u8>> {
     let chain = deltas.iter().map(|delta| Steps::parse(delta)).collect::<Option<Vec<_>>>()?;
     let Some(newest) = chain.last() else { return (keyframe.len() == length).then(|| keyframe.to_vec()) };
-    // Copies only go forward, so the result is no longer than this. A larger length must not reserve memory.
+    // Copies only go forward, so the result has at most this many bytes. A `length` that is larger must not reserve
+    // memory.
     let most = chain.iter().fold(keyframe.len(), |most, steps| most.saturating_add(steps.literals.len()));
     if newest.length != length || length > most {
         return None;
     }
     let mut pieces = vec![Piece { source: Source::Below, from: 0, length }];
-    // From the newest delta to the oldest: each delta splits the pieces that its own result provides.
+    // The loop goes from the newest delta to the oldest. Each delta splits the pieces that come from its own result.
     for (place, steps) in chain.iter().enumerate().rev() {
         let mut next = Vec::with_capacity(pieces.len() + steps.placed.len());
         let literal_starts = literal_starts(&steps.placed);
@@ -99,7 +102,7 @@ fn literal_starts(steps: &[(usize, Step)]) -> Vec<usize> {
     starts.collect()
 }
 
-/// Splits a range of a delta's result into ranges of its literals and ranges of the payload below it.
+/// Splits a range of a delta's result into ranges of the delta's literals and ranges of the payload below the delta.
 fn resolve(
     steps: &Steps<'_>,
     literal_starts: &[usize],
@@ -111,7 +114,7 @@ fn resolve(
     if end > steps.length {
         return None;
     }
-    // The last step that begins at or before the range.
+    // Finds the last step that begins at or before the start of the range.
     let mut index = steps.placed.partition_point(|(start, _)| *start <= at).saturating_sub(1);
     while at < end {
         let (start, step) = *steps.placed.get(index)?;

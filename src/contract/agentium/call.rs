@@ -22,7 +22,8 @@ enum Call {
         created_at: f64,
         parent: Option<String>,
         rewind: bool,
-        /// Whether to check that `expected_parent` is the run's latest checkpoint. Null: the run must have none.
+        /// True if the store must check that `expected_parent` is the run's latest checkpoint. Null in
+        /// `expected_parent`: the run must have no checkpoint.
         #[serde(default)]
         expects_parent: bool,
         expected_parent: Option<String>,
@@ -48,7 +49,7 @@ enum Call {
     Timeline {
         run_id: String,
     },
-    /// `before` is the cursor of the last run of the page before.
+    /// `before` is the cursor of the last run on the previous page.
     Runs {
         limit: usize,
         before: Option<i64>,

@@ -1,7 +1,8 @@
 //! Agentium's `StorageDriver`: values by namespace and key.
 //!
-//! Each key is a lineage of its own. So retention by number per lineage never removes a value. The lineages of a namespace
-//! have a common prefix. Keys are listed in the order of their bytes.
+//! Each key is a lineage of its own, with one checkpoint. So retention that keeps a number of checkpoints in each
+//! lineage never removes a value. The names of all lineages of a namespace begin with the same prefix. Keys are listed
+//! in the order of their bytes.
 
 use serde::{Deserialize, Serialize};
 
@@ -82,12 +83,12 @@ fn all(answer: Answer) -> Result<Option<Response>> {
     response.finish(&found).map(Some)
 }
 
-/// The store's id of a value. Each pair of namespace and key has its own id.
+/// Returns the store's id of a value. Each pair of namespace and key has its own id.
 fn id(namespace: &str, key: &str) -> String {
     format!("{}:{namespace}{key}", namespace.len())
 }
 
-/// `set`: stores a value. It replaces an earlier value of the same key.
+/// `set`: stores a value. It replaces an earlier value with the same key.
 pub fn set(namespace: &str, key: String, value: Part, saved_at: i64) -> Result<Unit> {
     let id = id(namespace, &key);
     check_id("the namespace and the key together", &id)?;
@@ -120,7 +121,7 @@ pub fn delete(namespace: &str, key: &str) -> Unit {
 
 /// `list`: reads the values of all keys with this prefix, in the order of the keys' bytes.
 pub fn list(namespace: &str, prefix: &str) -> Query {
-    // A lineage's name is the id of its only checkpoint. So the index of lineage names finds the values.
+    // The name of a lineage is the id of its only checkpoint. So the index of lineage names finds the values.
     Query::Whole { contract: CONTRACT_ID, of: Of::Lineages(id(namespace, prefix)), prefix: Vec::new() }
 }
 

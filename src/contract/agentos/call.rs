@@ -26,7 +26,7 @@ enum Call {
         state_tag: String,
         rest_tag: String,
     },
-    /// A fork without a patch, which the engine copies. `id` and `run_id` are the ids of the copy.
+    /// A fork without a patch. The engine makes the copy. `id` and `run_id` are the ids of the copy.
     Fork {
         checkpoint_id: String,
         id: String,
@@ -44,13 +44,13 @@ enum Call {
         run_id: String,
         node_id: Option<String>,
     },
-    /// Lists the checkpoints of a graph, of a run, or of a run in a graph. At most one of the ids may be missing.
+    /// Lists the checkpoints of a graph, of a run, or of a run in a graph. At least one of the two ids must be given.
     List {
         graph_id: Option<String>,
         run_id: Option<String>,
         limit: Option<usize>,
     },
-    /// `before` is the cursor of the last run of the page before.
+    /// `before` is the cursor of the last run on the previous page.
     Runs {
         graph_id_prefix: String,
         limit: usize,
@@ -110,7 +110,7 @@ fn found(answer: Answer) -> Result<Option<Response>> {
     response.finish(&Found { metadata: metadata(checkpoint.header)?, parts }).map(Some)
 }
 
-/// A listing by columns. JavaScript reads columns twice as fast as one object for each row.
+/// A listing as columns. JavaScript reads columns in half the time that one object for each row takes.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Columns<'a> {
@@ -125,8 +125,8 @@ struct Columns<'a> {
     has_memory_snapshot: Column<bool>,
 }
 
-/// The values of one column. A value that is the same in all rows is sent once: for example, the graph's id when the
-/// checkpoints of a graph are listed.
+/// The values of one column. If all rows have the same value, the value is sent once. An example is the graph's id in a
+/// listing of one graph.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Column<T> {

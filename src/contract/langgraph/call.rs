@@ -45,7 +45,7 @@ enum Call {
         namespace: String,
         id: Option<String>,
     },
-    /// Reads a page of a checkpoint and its ancestors, with the values and the writes of these channels.
+    /// Reads a page of a checkpoint and its ancestors, with the values and the writes of the given channels.
     Ancestors {
         checkpoint: CheckpointRef,
         channels: Vec<String>,
@@ -57,7 +57,7 @@ enum Call {
         before: Option<String>,
         limit: usize,
     },
-    /// `before` is the cursor of the last namespace of the page before.
+    /// `before` is the cursor of the last namespace on the previous page.
     Threads {
         before: Option<i64>,
         limit: usize,
@@ -65,14 +65,14 @@ enum Call {
     DeleteThread {
         thread_id: String,
     },
-    /// The writes to the checkpoints in `reopen` become pending again.
+    /// Removes checkpoints. The writes to the checkpoints in `reopen` become pending again.
     Delete {
         remove: Vec<CheckpointRef>,
         reopen: Vec<CheckpointRef>,
     },
 }
 
-/// The name and the tag of a part. The part's bytes are a buffer of the call.
+/// The name and the tag of a part. A buffer of the call has the bytes of the part.
 #[derive(Deserialize)]
 struct Name {
     name: String,
@@ -85,7 +85,7 @@ impl Name {
     }
 }
 
-/// A write. Its value is a buffer of the call. `claimed_by` is set only if a claimed write is copied.
+/// A write. A buffer of the call has its value. `claimed_by` is set only if a claimed write is copied.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Write {
@@ -174,7 +174,7 @@ fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
     })
 }
 
-/// A write in a response. The name of its part is the channel.
+/// A write in a response. The channel is the name of the write's part.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FoundWrite {

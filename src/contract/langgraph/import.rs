@@ -1,6 +1,7 @@
 //! Imports a database of `LangGraph`'s `SqliteSaver` (`@langchain/langgraph-checkpoint-sqlite`).
 //!
-//! The database is only read, in one snapshot. Serialized bytes are copied unchanged: only the serializer interprets them.
+//! The import only reads the database, in one snapshot. It copies serialized bytes unchanged, because only the
+//! serializer can interpret them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Code, Error, Result};
 use crate::record::Part;
 
-/// A database of a `SqliteSaver`. It is opened by the first call.
+/// A database of a `SqliteSaver`. The first call opens the database.
 #[derive(Debug)]
 pub struct SqliteSaver {
     path: PathBuf,
@@ -54,7 +55,7 @@ pub struct SavedWrite {
 }
 
 impl SqliteSaver {
-    /// The database at this path. It is not opened yet.
+    /// A reader of the database at this path. The first call opens the database.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), connection: None }
     }
@@ -141,7 +142,8 @@ pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
     Ok(Box::new(SqliteSaver::new(path)))
 }
 
-/// The importer's calls, as `ts/langgraph/wire.ts` declares them. A page of checkpoints begins after `namespace` and `id`.
+/// The importer's calls, as `ts/langgraph/wire.ts` declares them. A page of checkpoints begins after `namespace` and
+/// `id`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -160,7 +162,7 @@ struct FoundCheckpoint {
     metadata: PackedPart,
 }
 
-/// A write in a response. The name of its part is the channel.
+/// A write in a response. The channel is the name of the write's part.
 #[derive(Serialize)]
 struct FoundWrite {
     task: String,
@@ -174,7 +176,7 @@ struct Orphan {
     id: String,
 }
 
-/// Called on Node's thread pool, because it reads from a disk.
+/// JavaScript calls this tool on Node's thread pool, because the tool reads from a disk.
 impl Tool for SqliteSaver {
     fn call(&mut self, call: &str) -> Result<Response> {
         let mut response = ResponseBuilder::default();
@@ -222,7 +224,7 @@ fn open(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     connection.busy_timeout(Duration::from_secs(30)).map_err(failed)?;
-    // All reads see one snapshot until the connection is closed.
+    // The transaction stays open until the connection is closed, so all reads see one snapshot.
     connection.execute_batch("BEGIN").map_err(failed)?;
     let has = |table: &str, column: &str| {
         let sql = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?";
@@ -251,7 +253,7 @@ fn tag(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     Ok(row.get::<_, Option<String>>(column)?.unwrap_or_else(|| "json".to_owned()))
 }
 
-/// Reads the bytes of a BLOB, or of a TEXT that an earlier version of the saver may have written.
+/// Reads the bytes of a BLOB. The value may also be a TEXT that an earlier version of the saver has written.
 fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Blob(bytes) | ValueRef::Text(bytes) => bytes.to_vec(),

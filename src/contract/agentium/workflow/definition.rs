@@ -13,9 +13,9 @@ pub type NodeId = usize;
 pub enum Kind {
     /// A step that runs the user's function or an agent.
     Task,
-    /// A step whose parts run one after the other if its condition holds.
+    /// A step that contains other steps. If its condition is true, the contained steps run one after the other.
     Condition,
-    /// A step whose parts run at the same time.
+    /// A step that contains other steps. The contained steps run at the same time.
     Parallel,
 }
 
@@ -31,11 +31,11 @@ pub struct Step {
     pub parent: Option<NodeId>,
 }
 
-/// The rule by which a failed step is tried again.
+/// The rule for retries of a failed step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Retry {
-    /// The most retries after the first attempt.
+    /// The maximum number of retries after the first attempt.
     pub max_retries: u32,
     /// The wait before the first retry, in ms. Each further wait is twice as long.
     pub backoff_ms: f64,
@@ -45,7 +45,7 @@ impl Retry {
     /// The longest wait that a JavaScript timer supports: about 24 days.
     const LONGEST_MS: f64 = 2_147_483_647.0;
 
-    /// The wait after an attempt, in ms. Attempts are counted from 0.
+    /// Returns the wait after an attempt, in ms. The first attempt has the number 0.
     pub fn wait_ms(&self, attempt: u32) -> f64 {
         (self.backoff_ms * 2f64.powi(i32::try_from(attempt).unwrap_or(i32::MAX))).min(Self::LONGEST_MS)
     }
@@ -65,7 +65,8 @@ pub struct Node {
 pub struct Definition {
     /// All steps, including the steps inside other steps.
     pub nodes: Vec<Node>,
-    /// The top-level steps, in their order. A checkpoint follows each of them, and `stepIndex` counts them.
+    /// The top-level steps, in their order. A checkpoint is stored after each top-level step. `stepIndex` counts the
+    /// top-level steps.
     pub top: Vec<NodeId>,
     /// The retry rule of every task and every condition.
     pub retry: Retry,
@@ -96,7 +97,7 @@ impl Definition {
         Ok(definition)
     }
 
-    /// The name of a top-level step, by its `stepIndex`.
+    /// Returns the name of a top-level step. `index` is its `stepIndex`.
     pub fn top_name(&self, index: usize) -> Option<&str> {
         self.top.get(index).and_then(|node| self.nodes.get(*node)).map(|node| node.step.name.as_str())
     }

@@ -1,29 +1,31 @@
-//! The messages between a run and its host: the host sends events, the run returns commands.
+//! The messages between a run and its host. The host sends events to the run, and the run returns commands.
 //!
-//! In JSON, a field of each message has the message's name. `ts/agentium/wire.ts` declares the same unions.
+//! In JSON, each message has a field that contains the message's name. `ts/agentium/wire.ts` declares the same unions.
 
 use serde::{Deserialize, Serialize};
 
 use super::definition::NodeId;
 
-/// The number of a state that the host keeps. Slot 0 has the state that the run begins with. Slot `n + 1` has the state after
-/// the step with the [`NodeId`] `n`.
+/// The number of a state that the host keeps. Slot 0 has the state with which the run begins. Slot `n + 1` has the
+/// state after the step whose [`NodeId`] is `n`.
 pub type Slot = usize;
 
-/// The state that the run begins with.
+/// The slot of the state with which the run begins.
 pub const ENTRY: Slot = 0;
 
-/// The state that a run begins with, and what happens to stored checkpoints.
+/// How a run begins: its first state, and what happens to the checkpoints that are already stored.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
 pub enum Mode {
-    /// Begins with the initial state. Stores nothing.
+    /// Begins with the initial state. Stores no checkpoints.
     Plain,
-    /// Begins with the initial state. Removes the checkpoints that the run has stored before.
+    /// Begins with the initial state. Removes the run's checkpoints from earlier executions.
     Fresh,
-    /// Begins after the latest checkpoint of the run. Without a checkpoint, the same as [`Mode::Fresh`].
+    /// Begins after the latest checkpoint of the run. If the run has no checkpoint, this mode is the same as
+    /// [`Mode::Fresh`].
     Resume,
-    /// Begins after a checkpoint, in the same run. Later checkpoints of the run are removed when the first step is stored.
+    /// Begins after a checkpoint, in the same run. When the first step is stored, later checkpoints of the run are
+    /// removed.
     Replay {
         /// The id of the checkpoint.
         from: String,
@@ -32,20 +34,20 @@ pub enum Mode {
     Branch {
         /// The id of the checkpoint.
         from: String,
-        /// Whether the user changes the checkpoint's state first.
+        /// True if the user changes the state of the checkpoint before the run continues.
         mutate: bool,
     },
 }
 
-/// The reaction to a step that has failed after its last retry.
+/// What a run does if a step has failed after its last retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OnError {
     /// The run fails.
     Fail,
-    /// The run continues with the state from before the step.
+    /// The run continues with the state before the failed step.
     Continue,
-    /// The user decides.
+    /// The user decides whether the run continues.
     Ask,
 }
 
@@ -55,11 +57,11 @@ pub enum OnError {
 pub struct Options {
     /// The run's id. A replay uses the run id of its checkpoint instead.
     pub run_id: String,
-    /// The state that the run begins with.
+    /// How the run begins.
     pub mode: Mode,
-    /// Whether to accept a checkpoint by its step index alone, even if the step at that index now has another name.
+    /// True if a checkpoint is accepted even though the step at its step index now has another name.
     pub force: bool,
-    /// The reaction to a step that has failed after its last retry.
+    /// What the run does if a step has failed after its last retry.
     pub on_error: OnError,
 }
 
@@ -73,26 +75,27 @@ pub struct Base {
     pub run_id: String,
     /// The index of the step after which the checkpoint was stored. -1: before the first step.
     pub step_index: i64,
-    /// The name of that step.
+    /// The name of the step after which the checkpoint was stored.
     pub step_name: String,
 }
 
-/// An event that the host reports to a run. `step` is the step that the event belongs to. `attempt` counts from 0.
+/// An event that the host reports to a run. `step` is the step that the event belongs to. `attempt` is the number of
+/// the attempt. The first attempt has the number 0.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are explained above, once")]
 pub enum Event {
     /// The host is ready.
     Started,
-    /// The host has looked for a checkpoint. If it exists, the slot [`ENTRY`] has its state.
+    /// The host has looked for a checkpoint. If the checkpoint exists, the slot [`ENTRY`] has its state.
     Loaded { base: Option<Base> },
     /// The user has changed the state in the slot [`ENTRY`].
     Mutated,
     /// The checkpoint is stored.
     Stored,
-    /// A task has returned. The task's slot has the state after it.
+    /// A task has returned. The slot of the task has the state after the task.
     Ran { step: NodeId, attempt: u32 },
-    /// A condition was evaluated. `holds` is the result.
+    /// A condition was evaluated. `holds` is true if the condition is true.
     Evaluated { step: NodeId, attempt: u32, holds: bool },
     /// An attempt failed. The host keeps the error.
     Threw { step: NodeId, attempt: u32 },
@@ -104,7 +107,7 @@ pub enum Event {
     Merged { step: NodeId },
     /// The results of parallel steps could not be merged. The host keeps the error.
     Conflicted { step: NodeId },
-    /// The host could not load, mutate or store. The host keeps the error.
+    /// The host could not load, change or store a state. The host keeps the error.
     Broke,
     /// The process will end soon. The run must stop at the next safe point.
     DrainRequested,
@@ -118,9 +121,9 @@ pub enum Event {
 pub enum How {
     /// The step ran.
     Done,
-    /// The step was skipped because its condition did not hold.
+    /// The step was skipped, because its condition was false.
     Skipped,
-    /// The step failed after its last retry, and the run continues without it.
+    /// The step failed after its last retry, and the run continued without the step.
     #[serde(rename = "error")]
     Failed,
 }
@@ -144,28 +147,30 @@ pub enum Reason {
     Aborted,
 }
 
-/// A command to the host. The host executes commands in their order. It answers a command with one of the events named at
-/// the command, if any.
+/// A command to the host. The host executes commands in their order. The host answers some commands with an event. The
+/// description of each command names the possible answers.
 ///
-/// `step` is the step that the command belongs to. `attempt` counts from 0. `slot` is the slot of the state.
+/// `step` is the step that the command belongs to. `attempt` is the number of the attempt. The first attempt has the
+/// number 0. `slot` is the slot of the state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "command", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[expect(missing_docs, reason = "the fields are explained above, once")]
 pub enum Command {
-    /// Load a checkpoint. Without an id, load the latest of the run. Answer: [`Event::Loaded`].
+    /// Load a checkpoint. Without an id, load the latest checkpoint of the run. Answer: [`Event::Loaded`].
     Load { id: Option<String> },
     /// Let the user change the state in the slot [`ENTRY`]. Answer: [`Event::Mutated`].
     Mutate,
-    /// Store a checkpoint of the state in `slot`. Afterwards the slot has the state as it was stored, and the other slots are
-    /// no longer needed. With `rewind`, remove the run's other checkpoints from this step on. Answer: [`Event::Stored`].
+    /// Store a checkpoint of the state in `slot`. Afterwards the slot has the state as it was stored, and the other
+    /// slots are no longer needed. With `rewind`, also remove the run's other checkpoints from this step on. Answer:
+    /// [`Event::Stored`].
     Store { id: String, step_index: i64, step_name: String, slot: Slot, rewind: bool },
     /// Keep this slot. The other slots are no longer needed.
     Keep { slot: Slot },
     /// Report to the user that a step begins.
     Began { step: NodeId },
-    /// Call a task with a draft of the state. Answer: [`Event::Ran`] or [`Event::Threw`].
+    /// Call a task with a copy of the state that the task may change. Answer: [`Event::Ran`] or [`Event::Threw`].
     Run { step: NodeId, attempt: u32, slot: Slot },
-    /// Evaluate a condition on a draft of the state. Answer: [`Event::Evaluated`] or [`Event::Threw`].
+    /// Evaluate a condition on a copy of the state. Answer: [`Event::Evaluated`] or [`Event::Threw`].
     Evaluate { step: NodeId, attempt: u32, slot: Slot },
     /// Wait `ms` milliseconds before the next attempt. Answer: [`Event::Waited`].
     Wait { step: NodeId, attempt: u32, ms: f64 },

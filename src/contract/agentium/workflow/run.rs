@@ -1,4 +1,5 @@
-//! One run of a workflow, as a state machine. It begins before some step and stores a checkpoint after each step.
+//! One run of a workflow, as a state machine. The run begins before a top-level step and stores a checkpoint after each
+//! top-level step.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,26 +7,27 @@ use std::sync::Arc;
 use super::definition::{Definition, Kind, NodeId};
 use super::protocol::{Base, Command, ENTRY, Event, How, Mode, OnError, Options, Reason, Slot};
 
-/// What the run as a whole is doing.
+/// What a run is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     New,
     Loading,
     Mutating,
-    /// Storing a checkpoint. The fields are the index of the next step and the slot of the state before it.
+    /// The run is storing a checkpoint. The fields are the index of the next step, and the slot of the state before
+    /// that step.
     Storing(usize, Slot),
     Stepping,
     Ended,
 }
 
-/// What one step is doing, and so which event it expects.
+/// What a step is doing. This decides which event the step expects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Doing {
     #[default]
     Nothing,
-    /// Running this attempt.
+    /// The step is running the attempt with this number.
     Running(u32),
-    /// Waiting before this attempt.
+    /// The step is waiting before the attempt with this number.
     Waiting(u32),
     Asking,
     Merging,
@@ -37,7 +39,8 @@ struct State {
     input: Slot,
     output: Slot,
     doing: Doing,
-    /// In a condition: the index of the next part. In parallel steps: the number of parts that have ended.
+    /// In a condition, the index of the next contained step. In parallel steps, the number of contained steps that have
+    /// ended.
     position: usize,
 }
 
@@ -48,9 +51,9 @@ pub struct Run {
     options: Options,
     phase: Phase,
     base: Option<Base>,
-    /// The index of the top-level step that runs.
+    /// The index of the top-level step that is running.
     step: usize,
-    /// Whether storing the next checkpoint removes the run's later checkpoints.
+    /// True if storing the next checkpoint removes the run's later checkpoints.
     rewind: bool,
     states: Vec<State>,
     /// The steps that wait for an event.
@@ -61,7 +64,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run that has not begun. [`Event::Started`] begins it.
+    /// Makes a run that has not begun. [`Event::Started`] begins the run.
     pub fn new(definition: Arc<Definition>, options: Options) -> Self {
         let states = vec![State::default(); definition.nodes.len()];
         Self {
@@ -81,7 +84,7 @@ impl Run {
 
     /// Handles an event and returns the next commands.
     ///
-    /// An event that no step expects changes nothing: for example, an event of an abandoned attempt.
+    /// An event changes nothing if no step expects it. An event of an abandoned attempt is an example.
     pub fn on(&mut self, event: Event) -> Vec<Command> {
         match (self.phase, event) {
             (Phase::Ended, _) => {}
@@ -146,7 +149,8 @@ impl Run {
         }
     }
 
-    /// Stores the first checkpoint of a branch. It has the same step index as the checkpoint that the branch starts from.
+    /// Stores the first checkpoint of a branch. This checkpoint has the same step index as the checkpoint that the
+    /// branch starts from.
     fn branch(&mut self) {
         if let Some(base) = self.base.take() {
             self.store(base.step_index, base.step_name, ENTRY);
@@ -191,7 +195,7 @@ impl Run {
         }
     }
 
-    /// Begins a top-level step, or ends the run if there is none left.
+    /// Begins a top-level step. If no step is left, ends the run.
     fn next(&mut self, step: usize, slot: Slot) {
         let Some(node) = self.definition.top.get(step).copied() else {
             self.phase = Phase::Ended;
@@ -279,7 +283,8 @@ impl Run {
         if ms <= 0.0 {
             return self.attempt(node, attempt + 1);
         }
-        // The process will end soon, so it does not wait. The step is tried again when the run is resumed.
+        // The process will end soon, so the step does not wait for its next attempt. The step is tried again when the
+        // run is resumed.
         if self.drained {
             return self.fail(Reason::Drained);
         }
@@ -298,7 +303,7 @@ impl Run {
         }
     }
 
-    /// Begins the next part of a condition that holds, or ends the condition after its last part.
+    /// Begins the next contained step of a condition that is true. After the last contained step, ends the condition.
     fn go_on(&mut self, node: NodeId, slot: Slot) {
         let position = self.states[node].position;
         match self.definition.nodes[node].children.get(position).copied() {
@@ -310,7 +315,7 @@ impl Run {
         }
     }
 
-    /// Ends a step. Its result is in the slot `output`.
+    /// Ends a step. The slot `output` has the result of the step.
     fn leave(&mut self, node: NodeId, output: Slot, how: How) {
         self.states[node].output = output;
         self.commands.push(Command::Ended { step: node, how });
@@ -328,7 +333,7 @@ impl Run {
         if self.states[parent].position < branches.len() {
             return;
         }
-        // A branch that changed nothing has nothing to merge.
+        // If a branch changed nothing, the merge leaves that branch out.
         let changed: Vec<Slot> =
             branches.iter().map(|branch| self.states[*branch].output).filter(|slot| *slot != input).collect();
         match changed[..] {
@@ -361,7 +366,7 @@ impl Run {
 
     fn abort(&mut self) {
         match self.phase {
-            // Storing cannot be cancelled. The run ends when the checkpoint is stored.
+            // Storing a checkpoint cannot be cancelled. The run ends when the checkpoint is stored.
             Phase::Storing(..) => self.failing = Some(Reason::Aborted),
             Phase::Stepping => {
                 self.commands.push(Command::Cancel);
@@ -371,7 +376,7 @@ impl Run {
         }
     }
 
-    /// Fails the run. No step begins any more, and the run ends when its running steps have ended.
+    /// Fails the run. No further step begins. The run ends when its running steps have ended.
     fn fail(&mut self, reason: Reason) {
         self.failing.get_or_insert(reason);
         let states = &mut self.states;
@@ -397,7 +402,7 @@ impl Run {
     }
 }
 
-/// The index of the step after `step_index`.
+/// Returns the index of the step after `step_index`.
 fn after(step_index: i64) -> usize {
     usize::try_from(step_index.saturating_add(1)).unwrap_or(0)
 }
