@@ -47,7 +47,7 @@ for (const last of STAGES) {
         const steps = async (count) => {
           for (let step = 0; step < count; step++) await store.save(run.step());
         };
-        // The last tenth of the run gives the cost of a step at this length.
+        // Measure the last tenth of the run: the cost of a step when the run is this long.
         const first = await clock(last * 0.9, () => steps(last * 0.9));
         const end = await clock(last * 0.1, () => steps(last * 0.1));
         await store.close();

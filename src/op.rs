@@ -15,7 +15,7 @@ pub enum Op {
     /// Stores a copy of a checkpoint as the first checkpoint of a new lineage.
     ///
     /// The copy has the payload, group, label and meta of the source checkpoint. The source becomes the parent of the
-    /// copy. The logs that the source names become logs of the new lineage, at the lengths that the source names.
+    /// copy. The new lineage begins with the logs that the source names, cut to the lengths that the source keeps.
     /// Repeating the same fork changes nothing.
     ///
     /// Fails with [`Code::NotFound`] if the source does not exist. Fails with [`Code::Conflict`] if the new lineage or

@@ -147,9 +147,9 @@ pub struct LogRange {
 /// The first or the last record of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogSide {
-    /// Counts from the oldest record.
+    /// `skip` and `limit` count from the oldest record.
     First,
-    /// Counts from the newest record. The answer still lists the records in log order.
+    /// `skip` and `limit` count from the newest record. The answer still lists the records in log order.
     Last,
 }
 

@@ -150,8 +150,8 @@ pub struct Draft {
     /// the newest checkpoint of the lineage that has a part of this name. If no checkpoint has the part, the part is
     /// left out.
     pub inherit: Vec<String>,
-    /// The expected content of inherited parts, if the caller knows it. If the parent lacks a part, an older part with
-    /// equal content is preferred to a newer part with other content.
+    /// The content that the caller expects inherited parts to have, if the caller knows it. If the parent lacks a part,
+    /// the lineage's checkpoints are searched for it. A part with this content wins over a newer part.
     pub like: Vec<Part>,
     /// The logs that the checkpoint names. The logs belong to the checkpoint's lineage.
     pub logs: Vec<LogPin>,

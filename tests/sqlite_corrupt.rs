@@ -18,8 +18,7 @@ use forkpoint::retention::{Cursor, Prune, Rule};
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
-/// A database with a checkpoint to damage and its neighbours. The test damages the checkpoint through the connection
-/// `hand`.
+/// A database of several checkpoints. The test damages one of them through the connection `hand`.
 struct Damage {
     backend: Sqlite,
     hand: Connection,

@@ -56,7 +56,7 @@ export function bytes(count) {
 
 /** Formats a median with its least and most. `unit` turns one number into text. */
 export function spread({ median, least, most }, unit = figure) {
-  // A rate reverses the order, because the shortest time is the highest rate.
+  // For a rate, swap the bounds: the shortest time gives the highest rate.
   const [low, high] = unit === rate ? [most, least] : [least, most];
   return low === high ? unit(median) : `${unit(median)} (${unit(low)} to ${unit(high)})`;
 }

@@ -1,10 +1,10 @@
-//! `LangGraph`'s `BaseCheckpointSaver` (`@langchain/langgraph-checkpoint`).
+//! The contract of `LangGraph`'s `BaseCheckpointSaver` (`@langchain/langgraph-checkpoint`).
 //!
-//! A lineage is a namespace of a thread. A group is a thread. The sort key of a checkpoint is its id. The order of ids
-//! is the order of time.
+//! A lineage is a namespace of a thread. A group is a thread. The sort key of a checkpoint is its id, because ids
+//! increase with time.
 //!
-//! The payload has one part for each channel. The name of a part has the channel and its version. One more part has an
-//! empty name and the rest of the checkpoint. If a channel has the same version as in the parent, it is not serialized
+//! The payload has one part for each channel. The part's name is the channel's name and version. One more part,
+//! with an empty name, holds the rest of the checkpoint. If a channel has the same version as in the parent, it is not serialized
 //! again, and its part is inherited by name. The metadata is in the header, so that listings and filters need not read
 //! a payload.
 

@@ -37,7 +37,7 @@ pub struct Contract {
     pub name_of: fn(Option<String>, Option<String>) -> Names,
 }
 
-/// The users' names of a lineage and a checkpoint.
+/// The names that the framework's users know: of the run, its namespace and the checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     /// The id of the run, thread or session.

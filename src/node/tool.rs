@@ -1,4 +1,4 @@
-//! The native handle of a tool: a part of a contract that works without a store.
+//! The native object behind a tool. A tool is a part of a contract that needs no store.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -21,7 +21,7 @@ pub(super) struct Keep {
     pub(super) pinned: Option<Seq>,
 }
 
-/// A lineage with more checkpoints than it keeps.
+/// A lineage that has more checkpoints than the rule allows.
 struct Crowded {
     lineage: i64,
     /// The number of checkpoints that the lineage has beyond the number to keep.

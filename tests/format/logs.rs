@@ -58,7 +58,7 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
         Record { tag: String::new(), key: Some(String::new()), ..record(noise(40, 200)) },
         record(""),
     ];
-    // These records use the keys of records that were cut off, with other content.
+    // These records have the keys of records that were truncated away, and other content.
     let sibling = [json("m0", "[]"), json("ключ", "[1]"), record("sibling"), record("of the sibling")];
     let put = |draft: &Draft| draft.clone().put();
     let talk =

@@ -54,7 +54,7 @@ export function readStore(store: unknown): IWorkflowCheckpointStore<any> | undef
   throw typeError(`checkpointStore must have the methods save(), load() and list(), and is ${show(store)}`);
 }
 
-/** Records to a store of this package. It passes serialised bytes to the store, so no state is serialised twice. */
+/** The recorder for a store of this package. It passes bytes to the store, so that no state is serialised twice. */
 class OwnRecorder implements Recorder {
   readonly #handle: StoreHandle;
   readonly #expectsParent: boolean;

@@ -51,7 +51,7 @@ struct Put {
     kept: BTreeMap<usize, Vec<Record>>,
 }
 
-/// The model: logs as plain lists.
+/// The reference model for the tests: each log is a plain list.
 #[derive(Default)]
 pub(crate) struct Model {
     logs: BTreeMap<(i64, usize), Vec<Record>>,

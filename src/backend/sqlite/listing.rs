@@ -177,7 +177,7 @@ fn in_order<T>(mut found: Vec<T>, walk: &Walk<'_>, key: impl Fn(&T) -> (&SortKey
             if !found.is_sorted_by(|a, b| key(a) <= key(b)) {
                 found.sort_by(|a, b| key(a).cmp(&key(b)));
             }
-            // Sort keys with the same prefix are adjacent.
+            // All sort keys that share a prefix are adjacent.
             found.truncate(found.partition_point(|one| key(one).0.0.starts_with(prefix)));
         }
     }

@@ -37,8 +37,7 @@ pub(super) struct New<'a> {
     pub encoded: Option<&'a Encoded>,
     /// The payload that the new payload probably resembles. This payload becomes the base if a delta is worthwhile.
     pub base: Option<Seq>,
-    /// The payload that is less likely to be read after this save. This is the payload that was the newest of the
-    /// lineage until this save.
+    /// The payload that was the newest of the lineage until this save. Reads of it are rare from now on.
     pub supersedes: Option<Seq>,
 }
 

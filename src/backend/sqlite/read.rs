@@ -133,7 +133,7 @@ impl Reading<'_> {
         while found.len() < limit
             && let Some(row) = rows.next().map_err(from_sqlite)?
         {
-            // Compare the prefix here, because SQL has only patterns, or functions that stop at a NUL character.
+            // Compare the prefix in Rust. In SQL, a pattern has wildcards, and the text functions stop at a NUL.
             let group = row.get_ref(1).and_then(|group| Ok(group.as_bytes()?)).map_err(from_sqlite)?;
             if group.starts_with(group_prefix.as_bytes()) {
                 let lin = row.get(0).map_err(from_sqlite)?;
