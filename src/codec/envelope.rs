@@ -93,7 +93,8 @@ pub fn open(chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
     open_on(None, chain)
 }
 
-/// Like [`open`]. With `below`, the last envelope of the chain is a delta against the raw bytes `below`.
+/// Does the same as [`open`]. If `below` is given, the last envelope of the chain is a delta against the raw bytes
+/// `below`.
 pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
     let chain = chain.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
     let Some(newest) = chain.first() else { return Err(corrupt("nothing is stored of it")) };
@@ -223,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Returns a payload and its chain. The chain has two deltas and a keyframe.
+    /// Returns a payload and its chain. The chain consists of two deltas and a keyframe.
     fn a_chain(first: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
         let second = [first, b"second"].concat();
         let third = [b"third", second.as_slice(), first].concat();

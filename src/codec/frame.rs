@@ -49,8 +49,8 @@ pub fn split(frame: &Bytes) -> Result<Payload> {
 fn parse(frame: &Bytes) -> Option<Payload> {
     let mut rest: &[u8] = frame;
     let count = varint::read(&mut rest)?;
-    // A part takes at least three bytes. A damaged frame may claim more parts than it has. The claim must not reserve
-    // memory.
+    // A part takes at least three bytes. A damaged frame may claim more parts than it contains, so do not reserve
+    // memory for more parts than the bytes can contain.
     let mut descriptions = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 3));
     for _ in 0..count {
         let name = text(&mut rest)?;

@@ -19,8 +19,8 @@ pub(crate) struct Base {
     pub(crate) seq: Seq,
     /// The number of deltas that a reader applies to rebuild the payload.
     pub(crate) depth: i64,
-    /// The maximum total size of the next deltas of the chain, in bytes. After that, the next payload becomes a
-    /// keyframe.
+    /// The maximum total size of the next deltas of the chain, in bytes. A payload whose delta would exceed
+    /// this size becomes a keyframe.
     pub(crate) budget: i64,
 }
 
@@ -38,8 +38,8 @@ pub(crate) struct Row {
     pub(crate) base: Option<Seq>,
     /// The number of deltas that a reader applies to rebuild the payload.
     pub(crate) depth: i64,
-    /// The maximum total size of the next deltas of the chain, in bytes. After that, the next payload becomes a
-    /// keyframe.
+    /// The maximum total size of the next deltas of the chain, in bytes. A payload whose delta would exceed
+    /// this size becomes a keyframe.
     pub(crate) budget: i64,
     /// The sealed bytes: see [`envelope`].
     pub(crate) body: Bytes,
@@ -59,8 +59,8 @@ impl Row {
     }
 }
 
-/// Plans the row of a payload. Also returns the misses of the payload's lineage. Misses are payloads in a row that had
-/// no delta worth storing, and this payload counts too.
+/// Plans the row of a payload. Also returns the misses of the payload's lineage: the number of consecutive payloads, up
+/// to and including this payload, that had no delta worth storing.
 ///
 /// `encoded` was encoded ahead of time. Its delta is used only if the delta was made against the same base.
 ///
@@ -95,7 +95,7 @@ pub(crate) fn plan(
     Ok((row, misses))
 }
 
-/// Returns the sealed delta against `base`, if one is worth storing, and the misses of the lineage.
+/// Returns the sealed delta against `base` if the delta is worth storing. Also returns the misses of the lineage.
 fn encode_delta(base: &CachedPayload, raw: &[u8]) -> (Option<Bytes>, u32) {
     match base.promising().then(|| delta::encode(&base.raw, raw)).flatten() {
         Some(delta) => (Some(envelope::seal_delta(raw, &delta).into()), 0),
@@ -104,6 +104,6 @@ fn encode_delta(base: &CachedPayload, raw: &[u8]) -> (Option<Bytes>, u32) {
 }
 
 fn length(body: &Bytes) -> i64 {
-    // No payload has 2^63 bytes.
+    // No payload has 2^63 bytes, so the fallback value is never used.
     i64::try_from(body.len()).unwrap_or(i64::MAX)
 }

@@ -57,7 +57,8 @@ pub struct Save {
     pub step: Step,
     /// The id of the checkpoint that this checkpoint's run was forked from.
     pub parent: Option<String>,
-    /// True if the save also removes the run's other checkpoints from this step index on, in the same transaction.
+    /// True if the save also removes the run's other checkpoints with this step index or a greater step index. The
+    /// removal is in the same transaction.
     pub rewind: bool,
     /// The id of the checkpoint that the caller expects to be the run's latest (D7). `None`: the caller expects
     /// nothing. `Some(None)`: the caller expects that the run has no checkpoint.
@@ -70,7 +71,7 @@ pub struct Save {
     pub saved_at: i64,
 }
 
-/// `save` and `rewind`.
+/// `save` and `rewind`: stores a checkpoint. `rewind` also removes other checkpoints of the run: see [`Save::rewind`].
 pub fn save(save: Save) -> Result<Unit> {
     let Save { step, parent, rewind, expected_parent, state, rest, saved_at } = save;
     check_id("checkpoint.id", &step.id)?;

@@ -3,8 +3,8 @@
 //! A lineage is a run, a group is a graph, and a label is a node. The sort key of a checkpoint is its timestamp.
 //! Checkpoints with equal timestamps are in save order.
 //!
-//! The payload has two parts: [`STATE`] and [`REST`]. `REST` has the checkpoint without its ids and its state. So a
-//! fork has the same payload as its source, although their ids differ.
+//! The payload has two parts: [`STATE`] and [`REST`]. `REST` contains the checkpoint without its ids and its state. So
+//! a fork has the same payload as its source, although their ids differ.
 
 mod call;
 
@@ -196,8 +196,8 @@ pub struct ResumePlan {
 /// Sorts the nodes of a checkpoint into a resume plan.
 ///
 /// `recorded` is `nodeResults`, as pairs of node and effect class. `visited` is `visitedNodes`, and `skipped` is
-/// `skippedNodes`. If a node is in several of these, the first that has it in this order decides: completed, skipped,
-/// recorded.
+/// `skippedNodes`. If a node is in several of these lists, the first list that contains the node decides. The order of
+/// the lists is: `visited`, `skipped`, `recorded`.
 pub fn resume_plan(recorded: Vec<(String, String)>, visited: Vec<String>, skipped: Vec<String>) -> Result<ResumePlan> {
     let mut seen = std::collections::HashSet::new();
     let mut plan = ResumePlan::default();

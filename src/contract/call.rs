@@ -28,7 +28,7 @@ pub enum Request {
     /// Removes one batch of the checkpoints that a rule selects. The response is a
     /// [`Pruned`](crate::retention::Pruned).
     Prune(Prune),
-    /// Verifies one page of the stored data, of about this many rows.
+    /// Verifies one page of the stored data. The page has about this many rows.
     Check(CheckCursor, usize),
     /// Frees the space of removed checkpoints. The response is null.
     Vacuum,

@@ -3,10 +3,10 @@
 //! A lineage is a namespace of a thread. A group is a thread. The sort key of a checkpoint is its id, because ids
 //! increase with time.
 //!
-//! The payload has one part for each channel. The part's name is the channel's name and version. One more part,
-//! with an empty name, holds the rest of the checkpoint. If a channel has the same version as in the parent, it is not serialized
-//! again, and its part is inherited by name. The metadata is in the header, so that listings and filters need not read
-//! a payload.
+//! The payload has one part for each channel. The part's name is the channel's name and version. One more part, with an
+//! empty name, contains the rest of the checkpoint. If a channel has the same version as in the parent, the channel is
+//! not serialized again, and its part is inherited by name. The metadata is in the header, so that listings and filters
+//! need not read a payload.
 
 mod call;
 pub mod import;
@@ -136,7 +136,7 @@ pub fn put(put: Put) -> Result<Unit> {
 /// value.
 ///
 /// With `replace`, a write replaces an earlier write in the same slot. A copied write may be claimed already. The claim
-/// then has the id of a checkpoint in the same namespace.
+/// then contains the id of a checkpoint in the same namespace.
 pub fn put_writes(checkpoint_ref: &CheckpointRef, mut writes: Vec<Write>, replace: bool) -> Result<Unit> {
     for write in &mut writes {
         write.claimed_by = write.claimed_by.take().map(|id| checkpoint_ref.key(&id));
@@ -169,7 +169,7 @@ pub fn get_tuple(thread: String, namespace: String, id: Option<String>) -> Query
 }
 
 /// Reads a page of a checkpoint and its ancestors. The checkpoint comes first. The page ends when the value of each
-/// channel has been found. Each checkpoint of the page has only the values and the writes of these channels.
+/// channel has been found. Each checkpoint of the page contains only the values and the writes of these channels.
 pub fn ancestors(checkpoint_ref: &CheckpointRef, channels: Vec<String>, limit: usize) -> Query {
     let id = checkpoint_ref.key(&checkpoint_ref.id);
     Query::Ancestors(Ancestors { contract: CONTRACT_ID, id, stems: channels.clone(), writes: channels, limit })

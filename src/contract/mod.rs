@@ -3,8 +3,8 @@
 //! Each contract is one module, and [`CONTRACTS`] is the only list of contracts. Every checkpoint stores the id of its
 //! contract. The id of a contract is never used for another contract.
 //!
-//! A call has the name of its contract, its own name, named fields and buffers. The contract's own enum reads the
-//! fields. So the code between a contract and its TypeScript is the same for all contracts.
+//! A call consists of the name of its contract, its own name, named fields and buffers. Each contract reads the fields
+//! into its own enum. So the code between a contract and its TypeScript is the same for all contracts.
 
 pub mod agentium;
 pub mod agentos;
@@ -113,7 +113,7 @@ fn damaged(id: &str) -> Error {
 /// Refuses an id that must not be written, because it is empty or too long. Only writes check ids. A read with such an
 /// id finds nothing.
 ///
-/// `what` names the id in the error.
+/// The error message uses `what` as the name of the id.
 pub fn check_id(what: &str, id: &str) -> Result<()> {
     if id.is_empty() {
         return Err(Error::invalid(format!("{what} is empty: give a non-empty string")));

@@ -1,5 +1,5 @@
-//! The response to a call: a JSON text with named fields, and buffers. The buffers have the bytes of the parts in the
-//! text.
+//! The response to a call: a JSON text with named fields, and buffers. The buffers contain the bytes of the parts in
+//! the text.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -26,10 +26,11 @@ impl Response {
     }
 }
 
-/// A part in a response: its name, its tag, the index of the buffer that has its bytes, the index of its first byte in
-/// the buffer, and the number of its bytes.
+/// A part in a response: its name, its tag, the index of the buffer that contains its bytes, the index of its first
+/// byte in the buffer, and the number of its bytes.
 ///
-/// Named fields would double the cost of reading a part. So only this type has no named fields.
+/// Named fields would double the cost of reading a part. So this type has no named fields, although the other types
+/// have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct PackedPart(String, String, usize, usize, usize);
 

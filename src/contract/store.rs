@@ -12,7 +12,7 @@ use crate::query::{Answer, Query};
 use crate::record::ContractId;
 use crate::retention::{Cursor, Prune, Rule};
 
-/// The name that calls of the store have in place of a contract's name.
+/// Calls of the store use this name in place of a contract's name.
 pub(super) const NAME: &str = "store";
 
 /// The calls, as `ts/wire.ts` declares them. A call without a contract applies to all checkpoints.

@@ -37,11 +37,11 @@ pub struct CompletionQueue {
 /// The outcomes that JavaScript has not taken yet.
 #[derive(Default)]
 struct Waiting {
-    /// The ids of calls that resolve to null. Most calls do.
+    /// The ids of calls that resolve to null. Most calls resolve to null.
     done: Vec<u32>,
     /// All other outcomes.
     others: Vec<Settled>,
-    /// True if JavaScript will look at the queue without a wake-up. A push then wakes nothing.
+    /// True if JavaScript will look at the queue without a wake-up. In this case, a push does not wake JavaScript.
     watched: bool,
 }
 
@@ -103,8 +103,8 @@ pub struct Completions {
     pub(super) queue: Arc<CompletionQueue>,
 }
 
-/// Outcomes taken from the queue. The first list has the ids of calls that resolve to null, and the second list has the
-/// other outcomes. The last field is true if JavaScript must look again in the next turn.
+/// Outcomes taken from the queue. The first list contains the ids of calls that resolve to null, and the second list
+/// contains the other outcomes. The last field is true if JavaScript must look again in the next turn.
 #[napi(array, object_from_js = false)]
 pub struct Batch(pub Vec<u32>, pub Vec<Settled>, pub bool);
 

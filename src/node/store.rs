@@ -17,7 +17,8 @@ use crate::store::{Options, Store};
 use crate::target::Target;
 use crate::worker::Reply;
 
-/// A buffer of at least this many bytes is referenced, because that costs less than a copy. A smaller buffer is copied.
+/// A buffer of at least this many bytes is referenced, because a reference costs less than a copy of the buffer. A
+/// smaller buffer is copied.
 const REFERENCED: usize = 64 << 10;
 
 /// The options of a store. `ts/options.ts` has validated them and filled in the defaults.
@@ -123,7 +124,7 @@ impl Calls {
     /// Runs a call of a contract.
     ///
     /// The arguments are: the call's id, the number of the call's shape, the number of buffers, the buffers, and the
-    /// values of the fields. The shape has the names of the fields, in the same order.
+    /// values of the fields. The shape contains the names of the fields, in the same order as the values.
     ///
     /// Returns the outcome if the store answers at once. Otherwise returns undefined, and the completion queue later
     /// delivers the outcome with the call's id.

@@ -83,7 +83,8 @@ pub struct Cause {
 }
 
 impl Failure {
-    /// Converts the failure into an error that the call itself throws. The error's property `failure` has the details.
+    /// Converts the failure into an error that the call itself throws. The error's property `failure` contains the
+    /// details.
     pub fn thrown(self, env: &Env) -> napi::Error {
         let make = || {
             let mut error = env.create_error(napi::Error::from_reason(self.message.clone()))?;

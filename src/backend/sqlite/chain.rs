@@ -1,8 +1,9 @@
-//! The column `chain` stores how a payload is stored, and which payloads are deltas against it.
+//! The column `chain` describes how the payload of its row is stored, and which payloads are deltas against this
+//! payload.
 //!
-//! All deltas against one base form a linked list through their rows. The row of the base names the newest delta, and
-//! each delta names the next older delta. So the dependants of a payload are found without an index. The column has a
-//! fixed size, so saving a delta updates the column of its base in place.
+//! All deltas against one base form a linked list through their rows. The row of the base contains the number of the
+//! newest delta, and the row of each delta contains the number of the next older delta. So the dependants of a payload
+//! are found without an index. The column has a fixed size, so saving a delta updates the column of its base in place.
 
 use std::collections::HashSet;
 
@@ -23,7 +24,7 @@ pub(super) struct Chain {
     pub base: Option<Seq>,
     /// The number of deltas to apply when the payload is read. 0 for a keyframe.
     pub depth: i64,
-    /// The number of bytes that further deltas may take before the next keyframe.
+    /// The maximum total size of further deltas before the next keyframe, in bytes.
     pub budget: i64,
     /// The size of the raw payload, in bytes.
     pub size: i64,
@@ -151,7 +152,8 @@ fn searched(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     while let Some(row) = rows.next().map_err(from_sqlite)? {
         let seq: Seq = row.get(0).map_err(from_sqlite)?;
         let column = row.get_ref(1).map_err(from_sqlite)?;
-        // Skip a row whose column is too damaged to name its base. Its payload cannot be read either.
+        // Skip a row if its column is so damaged that the base cannot be read. The payload of such a row cannot be read
+        // either.
         let named = column.as_blob().ok().and_then(|column| Chain::named_base(seq, column).ok().flatten());
         if named == Some(base) {
             found.push(seq);
@@ -250,7 +252,7 @@ mod tests {
             prop_assert!(seq == other || Chain::decode(other, &column).is_err(), "the column of another row");
             column[at] ^= bits;
             prop_assert_eq!(Chain::decode(seq, &column).unwrap_err().code(), Code::Corrupt);
-            // The keyframe's column names no base.
+            // The column of a keyframe contains no base.
             let keyframe = Chain::damaged_keyframe(&column);
             prop_assert_eq!(Chain::named_base(seq, &keyframe).unwrap(), None);
         }

@@ -3,7 +3,7 @@
 //! other rows.
 //!
 //! To find a row that is missing in an index, the check looks up the row's index entry. To find an index entry that
-//! leads to no row, the check counts: such an index has more entries than the table has rows.
+//! leads to no row, the check counts the entries: such an index has more entries than the table has rows.
 
 mod rows;
 
@@ -194,8 +194,8 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Calls `look` for the next rows of a table, ordered by number. Returns the greatest number, or `None` at the end
-    /// of the table.
+    /// Calls `look` for the next rows of a table, ordered by number. Returns the greatest row number of the page, or
+    /// `None` at the end of the table.
     fn each(
         &mut self,
         rows: &str,

@@ -10,8 +10,8 @@ pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Code::Busy,
         Some(ErrorCode::DiskFull) => Code::Full,
         // An error without a code is a failed conversion: a column has an unexpected type, so the row is damaged. A
-        // constraint fails only if an index or a table is damaged: it contains a row, but a lookup does not find this
-        // row.
+        // constraint fails only if an index or a table is damaged: the index or the table contains a row that a lookup
+        // does not find.
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) | None => {
             Code::Corrupt
         }

@@ -93,8 +93,8 @@ pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// Opens a read-only connection to inspect a file. The version for Unix explains why. This version opens the file
-/// without a URI, because a path on this system cannot be used as a URI unchanged. Here locks belong to handles, so
-/// closing another handle does not drop them.
+/// without a URI, because a path on this system cannot be used as a URI unchanged. On this system, locks belong to
+/// handles, so closing one handle does not drop the locks of another handle.
 #[cfg(not(unix))]
 pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)

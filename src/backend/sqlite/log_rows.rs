@@ -1,5 +1,5 @@
-//! Reads and verifies the rows of the log tables, and encodes the marks of a checkpoint. A mark is the name of a log
-//! and the end that the log had when the checkpoint was saved.
+//! Reads and verifies the rows of the log tables, and encodes the marks of a checkpoint. A mark consists of the name of
+//! a log and the end of this log at the time when the checkpoint was saved.
 
 use rusqlite::Row;
 use xxhash_rust::xxh3::xxh3_64;

@@ -94,7 +94,7 @@ pub(super) struct Removed {
 /// The logs of a database, through one connection.
 pub(super) struct Logs<'a> {
     connection: &'a Connection,
-    /// The records that this value has removed. The caller subtracts them from the running totals.
+    /// The records that were removed through this `Logs`. The caller subtracts them from the running totals.
     pub(super) removed: Vec<Removed>,
 }
 

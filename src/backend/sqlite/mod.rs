@@ -51,14 +51,14 @@ pub enum Journal {
     /// A write-ahead log. Readers never wait for writers. The log needs shared memory, so it works on local file
     /// systems only.
     Wal,
-    /// A rollback journal. It is slower, and works on network file systems too.
+    /// A rollback journal. It is slower than a WAL, but it also works on network file systems.
     Rollback,
 }
 
 /// Options for opening a database file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The database file; its directory must exist.
+    /// The path of the database file. The directory of the file must exist.
     pub path: PathBuf,
     /// The failures that an acknowledged commit must survive.
     pub durability: Durability,
@@ -95,7 +95,7 @@ pub struct Sqlite {
     notice: Option<String>,
     cache: PayloadCache,
     /// The number of saves through this connection since the connection last checked whether the running totals need
-    /// folding. The number starts at the threshold, so the first sweep checks.
+    /// folding. The number starts at the threshold, so that the first sweep checks the totals.
     uncounted: usize,
 }
 
@@ -127,8 +127,8 @@ impl Sqlite {
         set_journal(&connection, journal, options.busy_timeout)?;
         let synchronous = match (options.durability, journal) {
             (Durability::Full, Journal::Wal) => "FULL",
-            // In this mode, removing the journal file commits the transaction. EXTRA also syncs the directory after
-            // the removal.
+            // With a rollback journal, removing the journal file commits the transaction. EXTRA also syncs the
+            // directory after the removal.
             (Durability::Full, Journal::Rollback) => "EXTRA",
             (Durability::Normal, _) => "NORMAL",
             (Durability::Off, _) => "OFF",

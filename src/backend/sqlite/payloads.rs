@@ -1,7 +1,7 @@
 //! Stores each payload in the row of its checkpoint: as a keyframe, or as a delta against the payload of another row.
 //!
-//! A delta names its base by save number. The payload under a save number never changes: if a payload is rewritten as
-//! a keyframe, its raw bytes stay the same. So if the base exists, it is the base that the delta was made against,
+//! A delta refers to its base by save number. The payload under a save number never changes: if a payload is rewritten
+//! as a keyframe, its raw bytes stay the same. So if the base exists, it is the base that the delta was made against,
 //! even if other processes have changed the database since.
 
 use std::collections::{BTreeMap, HashSet};
@@ -21,8 +21,8 @@ use crate::codec::plan::{Base, Row, plan};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Encoded, Header, Payload, Seq};
 
-/// The raw size, in bytes, from which the cache remembers a payload as the newest of its lineage. The next payload of
-/// the lineage may then be encoded ahead of time.
+/// If a payload has at least this many raw bytes, the cache remembers it as the newest payload of its lineage. The next
+/// payload of the lineage may then be encoded ahead of time.
 const WORTH_A_TIP: usize = 64 << 10;
 
 /// A checkpoint to store.
@@ -37,7 +37,7 @@ pub(super) struct New<'a> {
     pub encoded: Option<&'a Encoded>,
     /// The payload that the new payload probably resembles. This payload becomes the base if a delta is worthwhile.
     pub base: Option<Seq>,
-    /// The payload that was the newest of the lineage until this save. Reads of it are rare from now on.
+    /// The payload that was the newest of the lineage until this save. After this save, this payload is rarely read.
     pub supersedes: Option<Seq>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Payloads<'a> {
     stored: BTreeMap<Seq, NewEntry>,
     /// The running totals. `None` until a removal or a rewrite corrects them.
     totals: Option<Totals>,
-    /// The bases from whose lists the payloads of the current removal were already unlinked.
+    /// The bases whose lists no longer contain the payloads of the current removal.
     relisted: HashSet<Seq>,
 }
 

@@ -25,7 +25,7 @@ FROM checkpoint AS parent CROSS JOIN checkpoint AS child
   ON child.lin = parent.lin AND child.parent = parent.id AND child.flags & 1
 WHERE parent.seq = ? ORDER BY child.seq";
 
-/// The [`Catalog`] of a database, with which retention plans. The caller holds the transaction.
+/// The [`Catalog`] of a database. Retention plans its removals with this catalog. The caller holds the transaction.
 ///
 /// A method that takes several numbers runs a prepared statement for each number. This is cheap, because `SQLite` runs
 /// in the same process.
@@ -36,8 +36,9 @@ impl SqliteCatalog<'_> {
         Ok(one(self.0, sql, params, |row| unsigned(row, 0))?.unwrap_or(0))
     }
 
-    /// Reads the rows that an index names for a lineage, in the order of the index. A row is left out if its sort key
-    /// differs from the sort key in the index. So a damaged index cannot make retention remove the wrong checkpoints.
+    /// Reads the rows to which the given index entries of a lineage lead, in the order of the entries. A row is left
+    /// out if its sort key differs from the sort key in the index. So a damaged index cannot make retention remove the
+    /// wrong checkpoints.
     ///
     /// # Errors
     ///
@@ -108,7 +109,7 @@ impl Catalog for SqliteCatalog<'_> {
     }
 
     fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
-        // Most stores have no checkpoint that depends on its parent. One lookup in the index is enough to know this.
+        // Most stores have no checkpoint that depends on its parent. One lookup in the index detects this case.
         if self.number(ANY_DEPENDENT, [])? == 0 {
             return Ok(Vec::new());
         }
@@ -143,8 +144,8 @@ impl Catalog for SqliteCatalog<'_> {
     }
 
     fn total(&self, contract: Option<ContractId>, limit: u64) -> Result<Option<u64>> {
-        // The size of the pages in use is known without reading rows, and the sum of the payloads is never greater. If
-        // this size is within the limit, skip the sum, which reads every row.
+        // The size of the pages in use is known without reading rows, and the sum of the payload sizes is never greater
+        // than this size. If this size is within the limit, do not compute the sum, because the sum reads every row.
         if bytes_in_use(self.0).map_err(from_sqlite)? <= limit {
             return Ok(None);
         }
@@ -196,6 +197,6 @@ pub(super) fn vacuum(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA temp_store = MEMORY")?;
     vacuumed?;
     // The file shrinks when the WAL is copied to the file. If readers prevent the copying now, a later checkpoint of
-    // the WAL does it.
+    // the WAL copies the rest.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }

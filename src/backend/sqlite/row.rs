@@ -176,8 +176,8 @@ pub(super) fn newest(
     }
 }
 
-/// Reads and verifies the rows that an index names, and adds the rows to `found` in the order of the index. `from` is
-/// the statement that reads the index and selects `seq`. `params` are the parameters of this statement.
+/// Reads and verifies the rows to which an index leads, and adds the rows to `found` in the order of the index. `from`
+/// is the statement that reads the index and selects `seq`. `params` are the parameters of this statement.
 pub(super) fn indexed_rows(
     connection: &Connection,
     from: &str,
@@ -206,7 +206,7 @@ pub(super) fn indexed_rows(
     Ok(())
 }
 
-/// The columns of a lineage that belong to the headers of its checkpoints.
+/// The columns of a lineage's row that are part of the header of each checkpoint of the lineage.
 struct Named {
     contract: ContractId,
     name: String,
@@ -303,8 +303,7 @@ pub(super) fn by_id(connection: &Connection, contract: ContractId, id: &str) -> 
         if (row.header.contract, &*row.header.id) == (contract, id) {
             return Ok(Some(row));
         }
-        // Skip a row with another id but the same hash. A row with another hash must not be at this place of the
-        // index.
+        // Skip a row with another id but the same hash. If the row has another hash, the index is damaged.
         if id_hash(row.header.contract, &row.header.id) != hash {
             return Err(index_damaged(&what()));
         }
@@ -323,7 +322,7 @@ pub(super) fn damaged_by_id(connection: &Connection, contract: ContractId, id: &
     Ok(found)
 }
 
-/// The number of the lineage that a row names. The row is not verified.
+/// Returns the number of a row's lineage. The row is not verified.
 pub(super) fn lineage_of(connection: &Connection, seq: Seq) -> Result<Option<i64>> {
     connection
         .prepare_cached("SELECT lin FROM checkpoint WHERE seq = ?")

@@ -16,8 +16,8 @@ use crate::error::{Code, Error, Result};
 /// "Fkpt" in ASCII: the `PRAGMA application_id` of a Forkpoint database.
 pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 
-/// The SQL statements of each schema version. They upgrade a file from the previous version. `PRAGMA user_version` is
-/// the number of versions that a file has.
+/// The SQL statements of each schema version. The statements of a version upgrade a file from the previous version.
+/// `PRAGMA user_version` is the number of versions that were applied to the file.
 const STEPS: &[&[&str]] = &[&[VERSION_1, logs::TABLES]];
 
 /// The tables of version 1, without the log tables. The log tables are in `logs.rs`.
@@ -74,8 +74,8 @@ CREATE TABLE setting (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// The index of groups. The first listing of a group builds the index, so a store that never lists groups does not pay
-/// for the index.
+/// The index of groups. The first listing of a group builds the index, so the index costs nothing in a store that never
+/// lists groups.
 const GROUP_INDEX: &str = "CREATE INDEX IF NOT EXISTS checkpoint_group ON checkpoint (grp, sort_key) WHERE grp <> ''";
 
 /// The state of the tables of a database file.

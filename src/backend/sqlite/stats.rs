@@ -73,7 +73,7 @@ struct Sums {
 }
 
 /// Returns the sums of each lineage, by lineage number. The rows are read in the order of the table, which is fast
-/// because the file has the same order.
+/// because the rows have the same order in the file.
 fn sums(connection: &Connection) -> Result<HashMap<i64, Sums>> {
     let sql = "SELECT lin, seq, chain, length(body) FROM checkpoint NOT INDEXED";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;

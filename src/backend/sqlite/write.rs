@@ -353,7 +353,7 @@ impl<'a> Writing<'a> {
 }
 
 /// Returns the subject of an op, as context for error messages. Returns `None` if the error messages of the op already
-/// name the subject.
+/// contain the subject.
 fn subject(op: &Op) -> Option<String> {
     match op {
         Op::Put(draft) => Some(format!("checkpoint {:?}", draft.header.id)),

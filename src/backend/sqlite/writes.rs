@@ -1,5 +1,5 @@
-//! The rows of pending writes. A row holds writes of one task to one checkpoint, in an envelope of its own. A read
-//! returns the writes exactly as they were written, or fails with `CORRUPT`.
+//! The rows of pending writes. Each row contains one envelope with writes of one task to one checkpoint. A read returns
+//! the writes exactly as they were written, or fails with `CORRUPT`.
 
 use rusqlite::{Connection, params};
 

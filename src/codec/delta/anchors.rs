@@ -1,13 +1,13 @@
-//! The second matching pass of the delta encoder. It finds stretches of bytes that both payloads contain at any
-//! position.
+//! The second matching pass of the delta encoder. It finds stretches of bytes that both payloads contain, even at
+//! different positions.
 //!
 //! The encoder uses this pass when its walk along both payloads finds too little in common. An example is a list that
 //! drops its oldest item at every step. The items begin with the same text, so the walk matches each item with the
 //! wrong item.
 //!
 //! A hash of the bytes at a position decides whether the position is a candidate. So the same text gives the same
-//! candidates in both payloads, at whatever position the text is. A candidate is an anchor if its text occurs only once
-//! in the base. The pass reads each payload once, whatever its content.
+//! candidates in both payloads, even if the text is at different positions. A candidate is an anchor if its text occurs
+//! only once in the base. The pass reads each payload once, whatever its content.
 
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -30,7 +30,8 @@ const GOOD_WALK: usize = 5;
 const FIRST_WINDOW: usize = 64;
 /// In a window of at most this many bytes, every position of the base is indexed.
 const NEAR: usize = 256;
-/// In a larger window, at most one position in `FAR_STRIDE` is indexed. Longer matches are still found.
+/// In a larger window, at most one position in `FAR_STRIDE` is indexed. A match is still found if it contains the bytes
+/// of an indexed position.
 const FAR_STRIDE: usize = 4;
 
 /// Returns the delta that turns `base` into `target`.
@@ -61,7 +62,7 @@ pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     }
     out.extend_from_slice(&literals);
     // A delta larger than its payload is not returned, unless it has at most `SMALLEST` bytes. So a reader can refuse a
-    // delta that claims to be larger.
+    // delta that claims to be larger than this limit.
     (out.len() <= target.len().max(SMALLEST)).then_some(out)
 }
 
@@ -265,8 +266,8 @@ impl<'a> Matcher<'a> {
             if in_base == base.len() && in_target == target.len() {
                 return Ok(None);
             }
-            // If the next match is after this window, all bytes of this window are new. If that is too much, the search
-            // ends now.
+            // If the next match is after this window, all bytes of this window are new. If these are too many new
+            // bytes, the search ends now.
             if self.found.literals.len() + in_target > self.found.most_literals {
                 return Err(NotWorthIt);
             }

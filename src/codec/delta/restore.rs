@@ -19,8 +19,8 @@ impl<'a> Steps<'a> {
     fn parse(delta: &'a [u8]) -> Option<Self> {
         let mut rest = delta;
         let count = usize::try_from(varint::read(&mut rest)?).ok()?;
-        // A step takes at least three bytes. A damaged delta may claim more steps than it has. The claim must not
-        // reserve memory.
+        // A step takes at least three bytes. A damaged delta may claim more steps than it contains, so do not reserve
+        // memory for more steps than the bytes can contain.
         let mut steps = Vec::with_capacity(count.min(rest.len() / 3));
         let (mut at, mut expected, mut literal_length) = (0usize, 0usize, 0usize);
         for _ in 0..count {
@@ -62,8 +62,7 @@ pub fn restore(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Result<Vec<u
 fn compose(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Option<Vec<u8>> {
     let chain = deltas.iter().map(|delta| Steps::parse(delta)).collect::<Option<Vec<_>>>()?;
     let Some(newest) = chain.last() else { return (keyframe.len() == length).then(|| keyframe.to_vec()) };
-    // Copies only go forward, so the result has at most this many bytes. A `length` that is larger must not reserve
-    // memory.
+    // Copies only go forward, so the result has at most this many bytes. Do not reserve memory for a larger `length`.
     let most = chain.iter().fold(keyframe.len(), |most, steps| most.saturating_add(steps.literals.len()));
     if newest.length != length || length > most {
         return None;

@@ -13,7 +13,7 @@ use crate::record::{Checkpoint, Part};
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Buffers: the state, then the rest.
+    /// The buffers are the state, then the rest of the checkpoint.
     Save {
         id: String,
         run_id: String,
@@ -22,8 +22,8 @@ enum Call {
         created_at: f64,
         parent: Option<String>,
         rewind: bool,
-        /// True if the store must check that `expected_parent` is the run's latest checkpoint. Null in
-        /// `expected_parent`: the run must have no checkpoint.
+        /// True if the store must check that `expected_parent` is the run's latest checkpoint. If `expected_parent` is
+        /// null, the run must have no checkpoint.
         #[serde(default)]
         expects_parent: bool,
         expected_parent: Option<String>,

@@ -25,7 +25,7 @@ pub const VALUE: &str = "value";
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Buffers: the value.
+    /// The only buffer is the value.
     Set {
         namespace: String,
         key: String,

@@ -13,7 +13,7 @@ use crate::record::Part;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Buffers: the state, then the rest.
+    /// The buffers are the state, then the rest of the checkpoint.
     Save {
         id: String,
         run_id: String,
@@ -110,7 +110,8 @@ fn found(answer: Answer) -> Result<Option<Response>> {
     response.finish(&Found { metadata: metadata(checkpoint.header)?, parts }).map(Some)
 }
 
-/// A listing as columns. JavaScript reads columns in half the time that one object for each row takes.
+/// A listing as columns. JavaScript reads columns in half the time that it needs for a list with one object for each
+/// row.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Columns<'a> {
@@ -188,7 +189,7 @@ pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
 
 impl Tool for ResumePlanner {
     fn call(&mut self, call: &str) -> Result<Response> {
-        /// The nodes of a checkpoint. `recorded` has pairs of a node and its effect class.
+        /// The nodes of a checkpoint. `recorded` is a list of pairs of a node and its effect class.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Nodes {

@@ -16,7 +16,7 @@ use crate::record::{self, Header, Part, Tuple};
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Buffers: one for each of `parts`, one for each of `like`, one for the metadata.
+    /// The buffers are: one for each of `parts`, one for each of `like`, one for the metadata.
     Put {
         thread_id: String,
         namespace: String,
@@ -30,7 +30,7 @@ enum Call {
         depends_on_parent: bool,
         only_child: bool,
     },
-    /// Buffers: one for each of `writes`.
+    /// The call has one buffer for each of `writes`.
     PutWrites {
         thread_id: String,
         namespace: String,
@@ -72,7 +72,7 @@ enum Call {
     },
 }
 
-/// The name and the tag of a part. A buffer of the call has the bytes of the part.
+/// The name and the tag of a part. A buffer of the call contains the bytes of the part.
 #[derive(Deserialize)]
 struct Name {
     name: String,
@@ -85,7 +85,8 @@ impl Name {
     }
 }
 
-/// A write. A buffer of the call has its value. `claimed_by` is set only if a claimed write is copied.
+/// A write. A buffer of the call contains the value of the write. `claimed_by` is set only if a claimed write is
+/// copied.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Write {

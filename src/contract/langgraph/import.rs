@@ -65,8 +65,8 @@ impl SqliteSaver {
         self.all("SELECT thread_id FROM checkpoints UNION SELECT thread_id FROM writes", [], |row| row.get(0))
     }
 
-    /// Reads a page of a thread's checkpoints, ordered by namespace and id. The page begins after the namespace and id in
-    /// `after`.
+    /// Reads a page of a thread's checkpoints, ordered by namespace and id. The page begins after the namespace and
+    /// the id in `after`.
     pub fn checkpoints(&mut self, thread: &str, after: (&str, &str), limit: u32) -> Result<Vec<SavedCheckpoint>> {
         let sql =
             "SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata FROM checkpoints

@@ -96,8 +96,8 @@ impl Writing<'_> {
         Ok((bytes, self.end_lineages(lineages)?))
     }
 
-    /// Removes checkpoint rows with their payloads, and the log records that only these checkpoints named. `rows` are
-    /// the undamaged rows of the checkpoints in `victims`. Returns the number of freed bytes.
+    /// Removes checkpoint rows with their payloads, and the log records to which only these checkpoints referred.
+    /// `rows` are the undamaged rows of the checkpoints in `victims`. Returns the number of freed bytes.
     pub(super) fn delete(&mut self, victims: &[Seq], rows: &[HeaderRow]) -> Result<i64> {
         let bytes = self.payloads.remove(victims)?;
         let marks: Vec<(Seq, Vec<Mark>)> = rows

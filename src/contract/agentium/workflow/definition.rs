@@ -51,7 +51,7 @@ impl Retry {
     }
 }
 
-/// A step with its parts.
+/// A step, and the steps that it contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The step, as the caller described it.

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::definition::NodeId;
 
-/// The number of a state that the host keeps. Slot 0 has the state with which the run begins. Slot `n + 1` has the
-/// state after the step whose [`NodeId`] is `n`.
+/// The number of a state that the host stores. Slot 0 contains the state with which the run begins. Slot `n + 1`
+/// contains the state after the step whose [`NodeId`] is `n`.
 pub type Slot = usize;
 
 /// The slot of the state with which the run begins.
@@ -87,13 +87,14 @@ pub struct Base {
 pub enum Event {
     /// The host is ready.
     Started,
-    /// The host has looked for a checkpoint. If the checkpoint exists, the slot [`ENTRY`] has its state.
+    /// The host has looked for a checkpoint. If the checkpoint exists, the slot [`ENTRY`] contains the state of the
+    /// checkpoint.
     Loaded { base: Option<Base> },
     /// The user has changed the state in the slot [`ENTRY`].
     Mutated,
     /// The checkpoint is stored.
     Stored,
-    /// A task has returned. The slot of the task has the state after the task.
+    /// A task has returned. The slot of the task contains the state after the task.
     Ran { step: NodeId, attempt: u32 },
     /// A condition was evaluated. `holds` is true if the condition is true.
     Evaluated { step: NodeId, attempt: u32, holds: bool },
@@ -148,7 +149,7 @@ pub enum Reason {
 }
 
 /// A command to the host. The host executes commands in their order. The host answers some commands with an event. The
-/// description of each command names the possible answers.
+/// description of each command lists the possible answers.
 ///
 /// `step` is the step that the command belongs to. `attempt` is the number of the attempt. The first attempt has the
 /// number 0. `slot` is the slot of the state.
@@ -160,9 +161,9 @@ pub enum Command {
     Load { id: Option<String> },
     /// Let the user change the state in the slot [`ENTRY`]. Answer: [`Event::Mutated`].
     Mutate,
-    /// Store a checkpoint of the state in `slot`. Afterwards the slot has the state as it was stored, and the other
-    /// slots are no longer needed. With `rewind`, also remove the run's other checkpoints from this step on. Answer:
-    /// [`Event::Stored`].
+    /// Store a checkpoint of the state in `slot`. Afterwards the slot contains the state as it was stored, and the
+    /// other slots are no longer needed. If `rewind` is true, also remove the run's other checkpoints with this step
+    /// index or a greater step index. Answer: [`Event::Stored`].
     Store { id: String, step_index: i64, step_name: String, slot: Slot, rewind: bool },
     /// Keep this slot. The other slots are no longer needed.
     Keep { slot: Slot },
@@ -183,7 +184,7 @@ pub enum Command {
     Ended { step: NodeId, how: How },
     /// Signal running functions to stop, and cancel all waits.
     Cancel,
-    /// The run is complete. `slot` has its final state. No command follows.
+    /// The run is complete. `slot` contains the final state of the run. No command follows.
     Finish { slot: Slot },
     /// The run ended without a result. No command follows.
     Fail { why: Reason },

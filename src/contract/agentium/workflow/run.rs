@@ -315,7 +315,7 @@ impl Run {
         }
     }
 
-    /// Ends a step. The slot `output` has the result of the step.
+    /// Ends a step. The slot `output` contains the result of the step.
     fn leave(&mut self, node: NodeId, output: Slot, how: How) {
         self.states[node].output = output;
         self.commands.push(Command::Ended { step: node, how });
