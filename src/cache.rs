@@ -20,8 +20,8 @@ pub struct CachedPayload {
 }
 
 impl CachedPayload {
-    /// Returns true if a delta against this payload is likely to be worthwhile. After misses, a delta is tried for
-    /// only some of the payloads.
+    /// Returns true if a delta against this payload is likely to be worthwhile. After misses, the engine tries a delta
+    /// for only some of the payloads.
     pub fn promising(&self) -> bool {
         self.misses.is_power_of_two() || self.misses.is_multiple_of(MOST_SKIPPED)
     }
@@ -33,8 +33,8 @@ impl From<Bytes> for CachedPayload {
     }
 }
 
-/// A delta is tried whenever the number of misses is a multiple of this number. It is also tried at powers of two.
-/// again.
+/// A delta is tried whenever the number of misses is a multiple of this number. A delta is also tried whenever the
+/// number of misses is a power of two.
 const MOST_SKIPPED: u32 = 16;
 
 /// The newest payload of a lineage that this process knows.
@@ -60,9 +60,11 @@ pub struct NewEntry {
     pub seq: Seq,
     /// The payload.
     pub payload: CachedPayload,
-    /// The save number of an older payload to drop from the cache, because it is now less likely to be read.
+    /// The save number of an older payload to drop from the cache. The older payload is less likely to be read than the
+    /// new payload.
     pub supersedes: Option<Seq>,
-    /// The lineage whose newest payload this is, with its tip. `None` if the tip need not be known.
+    /// The name of the lineage whose newest payload this is, and the tip of this lineage. `None` if the tip need not be
+    /// known.
     pub tip: Option<(Name, LineageTip)>,
 }
 
@@ -88,8 +90,8 @@ impl PayloadCache {
         self.lock().get(seq)
     }
 
-    /// The newest payload of a lineage, if this process saved the payload and the cache still has it. Another process
-    /// may have saved a newer payload since.
+    /// The newest payload of a lineage, if this process saved the payload and the cache still contains the payload.
+    /// Another process may have saved an even newer payload, which this cache does not know.
     pub fn newest(&self, contract: ContractId, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
         self.lock().newest(contract, lineage)
     }

@@ -13,7 +13,7 @@ pub struct CheckCursor(pub String);
 pub enum Severity {
     /// Saved data cannot be read or is not found.
     Error,
-    /// All data can be read, but some of it is not stored as it should be.
+    /// All data can be read, but some data are not stored correctly.
     Warning,
 }
 

@@ -1,9 +1,9 @@
-//! The encoder thread. It compares and compresses large units before they are queued for the writer. So other callers
-//! need not wait while a large unit is encoded.
+//! The encoder thread. The thread compares and compresses large units before it queues them for the writer. So other
+//! callers need not wait while a large unit is encoded.
 //!
 //! Small units go directly to the writer, so they may be committed before an earlier large unit. Two kinds of messages
-//! wait until the encoder has passed its messages on: a message that touches the same lineage or checkpoint as a
-//! message in the encoder, and a message that must see everything queued earlier.
+//! wait until the encoder has sent all of its messages to the writer: a message that touches the same lineage or
+//! checkpoint as a message in the encoder, and a message that must run after every message that was queued earlier.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -24,7 +24,7 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// Starts the thread, which passes the messages on to the writer.
+    /// Starts the encoder thread. The thread encodes messages and sends them to the writer.
     pub(crate) fn start(pre_encoder: Arc<dyn PreEncode>, writer: Arc<Worker<WriterMessage>>) -> Result<Self> {
         let in_flight = Arc::new(InFlight::default());
         let encodes = Arc::clone(&pre_encoder);
@@ -35,8 +35,8 @@ impl Encoder {
                     unit.ops.iter_mut().filter(|op| encodes.takes_long(op)).for_each(|op| encodes.encode(op));
                 }
                 send(&writer, message);
-                // Call `leave` only after sending. A later message that bypasses the encoder is then queued behind
-                // this message.
+                // Call `leave` only after this message was sent. So a later message that bypasses the encoder is queued
+                // behind this message.
                 shared.lock().leave(&footprint);
             }
         };
@@ -87,7 +87,7 @@ impl Encoder {
     }
 }
 
-/// The messages that are in the encoder.
+/// The messages that the encoder has not sent to the writer yet.
 #[derive(Default)]
 struct InFlight(Mutex<Counts>);
 
@@ -101,7 +101,7 @@ impl InFlight {
 #[derive(Default)]
 struct Counts {
     messages: usize,
-    /// The number of messages in the encoder that are barriers: all later messages wait for them.
+    /// The number of barriers in the encoder. A barrier is a message that all later messages wait for.
     barriers: usize,
     /// For each hash of a name, the number of messages that touch the named lineage or checkpoint.
     names: HashMap<u64, usize>,

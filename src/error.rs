@@ -82,12 +82,12 @@ impl Error {
         Self { code, message: message.into(), retryable, outcome_unknown: false, cause: None }
     }
 
-    /// The error for a wrong call.
+    /// Creates the error for a call with wrong arguments.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(Code::InvalidArgument, message)
     }
 
-    /// The error for a closed store.
+    /// Creates the error for a call on a closed store.
     pub fn closed() -> Self {
         Self::new(Code::Closed, "the store is closed: open a new one to go on")
     }

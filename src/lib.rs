@@ -26,7 +26,8 @@ pub mod contract;
 mod encoder;
 pub mod error;
 mod message;
-// Under `cfg(test)` napi registers nothing, so the compiler reports everything in this module as unused.
+// In test builds (`cfg(test)`) napi registers no functions, so the compiler would report all code in this module as
+// unused.
 #[cfg(feature = "node")]
 #[cfg_attr(test, allow(dead_code))]
 mod node;

@@ -8,8 +8,8 @@ use crate::op::{Applied, Op, Unit};
 use crate::reader::Question;
 use crate::worker::{Reply, Worker};
 
-/// The maximum weight of the queue: the number of payload bytes that are not on disk yet. At this weight, callers
-/// wait.
+/// The maximum weight of the queue. The weight is the number of payload bytes that are not on disk yet. When the queue
+/// reaches this weight, callers wait.
 pub(crate) const QUEUE_BYTES: usize = 256 << 20;
 
 /// A function that works on the backend. If the backend cannot be opened, the function receives the error.
@@ -20,7 +20,7 @@ pub(crate) enum WriterMessage {
     /// Opens the backend, and replies with its notice for the user.
     Open(Reply<Option<String>>),
     Apply(Unit, Reply<Applied>),
-    /// Work on the backend. No unit is applied at the same time.
+    /// A function to run on the backend. No unit is applied while the function runs.
     Work(Work),
     /// A query that must see every message that was queued earlier.
     Ask(Question),
@@ -91,7 +91,7 @@ impl Closing {
 }
 
 /// The message that closes a store. Dropping the message sends all waiting replies. The message is dropped after the
-/// store was closed, or when a panic loses the message.
+/// store was closed. If a thread panics, the message is dropped too.
 pub(crate) struct Close(Arc<Closing>);
 
 impl Drop for Close {

@@ -15,8 +15,8 @@ pub enum Op {
     /// Stores a copy of a checkpoint as the first checkpoint of a new lineage.
     ///
     /// The copy has the payload, group, label and meta of the source checkpoint. The source becomes the parent of the
-    /// copy. The new lineage begins with the logs that the source names, cut to the lengths that the source keeps.
-    /// Repeating the same fork changes nothing.
+    /// copy. The new lineage begins with copies of the logs that the source checkpoint names. Each copy ends at the
+    /// length that the source checkpoint names for the log. Repeating the same fork changes nothing.
     ///
     /// Fails with [`Code::NotFound`] if the source does not exist. Fails with [`Code::Conflict`] if the new lineage or
     /// the new id already exists.
@@ -47,15 +47,15 @@ pub enum Op {
     },
     /// Adds writes to a checkpoint. The checkpoint need not exist yet.
     ///
-    /// A read returns the writes by task, in the order of each task's first write. The writes of a task are returned
-    /// in the order in which each slot was first written.
+    /// A read returns the writes grouped by task. Tasks are ordered by their first write. Within a task, slots are
+    /// ordered by the first write to each slot.
     Write {
         /// The contract that the checkpoint belongs to.
         contract: ContractId,
         /// The id of the checkpoint.
         id: String,
-        /// The writes. A write that is already claimed (as in a copied checkpoint) is always added, even if its slot
-        /// has a write.
+        /// The writes. A write that is already claimed is always added, even if its slot already has a write. A copied
+        /// checkpoint may have claimed writes.
         writes: Vec<Write>,
         /// If true, a write to a slot that already has a write replaces the earlier write. If false, the earlier write
         /// stays.
@@ -63,7 +63,7 @@ pub enum Op {
         /// The envelope of the writes, if it was encoded ahead of time. Only the engine sets this field.
         encoded: Option<Bytes>,
     },
-    /// Marks the unclaimed writes of a checkpoint as claimed by another checkpoint, which was made from these writes.
+    /// Marks the unclaimed writes of a checkpoint as claimed. The checkpoint that claims the writes was made from them.
     Claim {
         /// The contract that the checkpoints belong to.
         contract: ContractId,
@@ -96,7 +96,7 @@ pub enum Op {
         lineage: String,
         /// The log's name, unique in the lineage.
         log: String,
-        /// The records. A record is left out if the log already has its key.
+        /// The records. A record is left out if the log already contains a record with the same key.
         records: Vec<Record>,
         /// The length that the log must have before the append. If the log has another length, the append fails with
         /// [`Code::Conflict`]. `None` accepts any length.
@@ -120,7 +120,7 @@ pub enum Op {
         /// The lineage. It need not exist.
         lineage: String,
     },
-    /// Keeps the newest checkpoints of a lineage and removes the others. The oldest are removed first. The order is by
+    /// Keeps the newest checkpoints of a lineage and removes the others, the oldest first. Checkpoints are ordered by
     /// age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
     KeepLast {
         /// The contract that the lineage belongs to.
@@ -165,8 +165,8 @@ pub struct Fork {
 }
 
 impl Fork {
-    /// Checks an existing checkpoint that has the id of the copy. Succeeds only if this checkpoint is the copy,
-    /// because then the same fork was sent twice.
+    /// Checks an existing checkpoint that has the id of the copy. If this checkpoint is the copy itself, the same fork
+    /// was sent twice and the check succeeds. Otherwise the check fails.
     pub(crate) fn check_sent_again(&self, lineage: &str, parent: Option<&str>) -> Result<()> {
         if lineage == self.lineage && parent == Some(&self.source) {
             return Ok(());
@@ -210,7 +210,8 @@ pub enum LogEnd {
 /// The changes of one call. Either all of them are applied, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unit {
-    /// The condition that must be true when the unit is applied. Otherwise the unit fails with [`Code::Conflict`].
+    /// A condition that is checked when the unit is applied. If the condition is false, the unit fails with
+    /// [`Code::Conflict`].
     pub expect: Option<Expect>,
     /// The changes, in the order of their application.
     pub ops: Vec<Op>,
@@ -231,8 +232,8 @@ pub struct Expect {
     pub lineage: String,
     /// The expected id of the newest checkpoint. `None` expects that the lineage has no checkpoint.
     pub newest: Option<String>,
-    /// The id of the checkpoint that the writer puts. This id is also accepted as the newest, so that a repeated put
-    /// succeeds.
+    /// The id of the checkpoint that the writer puts. The expectation also accepts this id as the id of the newest
+    /// checkpoint, so that a repeated put succeeds.
     pub or: String,
 }
 
@@ -267,6 +268,7 @@ pub struct Applied {
 pub struct Appended {
     /// The log's length after the append.
     pub length: u64,
-    /// The indexes of the records that were left out because the log already has their keys, in ascending order.
+    /// The indexes, in ascending order, of the records that were not appended. The log already contains records with
+    /// the same keys.
     pub left_out: Vec<usize>,
 }

@@ -18,7 +18,8 @@ use crate::worker::{Reply, Worker};
 
 /// The writing side of a store.
 pub(crate) struct Pipeline {
-    // The encoder sends to the worker. So the field is declared before the worker, and is dropped first.
+    // The encoder sends messages to the worker, so the encoder must be dropped before the worker. Fields are dropped in
+    // the order of their declaration.
     encoder: Option<Encoder>,
     worker: Arc<Worker<WriterMessage>>,
     reader: Arc<Reader>,
@@ -59,7 +60,7 @@ impl Pipeline {
         self.send(WriterMessage::Apply(unit, reply));
     }
 
-    /// Queues work on the backend. It runs after every unit that was queued before it.
+    /// Queues a function that works on the backend. The function runs after every unit that was queued earlier.
     pub(crate) fn work(&self, work: Work) {
         self.send(WriterMessage::Work(work));
     }
@@ -67,7 +68,7 @@ impl Pipeline {
     /// Answers a query. The query sees every unit that was queued before it.
     pub(crate) fn ask(&self, query: Query, reply: Reply<Answer>) {
         let question = Question { query, reply };
-        // Check the encoder first: a message that has left the encoder is in the worker's queue.
+        // Check the encoder before the worker, because messages move from the encoder to the worker's queue.
         if self.encoder.as_ref().is_none_or(Encoder::idle) && self.worker.idle() {
             self.reader.ask(question);
         } else {
@@ -80,7 +81,8 @@ impl Pipeline {
         self.reader.check(Question { query, reply });
     }
 
-    /// Stops accepting messages. Replies when all work is done and the backend is closed. May be called again.
+    /// Stops accepting messages. Replies when all work is done and the backend is closed. This function may be called
+    /// more than once.
     pub(crate) fn close(&self, reply: Reply<()>) {
         if let Some(close) = self.closing.ask(reply) {
             self.send(WriterMessage::Close(close));
@@ -168,7 +170,7 @@ impl Writing {
             };
             let rest = units.split_off(fitting(&units, backend.limits()));
             let outcomes = backend.apply(&units);
-            // Free the payloads before replying: callers may then detach their buffers.
+            // Free the payloads before replying, because a caller may detach its buffers after the reply.
             drop(std::mem::replace(&mut units, rest));
             outcomes.into_iter().zip(&mut replies).for_each(|(outcome, reply)| reply.send(outcome));
             // Sweep only now, because every caller of this batch has its reply.
@@ -288,8 +290,8 @@ mod tests {
             "its cap",
             vec![Op::KeepLast { contract: CONTRACT_ID, lineage: "a".to_owned(), keep: 9, pinned: String::new() }],
         );
-        // The truncated log belongs to another lineage than the checkpoint. The engine cannot know this before the
-        // checkpoint is saved.
+        // The truncated log and the checkpoint belong to different lineages. The engine cannot know the checkpoint's
+        // lineage before the checkpoint is saved.
         let (log, to) = ("log".to_owned(), LogEnd::Checkpoint("large".to_owned()));
         let rewound_sender = sender.clone();
         let refused = Reply::new(move |outcome: Result<Applied>| {
@@ -325,7 +327,8 @@ mod tests {
         assert!(replies.recv_timeout(Duration::from_millis(50)).is_err(), "all of them come after the large one");
         go.send(()).unwrap();
         let mut outcomes: Vec<&str> = (0..10).map(|_| next()).collect();
-        // The reader thread replies independently of the writer, so ignore the position of its reply.
+        // The reader thread replies independently of the writer, so the test ignores the position of the reader's
+        // reply.
         outcomes.retain(|name| *name != "a question");
         let expected = [
             "large",

@@ -2,7 +2,7 @@
 //!
 //! A put is encoded under the assumption that the newest payload of its lineage stays the newest. Writes are encoded
 //! under the assumption that their task has no row yet. If another save has made the assumption wrong, the backend
-//! encodes the op again, and only the time is lost.
+//! encodes the op again. The only cost is the time for the first encoding.
 
 use bytes::Bytes;
 
@@ -13,7 +13,8 @@ use crate::codec::plan::{Base, plan};
 use crate::op::Op;
 use crate::record::{Draft, Encoded, Seq};
 
-/// The number of bytes from which comparing and compressing an op takes longer than passing the op to another thread.
+/// The minimum size of a large op, in bytes. Comparing and compressing a large op takes longer than passing the op to
+/// another thread.
 const LARGE: usize = 256 << 10;
 
 /// Encodes ops against recent payloads. It reads the cache only, never the database.
@@ -44,8 +45,8 @@ impl PreEncoder {
     }
 }
 
-/// Encodes a payload in the form in which the backend stores it if `newest` is still the newest payload of the
-/// lineage. If `newest` is `None`, the payload is expected to be the first of its lineage.
+/// Encodes a payload for storage, under the assumption that `newest` is still the newest payload of the lineage when
+/// the payload is stored. If `newest` is `None`, the payload is expected to be the first of its lineage.
 fn encode(raw: Bytes, newest: Option<(LineageTip, CachedPayload)>, parent: Option<Seq>) -> Option<Encoded> {
     let (tip, newest) = newest.unzip();
     let base = tip.map(|tip| Base { seq: tip.seq, depth: tip.depth, budget: tip.budget });

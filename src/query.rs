@@ -34,7 +34,7 @@ pub enum Query {
     },
     /// A checkpoint and its ancestors, in order from child to parent. Answers [`Answer::Tuples`].
     Ancestors(Ancestors),
-    /// Headers, newest first. Answers [`Answer::Headers`].
+    /// Lists the headers of checkpoints, the newest checkpoint first. Answers [`Answer::Headers`].
     List {
         /// The contract that the checkpoints belong to.
         contract: ContractId,
@@ -55,7 +55,7 @@ pub enum Query {
         /// Only checkpoints whose sort key begins with these bytes are returned.
         prefix: Vec<u8>,
     },
-    /// Lineages. The lineage that was created last comes first. Answers [`Answer::Lineages`].
+    /// Lists lineages. The lineage that was created last comes first. Answers [`Answer::Lineages`].
     Lineages {
         /// The contract that the lineages belong to.
         contract: ContractId,
@@ -98,7 +98,7 @@ pub enum Query {
         /// The maximum number of lineages to list by name. The largest lineages are listed.
         largest: usize,
     },
-    /// Counts the checkpoints that the rules would remove now, if they were applied one after the other. Answers
+    /// Counts the checkpoints that would be removed if the rules were applied now, one rule after the other. Answers
     /// [`Answer::Pruned`].
     Prunable {
         /// If given, only checkpoints of this contract are counted. `None` counts the checkpoints of all contracts.
@@ -108,16 +108,16 @@ pub enum Query {
     },
 }
 
-/// Reads a checkpoint and its ancestors, until each wanted part is found. The checkpoint comes first. All checkpoints
-/// come from one snapshot. Each returned checkpoint contains only the wanted parts and writes.
+/// Reads a checkpoint and then its ancestors, until each wanted part is found. The checkpoint itself is the first
+/// result. All checkpoints come from one snapshot. Each returned checkpoint contains only the wanted parts and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestors {
     /// The contract that the checkpoints belong to.
     pub contract: ContractId,
     /// The id of the checkpoint to begin with.
     pub id: String,
-    /// The stems of the wanted parts (see [`Part::stem`](crate::record::Part::stem)). A stem is no longer wanted after
-    /// a checkpoint that has a part with this stem.
+    /// The stems of the wanted parts (see [`Part::stem`](crate::record::Part::stem)). The walk goes from child to
+    /// parent. After the first checkpoint that contains a part with a stem, this stem is no longer wanted.
     pub stems: Vec<String>,
     /// The names of the wanted writes.
     pub writes: Vec<String>,
@@ -134,7 +134,8 @@ pub struct LogRange {
     pub lineage: String,
     /// The log's name. A log that does not exist reads as empty.
     pub log: String,
-    /// If given, reads the records of the log that this checkpoint of the lineage names. `None` reads the current log.
+    /// The id of a checkpoint of the lineage. If given, only the records of the log that this checkpoint names are
+    /// read. `None` reads the current log.
     pub at: Option<String>,
     /// The end of the log from which `skip` counts.
     pub from: LogSide,
@@ -304,7 +305,8 @@ impl Answer {
         }
     }
 
-    /// Returns the counts of what would be removed. Fails if the answer is of another kind.
+    /// Returns the number and the size of the checkpoints that would be removed. Fails if the answer is of another
+    /// kind.
     pub fn into_pruned(self) -> Result<Pruned> {
         match self {
             Answer::Pruned(pruned) => Ok(pruned),

@@ -1,4 +1,4 @@
-//! The reader thread. It has its own connection, so that a read does not wait for a commit.
+//! The reader thread. The reader thread has its own database connection, so that a read does not wait for a commit.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,8 +19,8 @@ pub(crate) struct Reader {
     checks: Mutex<Checks>,
 }
 
-/// The thread for checks, with its own connection. Verifying a page takes long, and other reads must not wait for
-/// this.
+/// The thread for checks, with its own connection. Verifying a page takes a long time, and other reads must not wait
+/// for the verification.
 enum Checks {
     /// No check was requested yet. The first check starts the thread.
     NotStarted(Open),

@@ -14,8 +14,8 @@ pub type Seq = i64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContractId(pub u8);
 
-/// The position of a checkpoint within its lineage. The bytes compare in the order of the checkpoints. Checkpoints
-/// with equal sort keys are ordered by [`Seq`].
+/// The position of a checkpoint within its lineage. Comparing the bytes of two sort keys gives the order of their
+/// checkpoints. Checkpoints with equal sort keys are ordered by [`Seq`].
 ///
 /// The contract defines the meaning of the bytes: a timestamp, a step index, or an id that sorts by time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,7 +45,7 @@ impl SortKey {
         self
     }
 
-    /// Returns the bytes of the sort key that order checkpoints by age: see [`Header::age_offset`].
+    /// Returns the part of the sort key that determines the age of a checkpoint: see [`Header::age_offset`].
     pub fn age(&self, offset: u8) -> &[u8] {
         self.0.get(usize::from(offset)..).unwrap_or_default()
     }
@@ -75,10 +75,11 @@ pub struct Header {
     /// The index of the byte in the sort key at which the age begins. If 0, the whole sort key is the age. All
     /// checkpoints of a lineage have the same offset.
     ///
-    /// Retention by number removes the oldest checkpoints first. Their order is by age, then by sort key, then by save
-    /// order.
+    /// Retention by number removes the oldest checkpoints first. Checkpoints are ordered by age, then by sort key, then
+    /// by save order.
     pub age_offset: u8,
-    /// True if this checkpoint cannot be read without its parent. Retention then never removes the parent alone (D9).
+    /// True if this checkpoint cannot be read without its parent. If true, retention never removes the parent without
+    /// this checkpoint (D9).
     pub depends_on_parent: bool,
     /// Extra data for listings, in a form that only the contract reads. Keep these data small, because every listing
     /// includes them.
@@ -117,7 +118,7 @@ impl Payload {
         self.parts.iter().map(|part| part.bytes.len()).sum()
     }
 
-    /// Returns true if all parts together have 0 bytes.
+    /// Returns true if the total size of all parts is 0 bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -135,7 +136,7 @@ pub struct Checkpoint {
     pub header: Header,
     /// The content.
     pub payload: Payload,
-    /// The logs that the checkpoint names, each with the number of records that the checkpoint names.
+    /// The logs that the checkpoint names. For each log, the mark gives the number of named records.
     pub logs: Vec<LogMark>,
 }
 
@@ -151,7 +152,8 @@ pub struct Draft {
     /// left out.
     pub inherit: Vec<String>,
     /// The content that the caller expects inherited parts to have, if the caller knows it. If the parent lacks a part,
-    /// the lineage's checkpoints are searched for it. A part with this content wins over a newer part.
+    /// the engine searches the lineage's checkpoints for the part. A part with the expected content is preferred to a
+    /// newer part with other content.
     pub like: Vec<Part>,
     /// The logs that the checkpoint names. The logs belong to the checkpoint's lineage.
     pub logs: Vec<LogPin>,
@@ -160,7 +162,8 @@ pub struct Draft {
 }
 
 impl From<Checkpoint> for Draft {
-    /// Converts a checkpoint to a draft that gives every part, and that names the logs at the same lengths.
+    /// Converts a checkpoint to a draft. The draft contains every part of the checkpoint, inherits no parts, and names
+    /// the same logs at the same lengths.
     fn from(Checkpoint { header, payload, logs }: Checkpoint) -> Self {
         let pin = |mark: LogMark| LogPin { log: mark.log, length: Some(mark.length) };
         let logs = logs.into_iter().map(pin).collect();
@@ -174,14 +177,14 @@ impl Draft {
         self.payload.len()
     }
 
-    /// Returns true if the given parts together have 0 bytes.
+    /// Returns true if the total size of the given parts is 0 bytes.
     pub fn is_empty(&self) -> bool {
         self.payload.is_empty()
     }
 }
 
-/// A payload as it will probably be stored. The payload is encoded while other units are being committed. The backend
-/// checks that the base and the parent are still the same. If not, the backend encodes the payload again.
+/// A payload as it will probably be stored. The payload is encoded while other units are being committed. If the base
+/// or the parent has changed in the meantime, the backend encodes the payload again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
     /// The parts as one byte string, with the inherited parts.
@@ -219,13 +222,13 @@ pub struct LogPin {
     pub length: Option<u64>,
 }
 
-/// A log that a stored checkpoint names. The checkpoint keeps exactly the first `length` records, in their state at
-/// the time of the put.
+/// A log that a stored checkpoint names. The checkpoint names exactly the first `length` records that the log had at
+/// the time of the put. These records stay readable through the checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogMark {
     /// The log's name.
     pub log: String,
-    /// The number of records that the checkpoint keeps.
+    /// The number of records that the checkpoint names.
     pub length: u64,
 }
 
@@ -290,7 +293,7 @@ pub struct Stats {
     pub logical_bytes: u64,
     /// The total stored size of the payloads, compressed and as deltas, in bytes.
     pub stored_bytes: u64,
-    /// The number of records in all logs. A record that several checkpoints and logs share counts once.
+    /// The number of records in all logs. A record that several checkpoints and logs share is counted once.
     pub records: u64,
     /// The total size of these records, in bytes.
     pub record_bytes: u64,

@@ -25,7 +25,7 @@ use crate::record::{ContractId, Seq};
 
 /// The default number of checkpoints that one batch removes.
 pub const BATCH: usize = 500;
-/// A batch examines at most this many checkpoints for each checkpoint that it may remove.
+/// The maximum number of checkpoints that a batch examines for each checkpoint that the batch may remove.
 const LOOK: usize = 4;
 
 /// The limits that a store enforces by itself. Each limit applies independently of the others.
@@ -48,8 +48,9 @@ pub enum Rule {
     /// Removes checkpoints that were saved before this time, in ms since the epoch. This rule may also remove the
     /// newest checkpoint of a lineage.
     SavedBefore(i64),
-    /// Keeps this number of checkpoints in each lineage. The oldest are removed first. The order is by age (see
-    /// [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
+    /// Keeps this number of checkpoints in each lineage. The oldest checkpoints are removed first. Checkpoints are
+    /// ordered by age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save
+    /// order.
     KeepLast(u64),
     /// Removes checkpoints in save order until the stored size of the payloads is at most this number of bytes. This
     /// rule never removes the newest checkpoint of a lineage.
@@ -61,7 +62,7 @@ pub enum Rule {
 pub struct Cursor {
     /// The last save number or lineage position that earlier batches have processed.
     pub after: i64,
-    /// The remaining stored bytes. `None` until a batch has counted them.
+    /// The number of stored bytes that remain after the previous batches. `None` until a batch has counted the bytes.
     pub total: Option<u64>,
 }
 
@@ -106,8 +107,8 @@ pub struct Entry {
 /// How a payload is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// The save number of the payload that this payload is a delta against. `None` if the payload is stored as a
-    /// whole.
+    /// The save number of the base. This payload is stored as a delta against the base. `None` if the payload is stored
+    /// as a whole.
     pub base: Option<Seq>,
     /// The stored size, in bytes.
     pub bytes: u64,
@@ -122,7 +123,7 @@ pub trait Catalog {
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>>;
     /// The number of checkpoints in a lineage.
     fn count(&self, lineage: i64) -> Result<usize>;
-    /// Returns the oldest checkpoints of a lineage, at most `most`. The order is by age (see
+    /// Returns the oldest checkpoints of a lineage, at most `most`. Checkpoints are ordered by age (see
     /// [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
     fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
     /// Returns the newest checkpoints of a lineage, at most `most`. They are ordered by sort key and then by save

@@ -1,4 +1,4 @@
-//! Opens a store, passes units and queries on in call order, and closes the store.
+//! Opens a store, sends units and queries to the store's threads in call order, and closes the store.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -69,7 +69,7 @@ pub struct Store {
 }
 
 enum Engine {
-    /// The store runs all work on the calling thread. `None` after the store is closed.
+    /// A store without threads: all work runs on the calling thread. `None` after the store is closed.
     Inline(Mutex<Option<Inline>>),
     Threads(Pipeline),
 }
@@ -150,7 +150,7 @@ impl Store {
             Engine::Inline(backend) => with(backend, |inline| Ok(inline.sweeper.warnings())),
             Engine::Threads(writer) => Ok(writer.warnings()),
         };
-        // A closed store has no more warnings.
+        // A closed store raises no more warnings, so the listener is not needed.
         if let Ok(warnings) = warnings {
             warnings.listen(listener);
         }
@@ -178,7 +178,7 @@ impl Store {
         self.alone(move |backend| backend.prune(&prune), reply);
     }
 
-    /// Returns the space of removed checkpoints to the file system. Saves wait until it is done.
+    /// Returns the space of removed checkpoints to the file system. Saves wait until this work is done.
     pub fn vacuum(&self, reply: Reply<()>) {
         self.alone(|backend| backend.vacuum(), reply);
     }
@@ -223,7 +223,7 @@ impl Store {
     }
 
     /// Closes the store. The store then accepts no more calls. Replies when all queued work is done and the target is
-    /// closed. May be called again.
+    /// closed. This function may be called more than once.
     pub fn close(&self, reply: Reply<()>) {
         match &self.engine {
             Engine::Inline(backend) => {

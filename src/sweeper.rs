@@ -1,5 +1,5 @@
-//! The sweeper runs retention in the background. It removes one batch at a time on the writer thread, after a commit.
-//! So a save waits for at most one batch, and expired checkpoints may be removed late.
+//! The sweeper runs retention in the background. After a commit, the sweeper removes one batch of checkpoints on the
+//! writer thread. So a save waits for at most one batch. Expired checkpoints may be removed late.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::warnings::Warnings;
 
 /// The minimum time between the end of a sweep and the beginning of the next sweep.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The pause after a sweep is at least this many times as long as the sweep took.
+/// The minimum pause after a sweep, as a multiple of the duration of the sweep.
 const REST: u32 = 20;
-/// The number of consecutive failed sweeps after which the user is warned. A smaller number of failures may only mean
-/// that another process held a lock.
+/// The number of consecutive failed sweeps after which the user is warned. Fewer failures may only mean that another
+/// process held a lock.
 const FAILURES: u32 = 3;
 
 /// The sweeper of a store.
@@ -97,8 +97,8 @@ impl Sweeper {
         true
     }
 
-    /// Counts a failed sweep. After several failures, warns once until a sweep succeeds again. The warning is needed
-    /// because no caller waits for a sweep.
+    /// Records that a sweep failed. After several consecutive failures, warns the user once. A further warning is
+    /// possible only after a sweep has succeeded. The warning is needed because no caller waits for a sweep.
     fn fail(&mut self, error: Error) {
         self.failed = self.failed.saturating_add(1);
         if self.failed != FAILURES {

@@ -57,7 +57,7 @@ struct State<T> {
     /// The number of callers that wait for the thread. If this number is 0, callers are not woken, because a wake-up
     /// costs a system call.
     waiting: usize,
-    /// The error that further messages receive after the worker has ended. `None` until then.
+    /// The error that further messages receive after the worker has ended. `None` while the worker is running.
     ended: Option<Error>,
 }
 
@@ -143,8 +143,8 @@ impl<T: Send + 'static> Worker<T> {
         Ok(Self { shared, thread: Mutex::new(Some(thread)), capacity })
     }
 
-    /// Queues a message. If the queue is full, the caller waits. So the memory for the queue stays limited, and a slow
-    /// disk slows its callers down. If the worker has ended, the message is returned with an error.
+    /// Queues a message. If the queue is full, the caller waits. Waiting callers keep the memory for the queue limited:
+    /// if the disk is slow, callers wait for the disk. If the worker has ended, the message is returned with an error.
     pub(crate) fn push(&self, message: T, weight: usize) -> Result<(), (T, Error)> {
         let mut state = self.shared.state();
         while state.ended.is_none() && !state.messages.is_empty() && state.weight + weight > self.capacity {
@@ -156,7 +156,7 @@ impl<T: Send + 'static> Worker<T> {
         }
         state.weight += weight;
         state.messages.push(message);
-        // Wake the thread only once: until it takes the queue, further wake-ups are needless.
+        // Wake the thread only once: further wake-ups are needless until the thread takes the queue.
         let wake = std::mem::take(&mut state.sleeping);
         drop(state);
         if wake {

@@ -1,5 +1,5 @@
-//! Resolves the parts that a draft inherits. They come from its parent, or else from the newest checkpoint of its
-//! lineage that has them.
+//! Resolves the parts that a draft inherits. A part comes from the draft's parent. If the parent lacks the part, it
+//! comes from the newest checkpoint of the lineage that contains the part.
 
 use crate::error::Result;
 use crate::record::{Draft, Part, Payload};
@@ -8,7 +8,7 @@ use crate::record::{Draft, Part, Payload};
 ///
 /// `newest_first` yields the payloads of the draft's lineage, the newest first. The function reads only as many of
 /// these payloads as it needs: none if the draft inherits nothing or if the parent has every part. An error from
-/// `newest_first` is returned, because the unreadable payload may have the wanted part.
+/// `newest_first` is returned, because the unreadable payload may contain a wanted part.
 pub(crate) fn resolve(
     draft: &Draft,
     parent: Option<Payload>,
@@ -61,7 +61,7 @@ impl<'a> Inherited<'a> {
         self.wanted.is_empty()
     }
 
-    /// Takes the wanted parts from the parent. Their content is not compared with the expected content.
+    /// Takes the wanted parts from the parent. The content of a part is not compared with the expected content.
     fn take_parents(&mut self, parent: &Payload) {
         self.wanted.retain(|wanted| match parent.part(wanted.name) {
             Some(part) => {
@@ -72,7 +72,7 @@ impl<'a> Inherited<'a> {
         });
     }
 
-    /// Takes wanted parts of another checkpoint of the lineage. Call it with the newest checkpoint first.
+    /// Takes wanted parts from another checkpoint of the lineage. Call this function for the newest checkpoint first.
     fn take(&mut self, from: &Payload) {
         self.wanted.retain_mut(|wanted| match from.part(wanted.name) {
             Some(part) if wanted.like.is_none_or(|like| like == part) => {

@@ -3,8 +3,8 @@
 use super::Backend;
 use crate::error::Result;
 
-/// Opens a backend on the thread that will use it. After a failure the function is called again, because the cause of
-/// the failure may be gone.
+/// Opens a backend on the thread that will use it. If opening fails, the next use calls the function again, because the
+/// cause of the failure may be gone.
 pub(crate) type Open = Box<dyn FnMut() -> Result<Box<dyn Backend>> + Send>;
 
 /// A backend that is opened at its first use.

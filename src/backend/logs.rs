@@ -1,9 +1,9 @@
 //! Logs are persistent lists of records. This module implements them over the rows that a backend stores.
 //!
-//! Records are stored in *branches*. A branch is a run of records without gaps. The parent of a branch is an [`End`]
-//! in another branch, and the branch continues after that end. There are three kinds of ends: the end of a log, the
-//! mark of a checkpoint, and the parent of a branch. To read the records up to an end, read the end's branch below the
-//! end's length, then the parent of that branch, and so on.
+//! Records are stored in *branches*. A branch is a run of records without gaps. The parent of a branch is an [`End`] in
+//! another branch, and the branch continues after that end. There are three kinds of ends: the end of a log, the mark
+//! of a checkpoint, and the parent of a branch. To read the records up to an end, first read the records of the end's
+//! branch at positions below the end's length. Then read the records up to the parent of this branch in the same way.
 //!
 //! Records below an end never change, so several ends can share these records. If a log ends at the last record of its
 //! branch, an append extends the branch; otherwise the append begins a new branch. A branch has no records after its
@@ -21,7 +21,7 @@ use crate::op::Appended;
 use crate::query::LogRange;
 use crate::record::{ContractId, Header, LogMark, LogPage, LogPin, Record, Seq};
 
-/// The number of a branch. A number is never given to a second branch, so an old reference cannot find a wrong branch.
+/// The number of a branch. No two branches ever get the same number, so an old reference cannot find a wrong branch.
 pub(crate) type BranchId = i64;
 
 /// A position in a branch, directly after the record at position `length - 1`. This record is stored in the branch
@@ -75,7 +75,7 @@ pub(crate) struct LogName<'a> {
     pub(crate) log: &'a str,
 }
 
-/// The log data that a backend stores.
+/// The log data that a backend stores: the logs, the branches, the records and the marks of checkpoints.
 pub(crate) trait LogRows {
     /// The end of a log. `None` means that there is no such log.
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>>;
@@ -98,7 +98,7 @@ pub(crate) trait LogRows {
     fn tip(&self, id: BranchId) -> Result<Option<u64>>;
     /// Adds records at the end of a branch. `at` is the position after the branch's last record.
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()>;
-    /// Removes the records of a branch from this position on.
+    /// Removes the records of a branch at position `from` and after it.
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()>;
     /// Returns the records of a branch from position `from` to position `to` (exclusive), in order. Missing records
     /// are skipped.
@@ -139,7 +139,7 @@ pub(crate) fn append(
     })
 }
 
-/// Returns the records whose keys the log does not have yet, and the indexes of the other records.
+/// Returns the records whose keys are not in the log yet, and the indexes of the other records.
 fn without_repeated<'r>(
     rows: &impl LogRows,
     head: Option<End>,
@@ -264,7 +264,7 @@ pub(crate) fn pin(rows: &impl LogRows, lin: Option<i64>, header: &Header, pins: 
     Ok(marks)
 }
 
-/// Protects the records that a checkpoint's marks name from removal, until [`release`] is called.
+/// Protects records from removal until [`release`] is called: the records that the marks of a checkpoint name.
 pub(crate) fn hold(rows: &mut impl LogRows, seq: Seq, marks: &[Mark]) -> Result<()> {
     marks.iter().filter_map(|mark| mark.end).try_for_each(|end| rows.hold(seq, end))
 }
@@ -325,13 +325,13 @@ struct Run {
     to: u64,
 }
 
-/// Returns the records of a log from position `from` on as runs, the last run first. The function reads branches but
-/// no records.
+/// Returns runs that together cover the records of a log at position `from` and after it. The last run comes first. The
+/// function reads branches but no records.
 fn runs(rows: &impl LogRows, end: Option<End>, from: u64) -> Result<Vec<Run>> {
     let (mut runs, mut next) = (Vec::new(), end);
     while let Some(End { branch, length }) = next.filter(|end| end.length > from) {
         let found = known(rows, branch)?;
-        // Each step must lead to a lower start position, so that the loop ends.
+        // Each step must reach a branch with a lower start position. Otherwise the loop might never end.
         if found.start() >= length {
             return Err(corrupt("a branch of it begins behind its end"));
         }
@@ -341,8 +341,8 @@ fn runs(rows: &impl LogRows, end: Option<End>, from: u64) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// Returns the end after the first `length` records of a log with the end `end`. The log must have more than `length`
-/// records.
+/// Returns the position after the first `length` records of a log. `end` is the current end of the log. The log must
+/// contain more than `length` records.
 fn end_at(rows: &impl LogRows, end: End, length: u64) -> Result<Option<End>> {
     let last = match length.checked_sub(1) {
         Some(last) => runs(rows, Some(end), last)?.pop(),

@@ -26,7 +26,7 @@ use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::retention::{Prune, Pruned};
 
-/// The failures that an acknowledged save survives.
+/// The kinds of failures that an acknowledged save survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// An acknowledged save survives power loss and every lesser failure (D2): every commit is synced to the disk.
@@ -54,8 +54,8 @@ pub struct Limits {
 /// The storage of checkpoints. The tests in `tests/backend_contract.rs` check that every implementation obeys these
 /// rules:
 /// - One thread at a time uses a backend. A backend never calls the engine that uses it.
-/// - Several backends, in one process or in many, may share a database. Order and atomicity hold across these
-///   backends.
+/// - Several backends, in one process or in many, may share a database. The rules about save order and atomicity apply
+///   across all of these backends.
 /// - Ids and names are data. They are compared byte by byte and are never part of a pattern, a path or a statement.
 pub trait Backend: Send {
     /// Applies the units, in order.
@@ -63,10 +63,11 @@ pub trait Backend: Send {
     /// - Returns one result per unit, in the order of the units. When the function returns, every `Ok` is as durable
     ///   as the store promises.
     /// - Each unit is applied as a whole or not at all. If one unit fails, the other units are not affected.
-    /// - Each put gets a save number. Within a lineage this number is greater than all earlier save numbers, from any
-    ///   process. Across lineages, a save that was acknowledged before a call began has a lower number than the saves
-    ///   of that call.
-    /// - A unit whose result is an error changes nothing, unless the error's outcome is unknown.
+    /// - Each put gets a save number. This number is greater than all earlier save numbers of the lineage, whichever
+    ///   process made the earlier saves. If a save was acknowledged before a call began, its number is lower than the
+    ///   numbers of all saves of the call, in every lineage.
+    /// - If the result of a unit is an error, the unit has changed nothing. The exception is an error whose outcome is
+    ///   unknown.
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>>;
 
     /// Answers a query.
@@ -74,7 +75,7 @@ pub trait Backend: Send {
     /// - The answer includes every unit for which any backend on this database returned `Ok`, and never a part of a
     ///   unit.
     /// - Returns exactly what was saved under the requested id, or fails with `CORRUPT` (D5).
-    /// - Something that does not exist is `None` or empty, never an error.
+    /// - If the requested data does not exist, the answer is `None` or empty, and never an error.
     /// - A lookup by an empty label or group finds nothing, because an empty text means that the checkpoint has no
     ///   label or group.
     fn answer(&mut self, query: &Query) -> Result<Answer>;
@@ -87,12 +88,12 @@ pub trait Backend: Send {
         }
     }
 
-    /// Removes one batch of the checkpoints that a rule selects. Removes all of the batch or nothing.
+    /// Removes one batch of the checkpoints that a rule selects. Removes either all checkpoints of the batch or none.
     ///
     /// - Every checkpoint that stays reads back exactly as before (D9).
-    /// - Removes at most `prune.most` checkpoints, and looks at a bounded number of others.
-    /// - Repeated calls with [`Pruned::next`], until it is `None`, remove what [`Query::Prunable`] announced, if
-    ///   nothing else changes the store.
+    /// - Removes at most `prune.most` checkpoints, and examines a bounded number of other checkpoints.
+    /// - To apply the whole rule, repeat the call with [`Pruned::next`] until it is `None`. If nothing else changes the
+    ///   store, the calls together remove the checkpoints that [`Query::Prunable`] counted.
     fn prune(&mut self, prune: &Prune) -> Result<Pruned>;
 
     /// Does a bounded amount of maintenance that no caller waits for. Returns true if more maintenance is left.
@@ -100,8 +101,8 @@ pub trait Backend: Send {
         Ok(false)
     }
 
-    /// Returns the space of removed checkpoints to the file system. This may take long, and needs exclusive use of the
-    /// database.
+    /// Returns the space of removed checkpoints to the file system. This work may take a long time and needs exclusive
+    /// use of the database.
     fn vacuum(&mut self) -> Result<()>;
 
     /// The maximum size of a batch. Default: unlimited.
@@ -115,8 +116,7 @@ pub trait Backend: Send {
         let _ = deadline;
     }
 
-    /// Returns a notice for the user about this storage, after the storage was opened. Returns `None` if there is no
-    /// notice.
+    /// Returns a notice for the user about the opened storage. Returns `None` if there is no notice.
     fn notice(&self) -> Option<&str> {
         None
     }

@@ -16,9 +16,10 @@ pub(crate) trait Payloads {
     fn describe(&self, seq: Seq) -> String;
     /// The raw payload.
     fn load(&self, seq: Seq) -> Result<CachedPayload>;
-    /// Stores a payload again as `row`. Returns the number of bytes by which its stored size grows.
+    /// Stores a payload again as `row`. Returns the number of bytes by which the stored size of this payload grows.
     fn rewrite(&mut self, seq: Seq, row: &Row) -> Result<i64>;
-    /// Removes a payload on which no remaining payload is built. Returns its stored size in bytes.
+    /// Removes a payload that is not the base of any remaining payload. Returns the stored size of the removed payload
+    /// in bytes.
     fn delete(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64>;
 }
 
@@ -30,7 +31,7 @@ pub(crate) fn remove(payloads: &mut impl Payloads, victims: &[Seq]) -> Result<i6
     for victim in victims {
         freed -= rebase_dependants(payloads, *victim, &going)?;
     }
-    // Delete the payloads only now: their dependants had to be read through them.
+    // Delete the payloads only after all dependants are stored again, because a dependant is read through its base.
     for victim in victims {
         freed += payloads.delete(*victim, &going)?;
     }

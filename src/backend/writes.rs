@@ -1,8 +1,8 @@
 //! Pending writes as rows. A row holds writes of one task to a checkpoint, and the id of the checkpoint that claimed
 //! them.
 //!
-//! A task has at most one row of unclaimed writes. Each slot appears once in this row. A claim stores in the row which
-//! checkpoint was made from the writes. The next write of the task then begins another row.
+//! A task has at most one row of unclaimed writes. Each slot appears once in this row. A claim stores in the row the id
+//! of the checkpoint that was made from the writes. The next write of the task begins another row.
 
 use bytes::Bytes;
 
@@ -163,7 +163,8 @@ mod tests {
             sealed: bool,
         ) {
             match open("id", "t", if sealed { envelope::seal(&raw) } else { raw }) {
-                // A slot number can also be written with leading zeros, so compare after encoding the writes again.
+                // A slot number in the input may have leading zeros, so the test encodes the writes again before it
+                // compares them.
                 Ok(held) => prop_assert_eq!(open("id", "t", seal(held.clone())).unwrap(), held),
                 Err(error) => prop_assert!(matches!(error.code(), Code::Corrupt | Code::Unsupported), "{error}"),
             }

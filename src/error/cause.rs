@@ -16,7 +16,7 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// Wraps `source`. `code` and `number` are its name and number in its own library or system.
+    /// Wraps `source`. `code` and `number` are the name and the number of `source` in its own library or system.
     pub fn new(source: impl Error + Send + Sync + 'static, code: Option<&'static str>, number: Option<i32>) -> Self {
         Self { source: Box::new(source), code, number }
     }
@@ -87,7 +87,7 @@ fn io_name(error: &io::Error) -> Option<&'static str> {
     })
 }
 
-/// The names of errors that have no `std` kind of their own.
+/// The names of errors for which `std` has no separate error kind.
 #[cfg(unix)]
 fn errno_name(errno: rustix::io::Errno) -> Option<&'static str> {
     use rustix::io::Errno;

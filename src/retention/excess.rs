@@ -52,7 +52,7 @@ impl Ledger {
     /// examined lineages.
     ///
     /// A lineage without checkpoints to remove is not in the result. For a lineage with dependents, the result may
-    /// have more than `most` checkpoints.
+    /// contain more than `most` checkpoints.
     pub(super) fn beyond_each(
         &self,
         known: &mut Known<'_>,
@@ -101,8 +101,9 @@ impl Ledger {
             return Ok((Vec::new(), lineages.len()));
         }
         let names: Vec<_> = crowded.iter().map(|(_, (lineage, _))| *lineage).collect();
-        // The number of checkpoints that this call may still select. A selected checkpoint of a lineage without
-        // dependents is always removed. In a lineage with dependents some selected checkpoints may have to stay, so
+        // These are the numbers of checkpoints that this call may still select: `certain` for lineages without
+        // dependents, and `uncertain` for lineages with dependents. A selected checkpoint of a lineage without
+        // dependents is always removed. In a lineage with dependents, some selected checkpoints may have to stay, so
         // the limit is higher.
         let (mut certain, mut uncertain) = (most, most.saturating_mul(LOOK));
         let mut all = Vec::new();

@@ -1,6 +1,6 @@
-//! Stores the answers that planning has received from a [`Catalog`] so far. A planner announces the checkpoints that
-//! it will examine, so that one question covers all of them. This saves time, because a question to a server takes as
-//! long for five hundred checkpoints as for one.
+//! Stores the answers that planning has received from a [`Catalog`] so far. A planner announces the checkpoints that it
+//! will examine, so that one question covers all of them. This saves time, because a server answers a question about
+//! five hundred checkpoints as fast as a question about one checkpoint.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -47,7 +47,7 @@ impl<'a> Known<'a> {
     }
 
     /// Loads the dependents of these checkpoints, then the dependents of the dependents, and so on. Each level takes
-    /// one question. Only checkpoints for which `may_go` is true are followed.
+    /// one question. The function looks for further dependents only of checkpoints for which `may_go` returns true.
     pub(super) fn ask_all_dependents(&mut self, parents: Vec<Seq>, may_go: impl Fn(&Entry) -> bool) -> Result<()> {
         let mut seen: HashSet<Seq> = parents.iter().copied().collect();
         let mut level = parents;
@@ -103,7 +103,7 @@ impl<'a> Known<'a> {
     }
 
     /// Loads how these payloads and all their bases are stored. Each level of bases takes one question. A payload in
-    /// `whole` has no base any more.
+    /// `whole` is treated as a payload without a base.
     pub(super) fn ask_bases(&mut self, mut level: Vec<Seq>, whole: &HashMap<Seq, u64>) -> Result<()> {
         let mut seen = HashSet::new();
         for _ in 0..LONGEST_CHAIN {

@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::record::Seq;
 
 /// The checkpoints that are planned for removal so far, and the effect of their removal on the stored bytes. If a
-/// delta loses its base, the payload is stored as a whole. This takes about as many bytes as the chain of the delta.
+/// payload stays and its base is removed, the payload is stored as a whole. The whole payload takes about as many bytes
+/// as all payloads in its chain together.
 #[derive(Debug, Default)]
 pub struct Ledger {
     gone: HashSet<Seq>,
@@ -22,8 +23,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Plans the removal of a checkpoint. [`Ledger::freed`] counts the bytes later, because some callers do not need
-    /// them.
+    /// Plans the removal of a checkpoint. The freed bytes are not counted here but in [`Ledger::freed`], because some
+    /// callers do not need this number.
     pub(super) fn remove(&mut self, entry: Entry) {
         if self.gone.insert(entry.seq) {
             *self.by_lineage.entry(entry.lineage).or_default() += 1;
@@ -45,9 +46,9 @@ impl Ledger {
         self.by_lineage.keys().copied().collect()
     }
 
-    /// Loads all data that [`Ledger::freed`] needs if `victims` are removed next, in this order. The function asks one
-    /// question about how the victims are stored and one question about the deltas against them. For payloads that
-    /// must be stored as a whole, it asks one more question for each level of their bases.
+    /// Loads all data that [`Ledger::freed`] needs if `victims` are removed next, in the given order. The function asks
+    /// one question about how the victims are stored, and one question about the deltas against the victims. For
+    /// payloads that must be stored as a whole, it asks one more question for each level of their bases.
     pub(super) fn ask_payloads(&self, known: &mut Known<'_>, victims: &[Seq]) -> Result<()> {
         known.ask_stored(victims)?;
         known.ask_deltas(victims)?;
@@ -98,8 +99,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns the deltas against a payload that are still stored when the payload is removed. Each delta has its
-    /// stored size in bytes.
+    /// Returns the deltas against a payload that are still stored when the payload is removed. Each pair contains the
+    /// save number and the stored size in bytes of a delta.
     fn staying(&self, known: &mut Known<'_>, base: Seq, later: &HashSet<Seq>) -> Result<Vec<(Seq, u64)>> {
         let stays = |seq: &Seq| !self.gone.contains(seq) || later.contains(seq);
         Ok(known.deltas(base)?.iter().copied().filter(|(seq, _)| stays(seq)).collect())
@@ -140,6 +141,6 @@ impl Ledger {
 }
 
 pub(super) fn signed(bytes: u64) -> i64 {
-    // A store never has 2^63 bytes.
+    // A store never contains 2^63 bytes, so this conversion never fails.
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

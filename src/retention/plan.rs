@@ -73,7 +73,7 @@ fn plan_with(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger) -> Resul
     }
 }
 
-/// The limit of a rule that removes in save order, and the state that it needs.
+/// The limit of a rule that removes checkpoints in save order, and the state that is needed to check the limit.
 enum Limit {
     /// Removes checkpoints that were saved before this time, in ms since the epoch.
     Time(i64),
@@ -84,8 +84,8 @@ enum Limit {
         total: u64,
         /// The maximum number of stored bytes.
         limit: u64,
-        /// The newest checkpoint of each lineage that planning has asked about so far. This checkpoint stays the
-        /// newest, because the rule never removes it.
+        /// The newest checkpoint of each lineage that planning has asked about so far. The newest checkpoint of a
+        /// lineage does not change during planning, because the rule never removes this checkpoint.
         newest: HashMap<i64, Option<Seq>>,
     },
 }
@@ -99,7 +99,7 @@ impl Limit {
         }
     }
 
-    /// Returns false if the rule certainly keeps the checkpoint. The catalog is not asked.
+    /// Returns false if the rule certainly does not remove the checkpoint. This function does not ask the catalog.
     fn may_take(&self, entry: &Entry) -> bool {
         match self {
             Limit::Time(time) => entry.saved_at < *time,
@@ -154,8 +154,8 @@ fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limi
     Ok(plan)
 }
 
-/// A checkpoint that a rule considers, and all checkpoints that are removed with it, in the order of their removal.
-/// The list is empty if the checkpoint stays.
+/// A checkpoint that a rule considers, and the list of checkpoints to remove if the rule removes it. The list includes
+/// the checkpoint itself and is in the order of removal. The list is empty if the checkpoint stays.
 type Group = (Entry, Vec<Entry>);
 
 /// Returns the groups of these checkpoints, in save order.
@@ -196,7 +196,7 @@ fn take_groups(
         ledger.ask_payloads(known, &all)?;
     }
     for (entry, group) in groups {
-        // The checkpoint may already be planned for removal with another group.
+        // The checkpoint may already be planned for removal as a member of another group.
         if ledger.is_gone(entry.seq) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! Tests the planning over a catalog in memory: its results, the number of its questions, and its agreement with a
-//! reference that plans one checkpoint after the other.
+//! Tests the planning over a catalog in memory: the results, the number of questions to the catalog, and the agreement
+//! with a reference implementation that plans one checkpoint after the other.
 
 mod reference;
 
@@ -128,7 +128,8 @@ impl Catalog for FakeCatalog {
 }
 
 fn chain() -> FakeCatalog {
-    // Chain 1 <- 2 <- 3, a new keyframe with chain 4 <- 5, and 6, which is a delta against 2.
+    // There are two chains: payloads 1 <- 2 <- 3, and payloads 4 <- 5, where payload 4 is a keyframe. Payload 6 is a
+    // delta against payload 2.
     let rows = [(None, 100), (Some(1), 10), (Some(2), 10), (None, 100), (Some(4), 10), (Some(2), 10)];
     FakeCatalog::new(rows.map(|(base, bytes)| Row { lineage: 1, base, bytes, ..Row::default() }).into())
 }
@@ -175,7 +176,7 @@ fn a_batch_goes_on_where_the_last_one_ended() {
 #[test]
 fn what_depends_on_a_checkpoint_goes_before_it_or_keeps_it() {
     let row = |saved_at, depends_on| Row { lineage: 1, saved_at, depends_on, ..Row::default() };
-    // Chains 1 <- 2 <- 3 <- 4 and 5 <- 6. Checkpoint 4 is too new to be removed.
+    // There are two chains of checkpoints: 1 <- 2 <- 3 <- 4 and 5 <- 6. Checkpoint 4 is too new to be removed.
     let rows = [row(0, None), row(0, Some(1)), row(0, Some(2)), row(9, Some(3)), row(0, None), row(0, Some(5))];
     let planned = plan(
         &FakeCatalog::new(rows.into()),
@@ -198,8 +199,8 @@ fn chains(chains: i64, length: i64, dependent: bool) -> FakeCatalog {
 
 #[test]
 fn a_batch_asks_a_handful_of_questions() {
-    // A few long chains and many short ones. The last checkpoints of each chain may stay, so that payloads are stored
-    // whole.
+    // A few long chains and many short ones. Some rules keep the last checkpoints of each chain. The payloads of these
+    // checkpoints must be stored as a whole.
     for (lineages, length) in [(6, 300_i64), (600, 3)] {
         for rule in [Rule::SavedBefore(1), Rule::KeepLast(length.cast_unsigned() - 1), Rule::MaxBytes(9_000)] {
             for dependent in [false, true] {
@@ -208,8 +209,8 @@ fn a_batch_asks_a_handful_of_questions() {
                 let case = format!("{rule:?}, {lineages} chains, dependent: {dependent}");
                 let questions = catalog.questions();
                 assert!(questions <= 20, "{questions} questions: {case}");
-                // If checkpoints depend on their parents, a lineage whose newest checkpoint stays loses no
-                // checkpoints.
+                // If checkpoints depend on their parents and the newest checkpoint of a lineage stays, all checkpoints
+                // of the lineage stay.
                 let goes = !dependent || rule == Rule::SavedBefore(1);
                 assert_eq!(!planned.victims.is_empty(), goes, "{case}");
                 preview(&catalog, None, &[rule]).unwrap();

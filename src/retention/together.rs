@@ -36,7 +36,7 @@ impl Together {
         if self.needed.contains(&entry.seq) {
             return Ok(None);
         }
-        // Each entry has the index of its parent in this list.
+        // Each item of the list consists of an entry and the index of its parent in the list.
         let mut all = vec![(entry, None)];
         let mut seen = HashSet::from([entry.seq]);
         let mut at = 0;

@@ -1,5 +1,5 @@
-//! Tests implementations of [`LogRows`] against a model in which logs are plain lists. Every appended record is
-//! unique. So the rows must hold exactly the records of the lists, and each record once.
+//! Tests implementations of [`LogRows`] against a model in which logs are plain lists. Every appended record is unique.
+//! So the rows must contain exactly the records of the lists, each record once.
 
 use std::collections::{BTreeMap, BTreeSet};
 

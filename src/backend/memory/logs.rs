@@ -1,4 +1,4 @@
-//! Stores branches of log records as vectors. Each branch counts the ends that lie in it.
+//! Stores branches of log records as vectors. Each branch stores the number of ends at each of its positions.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,11 +19,11 @@ pub(super) struct Logs {
 #[derive(Debug)]
 struct Stored {
     branch: Branch,
-    /// The records of the branch. The first one has the position [`Branch::start`].
+    /// The records of the branch. The first record has the position [`Branch::start`].
     records: Vec<Record>,
-    /// The position of the record with each key.
+    /// The position of each record that has a key, by key.
     keys: HashMap<String, u64>,
-    /// The lengths of the ends in this branch, each with the number of ends that have it.
+    /// The lengths of the ends in this branch. The value is the number of ends with this length.
     ends: BTreeMap<u64, usize>,
 }
 

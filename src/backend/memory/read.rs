@@ -117,8 +117,8 @@ impl Tables {
         logs::read(self, end, range).map(Some)
     }
 
-    /// Returns the ordered checkpoints among which the query selects. If a group is also returned, only the
-    /// checkpoints of that group are selected.
+    /// Returns the checkpoints that a query with this `of` may select, in their order. If the function also returns a
+    /// group, the query selects only the checkpoints of this group.
     fn order<'a>(&'a self, contract: ContractId, of: &'a Of) -> (Cow<'a, Ordered>, Option<&'a String>) {
         let of_line = |lineage| {
             self.lineage_row(contract, lineage)
@@ -211,7 +211,7 @@ impl Tables {
         stats
     }
 
-    /// Counts everything. Data in memory cannot be damaged, so there are no findings.
+    /// Counts all stored items. Data in memory cannot be damaged, so there are no findings.
     fn check(&self) -> CheckPage {
         let checkpoints = self.rows.len() as u64;
         let writes = self.writes.values().map(|rows| rows.len() as u64).sum();

@@ -1,4 +1,5 @@
-//! The maps of the memory backend, the functions that change these maps, and the undo list for a unit that fails.
+//! The maps of the memory backend, and the functions that change these maps. An undo list reverts the changes of a unit
+//! that fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
@@ -73,7 +74,7 @@ pub(super) struct First {
     pub(super) age_offset: u8,
 }
 
-/// The writes of one task to a checkpoint that are stored in one row.
+/// A row of pending writes. All writes in the row are from the same task and belong to the same checkpoint.
 #[derive(Clone, Debug)]
 pub(super) struct TaskRow {
     pub(super) task: String,

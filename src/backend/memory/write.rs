@@ -21,7 +21,8 @@ impl Tables {
                 self.newest(self.lineage_row(expect.contract, &expect.lineage).map(|lineage_row| &lineage_row.order));
             expect.check(found.map(|row| &*row.checkpoint.header.id))?;
         }
-        // A single put or write changes nothing if it fails, so it needs no undo list.
+        // If the only op of a unit is a put or a write and the op fails, it has changed nothing. So such a unit needs
+        // no undo list.
         self.begin(!matches!(&unit.ops[..], [] | [Op::Put(_) | Op::Write { .. }]));
         let mut applied = Applied::default();
         let done = unit.ops.iter().try_for_each(|op| self.op(op, &mut applied));

@@ -1,5 +1,5 @@
-//! A simple reference implementation of the rules. It plans one checkpoint after the other, and asks each question
-//! when it needs the answer.
+//! A simple reference implementation of the rules. The reference plans one checkpoint after the other, and asks the
+//! catalog each question only when the answer is needed.
 
 use std::collections::{HashMap, HashSet};
 
