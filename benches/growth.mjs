@@ -8,7 +8,8 @@ import { growingRun } from "./lib/states.mjs";
 
 const STAGES = quick ? [20, 100, 300] : [100, 1_000, 10_000];
 /**
- * The longest run for SqliteSaver. SqliteSaver stores every state whole, so the longest run of all would take 19 GB.
+ * The greatest number of steps in a run with SqliteSaver. SqliteSaver stores every state whole, so a run with as many
+ * steps as Forkpoint's longest run would take 19 GB.
  */
 const THEIR_LAST = quick ? 100 : 1_000;
 

@@ -1,4 +1,5 @@
-// Measures the table of the design. Run: `npm run bench -- performance [--quick] [--write] [subject ...]`, for example
+// Measures the goals of the design and prints a table. Run:
+// `npm run bench -- performance [--quick] [--write] [subject ...]`, for example
 // `npm run bench -- performance savers`. `--quick` runs fewer rounds. `--write` puts the result into
 // docs/performance.md. Subject names select what to run. Default: all subjects.
 import { beside } from "./performance/beside.mjs";

@@ -26,7 +26,7 @@ use tempfile::TempDir;
 use self::forks::*;
 use self::logs::*;
 
-/// A database of one kind. Where that is possible, several backends can open the same database.
+/// A database of one kind of backend. If the kind allows it, several backends can open the same database.
 struct Place {
     open: Box<dyn Fn() -> Box<dyn Backend>>,
     _folder: Option<TempDir>,
@@ -207,7 +207,7 @@ fn large_parts_come_back(backend: &mut dyn Backend) {
     let large = draft("run", "large").parts(parts);
     save(backend, [draft("run", "before"), large.clone(), draft("run", "after")]);
     assert_eq!(get(backend, "large"), Some(large.0.clone()));
-    // The new checkpoint has nothing of the checkpoint that it replaces.
+    // The new checkpoint keeps no data of the checkpoint that it replaces.
     save(backend, [draft("run", "large")]);
     assert_eq!(get(backend, "large"), Some(draft("run", "large").0));
 }
@@ -364,7 +364,7 @@ fn a_put_of_the_same_id_moves_it_to_the_other_lineage(backend: &mut dyn Backend)
     assert_eq!(newest(backend, "old", Some("l")), None);
     assert!(ids(backend, both("old", "g")).is_empty());
     assert_eq!(ids(backend, group("g")), ["id", "first"]);
-    // The moved checkpoint was the only one of its old lineage, so that lineage has ended.
+    // The moved checkpoint was the only checkpoint of its old lineage, so that lineage has ended.
     assert_eq!(names(backend, ""), ["new"]);
     assert_eq!(lineages(backend, "", None, 10)[0].checkpoints, 2);
 }
@@ -501,7 +501,7 @@ fn removing(backend: &mut dyn Backend) {
     assert_eq!(lineages(backend, "", None, 10)[1].checkpoints, 1);
     apply(backend, vec![remove("b")]).unwrap();
     assert_eq!(names(backend, ""), ["other"], "the last of a lineage ends it");
-    // The id of a removed checkpoint can be used again. The new checkpoint has nothing of the removed one.
+    // The id of a removed checkpoint can be used again. The new checkpoint contains no data of the removed checkpoint.
     save(backend, [draft("run", "a")]);
     assert_eq!(get(backend, "a"), Some(draft("run", "a").0));
     assert!(ids(backend, group("g")).is_empty());
@@ -557,7 +557,7 @@ fn a_listing_of_lineages_goes_on_from_a_position(backend: &mut dyn Backend) {
             assert_eq!(seen, expected, "{prefix:?} by {limit}");
         }
     }
-    // A lineage that begins or ends between two pages does not move the other lineages.
+    // If a lineage begins or ends between the queries for two pages, the other lineages keep their places.
     let page = lineages(backend, "", None, 3);
     save(backend, [draft("late", "late")]);
     apply(backend, vec![remove("4"), remove("3")]).unwrap();
@@ -913,7 +913,8 @@ fn keep_last(lineage: &str, keep: u64, pinned: &str) -> Op {
     Op::KeepLast { contract: CONTRACT_ID, lineage: lineage.to_owned(), keep, pinned: pinned.to_owned() }
 }
 
-/// Prunes batch by batch until nothing is left to prune. Returns the sums of all batches.
+/// Prunes batch by batch until nothing is left to prune. Returns the total numbers of removed checkpoints, removed
+/// lineages and bytes.
 fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> (u64, u64, i64) {
     let (mut sum, mut next) = ((0, 0, 0), Some(Cursor::default()));
     while let Some(cursor) = next {
@@ -960,7 +961,8 @@ fn the_one_just_saved_is_never_removed_for_its_rank(backend: &mut dyn Backend) {
 }
 
 fn pruning_by_age_goes_by_the_time_of_saving(backend: &mut dyn Backend) {
-    // A clock can go back. So only `saved_at` gives the age of a checkpoint. The sort key and the save order do not.
+    // A clock can go back. So only `saved_at` gives the age of a checkpoint. Neither the sort key nor the save order
+    // gives the age.
     for (id, sort_key, at) in [("a", 1.0, 50), ("b", 9.0, 10), ("c", 2.0, 30), ("d", 0.0, 29)] {
         save(backend, [draft("run", id).sort_key(sort_key).saved_at(at)]);
     }

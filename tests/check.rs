@@ -1,4 +1,4 @@
-//! Tests a check. A check runs page by page on its own thread and names all damage. A check of an undamaged store has
+//! Tests a check. A check runs page by page on its own thread and reports all damage. A check of an undamaged store has
 //! no findings.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 

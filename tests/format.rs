@@ -132,7 +132,7 @@ fn writes() -> [Write; 2] {
     ]
 }
 
-/// Stores two pending writes. The first write is then claimed. The second write is not.
+/// Stores two pending writes and claims the first write. The second write is not claimed.
 fn write(backend: &mut Sqlite) {
     let [owned, unclaimed] = writes();
     let contract = OTHER;
@@ -169,8 +169,8 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
         kept.push(agentos_save("run", id, timestamp, None, state, rest));
     }
 
-    // Noise does not compress. Its first payload is a keyframe of format 1, and its next payloads are a chain of format
-    // 3.
+    // These payloads are noise, which does not compress. The first payload is a keyframe of format 1. The next payloads
+    // are a chain of deltas (format 3).
     let mut bytes = noise(1, 1300);
     let mut chain = Vec::new();
     for step in 0..6u8 {
@@ -183,8 +183,8 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
         chain.push(agentos_save("chain", &format!("n{step}"), now + f64::from(step), None, state, rest()));
     }
 
-    // Text compresses. The payloads are a keyframe of format 2, a compressed delta (format 4), and a small delta
-    // against that delta.
+    // These payloads are text, which compresses. They are a keyframe of format 2, a compressed delta (format 4), and a
+    // small delta against that delta.
     let digits = (0..110u64).map(|n| format!("{:016x}", xxh3_64(&n.to_le_bytes()))).collect::<Vec<_>>().join(",");
     let more = "all work and no play makes Jack a dull boy; ".repeat(20);
     let texts = [
@@ -210,7 +210,8 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     (*lineage, *id, *parent) = ("copy".to_owned(), "f2".to_owned(), Some("t1".to_owned()));
     (*sort_key, *saved_at) = (SortKey::from_f64(now + 9.0), 1_700_000_000_999);
 
-    // No current contract makes checkpoints like these: they have any parts, no labels and any sort key.
+    // No current contract makes checkpoints like these: the parts and the sort keys are arbitrary, and there are no
+    // labels.
     let other = [
         draft("thread", "several parts").contract(OTHER).parent("gone").meta(b"").parts(vec![
             part("", "", ""),
@@ -461,7 +462,7 @@ fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
             );
         }
     }
-    // The engine can also save another checkpoint in each lineage that the fixture has.
+    // The engine can also save another checkpoint in each lineage that the fixture contains.
     let next = headers(&mut backend, lineage("chain"), Some(1)).remove(0);
     let mut again = try_get(&mut backend, &next.id).unwrap().unwrap();
     "written by this version".clone_into(&mut again.header.id);
@@ -469,7 +470,7 @@ fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
     assert_eq!(try_get(&mut backend, &again.header.id).unwrap(), Some(again));
 }
 
-/// Runs a full check. The check must count this many checkpoints and records.
+/// Runs a full check. The check must count exactly the given numbers of checkpoints and records.
 fn check(backend: &mut Sqlite, checkpoints: u64, records: u64) {
     let (mut cursor, mut seen) = (CheckCursor::default(), (0, 0));
     loop {
@@ -839,7 +840,7 @@ fn lineages_are_as_documented(decoded: &Decoded) {
     assert_eq!(lineages.values().filter(|lineage| lineage.origin.is_some() || lineage.age_offset > 0).count(), 6);
 }
 
-/// Checks each base's list of dependants. The list must have all dependants, the newest first, and no other entry.
+/// Checks each base's list of dependants. The list must contain all dependants, the newest first, and no other entry.
 fn chains_are_as_documented(rows: &BTreeMap<i64, CheckpointRow>) {
     for (seq, CheckpointRow { base, chain: [_, budget, _, first, next], body, .. }) in rows {
         let after = |seq: &i64| Some(rows[seq].chain[4]).filter(|next| *next != 0);
@@ -963,7 +964,7 @@ fn checksums_taken_by_hand_are_those_of_the_document() {
 /// Reads bytes that were written by hand from docs/format.md.
 #[test]
 fn envelopes_written_by_hand_are_read() {
-    // The hash of empty input is a constant in the tests of XXH3-64 itself.
+    // The constant for the hash of empty input comes from the tests of XXH3-64 itself.
     let nothing = hex("01c294d3380580062d00");
     assert_eq!(envelope::seal(b""), nothing);
     assert_eq!(envelope::open(&[nothing]).unwrap(), b"");

@@ -42,7 +42,7 @@ fn pages_go_on_behind_a_namespace_and_an_id() {
     }
     assert_eq!(found.len(), 15);
     assert!(found.is_sorted());
-    // The reader has a snapshot, so it does not see this write, which is made later.
+    // This write is made after the reader has taken its snapshot, so the reader does not see the write.
     drop(writing.execute("DELETE FROM checkpoints WHERE thread_id = 'other'", []));
     assert_eq!(reading.threads().unwrap(), ["other", "t"]);
 }

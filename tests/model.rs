@@ -27,7 +27,7 @@ use proptest::test_runner::RngSeed;
 /// A record with a unique number. The number distinguishes records with equal content.
 type Numbered = (u64, Record);
 
-/// The logs that a checkpoint names. Each log has the records that the checkpoint keeps.
+/// The logs that a checkpoint names: the name of each log, and the records of the log that the checkpoint keeps.
 type Kept = Vec<(String, Vec<Numbered>)>;
 
 /// A model of a backend: a list in save order. The model scans the whole list for every answer.
@@ -48,7 +48,7 @@ struct Model {
     appended: u64,
 }
 
-/// A lineage. It exists from its first checkpoint or record on.
+/// A lineage. A lineage begins with its first checkpoint or its first record.
 #[derive(Clone)]
 struct Begun {
     contract: ContractId,
@@ -366,7 +366,8 @@ impl Model {
         self.begun.iter().filter(|begun| has(begun)).collect()
     }
 
-    /// Returns the checkpoints of `goes` that may be removed. No remaining checkpoint depends on these checkpoints.
+    /// Returns the checkpoints that match `goes` and may be removed. A checkpoint may be removed only if no remaining
+    /// checkpoint depends on it.
     fn closed(&self, goes: impl Fn(&Header) -> bool) -> Vec<(ContractId, String)> {
         let named = |header: &Header| (header.contract, header.id.clone());
         let mut gone: Vec<_> = self.saved.iter().map(|row| &row.header).filter(|header| goes(header)).collect();
@@ -387,7 +388,7 @@ impl Model {
         }
     }
 
-    /// Returns the counts that all backends have in common. Figures that only one backend has are left out.
+    /// Returns the statistics that every backend reports. Figures that only one backend reports are left out.
     fn stats(&self, contract: Option<ContractId>) -> Stats {
         let of = |other: ContractId| contract.is_none_or(|contract| contract == other);
         let logs = self.logs.iter().filter(|((contract, ..), _)| of(*contract)).map(|(_, records)| records);
@@ -573,7 +574,7 @@ enum Step {
         most: usize,
     },
     Stats(Option<ContractId>),
-    /// Runs a full check in pages. Each page has about this many rows.
+    /// Runs a full check in pages. The number is the approximate number of rows in a page.
     Check(usize),
     /// Closes the backend and opens the same database again. A backend without a database file stays open.
     Reopen,
@@ -600,7 +601,8 @@ fn log() -> impl Strategy<Value = String> {
     prop_oneof![8 => Just("log"), 1 => Just("log\0"), 1 => Just("")].prop_map(str::to_owned)
 }
 
-/// Makes a group or a label. The empty string means no group or label, so a query for it must find nothing.
+/// Makes a group or a label. The empty string means no group or label, so a query for the empty string must find
+/// nothing.
 fn word() -> impl Strategy<Value = String> {
     name(&["", "x", "xy", "x\0", "%"])
 }
@@ -621,8 +623,8 @@ fn parts(version: u32) -> Vec<Part> {
     }
 }
 
-/// A sort key of one number, sometimes with a second number. Some contracts end their sort keys with an age, and the
-/// second number is such an age.
+/// A sort key of one number, sometimes with a second number. The second number is an age, because some contracts end
+/// their sort keys with an age.
 fn sort_key() -> impl Strategy<Value = SortKey> {
     let number = || prop::sample::select(&[-1.5, -0.0, 0.0, 1.0, 1.25][..]).prop_map(SortKey::from_f64);
     (number(), prop::option::of(number())).prop_map(|(sort_key, age)| age.iter().fold(sort_key, SortKey::then))
@@ -862,7 +864,7 @@ fn comparable(answer: Answer) -> Answer {
     }
 }
 
-/// Queries of every kind for all stored data.
+/// Returns queries of every kind. Together these queries ask for all stored data.
 fn everything() -> Vec<Query> {
     let mut all = Vec::new();
     for contract in [ContractId(1), ContractId(2), ContractId(4)] {

@@ -332,7 +332,7 @@ fn an_index_of_ids_that_differs_from_its_table_never_gives_another_checkpoint() 
     assert_eq!(newest.unwrap_err().code(), Code::Corrupt);
 }
 
-/// Checkpoints whose payloads are deltas against each other, with the base of each checkpoint.
+/// Checkpoints whose payloads are deltas against each other.
 struct Family {
     path: PathBuf,
     _folder: TempDir,

@@ -142,7 +142,7 @@ fn a_rule_removes_some_of_many_that_are_built_on_one() {
     let folder = tempfile::tempdir().unwrap();
     let (mut warm, mut cold) = connections(&folder);
     let state = noise(20_000, 1);
-    // `saved_at` depends on the fork's number. So the rule selects checkpoints at any place in the list.
+    // `saved_at` depends on the fork's number. So the rule selects checkpoints at any place in the list of dependants.
     let forked = |fork: u32| {
         let bytes = [&state[..], &noise(10, fork)].concat();
         checkpoint(&format!("fork{fork}"), &format!("run{fork}"), Some("source"), fork * 37 % 100, &bytes)

@@ -63,6 +63,6 @@ fn a_file_changes_its_journal_when_it_is_asked_to() {
 
 #[test]
 fn this_sqlite_has_no_wal_reset_bug() {
-    // The versions 3.7.0 to 3.51.2 of SQLite lose commits when two connections checkpoint at once.
+    // SQLite 3.7.0 to 3.51.2 can lose commits if two connections checkpoint the write-ahead log at the same time.
     assert!(rusqlite::version_number() >= 3_051_003, "{}", rusqlite::version());
 }

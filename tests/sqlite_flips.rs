@@ -461,7 +461,7 @@ struct Subject {
     /// The same file, but its schema has no indexes. In this file a row can be changed while its index entries stay.
     bare: Vec<u8>,
     indexes: Vec<Vec<Value>>,
-    /// All columns. Each entry has a table, a column of the table, and the column of the table's primary key.
+    /// All columns. Each entry consists of a table, a column of the table, and the column of the table's primary key.
     columns: Vec<(String, String, String)>,
     /// The pages of each B-tree in the file, with the name of the tree.
     trees: Vec<(String, Vec<usize>)>,
@@ -732,7 +732,7 @@ fn victims(subject: &Subject, rule: Rule) -> BTreeSet<(ContractId, String)> {
 
 const RULES: [Rule; 2] = [Rule::SavedBefore(2000), Rule::KeepLast(6)];
 
-/// Saves, deletes and prunes on a damaged file. The file must have every acknowledged change afterwards, and must not
+/// Saves, deletes and prunes on a damaged file. Afterwards the file must contain every acknowledged change and must not
 /// lose any other data.
 fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, before: &Outcome) -> Vec<String> {
     let known = &subject.known;
@@ -748,8 +748,8 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
     let appended = record("appended");
     let more = append("logged", "messages", vec![appended.clone()]);
     let is_appended = accept(&mut violations, "an append", &apply(&mut backend, vec![more]));
-    // The choice leaves out checkpoints with dependants. If such a checkpoint were deleted, a rule might remove other
-    // checkpoints than before.
+    // The choice leaves out checkpoints with dependants. If such a checkpoint were deleted, a rule might remove
+    // different checkpoints than in the undamaged database.
     let ids: BTreeSet<&(ContractId, String)> =
         known.checkpoints.keys().filter(|(_, id)| !id.starts_with("dep")).collect();
     let deleted = (*random.pick(&ids.into_iter().collect::<Vec<_>>())).clone();

@@ -4,9 +4,9 @@
 //!
 //! Each thread of a child process writes its own ids. The thread announces each unit before it submits the unit, and
 //! has at most three units in flight. A large unit is encoded early, so an unrelated unit may overtake it. All other
-//! units are saved in the order of the calls. So after a kill the file must have all acknowledged units of a thread,
-//! and may have some of the announced units. A unit must not be in the file without every earlier unit that it depends
-//! on.
+//! units are saved in the order of the calls. So after a kill the file must contain all acknowledged units of a thread,
+//! and may contain some of the units that were only announced. A unit must not be in the file if an earlier unit that
+//! it depends on is missing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
@@ -151,7 +151,7 @@ struct Spec {
     lineage: String,
     parent: Option<String>,
     recipe: Recipe,
-    /// True if the checkpoint names the log that its thread has in the checkpoint's lineage.
+    /// True if the checkpoint names a log: the log of its thread in the checkpoint's lineage.
     logged: bool,
 }
 
@@ -208,7 +208,7 @@ enum Change {
         id: String,
         lineage: String,
     },
-    /// Appends records. The list has the names of the records.
+    /// Appends records. The list contains the names of the records.
     Append {
         lineage: String,
         records: Vec<String>,
@@ -711,7 +711,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Counts the case of a change that the store has applied.
+    /// Increases the count of the case that an applied change belongs to.
     fn count(&mut self, change: &Change, before: &Part, bases: &mut BTreeSet<String>) {
         match change {
             Change::Put(Spec { id, .. }) => {
@@ -842,8 +842,8 @@ fn run(cycles: usize, journal: Journal) {
             let line = process.line().unwrap_or_else(|| panic!("{told}: the child ended by itself"));
             left -= usize::from(hear(&mut heard, &line));
         }
-        // An acknowledgement arrives at the end of a batch. The parent reads a few more lines, so that some kills come
-        // at other moments.
+        // An acknowledgement arrives at the end of a batch. The parent reads a few more lines, so that not every kill
+        // comes directly after an acknowledgement.
         for _ in 0..random.below(6) {
             if let Some(line) = process.line() {
                 hear(&mut heard, &line);

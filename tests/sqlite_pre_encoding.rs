@@ -29,7 +29,7 @@ fn open(folder: &TempDir, cache: usize) -> (Sqlite, PreEncoder, Sqlite) {
     (warm, PreEncoder::new(payloads), cold)
 }
 
-/// Encodes a put before it is applied, whatever the put's size.
+/// Encodes a put of any size before it is applied.
 fn encode(pre_encoder: &PreEncoder, draft: &mut Draft) {
     let mut op = put(draft);
     pre_encoder.encode(&mut op);

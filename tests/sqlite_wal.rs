@@ -25,7 +25,7 @@ fn put(number: u64) -> Unit {
     vec![draft(&format!("run-{}", number % 7), &id).parts(vec![part("state", "test", payload(number))]).put()].into()
 }
 
-/// Saves one checkpoint for each number, `together` of them in each commit. Every save must succeed.
+/// Saves one checkpoint for each number. Each commit contains `together` checkpoints. Every save must succeed.
 fn save(backend: &mut Sqlite, numbers: std::ops::Range<u64>, together: usize) {
     let numbers: Vec<u64> = numbers.collect();
     for batch in numbers.chunks(together) {

@@ -46,7 +46,7 @@ fn close(store: &Store) -> Result<()> {
 /// A call to a [`Double`]. The double reports each call before it handles the call.
 #[derive(Debug, PartialEq, Eq)]
 enum Seen {
-    /// A batch was applied. The lists have the ids of each unit.
+    /// A batch was applied. Each inner list contains the ids of one unit.
     Batch(Vec<Vec<String>>),
     Question,
     Prune(Rule),

@@ -12,7 +12,7 @@ const SIZE = 10_000;
 
 export function reading() {
   progress(`reading ${CHECKPOINTS} checkpoints of ${bytes(SIZE)}`);
-  // The initial checkpoint is one of CHECKPOINTS.
+  // CHECKPOINTS includes the initial checkpoint.
   const work = workOf({ size: SIZE, steps: CHECKPOINTS - 1, runs: 10, replace: true });
   return inFolder(async (path) => {
     const opens = { ours: () => ours(work, path("ours.db")), theirs: () => byHand(work, path("theirs.db"), "FULL") };

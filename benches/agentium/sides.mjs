@@ -31,8 +31,8 @@ function checkpointOf(runId, stepIndex, stepName, state) {
 }
 
 /**
- * Stores a row of JSON text for each checkpoint. Each step gets the stored state parsed again, as after a crash, and
- * may change it. Forkpoint's steps get their state in the same way.
+ * Stores a row of JSON text for each checkpoint. Each step gets a state that is parsed from the stored text, as after a
+ * crash. The step may change this state. Forkpoint's steps get their state in the same way.
  */
 export async function byHand({ steps }, file, synchronous) {
   const db = await betterSqlite(file, {

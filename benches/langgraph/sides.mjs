@@ -1,4 +1,4 @@
-// The compared savers, each with its default options. A saver has a new file or is in memory. One side has no saver.
+// The compared savers, each with its default options. A saver stores in a new file or in memory. One side has no saver.
 import { mode } from "../lib/peers.mjs";
 import { ForkpointSaver, MemorySaver, SqliteSaver } from "./packages.mjs";
 

@@ -50,7 +50,8 @@ async function round(operation, count, concurrency) {
 
 /**
  * Runs the sides in turns. The first round of each side is not counted. `sides` maps a name to `operation(i)`. `count`
- * is the number of operations a round, for all sides or by name: a slow side can have fewer.
+ * is the number of operations in a round. It is one number for all sides, or one number for each name, so that a slow
+ * side can do fewer operations.
  */
 export function compare(sides, { count, rounds = sized(5, 2), concurrency = 1 }) {
   const turn = (name) => round(sides[name], typeof count === "number" ? count : count[name], concurrency);

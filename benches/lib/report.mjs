@@ -54,7 +54,7 @@ export function bytes(count) {
   return count >= 1e6 ? `${figure(count / 1e6)} MB` : `${figure(count / 1e3)} KB`;
 }
 
-/** Formats a median with its least and most. `unit` turns one number into text. */
+/** Formats a median together with the least and the greatest value. `unit` turns one number into text. */
 export function spread({ median, least, most }, unit = figure) {
   // For a rate, swap the bounds: the shortest time gives the highest rate.
   const [low, high] = unit === rate ? [most, least] : [least, most];

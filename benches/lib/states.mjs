@@ -24,7 +24,7 @@ function message(length, seed) {
 
 /**
  * The checkpoint number `index` of `runs` runs that save in turns. Each run cycles through the same nodes. Its 10
- * messages are all new, so a delta cannot save anything.
+ * messages are all new, so a delta saves no space.
  */
 export function checkpoint(index, { size = 10_000, runs = 20, nodes = 25 } = {}) {
   const messages = Array.from({ length: 10 }, (_, i) => message(size / 10, index * 10 + i));

@@ -5,7 +5,7 @@ import { betterSqlite, inFolder, mode } from "../lib/peers.mjs";
 import { bytes, progress, time } from "../lib/report.mjs";
 import { growingRun } from "../lib/states.mjs";
 
-/** Number of checkpoints to read, from the end of a run. Forkpoint stores them as deltas, the peer whole. */
+/** Number of checkpoints to read, from the end of a run. Forkpoint stores deltas, and the peer stores whole states. */
 const KEPT = sized(60, 10);
 
 const sizes = [

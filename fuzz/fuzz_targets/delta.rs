@@ -60,7 +60,8 @@ impl Edit<'_> {
     }
 }
 
-/// A payload that repeats itself with small differences. It exercises the matcher's budget and its table.
+/// Returns a payload that repeats `base` with small differences. Such a payload exercises the budget and the table of
+/// the matcher.
 fn grown(base: &[u8], repeat: u8) -> Vec<u8> {
     let mut bytes = Vec::new();
     for round in 0..=repeat % 64 {

@@ -22,7 +22,8 @@ fn forks(backend: &mut dyn Backend, lineage: &str) -> Vec<Lineage> {
     backend.answer(&query).unwrap().into_lineages().unwrap()
 }
 
-/// Returns the forks in a lineage. Each fork has the checkpoint that it was copied from.
+/// Returns the forks of a lineage as pairs: the name of the fork's lineage, and the id of the checkpoint that the fork
+/// copied.
 fn origins(backend: &mut dyn Backend, lineage: &str) -> Vec<(String, String)> {
     forks(backend, lineage).into_iter().map(|fork| (fork.newest.lineage, fork.origin.unwrap())).collect()
 }
@@ -206,7 +207,8 @@ pub(crate) fn a_unit_that_fails_leaves_nothing_behind(backend: &mut dyn Backend)
         remove_lineages("r"),
         remove("c"),
     ];
-    // Some units have the first changes of the list, up to each length. Each other unit has a single change.
+    // The first units contain the first change of the list, the first two changes, and so on. Then each change is in a
+    // unit alone.
     let units = (1..=all.len()).map(|end| all[..end].to_vec()).chain(all.iter().map(|op| vec![op.clone()]));
     for unit in units {
         let said = format!("{:?}", unit.last());

@@ -178,7 +178,7 @@ pub(crate) fn a_truncation_keeps_the_first(backend: &mut dyn Backend) {
 }
 
 pub(crate) fn a_range_counts_from_either_end(backend: &mut dyn Backend) {
-    // Makes three branches of the log. The branches have 3, 3 and 4 records.
+    // Makes three branches of the log. The branches contain 3, 3 and 4 records.
     let step = |at: u64, id: &str| vec![truncate("run", "log", at), draft("run", id).pin_live("log").put()];
     apply(backend, vec![texts("run", "log", &["0", "1", "2", "x"]), draft("run", "a").pin_live("log").put()]).unwrap();
     apply(backend, step(3, "b")).unwrap();

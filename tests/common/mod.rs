@@ -158,7 +158,7 @@ impl Draft {
         self
     }
 
-    /// Pins a log at this length.
+    /// Pins the first `length` records of a log.
     pub(crate) fn pin(mut self, log: &str, length: u64) -> Self {
         self.0.logs.push(LogMark { log: log.to_owned(), length });
         self.1.pins.push(LogPin { log: log.to_owned(), length: Some(length) });
@@ -225,7 +225,7 @@ pub(crate) fn record(bytes: impl Into<Vec<u8>>) -> Record {
     Record { key: None, tag: "t".to_owned(), bytes: bytes.into().into() }
 }
 
-/// A record with a key. The content of the record identifies it.
+/// A record with a key. The tests recognize the record by its content.
 pub(crate) fn keyed(key: &str, bytes: impl Into<Vec<u8>>) -> Record {
     Record { key: Some(key.to_owned()), ..record(bytes) }
 }
@@ -240,7 +240,7 @@ pub(crate) fn texts(lineage: &str, log: &str, texts: &[&str]) -> Op {
     append(lineage, log, texts.iter().map(|text| record(*text)).collect())
 }
 
-/// Returns the op that appends these texts. The op succeeds only if the log has this length.
+/// Returns the op that appends these texts. The op succeeds only if the log contains exactly `length` records.
 pub(crate) fn texts_at(lineage: &str, log: &str, length: u64, contents: &[&str]) -> Op {
     let Op::Append { contract, lineage, log, records, .. } = texts(lineage, log, contents) else { unreachable!() };
     Op::Append { contract, lineage, log, records, expect: Some(length) }
@@ -261,7 +261,7 @@ pub(crate) fn appended(backend: &mut dyn Backend, unit: impl Into<Unit>) -> Vec<
     apply(backend, unit).unwrap().appended
 }
 
-/// The range of a whole log, either in its present state or as a checkpoint names it.
+/// The range of a whole log: either the present log, or the log as the checkpoint `at` keeps it.
 pub(crate) fn log_range(lineage: &str, log: &str, at: Option<&str>) -> LogRange {
     LogRange {
         contract: CONTRACT_ID,
@@ -411,7 +411,7 @@ pub(crate) fn store_ids(store: &Store, of: Of) -> Result<Vec<String>> {
     Ok(answer.into_headers()?.into_iter().map(|header| header.id).collect())
 }
 
-/// Opens a SQLite backend on that file.
+/// Opens a SQLite backend on the file at `path`.
 pub(crate) fn sqlite(path: &Path, journal: Journal, durability: Durability) -> Result<Sqlite> {
     Sqlite::open(&Options { journal: Some(journal), durability, ..Options::new(path) })
 }

@@ -14,7 +14,7 @@ use rusqlite::{Connection, Row};
 use crate::common::{Draft, apply, draft, keyed, noise, record};
 use crate::{Bytes, CheckpointRow, Decoded, OTHER, Values, bytes_as_json, open, parts, quoted, read};
 
-/// A log with all of its records, either in its present state or as a checkpoint names it.
+/// A log with all of its records: either the present log, or the log as a checkpoint keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Log {
     lineage: String,
@@ -41,7 +41,7 @@ fn cut(lineage: &str, log: &str, to: LogEnd) -> Op {
     Op::Truncate { contract: OTHER, lineage: lineage.to_owned(), log: log.to_owned(), to }
 }
 
-/// Appends records to a lineage that has checkpoints. The running totals count these records.
+/// Returns the op that appends records to a lineage with checkpoints. The running totals count these records.
 pub(crate) fn counted() -> Op {
     append("thread", "counted", &[&record("one"), &keyed("2", "two"), &record("three")])
 }
@@ -52,13 +52,14 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
     let r = [
         json("m0", r#"{"role":"user","content":"née 🜁"}"#),
         Record { tag: "v8".to_owned(), ..keyed("ключ", [0xff, 0x0f, 0x49, 0x02]) },
-        // The first records are text that compresses and noise that does not. One record has no tag, and one has no
-        // bytes.
+        // The next three records are special. One is text, which compresses. One is noise, which does not compress, and
+        // has no tag. One has no bytes.
         record("all work and no play makes Jack a dull boy; ".repeat(20)),
         Record { tag: String::new(), key: Some(String::new()), ..record(noise(40, 200)) },
         record(""),
     ];
-    // These records have the keys of records that were truncated away, and other content.
+    // The keys of these records are also the keys of records that were truncated away. The content of these records is
+    // different.
     let sibling = [json("m0", "[]"), json("ключ", "[1]"), record("sibling"), record("of the sibling")];
     let put = |draft: &Draft| draft.clone().put();
     let talk =
@@ -83,7 +84,8 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
         vec![append("talk", "messages", &[&r[0], &r[1], &r[2]])],
         vec![put(&drafts[0])],
         vec![append("talk", "messages", &[&r[3], &r[4]]), append("talk", "ключи", &[&r[4]]), put(&drafts[1])],
-        // The log is cut after its first record and continues on another branch. Then both happen a second time.
+        // The log is cut after its first record and continues on another branch. Then the log is cut and continues a
+        // second time.
         vec![
             cut("talk", "messages", LogEnd::Length(1)),
             append("talk", "messages", &[&sibling[0], &sibling[1], &sibling[2], &sibling[3]]),
@@ -96,8 +98,8 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
         vec![Op::Fork(Box::new(fork(1))), append("talk fork 1", "messages", &[&sibling[3], &r[4]])],
         vec![Op::Fork(Box::new(fork(2))), append("talk fork 2", "ключи", &[&r[0]])],
         vec![cut("talk fork 2", "ключи", LogEnd::Checkpoint("talk 1 again 2".to_owned()))],
-        // These logs are in lineages without checkpoints. One log is cut. The other log is cut to no records, which
-        // removes it.
+        // These logs are in a lineage without checkpoints. One log is cut. The other log is cut to no records, which
+        // removes this log.
         vec![append("cut", "log", &[&r[0], &r[1], &r[2]]), append("cut", "gone", &[&r[3]])],
         vec![cut("cut", "log", LogEnd::Length(2)), cut("cut", "gone", LogEnd::Length(0))],
     ];
@@ -233,7 +235,7 @@ pub(crate) struct Tables {
     branches: BTreeMap<i64, Branch>,
     /// Records by branch and position.
     records: BTreeMap<(i64, u64), StoredRecord>,
-    /// Branch, length, and save number of the checkpoint.
+    /// The branch and the length of each mark, and the save number of the checkpoint.
     marks: BTreeSet<(i64, u64, i64)>,
 }
 
