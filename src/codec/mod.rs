@@ -3,10 +3,10 @@
 //! For any input bytes, decoding returns the saved payload or an error, in bounded time and memory.
 //!
 //! - [`frame`] joins a payload's parts into one byte string.
-//! - [`plan`] decides whether the payload is stored whole or as a delta against another payload.
+//! - `plan` decides whether the payload is stored whole or as a delta against another payload.
 //! - [`delta`] encodes and restores deltas.
 //! - [`envelope`] wraps the bytes that a row holds: format, checksum, length, compression.
-//! - [`chain`] rebuilds a payload from its rows.
+//! - `chain` rebuilds a payload from its rows.
 
 pub(crate) mod chain;
 pub(crate) mod checksum;
