@@ -43,7 +43,7 @@ export interface IWorkflowCheckpointStore<TState> {
   save(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
   /** Returns the checkpoint with that id, or null. */
   load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
-  /** Returns the run's checkpoints, ascending by `stepIndex`. An unknown run has none. */
+  /** Returns the run's checkpoints, ascending by `stepIndex`. The list is empty for an unknown run. */
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
   /** Returns the run's last checkpoint in the order of `list`, or null if the run has none. */
   latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
@@ -51,7 +51,8 @@ export interface IWorkflowCheckpointStore<TState> {
   clear(runId: string): Promise<void>;
   /**
    * Optional: removes a checkpoint. If the store has this method, a replay removes the checkpoints after its starting
-   * point one by one, the last first. Otherwise a replay clears the run and saves its remaining checkpoints again.
+   * point one by one, and starts with the last checkpoint. Otherwise a replay clears the run and saves its remaining
+   * checkpoints again.
    */
   delete?(checkpointId: string): Promise<void>;
   /**
@@ -90,7 +91,10 @@ export interface WorkflowRunsPage {
 export interface WorkflowCheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
   /** How many runs have checkpoints. */
   runs: number;
-  /** The runs that use the most storage, the largest first. {@link StatsOptions.largest} limits how many are listed. */
+  /**
+   * The runs that use the most storage, the largest first. {@link StatsOptions.largest} limits the number of runs in
+   * the list.
+   */
   largest: Array<{ runId: string } & Omit<LineageStats, "lineage">>;
 }
 
@@ -160,8 +164,8 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
   load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
 
   /**
-   * Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. `runId` is matched exactly, never as a prefix. An
-   * unknown run has none.
+   * Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. `runId` is matched exactly, never as
+   * a prefix. The list is empty for an unknown run.
    */
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
 
@@ -178,8 +182,8 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
 
   /**
    * Returns the runs that have checkpoints in the store. The run that began last comes first. Use this method to find
-   * the runs to resume after a restart. A page has `limit` runs (default: 100). `cursor` is the cursor of the previous
-   * page.
+   * the runs to resume after a restart. A page contains at most `limit` runs (default: 100). Pass the cursor of the
+   * previous page as `cursor`.
    */
   runs(options?: { limit?: number; cursor?: string | null }): Promise<WorkflowRunsPage>;
 
@@ -213,8 +217,8 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
   vacuum(): Promise<void>;
 
   /**
-   * Waits for earlier calls to end, then closes this object. May be called again. An open store that was given to the
-   * constructor stays open.
+   * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
+   * the constructor stays open.
    */
   close(): Promise<void>;
 
@@ -222,7 +226,7 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Agentium's storage interface: values by namespace and key. */
+/** Agentium's storage interface. A driver stores each value under a namespace and a key. */
 export interface StorageDriver {
   /**
    * Optional: called once before the first call of another method. If `initialize` rejects, the next call of a method
@@ -250,12 +254,12 @@ export interface StorageDriver {
  */
 export class StorageBackedCheckpointStore<TState> implements IWorkflowCheckpointStore<TState>, AsyncDisposable {
   /**
-   * @param options `keepLastN`: how many checkpoints of each run to keep, the newest by `createdAt`. Default: no limit.
-   *   Null, 0 and Infinity also mean no limit.
+   * @param options `keepLastN`: the maximum number of checkpoints to keep for each run. The checkpoints with the
+   *   greatest `createdAt` are kept. Default: no limit. Null, 0 and Infinity also mean no limit.
    * @throws TypeError or RangeError for a wrong driver or option.
    */
   constructor(driver: StorageDriver, options?: { keepLastN?: number | null });
-  /** How many checkpoints of each run are kept. 0: all of them. */
+  /** The maximum number of checkpoints that are kept for each run. 0 means no limit. */
   readonly keepLastN: number;
   /**
    * Stores the checkpoint. A stored checkpoint with the same id is replaced. The checkpoint is copied before `save`
@@ -272,7 +276,9 @@ export class StorageBackedCheckpointStore<TState> implements IWorkflowCheckpoint
   rewind(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
   /** Returns the checkpoint with that id, or null if there is none. */
   load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
-  /** Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. An unknown run has none. */
+  /**
+   * Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. The list is empty for an unknown run.
+   */
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
   /** The same as `list`. The framework calls this method `listForRun`. */
   listForRun(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
@@ -300,7 +306,10 @@ export class InMemoryStorage implements StorageDriver {
   set<T>(namespace: string, key: string, value: T): Promise<void>;
   /** Removes the key. An unknown key causes no error. */
   delete(namespace: string, key: string): Promise<void>;
-  /** Returns the entries whose key begins with the prefix, in the order in which the keys were first set. Default: all entries. */
+  /**
+   * Returns the entries whose key begins with the prefix, in the order in which the keys were first set. Default: all
+   * entries.
+   */
   list<T>(namespace: string, prefix?: string): Promise<Array<{ key: string; value: T }>>;
   /** Removes all values. */
   close(): Promise<void>;
@@ -310,7 +319,7 @@ export class InMemoryStorage implements StorageDriver {
 export class ForkpointStorage implements StorageDriver, AsyncDisposable {
   /**
    * Takes the arguments of {@link WorkflowCheckpointStore}. `keepLastN` removes no value, because the limit applies to
-   * each key separately. `ttlMs` removes a value that was last set longer than `ttlMs` ago.
+   * each key separately. `ttlMs` removes each value whose last `set` was more than `ttlMs` milliseconds ago.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: StoreOptions);
@@ -325,11 +334,13 @@ export class ForkpointStorage implements StorageDriver, AsyncDisposable {
   set<T>(namespace: string, key: string, value: T): Promise<void>;
   /** Removes the key. An unknown key causes no error. */
   delete(namespace: string, key: string): Promise<void>;
-  /** Returns the entries whose key begins with the prefix, in the order of the keys' UTF-8 bytes. Default: all entries. */
+  /**
+   * Returns the entries whose key begins with the prefix, in the order of the keys' UTF-8 bytes. Default: all entries.
+   */
   list<T>(namespace: string, prefix?: string): Promise<Array<{ key: string; value: T }>>;
   /**
-   * Waits for earlier calls to end, then closes this object. May be called again. An open store that was given to the
-   * constructor stays open.
+   * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
+   * the constructor stays open.
    */
   close(): Promise<void>;
   /** Calls `close()` at the end of an `await using` block. */

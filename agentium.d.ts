@@ -55,16 +55,16 @@ export interface ConditionStep<TState> {
 }
 
 /**
- * Steps that run at the same time, each from the same state. Their changes are then merged. Objects are merged key by key, and
- * items that were appended to a list are joined in the order of the branches. If two branches change a value differently, the
- * step fails with `CONFLICT`.
+ * Steps that run at the same time, each from the same state. Their changes are then merged. Objects are merged key by
+ * key, and items that were appended to a list are joined in the order of the branches. If two branches change a value
+ * differently, the step fails with `CONFLICT`.
  */
 export interface ParallelStep<TState> {
   name: string;
   parallel: ReadonlyArray<StepDefinition<TState>>;
 }
 
-/** A step that runs an agent and keeps its answer in `state[name + "_output"]`. */
+/** A step that runs an agent and stores the answer in `state[name + "_output"]`. */
 export interface AgentStep<TState> {
   name: string;
   agent: { run(input: string, options?: any): Promise<{ text: string }> };
@@ -123,7 +123,10 @@ export interface RunOptions {
    * the run stay.
    */
   signal?: AbortSignal;
-  /** When a drain is requested, the current step is finished and stored, and the run rejects with {@link RunDrainedError}. */
+  /**
+   * When a drain is requested, the current step is finished and stored, and the run rejects with {@link
+   * RunDrainedError}.
+   */
   drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
   /**
    * What happens when a step has failed in all of its attempts. Default: `"fail"`.
@@ -140,14 +143,14 @@ export interface RunOptions {
 }
 
 export interface StartOptions<TState> extends RunOptions {
-  /** The state before the first step. Replaces the workflow's `initialState`. A resumed run ignores it. */
+  /** The state before the first step. Replaces the workflow's `initialState`. A resumed run ignores this option. */
   initialState?: TState;
 }
 
 export interface RunWithCheckpointsOptions<TState> extends StartOptions<TState> {
   /**
-   * The run's id: any non-empty string. Default: a generated id. The stored checkpoints of this run are removed, unless
-   * `resume` is true.
+   * The run's id: any non-empty string. Default: a generated id. Stored checkpoints of a run with this id are removed,
+   * unless `resume` is true.
    */
   runId?: string;
   /**
@@ -163,16 +166,16 @@ export interface ReplayOptions extends RunOptions {
   /** If true, the replay makes a new run and does not change the old run. Default: false. */
   newRun?: boolean;
   /**
-   * If true, continues even if the step at the checkpoint's index now has another name, as for a resume. Default:
-   * false.
+   * If true, continues even if the step at the checkpoint's index now has another name. A resume has the same option.
+   * Default: false.
    */
   force?: boolean;
 }
 
 export interface ForkOptions extends RunOptions {
   /**
-   * If true, continues even if the step at the checkpoint's index now has another name, as for a resume. Default:
-   * false.
+   * If true, continues even if the step at the checkpoint's index now has another name. A resume has the same option.
+   * Default: false.
    */
   force?: boolean;
 }
@@ -227,7 +230,7 @@ export interface WorkflowEvents<TState> {
 }
 
 /**
- * Runs steps over a state and stores a checkpoint after each.
+ * Runs steps over a state and stores a checkpoint after each step.
  *
  * A run that failed, was killed or was drained can be resumed with `runWithCheckpoints({ runId, resume: true })`. A
  * stored step does not run again. Only the step that was running can run a second time. If a step throws, the run
@@ -285,12 +288,12 @@ export class Workflow<TState extends object> {
   ): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void>;
 }
 
-/** Requests a drain from runs before the process ends. */
+/** Asks runs to stop after their current step, for example before the process ends. */
 export class DrainController {
   constructor();
   /** True if a drain was requested. */
   readonly drained: boolean;
-  /** Requests a drain. May be called again. */
+  /** Requests a drain. A second call is allowed. */
   requestDrain(): void;
   /** Resolves when a drain is requested. The pending promise does not keep the process alive. */
   waitForDrain(): Promise<void>;

@@ -51,9 +51,9 @@ export interface StatePartitions {
 
 /** A snapshot of a run, taken before or after a node. Unknown fields are stored too. */
 export interface Checkpoint {
-  /** Unique in the store; assigned by the runtime. */
+  /** The checkpoint's id. The runtime assigns the id. The id is unique in the store. */
   id: string;
-  /** The id of the compiled graph. AgentOS makes a new one (`graph-<name>-<ms>`) at every `compile()`. */
+  /** The id of the compiled graph. AgentOS makes a new graph id (`graph-<name>-<ms>`) at every `compile()`. */
   graphId: string;
   /** The id of the run that saved the checkpoint. */
   runId: string;
@@ -78,7 +78,7 @@ export interface Checkpoint {
   pendingEdges: string[];
 }
 
-/** The fields of a checkpoint in a listing. A listing has no other fields. */
+/** The fields of a checkpoint in a listing. A listing contains only these fields. */
 export interface CheckpointMetadata {
   id: string;
   runId: string;
@@ -131,7 +131,10 @@ export interface RunInfo {
 export interface CheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
   /** How many runs have checkpoints. */
   runs: number;
-  /** The runs that use the most storage, the largest first. {@link StatsOptions.largest} limits how many are listed. */
+  /**
+   * The runs that use the most storage, the largest first. {@link StatsOptions.largest} limits the number of runs in
+   * the list.
+   */
   largest: Array<{ runId: string } & Omit<LineageStats, "lineage">>;
 }
 
@@ -149,7 +152,9 @@ export interface ResumePlan {
   completed: string[];
   /** Nodes that routing skipped. Do not run them. */
   skipped: string[];
-  /** Nodes with a recorded `write`, `external` or `human` result. Use `nodeResults[id].output` instead of running them. */
+  /**
+   * Nodes with a recorded `write`, `external` or `human` result. Use `nodeResults[id].output` instead of running them.
+   */
   replay: string[];
   /** Nodes with a recorded `pure` or `read` result. Run them again. */
   reexecute: string[];
@@ -176,7 +181,7 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`. A file is
    *   opened in the background. If the file cannot be opened, the first call of a method rejects.
    * @param options the options of `openStore`. If the target is an open store, options are refused, because an open
-   *   store has its own.
+   *   store has its own options.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: StoreOptions);
@@ -201,8 +206,8 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
   latest(runId: string): Promise<Checkpoint | null>;
 
   /**
-   * Returns the checkpoints of a graph, newest first. `limit` 0 means all, as does no `limit`. For an unknown graph the
-   * list is empty.
+   * Returns the checkpoints of a graph, newest first. If `limit` is 0 or missing, all checkpoints are returned. For an
+   * unknown graph the list is empty.
    */
   list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]>;
 
@@ -217,16 +222,19 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
    */
   fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
 
-  /** Returns the checkpoints of a run, of all graphs, newest first. `limit` 0 means all, as does no `limit`. */
+  /**
+   * Returns the checkpoints of a run from all graphs, newest first. If `limit` is 0 or missing, all checkpoints are
+   * returned.
+   */
   listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]>;
 
   /**
    * Returns the runs that have checkpoints in the store. The run that began last comes first. Use this method to find
    * the runs to resume after a restart.
    *
-   * Graph ids change at every `compile()`, so give `graphIdPrefix: "graph-<name>-"`: then only the runs that began in a
-   * graph whose id has this prefix are listed. A page has `limit` runs (default: 100). `cursor` is the cursor of the
-   * previous page.
+   * Graph ids change at every `compile()`. To find the runs of one graph, pass `graphIdPrefix: "graph-<name>-"`. Only
+   * runs that began in a graph whose id starts with this prefix are then listed. A page contains at most `limit` runs
+   * (default: 100). Pass the cursor of the previous page as `cursor`.
    */
   runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage>;
 
@@ -254,8 +262,8 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
   vacuum(): Promise<void>;
 
   /**
-   * Waits for earlier calls to end, then closes this object. May be called again. An open store that was given to the
-   * constructor stays open.
+   * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
+   * the constructor stays open.
    */
   close(): Promise<void>;
 
@@ -265,6 +273,7 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
 
 /**
  * Sorts a checkpoint's nodes by how a resume treats them. The effect class of a node decides how a resume treats it.
- * @throws ForkpointError `INVALID_ARGUMENT` for an unknown effect class. TypeError for a checkpoint without these fields.
+ * @throws ForkpointError `INVALID_ARGUMENT` for an unknown effect class. TypeError if the checkpoint lacks one of the
+ *   fields that this function reads.
  */
 export function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">): ResumePlan;

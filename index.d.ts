@@ -38,21 +38,22 @@ export interface StoreOptions {
    */
   maxPayloadBytes?: number;
   /**
-   * The size in bytes of the cache of payloads, which prefers the newest payload of each run. A cached payload is read
+   * The size of the payload cache in bytes. The cache prefers the newest payload of each run. A cached payload is read
    * without decompression. A save that stores the difference from a cached payload need not read that payload from the
    * database. Default: 64 MiB. 0 switches the cache off. `memory:` ignores this option.
    */
   cacheBytes?: number;
   /**
-   * The maximum number of checkpoints that a run keeps. The newest are kept. Each save removes the others in its own
-   * transaction, but never removes the checkpoint that it saves. Default: no limit. Null, 0 and Infinity also mean no
-   * limit.
+   * The maximum number of checkpoints to keep for each run. The newest checkpoints are kept. Each save removes the
+   * run's other checkpoints in the save's own transaction, but never removes the checkpoint that it stores. Default: no
+   * limit. Null, 0 and Infinity also mean no limit.
    */
   keepLastN?: number | null;
   /**
-   * How long a checkpoint is kept after it was saved, in ms. The newest checkpoint of a run is removed too. Older
-   * checkpoints are removed in the background, after later saves, so they may stay visible for a while. `prune()`
-   * removes them immediately. Default: no limit. Null, 0 and Infinity also mean no limit.
+   * How long a checkpoint is kept after its save, in ms. An expired checkpoint is removed even if it is the newest of
+   * its run. Expired checkpoints are removed in the background, after later saves, so they may stay visible for a
+   * while. `prune()` removes expired checkpoints immediately. Default: no limit. Null, 0 and Infinity also mean no
+   * limit.
    */
   ttlMs?: number | null;
   /**
@@ -64,14 +65,14 @@ export interface StoreOptions {
 }
 
 /**
- * The checkpoints to remove. Each rule applies independently of the others. A rule that is left out has the value that
+ * The checkpoints to remove. Each rule applies independently of the others. A rule that is left out uses the value that
  * the store was opened with. Null means no limit. `Progress` is the type that `onProgress` receives.
  */
 export interface PruneOptions<Progress = PruneProgress> {
   /**
    * Removes the checkpoints that were saved before this time: a Date, or ms since the epoch. The newest checkpoint of a
-   * run is removed too. The time that counts is the time of the save, not the checkpoint's `timestamp`. Default: the
-   * current time minus the store's `ttlMs`.
+   * run is removed too. The rule compares the time of the save, not the checkpoint's `timestamp`. Default: the current
+   * time minus the store's `ttlMs`.
    */
   olderThan?: Date | number | null;
   /**
@@ -80,8 +81,8 @@ export interface PruneOptions<Progress = PruneProgress> {
    */
   keepLastN?: number | null;
   /**
-   * Removes the checkpoints that were saved first until the others use no more than this many stored bytes. The newest
-   * checkpoint of a run is never removed. 0 and Infinity mean no limit. Default: the store's `maxBytes`.
+   * Removes the checkpoints that were saved first until the remaining checkpoints use at most this many stored bytes.
+   * The newest checkpoint of a run is never removed. 0 and Infinity mean no limit. Default: the store's `maxBytes`.
    */
   maxBytes?: number | null;
   /** If true, removes nothing and returns what would be removed. Default: false. */
@@ -91,7 +92,7 @@ export interface PruneOptions<Progress = PruneProgress> {
    * already removed stay removed.
    */
   signal?: AbortSignal;
-  /** Called after each batch with what was removed so far. If it throws, pruning stops with that error. */
+  /** Called after each batch with what was removed so far. If this function throws, pruning stops with that error. */
   onProgress?: (progress: Progress) => void;
 }
 
@@ -123,8 +124,8 @@ export interface StoreStats {
   /** How many checkpoints the store holds. */
   checkpoints: number;
   /**
-   * How many lineages the store holds. A lineage is a run, a thread's namespace or a session: anything with its own checkpoints
-   * or logs.
+   * How many lineages the store holds. A lineage is a run, a thread's namespace or a session: anything with its own
+   * checkpoints or logs.
    */
   lineages: number;
   /** The size of the checkpoints in bytes as they were serialised. */
@@ -135,12 +136,13 @@ export interface StoreStats {
   ratio: number;
   /** The size of the database file in bytes, with its indexes and empty pages. Not set for a `memory:` store. */
   fileBytes?: number;
-  /** How many records (messages, events) all logs hold. A record that several checkpoints refer to counts once. */
+  /** How many records (messages, events) all logs hold. A record that several checkpoints refer to is counted once. */
   records: number;
   /** The bytes that the records take in the store. */
   recordBytes: number;
   /**
-   * The lineages that use the most storage, the largest first. {@link StatsOptions.largest} limits how many are listed.
+   * The lineages that use the most storage, the largest first. {@link StatsOptions.largest} limits the number of
+   * lineages in the list.
    */
   largest: LineageStats[];
 }
@@ -160,8 +162,8 @@ export interface CheckOptions {
   /** Stops the check between two pages. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
   /**
-   * Called after each page with the number of verified rows and the approximate number of all rows. If it throws, the
-   * check stops with that error.
+   * Called after each page with the number of verified rows and the approximate number of all rows. If this function
+   * throws, the check stops with that error.
    */
   onProgress?: (done: number, of: number) => void;
 }
@@ -239,9 +241,9 @@ export class Store implements AsyncDisposable {
   /** Returns how much the store holds and how much storage that uses. The numbers cover all contracts. */
   stats(options?: StatsOptions): Promise<StoreStats>;
   /**
-   * Verifies the stored data of all contracts: every checksum, every payload with the payloads that it is a difference
-   * from, every index against its table, pending writes and logs. Saves and reads can run during the check. `check`
-   * reports damage and changes nothing.
+   * Verifies the stored data of all contracts: every checksum, every payload together with the payloads from which it
+   * is rebuilt, every index against its table, pending writes and logs. Saves and reads can run during the check.
+   * `check` reports damage and changes nothing.
    *
    * @example
    * ```ts
@@ -255,7 +257,9 @@ export class Store implements AsyncDisposable {
    * much free disk space as the size of the database. Saves wait until `vacuum` ends.
    */
   vacuum(): Promise<void>;
-  /** Waits for earlier calls to end, then closes the store. Later calls reject with `CLOSED`. May be called again. */
+  /**
+   * Waits for earlier calls to end, then closes the store. Later calls reject with `CLOSED`. A second call is allowed.
+   */
   close(): Promise<void>;
   /** Calls `close()` at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -290,8 +294,8 @@ export type ErrorCode =
   | "UNSUPPORTED";
 
 /**
- * Every error of this package, except for the TypeErrors and RangeErrors of wrong arguments, which have the code
- * `INVALID_ARGUMENT`. {@link isForkpointError} is true for all of them.
+ * The class of the errors of this package. A wrong argument is the exception: it causes a TypeError or a RangeError
+ * with the code `INVALID_ARGUMENT`. {@link isForkpointError} returns true for all of these errors.
  */
 export class ForkpointError extends Error {
   constructor(
@@ -301,7 +305,7 @@ export class ForkpointError extends Error {
   );
   readonly name: "ForkpointError";
   readonly code: ErrorCode;
-  /** True if the same call may succeed when it is made again later. */
+  /** True if the same call may succeed later. */
   readonly retryable: boolean;
   /**
    * The error of the operating system or of SQLite, if there was one: an Error with its `message`, its name as `code`

@@ -26,7 +26,10 @@ import type {
   VerifyReport,
 } from "./index.js";
 
-/** The part of LangGraph's config that a saver reads: `thread_id`, `checkpoint_ns` and `checkpoint_id` of `configurable`. */
+/**
+ * The part of LangGraph's config that a saver reads: `thread_id`, `checkpoint_ns` and `checkpoint_id` of
+ * `configurable`.
+ */
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
 
 export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
@@ -48,9 +51,10 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
  *
  * - `"keep_latest"`: all but the latest checkpoint.
  * - `"delete"`: everything.
- * - An object: every checkpoint that at least one of its rules names. A rule that is null or left out removes nothing.
+ * - An object: every checkpoint that at least one of the object's rules selects. A rule that is null or left out
+ *   removes nothing.
  *
- * A checkpoint also stays if a kept checkpoint cannot be read without it, because a delta channel needs its writes.
+ * A delta channel of a kept checkpoint may need the writes of an older checkpoint. Such an older checkpoint stays too.
  */
 export type PruneStrategy =
   | "keep_latest"
@@ -74,7 +78,9 @@ export interface SaverPruneOptions {
    * already removed stay removed.
    */
   signal?: AbortSignal;
-  /** Called after each transaction with what was removed so far. If it throws, pruning stops with that error. */
+  /**
+   * Called after each transaction with what was removed so far. If this function throws, pruning stops with that error.
+   */
   onProgress?: (progress: SaverPruneResult) => void;
 }
 
@@ -91,7 +97,7 @@ export interface ThreadsPage {
   /** The thread that began last comes first. */
   threads: Array<{
     threadId: string;
-    /** How many checkpoints the graph itself has. Those of subgraphs are not counted. */
+    /** How many checkpoints the graph itself has. Checkpoints of subgraphs are not counted. */
     checkpoints: number;
     latest: { checkpointId: string; checkpointNs: string };
   }>;
@@ -117,7 +123,7 @@ export interface ImportOptions {
    * completely stay.
    */
   signal?: AbortSignal;
-  /** Called after each page and each thread. If it throws, the import stops with that error. */
+  /** Called after each page and each thread. If this function throws, the import stops with that error. */
   onProgress?: (progress: ImportProgress) => void;
 }
 
@@ -126,8 +132,8 @@ export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
   /** How many namespaces the threads have: one for each graph and subgraph that saves. */
   namespaces: number;
   /**
-   * The namespaces that use the most storage, the largest first. {@link StatsOptions.largest} limits how many are
-   * listed.
+   * The namespaces that use the most storage, the largest first. {@link StatsOptions.largest} limits the number of
+   * namespaces in the list.
    */
   largest: Array<{ threadId: string; checkpointNs: string } & Omit<LineageStats, "lineage">>;
 }
@@ -158,9 +164,10 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   constructor(target: string | URL | Store, options?: SaverOptions);
 
   /**
-   * Returns a checkpoint with its metadata and pending writes: the one that `checkpoint_id` names, or else the latest
-   * (the greatest id) of the thread's namespace. Without a `checkpoint_ns`, the namespace is that of the graph itself.
-   * Returns undefined if there is no such checkpoint, or if the config has no `thread_id`.
+   * Returns a checkpoint with its metadata and pending writes. `checkpoint_id` selects the checkpoint. Without a
+   * `checkpoint_id`, the latest checkpoint (the one with the greatest id) is returned from the thread's namespace.
+   * Without a `checkpoint_ns`, the namespace is that of the graph itself. Returns undefined if there is no such
+   * checkpoint, or if the config has no `thread_id`.
    * @throws ForkpointError `CORRUPT` if the checkpoint is damaged.
    */
   getTuple(config: Config): Promise<CheckpointTuple | undefined>;
@@ -176,10 +183,11 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple>;
 
   /**
-   * Stores a checkpoint of the config's thread and namespace. `checkpoint_id` of the config names its parent. Returns
-   * the config of the new checkpoint, once it is durable. A stored checkpoint with the same id is replaced.
+   * Stores a checkpoint of the config's thread and namespace. The config's `checkpoint_id` is the id of the new
+   * checkpoint's parent. The promise resolves to the config of the new checkpoint when the checkpoint is durable. A
+   * stored checkpoint with the same id is replaced.
    *
-   * @param newVersions the channels that changed. The others are inherited from the parent.
+   * @param newVersions the channels that changed. The other channels are inherited from the parent.
    * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id`, or if a value cannot be stored. `CONFLICT` with
    *   `expectedParent` if another run has already continued from the parent. In both cases nothing was stored.
    */
@@ -191,10 +199,11 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   ): Promise<Config>;
 
   /**
-   * Stores what a task wrote to channels, as pending writes of the checkpoint that the config names. The promise
-   * resolves when the writes are durable. If the task has already stored a write at the same position, the stored write
-   * stays. Writes to LangGraph's own channels (errors, interrupts, resume values) replace the stored writes instead.
-   * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id` or a `checkpoint_id`, or if a value cannot be stored.
+   * Stores what a task wrote to channels, as pending writes of the config's checkpoint. The promise resolves when the
+   * writes are durable. If the task has already stored a write at the same position, the stored write stays. Writes to
+   * LangGraph's own channels (errors, interrupts, resume values) replace the stored writes instead.
+   * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id` or a `checkpoint_id`, or if a value cannot be
+   *   stored.
    */
   putWrites(config: Config, writes: PendingWrite[], taskId: string): Promise<void>;
 
@@ -224,8 +233,9 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   prune(threadIds: string[], strategy?: PruneStrategy, options?: SaverPruneOptions): Promise<SaverPruneResult>;
 
   /**
-   * Removes the checkpoints whose metadata has one of these ids as `run_id`. A checkpoint stays if a delta channel of a
-   * later checkpoint needs it. The method reads the metadata of all checkpoints. Returns how many were removed.
+   * Removes the checkpoints whose metadata contains one of these ids as `run_id`. A checkpoint stays if a delta channel
+   * of a later checkpoint needs it. The method reads the metadata of all checkpoints. Returns how many checkpoints were
+   * removed.
    */
   deleteForRuns(runIds: string[]): Promise<{ removed: number }>;
 
@@ -237,8 +247,8 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   copyThread(sourceThreadId: string, targetThreadId: string): Promise<void>;
 
   /**
-   * Returns the threads that have checkpoints in the store. The thread that began last comes first. A page has `limit`
-   * threads (default: 100). `cursor` is the cursor of the previous page.
+   * Returns the threads that have checkpoints in the store. The thread that began last comes first. A page contains at
+   * most `limit` threads (default: 100). Pass the cursor of the previous page as `cursor`.
    */
   listThreads(options?: { limit?: number; cursor?: string | null }): Promise<ThreadsPage>;
 
@@ -266,8 +276,8 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   vacuum(): Promise<void>;
 
   /**
-   * Waits for earlier calls to end, then closes this object. May be called again. An open store that was given to the
-   * constructor stays open.
+   * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
+   * the constructor stays open.
    */
   close(): Promise<void>;
 

@@ -378,7 +378,8 @@ describe.each(kinds)("%s", (kind) => {
       const sizes = Object.fromEntries((await store.list(graphId)).map(({ id, stateSize }) => [id, stateSize]));
       expect(sizes["a"]).toBeGreaterThan(0);
       expect(sizes["b"]).toBe(sizes["a"]);
-      // The state of d has 10,000 more characters than that of c. Their length takes one more byte.
+      // The state of d contains 10,000 more characters than the state of c. The greater length itself takes one more
+      // byte.
       expect(sizes["d"]! - sizes["c"]!).toBe(10_001);
 
       const text = open(place(kind), { serializer: "json" });

@@ -1,5 +1,5 @@
-// isForkpointError() is true for every error of this package, even if another copy of the package threw it. It is false for all
-// other errors.
+// isForkpointError() is true for every error of this package, even if another copy of the package threw it. It is false
+// for all other errors.
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { CheckpointStore, ForkpointError, isForkpointError, openStore } from "forkpoint";

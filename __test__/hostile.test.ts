@@ -953,7 +953,7 @@ const hostile = [
   `${"x".repeat(4_095)}y`,
 ];
 
-/** Values that are no strings, and strings that cannot be stored. */
+/** Values that are not strings, and strings that cannot be stored. */
 const noStrings: Array<[string, unknown]> = [
   ["undefined", undefined],
   ["null", null],
@@ -1059,7 +1059,7 @@ describe.each(kinds)("ids in %s", (kind) => {
 
   test("half of a surrogate pair is refused on save and finds nothing", async () => {
     const store = open(place(kind));
-    // A careless conversion would turn the ids below into this one.
+    // A careless conversion would turn the ids below into this id.
     const saved = checkpoint({ id: "\uFFFD", runId: "\uFFFD", graphId: "\uFFFD", nodeId: "\uFFFD" });
     await store.save(saved);
     for (const half of [loneHigh, loneLow, `a${loneHigh}`, `${loneLow}a`]) {

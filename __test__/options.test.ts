@@ -498,7 +498,7 @@ describe("what is wrong with the place", () => {
   });
 });
 
-/** Returns the error codes that a source text quotes. */
+/** Returns the error codes that appear in quotation marks in a source text. */
 const quoted = (text: string) => [...text.matchAll(/"([A-Z_]+)"/g)].map(([, code]) => code!);
 
 describe("errors", () => {

@@ -154,8 +154,8 @@ test("a sweep that keeps failing is told once, as a warning of the process", { t
   await writer.save(checkpoint({ id: "kept", state: { ...checkpoint().state, scratch: marker } }));
   await writer.close();
   // The remaining checkpoint is stored as the difference from the checkpoint that is to be removed. Give the checkpoint
-  // that is to be removed the format of a later version. Its format byte comes before the checksum, the length and the
-  // first part's name.
+  // that is to be removed the format of a later version. In the file, the checkpoint's format byte comes before the
+  // checksum, the length and the first part's name.
   const bytes = readFileSync(target);
   const at = bytes.indexOf("\u0002\u0005state\u0002v8") - 11;
   expect(bytes[at]).toBe(1);
@@ -330,7 +330,7 @@ describe.each(kinds)("%s: prune()", (kind) => {
     expect((await view.prune({ keepLastN: 2 })).removed).toBe(1);
     expect((await store.prune({ keepLastN: 1 })).removed).toBe(1);
     expect((await store.stats()).checkpoints).toBe(1);
-    // The store counts lineages; a contract's store counts runs.
+    // A `Store` reports the number of lineages. A contract's store reports the number of runs.
     const all = { olderThan: Date.now() + HOUR, dryRun: true };
     expect(await view.prune(all)).toEqual({ removed: 1, bytes: expect.any(Number), runs: 1 });
     expect(await store.prune(all)).toEqual({ removed: 1, bytes: expect.any(Number), lineages: 1 });

@@ -264,7 +264,7 @@ async function list(
   return rowsOf(await agentos.call(native, "list", { graphId, runId, limit }));
 }
 
-/** Reads the contract's listing options. A `limit` that is not a number above 0 means all. */
+/** Reads the contract's listing options. A `limit` that is not a number above 0 means no limit. */
 function listOptions(options: { limit?: number | null; runId?: string } | undefined): {
   limit: number | undefined;
   runId: string | null | undefined;

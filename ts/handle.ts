@@ -77,12 +77,12 @@ export class StoreHandle {
     }
   }
 
-  /** Calls a lineage a run in the result, because the contract uses that name. */
+  /** In the result, a lineage is called a run, because the contract uses that name. */
   prune(options: PruneOptions<RunPruneResult> | undefined): Promise<RunPruneResult> {
     return this.run((engine) => prune(engine, this.#contract, options, () => this.closing, prunedRuns));
   }
 
-  /** Calls a lineage a run in the result, because the contract uses that name. */
+  /** In the result, a lineage is called a run, because the contract uses that name. */
   stats(options: StatsOptions | undefined) {
     return this.run(async (engine) => inRuns(await stats(engine, this.#contract, options)));
   }

@@ -27,7 +27,9 @@ export type Field = string | number | boolean | null | undefined;
 
 /** A store in the addon. */
 export interface NativeStore {
-  /** The absolute path of the database file. Two stores with the same path hold the same checkpoints. Null for memory. */
+  /**
+   * The absolute path of the database file. Two stores with the same path hold the same checkpoints. Null for memory.
+   */
   readonly databasePath: string | null;
   /** Runs a call. If `call` returns undefined, the outcome arrives through the completion queue. */
   readonly call: (
@@ -184,8 +186,8 @@ function warn({ message, cause }: Failure): void {
 }
 
 /**
- * Registers the field names of a call with the engine and returns their number. Later calls send only the number and the
- * values.
+ * Registers the field names of a call with the engine and returns their number. Later calls send only the number and
+ * the values.
  */
 export function shapeOf(contract: string, call: string, names: string[]): number {
   return completions.shape(contract, call, names);

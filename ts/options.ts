@@ -60,7 +60,7 @@ export function readOptions(options: unknown): Settings {
   };
 }
 
-/** Checks an options object. Throws for unknown keys. A key whose value is `undefined` counts as left out. */
+/** Checks an options object. Throws for unknown keys. A key whose value is `undefined` is treated as missing. */
 export function readRecord(
   options: unknown,
   what: string,

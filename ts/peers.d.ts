@@ -1,6 +1,6 @@
 /**
- * Declares the parts of optional peer packages that this package uses, so that building it does not need them installed. The
- * tests in integration/ compile and run against the real packages.
+ * Declares the parts of optional peer packages that this package uses, so that building it does not need them
+ * installed. The tests in integration/ compile and run against the real packages.
  */
 
 declare module "@langchain/langgraph-checkpoint" {

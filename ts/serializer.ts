@@ -1,6 +1,6 @@
 /**
- * Turns values into bytes and back. The formats are structured clone with JSON's rules, JSON, and the user's own serializer.
- * Each record carries the name of its format. Reading an unknown format throws an error that names it.
+ * Turns values into bytes and back. The formats are structured clone with JSON's rules, JSON, and the user's own
+ * serializer. Each record carries the name of its format. Reading an unknown format throws an error that names it.
  */
 
 import { Deserializer, Serializer as V8Serializer } from "node:v8";

@@ -1,6 +1,6 @@
 /**
- * Prepares values for structured clone by JSON's rules. `toJSON` is called, functions and symbols are left out, own getters are
- * called once, and a value that cannot be stored is refused with its path.
+ * Prepares values for structured clone by JSON's rules. `toJSON` is called, functions and symbols are left out, own
+ * getters are called once, and a value that cannot be stored is refused with its path.
  */
 
 import { types } from "node:util";

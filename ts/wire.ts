@@ -34,14 +34,17 @@ interface Shape {
 /** A contract's calls on a store. `buffers` are the large values, in the order of the call's fields. */
 export class Contract<C extends Calls<C>> {
   readonly name: string;
-  /** Shapes by the name of the call. A call mostly has one, because its fields are mostly written in one order. */
+  /**
+   * Shapes by the name of the call. Most calls have only one shape, because the code mostly writes the fields of a call
+   * in the same order.
+   */
   readonly #shapes = new Map<string, Shape[]>();
 
   constructor(name: string) {
     this.name = name;
   }
 
-  /** Runs a call whose response has no parts. */
+  /** Runs a call whose response contains no parts. */
   call<K extends keyof C & string>(
     store: NativeStore,
     call: K,
@@ -57,7 +60,7 @@ export class Contract<C extends Calls<C>> {
     );
   }
 
-  /** Runs a call whose response has parts. Null if nothing was found. */
+  /** Runs a call whose response contains parts. Resolves to null if nothing was found. */
   find<K extends keyof C & string, R>(
     store: NativeStore,
     call: K,
@@ -123,7 +126,7 @@ export interface Cursor {
   total: number | null;
 }
 
-/** The removals of one batch. Without `next`, the rule is fulfilled. */
+/** The removals of one batch. If `next` is missing, the rule is fulfilled. */
 export interface Pruned {
   checkpoints: number;
   bytes: number;
@@ -150,7 +153,7 @@ export interface CheckPage extends Omit<VerifyReport, "ok"> {
   next: string | null;
 }
 
-/** The calls that every store has. Without a contract they cover all checkpoints. */
+/** The calls that every store supports. If `contract` is undefined, a call covers the checkpoints of all contracts. */
 interface StoreCalls {
   /** Returns a warning about the open target, or null. */
   ready(fields: {}): string | null;

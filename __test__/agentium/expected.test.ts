@@ -77,7 +77,8 @@ describe("a workflow over a store with the option", () => {
     for (const expectedParent of [true, false]) {
       const [store, others] = stores({ expectedParent });
       const elsewhere = () => others.save({ ...at(2), state: { trace: ["by another process"] } });
-      // Saves a checkpoint of a later step. Only the other process has stored it.
+      // Acts as the other process. Saves a checkpoint of the workflow's last step, and a checkpoint of a further step
+      // that the workflow does not contain.
       const between = async () => {
         await elsewhere();
         await others.save({ ...at(3), state: { trace: ["one more"] } });

@@ -60,8 +60,8 @@ function later(): Promise<void> {
 }
 
 /**
- * A store as a user might write it, with only the documented methods. It keeps the objects that it is given and returns the
- * objects that it keeps, without copying.
+ * A store as a user might write it, with only the documented methods. It keeps the objects that it is given and returns
+ * the objects that it keeps, without copying.
  */
 export class ForeignStore<TState> implements IWorkflowCheckpointStore<TState> {
   readonly checkpoints = new Map<string, WorkflowCheckpoint<TState>>();

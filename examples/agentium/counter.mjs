@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
 import { ForkpointStorage, StorageBackedCheckpointStore, Workflow } from "../../dist/agentium.js";
 
-// This example uses the store from Agentium's document, over a driver that keeps its values on disk. The other examples
-// use WorkflowCheckpointStore instead of both. It needs one transaction for an operation that takes this store several
-// calls.
+// This example uses the store from Agentium's document, over a driver that stores its values on disk. The other
+// examples use WorkflowCheckpointStore instead of this store and its driver. WorkflowCheckpointStore does in one
+// transaction what this store does in several calls of its driver.
 const storage = new ForkpointStorage("workflow.db");
 const store = new StorageBackedCheckpointStore(storage, { keepLastN: 50 });
 

@@ -41,14 +41,16 @@ async function runWithDrain(input) {
     ]);
   } catch (err) {
     if (err instanceof RunDrainedError) {
-      // The latest checkpoint is already on disk. Next pod picks up via replay.
+      // The latest checkpoint is already on disk. The next process can continue the run from that checkpoint.
       return;
     }
     throw err;
   }
 }
 
-/** Starts this program in a role and resolves to the lines that it printed. Stops the first process during the upload. */
+/**
+ * Starts this program in a role and resolves to the lines that it printed. Stops the first process during the upload.
+ */
 async function start(role, runId) {
   const args = [fileURLToPath(import.meta.url), role, runId];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });

@@ -1,5 +1,5 @@
-// Tests the documents: every `ts` block of the README and the guides compiles under strict and runs unchanged in an empty
-// folder.
+// Tests the documents: every `ts` block of the README and the guides compiles under strict and runs unchanged in an
+// empty folder.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// A store that cannot save stops the run with the store's own error. Otherwise the run would go on without the checkpoints that
-// the user counts on.
+// A store that cannot save stops the run with the store's own error. Otherwise the run would go on without the
+// checkpoints that the user counts on.
 import { type Checkpoint, CheckpointStore, ForkpointError, type StoreOptions } from "forkpoint";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Time travel: a fork takes another path, and its source run stays as it was.
+// Time travel: a fork takes another path, and its source run does not change.
 import type { CheckpointStore } from "forkpoint";
 import { serialize } from "node:v8";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,7 @@
 /**
- * Imports the real framework from the path that its users import. The types come from that path's single modules, because the
- * declarations of the whole path do not compile under `moduleResolution: nodenext` without `skipLibCheck`.
+ * Imports the real framework from the path that its users import. The types come from the individual modules of that
+ * path, because the declarations of the whole path do not compile under `moduleResolution: nodenext` without
+ * `skipLibCheck`.
  */
 
 import type { CompiledAgentGraph } from "@framers/agentos/orchestration/builders/AgentGraph";

@@ -140,7 +140,7 @@ it("a run that was resumed to its end looks interrupted still; a save of one's o
   const graph = invoice(store, tools);
   await graph.resume(runId);
   await graph.resume(runId);
-  // `send` runs twice. AgentOS saves nothing in a resumed run, so the store cannot know that it ended.
+  // `send` runs twice. AgentOS saves nothing in a resumed run, so the store does not know that the run ended.
   expect(tools.calls).toEqual(["check", "send", "check", "send"]);
 
   const artifacts = await graph.resume(runId);

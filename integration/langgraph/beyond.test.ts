@@ -1,5 +1,5 @@
-// What ForkpointSaver offers beyond BaseCheckpointSaver: removing, copying and listing threads, statistics, closing, shared
-// stores, and options.
+// What ForkpointSaver offers beyond BaseCheckpointSaver: removing, copying and listing threads, statistics, closing,
+// shared stores, and options.
 import { readFileSync, statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { Annotation, Command, DeltaChannel, INTERRUPT, START, StateGraph, interrupt } from "@langchain/langgraph";

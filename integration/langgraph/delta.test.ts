@@ -18,7 +18,9 @@ function state(snapshotFrequency: number) {
   return Annotation.Root({ log: log as never as typeof Annotation<string[]>, round: Annotation<number> });
 }
 
-/** A graph with rounds of two nodes. It stops before every second node, so that there are old checkpoints to return to. */
+/**
+ * A graph with rounds of two nodes. It stops before every second node, so that there are old checkpoints to return to.
+ */
 function rounds(checkpointer: ReturnType<typeof saver>, snapshotFrequency = 1_000) {
   const State = state(snapshotFrequency);
   return new StateGraph(State)
@@ -160,7 +162,7 @@ describe.each(kinds)("on %s", (kind) => {
       expect(await history(first)).toEqual(["first"]);
       expect(await history(second)).toEqual(["second"]);
       expect(await history(third)).toEqual([]);
-      // A read of the parent returns all of them as pending writes.
+      // A read of the parent returns the writes of its first two children as pending writes.
       expect((await checkpointer.getTuple(root))!.pendingWrites).toHaveLength(2);
       await checkpointer.putWrites(first, [["log", "third"]], "task 1");
       expect(await history(await put(checkpointer, first))).toEqual(["first", "third"]);

@@ -1,5 +1,5 @@
-// Tests the documents: every `ts` block of the guide, and those of the README about LangGraph, compiles under strict and runs
-// unchanged in its own folder.
+// Tests the documents: every `ts` block of the guide, and those of the README about LangGraph, compiles under strict
+// and runs unchanged in its own folder.
 import { type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Tests the three durability modes. A graph awaits its checkpoints at every step, awaits them at the end, or awaits
-// only the last one.
+// Tests the three durability modes of a graph. `sync` awaits the checkpoint of every step. `async` awaits the
+// checkpoints at the end of the run. `exit` stores only the last checkpoint.
 import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { CheckpointStore, openStore } from "forkpoint";
 import { describe, expect, it, onTestFinished } from "vitest";

@@ -1,5 +1,5 @@
-// Import from LangGraph's SqliteSaver: a database that it made (fixtures/make-sqlite-saver.mjs) is copied, and its threads are
-// resumed.
+// Import from LangGraph's SqliteSaver: a database that it made (fixtures/make-sqlite-saver.mjs) is copied, and its
+// threads are resumed.
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";

@@ -6,8 +6,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Log, all, kinds, place, saver, says, thread, until } from "./helpers.js";
 
 /**
- * A log as a delta channel. The whole value is stored every `frequency` updates. Only the additions are stored between
- * these.
+ * A log as a delta channel. The whole value is stored every `frequency` updates. Between two such updates, only the
+ * additions are stored.
  */
 function deltas(checkpointer: ForkpointSaver, frequency: number) {
   const channel = () =>

@@ -110,7 +110,10 @@ export class Execution {
     }
   }
 
-  /** Must be called before the run's promise settles, because the caller may then start the same run again at once. */
+  /**
+   * Must be called before the run's promise settles, because the caller may start the same run again as soon as the
+   * promise settles.
+   */
   #release(): void {
     for (const release of this.#releases.splice(0)) release();
   }
@@ -137,7 +140,7 @@ export class Execution {
     try {
       for (const command of parse(this.#run.call(JSON.stringify(event))) as Command[]) this.#do(command);
     } catch (error) {
-      // No command is expected to throw. If one does, the run's promise must reject all the same.
+      // Commands should not throw. If a command throws, the run's promise must still reject.
       this.#over = true;
       this.#cancel();
       this.#settle.reject(error);

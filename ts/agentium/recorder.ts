@@ -44,7 +44,7 @@ export function recorderOf(store: IWorkflowCheckpointStore<any>): Recorder {
   return own === undefined ? new ForeignRecorder(store) : new OwnRecorder(own);
 }
 
-/** Checks that the value has the methods of the documented store interface or of the framework's. */
+/** Checks that the value has the methods of the documented store interface or of the framework's store interface. */
 export function readStore(store: unknown): IWorkflowCheckpointStore<any> | undefined {
   if (store === undefined || store === null) return undefined;
   const { save, load, list, listForRun } = (typeof store === "object" ? store : {}) as Record<string, unknown>;
@@ -130,8 +130,8 @@ class ForeignRecorder implements Recorder {
     if (!rewind) await this.#store.save(checkpoint);
     else if (typeof this.#store.rewind === "function") await this.#store.rewind(checkpoint);
     else await this.#rewind(checkpoint);
-    // Read the state back, because the run must go on with the state that a resume would see. JSON, for example, stores no
-    // Date.
+    // Read the state back, because the run must go on with the state that a resume would see. JSON, for example, stores
+    // no Date.
     const stored = await this.#store.load(id);
     return stored === null || stored === undefined ? state : Snapshot.of(stored.state, this.format);
   }

@@ -32,7 +32,9 @@ export class Snapshot {
   }
 }
 
-/** Returns the state after a step: the step's result merged over its draft, or the draft if the step returned nothing. */
+/**
+ * Returns the state after a step: the step's result merged over its draft, or the draft if the step returned nothing.
+ */
 export function applyResult(draft: object, result: unknown, step: string): object {
   if (result === undefined || result === null || result === draft) return draft;
   if (typeof result !== "object" || (Array.isArray(result) && !Array.isArray(draft))) {

@@ -12,14 +12,14 @@ import { type StepRef, inOrder, oldestFirst, readStepRef } from "./checkpoint.js
 const NAMESPACE = "workflow:checkpoints";
 /**
  * The namespace that lists the checkpoints whose id does not begin with their run's id. All other checkpoints are found
- * by the run's id as a prefix.
+ * because their ids begin with the run's id.
  */
 const STRAYS = "workflow:checkpoints:strays";
 
 const methods = ["get", "set", "delete", "list"] as const;
 
 export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
-  /** The maximum number of checkpoints that each run keeps. 0 means all. */
+  /** The maximum number of checkpoints to keep for each run. 0 means no limit. */
   readonly keepLastN: number;
   readonly #driver: StorageDriver;
   #ready: Promise<void> | undefined;

@@ -16,8 +16,8 @@ interface FoundRun {
 }
 
 /**
- * A listing in columns, which parses twice as fast as one object per row. A column is an array of `count` values, or a single
- * value that all rows share.
+ * A listing in columns, which parses twice as fast as one object per row. A column is an array of `count` values, or a
+ * single value that all rows share.
  */
 type Columns = { count: number } & {
   [K in keyof CheckpointMetadata]: CheckpointMetadata[K] | Array<CheckpointMetadata[K]>;

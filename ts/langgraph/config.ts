@@ -50,7 +50,10 @@ export function configOf({ threadId, namespace, id }: CheckpointRef): Config {
   return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
 }
 
-/** Parses a lineage's name in the engine: the length of the thread's id in bytes, a colon, the thread's id, the namespace. */
+/**
+ * Parses a lineage's name in the engine: the length of the thread's id in bytes, a colon, the thread's id, the
+ * namespace.
+ */
 export function lineageOf(name: string): { threadId: string; checkpointNs: string } {
   const at = name.indexOf(":");
   const both = Buffer.from(name.slice(at + 1));

@@ -12,8 +12,8 @@ type History = Record<string, DeltaChannelHistory>;
 const PAGE = 500;
 
 /**
- * Yields a checkpoint and then its ancestors, until a value of each channel has been found. Each yielded checkpoint has
- * the values of these channels only.
+ * Yields a checkpoint and then its ancestors, until a value of each channel has been found. Each yielded checkpoint
+ * contains only the values of these channels.
  */
 export async function* upwards(
   { native }: Pick<SaverContext, "native">,

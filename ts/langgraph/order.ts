@@ -14,7 +14,10 @@ interface Tail {
 export class Order {
   readonly #tails = new Map<string, Tail>();
 
-  /** Runs work that needs the results of all earlier calls. It starts when `prepared` is ready and those calls have ended. */
+  /**
+   * Runs work that needs the results of all earlier calls. It starts when `prepared` is ready and those calls have
+   * ended.
+   */
   after<P, T>(threadId: string, prepared: Promise<P>, work: (prepared: P) => Promise<T>): Promise<T> {
     return this.#add(threadId, prepared, work, (before) => before.done);
   }

@@ -4,8 +4,8 @@ import { ForkpointError } from "../errors.js";
 const WAITS = [50, 200, 800];
 
 /**
- * Retries an operation that failed with a retryable error. LangGraph's default durability writes in the background, where a
- * rejection is unhandled and ends the process (langgraphjs#2838).
+ * Retries an operation that failed with a retryable error. LangGraph's default durability writes in the background,
+ * where a rejection is unhandled and ends the process (langgraphjs#2838).
  */
 export async function retrying<T>(work: () => Promise<T>): Promise<T> {
   for (const wait of WAITS) {

@@ -27,7 +27,7 @@ export async function remove({ native }: Pick<Engine, "native">, threadId: unkno
   if (thread !== null) await langgraph.call(native, "deleteThread", { threadId: thread });
 }
 
-/** Lists threads. The thread that began last comes first. Its beginning is that of the root graph's namespace. */
+/** Lists threads. The thread that began last comes first. A thread begins when the root graph's namespace begins. */
 export async function list({ native }: Pick<Engine, "native">, options: unknown): Promise<Page> {
   const read = readRecord(options, "options", pageOptions);
   const limit = (read["limit"] as number | undefined) ?? 100;
@@ -84,7 +84,7 @@ export async function prune(
   return done;
 }
 
-/** Runs the work of one transaction. `pruned` holds the numbers of what the transaction removes. */
+/** Runs the work of one transaction. `pruned` holds how many checkpoints and namespaces the transaction removes. */
 type Step = (pruned: SaverPruneResult, work: () => Promise<unknown>) => Promise<void>;
 
 const stepOptions = { dryRun: pruneOptions.dryRun, signal: pruneOptions.signal, onProgress: pruneOptions.onProgress };
@@ -101,8 +101,8 @@ async function removeWhole(context: SaverContext, threadId: string, step: Step):
 }
 
 /**
- * Removes the checkpoints whose metadata has one of these `run_id`s. A checkpoint that a remaining checkpoint depends
- * on stays.
+ * Removes the checkpoints whose metadata contains one of these `run_id`s. A checkpoint that a remaining checkpoint
+ * depends on stays.
  */
 export async function removeRuns(context: SaverContext, runIds: unknown): Promise<{ removed: number }> {
   const runs = new Set(strings(runIds, "runIds"));
@@ -235,7 +235,9 @@ async function removeAll(
   }
 }
 
-/** Turns a strategy into a test for the checkpoints to keep. `at` is the number of newer checkpoints in the namespace. */
+/**
+ * Turns a strategy into a test for the checkpoints to keep. `at` is the number of newer checkpoints in the namespace.
+ */
 function readStrategy(strategy: unknown): (header: Header, at: number) => boolean {
   if (strategy === "delete") return () => false;
   if (strategy === "keep_latest") return (_, at) => at === 0;

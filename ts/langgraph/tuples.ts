@@ -88,8 +88,8 @@ function current(writes: FoundWrite[]): FoundWrite[] {
 }
 
 /**
- * Moves the parent's sends into the checkpoint. Before version 4, a checkpoint's pending sends were stored as its parent's
- * writes.
+ * Moves the parent's sends into the checkpoint. Before version 4, a checkpoint's pending sends were stored as its
+ * parent's writes.
  */
 async function migrate(
   context: SaverContext,

@@ -15,7 +15,10 @@ export function channelOf(name: string): string | undefined {
   return end < 0 ? undefined : name.slice(0, end);
 }
 
-/** Splits a checkpoint into parts. Changed channels and the rest become bytes; unchanged channels are named in `inherit`. */
+/**
+ * Splits a checkpoint into parts. Changed channels and the rest become bytes; unchanged channels are named in
+ * `inherit`.
+ */
 export async function encodeCheckpoint(
   serde: SerializerProtocol,
   checkpoint: Checkpoint,
