@@ -189,7 +189,7 @@ pub struct ResumePlan {
     /// Recorded nodes with an effect that must not happen twice. These nodes do not run, and the runtime uses their
     /// recorded output.
     pub replay: Vec<String>,
-    /// Recorded nodes without an effect that must not happen twice. These nodes run again.
+    /// Recorded nodes that are safe to repeat. These nodes run again.
     pub reexecute: Vec<String>,
 }
 

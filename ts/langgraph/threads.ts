@@ -168,8 +168,7 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
       const pieces: Pieces = { parts: tuple.parts, inherit: [], like: [], metadata, dependsOnParent };
       await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces);
     }
-    // Copy the writes after all checkpoints, because a child claims the writes that its parent has when the child is
-    // put.
+    // Copy the writes last. Putting a child marks the writes that its parent then has as claimed by that child.
     for (const header of found) {
       const { namespace, id } = header;
       const tuple = await find(context, from, namespace, id);
@@ -213,8 +212,8 @@ function withoutChildren(newestFirst: Header[], kept: Set<string>): Header[] {
 
 /**
  * Removes checkpoints of a namespace in transactions of `BATCH`, so a save waits for at most one transaction. When a
- * transaction removes the last child of a kept checkpoint, it also reopens that checkpoint's writes. Stopping between
- * two transactions therefore loses no pending write. `whole` is true if the removal leaves nothing in the namespace.
+ * transaction removes the last child of a kept checkpoint, it also makes that checkpoint's writes pending again. So no
+ * pending write is lost if the removal stops between two transactions. `whole` is true if the removal leaves nothing in the namespace.
  */
 async function removeAll(
   native: NativeStore,
