@@ -442,7 +442,7 @@ fn lists_by_lineage_group_and_both(backend: &mut dyn Backend) {
     );
     assert_eq!(ids(backend, lineage("r1")), ["1", "3", "4"]);
     assert_eq!(ids(backend, lineage("r2")), ["5", "2"]);
-    assert_eq!(ids(backend, group("g1")), ["1", "4", "2"], "across lineages; equal sort_keys by save order");
+    assert_eq!(ids(backend, group("g1")), ["1", "4", "2"], "across lineages; equal sort keys by save order");
     assert_eq!(ids(backend, group("g2")), ["3"]);
     assert_eq!(ids(backend, both("r1", "g1")), ["1", "4"]);
     assert_eq!(ids(backend, both("r2", "g1")), ["2"]);
@@ -981,7 +981,7 @@ fn pruning_by_number_is_by_lineage(backend: &mut dyn Backend) {
     save(backend, [draft("c", "c0")]);
     let removed = prune(backend, Rule::KeepLast(2), 3);
     assert_eq!((removed.0, removed.1), (16, 0));
-    assert_eq!(ids(backend, lineage("a")), ["a0", "a1"], "by sort_key");
+    assert_eq!(ids(backend, lineage("a")), ["a0", "a1"], "by sort key");
     assert_eq!(ids(backend, lineage("b")), ["b9", "b8"], "then by save order");
     assert_eq!(ids(backend, lineage("c")), ["c0"]);
     let removed = prune(backend, Rule::KeepLast(0), 3);

@@ -104,6 +104,12 @@ export function whole(least: number, most: number, unit: string): OptionParser<n
   };
 }
 
+/** Parses true or false. */
+export const flag: OptionParser<boolean> = (value, name) => {
+  if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
+  return value;
+};
+
 /** Parses a limit: a whole number above 0. Null, 0 and Infinity mean no limit, and the parser returns null for them. */
 export function atMost(unit: string): OptionParser<number | null> {
   return (value, name) => {

@@ -1,7 +1,7 @@
 import type { PruneOptions, PruneProgress, StatsOptions, StoreStats } from "../index.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, rangeError, show, typeError } from "./errors.js";
-import { type OptionParser, type Retention, atMost, readRecord } from "./options.js";
+import { type OptionParser, type Retention, atMost, flag, readRecord } from "./options.js";
 import { type Cursor, type Pruned, type Rule, storeCalls } from "./wire.js";
 
 /** The maximum number of checkpoints that one transaction removes. A save waits for at most one transaction. */
@@ -114,10 +114,7 @@ export const pruneOptions: { [K in keyof Required<PruneOptions>]: OptionParser<u
   },
   keepLastN: atMost("checkpoints"),
   maxBytes: atMost("bytes"),
-  dryRun: (value, name) => {
-    if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
-    return value;
-  },
+  dryRun: flag,
   signal: (value, name) => {
     if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
     return value;

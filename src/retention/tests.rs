@@ -232,7 +232,7 @@ fn bases_below_what_goes_are_asked_for_level_by_level() {
     let after = Cursor { after: 500, total: None };
     let mut ledger = Ledger::default();
     plan(&catalog, &batch(Rule::SavedBefore(1), after, 500), &mut ledger).unwrap();
-    assert!(catalog.questions() <= 4, "whoever does not ask for the bytes does not wait for them");
+    assert!(catalog.questions() <= 4, "planning does not look up the bytes below a removed payload");
     assert_eq!(ledger.freed(&mut Known::new(&catalog)).unwrap(), 5_000 - 10_000);
     assert!(catalog.questions() <= 500 + 8);
 }

@@ -15,11 +15,10 @@ import type {
   VerifyReport,
 } from "../../index.js";
 import type { Engine } from "../engine.js";
-import { show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
 import { idOrNull } from "../ids.js";
 import type { NativeStore } from "../native.js";
-import { pageOptions, readRecord } from "../options.js";
+import { flag, pageOptions, readRecord } from "../options.js";
 import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../record.js";
 import type { Serialized } from "../serializer.js";
 import type { Open, PackedPart, Part } from "../wire.js";
@@ -170,11 +169,8 @@ function readExpectedParent(options: unknown): [expectsParent: boolean, others: 
   if (typeof options !== "object" || options === null || Array.isArray(options))
     return [false, options as StoreOptions | undefined];
   const { expectedParent = false, ...others } = options as WorkflowCheckpointStoreOptions;
-  if (typeof expectedParent !== "boolean") {
-    throw typeError(`option "expectedParent" must be true or false, and is ${show(expectedParent)}`);
-  }
   const own = Object.hasOwn(options, "expectedParent") && Object.keys(others).length === 0;
-  return [expectedParent, own ? undefined : others];
+  return [flag(expectedParent, 'option "expectedParent"'), own ? undefined : others];
 }
 
 /**

@@ -21,6 +21,7 @@ import type {
 import type { Engine } from "../engine.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
+import { flag } from "../options.js";
 import { requireId } from "../ids.js";
 import { dependsOnParent } from "./dependence.js";
 import { deltaHistory } from "./history.js";
@@ -63,16 +64,14 @@ export function saverOf(peer: Peer) {
       if (options !== undefined && (typeof options !== "object" || options === null || Array.isArray(options))) {
         throw typeError(`options must be an object, and is ${show(options)}`);
       }
-      const { serde, expectedParent, ...others } = options ?? {};
+      const { serde, expectedParent = false, ...others } = options ?? {};
       if (others.serializer !== undefined)
         throw typeError('Unknown option "serializer". LangGraph\'s is called "serde"');
       if (serde !== undefined) checkSerde(serde);
-      if (expectedParent !== undefined && typeof expectedParent !== "boolean") {
-        throw typeError(`option "expectedParent" must be true or false, and is ${show(expectedParent)}`);
-      }
+      const onlyChildren = flag(expectedParent, 'option "expectedParent"');
       super(serde);
       if (serde === undefined) trust(this.serde);
-      this.#onlyChild = expectedParent ?? false;
+      this.#onlyChild = onlyChildren;
       this.#handle = new StoreHandle(target, Object.keys(others).length > 0 ? others : undefined, langgraph);
     }
 

@@ -242,7 +242,7 @@ impl<'a> Writing<'a> {
             Some(lineage) if lineage.age_offset == header.age_offset => lineage,
             Some(lineage) => {
                 let message = format!(
-                    "the age begins at byte {} of the sort_keys of {:?}, not at {}: all checkpoints of a lineage have the same",
+                    "the age begins at byte {} of the sort keys of {:?}, not at {}: all checkpoints of a lineage have the same",
                     lineage.age_offset, header.lineage, header.age_offset
                 );
                 return Err(Error::invalid(message));

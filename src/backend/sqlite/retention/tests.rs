@@ -148,7 +148,7 @@ fn what_an_index_names_is_read_from_its_row() {
     let rows = SqliteCatalog(&connection);
     let named = |lineage, seq: Seq, sort_key: &[u8]| rows.entries(lineage, vec![(seq, sort_key.to_vec())]);
     assert_eq!(named(1, 1, b"").unwrap(), [Entry { seq: 1, lineage: 1, saved_at: 10 }]);
-    assert_eq!(named(1, 1, b"older").unwrap(), [], "nobody knows which of the two sort_keys is right");
+    assert_eq!(named(1, 1, b"older").unwrap(), [], "the index and the row disagree on the sort key");
     for (lineage, seq) in [(2, 1), (1, 77)] {
         let error = named(lineage, seq, b"").unwrap_err();
         assert!(error.code() == Code::Corrupt && error.message().contains(&seq.to_string()), "{error}");
