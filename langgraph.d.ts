@@ -69,17 +69,17 @@ export type PruneStrategy =
       olderThan?: Date | number | null;
     };
 
-/** Options of `prune()`. */
+/** Options of `prune()` and `deleteForRuns()`. */
 export interface SaverPruneOptions {
   /** If true, removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;
   /**
-   * Stops the prune between two transactions. The promise then rejects with the signal's reason. Checkpoints that were
+   * Stops the removal between two transactions. The promise then rejects with the signal's reason. Checkpoints that were
    * already removed stay removed.
    */
   signal?: AbortSignal;
   /**
-   * Called after each transaction with what was removed so far. If this function throws, pruning stops with that error.
+   * Called after each transaction with what was removed so far. If this function throws, the removal stops with that error.
    */
   onProgress?: (progress: SaverPruneResult) => void;
 }
@@ -169,6 +169,8 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
    * Without a `checkpoint_ns`, the namespace is that of the graph itself. Returns undefined if there is no such
    * checkpoint, or if the config has no `thread_id`.
    * @throws ForkpointError `CORRUPT` if the checkpoint is damaged.
+   *
+   * @example const tuple = await saver.getTuple({ configurable: { thread_id: "thread-1" } });
    */
   getTuple(config: Config): Promise<CheckpointTuple | undefined>;
 
@@ -179,6 +181,8 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
    * `""` is the graph itself; without a `checkpoint_ns`, the checkpoints of all namespaces are listed. `before` is a
    * config: only checkpoints with smaller ids than its `checkpoint_id` are listed. `limit` is the number of checkpoints
    * (default: all). `filter` compares literal top-level keys of the metadata for equality.
+   *
+   * @example for await (const { checkpoint } of saver.list(config, { limit: 10 })) console.log(checkpoint.id);
    */
   list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple>;
 
@@ -190,6 +194,8 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
    * @param newVersions the channels that changed. The other channels are inherited from the parent.
    * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id`, or if a value cannot be stored. `CONFLICT` with
    *   `expectedParent` if another run has already continued from the parent. In both cases nothing was stored.
+   *
+   * @example const stored = await saver.put(config, checkpoint, { source: "loop", step: 1, parents: {} }, { draft: 2 });
    */
   put(
     config: Config,
@@ -204,16 +210,24 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
    * LangGraph's own channels (errors, interrupts, resume values) replace the stored writes instead.
    * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id` or a `checkpoint_id`, or if a value cannot be
    *   stored.
+   *
+   * @example await saver.putWrites(config, [["draft", "one"]], "task-1");
    */
   putWrites(config: Config, writes: PendingWrite[], taskId: string): Promise<void>;
 
-  /** Removes a thread with all of its namespaces and writes. An unknown thread causes no error. */
+  /**
+   * Removes a thread with all of its namespaces and writes. An unknown thread causes no error.
+   *
+   * @example await saver.deleteThread("thread-1");
+   */
   deleteThread(threadId: string): Promise<void>;
 
   /**
    * Returns what the ancestors of a checkpoint contributed to delta channels: for each of `channels`, the last stored
    * value, and the writes after that value, oldest first. LangGraph calls this method to rebuild delta channels. The
    * writes of other branches are not included.
+   *
+   * @example const { messages } = await saver.getDeltaChannelHistory({ config, channels: ["messages"] });
    */
   getDeltaChannelHistory(options: { config: Config; channels: string[] }): Promise<Record<string, DeltaChannelHistory>>;
 
@@ -233,22 +247,31 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   prune(threadIds: string[], strategy?: PruneStrategy, options?: SaverPruneOptions): Promise<SaverPruneResult>;
 
   /**
-   * Removes the checkpoints whose metadata contains one of these ids as `run_id`. A checkpoint stays if a delta channel
-   * of a later checkpoint needs it. The method reads the metadata of all checkpoints. Returns how many checkpoints were
-   * removed.
+   * Removes the checkpoints whose metadata contains one of these ids as `run_id`, at most 500 in each transaction. A
+   * checkpoint stays if a delta channel of a later checkpoint needs it. The method reads the metadata of all
+   * checkpoints.
+   *
+   * @throws TypeError or RangeError for wrong arguments: nothing was removed. ForkpointError `CLOSED` if the saver is
+   *   closed before the call ends.
+   *
+   * @example const planned = await saver.deleteForRuns(["run-2"], { dryRun: true });
    */
-  deleteForRuns(runIds: string[]): Promise<{ removed: number }>;
+  deleteForRuns(runIds: string[], options?: SaverPruneOptions): Promise<SaverPruneResult>;
 
   /**
    * Copies a thread, with the ids of its checkpoints, to a new thread. The copy is not one transaction. If the copy
    * fails, the part that was copied is removed. If the process is killed, that part stays.
    * @throws ForkpointError `NOT_FOUND` if there is no such thread. `CONFLICT` if the target exists.
+   *
+   * @example await saver.copyThread("thread-1", "thread-1 before the experiment");
    */
   copyThread(sourceThreadId: string, targetThreadId: string): Promise<void>;
 
   /**
    * Returns the threads that have checkpoints in the store. The thread that began last comes first. A page contains at
    * most `limit` threads (default: 100). Pass the cursor of the previous page as `cursor`.
+   *
+   * @example const { threads, cursor } = await saver.listThreads({ limit: 20 });
    */
   listThreads(options?: { limit?: number; cursor?: string | null }): Promise<ThreadsPage>;
 
@@ -257,30 +280,46 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
    * reads from that database. Each copied thread is read back and compared. If the import of a thread fails, the copied
    * part of this thread is removed.
    * @throws ForkpointError `CONFLICT` if one of the threads is in this store already: nothing was copied.
+   *
+   * @example const { threads, checkpoints } = await saver.importSqliteSaver("old.db", { onProgress: console.log });
    */
   importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress>;
 
-  /** Returns how many LangGraph checkpoints are stored and how much storage they use. */
+  /**
+   * Returns how many LangGraph checkpoints are stored and how much storage they use.
+   *
+   * @example const { checkpoints, storedBytes, largest } = await saver.stats({ largest: 3 });
+   */
   stats(options?: StatsOptions): Promise<SaverStats>;
 
   /**
    * Verifies the whole database, including the data of other contracts, and changes nothing. The same as
    * `Store.check()`.
+   *
+   * @example const { ok, damaged } = await saver.check();
    */
   check(options?: CheckOptions): Promise<VerifyReport>;
 
   /**
    * Gives the space of removed checkpoints of all contracts back to the file system. Saves wait until `vacuum` ends.
    * The same as `Store.vacuum()`.
+   *
+   * @example await saver.vacuum();
    */
   vacuum(): Promise<void>;
 
   /**
    * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
    * the constructor stays open.
+   *
+   * @example await saver.close();
    */
   close(): Promise<void>;
 
-  /** Calls `close()` at the end of an `await using` block. */
+  /**
+   * Calls `close()` at the end of an `await using` block.
+   *
+   * @example await using saver = new ForkpointSaver("agent.db");
+   */
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -747,23 +747,23 @@ describe.each(kinds)("on %s", (kind) => {
       await chain(checkpointer, thread("c"), 3);
       const before = await tuples(checkpointer);
       const of = ({ metadata: made }: CheckpointTuple) => (made as { run_id?: string }).run_id;
-      expect(await checkpointer.deleteForRuns(["r2"])).toEqual({ removed: 12 });
+      expect(await checkpointer.deleteForRuns(["r2"])).toMatchObject({ removed: 12 });
       expect(await tuples(checkpointer)).toStrictEqual(before.filter((tuple) => of(tuple) !== "r2"));
-      expect(await checkpointer.deleteForRuns(["r3", "unknown", "r1", "r3"])).toEqual({ removed: 24 });
+      expect(await checkpointer.deleteForRuns(["r3", "unknown", "r1", "r3"])).toMatchObject({ removed: 24 });
       expect(await tuples(checkpointer)).toStrictEqual(before.filter((tuple) => of(tuple) === undefined));
-      expect(await checkpointer.deleteForRuns(["r1", "r2", "r3"])).toEqual({ removed: 0 });
+      expect(await checkpointer.deleteForRuns(["r1", "r2", "r3"])).toMatchObject({ removed: 0 });
       // A thread without checkpoints is no longer listed.
       expect((await checkpointer.listThreads()).threads.map(({ threadId }) => threadId)).toEqual(["c"]);
     });
 
     it("of no runs, of runs that are not there, and of an empty store removes nothing", async () => {
       const checkpointer = saver(kind);
-      expect(await checkpointer.deleteForRuns(["r"])).toEqual({ removed: 0 });
-      expect(await checkpointer.deleteForRuns([])).toEqual({ removed: 0 });
+      expect(await checkpointer.deleteForRuns(["r"])).toMatchObject({ removed: 0 });
+      expect(await checkpointer.deleteForRuns([])).toMatchObject({ removed: 0 });
       await chain(checkpointer, thread("a"), 2, { run_id: "r" });
       await chain(checkpointer, thread("b"), 2);
       for (const none of [[], ["R"], ["r "], [""], ["undefined"], ["null"], ["%"], ["_"]]) {
-        expect(await checkpointer.deleteForRuns(none)).toEqual({ removed: 0 });
+        expect(await checkpointer.deleteForRuns(none)).toMatchObject({ removed: 0 });
       }
       expect(await tuples(checkpointer)).toHaveLength(4);
     });
@@ -778,10 +778,10 @@ describe.each(kinds)("on %s", (kind) => {
       const channel = checkpoint({ channel_values: { run_id: "5" }, channel_versions: { run_id: 1 } });
       await checkpointer.put(thread("5"), channel, metadata(), { run_id: 1 });
       const before = await tuples(checkpointer);
-      expect(await checkpointer.deleteForRuns(["5"])).toEqual({ removed: 0 });
+      expect(await checkpointer.deleteForRuns(["5"])).toMatchObject({ removed: 0 });
       expect(await tuples(checkpointer)).toStrictEqual(before);
       await checkpointer.put(thread("a"), checkpoint(), metadata({ run_id: "5" }), {});
-      expect(await checkpointer.deleteForRuns(["5"])).toEqual({ removed: 1 });
+      expect(await checkpointer.deleteForRuns(["5"])).toMatchObject({ removed: 1 });
       expect(await tuples(checkpointer)).toStrictEqual(before);
     });
 
@@ -791,7 +791,7 @@ describe.each(kinds)("on %s", (kind) => {
       for (const run_id of names)
         await checkpointer.put(thread(`thread ${run_id}`), checkpoint(), metadata({ run_id }), {});
       for (const [i, run_id] of names.entries()) {
-        expect(await checkpointer.deleteForRuns([run_id])).toEqual({ removed: 1 });
+        expect(await checkpointer.deleteForRuns([run_id])).toMatchObject({ removed: 1 });
         const left = (await tuples(checkpointer)).map(({ metadata: made }) => (made as { run_id?: string }).run_id);
         expect(left).toEqual(names.slice(i + 1).toReversed());
       }
@@ -811,7 +811,7 @@ describe.each(kinds)("on %s", (kind) => {
       const made = await chain(checkpointer, thread("source"), 3, { run_id: "r" });
       await chain(checkpointer, made.at(-1)!, 1, { run_id: "other" });
       for (let i = 0; i < 250; i++) await checkpointer.copyThread("source", `copy ${i}`);
-      expect(await checkpointer.deleteForRuns(["r"])).toEqual({ removed: 251 * 3 });
+      expect(await checkpointer.deleteForRuns(["r"])).toMatchObject({ removed: 251 * 3 });
       const left = await tuples(checkpointer);
       expect(left).toHaveLength(251);
       expect(new Set(left.map(({ config }) => config.configurable!["thread_id"])).size).toBe(251);
@@ -843,7 +843,7 @@ describe.each(kinds)("on %s", (kind) => {
           await app.invoke({ log: [run] }, thread());
         }
         await app.invoke({ log: ["r3"] }, thread("other"));
-        expect(await checkpointer.deleteForRuns(["r3"])).toEqual({ removed: 10 });
+        expect(await checkpointer.deleteForRuns(["r3"])).toMatchObject({ removed: 10 });
         const state = await app.getState(thread());
         expect(state.values).toEqual({ log: ["r1", "a", "b", "c", "r2", "a", "b", "c"] });
         expect(state.next).toEqual([]);
@@ -852,7 +852,7 @@ describe.each(kinds)("on %s", (kind) => {
         expect((await app.invoke({ log: ["r4"] }, thread())).log).toEqual([...state.values.log, "r4", "a", "b", "c"]);
         // Also remove the first run. The remaining checkpoints inherit from its checkpoints and must not change.
         const before = await app.getState(thread());
-        expect(await checkpointer.deleteForRuns(["r1"])).toEqual({ removed: 5 });
+        expect(await checkpointer.deleteForRuns(["r1"])).toMatchObject({ removed: 5 });
         expect(await app.getState(thread())).toEqual(before);
       });
 
@@ -933,6 +933,63 @@ describe.each(kinds)("on %s", (kind) => {
           expect((await app.getState(thread())).values.log.toSorted()).toEqual(["done", "fails", "in"]);
           await checkpointer.deleteForRuns([run]);
         }
+      });
+    });
+
+    describe("its options", () => {
+      /** Two threads, each with two checkpoints of run "a" and one of run "b". */
+      async function filled() {
+        const checkpointer = saver(kind);
+        for (const id of ["one", "two"]) {
+          const made = await chain(checkpointer, thread(id), 2, { run_id: "a" });
+          await chain(checkpointer, made.at(-1)!, 1, { run_id: "b" });
+        }
+        return checkpointer;
+      }
+
+      it.each([[["a"]], [["a", "b"]], [["unknown"]]])("dryRun says what %j would remove", async (runIds) => {
+        const checkpointer = await filled();
+        const before = await tuples(checkpointer);
+        const planned = await checkpointer.deleteForRuns(runIds, { dryRun: true });
+        const [removed, namespaces] = [
+          [4, 0],
+          [6, 2],
+          [0, 0],
+        ][["a", "a,b", "unknown"].indexOf(String(runIds))]!;
+        expect(planned).toEqual({ removed, namespaces });
+        expect(await tuples(checkpointer)).toStrictEqual(before);
+        expect(await checkpointer.deleteForRuns(runIds)).toEqual(planned);
+        expect(await tuples(checkpointer)).toHaveLength(before.length - planned.removed);
+      });
+
+      it("onProgress is called after each transaction, and a signal stops between two of them", async () => {
+        const checkpointer = await filled();
+        const [seen, reason, controller] = [[] as unknown[], new Error("enough"), new AbortController()];
+        const onProgress = (now: unknown) => {
+          seen.push(now);
+          controller.abort(reason);
+        };
+        const stopped = checkpointer.deleteForRuns(["a"], { signal: controller.signal, onProgress });
+        await expect(stopped).rejects.toBe(reason);
+        expect(seen).toEqual([{ removed: 2, namespaces: 0 }]);
+        expect(await tuples(checkpointer)).toHaveLength(4);
+        const aborted = checkpointer.deleteForRuns([], { signal: AbortSignal.abort(reason) });
+        await expect(aborted).rejects.toBe(reason);
+      });
+
+      it("close stops it between two transactions", async () => {
+        const checkpointer = await filled();
+        let closed: Promise<void> | undefined;
+        const onProgress = () => void (closed ??= checkpointer.close());
+        await expect(checkpointer.deleteForRuns(["a"], { onProgress })).rejects.toMatchObject({ code: "CLOSED" });
+        await closed;
+      });
+
+      it("refuses options that it does not know", async () => {
+        const checkpointer = await filled();
+        const { message } = await refused(checkpointer.deleteForRuns(["a"], { dryrun: true } as object));
+        expect(message).toContain('Unknown option "dryrun". Did you mean "dryRun"?');
+        expect(await tuples(checkpointer)).toHaveLength(6);
       });
     });
 
@@ -1816,7 +1873,7 @@ describe.each(kinds)("on %s", (kind) => {
       expect(await all(checkpointer.list({}, { filter: { run_id: "r" } }))).toHaveLength(2);
       await checkpointer.put(tip, checkpoint(), metadata(), {});
       expect(await checkpointer.prune(["a"])).toMatchObject({ removed: 1 });
-      expect(await checkpointer.deleteForRuns(["r"])).toEqual({ removed: 1 });
+      expect(await checkpointer.deleteForRuns(["r"])).toMatchObject({ removed: 1 });
       expect(await tuples(checkpointer)).toHaveLength(1);
     });
 

@@ -187,8 +187,8 @@ export function saverOf(peer: Peer) {
       return this.#read((context) => threads.prune(context, threadIds, strategy, options, () => this.#handle.closing));
     }
 
-    deleteForRuns(runIds: string[]): Promise<{ removed: number }> {
-      return this.#read((context) => threads.removeRuns(context, runIds));
+    deleteForRuns(runIds: string[], options?: SaverPruneOptions): Promise<SaverPruneResult> {
+      return this.#read((context) => threads.removeRuns(context, runIds, options, () => this.#handle.closing));
     }
 
     copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {

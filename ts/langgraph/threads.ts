@@ -62,10 +62,27 @@ export async function prune(
   closing: () => boolean,
 ): Promise<SaverPruneResult> {
   const keeps = readStrategy(strategy);
-  const { dryRun = false, signal, onProgress } = readRecord(options, "options", stepOptions) as SaverPruneOptions;
+  const { done, step, throwIfAsked } = readSteps(options, closing);
   // Visit each thread once. A dry run would otherwise count a repeated thread twice.
-  const threads = new Set(strings(threadIds, "threadIds"));
-  throwIfStopped(signal, closing);
+  for (const threadId of new Set(strings(threadIds, "threadIds"))) {
+    throwIfAsked();
+    if (strategy === "delete") await removeWhole(context, threadId, step);
+    else await keepOnly(context, threadId, keeps, step);
+  }
+  return done;
+}
+
+/**
+ * Reads `dryRun`, `signal` and `onProgress`. `step` runs the work of each transaction as these options ask for, and
+ * adds what it removes to `done`. `throwIfAsked` throws if the signal or `close` asks the removal to stop.
+ */
+function readSteps(
+  options: unknown,
+  closing: () => boolean,
+): { done: SaverPruneResult; step: Step; throwIfAsked: () => void } {
+  const { dryRun = false, signal, onProgress } = readRecord(options, "options", stepOptions) as SaverPruneOptions;
+  const throwIfAsked = () => throwIfStopped(signal, closing);
+  throwIfAsked();
   const done: SaverPruneResult = { removed: 0, namespaces: 0 };
   let first = true;
   const step: Step = async ({ removed, namespaces }, work) => {
@@ -76,12 +93,7 @@ export async function prune(
     done.namespaces += namespaces;
     onProgress?.({ ...done });
   };
-  for (const threadId of threads) {
-    throwIfStopped(signal, closing);
-    if (strategy === "delete") await removeWhole(context, threadId, step);
-    else await keepOnly(context, threadId, keeps, step);
-  }
-  return done;
+  return { done, step, throwIfAsked };
 }
 
 /** Runs the work of one transaction. `pruned` holds how many checkpoints and namespaces the transaction removes. */
@@ -104,25 +116,27 @@ async function removeWhole(context: SaverContext, threadId: string, step: Step):
  * Removes the checkpoints whose metadata contains one of these `run_id`s. A checkpoint that a remaining checkpoint
  * depends on stays.
  */
-export async function removeRuns(context: SaverContext, runIds: unknown): Promise<{ removed: number }> {
+export async function removeRuns(
+  context: SaverContext,
+  runIds: unknown,
+  options: unknown,
+  closing: () => boolean,
+): Promise<SaverPruneResult> {
   const runs = new Set(strings(runIds, "runIds"));
+  const { done, step, throwIfAsked } = readSteps(options, closing);
   const threads = new Map<string, Set<string>>();
   for await (const header of headers(context, undefined)) {
+    throwIfAsked();
     const { threadId: thread, namespace, id, metadata } = header;
     const { run_id: runId } = (await load(context.serde, metadata)) as Metadata;
     if (typeof runId !== "string" || !runs.has(runId)) continue;
     const gone = threads.get(thread) ?? new Set();
     threads.set(thread, gone.add(JSON.stringify([namespace, id])));
   }
-  let removed = 0;
-  const step: Step = async (pruned, work) => {
-    await work();
-    removed += pruned.removed;
-  };
   for (const [thread, gone] of threads) {
     await keepOnly(context, thread, ({ namespace, id }) => !gone.has(JSON.stringify([namespace, id])), step);
   }
-  return { removed };
+  return done;
 }
 
 /**
