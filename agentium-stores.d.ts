@@ -1,9 +1,10 @@
 /**
- * The stores of Agentium's workflow checkpoints, and the storage drivers. `agentium.d.ts` exports them.
+ * The stores of Agentium's workflow checkpoints. `agentium.d.ts` exports them.
  */
 
 import type {
   CheckOptions,
+  ErrorCode,
   LineageStats,
   PruneOptions,
   RunPruneResult,
@@ -125,6 +126,9 @@ export interface WorkflowSaveOptions {
  * - `save` takes its snapshot before it returns its promise, and the promise resolves when the checkpoint is durable.
  * - Every read returns a fresh object. A read sees every `save` that was called before the read.
  * - With `keepLastN`, one transaction saves a checkpoint and removes the run's oldest checkpoints by `createdAt`.
+ * - Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. A read can also reject with `CORRUPT`,
+ *   and a save with `FULL`. {@link ErrorCode} explains the codes.
+ * - A wrong argument rejects with a TypeError or a RangeError.
  *
  * @example
  * ```ts
@@ -148,8 +152,10 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
    * Stores the checkpoint. A stored checkpoint with the same id is replaced, even if that checkpoint belongs to another
    * run.
    * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in the
-   *   checkpoint cannot be stored; the message names the value's path. `CONFLICT` if the run's latest checkpoint is not
-   *   `expectedParent`. In all of these cases nothing was written.
+   *   checkpoint cannot be stored (the message names the value's path), or if the checkpoint is larger than
+   *   `maxPayloadBytes`. `CONFLICT` if the run's latest checkpoint is not `expectedParent`. In all of these
+   *   cases nothing was written.
+   * @example await store.save(checkpoint, { expectedParent: "run-1:step-2" });
    */
   save(checkpoint: WorkflowCheckpoint<TState>, options?: WorkflowSaveOptions): Promise<void>;
 
@@ -157,40 +163,59 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
    * Saves the checkpoint and removes the run's other checkpoints whose `stepIndex` is the same or greater, in one
    * transaction.
    * @throws the errors of `save`.
+   * @example await store.rewind(checkpoint); // now the last checkpoint of its run
    */
   rewind(checkpoint: WorkflowCheckpoint<TState>, options?: WorkflowSaveOptions): Promise<void>;
 
-  /** Returns the checkpoint with that id, or null if there is none. */
+  /**
+   * Returns the checkpoint with that id, or null if there is none.
+   * @example const checkpoint = await store.load("run-1:step-2");
+   */
   load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
 
   /**
    * Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. `runId` is matched exactly, never as
    * a prefix. The list is empty for an unknown run.
+   * @example const checkpoints = await store.list("run-1");
    */
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
 
-  /** The same as `list`. The framework calls this method `listForRun`. */
+  /**
+   * The same as `list`. The framework calls this method `listForRun`.
+   * @example const checkpoints = await store.listForRun("run-1");
+   */
   listForRun(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
 
-  /** Returns the run's last checkpoint in the order of `list`, or null if the run has none. */
+  /**
+   * Returns the run's last checkpoint in the order of `list`, or null if the run has none.
+   * @example const checkpoint = await store.latest("run-1");
+   */
   latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
 
   /**
    * Returns the run's checkpoints in the order of `list`, without their states. This method does not read the states.
+   * @example for (const { stepName, stateSize } of await store.timeline("run-1")) console.log(stepName, stateSize);
    */
   timeline(runId: string): Promise<CheckpointSummary[]>;
 
   /**
    * Returns the runs that have checkpoints in the store. The run that began last comes first. Use this method to find
-   * the runs to resume after a restart. A page contains at most `limit` runs (default: 100). Pass the cursor of the
-   * previous page as `cursor`.
+   * the runs to resume after a restart. A page contains at most `limit` runs. Default: 100. At most 100,000.
+   * Pass the cursor of the previous page as `cursor`.
+   * @example const { runs, cursor } = await store.runs({ limit: 20 });
    */
   runs(options?: { limit?: number; cursor?: string | null }): Promise<WorkflowRunsPage>;
 
-  /** Removes the run's checkpoints. An unknown run causes no error. */
+  /**
+   * Removes the run's checkpoints. An unknown run causes no error.
+   * @example await store.clear("run-1");
+   */
   clear(runId: string): Promise<void>;
 
-  /** Removes the checkpoint. An unknown id causes no error. */
+  /**
+   * Removes the checkpoint. An unknown id causes no error.
+   * @example await store.delete("run-1:step-2");
+   */
   delete(checkpointId: string): Promise<void>;
 
   /**
@@ -198,151 +223,40 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
    * options, `prune` applies the limits that the store was opened with.
    * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `prune`
    *   ends.
+   * @example const { removed, runs } = await store.prune({ keepLastN: 10, dryRun: true });
    */
   prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
 
-  /** Returns how many workflow checkpoints are stored and how much storage they use. */
+  /**
+   * Returns how many workflow checkpoints are stored and how much storage they use, in bytes.
+   * @example const { runs, storedBytes, largest } = await store.stats({ largest: 5 });
+   */
   stats(options?: StatsOptions): Promise<WorkflowCheckpointStats>;
 
   /**
    * Verifies the whole database, including the data of other contracts, and changes nothing. The same as
    * `Store.check()`.
+   * @example const { ok, findings } = await store.check({ signal: AbortSignal.timeout(60_000) });
    */
   check(options?: CheckOptions): Promise<VerifyReport>;
 
   /**
    * Gives the space of removed checkpoints of all contracts back to the file system. Saves wait until `vacuum` ends.
    * The same as `Store.vacuum()`.
+   * @example await store.vacuum();
    */
   vacuum(): Promise<void>;
 
   /**
    * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
    * the constructor stays open.
+   * @example await store.close();
    */
   close(): Promise<void>;
 
-  /** Calls `close()` at the end of an `await using` block. */
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** Agentium's storage interface. A driver stores each value under a namespace and a key. */
-export interface StorageDriver {
   /**
-   * Optional: called once before the first call of another method. If `initialize` rejects, the next call of a method
-   * calls `initialize` again.
+   * Calls `close()` at the end of an `await using` block.
+   * @example await using store = new WorkflowCheckpointStore<State>("wf.db"); // closed at the end of the block
    */
-  initialize?(): Promise<void>;
-  /** Returns the value of the key, or null if there is none. */
-  get<T>(namespace: string, key: string): Promise<T | null>;
-  /** Stores a value. An earlier value of the key is replaced. */
-  set<T>(namespace: string, key: string, value: T): Promise<void>;
-  /** Removes the key. An unknown key must cause no error. */
-  delete(namespace: string, key: string): Promise<void>;
-  /** Returns the entries whose key begins with the prefix. Without a prefix: all entries of the namespace. */
-  list<T>(namespace: string, prefix?: string): Promise<Array<{ key: string; value: T }>>;
-  /** Closes the driver. */
-  close(): Promise<void>;
-}
-
-/**
- * Workflow checkpoints over any {@link StorageDriver}, including the framework's drivers and your own. A save is one
- * `set`. With `keepLastN`, the save then lists the run's checkpoints and removes the oldest. {@link
- * WorkflowCheckpointStore} does all of this in one transaction.
- *
- * Every method rejects with the driver's error if the driver fails.
- */
-export class StorageBackedCheckpointStore<TState> implements IWorkflowCheckpointStore<TState>, AsyncDisposable {
-  /**
-   * @param options `keepLastN`: the maximum number of checkpoints to keep for each run. The checkpoints with the
-   *   greatest `createdAt` are kept. Default: no limit. Null, 0 and Infinity also mean no limit.
-   * @throws TypeError or RangeError for a wrong driver or option.
-   */
-  constructor(driver: StorageDriver, options?: { keepLastN?: number | null });
-  /** The maximum number of checkpoints that are kept for each run. 0 means no limit. */
-  readonly keepLastN: number;
-  /**
-   * Stores the checkpoint. A stored checkpoint with the same id is replaced. The checkpoint is copied before `save`
-   * returns its promise.
-   * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in the
-   *   checkpoint cannot be stored; the message names the value's path. In both cases nothing was written.
-   */
-  save(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
-  /**
-   * Removes the run's other checkpoints whose `stepIndex` is the same or greater, the last first, and then saves the
-   * checkpoint. If the process crashes before the save, the run's earlier checkpoints remain.
-   * @throws the errors of `save`.
-   */
-  rewind(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
-  /** Returns the checkpoint with that id, or null if there is none. */
-  load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
-  /**
-   * Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. The list is empty for an unknown run.
-   */
-  list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
-  /** The same as `list`. The framework calls this method `listForRun`. */
-  listForRun(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
-  /** Returns the run's last checkpoint in the order of `list`, or null if the run has none. */
-  latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
-  /** Removes the run's checkpoints, the last first. An unknown run causes no error. */
-  clear(runId: string): Promise<void>;
-  /** Removes the checkpoint. An unknown id causes no error. */
-  delete(checkpointId: string): Promise<void>;
-  /** Waits until the saves and removals in progress have ended. The driver stays open. */
-  close(): Promise<void>;
-  /** Calls `close()` at the end of an `await using` block. */
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** A {@link StorageDriver} in memory. The driver stores copies of the values. */
-export class InMemoryStorage implements StorageDriver {
-  /** Returns a copy of the key's value, or null if there is none. */
-  get<T>(namespace: string, key: string): Promise<T | null>;
-  /**
-   * Stores a copy of the value. An earlier value of the key is replaced.
-   * @throws ForkpointError `INVALID_ARGUMENT` if the value cannot be stored; the message names the path of the part
-   *   that cannot be stored.
-   */
-  set<T>(namespace: string, key: string, value: T): Promise<void>;
-  /** Removes the key. An unknown key causes no error. */
-  delete(namespace: string, key: string): Promise<void>;
-  /**
-   * Returns the entries whose key begins with the prefix, in the order in which the keys were first set. Default: all
-   * entries.
-   */
-  list<T>(namespace: string, prefix?: string): Promise<Array<{ key: string; value: T }>>;
-  /** Removes all values. */
-  close(): Promise<void>;
-}
-
-/** A durable {@link StorageDriver} over a Forkpoint database. */
-export class ForkpointStorage implements StorageDriver, AsyncDisposable {
-  /**
-   * Takes the arguments of {@link WorkflowCheckpointStore}. `keepLastN` removes no value, because the limit applies to
-   * each key separately. `ttlMs` removes each value whose last `set` was more than `ttlMs` milliseconds ago.
-   * @throws TypeError or RangeError for a wrong target or option.
-   */
-  constructor(target: string | URL | Store, options?: StoreOptions);
-  /** Returns the value of the key, or null if there is none. Each call returns a fresh object. */
-  get<T>(namespace: string, key: string): Promise<T | null>;
-  /**
-   * Stores a value durably. An earlier value of the key is replaced. The value is read before `set` returns its
-   * promise.
-   * @throws ForkpointError `INVALID_ARGUMENT` if the value cannot be stored; the message names the path of the part
-   *   that cannot be stored.
-   */
-  set<T>(namespace: string, key: string, value: T): Promise<void>;
-  /** Removes the key. An unknown key causes no error. */
-  delete(namespace: string, key: string): Promise<void>;
-  /**
-   * Returns the entries whose key begins with the prefix, in the order of the keys' UTF-8 bytes. Default: all entries.
-   */
-  list<T>(namespace: string, prefix?: string): Promise<Array<{ key: string; value: T }>>;
-  /**
-   * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
-   * the constructor stays open.
-   */
-  close(): Promise<void>;
-  /** Calls `close()` at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -8,6 +8,7 @@
 
 import type { IWorkflowCheckpointStore, WorkflowCheckpoint } from "./agentium-stores.js";
 
+export * from "./agentium-storage.js";
 export * from "./agentium-stores.js";
 
 /** The second argument of a step. */
@@ -85,7 +86,7 @@ export interface WorkflowConfig<TState extends object> {
   checkpointStore?: IWorkflowCheckpointStore<TState>;
   /**
    * How often a function, an agent or a condition is tried again after it throws. The wait before each retry is
-   * `backoffMs * 2^attempt` ms.
+   * `backoffMs * 2^attempt` ms. Default of `backoffMs`: 1,000. Without a policy, nothing is tried again.
    */
   retryPolicy?: { maxRetries: number; backoffMs?: number };
 }
@@ -215,14 +216,26 @@ export type WorkflowEvent<TState> =
 
 /** The events of a workflow's runs. A listener that throws causes an uncaught exception. The run continues. */
 export interface WorkflowEvents<TState> {
+  /**
+   * Calls the listener at each event of this type.
+   * @example workflow.events.on("checkpoint.saved", ({ checkpointId }) => console.log(checkpointId));
+   */
   on<K extends WorkflowEvent<TState>["type"]>(
     type: K,
     listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void,
   ): this;
+  /**
+   * Calls the listener at the next event of this type only.
+   * @example workflow.events.once("run.start", ({ runId }) => console.log(runId));
+   */
   once<K extends WorkflowEvent<TState>["type"]>(
     type: K,
     listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void,
   ): this;
+  /**
+   * Removes a listener.
+   * @example workflow.events.off("run.error", listener);
+   */
   off<K extends WorkflowEvent<TState>["type"]>(
     type: K,
     listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void,
@@ -235,6 +248,25 @@ export interface WorkflowEvents<TState> {
  * A run that failed, was killed or was drained can be resumed with `runWithCheckpoints({ runId, resume: true })`. A
  * stored step does not run again. Only the step that was running can run a second time. If a step throws, the run
  * rejects with the step's error. The fields `runId`, `stepIndex` and `stepName` are added to the error.
+ *
+ * A run, replay or fork rejects with:
+ *
+ * - a TypeError for a wrong argument.
+ * - `INVALID_ARGUMENT` if the workflow needs a store and has none.
+ * - `CONFLICT` if the run is already running in this process, if the step at the checkpoint's index now has another
+ *   name (see `force`), or if parallel steps changed the same value differently.
+ * - {@link RunDrainedError} after a drain, and the signal's reason after an abort.
+ * - the store's own error if the store fails.
+ *
+ * @example
+ * ```ts
+ * const workflow = new Workflow({
+ *   name: "count",
+ *   initialState: { n: 0 },
+ *   steps: [{ name: "add", run: ({ n }) => ({ n: n + 1 }) }],
+ *   checkpointStore: new WorkflowCheckpointStore<{ n: number }>("wf.db"),
+ * });
+ * ```
  */
 export class Workflow<TState extends object> {
   /** @throws TypeError for a wrong definition. */
@@ -244,15 +276,23 @@ export class Workflow<TState extends object> {
   /** The events of all runs of this workflow. */
   readonly events: WorkflowEvents<TState>;
 
-  /** Runs the steps and stores nothing. */
+  /**
+   * Runs the steps and stores nothing.
+   * @example const { state, stepResults } = await workflow.run({ initialState: { n: 5 } });
+   */
   run(options?: StartOptions<TState>): Promise<WorkflowRunOutput<TState>>;
 
-  /** Runs the steps and stores a checkpoint before the first step and after each step. */
+  /**
+   * Runs the steps and stores a checkpoint before the first step and after each step.
+   * @example const { state } = await workflow.runWithCheckpoints({ runId: "run-1", resume: true });
+   */
   runWithCheckpoints(options?: RunWithCheckpointsOptions<TState>): Promise<WorkflowRunOutput<TState>>;
 
   /**
    * Returns the run's checkpoints in ascending order. The first is the initial checkpoint, or the checkpoint that the
-   * run was forked from.
+   * run was forked from. The list is empty for an unknown run.
+   * @throws ForkpointError `INVALID_ARGUMENT` if the workflow has no store.
+   * @example const [initial, ...afterSteps] = await workflow.listCheckpoints("run-1");
    */
   listCheckpoints(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
 
@@ -260,6 +300,7 @@ export class Workflow<TState extends object> {
    * Runs the steps after a checkpoint as part of the same run, and replaces the later checkpoints of the run. If the
    * checkpoint is that of the last step, no step runs.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
+   * @example const { state } = await workflow.replay("run-1:step-2", { newRun: true });
    */
   replay(checkpointId: string, options?: ReplayOptions): Promise<WorkflowRunOutput<TState>>;
 
@@ -268,6 +309,7 @@ export class Workflow<TState extends object> {
    * change.
    * @param mutator called once with a copy of the state. Default: the state is not changed.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. TypeError if the mutator returns no state.
+   * @example const { runId } = await workflow.fork("run-1:step-2", (state) => ({ ...state, n: 7 }));
    */
   fork(
     checkpointId: string,
@@ -279,6 +321,7 @@ export class Workflow<TState extends object> {
    * Starts a run, a replay or a fork and returns an iterator over its events. A run stores checkpoints if the workflow
    * has a store. The run does not wait for the reader of the events. If the reader leaves the loop early, the run is
    * aborted. The iterator throws the error that the run rejects with.
+   * @example for await (const event of workflow.stream({ runId: "run-1" })) console.log(event.type);
    */
   stream(
     options?:
@@ -288,18 +331,36 @@ export class Workflow<TState extends object> {
   ): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void>;
 }
 
-/** Asks runs to stop after their current step, for example before the process ends. */
+/**
+ * Asks runs to stop after their current step, for example before the process ends.
+ *
+ * @example
+ * ```ts
+ * const drain = new DrainController();
+ * process.once("SIGTERM", () => drain.requestDrain());
+ * await workflow.runWithCheckpoints({ runId: "run-1", drain });
+ * ```
+ */
 export class DrainController {
   constructor();
   /** True if a drain was requested. */
   readonly drained: boolean;
-  /** Requests a drain. A second call is allowed. */
+  /**
+   * Requests a drain. A second call is allowed.
+   * @example process.once("SIGTERM", () => drain.requestDrain());
+   */
   requestDrain(): void;
-  /** Resolves when a drain is requested. The pending promise does not keep the process alive. */
+  /**
+   * Resolves when a drain is requested. The pending promise does not keep the process alive.
+   * @example await drain.waitForDrain();
+   */
   waitForDrain(): Promise<void>;
 }
 
-/** The error of a run that was drained. The run's latest checkpoint is stored, and the run can be resumed. */
+/**
+ * The error of a run that was drained. The run's latest checkpoint is stored, and the run can be resumed.
+ * @example if (error instanceof RunDrainedError) console.log(`to be resumed: ${error.runId}`);
+ */
 export class RunDrainedError extends Error {
   constructor(runId: string);
   readonly name: "RunDrainedError";

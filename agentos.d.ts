@@ -8,6 +8,7 @@
 
 import type {
   CheckOptions,
+  ErrorCode,
   LineageStats,
   PruneOptions,
   RunPruneResult,
@@ -167,6 +168,9 @@ export interface ResumePlan {
  * - Every read returns a fresh object. A read sees every `save` that was called before the read.
  * - The newest checkpoint is the one with the greatest timestamp. Of checkpoints with the same timestamp, the one that
  *   was saved last is the newest, even if several processes save.
+ * - Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. A read can also reject with `CORRUPT`,
+ *   and a save with `FULL`. {@link ErrorCode} explains the codes.
+ * - A wrong argument rejects with a TypeError or a RangeError.
  *
  * @example
  * ```ts
@@ -189,42 +193,58 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
   /**
    * Stores the checkpoint. A stored checkpoint with the same id is replaced.
    * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in the
-   *   checkpoint cannot be stored; the message names the value's path. In both cases nothing was written.
+   *   checkpoint cannot be stored (the message names the value's path), or if the checkpoint is larger than
+   *   `maxPayloadBytes`. In all of these cases nothing was written.
+   * @example await store.save(checkpoint); // when this resolves, the checkpoint is durable
    */
   save(checkpoint: Checkpoint): Promise<void>;
 
-  /** Returns the checkpoint with that id, or null if there is none. */
+  /**
+   * Returns the checkpoint with that id, or null if there is none.
+   * @example const checkpoint = await store.get("checkpoint-1");
+   */
   get(checkpointId: string): Promise<Checkpoint | null>;
 
   /**
    * Returns the newest checkpoint of the run or, if `nodeId` is given, of this node in the run. Returns null if there
    * is none.
+   * @example const checkpoint = await store.load("run-1", "summarise");
    */
   load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
 
-  /** Returns the newest checkpoint of the run, or null if there is none. */
+  /**
+   * Returns the newest checkpoint of the run, or null if there is none.
+   * @example const checkpoint = await store.latest("run-1");
+   */
   latest(runId: string): Promise<Checkpoint | null>;
 
   /**
    * Returns the checkpoints of a graph, newest first. If `limit` is 0 or missing, all checkpoints are returned. For an
    * unknown graph the list is empty.
+   * @example const checkpoints = await store.list(graphId, { runId: "run-1", limit: 20 });
    */
   list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]>;
 
-  /** Removes the checkpoint. An unknown id causes no error. */
+  /**
+   * Removes the checkpoint. An unknown id causes no error.
+   * @example await store.delete("checkpoint-1");
+   */
   delete(checkpointId: string): Promise<void>;
 
   /**
    * Starts a new run from a checkpoint and returns the new run's id. The source run does not change. For each partition
    * in the patch, an object is merged over the source's partition, one level deep. Any other value replaces the
    * source's partition.
-   * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
+   * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. `INVALID_ARGUMENT` if a value in the patch
+   *   cannot be stored. In both cases nothing was written.
+   * @example const runId = await store.fork("checkpoint-1", { scratch: { city: "Rome" } });
    */
   fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
 
   /**
    * Returns the checkpoints of a run from all graphs, newest first. If `limit` is 0 or missing, all checkpoints are
    * returned.
+   * @example const checkpoints = await store.listByRun("run-1", { limit: 20 });
    */
   listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]>;
 
@@ -233,8 +253,9 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
    * the runs to resume after a restart.
    *
    * Graph ids change at every `compile()`. To find the runs of one graph, pass `graphIdPrefix: "graph-<name>-"`. Only
-   * runs that began in a graph whose id starts with this prefix are then listed. A page contains at most `limit` runs
-   * (default: 100). Pass the cursor of the previous page as `cursor`.
+   * runs that began in a graph whose id starts with this prefix are then listed. A page contains at most `limit`
+   * runs. Default: 100. At most 100,000. Pass the cursor of the previous page as `cursor`.
+   * @example const { runs, cursor } = await store.runs({ graphIdPrefix: "graph-trip-", limit: 20 });
    */
   runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage>;
 
@@ -243,31 +264,41 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
    * options, `prune` applies the limits that the store was opened with.
    * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `prune`
    *   ends.
+   * @example const { removed, runs } = await store.prune({ keepLastN: 10, dryRun: true });
    */
   prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
 
-  /** Returns how many AgentOS checkpoints are stored and how much storage they use. */
+  /**
+   * Returns how many AgentOS checkpoints are stored and how much storage they use, in bytes.
+   * @example const { runs, storedBytes, largest } = await store.stats({ largest: 5 });
+   */
   stats(options?: StatsOptions): Promise<CheckpointStats>;
 
   /**
    * Verifies the whole database, including the data of other contracts, and changes nothing. The same as
    * `Store.check()`.
+   * @example const { ok, findings } = await store.check({ signal: AbortSignal.timeout(60_000) });
    */
   check(options?: CheckOptions): Promise<VerifyReport>;
 
   /**
    * Gives the space of removed checkpoints of all contracts back to the file system. Saves wait until `vacuum` ends.
    * The same as `Store.vacuum()`.
+   * @example await store.vacuum();
    */
   vacuum(): Promise<void>;
 
   /**
    * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
    * the constructor stays open.
+   * @example await store.close();
    */
   close(): Promise<void>;
 
-  /** Calls `close()` at the end of an `await using` block. */
+  /**
+   * Calls `close()` at the end of an `await using` block.
+   * @example await using store = new CheckpointStore("agent.db"); // closed at the end of the block
+   */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -275,5 +306,6 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
  * Sorts a checkpoint's nodes by how a resume treats them. The effect class of a node decides how a resume treats it.
  * @throws ForkpointError `INVALID_ARGUMENT` for an unknown effect class. TypeError if the checkpoint lacks one of the
  *   fields that this function reads.
+ * @example const { completed, skipped, replay, reexecute } = resumePlan(checkpoint);
  */
 export function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">): ResumePlan;

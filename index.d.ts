@@ -214,7 +214,18 @@ export interface LineageStats {
   storedBytes: number;
 }
 
-/** Turns values into bytes and back, synchronously. */
+/**
+ * Turns values into bytes and back, synchronously.
+ *
+ * @example
+ * ```ts
+ * const json: Serializer = {
+ *   name: "my-json",
+ *   serialize: (value) => Buffer.from(JSON.stringify(value)),
+ *   deserialize: (bytes) => JSON.parse(Buffer.from(bytes).toString()),
+ * };
+ * ```
+ */
 export interface Serializer {
   /**
    * The serializer's name, which is stored with every record. Must not be `"v8"` or `"json"`. `deserialize` gets only
@@ -227,7 +238,18 @@ export interface Serializer {
   deserialize(bytes: Uint8Array): unknown;
 }
 
-/** An open store, to be shared by several contract objects. Get one from {@link openStore}. */
+/**
+ * An open store, to be shared by several contract objects. Get one from {@link openStore}.
+ *
+ * Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. {@link ErrorCode} explains the codes.
+ *
+ * @example
+ * ```ts
+ * const store = await openStore("agent.db");
+ * const graphs = new CheckpointStore(store); // from forkpoint/agentos
+ * const workflows = new WorkflowCheckpointStore(store); // from forkpoint/agentium
+ * ```
+ */
 export class Store implements AsyncDisposable {
   private constructor();
   /**
@@ -236,15 +258,21 @@ export class Store implements AsyncDisposable {
    *
    * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `prune`
    *   ends. Checkpoints that were already removed stay removed.
+   * @example const { removed, bytes } = await store.prune({ keepLastN: 10, dryRun: true });
    */
   prune(options?: PruneOptions): Promise<PruneResult>;
-  /** Returns how much the store holds and how much storage that uses. The numbers cover all contracts. */
+  /**
+   * Returns how much the store holds and how much storage that uses, in bytes. The numbers cover all contracts.
+   * @throws TypeError or RangeError for a wrong option.
+   * @example const { checkpoints, storedBytes, ratio } = await store.stats();
+   */
   stats(options?: StatsOptions): Promise<StoreStats>;
   /**
    * Verifies the stored data of all contracts: every checksum, every payload together with the payloads from which it
    * is rebuilt, every index against its table, pending writes and logs. Saves and reads can run during the check.
    * `check` reports damage and changes nothing.
    *
+   * @throws TypeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `check` ends.
    * @example
    * ```ts
    * const { ok, findings } = await store.check();
@@ -255,13 +283,18 @@ export class Store implements AsyncDisposable {
   /**
    * Gives the space of removed checkpoints back to the file system. `vacuum` rewrites the whole database. This needs as
    * much free disk space as the size of the database. Saves wait until `vacuum` ends.
+   * @example await store.vacuum();
    */
   vacuum(): Promise<void>;
   /**
    * Waits for earlier calls to end, then closes the store. Later calls reject with `CLOSED`. A second call is allowed.
+   * @example await store.close();
    */
   close(): Promise<void>;
-  /** Calls `close()` at the end of an `await using` block. */
+  /**
+   * Calls `close()` at the end of an `await using` block.
+   * @example await using store = await openStore("agent.db"); // closed at the end of the block
+   */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -269,7 +302,8 @@ export class Store implements AsyncDisposable {
  * Opens a store.
  *
  * @param target a file path, `"sqlite:<path>"`, a `file:` URL, or `"memory:"`.
- * @throws TypeError or RangeError for a wrong target or option. ForkpointError if the file cannot be opened.
+ * @throws TypeError or RangeError for a wrong target or option. ForkpointError if the file cannot be opened:
+ *   `UNAVAILABLE`, `BUSY`, `CORRUPT` or `UNSUPPORTED`.
  *
  * @example
  * ```ts
@@ -281,7 +315,19 @@ export class Store implements AsyncDisposable {
  */
 export function openStore(target: string | URL, options?: StoreOptions): Promise<Store>;
 
-/** The code of an error. Each code stands for a different reaction of the caller. See docs/errors.md. */
+/**
+ * The code of an error. Each code stands for a different reaction of the caller. See docs/errors.md.
+ *
+ * - `NOT_FOUND`: the checkpoint, thread or file that the call names does not exist.
+ * - `INVALID_ARGUMENT`: the call is wrong, for example because a value cannot be stored. The call wrote nothing.
+ * - `CLOSED`: the store was closed.
+ * - `CORRUPT`: stored bytes are damaged.
+ * - `CONFLICT`: the call conflicts with what is stored or with another call.
+ * - `BUSY`: another process held the database for longer than `busyTimeoutMs`.
+ * - `FULL`: the device is full.
+ * - `UNAVAILABLE`: the file cannot be reached, or an I/O operation failed.
+ * - `UNSUPPORTED`: this version cannot do what the call asks, for example read a file with a newer schema.
+ */
 export type ErrorCode =
   | "NOT_FOUND"
   | "INVALID_ARGUMENT"
@@ -296,6 +342,7 @@ export type ErrorCode =
 /**
  * The class of the errors of this package. A wrong argument is the exception: it causes a TypeError or a RangeError
  * with the code `INVALID_ARGUMENT`. {@link isForkpointError} returns true for all of these errors.
+ * @example if (error instanceof ForkpointError && error.code === "BUSY") console.error(error.message);
  */
 export class ForkpointError extends Error {
   constructor(

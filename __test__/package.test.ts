@@ -122,6 +122,7 @@ describe("the package", () => {
         "CHANGELOG.md",
         "LICENSE",
         "README.md",
+        "agentium-storage.d.ts",
         "agentium-stores.d.ts",
         "agentium.d.ts",
         "agentos.d.ts",
