@@ -66,7 +66,7 @@ describe.each(kinds)("%s", (kind) => {
       expect(await store.listByRun("")).toEqual([]);
     });
 
-    test("a checkpoint id is no run id: AgentOS asks latest() first with whatever it was given", async () => {
+    test("latest() finds nothing by a checkpoint id: AgentOS passes any id to latest() first", async () => {
       const store = opened();
       const saved = checkpoint();
       await store.save(saved);
@@ -146,7 +146,7 @@ describe.each(kinds)("%s", (kind) => {
       expect(ids(await store.list(graphId))).toEqual([saved.id]);
     });
 
-    test("the snapshot is of the moment of the call", async () => {
+    test("save() stores the checkpoint as it was when save() was called", async () => {
       const store = opened();
       const saved = checkpoint();
       const before = structuredClone(saved);
@@ -329,7 +329,7 @@ describe.each(kinds)("%s", (kind) => {
       expect(await store.load("run-2", "y")).toBeNull();
     });
 
-    test("a node that is undefined or null is none", async () => {
+    test("load() ignores a nodeId that is undefined or null", async () => {
       const store = opened();
       await store.save(checkpoint({ id: "a", nodeId: "null" }));
       await store.save(checkpoint({ id: "b", nodeId: "undefined" }));
@@ -784,7 +784,7 @@ describe.each(kinds)("%s", (kind) => {
       expect((await store.runs({ graphIdPrefix: "graph-chat-" })).runs[0]!.graphId).toBe("moved");
     });
 
-    test("a prefix and pages go together", async () => {
+    test("graphIdPrefix can be combined with limit and cursor", async () => {
       const store = opened();
       for (let i = 0; i < 9; i++) {
         await store.save(checkpoint({ runId: `run-${i}`, graphId: i % 3 === 0 ? "wanted-1" : "other-1" }));
@@ -816,7 +816,7 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   describe("close", () => {
-    test("waits for what was called, may be called again, and ends the store", async () => {
+    test("waits for earlier calls, may be called again, and makes later calls reject", async () => {
       const target = place(kind);
       const store = new CheckpointStore(target);
       const saved = checkpoint();
@@ -1010,7 +1010,7 @@ describe("resumePlan", () => {
     expect(resumePlan({ nodeResults, visitedNodes: [] }).replay).toEqual(names);
   });
 
-  test("what it cannot sort is refused", () => {
+  test("an unknown effect class or a malformed checkpoint throws", () => {
     expect(plan({ nodeResults: { a: result("Write") }, visitedNodes: [] })).toThrow(
       expect.objectContaining({ name: "ForkpointError", code: "INVALID_ARGUMENT" }),
     );

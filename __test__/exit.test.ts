@@ -38,7 +38,7 @@ describe("un-awaited saves are stored", () => {
     expect(await left(target)).toEqual(all);
   });
 
-  test("beside a save that is refused and that nobody catches", async () => {
+  test("although another save rejects and nobody catches the rejection", async () => {
     const target = home();
     const { code, errors } = await run("exit.mjs", ["refused save", target]);
     expect(code).toBe(1);

@@ -319,7 +319,7 @@ describe("values", () => {
     expect(read.getTime()).toBeNaN();
   });
 
-  test("an array with its one element four thousand million places away", async () => {
+  test("a sparse array whose only element has the index 4,000,000,000", async () => {
     const far: unknown[] = [];
     far[4_000_000_000] = "far";
     const read = (await back(open("memory:"), { far })) as { far: unknown[] };
@@ -631,7 +631,7 @@ describe("depth", () => {
     }
   });
 
-  test("JSON: kept or refused, never half", async () => {
+  test("JSON: a nested value is stored whole or rejected", async () => {
     const store = open("memory:", { serializer: "json" });
     for (const depth of [1_000, 3_000, 10_000, 100_000]) {
       const saved = holding(nested(depth, nests["objects"]!));

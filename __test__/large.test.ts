@@ -14,7 +14,7 @@ const inFile = () => {
   return { path, store: open(path) };
 };
 
-test("what is asked for after a large save sees it, also when nobody waited for the save", async () => {
+test("a read after a large save sees it, even if the save was not awaited", async () => {
   const { store } = inFile();
   const one = large();
   const saved = store.save(one);

@@ -516,7 +516,7 @@ describe("errors", () => {
     expect(Object.keys(error).toSorted()).toEqual(["code", "retryable"]);
   });
 
-  test("an error of the engine's is like one of JavaScript's", async () => {
+  test("an error from the engine has the same class and properties as one from TypeScript", async () => {
     const error = await failure(openStore(join(folder(), "missing", "agent.db")), "UNAVAILABLE");
     expect(error.constructor).toBe(ForkpointError);
     expect(error.name).toBe("ForkpointError");
@@ -524,7 +524,7 @@ describe("errors", () => {
     expect(Object.keys(error).toSorted()).toEqual(["code", "retryable"]);
   });
 
-  test("the class can be used by others", () => {
+  test("users can construct a ForkpointError", () => {
     const cause = new Error("why");
     const error = new ForkpointError("CONFLICT", "message", { retryable: true, outcome: "unknown", cause });
     expect(error).toMatchObject({ name: "ForkpointError", code: "CONFLICT", message: "message", retryable: true });

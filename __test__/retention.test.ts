@@ -182,7 +182,7 @@ test("a sweep that keeps failing is told once, as a warning of the process", { t
 });
 
 describe.each(kinds)("%s: in the background", (kind) => {
-  test("what is older than ttlMs goes after a save, the newest of a run too", async () => {
+  test("checkpoints older than ttlMs are removed after a save, even the newest of a run", async () => {
     const target = place(kind);
     const store = open(target, { ttlMs: HOUR });
     await saveAt(store, LONG_AGO, { id: "old", runId: "old", timestamp: Date.now() + HOUR });

@@ -114,7 +114,7 @@ describe("what is called", () => {
   });
 });
 
-test("a small state is told by its size in JSON", async () => {
+test("the stateSize of a small state is its size as JSON", async () => {
   const store = open("memory:");
   const one = holding({ text: "ü" });
   await store.save(one);

@@ -955,7 +955,7 @@ fn what_this_version_writes_is_as_documented() {
 
 /// Tests the example in docs/format.md.
 #[test]
-fn checksums_taken_by_hand_are_those_of_the_document() {
+fn checksums_match_the_example_in_the_document() {
     let values = Values::default().int(-1).text("run").nothing().bytes(&[0, 255]);
     assert_eq!(values.0, hex("01ffffffffffffffff020372756e04030200ff"));
     assert_eq!(values.sum(), 1_709_278_139_221_932_405);

@@ -470,7 +470,7 @@ fn a_damaged_dependant_takes_nothing_along_that_is_built_on_it_when_its_base_goe
 }
 
 #[test]
-fn whoever_is_removed_takes_its_damage_along() {
+fn removing_a_damaged_checkpoint_removes_its_findings() {
     for damaged in ["f4", "next", "f2", "f1"] {
         // If the base of a payload is unknown, the dependants of that payload cannot be read either.
         let from = usize::from(damaged == "f2");

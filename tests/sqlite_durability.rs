@@ -8,7 +8,7 @@ use forkpoint::backend::Durability;
 use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
 
 #[test]
-fn a_durability_is_a_level_of_synchronous() {
+fn each_durability_sets_its_level_of_the_pragma_synchronous() {
     // https://www.sqlite.org/pragma.html#pragma_synchronous: OFF 0, NORMAL 1, FULL 2, EXTRA 3.
     let levels = [
         (Journal::Wal, Durability::Full, "wal", "2"),

@@ -57,7 +57,7 @@ fn stored(folder: &TempDir) -> (Option<i64>, Vec<u8>) {
 }
 
 #[test]
-fn what_was_encoded_early_is_what_is_stored() {
+fn a_payload_encoded_early_is_stored_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let (mut warm, pre_encoder, mut cold) = open(&folder, CACHE);
     let (mut keyframes, mut deltas) = (0, 0);

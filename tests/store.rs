@@ -625,7 +625,7 @@ fn closing_twice_at_once_takes_nothing_from_what_was_handed_in() {
     asked.expect("handed in before any close");
 }
 #[test]
-fn shutdown_after_close_takes_nothing_from_what_was_handed_in() {
+fn shutdown_after_close_loses_no_earlier_call() {
     let (store, log, go) = doubles(Options::default());
     let _saved = pending(|reply| store.apply(put("a"), reply));
     assert_eq!(log.recv().unwrap(), batch(["a"]));

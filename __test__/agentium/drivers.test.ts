@@ -76,7 +76,7 @@ describe.each(Object.entries(kinds))("%s", (_, make) => {
     expect(await storage.list("ns")).toEqual([]);
   });
 
-  it("takes names literally", async () => {
+  it("treats every character of a namespace, key or prefix literally", async () => {
     const storage = make();
     for (const namespace of hostile) for (const key of hostile) await storage.set(namespace, key, [namespace, key]);
     for (const namespace of hostile) {
@@ -94,7 +94,7 @@ describe.each(Object.entries(kinds))("%s", (_, make) => {
     expect(await storage.list("A")).toHaveLength(hostile.length);
   });
 
-  it("refuses names that are none", async () => {
+  it("rejects namespaces and keys that are not strings, and values that cannot be stored", async () => {
     const storage = make();
     for (const wrong of [undefined, null, 7, {}]) {
       await wrongType(storage.get(wrong as never, "key"));

@@ -25,7 +25,7 @@ describe("a single save", () => {
     expect((await store.list("run")).map(({ id }) => id)).toEqual(["run:initial", "run:step-1"]);
   });
 
-  it("is refused, and stores nothing, where another writer has gone on", async () => {
+  it("rejects and stores nothing if another writer has continued the run", async () => {
     const store = own<Trace>(join(folder(), "wf.db"));
     const missing = await failure(store.save(at(0), { expectedParent: "run:initial" }), "CONFLICT");
     expect(missing.message).toContain('"run:initial"');
@@ -50,7 +50,7 @@ describe("a single save", () => {
   });
 });
 
-describe("a workflow over a store with the option", () => {
+describe("a workflow over a store with the option expectedParent", () => {
   /** A workflow of three steps. `between` runs between the second step and the third. */
   function workflow(store: WorkflowCheckpointStore<Trace>, between: () => Promise<void> = async () => {}) {
     const step = (name: string) => ({
@@ -94,7 +94,7 @@ describe("a workflow over a store with the option", () => {
     }
   });
 
-  it("runs, resumes, replays and forks as without it", async () => {
+  it("runs, resumes, replays and forks as without the option", async () => {
     const [store] = stores({ expectedParent: true });
     let fails = true;
     const failing = workflow(store, async () => {

@@ -129,7 +129,7 @@ describe.each(Object.entries(kinds))("over %s", (_, make) => {
     expect((await store.load("x"))!.runId).toBe("two");
   });
 
-  it("takes runs exactly, and ids as opaque", async () => {
+  it("matches run ids exactly and does not interpret checkpoint ids", async () => {
     const store = make({ keepLastN: 2 });
     for (const runId of hostile) {
       await store.save(checkpoint<AnyState>({ runId, stepIndex: 0, state: { of: runId } }));
@@ -268,7 +268,7 @@ describe("keepLastN", () => {
 });
 
 describe("WorkflowCheckpointStore", () => {
-  it("keeps values as every store of ours does", async () => {
+  it("stores the same types of values as the other stores of this package", async () => {
     const store = own<AnyState>(place("sqlite"));
     const state = {
       at: new Date(0),

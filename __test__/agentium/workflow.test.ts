@@ -118,7 +118,7 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       expect(await chain(checkpoints, "r")).toEqual([[-1, "initial"]]);
     });
 
-    it("begins with a state of its own", async () => {
+    it("starts with its own copy of the initial state", async () => {
       const initialState = { count: 0, log: [] as string[] };
       const workflow = counter(store(), { initialState });
       const first = await workflow.runWithCheckpoints();
@@ -258,7 +258,7 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
   });
 
   describe("a save that fails", () => {
-    it("rejects the run, which a resume goes on with: at most the last step repeats", async () => {
+    it("rejects the run; a resume then continues the run and repeats at most the last step", async () => {
       const checkpoints = store<Trace>();
       const flaky = plain(checkpoints);
       const { workflow, ran } = tracing(["a", "b"], flaky);
@@ -514,7 +514,7 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
     }
     const initialState: State = { flag: true, list: ["base"], by: {} };
 
-    it("run one after the other where a condition holds, and make one checkpoint", async () => {
+    it("run one after the other if the condition holds, and store one checkpoint", async () => {
       const checkpoints = store<State>();
       const workflow = new Workflow<State>({
         name: "w",
@@ -613,7 +613,7 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       expect(error).toMatchObject({ runId: "r", stepIndex: 0, stepName: "all" });
     });
 
-    it("that fail end the run when the others have ended, and name the way to them", async () => {
+    it("that fail: the run ends after the other steps have ended, and the error has the path of the failed step", async () => {
       const ended: string[] = [];
       const workflow = new Workflow<State>({
         name: "w",

@@ -202,7 +202,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_an_error(chain in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..4)) {
+        fn any_bytes_fail_to_open(chain in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..4)) {
             // Random bytes practically never contain the checksum of their own content.
             prop_assert!(open(&chain).is_err());
         }

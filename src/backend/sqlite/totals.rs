@@ -233,7 +233,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_totals_or_nothing(
+        fn any_bytes_decode_to_totals_or_to_nothing(
             value in prop_oneof![prop::collection::vec(any::<u8>(), 0..60), prop::collection::vec(0..8u8, 0..60)],
         ) {
             if let Some(totals) = Totals::decode(&value) {

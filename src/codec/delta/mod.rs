@@ -181,7 +181,7 @@ mod tests {
         }
 
         #[test]
-        fn any_chain_comes_back(base in prop::collection::vec(0u8..4, 200..600), steps in prop::collection::vec(edits(), 1..12)) {
+        fn any_chain_of_deltas_restores_the_last_payload(base in prop::collection::vec(0u8..4, 200..600), steps in prop::collection::vec(edits(), 1..12)) {
             let mut payload = base.clone();
             let mut deltas = Vec::new();
             for step in &steps {

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_has_no_parts() {
+    fn a_task_cannot_contain_steps() {
         let step = |kind, parent| Step { name: "s".to_owned(), kind, parent };
         assert!(Definition::new(vec![step(Kind::Task, None), step(Kind::Task, Some(0))], Retry::default()).is_err());
         assert!(Definition::new(vec![step(Kind::Task, Some(0))], Retry::default()).is_err());
