@@ -296,7 +296,7 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
    * Verifies the whole database, including the data of other contracts, and changes nothing. The same as
    * `Store.check()`.
    *
-   * @example const { ok, damaged } = await saver.check();
+   * @example const { ok, findings } = await saver.check();
    */
   check(options?: CheckOptions): Promise<VerifyReport>;
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::backend::PreEncode;
 use crate::error::Result;
 use crate::message::{QUEUE_BYTES, WriterMessage, send};
-use crate::op::{LogEnd, Op, Unit};
+use crate::op::{LogEnd, Op, Subject, Unit};
 use crate::record::ContractId;
 use crate::worker::Worker;
 
@@ -162,8 +162,11 @@ impl Footprint {
 
     fn by_unit(unit: &Unit) -> Self {
         let mut footprint = Self::default();
-        if let Some(expect) = &unit.expect {
-            footprint.lineage(expect.contract, &expect.lineage);
+        for expect in &unit.expect {
+            match expect.subject() {
+                Subject::Newest(contract, lineage) => footprint.lineage(contract, lineage),
+                Subject::Id(contract, id) => footprint.checkpoint(contract, id),
+            }
         }
         for op in &unit.ops {
             match op {
@@ -190,7 +193,9 @@ impl Footprint {
                     footprint.lineage(*contract, lineage);
                     footprint.checkpoint(*contract, pinned);
                 }
-                Op::Write { contract, id, .. } | Op::Reopen { contract, id } => footprint.checkpoint(*contract, id),
+                Op::Touch { contract, id, .. } | Op::Write { contract, id, .. } | Op::Reopen { contract, id } => {
+                    footprint.checkpoint(*contract, id)
+                }
                 Op::Claim { contract, id, claimed_by } => {
                     footprint.checkpoint(*contract, id);
                     footprint.checkpoint(*contract, claimed_by);

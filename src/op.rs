@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use crate::error::{Code, Error, Result, quote};
-use crate::record::{ContractId, Draft, Record, SortKey, Write};
+use crate::record::{ContractId, Draft, Header, Record, SortKey, Write};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,16 @@ pub enum Op {
         contract: ContractId,
         /// The id of the checkpoint.
         id: String,
+    },
+    /// Sets the save time of a checkpoint, so that its age counts from that time. A save time never goes back. Does
+    /// nothing if the checkpoint does not exist. The place of the checkpoint in the save order stays.
+    Touch {
+        /// The contract that the checkpoint belongs to.
+        contract: ContractId,
+        /// The id of the checkpoint.
+        id: String,
+        /// The new save time, in ms since the epoch.
+        saved_at: i64,
     },
     /// Removes the checkpoints of a lineage whose sort keys are equal to or greater than `sort_key`.
     RemoveFrom {
@@ -210,49 +220,106 @@ pub enum LogEnd {
 /// The changes of one call. Either all of them are applied, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unit {
-    /// A condition that is checked when the unit is applied. If the condition is false, the unit fails with
-    /// [`Code::Conflict`].
-    pub expect: Option<Expect>,
+    /// Conditions that are checked when the unit is applied, before its changes. If a condition is false, the unit
+    /// fails with the error of the condition.
+    pub expect: Vec<Expect>,
     /// The changes, in the order of their application.
     pub ops: Vec<Op>,
 }
 
 impl From<Vec<Op>> for Unit {
     fn from(ops: Vec<Op>) -> Self {
-        Self { expect: None, ops }
+        Self { expect: Vec::new(), ops }
     }
 }
 
-/// The checkpoint that the writer expects to be the newest of a lineage (D7).
+/// A condition of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expect {
-    /// The contract that the lineage belongs to.
-    pub contract: ContractId,
-    /// The lineage.
-    pub lineage: String,
-    /// The expected id of the newest checkpoint. `None` expects that the lineage has no checkpoint.
-    pub newest: Option<String>,
-    /// The id of the checkpoint that the writer puts. The expectation also accepts this id as the id of the newest
-    /// checkpoint, so that a repeated put succeeds.
-    pub or: String,
+pub enum Expect {
+    /// The newest checkpoint of a lineage is the one that the writer knows (D7). Otherwise the unit fails with
+    /// [`Code::Conflict`].
+    Newest {
+        /// The contract that the lineage belongs to.
+        contract: ContractId,
+        /// The lineage.
+        lineage: String,
+        /// The expected id of the newest checkpoint. `None` expects that the lineage has no checkpoint.
+        newest: Option<String>,
+        /// The id of the checkpoint that the writer puts. The expectation also accepts this id as the id of the newest
+        /// checkpoint, so that a repeated put succeeds.
+        or: String,
+    },
+    /// The checkpoint with this id is as expected.
+    Checkpoint {
+        /// The contract that the checkpoint belongs to.
+        contract: ContractId,
+        /// The id of the checkpoint.
+        id: String,
+        /// The expectation.
+        must: Must,
+        /// The error of the unit if the checkpoint is not as expected.
+        otherwise: Error,
+    },
+}
+
+/// What a writer expects of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Must {
+    /// The checkpoint exists, and was saved at this time or later. Times are in ms since the epoch.
+    BeSavedSince(i64),
+    /// The checkpoint does not exist, or was saved before this time.
+    NotBeSavedSince(i64),
+    /// The checkpoint exists and has this sort key.
+    HaveSortKey(SortKey),
+    /// The checkpoint belongs to this lineage, or does not exist.
+    BelongTo(String),
+}
+
+/// The checkpoint that a condition looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Subject<'a> {
+    /// The newest checkpoint of this lineage.
+    Newest(ContractId, &'a str),
+    /// The checkpoint with this id.
+    Id(ContractId, &'a str),
 }
 
 impl Expect {
-    /// Compares the expectation with the id of the newest stored checkpoint.
-    pub(crate) fn check(&self, found: Option<&str>) -> Result<()> {
-        if found == self.newest.as_deref() || found == Some(&self.or) {
-            return Ok(());
+    /// The checkpoint that the condition looks at.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Newest { contract, lineage, .. } => Subject::Newest(*contract, lineage),
+            Self::Checkpoint { contract, id, .. } => Subject::Id(*contract, id),
         }
-        let quoted = |id: Option<&str>| id.map_or_else(|| "none".to_owned(), |id| format!("{id:?}"));
-        let message = format!(
-            "checkpoint {:?}: the newest checkpoint of {:?} is {}, not {} as expected, because another writer has gone on: \
-             read the newest and decide again",
-            self.or,
-            self.lineage,
-            quoted(found),
-            quoted(self.newest.as_deref())
-        );
-        Err(Error::new(Code::Conflict, message))
+    }
+
+    /// Checks the condition. `found` is the stored header of the condition's subject.
+    pub(crate) fn check(&self, found: Option<&Header>) -> Result<()> {
+        match self {
+            Self::Newest { lineage, newest, or, .. } => {
+                let found = found.map(|header| &*header.id);
+                if found == newest.as_deref() || found == Some(or) {
+                    return Ok(());
+                }
+                let quoted = |id: Option<&str>| id.map_or_else(|| "none".to_owned(), |id| format!("{id:?}"));
+                let message = format!(
+                    "checkpoint {or:?}: the newest checkpoint of {lineage:?} is {}, not {} as expected, because another \
+                     writer has gone on: read the newest and decide again",
+                    quoted(found),
+                    quoted(newest.as_deref())
+                );
+                Err(Error::new(Code::Conflict, message))
+            }
+            Self::Checkpoint { must, otherwise, .. } => {
+                let holds = match must {
+                    Must::BeSavedSince(time) => found.is_some_and(|header| header.saved_at >= *time),
+                    Must::NotBeSavedSince(time) => found.is_none_or(|header| header.saved_at < *time),
+                    Must::HaveSortKey(sort_key) => found.is_some_and(|header| header.sort_key == *sort_key),
+                    Must::BelongTo(lineage) => found.is_none_or(|header| header.lineage == *lineage),
+                };
+                if holds { Ok(()) } else { Err(otherwise.clone()) }
+            }
+        }
     }
 }
 

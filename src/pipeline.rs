@@ -235,6 +235,7 @@ mod tests {
             saved_at: 0,
             age_offset: 0,
             depends_on_parent: false,
+            exempt: false,
             meta: Vec::new(),
         };
         let part = Part { name: String::new(), tag: String::new(), bytes: vec![7; length].into() };

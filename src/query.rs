@@ -45,6 +45,16 @@ pub enum Query {
         /// The maximum number of results.
         limit: Option<usize>,
     },
+    /// The number of checkpoints of a lineage. Answers [`Answer::Count`].
+    Count {
+        /// The contract that the lineage belongs to.
+        contract: ContractId,
+        /// The lineage.
+        lineage: String,
+    },
+    /// Several queries, all answered from one snapshot. Answers [`Answer::All`], with the answers in the order of the
+    /// queries.
+    All(Vec<Query>),
     /// Checkpoints with their payloads, all from one snapshot. They are ordered by ascending sort key and then by save
     /// order. Answers [`Answer::Checkpoints`].
     Whole {
@@ -210,6 +220,10 @@ pub enum Answer {
     Checkpoints(Vec<Checkpoint>),
     /// The headers of checkpoints.
     Headers(Vec<Header>),
+    /// A number of checkpoints.
+    Count(u64),
+    /// The answers of several queries.
+    All(Vec<Answer>),
     /// A page of lineages.
     Lineages(Vec<Lineage>),
     /// Records of a log. `None` if the checkpoint in the query does not exist or does not name the log.
@@ -261,6 +275,22 @@ impl Answer {
     pub fn into_headers(self) -> Result<Vec<Header>> {
         match self {
             Answer::Headers(headers) => Ok(headers),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Returns the number. Fails if the answer is of another kind.
+    pub fn into_count(self) -> Result<u64> {
+        match self {
+            Answer::Count(count) => Ok(count),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Returns the answers of exactly `N` queries. Fails if the answer is of another kind.
+    pub fn into_all<const N: usize>(self) -> Result<[Answer; N]> {
+        match self {
+            Answer::All(all) => <[Answer; N]>::try_from(all).map_err(|all| Answer::All(all).unexpected()),
             other => Err(other.unexpected()),
         }
     }
@@ -321,6 +351,8 @@ impl Answer {
             Answer::Tuples(_) => "checkpoints and their writes",
             Answer::Checkpoints(_) => "checkpoints",
             Answer::Headers(_) => "headers",
+            Answer::Count(_) => "a number",
+            Answer::All(_) => "several answers",
             Answer::Lineages(_) => "lineages",
             Answer::Log(_) => "records",
             Answer::Logs(_) => "logs",

@@ -81,6 +81,8 @@ pub struct Header {
     /// True if this checkpoint cannot be read without its parent. If true, retention never removes the parent without
     /// this checkpoint (D9).
     pub depends_on_parent: bool,
+    /// True if retention by age and by size never removes this checkpoint. Its contract removes the checkpoint itself.
+    pub exempt: bool,
     /// Extra data for listings, in a form that only the contract reads. Keep these data small, because every listing
     /// includes them.
     pub meta: Vec<u8>,

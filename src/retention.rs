@@ -117,6 +117,7 @@ pub struct Stored {
 /// The questions about stored checkpoints that planning asks a backend. All answers come from one snapshot.
 pub trait Catalog {
     /// Returns checkpoints with a save number greater than `after`, in save order. Returns at most `most` checkpoints.
+    /// Leaves out the checkpoints that are exempt: see [`Header::exempt`](crate::record::Header::exempt).
     fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>>;
     /// Returns the positions of lineages that are greater than `after`, in ascending order. Returns at most `most`
     /// positions.

@@ -139,6 +139,7 @@ mod tests {
             saved_at,
             age_offset: 0,
             depends_on_parent: false,
+            exempt: false,
             meta: Vec::new(),
         };
         let part = Part { name: String::new(), tag: String::new(), bytes: vec![0; 100].into() };

@@ -4,6 +4,8 @@
 
 mod common;
 
+#[path = "backend_contract/conditions.rs"]
+mod conditions;
 #[path = "backend_contract/forks.rs"]
 mod forks;
 #[path = "backend_contract/logs.rs"]
@@ -23,6 +25,7 @@ use forkpoint::record::{Checkpoint, ContractId, SortKey, Stats, Tuple, Write};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
+use self::conditions::*;
 use self::forks::*;
 use self::logs::*;
 
@@ -129,6 +132,12 @@ macro_rules! suite {
                 logs_of_other_contracts_are_others,
                 a_log_of_100_000_records,
                 a_log_of_many_branches,
+                a_unit_is_applied_only_under_its_conditions,
+                each_condition_of_a_unit_counts,
+                a_touched_checkpoint_is_as_young_as_its_touch,
+                no_rule_on_age_or_size_removes_an_exempt_checkpoint,
+                several_queries_are_answered_together,
+                a_refused_unit_leaves_the_group_of_a_lineage,
             }
         }
     )+};
@@ -811,7 +820,7 @@ fn what_is_inherited_is_the_parents(backend: &mut dyn Backend) {
 
 fn a_lineage_is_as_its_writer_knows_it_or_nothing_is_done(backend: &mut dyn Backend) {
     let after = |newest: Option<&str>, id: &str, sort_key: f64| Unit {
-        expect: Some(expect("run", newest, id)),
+        expect: vec![expect("run", newest, id)],
         ops: vec![draft("run", id).sort_key(sort_key).put()],
     };
     let mut done = |units: Vec<Unit>| -> Vec<Option<Code>> {

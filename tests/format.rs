@@ -111,6 +111,7 @@ fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
         metadata: ("json".to_owned(), b"{\"step\":0}".to_vec()),
         saved_at: 8,
         depends_on_parent: parent.is_some(),
+        exempt: false,
         only: false,
     };
     put_by(langgraph::put(put).unwrap())
@@ -358,6 +359,7 @@ fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
             saved_at: row.get("saved_at")?,
             age_offset: row.get("age_offset")?,
             depends_on_parent: row.get("depends_on_parent")?,
+            exempt: false,
         };
         let timestamp: Option<f64> = row.get("timestamp")?;
         let expected = Expected {
@@ -640,6 +642,7 @@ fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>
             saved_at,
             age_offset: lineage.age_offset,
             depends_on_parent: flags == 1,
+            exempt: false,
             meta: row.get_unwrap(12),
         };
         assert!(flags == 0 || flags == 1);

@@ -13,8 +13,8 @@ use forkpoint::backend::sqlite::Journal;
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::check::{CheckCursor, Finding, FindingCode, Severity};
 use forkpoint::codec::frame;
-use forkpoint::error::Code;
-use forkpoint::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Unit};
+use forkpoint::error::{Code, Error};
+use forkpoint::op::{Appended, Applied, Expect, Fork, LogEnd, Must, Op, Unit};
 use forkpoint::query::{Ancestors, Answer, LogRange, LogSide, Of, Pick, Query};
 use forkpoint::record::{
     Checkpoint, ContractId, Draft, Header, Lineage, LineageStats, LogMark, LogPage, LogPin, Part, Payload, Record,
@@ -65,7 +65,7 @@ impl Model {
     fn apply(&mut self, unit: &Unit) -> Result<Applied, Code> {
         let before = self.clone();
         let mut applied = Applied::default();
-        let done = self.expect(unit.expect.as_ref()).and_then(|()| {
+        let done = unit.expect.iter().try_for_each(|expect| self.expect(expect)).and_then(|()| {
             unit.ops.iter().try_for_each(|op| {
                 self.op(op, &mut applied)?;
                 self.end_lineages();
@@ -78,11 +78,27 @@ impl Model {
         done.map(|()| applied)
     }
 
-    fn expect(&self, expect: Option<&Expect>) -> Result<(), Code> {
-        let Some(Expect { contract, lineage, newest, or }) = expect else { return Ok(()) };
-        let found = self.newest_first(*contract, |header| header.lineage == *lineage);
-        let found = found.first().map(|found| found.header.id.clone());
-        if found == *newest || found.as_ref() == Some(or) { Ok(()) } else { Err(Code::Conflict) }
+    fn expect(&self, expect: &Expect) -> Result<(), Code> {
+        match expect {
+            Expect::Newest { contract, lineage, newest, or } => {
+                let found = self.newest_first(*contract, |header| header.lineage == *lineage);
+                let found = found.first().map(|found| found.header.id.clone());
+                if found == *newest || found.as_ref() == Some(or) { Ok(()) } else { Err(Code::Conflict) }
+            }
+            Expect::Checkpoint { contract, id, must, otherwise } => {
+                let found = self.newest_first(*contract, |header| header.id == *id);
+                let found = found.first().map(|found| &found.header);
+                let holds = match (must, found) {
+                    (Must::BeSavedSince(time), Some(header)) => header.saved_at >= *time,
+                    (Must::NotBeSavedSince(time), Some(header)) => header.saved_at < *time,
+                    (Must::HaveSortKey(sort_key), Some(header)) => header.sort_key == *sort_key,
+                    (Must::BelongTo(lineage), Some(header)) => header.lineage == *lineage,
+                    (Must::BeSavedSince(_) | Must::HaveSortKey(_), None) => false,
+                    (Must::NotBeSavedSince(_) | Must::BelongTo(_), None) => true,
+                };
+                if holds { Ok(()) } else { Err(otherwise.code()) }
+            }
+        }
     }
 
     #[expect(clippy::too_many_lines, reason = "all ops, read aloud from top to bottom")]
@@ -162,6 +178,12 @@ impl Model {
             }
             Op::RemoveLogs { contract, lineage } => {
                 self.logs.retain(|(of, name, _), _| (*of, name) != (*contract, lineage));
+            }
+            Op::Touch { contract, id, saved_at } => {
+                let rows = self.saved.iter_mut().map(|row| &mut row.header);
+                for header in rows.filter(|header| (header.contract, &header.id) == (*contract, id)) {
+                    header.saved_at = header.saved_at.max(*saved_at);
+                }
             }
             Op::Remove { contract, id } => self.remove(|header| (header.contract, &header.id) == (*contract, id)),
             Op::RemoveLineages { contract, prefix } => {
@@ -341,7 +363,7 @@ impl Model {
         let of = |header: &Header| contract.is_none_or(|contract| header.contract == contract);
         match rule {
             Rule::SavedBefore(time) => {
-                let gone = self.closed(|header| of(header) && header.saved_at < time);
+                let gone = self.closed(|header| of(header) && !header.exempt && header.saved_at < time);
                 self.remove(|header| gone.contains(&(header.contract, header.id.clone())));
             }
             Rule::KeepLast(keep) => {
@@ -495,6 +517,10 @@ impl Model {
                 let found = found.into_iter().map(|row| row.header.clone());
                 Answer::Headers(found.take(limit.unwrap_or(usize::MAX)).collect())
             }
+            Query::Count { contract, lineage } => {
+                Answer::Count(self.newest_first(*contract, |header| header.lineage == *lineage).len() as u64)
+            }
+            Query::All(queries) => Answer::All(queries.iter().map(|query| self.answer(query)).collect()),
             Query::Lineages { contract, group_prefix, before, limit } => {
                 let found = self.listed().into_iter().rev().filter(|begun| {
                     begun.contract == *contract
@@ -633,15 +659,16 @@ fn sort_key() -> impl Strategy<Value = SortKey> {
 fn put() -> impl Strategy<Value = Op> {
     let parent = prop::option::of(id());
     let pins = prop::collection::vec((log(), prop::option::weighted(0.15, 0..4_u64)), 0..3);
-    let flags = (prop::bool::weighted(0.25), prop::bool::weighted(0.03), pins);
+    let flags = (0..8_u8, prop::bool::weighted(0.03), pins);
     // The last number is a version. It makes each put of the same id different.
     (contract(), run(), id(), parent, word(), word(), sort_key(), 0..5_i64, flags, any::<u32>()).prop_map(
-        |(contract, run, id, parent, group, label, sort_key, saved_at, (depends, other_age, pins), version)| {
+        |(contract, run, id, parent, group, label, sort_key, saved_at, (flags, other_age, pins), version)| {
             let mut made = draft(&run, &id).contract(contract).group(&group).label(&label).parts(parts(version));
             made.0.header.sort_key = sort_key;
             made.0.header.parent = parent;
             made.0.header.saved_at = saved_at;
-            made.0.header.depends_on_parent = depends;
+            made.0.header.depends_on_parent = flags < 2;
+            made.0.header.exempt = flags == 7;
             made.0.header.age_offset = if other_age { 4 } else { age_offset(&run) };
             made.1.pins = pins.into_iter().map(|(log, length)| LogPin { log, length }).collect();
             // These are the names of the parts to inherit. Some payloads have parts with these names, some
@@ -688,6 +715,7 @@ fn op() -> impl Strategy<Value = Op> {
         sort_key,
     });
     let remove = (contract(), id()).prop_map(|(contract, id)| Op::Remove { contract, id });
+    let touch = (contract(), id(), 0..7_i64).prop_map(|(contract, id, saved_at)| Op::Touch { contract, id, saved_at });
     let remove_lineages = (contract(), name(&["", "f", "r", "r1", "_", "%"]))
         .prop_map(|(contract, prefix)| Op::RemoveLineages { contract, prefix });
     let remove_logs = (contract(), run()).prop_map(|(contract, lineage)| Op::RemoveLogs { contract, lineage });
@@ -719,6 +747,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         20 => put().boxed(),
         5 => remove,
+        2 => touch,
         4 => keep_last,
         2 => remove_from,
         1 => remove_lineages,
@@ -743,6 +772,13 @@ fn prune() -> impl Strategy<Value = Step> {
 }
 
 fn query() -> impl Strategy<Value = Query> {
+    prop_oneof![
+        8 => one_query().boxed(),
+        1 => prop::collection::vec(one_query().boxed(), 0..4).prop_map(Query::All),
+    ]
+}
+
+fn one_query() -> impl Strategy<Value = Query> {
     let limit = || prop_oneof![Just(None), (0..4_usize).prop_map(Some), Just(Some(usize::MAX))];
     let of = prop_oneof![
         Just(Of::Contract),
@@ -758,6 +794,7 @@ fn query() -> impl Strategy<Value = Query> {
         (contract(), id()).prop_map(|(contract, id)| Query::Get { contract, id }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Forks { contract, lineage }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Logs { contract, lineage }),
+        (contract(), run()).prop_map(|(contract, lineage)| Query::Count { contract, lineage }),
         (contract(), run(), log(), prop::option::of(id()), any::<bool>(), 0..6_u64, 0..6_usize).prop_map(
             |(contract, lineage, log, at, first, skip, limit)| {
                 let from = if first { LogSide::First } else { LogSide::Last };
@@ -829,9 +866,31 @@ fn age_offset(lineage: &str) -> u8 {
 fn step() -> impl Strategy<Value = Step> {
     let unit = || {
         let expect = (contract(), run(), prop::option::of(id()), id())
-            .prop_map(|(contract, lineage, newest, or)| Expect { contract, lineage, newest, or });
+            .prop_map(|(contract, lineage, newest, or)| Expect::Newest { contract, lineage, newest, or });
+        let must = prop_oneof![
+            (0..6_i64).prop_map(Must::BeSavedSince),
+            (0..6_i64).prop_map(Must::NotBeSavedSince),
+            sort_key().prop_map(Must::HaveSortKey),
+            run().prop_map(Must::BelongTo),
+        ];
+        let checkpoint = (contract(), id(), must).prop_map(|(contract, id, must)| {
+            let otherwise = Error::new(Code::Unsupported, "another state was expected");
+            Expect::Checkpoint { contract, id, must, otherwise }
+        });
+        let none = Just(Vec::new());
+        let expect = prop_oneof![
+            16 => none,
+            3 => prop_oneof![expect.boxed(), checkpoint.boxed()].prop_map(|expect| vec![expect]),
+            1 => prop::collection::vec((contract(), id(), run()), 2).prop_map(|both| {
+                let otherwise = || Error::new(Code::Unsupported, "another lineage was expected");
+                let of = |(contract, id, lineage)| Expect::Checkpoint {
+                    contract, id, must: Must::BelongTo(lineage), otherwise: otherwise()
+                };
+                both.into_iter().map(of).collect()
+            }),
+        ];
         let ops = prop_oneof![5 => prop::collection::vec(op().boxed(), 0..4), 1 => story().boxed()];
-        (prop::option::weighted(0.1, expect), ops).prop_map(|(expect, ops)| Unit { expect, ops })
+        (expect, ops).prop_map(|(expect, ops)| Unit { expect, ops })
     };
     prop_oneof![
         12 => unit().boxed().prop_map(|unit| Step::Apply(vec![unit])),
@@ -860,6 +919,7 @@ fn page(answer: Answer, cursor: &mut Place) -> Vec<Lineage> {
 fn comparable(answer: Answer) -> Answer {
     match answer {
         Answer::Lineages(_) => Answer::Lineages(page(answer, &mut None)),
+        Answer::All(all) => Answer::All(all.into_iter().map(comparable).collect()),
         answer => answer,
     }
 }

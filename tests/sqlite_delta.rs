@@ -29,6 +29,7 @@ fn checkpoint(id: &str, lineage: &str, parent: Option<&str>, at: u32, bytes: &[u
             saved_at: i64::from(at),
             age_offset: 0,
             depends_on_parent: false,
+            exempt: false,
             meta: Vec::new(),
         },
         payload: Payload {

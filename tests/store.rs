@@ -68,6 +68,7 @@ impl Backend for Double {
             Op::Put(draft) => draft.header.id.clone(),
             Op::Fork(fork) => fork.id.clone(),
             Op::Remove { id, .. }
+            | Op::Touch { id, .. }
             | Op::Write { id, .. }
             | Op::Claim { id, .. }
             | Op::Reopen { id, .. }

@@ -127,6 +127,7 @@ mod tests {
             saved_at: 0,
             age_offset: 0,
             depends_on_parent: false,
+            exempt: false,
             meta: Vec::new(),
         };
         let given = Checkpoint { header, payload: payload(given), logs: Vec::new() };

@@ -95,7 +95,7 @@ pub fn save(save: Save) -> Result<Unit> {
         lineage: step.run_id.clone(),
         sort_key: sort_key.clone(),
     });
-    let expect = expected_parent.map(|newest| Expect {
+    let expect = expected_parent.map(|newest| Expect::Newest {
         contract: CONTRACT_ID,
         lineage: step.run_id.clone(),
         newest,
@@ -112,10 +112,14 @@ pub fn save(save: Save) -> Result<Unit> {
         saved_at,
         age_offset: AGE_OFFSET,
         depends_on_parent: false,
+        exempt: false,
         meta: meta::encode(state.bytes.len() as u64, &step.step_name),
     };
     let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
-    Ok(Unit { expect, ops: clear.into_iter().chain([Op::Put(Box::new(checkpoint.into()))]).collect() })
+    Ok(Unit {
+        expect: expect.into_iter().collect(),
+        ops: clear.into_iter().chain([Op::Put(Box::new(checkpoint.into()))]).collect(),
+    })
 }
 
 /// `delete`: removes a checkpoint.

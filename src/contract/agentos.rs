@@ -90,6 +90,7 @@ pub fn save(save: Save) -> Result<Unit> {
         saved_at,
         age_offset: 0,
         depends_on_parent: false,
+        exempt: false,
         meta: meta::encode(state_size, metadata.has_memory_snapshot, metadata.timestamp),
     };
     let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };

@@ -16,10 +16,9 @@ use crate::worker::Reply;
 
 /// Converts the engine's answer into a response. The function runs on the thread that has the answer. `None` becomes
 /// null.
-pub(crate) type Respond = fn(Answer) -> Result<Option<Response>>;
+pub(crate) type Respond = Box<dyn FnOnce(Answer) -> Result<Option<Response>> + Send>;
 
 /// The request of a call to the engine.
-#[derive(Debug)]
 pub enum Request {
     /// Applies a unit. The response is null.
     Apply(Unit),
@@ -39,6 +38,11 @@ pub enum Request {
 }
 
 impl Request {
+    /// Runs a query, and converts the answer into a response.
+    pub(crate) fn ask(query: Query, respond: impl FnOnce(Answer) -> Result<Option<Response>> + Send + 'static) -> Self {
+        Self::Ask(query, Box::new(respond))
+    }
+
     /// Hands the request to the store, which sends the reply.
     pub fn run(self, store: &Store, reply: Reply<Option<Response>>) {
         match self {
@@ -47,14 +51,19 @@ impl Request {
             Self::Prune(prune) => store.prune(prune, then(reply, |pruned| Response::json(&pruned).map(Some))),
             Self::Check(cursor, limit) => store.check(cursor, limit, then(reply, super::store::checked)),
             Self::Vacuum => store.vacuum(then(reply, |()| Ok(None))),
-            Self::Ready => store.ready(then(reply, |notice| notice.map(|text| Response::json(&text)).transpose())),
+            Self::Ready => {
+                store.ready(then(reply, |notice: Option<String>| notice.map(|text| Response::json(&text)).transpose()))
+            }
             Self::Close => store.close(then(reply, |()| Ok(None))),
         }
     }
 }
 
 /// A reply that converts its outcome with `respond` and passes the result to `reply`.
-fn then<T: 'static>(reply: Reply<Option<Response>>, respond: fn(T) -> Result<Option<Response>>) -> Reply<T> {
+fn then<T: 'static>(
+    reply: Reply<Option<Response>>,
+    respond: impl FnOnce(T) -> Result<Option<Response>> + Send + 'static,
+) -> Reply<T> {
     Reply::new(move |outcome: Result<T>| reply.send(outcome.and_then(respond)))
 }
 

@@ -108,7 +108,7 @@ pub fn put(put: Put) -> Result<Unit> {
     }
     let parent = parent.map(|id| checkpoint_ref.key(&id));
     let lineage = CheckpointRef::lineage(&checkpoint_ref.thread, &checkpoint_ref.namespace);
-    let expect = only.then(|| Expect {
+    let expect = only.then(|| Expect::Newest {
         contract: CONTRACT_ID,
         lineage: lineage.clone(),
         newest: parent.clone(),
@@ -126,10 +126,14 @@ pub fn put(put: Put) -> Result<Unit> {
         saved_at,
         age_offset: 0,
         depends_on_parent,
+        exempt: false,
         meta: [metadata.0.as_bytes(), &[0], &metadata.1].concat(),
     };
     let draft = Draft { header, payload: Payload { parts }, inherit, like, logs: Vec::new(), encoded: None };
-    Ok(Unit { expect, ops: [Op::Put(Box::new(draft))].into_iter().chain(claim).collect() })
+    Ok(Unit {
+        expect: expect.into_iter().collect(),
+        ops: [Op::Put(Box::new(draft))].into_iter().chain(claim).collect(),
+    })
 }
 
 /// `putWrites`: stores writes of a task to a checkpoint. Each write has a slot within its task, and a part with the

@@ -54,12 +54,12 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Prune(Prune { contract: optional_id(contract)?, rule, cursor: cursor.unwrap_or_default(), most })
         }
         Call::Prunable { contract, rules } => {
-            Request::Ask(Query::Prunable { contract: optional_id(contract)?, rules }, |answer| {
+            Request::ask(Query::Prunable { contract: optional_id(contract)?, rules }, |answer| {
                 respond(&answer.into_pruned()?)
             })
         }
         Call::Stats { contract, largest } => {
-            Request::Ask(Query::Stats { contract: optional_id(contract)?, largest }, stats)
+            Request::ask(Query::Stats { contract: optional_id(contract)?, largest }, stats)
         }
         Call::Check { cursor, limit } => Request::Check(CheckCursor(cursor.unwrap_or_default()), limit),
     })

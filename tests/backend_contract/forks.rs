@@ -216,7 +216,7 @@ pub(crate) fn a_unit_that_fails_leaves_nothing_behind(backend: &mut dyn Backend)
         assert_eq!(error(backend, unit).0, Code::Conflict);
         assert_eq!(everything(backend), before, "{said}");
     }
-    let unit = Unit { expect: Some(expect("run", Some("b"), "x")), ops: all.clone() };
+    let unit = Unit { expect: vec![expect("run", Some("b"), "x")], ops: all.clone() };
     assert_eq!(apply(backend, unit).unwrap_err().code(), Code::Conflict);
     assert_eq!(everything(backend), before);
     apply(backend, all).unwrap();

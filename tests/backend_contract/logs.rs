@@ -412,13 +412,13 @@ pub(crate) fn a_live_log_outlasts_its_checkpoints(backend: &mut dyn Backend) {
     assert_eq!((stats.lineages, stats.records), (2, 0));
     // A lineage that has only a log has no newest checkpoint, because a log is not a checkpoint.
     apply(backend, vec![texts("logged", "log", &["a"])]).unwrap();
-    let unit = Unit { expect: Some(expect("logged", None, "x")), ops: vec![draft("logged", "x").put()] };
+    let unit = Unit { expect: vec![expect("logged", None, "x")], ops: vec![draft("logged", "x").put()] };
     apply(backend, unit).unwrap();
 }
 
 pub(crate) fn appends_and_saves_happen_together(backend: &mut dyn Backend) {
     let put = |id: &str, newest: Option<&str>, text: &str| Unit {
-        expect: Some(expect("run", newest, id)),
+        expect: vec![expect("run", newest, id)],
         ops: vec![append("run", "log", vec![keyed(id, text)]), draft("run", id).pin_live("log").put()],
     };
     assert_eq!(appended(backend, put("1", None, "a")), [said(1, &[])]);

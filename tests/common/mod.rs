@@ -90,6 +90,7 @@ pub(crate) fn draft(lineage: &str, id: &str) -> Draft {
             saved_at: 0,
             age_offset: 0,
             depends_on_parent: false,
+            exempt: false,
             meta: format!("meta of {id} in {lineage}").into_bytes(),
         },
         payload: Payload { parts: vec![part("state", "test", format!("state of {id} in {lineage}"))] },
@@ -217,7 +218,12 @@ pub(crate) fn fork(source: &str, id: &str, lineage: &str) -> Op {
 
 /// The condition that must hold before a unit is applied.
 pub(crate) fn expect(lineage: &str, newest: Option<&str>, or: &str) -> Expect {
-    Expect { contract: CONTRACT_ID, lineage: lineage.to_owned(), newest: newest.map(str::to_owned), or: or.to_owned() }
+    Expect::Newest {
+        contract: CONTRACT_ID,
+        lineage: lineage.to_owned(),
+        newest: newest.map(str::to_owned),
+        or: or.to_owned(),
+    }
 }
 
 /// A record without a key.

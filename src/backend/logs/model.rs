@@ -76,6 +76,7 @@ fn header() -> Header {
         saved_at: 0,
         age_offset: 0,
         depends_on_parent: false,
+        exempt: false,
         meta: Vec::new(),
     }
 }

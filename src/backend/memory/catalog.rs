@@ -7,7 +7,10 @@ use crate::retention::{Catalog, Entry, Stored};
 
 impl Catalog for Tables {
     fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
-        let of = |row: &Row| contract.is_none_or(|contract| row.checkpoint.header.contract == contract);
+        let of = |row: &Row| {
+            let header = &row.checkpoint.header;
+            !header.exempt && contract.is_none_or(|contract| header.contract == contract)
+        };
         let rows = self.rows.range(after.saturating_add(1)..).filter(|(_, row)| of(row)).take(most);
         Ok(rows.map(|(seq, row)| row.entry(*seq)).collect())
     }

@@ -42,6 +42,10 @@ impl Tables {
                 };
                 Answer::Lineages(self.lineages(before.unwrap_or(i64::MAX), *limit, of))
             }
+            Query::Count { contract, lineage } => Answer::Count(
+                self.lineage_row(*contract, lineage).map_or(0, |lineage_row| lineage_row.order.len() as u64),
+            ),
+            Query::All(queries) => Answer::All(queries.iter().map(|query| self.answer(query)).collect::<Result<_>>()?),
             Query::Forks { contract, lineage } => {
                 let Some(from) = self.positions.get(&(*contract, lineage.clone())) else {
                     return Ok(Answer::Lineages(Vec::new()));

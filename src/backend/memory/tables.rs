@@ -89,6 +89,7 @@ pub(super) enum Undo {
     Remove(Seq, Row),
     Begin(i64),
     End(i64, LineageRow),
+    First(i64, First),
     Writes(Key, Option<Vec<TaskRow>>),
     Head(i64, String, Option<End>),
     CreateBranch(BranchId),
@@ -118,6 +119,7 @@ impl Tables {
                 Undo::Remove(seq, row) => self.insert_row(seq, row),
                 Undo::Begin(position) => self.remove_line(position),
                 Undo::End(position, lineage_row) => self.insert_line(position, lineage_row),
+                Undo::First(position, first) => self.set_first(position, first),
                 Undo::Writes(key, rows) => drop(self.replace_writes(key, rows)),
                 Undo::Head(lin, log, end) => drop(self.logs.replace_head(lin, &log, end)),
                 Undo::CreateBranch(id) => drop(self.logs.remove_branch(id)),
@@ -209,11 +211,11 @@ impl Tables {
         self.remember(|| Undo::End(position, lineage_row));
     }
 
-    /// Sets the fields that a lineage takes from its first checkpoint. This change is not recorded for undo: see
-    /// [`First`].
+    /// Sets the fields that a lineage takes from its first checkpoint.
     pub(super) fn set_first(&mut self, position: i64, first: First) {
         if let Some(lineage_row) = self.lineages.get_mut(&position) {
-            lineage_row.first = first;
+            let before = std::mem::replace(&mut lineage_row.first, first);
+            self.remember(|| Undo::First(position, before));
         }
     }
 

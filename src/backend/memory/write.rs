@@ -9,17 +9,21 @@ use crate::backend::logs::{self, LogName, Mark};
 use crate::backend::writes;
 use crate::codec::frame;
 use crate::error::{Error, Result};
-use crate::op::{Applied, Fork, LogEnd, Op, Unit};
+use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
 use crate::record::{Checkpoint, ContractId, Draft, Header, Payload, Seq, SortKey, Write};
 use crate::retention::Ledger;
 
 impl Tables {
     /// Applies all changes of a unit, or none.
     pub(super) fn unit(&mut self, unit: &Unit) -> Result<Applied> {
-        if let Some(expect) = &unit.expect {
-            let found =
-                self.newest(self.lineage_row(expect.contract, &expect.lineage).map(|lineage_row| &lineage_row.order));
-            expect.check(found.map(|row| &*row.checkpoint.header.id))?;
+        for expect in &unit.expect {
+            let found = match expect.subject() {
+                Subject::Newest(contract, lineage) => {
+                    self.newest(self.lineage_row(contract, lineage).map(|lineage_row| &lineage_row.order))
+                }
+                Subject::Id(contract, id) => self.find(contract, id),
+            };
+            expect.check(found.map(|row| &row.checkpoint.header))?;
         }
         // If the only op of a unit is a put or a write and the op fails, it has changed nothing. So such a unit needs
         // no undo list.
@@ -38,6 +42,10 @@ impl Tables {
             Op::Put(draft) => self.put(draft),
             Op::Fork(fork) => self.fork(fork),
             Op::Remove { contract, id } => self.remove(*contract, id),
+            Op::Touch { contract, id, saved_at } => {
+                self.touch(*contract, id, *saved_at);
+                Ok(())
+            }
             Op::RemoveFrom { contract, lineage, sort_key } => self.remove_from(*contract, lineage, sort_key),
             Op::RemoveLineages { contract, prefix } => self.remove_lineages(*contract, prefix),
             Op::Write { contract, id, writes, replace, .. } => {
@@ -205,6 +213,16 @@ impl Tables {
                 }
             }
         });
+    }
+
+    fn touch(&mut self, contract: ContractId, id: &str, saved_at: i64) {
+        let Some(seq) = self.ids.get(&(contract, id.to_owned())).copied() else { return };
+        if self.rows.get(&seq).is_some_and(|row| row.checkpoint.header.saved_at < saved_at)
+            && let Some(mut row) = self.remove_row(seq)
+        {
+            Arc::make_mut(&mut row.checkpoint).header.saved_at = saved_at;
+            self.insert_row(seq, row);
+        }
     }
 
     fn remove(&mut self, contract: ContractId, id: &str) -> Result<()> {

@@ -23,52 +23,22 @@ use crate::retention::{Catalog, preview};
 pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
     let begin = || connection.unchecked_transaction().map_err(from_sqlite);
     let mut snapshot = begin()?;
-    if let Query::List { of: Of::Group(_), .. } | Query::Whole { of: Of::Group(_), .. } = query
-        && !listing::has_group_index(&snapshot)?
-    {
+    if lists_group(query) && !listing::has_group_index(&snapshot)? {
         // Building the index writes to the database. So end the snapshot before the build and begin a new snapshot
         // afterwards.
         drop(snapshot);
         schema::index_groups(connection)?;
         snapshot = begin()?;
     }
-    let reading = Reading { connection: &snapshot, cache };
+    Reading { connection: &snapshot, cache }.answer(query)
+}
+
+/// Returns true if the query needs the index of groups.
+fn lists_group(query: &Query) -> bool {
     match query {
-        Query::Get { contract, id } => reading.get(*contract, id).map(|found| Answer::Checkpoint(found.map(Box::new))),
-        Query::Newest { contract, lineage, label } => {
-            reading.newest(*contract, lineage, label.as_deref()).map(|found| Answer::Checkpoint(found.map(Box::new)))
-        }
-        Query::Tuple { contract, pick } => {
-            let checkpoint = match pick {
-                Pick::Id(id) => reading.get(*contract, id)?,
-                Pick::Newest(lineage) => reading.newest(*contract, lineage, None)?,
-            };
-            Ok(Answer::Tuple(reading.tuple(*contract, checkpoint)?.map(Box::new)))
-        }
-        Query::Ancestors(walk) => {
-            let get = |id: &str| reading.tuple(walk.contract, reading.get(walk.contract, id)?);
-            ancestors::walk(walk, get).map(Answer::Tuples)
-        }
-        Query::List { contract, of, before, limit } => {
-            let walk = Walk::Newest { before: before.as_ref(), limit: limit.unwrap_or(usize::MAX) };
-            let rows = reading.rows(*contract, of, &walk)?;
-            Ok(Answer::Headers(rows.into_iter().map(|row| row.header).collect()))
-        }
-        Query::Whole { contract, of, prefix } => reading.whole(*contract, of, prefix).map(Answer::Checkpoints),
-        Query::Lineages { contract, group_prefix, before, limit } => {
-            reading.lineages(*contract, group_prefix, *before, *limit).map(Answer::Lineages)
-        }
-        Query::Forks { contract, lineage } => reading.forks(*contract, lineage).map(Answer::Lineages),
-        Query::Log(range) => reading.log(range).map(Answer::Log),
-        Query::Logs { contract, lineage } => match lineage::find(&snapshot, *contract, lineage)? {
-            Some(row) => log::list(&Logs::new(&snapshot), row.lin).map(Answer::Logs),
-            None => Ok(Answer::Logs(Vec::new())),
-        },
-        Query::Check { cursor, limit } => {
-            check::page(&snapshot, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
-        }
-        Query::Stats { contract, largest } => stats(&snapshot, *contract, *largest).map(Answer::Stats),
-        Query::Prunable { contract, rules } => preview(&SqliteCatalog(&snapshot), *contract, rules).map(Answer::Pruned),
+        Query::List { of: Of::Group(_), .. } | Query::Whole { of: Of::Group(_), .. } => true,
+        Query::All(queries) => queries.iter().any(lists_group),
+        _ => false,
     }
 }
 
@@ -79,6 +49,56 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    fn answer(&self, query: &Query) -> Result<Answer> {
+        let snapshot = self.connection;
+        match query {
+            Query::All(queries) => {
+                queries.iter().map(|query| self.answer(query)).collect::<Result<_>>().map(Answer::All)
+            }
+            Query::Count { contract, lineage } => match lineage::find(snapshot, *contract, lineage)? {
+                Some(row) => SqliteCatalog(snapshot).count(row.lin).map(|count| Answer::Count(count as u64)),
+                None => Ok(Answer::Count(0)),
+            },
+            Query::Get { contract, id } => self.get(*contract, id).map(|found| Answer::Checkpoint(found.map(Box::new))),
+            Query::Newest { contract, lineage, label } => {
+                self.newest(*contract, lineage, label.as_deref()).map(|found| Answer::Checkpoint(found.map(Box::new)))
+            }
+            Query::Tuple { contract, pick } => {
+                let checkpoint = match pick {
+                    Pick::Id(id) => self.get(*contract, id)?,
+                    Pick::Newest(lineage) => self.newest(*contract, lineage, None)?,
+                };
+                Ok(Answer::Tuple(self.tuple(*contract, checkpoint)?.map(Box::new)))
+            }
+            Query::Ancestors(walk) => {
+                let get = |id: &str| self.tuple(walk.contract, self.get(walk.contract, id)?);
+                ancestors::walk(walk, get).map(Answer::Tuples)
+            }
+            Query::List { contract, of, before, limit } => {
+                let walk = Walk::Newest { before: before.as_ref(), limit: limit.unwrap_or(usize::MAX) };
+                let rows = self.rows(*contract, of, &walk)?;
+                Ok(Answer::Headers(rows.into_iter().map(|row| row.header).collect()))
+            }
+            Query::Whole { contract, of, prefix } => self.whole(*contract, of, prefix).map(Answer::Checkpoints),
+            Query::Lineages { contract, group_prefix, before, limit } => {
+                self.lineages(*contract, group_prefix, *before, *limit).map(Answer::Lineages)
+            }
+            Query::Forks { contract, lineage } => self.forks(*contract, lineage).map(Answer::Lineages),
+            Query::Log(range) => self.log(range).map(Answer::Log),
+            Query::Logs { contract, lineage } => match lineage::find(snapshot, *contract, lineage)? {
+                Some(row) => log::list(&Logs::new(snapshot), row.lin).map(Answer::Logs),
+                None => Ok(Answer::Logs(Vec::new())),
+            },
+            Query::Check { cursor, limit } => {
+                check::page(snapshot, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
+            }
+            Query::Stats { contract, largest } => stats(snapshot, *contract, *largest).map(Answer::Stats),
+            Query::Prunable { contract, rules } => {
+                preview(&SqliteCatalog(snapshot), *contract, rules).map(Answer::Pruned)
+            }
+        }
+    }
+
     fn get(&self, contract: ContractId, id: &str) -> Result<Option<Checkpoint>> {
         let row = row::by_id(self.connection, contract, id)?;
         row.map(|row| self.checkpoint(row)).transpose()

@@ -69,12 +69,13 @@ impl Catalog for SqliteCatalog<'_> {
     fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
         match contract {
             None => {
-                let sql = "SELECT seq, lin, saved_at FROM checkpoint WHERE seq > ? ORDER BY seq LIMIT ?";
+                let sql =
+                    "SELECT seq, lin, saved_at FROM checkpoint WHERE seq > ? AND flags & 2 = 0 ORDER BY seq LIMIT ?";
                 all(self.0, sql, params![after, limit(most)], entry)
             }
             Some(contract) => {
                 let sql = "SELECT seq, lin, saved_at FROM checkpoint CROSS JOIN lineage USING (lin)
-                           WHERE seq > ? AND contract = ? ORDER BY seq LIMIT ?";
+                           WHERE seq > ? AND flags & 2 = 0 AND contract = ? ORDER BY seq LIMIT ?";
                 all(self.0, sql, params![after, contract.0, limit(most)], entry)
             }
         }

@@ -19,6 +19,8 @@ use crate::record::{ContractId, Header, Seq, SortKey};
 
 /// A bit of the column `flags`. If set, the checkpoint cannot be read without its parent.
 const DEPENDS_ON_PARENT: i64 = 1;
+/// A bit of the column `flags`. If set, retention by age and by size never removes the checkpoint.
+const EXEMPT: i64 = 2;
 
 /// The columns that [`Found::read`] reads, in this order. A listing selects only these columns, because each further
 /// column costs as much time as looking up the row.
@@ -71,7 +73,7 @@ pub(super) fn id_hash(contract: ContractId, id: &str) -> i64 {
 
 /// Computes the columns `flags` and `sum` of a row.
 pub(super) fn flags_and_sum(seq: Seq, header: &Header, logs: Option<&[u8]>) -> (i64, i64) {
-    let flags = if header.depends_on_parent { DEPENDS_ON_PARENT } else { 0 };
+    let flags = i64::from(header.depends_on_parent) * DEPENDS_ON_PARENT | i64::from(header.exempt) * EXEMPT;
     let Header {
         contract,
         lineage,
@@ -83,6 +85,7 @@ pub(super) fn flags_and_sum(seq: Seq, header: &Header, logs: Option<&[u8]>) -> (
         saved_at,
         age_offset,
         depends_on_parent: _,
+        exempt: _,
         meta,
     } = header;
     let sum = Sum::new()
@@ -236,6 +239,7 @@ impl Found {
             saved_at: row.get(2)?,
             age_offset: lineage.map_or(0, |lineage| lineage.age_offset),
             depends_on_parent: flags & DEPENDS_ON_PARENT != 0,
+            exempt: flags & EXEMPT != 0,
             meta: row.get(10)?,
         };
         Ok(Self {
@@ -309,6 +313,21 @@ pub(super) fn by_id(connection: &Connection, contract: ContractId, id: &str) -> 
         }
     }
     Ok(None)
+}
+
+/// Sets the save time of a checkpoint to a later time.
+pub(super) fn touch(connection: &Connection, contract: ContractId, id: &str, saved_at: i64) -> Result<()> {
+    let Some(mut row) = by_id(connection, contract, id)? else { return Ok(()) };
+    if row.header.saved_at >= saved_at {
+        return Ok(());
+    }
+    row.header.saved_at = saved_at;
+    let (_, sum) = flags_and_sum(row.seq, &row.header, row.logs.as_deref());
+    connection
+        .prepare_cached("UPDATE checkpoint SET saved_at = ?, sum = ? WHERE seq = ?")
+        .and_then(|mut statement| statement.execute(params![saved_at, sum, row.seq]))
+        .map_err(from_sqlite)
+        .map(drop)
 }
 
 /// Returns the save numbers of damaged rows that can still be identified by contract and id as this checkpoint. The

@@ -40,7 +40,7 @@ CREATE TABLE checkpoint (
   lin      INTEGER NOT NULL,
   id_hash  INTEGER NOT NULL,                -- of contract and id
   saved_at INTEGER NOT NULL,                -- ms since the epoch; only retention goes by it
-  flags    INTEGER NOT NULL,                -- 1: it cannot be read without its parent
+  flags    INTEGER NOT NULL,                -- 1: it cannot be read without its parent. 2: no rule on age or size removes it
   chain    BLOB NOT NULL,                   -- 56 bytes: how the payload is stored, and what is built on it (chain.rs)
   sum      INTEGER NOT NULL,                -- of the header: contract, lineage's name, id, parent, group, label, sort key, ...
   id       TEXT NOT NULL,

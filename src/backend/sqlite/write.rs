@@ -19,7 +19,7 @@ use crate::backend::logs::{self as log, LogName, Mark};
 use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::error::{Code, Error, Result};
-use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Unit};
+use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Subject, Unit};
 use crate::query::Of;
 use crate::record::{ContractId, Draft, Encoded, Header, Record, Seq};
 use crate::retention::{Ledger, Prune, Pruned, Rule, plan};
@@ -119,9 +119,7 @@ impl<'a> Writing<'a> {
     }
 
     fn unit(&mut self, unit: &Unit) -> Result<Applied> {
-        if let Some(expect) = &unit.expect {
-            self.expect(expect)?;
-        }
+        unit.expect.iter().try_for_each(|expect| self.expect(expect))?;
         let mut applied = Applied::default();
         for op in &unit.ops {
             applied.appended.extend(self.op(op)?);
@@ -140,8 +138,11 @@ impl<'a> Writing<'a> {
     }
 
     fn expect(&self, expect: &Expect) -> Result<()> {
-        let found = row::newest(self.transaction, expect.contract, &expect.lineage, None)?;
-        expect.check(found.as_ref().map(|row| &*row.header.id))
+        let found = match expect.subject() {
+            Subject::Newest(contract, lineage) => row::newest(self.transaction, contract, lineage, None)?,
+            Subject::Id(contract, id) => row::by_id(self.transaction, contract, id)?,
+        };
+        expect.check(found.as_ref().map(|row| &row.header))
     }
 
     fn op(&mut self, op: &Op) -> Result<Option<Appended>> {
@@ -157,6 +158,7 @@ impl<'a> Writing<'a> {
             Op::Put(draft) => self.put(draft)?,
             Op::Fork(fork) => self.fork(fork)?,
             Op::Remove { contract, id } => self.remove(*contract, id)?,
+            Op::Touch { contract, id, saved_at } => row::touch(connection, *contract, id, *saved_at)?,
             Op::RemoveFrom { contract, lineage, sort_key } => self.remove_from(*contract, lineage, sort_key)?,
             Op::RemoveLineages { contract, prefix } => self.remove_lineages(*contract, prefix)?,
             Op::Write { contract, id, writes, replace, encoded } => {
@@ -357,7 +359,7 @@ impl<'a> Writing<'a> {
 fn subject(op: &Op) -> Option<String> {
     match op {
         Op::Put(draft) => Some(format!("checkpoint {:?}", draft.header.id)),
-        Op::Remove { id, .. } => Some(format!("checkpoint {id:?}")),
+        Op::Remove { id, .. } | Op::Touch { id, .. } => Some(format!("checkpoint {id:?}")),
         Op::RemoveFrom { lineage, .. } | Op::KeepLast { lineage, .. } => Some(format!("lineage {lineage:?}")),
         Op::RemoveLineages { prefix, .. } => Some(format!("lineages of {prefix:?}")),
         Op::Write { id, .. } | Op::Claim { id, .. } | Op::Reopen { id, .. } => {

@@ -83,11 +83,11 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         })?),
         Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
         Call::Clear { run_id } => Request::Apply(clear(run_id)),
-        Call::Load { checkpoint_id } => Request::Ask(load(checkpoint_id), found),
-        Call::Latest { run_id } => Request::Ask(latest(run_id), found),
-        Call::List { run_id } => Request::Ask(list(run_id), all),
-        Call::Timeline { run_id } => Request::Ask(timeline(run_id), summaries),
-        Call::Runs { limit, before } => Request::Ask(runs(before, limit), run_list),
+        Call::Load { checkpoint_id } => Request::ask(load(checkpoint_id), found),
+        Call::Latest { run_id } => Request::ask(latest(run_id), found),
+        Call::List { run_id } => Request::ask(list(run_id), all),
+        Call::Timeline { run_id } => Request::ask(timeline(run_id), summaries),
+        Call::Runs { limit, before } => Request::ask(runs(before, limit), run_list),
     })
 }
 

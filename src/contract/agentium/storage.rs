@@ -54,8 +54,8 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Apply(set(&namespace, key, value, saved_at)?)
         }
         Call::Delete { namespace, key } => Request::Apply(delete(&namespace, &key)),
-        Call::Get { namespace, key } => Request::Ask(get(&namespace, &key), found),
-        Call::List { namespace, prefix } => Request::Ask(list(&namespace, &prefix), all),
+        Call::Get { namespace, key } => Request::ask(get(&namespace, &key), found),
+        Call::List { namespace, prefix } => Request::ask(list(&namespace, &prefix), all),
     })
 }
 
@@ -103,6 +103,7 @@ pub fn set(namespace: &str, key: String, value: Part, saved_at: i64) -> Result<U
         saved_at,
         age_offset: 0,
         depends_on_parent: false,
+        exempt: false,
         meta: Vec::new(),
     };
     let checkpoint = Checkpoint { header, payload: Payload { parts: vec![value] }, logs: Vec::new() };

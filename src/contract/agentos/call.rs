@@ -83,17 +83,17 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Apply(fork(checkpoint_id, id, run_id, timestamp, saved_at)?)
         }
         Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
-        Call::Get { checkpoint_id } => Request::Ask(get(checkpoint_id), found),
-        Call::Load { run_id, node_id } => Request::Ask(load(run_id, node_id), found),
+        Call::Get { checkpoint_id } => Request::ask(get(checkpoint_id), found),
+        Call::Load { run_id, node_id } => Request::ask(load(run_id, node_id), found),
         Call::List { graph_id, run_id, limit } => {
             let of = match (graph_id, run_id) {
                 (Some(group), Some(lineage)) => Of::LineageInGroup { lineage, group },
                 (Some(group), None) => Of::Group(group),
                 (None, run_id) => Of::Lineage(run_id.unwrap_or_default()),
             };
-            Request::Ask(list(of, limit), listed)
+            Request::ask(list(of, limit), listed)
         }
-        Call::Runs { graph_id_prefix, limit, before } => Request::Ask(runs(graph_id_prefix, before, limit), run_list),
+        Call::Runs { graph_id_prefix, limit, before } => Request::ask(runs(graph_id_prefix, before, limit), run_list),
     })
 }
 

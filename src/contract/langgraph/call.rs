@@ -138,12 +138,12 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let writes = writes.into_iter().map(|write| write.with(&task, &mut buffers)).collect::<Result<_>>()?;
             Request::Apply(put_writes(&CheckpointRef { thread, namespace, id }, writes, replace)?)
         }
-        Call::Get { thread_id, namespace, id } => Request::Ask(get_tuple(thread_id, namespace, id), found),
-        Call::Ancestors { checkpoint, channels, limit } => Request::Ask(ancestors(&checkpoint, channels, limit), all),
+        Call::Get { thread_id, namespace, id } => Request::ask(get_tuple(thread_id, namespace, id), found),
+        Call::Ancestors { checkpoint, channels, limit } => Request::ask(ancestors(&checkpoint, channels, limit), all),
         Call::List { thread_id, namespace, before, limit } => {
-            Request::Ask(list(thread_id, namespace, before, limit), listed)
+            Request::ask(list(thread_id, namespace, before, limit), listed)
         }
-        Call::Threads { before, limit } => Request::Ask(threads(before, limit), thread_list),
+        Call::Threads { before, limit } => Request::ask(threads(before, limit), thread_list),
         Call::DeleteThread { thread_id } => Request::Apply(delete_thread(&thread_id)),
         Call::Delete { remove, reopen } => Request::Apply(delete(remove, reopen)),
     })
