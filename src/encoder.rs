@@ -194,7 +194,7 @@ impl Footprint {
                     footprint.checkpoint(*contract, pinned);
                 }
                 Op::Touch { contract, id, .. } | Op::Write { contract, id, .. } | Op::Reopen { contract, id } => {
-                    footprint.checkpoint(*contract, id)
+                    footprint.checkpoint(*contract, id);
                 }
                 Op::Claim { contract, id, claimed_by } => {
                     footprint.checkpoint(*contract, id);

@@ -2,7 +2,7 @@
 
 use crate::check::{CheckCursor, CheckPage};
 use crate::error::{Code, Error, Result};
-use crate::record::{Checkpoint, ContractId, Header, Lineage, LogMark, LogPage, SortKey, Stats, Tuple};
+use crate::record::{Checkpoint, ContractId, Header, Lineage, LogMark, LogPage, Logged, SortKey, Stats, Tuple};
 use crate::retention::{Pruned, Rule};
 
 /// A query to a backend. The newest checkpoint is the one with the greatest sort key. Among checkpoints with equal
@@ -87,6 +87,15 @@ pub enum Query {
     },
     /// Records of a log. Answers [`Answer::Log`].
     Log(LogRange),
+    /// A checkpoint with the records of a log that it names, both from one snapshot. Answers [`Answer::Logged`].
+    Logged {
+        /// The contract that the checkpoint belongs to.
+        contract: ContractId,
+        /// The checkpoint to read.
+        pick: Pick,
+        /// The log's name. If the checkpoint does not name this log, the answer has no records.
+        log: String,
+    },
     /// The logs of a lineage and their lengths, sorted by name. No records are read. Answers [`Answer::Logs`].
     Logs {
         /// The contract that the lineage belongs to.
@@ -153,6 +162,14 @@ pub struct LogRange {
     pub skip: u64,
     /// The maximum number of results.
     pub limit: usize,
+}
+
+impl LogRange {
+    /// All records of a log that a checkpoint names.
+    pub(crate) fn kept(contract: ContractId, lineage: &str, log: &str, id: &str) -> Self {
+        let (lineage, log, at) = (lineage.to_owned(), log.to_owned(), Some(id.to_owned()));
+        Self { contract, lineage, log, at, from: LogSide::First, skip: 0, limit: usize::MAX }
+    }
 }
 
 /// The first or the last record of a log.
@@ -228,6 +245,8 @@ pub enum Answer {
     Lineages(Vec<Lineage>),
     /// Records of a log. `None` if the checkpoint in the query does not exist or does not name the log.
     Log(Option<LogPage>),
+    /// One checkpoint with the records of a log that it names, or none.
+    Logged(Option<Box<Logged>>),
     /// The logs of a lineage, with their lengths.
     Logs(Vec<LogMark>),
     /// The result of verifying one page.
@@ -311,6 +330,14 @@ impl Answer {
         }
     }
 
+    /// Returns the checkpoint and the records of its log. Fails if the answer is of another kind.
+    pub fn into_logged(self) -> Result<Option<Box<Logged>>> {
+        match self {
+            Answer::Logged(found) => Ok(found),
+            other => Err(other.unexpected()),
+        }
+    }
+
     /// Returns the logs. Fails if the answer is of another kind.
     pub fn into_logs(self) -> Result<Vec<LogMark>> {
         match self {
@@ -355,6 +382,7 @@ impl Answer {
             Answer::All(_) => "several answers",
             Answer::Lineages(_) => "lineages",
             Answer::Log(_) => "records",
+            Answer::Logged(_) => "a checkpoint and its records",
             Answer::Logs(_) => "logs",
             Answer::Checked(_) => "what was verified",
             Answer::Stats(_) => "statistics",

@@ -269,6 +269,15 @@ pub struct Tuple {
     pub writes: Vec<Write>,
 }
 
+/// A checkpoint with the records of a log that it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Logged {
+    /// The checkpoint.
+    pub checkpoint: Checkpoint,
+    /// The records, in log order.
+    pub records: Vec<Record>,
+}
+
 /// A lineage as a listing shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {

@@ -111,7 +111,6 @@ fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
         metadata: ("json".to_owned(), b"{\"step\":0}".to_vec()),
         saved_at: 8,
         depends_on_parent: parent.is_some(),
-        exempt: false,
         only: false,
     };
     put_by(langgraph::put(put).unwrap())

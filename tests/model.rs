@@ -17,8 +17,8 @@ use forkpoint::error::{Code, Error};
 use forkpoint::op::{Appended, Applied, Expect, Fork, LogEnd, Must, Op, Unit};
 use forkpoint::query::{Ancestors, Answer, LogRange, LogSide, Of, Pick, Query};
 use forkpoint::record::{
-    Checkpoint, ContractId, Draft, Header, Lineage, LineageStats, LogMark, LogPage, LogPin, Part, Payload, Record,
-    SortKey, Stats, Tuple, Write,
+    Checkpoint, ContractId, Draft, Header, Lineage, LineageStats, LogMark, LogPage, LogPin, Logged, Part, Payload,
+    Record, SortKey, Stats, Tuple, Write,
 };
 use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
@@ -470,6 +470,7 @@ impl Model {
         Tuple { checkpoint: found.clone(), writes: writes.map(|(.., write)| write.clone()).collect() }
     }
 
+    #[expect(clippy::too_many_lines, reason = "all queries, read aloud from top to bottom")]
     fn answer(&self, query: &Query) -> Answer {
         let one = |found: Option<&&Checkpoint>| Answer::Checkpoint(found.map(|row| Box::new((*row).clone())));
         match query {
@@ -556,6 +557,18 @@ impl Model {
                     let end = if *from == LogSide::First { edge } else { length - edge };
                     let start = found.first().map_or(end, |(at, _)| *at as u64);
                     LogPage { length, start, records: found.into_iter().map(|(_, record)| record).collect() }
+                }))
+            }
+            Query::Logged { contract, pick, log } => {
+                let found = self.newest_first(*contract, |header| match pick {
+                    Pick::Id(id) => header.id == *id,
+                    Pick::Newest(lineage) => header.lineage == *lineage,
+                });
+                Answer::Logged(found.first().map(|found| {
+                    let header = &found.header;
+                    let kept = self.kept_by(*contract, &header.lineage, &header.id, log).unwrap_or_default();
+                    let records = kept.into_iter().map(|(_, record)| record).collect();
+                    Box::new(Logged { checkpoint: (*found).clone(), records })
                 }))
             }
             Query::Logs { contract, lineage } => {
@@ -808,6 +821,8 @@ fn one_query() -> impl Strategy<Value = Query> {
         }),
         (contract(), prop_oneof![id().prop_map(Pick::Id), run().prop_map(Pick::Newest)])
             .prop_map(|(contract, pick)| Query::Tuple { contract, pick }),
+        (contract(), prop_oneof![id().prop_map(Pick::Id), run().prop_map(Pick::Newest)], log())
+            .prop_map(|(contract, pick, log)| Query::Logged { contract, pick, log }),
         (contract(), id(), 0..4_usize, 0..6_usize).prop_map(|(contract, id, wanted, limit)| Query::Ancestors(
             Ancestors {
                 contract,

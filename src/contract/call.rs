@@ -52,7 +52,7 @@ impl Request {
             Self::Check(cursor, limit) => store.check(cursor, limit, then(reply, super::store::checked)),
             Self::Vacuum => store.vacuum(then(reply, |()| Ok(None))),
             Self::Ready => {
-                store.ready(then(reply, |notice: Option<String>| notice.map(|text| Response::json(&text)).transpose()))
+                store.ready(then(reply, |notice: Option<String>| notice.map(|text| Response::json(&text)).transpose()));
             }
             Self::Close => store.close(then(reply, |()| Ok(None))),
         }

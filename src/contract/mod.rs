@@ -10,6 +10,7 @@ pub mod agentium;
 pub mod agentos;
 pub(crate) mod call;
 pub(crate) mod fields;
+pub mod helix;
 pub mod langgraph;
 pub(crate) mod response;
 mod store;
@@ -59,8 +60,14 @@ impl Names {
 pub type MakeTool = fn(&str) -> Result<Box<dyn Tool>>;
 
 /// All contracts.
-pub const CONTRACTS: [Contract; 4] =
-    [agentos::CONTRACT, agentium::CONTRACT, agentium::storage::CONTRACT, langgraph::CONTRACT];
+pub const CONTRACTS: [Contract; 6] = [
+    agentos::CONTRACT,
+    agentium::CONTRACT,
+    agentium::storage::CONTRACT,
+    langgraph::CONTRACT,
+    helix::CONTRACT,
+    helix::SESSIONS,
+];
 
 /// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null.
 pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {

@@ -10,7 +10,7 @@ use crate::check::{CheckPage, Counted};
 use crate::error::Result;
 use crate::query::{Answer, LogRange, Of, Pick, Query};
 use crate::record::{
-    Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Seq, SortKey, Stats, Tuple, Write,
+    Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Seq, SortKey, Stats, Tuple, Write,
 };
 use crate::retention;
 
@@ -56,6 +56,13 @@ impl Tables {
                 Answer::Lineages(self.lineages(i64::MAX, usize::MAX, of))
             }
             Query::Log(range) => Answer::Log(self.log(range)?),
+            Query::Logged { contract, pick, log } => {
+                let Some(row) = self.pick(*contract, pick) else { return Ok(Answer::Logged(None)) };
+                let header = &row.checkpoint.header;
+                let page = self.log(&LogRange::kept(*contract, &header.lineage, log, &header.id))?;
+                let records = page.unwrap_or_default().records;
+                Answer::Logged(Some(Box::new(Logged { checkpoint: (*row.checkpoint).clone(), records })))
+            }
             Query::Logs { contract, lineage } => {
                 let lin = self.positions.get(&(*contract, lineage.clone()));
                 Answer::Logs(lin.map(|lin| logs::list(self, *lin)).transpose()?.unwrap_or_default())
@@ -93,13 +100,17 @@ impl Tables {
         found
     }
 
-    fn tuple(&self, contract: ContractId, pick: &Pick) -> Option<Box<Tuple>> {
-        let row = match pick {
+    fn pick(&self, contract: ContractId, pick: &Pick) -> Option<&Row> {
+        match pick {
             Pick::Id(id) => self.find(contract, id),
             Pick::Newest(lineage) => {
                 self.newest(self.lineage_row(contract, lineage).map(|lineage_row| &lineage_row.order))
             }
-        }?;
+        }
+    }
+
+    fn tuple(&self, contract: ContractId, pick: &Pick) -> Option<Box<Tuple>> {
+        let row = self.pick(contract, pick)?;
         let writes = self.writes_to(contract, &row.checkpoint.header.id);
         Some(Box::new(Tuple { checkpoint: (*row.checkpoint).clone(), writes }))
     }

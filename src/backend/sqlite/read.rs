@@ -17,7 +17,7 @@ use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::error::Result;
 use crate::query::{Answer, LogRange, Of, Pick, Query};
-use crate::record::{Checkpoint, ContractId, Lineage, LogPage, Tuple};
+use crate::record::{Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
 use crate::retention::{Catalog, preview};
 
 pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
@@ -64,10 +64,7 @@ impl Reading<'_> {
                 self.newest(*contract, lineage, label.as_deref()).map(|found| Answer::Checkpoint(found.map(Box::new)))
             }
             Query::Tuple { contract, pick } => {
-                let checkpoint = match pick {
-                    Pick::Id(id) => self.get(*contract, id)?,
-                    Pick::Newest(lineage) => self.newest(*contract, lineage, None)?,
-                };
+                let checkpoint = self.pick(*contract, pick)?;
                 Ok(Answer::Tuple(self.tuple(*contract, checkpoint)?.map(Box::new)))
             }
             Query::Ancestors(walk) => {
@@ -85,6 +82,13 @@ impl Reading<'_> {
             }
             Query::Forks { contract, lineage } => self.forks(*contract, lineage).map(Answer::Lineages),
             Query::Log(range) => self.log(range).map(Answer::Log),
+            Query::Logged { contract, pick, log } => {
+                let Some(checkpoint) = self.pick(*contract, pick)? else { return Ok(Answer::Logged(None)) };
+                let header = &checkpoint.header;
+                let page = self.log(&LogRange::kept(*contract, &header.lineage, log, &header.id))?;
+                let records = page.unwrap_or_default().records;
+                Ok(Answer::Logged(Some(Box::new(Logged { checkpoint, records }))))
+            }
             Query::Logs { contract, lineage } => match lineage::find(snapshot, *contract, lineage)? {
                 Some(row) => log::list(&Logs::new(snapshot), row.lin).map(Answer::Logs),
                 None => Ok(Answer::Logs(Vec::new())),
@@ -102,6 +106,13 @@ impl Reading<'_> {
     fn get(&self, contract: ContractId, id: &str) -> Result<Option<Checkpoint>> {
         let row = row::by_id(self.connection, contract, id)?;
         row.map(|row| self.checkpoint(row)).transpose()
+    }
+
+    fn pick(&self, contract: ContractId, pick: &Pick) -> Result<Option<Checkpoint>> {
+        match pick {
+            Pick::Id(id) => self.get(contract, id),
+            Pick::Newest(lineage) => self.newest(contract, lineage, None),
+        }
     }
 
     fn newest(&self, contract: ContractId, name: &str, label: Option<&str>) -> Result<Option<Checkpoint>> {

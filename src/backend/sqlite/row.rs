@@ -73,7 +73,7 @@ pub(super) fn id_hash(contract: ContractId, id: &str) -> i64 {
 
 /// Computes the columns `flags` and `sum` of a row.
 pub(super) fn flags_and_sum(seq: Seq, header: &Header, logs: Option<&[u8]>) -> (i64, i64) {
-    let flags = i64::from(header.depends_on_parent) * DEPENDS_ON_PARENT | i64::from(header.exempt) * EXEMPT;
+    let flags = (i64::from(header.depends_on_parent) * DEPENDS_ON_PARENT) | (i64::from(header.exempt) * EXEMPT);
     let Header {
         contract,
         lineage,
