@@ -36,6 +36,13 @@ const preambles: Record<string, string> = {
     declare const store: StorageBackedCheckpointStore<State>;
     declare const checkpoint: WorkflowCheckpoint<State>;
     declare const driver: StorageDriver;`,
+  "helix.d.ts": "",
+  "helix-store.d.ts": `
+    declare const store: SessionStore<{ topic: string }>;
+    declare const state: AgentState<{ topic: string }>;
+    declare const checkpointId: string;
+    declare const runId: string;
+    declare const listener: () => void;`,
   "langgraph.d.ts": `
     import type * as base from "@langchain/langgraph-checkpoint";
     declare const saver: ForkpointSaver;

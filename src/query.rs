@@ -384,10 +384,10 @@ impl Answer {
             Answer::Log(_) => "records",
             Answer::Logged(_) => "a checkpoint and its records",
             Answer::Logs(_) => "logs",
-            Answer::Checked(_) => "what was verified",
+            Answer::Checked(_) => "the result of a check",
             Answer::Stats(_) => "statistics",
-            Answer::Pruned(_) => "what would be removed",
+            Answer::Pruned(_) => "a preview of a removal",
         };
-        Error::new(Code::Unavailable, format!("the backend answered another question, with {kind}: please report this"))
+        Error::new(Code::Unavailable, format!("the backend gave the wrong kind of answer, {kind}: please report this"))
     }
 }

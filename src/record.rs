@@ -5,6 +5,8 @@ use std::cmp::Reverse;
 
 use bytes::Bytes;
 
+use crate::error::Error;
+
 /// The save number of a checkpoint. It is the checkpoint's position in the save order of the whole store. A checkpoint
 /// with a greater number was saved later, regardless of any clock (D6).
 pub type Seq = i64;
@@ -86,6 +88,17 @@ pub struct Header {
     /// Extra data for listings, in a form that only the contract reads. Keep these data small, because every listing
     /// includes them.
     pub meta: Vec<u8>,
+}
+
+impl Header {
+    /// The error for a checkpoint whose age offset differs from the age offset of its lineage. The caller adds the id
+    /// of the checkpoint.
+    pub(crate) fn other_age_offset(&self, lineage: u8) -> Error {
+        Error::invalid(format!(
+            "its age_offset is {}, and the other checkpoints of {:?} have the age_offset {lineage}: use the same one",
+            self.age_offset, self.lineage
+        ))
+    }
 }
 
 /// A named piece of a payload, as serialized bytes.

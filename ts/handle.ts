@@ -12,6 +12,7 @@ import { Activity } from "./activity.js";
 import { check } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, typeError } from "./errors.js";
+import type { Retention } from "./options.js";
 import { prune, stats, vacuum } from "./retention.js";
 import type { Format } from "./serializer.js";
 import { Store, engineOf, openInBackground } from "./store.js";
@@ -31,7 +32,8 @@ export class StoreHandle {
   constructor(target: unknown, options: StoreOptions | undefined, contract: { readonly name: string }) {
     this.#contract = contract.name;
     if (target instanceof Store) {
-      if (options !== undefined) throw typeError("options belong to openStore() when the target is an open store");
+      if (options !== undefined)
+        throw typeError("the target is an open store, which has its own options: pass the options to openStore()");
       this.#store = target;
       this.#owned = false;
     } else {
@@ -46,6 +48,16 @@ export class StoreHandle {
    */
   get identity(): unknown {
     return engineOf(this.#store).native.databasePath ?? this.#store;
+  }
+
+  /** True if this handle opened its store. False if the store is shared. */
+  get owned(): boolean {
+    return this.#owned;
+  }
+
+  /** The retention limits that the store was opened with. */
+  get retention(): Retention {
+    return engineOf(this.#store).retention;
   }
 
   /** The format that turns values into bytes. */

@@ -118,7 +118,9 @@ fn unreadable(error: &serde_json::Error) -> Error {
     let why = error.to_string();
     // JSON.stringify writes an unpaired surrogate as an escape. UTF-8 text cannot contain a surrogate.
     if why.contains("hex escape") {
-        return Error::invalid("a text in the call holds half of a surrogate pair, which cannot be stored exactly");
+        return Error::invalid(
+            "a text in the call contains an unpaired surrogate (invalid Unicode), which cannot be stored exactly",
+        );
     }
     Error::invalid(format!("the call cannot be read: {why}: please report this"))
 }

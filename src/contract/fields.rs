@@ -158,7 +158,7 @@ impl Value {
         match self {
             // The text is read through a reader, because the result must not borrow from the text.
             Self::Text(text) => Ok(serde_json::Deserializer::from_reader(text.as_bytes())),
-            other => Err(Error::custom(format!("{other:?} is no list and no object"))),
+            other => Err(Error::custom(format!("{other:?} is neither a list nor an object"))),
         }
     }
 }

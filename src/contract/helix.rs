@@ -199,6 +199,8 @@ pub struct Save {
     pub messages: Option<u64>,
     /// The version of the session that `messages` was counted in. `None` expects nothing.
     pub version: Option<u64>,
+    /// True if the save refreshes the session. A session that is not alive must not be refreshed.
+    pub touches: bool,
     /// The parts of the checkpoint.
     pub parts: Vec<Part>,
     /// The time at which the store received the checkpoint, in ms since the epoch.
@@ -207,7 +209,7 @@ pub struct Save {
 
 /// `saveCheckpoint`: stores a checkpoint, and replaces a checkpoint of the session with the same id.
 pub fn save(save: Save) -> Result<Unit> {
-    let Save { id, session_id, timestamp, meta, messages, version, parts, saved_at } = save;
+    let Save { id, session_id, timestamp, meta, messages, version, touches, parts, saved_at } = save;
     check_id("checkpoint.id", &id)?;
     check_id("checkpoint.sessionId", &session_id)?;
     let otherwise = Error::new(
@@ -236,8 +238,8 @@ pub fn save(save: Save) -> Result<Unit> {
     };
     let mut draft = Draft::from(Checkpoint { header, payload: Payload { parts }, logs: Vec::new() });
     draft.logs = vec![LogPin { log: MESSAGES.to_owned(), length: messages }];
-    let touch = Op::Touch { contract: SESSIONS_ID, id: session_id, saved_at };
-    Ok(Unit { expect: conditions, ops: vec![Op::Put(Box::new(draft)), touch] })
+    let touch = touches.then_some(Op::Touch { contract: SESSIONS_ID, id: session_id, saved_at });
+    Ok(Unit { expect: conditions, ops: [Op::Put(Box::new(draft))].into_iter().chain(touch).collect() })
 }
 
 /// A copy of a checkpoint that begins a new session.

@@ -67,7 +67,7 @@ impl ResponseBuilder {
     /// Builds the response. `value` contains the [`PackedPart`]s of the parts that were added.
     pub(crate) fn finish(self, value: &impl Serialize) -> Result<Response> {
         let text = serde_json::to_string(value)
-            .map_err(|error| Error::new(Code::Corrupt, format!("what was found cannot be told: {error}")))?;
+            .map_err(|error| Error::new(Code::Corrupt, format!("the result cannot be encoded: {error}")))?;
         let mut bytes = self.bytes.into_iter();
         let mut fill = |length: usize| {
             let mut buffer: Vec<u8> = Vec::new();

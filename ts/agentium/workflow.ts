@@ -14,7 +14,8 @@ import type {
 import { ForkpointError, show, typeError } from "../errors.js";
 import { type OptionParser, readRecord } from "../options.js";
 import { checkpointNotFound, filled } from "./checkpoint.js";
-import { Events, Queue } from "./events.js";
+import { Queue } from "../queue.js";
+import { Events } from "./events.js";
 import { Execution, type Plan } from "./execution.js";
 import { type Recorder, readStore, recorderOf } from "./recorder.js";
 import { type Definition, readDefinition } from "./steps.js";
@@ -92,7 +93,7 @@ export class Workflow<TState extends object> implements Contract<TState> {
       yield* queue;
       return await output;
     } finally {
-      left.abort(new DOMException("the stream of events was left", "AbortError"));
+      left.abort(new DOMException("the reader of the event stream stopped reading", "AbortError"));
       await output.catch(() => {});
     }
   }
@@ -100,7 +101,7 @@ export class Workflow<TState extends object> implements Contract<TState> {
   async #runWithCheckpoints(options: RunWithCheckpointsOptions<TState> | undefined, tell?: Tell): Output<TState> {
     const recorder = this.#recorder("Workflow.runWithCheckpoints requires checkpointStore to be configured");
     const { resume, runId } = readRecord(options, "options", runOptions) as RunWithCheckpointsOptions<TState>;
-    if (resume && runId === undefined) throw typeError("a resume needs the runId of the run to go on with");
+    if (resume && runId === undefined) throw typeError("resume needs runId: the id of the run to continue");
     const begin = resume
       ? ({ kind: "resume", mode: { kind: "resume" } } as const)
       : ({ kind: "run", mode: { kind: "fresh" } } as const);

@@ -71,9 +71,17 @@ enum Call {
     },
     /// The call has one buffer for each of `parts`.
     Save {
-        checkpoint: Place,
+        id: String,
+        session_id: String,
+        timestamp: f64,
+        step_count: f64,
+        stream_sequence: f64,
+        message_count: Option<f64>,
+        status: Option<String>,
+        shares_messages: bool,
         messages: Option<u64>,
         version: Option<u64>,
+        touches: bool,
         parts: Vec<Name>,
         saved_at: i64,
     },
@@ -83,14 +91,15 @@ enum Call {
     Latest {
         session_id: String,
     },
-    /// Lists the checkpoints that were saved at or after `alive_since`. With `cursor`, continues after the checkpoint
+    /// Lists the checkpoints that were saved at or after `alive_since`. With a cursor, continues after the checkpoint
     /// that the cursor names. Otherwise skips `offset` checkpoints.
     List {
         session_id: String,
         alive_since: Option<i64>,
         offset: usize,
         limit: Option<usize>,
-        cursor: Option<Cursor>,
+        cursor_id: Option<String>,
+        cursor_timestamp: Option<f64>,
     },
 }
 
@@ -131,23 +140,7 @@ impl From<End> for LogEnd {
     }
 }
 
-/// The fields of a checkpoint that are not in its parts.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Place {
-    id: String,
-    session_id: String,
-    timestamp: f64,
-    step_count: f64,
-    stream_sequence: f64,
-    message_count: Option<f64>,
-    status: Option<String>,
-    shares_messages: bool,
-}
-
 /// The checkpoint after which a listing continues.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Cursor {
     id: String,
     timestamp: f64,
@@ -213,24 +206,29 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let query = messages(session_id, 0, given.len());
             Request::ask(query, move |answer| compared(answer, &given))
         }
-        Call::Save { checkpoint, messages, version, parts: names, saved_at } => {
-            let Place {
-                id,
-                session_id,
-                timestamp,
-                step_count,
-                stream_sequence,
-                message_count,
-                status,
-                shares_messages,
-            } = checkpoint;
+        Call::Save {
+            id,
+            session_id,
+            timestamp,
+            step_count,
+            stream_sequence,
+            message_count,
+            status,
+            shares_messages,
+            messages,
+            version,
+            touches,
+            parts: names,
+            saved_at,
+        } => {
             let meta = CheckpointMeta { step_count, stream_sequence, message_count, status, shares_messages };
             let parts = parts(names, buffers)?;
-            Request::Apply(save(Save { id, session_id, timestamp, meta, messages, version, parts, saved_at })?)
+            Request::Apply(save(Save { id, session_id, timestamp, meta, messages, version, touches, parts, saved_at })?)
         }
         Call::Load { checkpoint_id } => Request::ask(checkpoint(Pick::Id(checkpoint_id)), found_checkpoint),
         Call::Latest { session_id } => Request::ask(checkpoint(Pick::Newest(session_id)), found_checkpoint),
-        Call::List { session_id, alive_since, offset, limit, cursor } => {
+        Call::List { session_id, alive_since, offset, limit, cursor_id, cursor_timestamp } => {
+            let cursor = cursor_id.zip(cursor_timestamp).map(|(id, timestamp)| Cursor { id, timestamp });
             list(&session_id, Listing { alive_since, offset, limit, cursor })
         }
     })

@@ -242,7 +242,7 @@ fn open(path: &Path) -> Result<Connection> {
         Err(Error::new(
             Code::Unsupported,
             format!(
-                "\"{shown}\" is no database of LangGraph's SqliteSaver: its tables \"checkpoints\" and \"writes\" are \
+                "\"{shown}\" is not a database of LangGraph's SqliteSaver: its tables \"checkpoints\" and \"writes\" are \
                  missing. Give the file that the saver wrote"
             ),
         ))

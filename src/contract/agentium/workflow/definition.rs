@@ -86,7 +86,7 @@ impl Definition {
                     Some(node) if node.step.kind != Kind::Task => node.children.push(id),
                     _ => {
                         return Err(Error::invalid(format!(
-                            "step {:?} belongs to a step that has no parts",
+                            "step {:?} belongs to a step that cannot contain steps",
                             step.name
                         )));
                     }

@@ -159,13 +159,15 @@ impl Run {
 
     fn check(&self, Base { id, step_index, step_name, .. }: &Base) -> Result<(), String> {
         if *step_index < -1 {
-            return Err(format!("checkpoint {id:?} has step index {step_index}, and a workflow's begin with -1"));
+            return Err(format!(
+                "checkpoint {id:?} has step index {step_index}, and the lowest possible step index is -1"
+            ));
         }
         if *step_index == -1 || self.options.force {
             return Ok(());
         }
         let index = after(*step_index) - 1;
-        let remedy = "restore the step, or pass { force: true } to go by the index alone";
+        let remedy = "restore the step, or pass { force: true } to use the index and ignore the name";
         match self.definition.top_name(index) {
             Some(name) if name == step_name => Ok(()),
             Some(name) => Err(format!(

@@ -1,0 +1,2 @@
+export { generateCheckpointId, parseCheckpointId } from "./helix/checkpoint-id.js";
+export { SessionStore } from "./helix/store.js";

@@ -1,0 +1,404 @@
+import { EventEmitter } from "node:events";
+import type {
+  AgentState,
+  Checkpoint,
+  CheckpointCreatedEvent,
+  CheckpointPage,
+  CreateSessionOptions,
+  CustomStateChanges,
+  EndRun,
+  MergeResult,
+  Message,
+  MessagesPage,
+  Run,
+  SessionPruneResult,
+  SessionStats,
+  SessionStore as Contract,
+  SessionStoreOptions,
+  SessionsPage,
+  StartRun,
+  SubSessionRef,
+} from "../../helix.js";
+import type { CheckOptions, PruneOptions, StatsOptions, VerifyReport } from "../../index.js";
+import type { Engine } from "../engine.js";
+import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { StoreHandle } from "../handle.js";
+import { idOrNull, requireId } from "../ids.js";
+import { readRecord } from "../options.js";
+import { Queue } from "../queue.js";
+import { stats } from "../retention.js";
+import * as checkpoints from "./checkpoints.js";
+import * as customState from "./custom-state.js";
+import { Sweeper, prune } from "./expiry.js";
+import { Clock, count, messageOptions, readSessionOptions } from "./options.js";
+import * as runs from "./runs.js";
+import * as sessions from "./sessions.js";
+import { Turns } from "./turns.js";
+import { encodeState, fieldsOf, optionalText, packMessages } from "./values.js";
+import { SESSIONS, helix } from "./wire.js";
+
+const CHECKPOINT_CREATED = "checkpoint_created";
+
+export class SessionStore<TState extends object> implements Contract<TState> {
+  readonly #handle: StoreHandle;
+  readonly #clock: Clock;
+  readonly #turns = new Turns();
+  readonly #sweeper = new Sweeper();
+  /** Any number of listeners is fine: each stream of events is one. */
+  readonly #events = new EventEmitter().setMaxListeners(0);
+  readonly #streams = new Set<Queue<CheckpointCreatedEvent>>();
+
+  constructor(target: string | URL | object, options?: SessionStoreOptions) {
+    const { now, ttlMs, others } = readSessionOptions(options);
+    this.#handle = new StoreHandle(target, others, helix);
+    if (!this.#handle.owned && ttlMs !== undefined) {
+      throw typeError('option "ttlMs" belongs to openStore() when the target is an open store');
+    }
+    const ttl = ttlMs ?? null;
+    this.#clock = new Clock(now, () => (this.#handle.owned ? ttl : this.#handle.retention.ttlMs));
+  }
+
+  createSession(sessionId: string, options: CreateSessionOptions<TState> = {} as never): Promise<void> {
+    return this.#run(async (context) => {
+      const id = requireId(sessionId, "sessionId");
+      const { agentType, initialState, ...others } = fieldsOf(options, "options");
+      const state = { sessionId: id, agentType, status: "active", stepCount: 0, ...others };
+      const encoded = encodeState({ ...state, customState: initialState ?? {} }, "options", context.engine.format);
+      optionalText(agentType, "options.agentType");
+      await sessions.change(context, id, async (session) => {
+        if (session !== null) {
+          const message = `session ${quote(id)} exists already: load it, or use another id`;
+          throw new ForkpointError("CONFLICT", message);
+        }
+        return { edit: await sessions.replaceState(context, id, encoded), result: undefined };
+      });
+    });
+  }
+
+  sessionExists(sessionId: string): Promise<boolean> {
+    return this.#ask(sessionId, false, async (context, id) => (await sessions.readLog(context, id, 0, 0)) !== null);
+  }
+
+  exists(sessionId: string): Promise<boolean> {
+    return this.sessionExists(sessionId);
+  }
+
+  deleteSession(sessionId: string): Promise<void> {
+    return this.#ask(sessionId, undefined, async ({ engine: { native } }, id) => {
+      await helix.call(native, "delete", { sessionId: id });
+    });
+  }
+
+  loadState(sessionId: string): Promise<AgentState<TState> | null> {
+    return this.#ask(
+      sessionId,
+      null,
+      (context, id) => sessions.loadState(context, id) as Promise<AgentState<TState> | null>,
+    );
+  }
+
+  saveState(sessionId: string, state: AgentState<TState>): Promise<void> {
+    return this.#change(sessionId, async (context, id) => {
+      const encoded = encodeState(state, "state", context.engine.format);
+      await sessions.change(context, id, async () => ({
+        edit: await sessions.replaceState(context, id, encoded),
+        result: undefined,
+      }));
+    });
+  }
+
+  updateStatus(sessionId: string, status: string): Promise<void> {
+    return this.#change(sessionId, async (context, id) => {
+      const next = requireStatus(status, "status");
+      await sessions.update(context, id, () => ({ edit: { row: { status: next } }, result: undefined }));
+    });
+  }
+
+  compareAndSetStatus(sessionId: string, expected: string | readonly string[], next: string): Promise<boolean> {
+    return this.#change(sessionId, async (context, id) => {
+      const statuses = runs.readStatuses(expected);
+      const status = requireStatus(next, "next");
+      return sessions.update(context, id, ({ row }) => {
+        const holds = statuses.includes(row.status);
+        return { edit: holds ? { row: { status } } : null, result: holds };
+      });
+    });
+  }
+
+  incrementStepCount(sessionId: string): Promise<number> {
+    return this.#change(sessionId, (context, id) =>
+      sessions.update(context, id, ({ row }) => {
+        const stepCount = row.stepCount + 1;
+        return { edit: { row: { stepCount } }, result: stepCount };
+      }),
+    );
+  }
+
+  mergeCustomState(sessionId: string, changes: CustomStateChanges): Promise<MergeResult> {
+    return this.#change(sessionId, async (context, id) =>
+      customState.mergeCustomState(context, id, customState.encodeChanges(changes, context.engine.format)),
+    );
+  }
+
+  stageChanges(sessionId: string, changes: CustomStateChanges): Promise<void> {
+    return this.#change(sessionId, async (context, id) =>
+      customState.stage(context, id, customState.encodeChanges(changes, context.engine.format)),
+    );
+  }
+
+  getStaging(sessionId: string): Promise<CustomStateChanges[]> {
+    return this.#ask(sessionId, [], async (context, id) =>
+      customState.staged(context, await sessions.find(context, id)),
+    );
+  }
+
+  promoteStaging(sessionId: string): Promise<MergeResult> {
+    return this.#change(sessionId, customState.promote);
+  }
+
+  discardStaging(sessionId: string): Promise<void> {
+    return this.#change(sessionId, customState.discard);
+  }
+
+  appendMessages(sessionId: string, messages: readonly Message[]): Promise<void> {
+    return this.#change(sessionId, async ({ engine, clock, turns }, id) => {
+      if (!Array.isArray(messages)) throw typeError(`messages must be an array, and is ${show(messages)}`);
+      const { bytes, ...packed } = packMessages(messages, "messages", engine.format);
+      await turns.shared(id, () => {
+        const fields = { sessionId: id, messages: packed, aliveSince: clock.aliveSince(), savedAt: clock.now() };
+        return helix.call(engine.native, "append", fields, [bytes]);
+      });
+    });
+  }
+
+  getMessages(
+    sessionId: string,
+    options?: { offset?: number; limit?: number; includeThinking?: boolean },
+  ): Promise<MessagesPage> {
+    const none = { messages: [], total: 0, hasMore: false };
+    return this.#ask(sessionId, none, async (context, id) => {
+      const read = readRecord(options, "options", messageOptions);
+      const {
+        offset = 0,
+        limit = Number.MAX_SAFE_INTEGER,
+        includeThinking = true,
+      } = read as {
+        offset?: number;
+        limit?: number;
+        includeThinking?: boolean;
+      };
+      const found = await sessions.readLog(context, id, offset, limit);
+      if (found === null) return none;
+      const messages = found.messages as Message[];
+      if (!includeThinking) for (const message of messages) delete message["thinking"];
+      return { messages, total: found.total, hasMore: offset + messages.length < found.total };
+    });
+  }
+
+  getMessageCount(sessionId: string): Promise<number> {
+    return this.#ask(sessionId, 0, async (context, id) => (await sessions.readLog(context, id, 0, 0))?.total ?? 0);
+  }
+
+  truncateMessages(sessionId: string, length: number): Promise<void> {
+    return this.#change(sessionId, async (context, id) => {
+      const to = count(length, "count");
+      await sessions.update(context, id, () => ({ edit: { messages: { length: to } }, result: undefined }));
+    });
+  }
+
+  saveCheckpoint(...given: [checkpoint: object] | [sessionId: string, checkpoint: object]): Promise<void> {
+    return this.#run(async (context) => {
+      const [checkpoint, sessionId] = given.length > 1 ? [given[1], given[0]] : [given[0], undefined];
+      const encoded = checkpoints.encodeCheckpoint(checkpoint, sessionId, context.engine.format);
+      await checkpoints.save(context, encoded);
+      this.#tell(encoded);
+    });
+  }
+
+  getCheckpoint(
+    ...given: [checkpointId: string] | [sessionId: string, checkpointId: string]
+  ): Promise<Checkpoint<TState> | null> {
+    return this.#run(async (context) => {
+      const found = await checkpoints.find(context, ...checkpointOf(given));
+      return found && checkpoints.restore(context, found);
+    });
+  }
+
+  getLatestCheckpoint(sessionId: string): Promise<Checkpoint<TState> | null> {
+    return this.#ask(sessionId, null, async (context, id) => {
+      const found = await checkpoints.findLatest(context, id);
+      return found && checkpoints.restore(context, found);
+    });
+  }
+
+  listCheckpoints(
+    sessionId: string,
+    options?: { limit?: number; offset?: number; cursor?: string | null },
+  ): Promise<CheckpointPage> {
+    return this.#run((context) => checkpoints.list(context, sessionId, options));
+  }
+
+  rewindTo(...given: [checkpointId: string] | [sessionId: string, checkpointId: string]): Promise<Checkpoint<TState>> {
+    return this.#run((context) => checkpoints.rewind(context, ...checkpointOf(given)));
+  }
+
+  branchSession(checkpointId: string, newSessionId: string): Promise<Checkpoint<TState>> {
+    return this.#run(async (context) => {
+      const copy = await checkpoints.branch(context, checkpointId, requireId(newSessionId, "newSessionId"));
+      this.#tell(copy);
+      return copy;
+    });
+  }
+
+  startRun(sessionId: string, run?: StartRun): Promise<Run> {
+    return this.#change(sessionId, (context, id) => runs.startRun(context, id, run));
+  }
+
+  endRun(sessionId: string, runId: string, end?: EndRun): Promise<Run> {
+    return this.#change(sessionId, (context, id) => runs.endRun(context, id, requireId(runId, "runId"), end));
+  }
+
+  listRuns(sessionId: string): Promise<Run[]> {
+    return this.#ask(sessionId, [], async (context, id) => {
+      const session = await sessions.find(context, id);
+      return session?.list<Run>("runs", context.engine) ?? [];
+    });
+  }
+
+  addSubSession(sessionId: string, ref: SubSessionRef): Promise<void> {
+    return this.#change(sessionId, (context, id) => runs.addSubSession(context, id, ref));
+  }
+
+  listSubSessions(sessionId: string): Promise<SubSessionRef[]> {
+    return this.#ask(sessionId, [], async (context, id) => {
+      const session = await sessions.find(context, id);
+      return session?.list<SubSessionRef>("subSessions", context.engine) ?? [];
+    });
+  }
+
+  sessions(options?: object): Promise<SessionsPage> {
+    return this.#run((context) => sessions.listSessions(context, options));
+  }
+
+  on(event: string, listener: (event: CheckpointCreatedEvent, sessionId: string) => void): this {
+    this.#events.on(requireEvent(event), listener);
+    return this;
+  }
+
+  off(event: string, listener: (event: CheckpointCreatedEvent, sessionId: string) => void): this {
+    this.#events.off(requireEvent(event), listener);
+    return this;
+  }
+
+  events(sessionId?: string, options: { signal?: AbortSignal } = {}): AsyncGenerator<CheckpointCreatedEvent> {
+    const { signal } = options;
+    const queue = new Queue<CheckpointCreatedEvent>();
+    const listener = (event: CheckpointCreatedEvent, of: string) => {
+      if (sessionId === undefined || of === sessionId) queue.push(event);
+    };
+    const end = () => queue.end();
+    if (signal?.aborted || this.#handle.closing) end();
+    // Listen from now on, not from the first step of the iterator.
+    this.#streams.add(queue);
+    this.#events.on(CHECKPOINT_CREATED, listener);
+    signal?.addEventListener("abort", end);
+    return this.#stream(queue, () => {
+      signal?.removeEventListener("abort", end);
+      this.#events.off(CHECKPOINT_CREATED, listener);
+      this.#streams.delete(queue);
+    });
+  }
+
+  async *#stream(queue: Queue<CheckpointCreatedEvent>, ended: () => void): AsyncGenerator<CheckpointCreatedEvent> {
+    try {
+      yield* queue;
+    } finally {
+      ended();
+    }
+  }
+
+  prune(options?: PruneOptions<SessionPruneResult>): Promise<SessionPruneResult> {
+    return this.#run((context) => prune(context, options, () => this.#handle.closing));
+  }
+
+  stats(options?: StatsOptions): Promise<SessionStats> {
+    return this.#run(async ({ engine }) => {
+      const { lineages: _, largest, ...rest } = await stats(engine, helix.name, options);
+      const { checkpoints: rows } = await stats(engine, SESSIONS, undefined);
+      const named = ({ lineage: sessionId, ...line }: (typeof largest)[number]) => ({ sessionId, ...line });
+      return { ...rest, sessions: rows, largest: largest.map(named) };
+    });
+  }
+
+  check(options?: CheckOptions): Promise<VerifyReport> {
+    return this.#handle.check(options);
+  }
+
+  vacuum(): Promise<void> {
+    return this.#handle.vacuum();
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+    for (const stream of this.#streams) stream.end();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #run<T>(work: (context: sessions.Context) => Promise<T>): Promise<T> {
+    return this.#handle.run((engine: Engine) => work({ engine, clock: this.#clock, turns: this.#turns }));
+  }
+
+  /** Runs a read, behind the changes of the session. An id that no session can have gives `none`. */
+  #ask<T>(sessionId: unknown, none: T, work: (context: sessions.Context, id: string) => Promise<T>): Promise<T> {
+    return this.#run(async (context) => {
+      const id = idOrNull(sessionId, "sessionId");
+      return id === null ? none : this.#turns.shared(id, () => work(context, id));
+    });
+  }
+
+  /** Runs a write on a session. */
+  async #change<T>(sessionId: unknown, work: (context: sessions.Context, id: string) => Promise<T>): Promise<T> {
+    const result = await this.#run((context) => work(context, requireId(sessionId, "sessionId")));
+    this.#sweepIfDue();
+    return result;
+  }
+
+  #tell({ id, stepCount, sessionId }: { id: string; stepCount: number; sessionId: string }): void {
+    const event: CheckpointCreatedEvent = { type: CHECKPOINT_CREATED, checkpointId: id, stepCount };
+    for (const listener of this.#events.listeners(CHECKPOINT_CREATED)) {
+      try {
+        Reflect.apply(listener, this, [event, sessionId]);
+      } catch (error) {
+        // The checkpoint is stored, so the save does not fail.
+        process.nextTick(() => {
+          throw error;
+        });
+      }
+    }
+    this.#sweepIfDue();
+  }
+
+  #sweepIfDue(): void {
+    if (this.#handle.closing) return;
+    void this.#run(async (context) => {
+      if (this.#sweeper.due(context)) await this.#sweeper.sweep(context, () => this.#handle.closing);
+    }).catch(() => {});
+  }
+}
+
+function checkpointOf(given: readonly unknown[]): [checkpointId: unknown, sessionId: unknown] {
+  return given.length > 1 ? [given[1], given[0]] : [given[0], undefined];
+}
+
+function requireStatus(status: unknown, name: string): string {
+  if (typeof status !== "string") throw typeError(`${name} must be a string, and is ${show(status)}`);
+  return optionalText(status, name)!;
+}
+
+function requireEvent(event: unknown): string {
+  if (event !== CHECKPOINT_CREATED) throw typeError(`event must be "${CHECKPOINT_CREATED}", and is ${show(event)}`);
+  return CHECKPOINT_CREATED;
+}
