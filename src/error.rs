@@ -95,8 +95,8 @@ impl Error {
     /// The error for a store whose thread panicked. A panic is a bug in the engine. This store handle accepts no more
     /// writes.
     pub fn poisoned() -> Self {
-        let message = "the store's thread panicked and the store accepts nothing more: close it and open it again; \
-                       everything acknowledged before is on disk";
+        let message = "the store's thread panicked, and the store accepts no more calls: close it and open it again. \
+                       All writes that were acknowledged before are stored";
         Self { retryable: false, ..Self::new(Code::Unavailable, message) }
     }
 

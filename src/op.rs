@@ -182,7 +182,7 @@ impl Fork {
             return Ok(());
         }
         let message = format!(
-            "checkpoint {:?} cannot be forked as {:?}, because {lineage:?} has a checkpoint of that id: use another id",
+            "checkpoint {:?} cannot be forked as {:?}, because {lineage:?} already has a checkpoint with this id: use another id",
             self.source, self.id
         );
         Err(Error::new(Code::Conflict, message))
@@ -192,14 +192,14 @@ impl Fork {
     pub(crate) fn no_source(&self) -> Error {
         let source = quote(&self.source);
         let message =
-            format!("checkpoint {source} not found: nothing to fork from; list the checkpoints that there are");
+            format!("checkpoint {source} not found: nothing to fork from; list the checkpoints to find the right id");
         Error::new(Code::NotFound, message)
     }
 
     /// The error for a lineage that already has checkpoints or logs.
     pub(crate) fn lineage_taken(&self) -> Error {
         let message = format!(
-            "checkpoint {:?} cannot be forked into {:?}, because that is not new: use another name",
+            "checkpoint {:?} cannot be forked into {:?}, because it already exists: use another name",
             self.source, self.lineage
         );
         Error::new(Code::Conflict, message)
@@ -304,7 +304,7 @@ impl Expect {
                 let quoted = |id: Option<&str>| id.map_or_else(|| "none".to_owned(), |id| format!("{id:?}"));
                 let message = format!(
                     "checkpoint {or:?}: the newest checkpoint of {lineage:?} is {}, not {} as expected, because another \
-                     writer has gone on: read the newest and decide again",
+                     writer has continued: read the newest checkpoint and decide again",
                     quoted(found),
                     quoted(newest.as_deref())
                 );

@@ -105,8 +105,8 @@ impl Sweeper {
             return;
         }
         let what = format!(
-            "the last {FAILURES} background sweeps failed, so what ttlMs and maxBytes should remove may still be stored. The \
-             store tries again after later saves, and prune() tries now. The last sweep failed with {}",
+            "the last {FAILURES} background sweeps failed, so checkpoints that ttlMs or maxBytes should remove may still be \
+             stored. The store tries again after later saves. To try now, call prune(). The last sweep failed with {}",
             error.code().name()
         );
         self.warnings.warn(error.context(&what));

@@ -17,13 +17,15 @@ impl Target {
     /// Parses a target. A text with an unknown URL scheme is refused and never treated as a file name.
     pub fn parse(text: &str) -> Result<Self> {
         if text.contains('\0') {
-            return Err(Error::invalid("the target holds a NUL character, which no path can: give it without one"));
+            return Err(Error::invalid(
+                "the target contains a NUL character, which a path cannot contain: remove the character",
+            ));
         }
         let path = match scheme(text) {
             None => text,
             Some(("memory", "")) => return Ok(Target::Memory),
             Some(("memory", _)) => {
-                return Err(Error::invalid("\"memory:\" takes nothing behind the colon: give \"memory:\""));
+                return Err(Error::invalid("nothing may follow the colon of \"memory:\": give \"memory:\""));
             }
             Some(("sqlite", path)) => path.strip_prefix("//").unwrap_or(path),
             Some((other, _)) => {
@@ -40,7 +42,7 @@ impl Target {
             return Err(Error::invalid("the target is empty: give a file path, \"sqlite:<path>\" or \"memory:\""));
         }
         if path == ":memory:" {
-            return Err(Error::invalid("for a store in memory the target is \"memory:\""));
+            return Err(Error::invalid("\":memory:\" is not a target: for a store in memory, give \"memory:\""));
         }
         // Make the path absolute now: the working directory may change before the first use.
         std::path::absolute(path)

@@ -123,7 +123,7 @@ pub(crate) fn append(
         let before = length(head);
         if let Some(expected) = expect.filter(|expected| *expected != before) {
             let message = format!(
-                "log {:?} of {:?} has {before} records, not {expected} as expected: read it again and decide anew",
+                "log {:?} of {:?} has {before} records, not {expected} as expected: read the log again and decide again",
                 of.log, of.lineage
             );
             return Err(Error::new(Code::Conflict, message));
@@ -198,7 +198,7 @@ pub(crate) fn truncate(rows: &mut impl LogRows, of: LogName<'_>, to: u64) -> Res
 pub(crate) fn rewind(rows: &mut impl LogRows, of: LogName<'_>, id: &str, marks: &[Mark]) -> Result<()> {
     let Some(mark) = marks.iter().find(|mark| mark.log == of.log) else {
         let message = format!(
-            "checkpoint {id:?} does not name log {:?} of {:?}: truncate it to a length, or rewind to a checkpoint that names it",
+            "checkpoint {id:?} does not name log {:?} of {:?}: truncate the log to a length, or rewind to a checkpoint that names the log",
             of.log, of.lineage
         );
         return Err(Error::new(Code::NotFound, message));
@@ -232,12 +232,12 @@ pub(crate) fn remove_all(rows: &mut impl LogRows, lin: i64) -> Result<bool> {
 }
 
 /// Returns the marks of a new checkpoint. `lin` is the number of the checkpoint's lineage, or `None` if the lineage
-/// does not exist. The caller must then call [`hold`] for these marks.
+/// does not exist. The caller must then call [`hold`] for these marks. The caller adds the checkpoint's id to an error.
 pub(crate) fn pin(rows: &impl LogRows, lin: Option<i64>, header: &Header, pins: &[LogPin]) -> Result<Vec<Mark>> {
     let mut marks: Vec<Mark> = Vec::with_capacity(pins.len());
     for LogPin { log, length: wanted } in pins {
         if marks.iter().any(|mark| mark.log == *log) {
-            return Err(Error::invalid(format!("checkpoint {:?} names log {log:?} twice: name it once", header.id)));
+            return Err(Error::invalid(format!("it names log {log:?} twice: name it once")));
         }
         let head = match lin {
             Some(lin) => rows.head(lin, log)?,
@@ -251,8 +251,7 @@ pub(crate) fn pin(rows: &impl LogRows, lin: Option<i64>, header: &Header, pins: 
             (None, Some(0)) => None,
             (head, Some(wanted)) => {
                 let message = format!(
-                    "checkpoint {:?} names the first {wanted} records of log {log:?} of {:?}, which has {}: append them first",
-                    header.id,
+                    "it names the first {wanted} records of log {log:?} of {:?}, which has only {}: append the missing records first",
                     header.lineage,
                     length(head)
                 );
@@ -309,7 +308,7 @@ pub(crate) fn read(rows: &impl LogRows, end: Option<End>, range: &LogRange) -> R
             if from < to {
                 let found = rows.read(run.branch, from, to)?;
                 if found.len() as u64 != to - from {
-                    return Err(corrupt(&format!("records are missing among those from {from} to {}", to - 1)));
+                    return Err(corrupt(&format!("some of the records {from} to {} are missing", to - 1)));
                 }
                 records.extend(found);
             }
@@ -333,7 +332,7 @@ fn runs(rows: &impl LogRows, end: Option<End>, from: u64) -> Result<Vec<Run>> {
         let found = known(rows, branch)?;
         // Each step must reach a branch with a lower start position. Otherwise the loop might never end.
         if found.start() >= length {
-            return Err(corrupt("a branch of it begins behind its end"));
+            return Err(corrupt("one of its branches begins after the end of the log"));
         }
         runs.push(Run { branch, from: found.start().max(from), to: length });
         next = found.parent;

@@ -87,14 +87,14 @@ pub(crate) fn seal(writes: Vec<(i64, Part)>) -> Vec<u8> {
 /// Opens an envelope that [`seal`] made. The checkpoint's id and the task are for error messages.
 pub(crate) fn open(id: &str, task: &str, body: Vec<u8>) -> Result<Vec<(i64, Part)>> {
     let split = || -> Result<Vec<(i64, Part)>> {
-        let damaged = || Error::new(Code::Corrupt, "its slots cannot be told from its names");
+        let damaged = || Error::new(Code::Corrupt, "the slot numbers of its writes cannot be read");
         let slot = |part: Part| {
             let (index, name) = part.name.split_once(' ').ok_or_else(damaged)?;
             Ok((index.parse().map_err(|_| damaged())?, Part { name: name.to_owned(), ..part }))
         };
         frame::split(&envelope::open(&[body])?.into())?.parts.into_iter().map(slot).collect()
     };
-    split().map_err(|error| error.context(&format!("what task {task:?} wrote to {id:?}")))
+    split().map_err(|error| error.context(&format!("the writes of task {task:?} to {id:?}")))
 }
 
 #[cfg(test)]

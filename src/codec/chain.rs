@@ -40,7 +40,10 @@ pub(crate) fn rebuild(
         }
         // A base is always older than its delta, so a healthy chain ends. The limit stops the walk in a damaged file.
         if chain.len() > 2 * usize::try_from(MAX_DEPTH).unwrap_or(0) {
-            return Err(Error::new(Code::Corrupt, "the payload's chain of bases does not end: restore a backup"));
+            return Err(Error::new(
+                Code::Corrupt,
+                "the payload's bases refer to each other in a circle: restore a backup",
+            ));
         }
         let Some(Link { base, body }) = fetch(link)? else { break };
         chain.push(body);

@@ -97,7 +97,7 @@ pub fn open(chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
 /// `below`.
 pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
     let chain = chain.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
-    let Some(newest) = chain.first() else { return Err(corrupt("nothing is stored of it")) };
+    let Some(newest) = chain.first() else { return Err(corrupt("it is missing")) };
     // Each envelope claims at most MAX_RAW bytes. The sum of all claims must have a limit too.
     if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.content)) > 2 * MAX_RAW {
         return Err(corrupt("its deltas are impossibly large"));
@@ -136,8 +136,9 @@ impl<'a> Envelope<'a> {
         let cut_off = || corrupt("it is cut off");
         let format = *varint::take(&mut rest, 1).and_then(<[u8]>::first).ok_or_else(cut_off)?;
         if !(PLAIN..=DELTA_ZSTD).contains(&format) {
-            let message =
-                format!("the payload has format {format}, which this version does not know: upgrade forkpoint");
+            let message = format!(
+                "the payload has format {format}, which this version of forkpoint does not know: upgrade forkpoint"
+            );
             return Err(Error::new(Code::Unsupported, message));
         }
         let checksum = varint::take(&mut rest, 8).and_then(|bytes| bytes.try_into().ok()).ok_or_else(cut_off)?;
@@ -151,7 +152,7 @@ impl<'a> Envelope<'a> {
         let raw = length()?;
         let content = if format >= DELTA { length()? } else { raw };
         if format >= DELTA && content > raw.max(delta::SMALLEST) {
-            return Err(corrupt("its delta is larger than what it makes"));
+            return Err(corrupt("its delta is larger than the bytes that it produces"));
         }
         Ok(Self { format, checksum: u64::from_le_bytes(checksum), length: raw, content, body: rest })
     }
@@ -168,7 +169,7 @@ impl<'a> Envelope<'a> {
         match self.format {
             DELTA => Ok(Cow::Borrowed(self.body)),
             DELTA_ZSTD => inflate(self.body, self.content).map(Cow::Owned),
-            _ => Err(corrupt("it is whole and has a base")),
+            _ => Err(corrupt("it is a keyframe, but names a base")),
         }
     }
 }
@@ -176,7 +177,7 @@ impl<'a> Envelope<'a> {
 /// Decompresses the body. The output has at most one byte more than `length`, so that a damaged length or body costs no
 /// memory.
 fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>> {
-    let fails = |error: io::Error| corrupt(&format!("it does not decompress ({error})")).with_cause(error);
+    let fails = |error: io::Error| corrupt(&format!("it cannot be decompressed ({error})")).with_cause(error);
     // A wrong length reserves at most a small multiple of the size of the body.
     let mut content = Vec::with_capacity(length.min(body.len().saturating_mul(256)));
     let decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(fails)?;

@@ -41,7 +41,7 @@ pub fn split(frame: &Bytes) -> Result<Payload> {
     parse(frame).ok_or_else(|| {
         Error::new(
             Code::Corrupt,
-            "the stored payload is damaged: its parts cannot be told apart; restore it from a backup",
+            "the stored payload is damaged: its parts cannot be separated; restore it from a backup",
         )
     })
 }

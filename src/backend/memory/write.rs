@@ -8,7 +8,7 @@ use crate::backend::inherit;
 use crate::backend::logs::{self, LogName, Mark};
 use crate::backend::writes;
 use crate::codec::frame;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
 use crate::record::{Checkpoint, ContractId, Draft, Header, Payload, Seq, SortKey, Write};
 use crate::retention::Ledger;
@@ -39,7 +39,9 @@ impl Tables {
 
     fn op(&mut self, op: &Op, applied: &mut Applied) -> Result<()> {
         match op {
-            Op::Put(draft) => self.put(draft),
+            Op::Put(draft) => {
+                self.put(draft).map_err(|error| error.context(&format!("checkpoint {:?}", draft.header.id)))
+            }
             Op::Fork(fork) => self.fork(fork),
             Op::Remove { contract, id } => self.remove(*contract, id),
             Op::Touch { contract, id, saved_at } => {
@@ -114,10 +116,7 @@ impl Tables {
             .and_then(|position| self.lineages.get(&position))
             .filter(|lineage_row| !lineage_row.order.is_empty());
         match lineage_row.map(|lineage_row| lineage_row.first.age_offset) {
-            Some(offset) if offset != header.age_offset => Err(Error::invalid(format!(
-                "checkpoint {:?}: the age begins at byte {} of its sort key, and at byte {offset} for the others of {:?}: use the same",
-                header.id, header.age_offset, header.lineage
-            ))),
+            Some(offset) if offset != header.age_offset => Err(header.other_age_offset(offset)),
             _ => Ok(()),
         }
     }

@@ -87,7 +87,7 @@ impl Chain {
 }
 
 fn damaged(seq: Seq) -> Error {
-    let message = format!("row {seq}: how its payload is stored does not match its checksum: restore a backup");
+    let message = format!("row {seq}: the links to other payloads do not match their checksum: restore a backup");
     Error::new(Code::Corrupt, message)
 }
 
@@ -129,7 +129,8 @@ pub(super) fn listed(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Cha
     let mut next = read(connection, base)?.and_then(|chain| chain.first_dependant);
     while let Some(seq) = next {
         let broken = || {
-            let message = format!("row {base}: the list of the payloads that are built on it is damaged at row {seq}");
+            let message =
+                format!("row {base}: the list of deltas against its payload is damaged at row {seq}: restore a backup");
             Error::new(Code::Corrupt, message)
         };
         let chain = read(connection, seq)?.filter(|chain| chain.base == Some(base)).ok_or_else(broken)?;

@@ -97,7 +97,7 @@ struct Position {
 /// Checks one page of about `limit` rows, starting at the cursor. The caller holds a snapshot for the page.
 pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) -> Result<CheckPage> {
     let mut position = Position::read(connection, cursor)?;
-    let Some(stage) = STAGES.get(position.stage) else { return Err(Error::invalid("the cursor of the check is none")) };
+    let Some(stage) = STAGES.get(position.stage) else { return Err(no_cursor()) };
     let limit = limit.max(1);
     // Do not use the store's cache, so that the check reads the payloads from the database.
     let cache = PayloadCache::new(CACHE_BYTES);
@@ -141,6 +141,11 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
     Ok(page)
 }
 
+/// The error for a cursor that no page of a check returned.
+fn no_cursor() -> Error {
+    Error::invalid("the cursor of the check is not valid: begin without one")
+}
+
 impl Position {
     fn read(connection: &Connection, cursor: &CheckCursor) -> Result<Self> {
         if *cursor == CheckCursor::default() {
@@ -152,12 +157,12 @@ impl Position {
             };
             return Ok(Self { stage: 0, after: [0; 3], done: 0, of: u64::try_from(of).unwrap_or(0) });
         }
-        let none = || Error::invalid("the cursor of the check is none: begin without one");
-        let numbers: Vec<i64> = cursor.0.split(' ').map(str::parse).collect::<Result<_, _>>().map_err(|_| none())?;
-        let [stage, first, second, third, done, of] = numbers[..] else { return Err(none()) };
+        let numbers: Vec<i64> =
+            cursor.0.split(' ').map(str::parse).collect::<Result<_, _>>().map_err(|_| no_cursor())?;
+        let [stage, first, second, third, done, of] = numbers[..] else { return Err(no_cursor()) };
         let after = [first, second, third];
-        let [done, of] = [done, of].map(|number| u64::try_from(number).map_err(|_| none()));
-        Ok(Self { stage: usize::try_from(stage).map_err(|_| none())?, after, done: done?, of: of? })
+        let [done, of] = [done, of].map(|number| u64::try_from(number).map_err(|_| no_cursor()));
+        Ok(Self { stage: usize::try_from(stage).map_err(|_| no_cursor())?, after, done: done?, of: of? })
     }
 
     fn cursor(&self) -> CheckCursor {
@@ -223,7 +228,11 @@ impl Check<'_> {
         match end {
             // The table is damaged here, and the rows after this point cannot be reached.
             Err(error) if damaged(&error) => {
-                self.find(FindingCode::Corrupt, format!("a table cannot be read on: {}", error.message()), RESTORE);
+                self.find(
+                    FindingCode::Corrupt,
+                    format!("the rest of a table cannot be read: {}", error.message()),
+                    RESTORE,
+                );
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -317,8 +326,9 @@ impl Check<'_> {
             if let Some((rows, found)) = self.damage(counted)?
                 && rows != found
             {
-                let message =
-                    format!("of table {table}, {rows} rows should be in an index that has {found} ({entries})");
+                let message = format!(
+                    "an index of table {table} has {found} entries, and should have {rows} (entries: {entries})"
+                );
                 self.find(FindingCode::Index, message, REBUILD);
             }
         }

@@ -29,7 +29,9 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     }
     let kind = fs::symlink_metadata(&path).map_err(|error| failed(error, "the file cannot be read"))?.file_type();
     if kind.is_symlink() {
-        return Err(Error::invalid("the path is a symbolic link, which is refused: give the path that it points to"));
+        return Err(Error::invalid(
+            "the path is a symbolic link, which is not allowed: give the path that it points to",
+        ));
     }
     if !kind.is_file() {
         return Err(Error::invalid("the path names something that is not a file: give the path of a file"));

@@ -72,7 +72,7 @@ pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) ->
     match read(connection, lin)? {
         Some(row) if row.contract == contract && row.name == name => Ok(Some(row)),
         _ => {
-            let message = format!("lineage {name:?}: the index of names leads to another row: restore a backup");
+            let message = format!("lineage {name:?}: the index of names leads to the wrong row: restore a backup");
             Err(Error::new(Code::Corrupt, message))
         }
     }
@@ -102,7 +102,8 @@ pub(super) fn with_prefix(connection: &Connection, contract: ContractId, prefix:
         let Some(lineage) =
             read(connection, lin)?.filter(|lineage| (lineage.contract, &lineage.name) == (contract, &name))
         else {
-            let message = format!("lineages of {prefix:?}: the index of names leads to another row: restore a backup");
+            let message =
+                format!("lineages of {prefix:?}: the index of names leads to the wrong row: restore a backup");
             return Err(Error::new(Code::Corrupt, message));
         };
         found.push(lineage);

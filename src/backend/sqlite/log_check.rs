@@ -117,7 +117,7 @@ fn branches(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<Afte
                 findings.push(missing(&format!("the last records of branch {id} are missing")));
             }
             Some(needed) if needed == tip => {}
-            _ => findings.push(left_over(&format!("nothing names the last records of branch {id}"))),
+            _ => findings.push(left_over(&format!("no log and no checkpoint names the last records of branch {id}"))),
         }
         findings.iter_mut().skip(found).for_each(|finding| finding.contract = Some(branch.contract));
     }
@@ -186,7 +186,7 @@ pub(super) fn marks_of(connection: &Connection, seq: Seq, marks: &[Mark]) -> Res
     let mut findings = Vec::new();
     for Mark { log, end } in marks {
         let Some(end) = *end else { continue };
-        let what = format!("log {log:?} as the checkpoint names it");
+        let what = format!("log {log:?} of the checkpoint");
         findings.extend(end_is_there(connection, end, &what)?);
         let sql = "SELECT 1 FROM log_mark WHERE branch = ? AND length = ? AND seq = ?";
         if !exists(connection, sql, params![end.branch, signed(end.length), seq])? {
@@ -223,12 +223,12 @@ fn missing(message: &str) -> Finding {
 }
 
 fn left_over(message: &str) -> Finding {
-    let remedy = "nothing needs to be done: it takes room, and that is all";
+    let remedy = "nothing needs to be done: it only takes up space";
     finding(FindingCode::Orphan, Severity::Warning, message.to_owned(), remedy)
 }
 
 fn index(message: &str) -> Finding {
-    let remedy = "run REINDEX on a copy of the database and check that, or restore a backup";
+    let remedy = "run REINDEX on a copy of the database and check the copy, or restore a backup";
     finding(FindingCode::Index, Severity::Error, message.to_owned(), remedy)
 }
 
@@ -306,7 +306,7 @@ mod tests {
             ("UPDATE log SET length = 1 WHERE name = 'log'", "CORRUPT error", "log \"log\""),
             ("DELETE FROM log WHERE name = 'other'", "ORPHAN warning", "branch 3"),
             ("DELETE FROM lineage", "ORPHAN error", "the lineage of log \"log\""),
-            ("DELETE FROM log_mark", "INDEX error", "log \"log\" as the checkpoint names it"),
+            ("DELETE FROM log_mark", "INDEX error", "log \"log\" of the checkpoint"),
             ("INSERT INTO log_mark VALUES (1, 2, 9)", "ORPHAN warning", "no checkpoint"),
         ] {
             let connection = filled();

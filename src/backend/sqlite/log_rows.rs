@@ -187,7 +187,7 @@ pub(super) fn damaged(what: &str) -> Error {
 }
 
 pub(super) fn misled(what: &str) -> Error {
-    let message = format!("an index leads to another row for {what}; restore the database from a backup");
+    let message = format!("an index leads to the wrong row for {what}; restore the database from a backup");
     Error::new(Code::Corrupt, message)
 }
 

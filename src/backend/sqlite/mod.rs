@@ -114,7 +114,7 @@ impl Sqlite {
     fn open_file(options: &Options, cache: PayloadCache) -> Result<Self> {
         if rusqlite::version_number() < OLDEST_SQLITE {
             let message = format!(
-                "SQLite {} can lose commits when two connections checkpoint at once: build with 3.51.3 or later",
+                "SQLite {} can lose commits when two connections checkpoint at the same time: build Forkpoint with SQLite 3.51.3 or later",
                 rusqlite::version()
             );
             return Err(Error::new(Code::Unsupported, message));
@@ -141,8 +141,9 @@ impl Sqlite {
 
         let notice = network.filter(|_| journal == Journal::Rollback).map(|kind| {
             format!(
-                "\"{}\" is on a network file system ({kind}), where a write-ahead log would be corrupted: using a \
-                 rollback journal instead, which is slower. Use a local disk, or a database server for several machines.",
+                "\"{}\" is on a network file system ({kind}), where a write-ahead log would be corrupted. The \
+                 store uses a rollback journal instead, which is slower. Use a local disk, or a database server for several \
+                 machines.",
                 path.display()
             )
         });

@@ -237,7 +237,7 @@ fn fetch(connection: &Connection, seq: Seq) -> Result<Option<Link>> {
     if base.is_some_and(|base| base >= seq) {
         return Err(Error::new(
             Code::Corrupt,
-            format!("row {seq}: its payload is built on a later one: restore a backup"),
+            format!("row {seq}: the base of its payload is not older than the payload: restore a backup"),
         ));
     }
     Ok(Some(Link { base, body }))

@@ -50,7 +50,7 @@ impl SqliteCatalog<'_> {
             Some((found, row_sort_key)) if found.lineage == lineage => Ok((sort_key == row_sort_key).then_some(found)),
             _ => {
                 let message = format!(
-                    "checkpoint number {seq} is not in the lineage in which the index has it: restore the database from a backup"
+                    "row {seq}: the row of the checkpoint is missing or belongs to another lineage than its index entry: restore a backup"
                 );
                 Err(Error::new(Code::Corrupt, message))
             }

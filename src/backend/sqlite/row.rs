@@ -107,7 +107,7 @@ pub(super) fn flags_and_sum(seq: Seq, header: &Header, logs: Option<&[u8]>) -> (
 
 /// The `CORRUPT` error for an index that does not agree with its table.
 pub(super) fn index_damaged(what: &str) -> Error {
-    let message = format!("{what}: an index leads to a row that is another or gone: restore a backup");
+    let message = format!("{what}: an index leads to a different or missing row: restore a backup");
     Error::new(Code::Corrupt, message)
 }
 
@@ -256,7 +256,7 @@ impl Found {
         let Self { row, flags, sum, has_lineage } = self;
         let (id, contract, seq) = (&row.header.id, row.header.contract, row.seq);
         if !has_lineage {
-            let message = format!("checkpoint {id:?}: its lineage is not there: restore a backup");
+            let message = format!("checkpoint {id:?}: the row of its lineage is missing: restore a backup");
             return Err(Error::new(Code::Corrupt, message));
         }
         if flags_and_sum(seq, &row.header, row.logs.as_deref()) != (flags, sum)

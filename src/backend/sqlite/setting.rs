@@ -39,7 +39,7 @@ pub(super) fn verify_all(connection: &Connection) -> Result<()> {
         .map_err(from_sqlite)?;
     for name in names {
         if get(connection, &name)?.is_none() {
-            let message = format!("setting {name:?} is there and is not found: restore a backup");
+            let message = format!("setting {name:?} is in its table, but its index does not find it: restore a backup");
             return Err(Error::new(Code::Corrupt, message));
         }
     }

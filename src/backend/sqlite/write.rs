@@ -242,13 +242,7 @@ impl<'a> Writing<'a> {
                 lineage::describe(self.transaction, lineage.lin, header, origin())?
             }
             Some(lineage) if lineage.age_offset == header.age_offset => lineage,
-            Some(lineage) => {
-                let message = format!(
-                    "the age begins at byte {} of the sort keys of {:?}, not at {}: all checkpoints of a lineage have the same",
-                    lineage.age_offset, header.lineage, header.age_offset
-                );
-                return Err(Error::invalid(message));
-            }
+            Some(lineage) => return Err(header.other_age_offset(lineage.age_offset)),
             None => lineage::begin(self.transaction, header, origin())?,
         };
         let replaced = match row::by_id(self.transaction, header.contract, &header.id) {

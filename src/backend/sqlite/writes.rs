@@ -62,7 +62,7 @@ pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>
         return Ok(Some(row));
     }
     let message = format!(
-        "what task {:?} wrote to {:?}: its row {num} does not match its checksum: restore a backup",
+        "the writes of task {:?} to {:?}: their row {num} does not match its checksum: restore a backup",
         row.task, row.id
     );
     Err(Error::new(Code::Corrupt, message))
@@ -95,9 +95,9 @@ pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -
 }
 
 fn rows(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<WriteRow>> {
-    let damaged = || index_damaged(&format!("what was written to {id:?}"));
+    let damaged = || index_damaged(&format!("writes of checkpoint {id:?}"));
     let row = |num| -> Result<WriteRow> {
-        let row = read(connection, num).map_err(|error| error.context(&format!("what was written to {id:?}")))?;
+        let row = read(connection, num).map_err(|error| error.context(&format!("writes of checkpoint {id:?}")))?;
         row.filter(|row| (row.contract, &*row.id) == (contract, id)).ok_or_else(damaged)
     };
     let found = indexed(connection, contract, id)?;

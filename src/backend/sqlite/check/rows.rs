@@ -93,7 +93,7 @@ impl Check<'_> {
         let dependent = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_dependent
                          WHERE lin = ? AND parent IS ? AND seq = ? AND flags & 1";
         if header.depends_on_parent && !self.has_entry(dependent, params![lin, header.parent, seq])? {
-            let message = "the index of what depends on a parent does not lead to its row";
+            let message = "the index of checkpoints that depend on a parent does not lead to its row";
             self.find_at(FindingCode::Index, row, message, REBUILD);
         }
         Ok(())
@@ -116,7 +116,7 @@ impl Check<'_> {
                 self.find_at(
                     FindingCode::Orphan,
                     row,
-                    "its parent is gone, and it cannot be read without that",
+                    "its parent is missing, and it cannot be read without the parent",
                     RESTORE,
                 );
                 self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
@@ -138,7 +138,7 @@ impl Check<'_> {
         if let Some(base) = chain.base
             && !self.built_on(base)?.is_none_or(|all| all.contains(&row.seq))
         {
-            self.find_at(FindingCode::Corrupt, row, "the list of what is built on its base lacks it", RESTORE);
+            self.find_at(FindingCode::Corrupt, row, "it is missing from the list of deltas against its base", RESTORE);
         }
         Ok(true)
     }
@@ -170,7 +170,8 @@ impl Check<'_> {
         let opened = row.open(self.connection);
         self.damage_of(opened, claims)?;
         if !leads(writes::indexed(self.connection, row.contract, &row.id).map(|found| found.contains(&num)))? {
-            let message = format!("what task {:?} wrote to {:?}: the index does not lead to its row", row.task, row.id);
+            let message =
+                format!("the writes of task {:?} to {:?}: the index does not lead to their row", row.task, row.id);
             self.find_of(FindingCode::Index, claims(), message, REBUILD);
         }
         Ok(())
