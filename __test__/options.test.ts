@@ -193,7 +193,9 @@ describe("options", () => {
     for (const options of [{}, { durability: "full" }, null]) {
       const error = thrown(() => new CheckpointStore(store, options as StoreOptions));
       expect(error).toBeInstanceOf(TypeError);
-      expect(error.message).toBe("options belong to openStore() when the target is an open store");
+      expect(error.message).toBe(
+        "the target is an open store, which has its own options: pass the options to openStore()",
+      );
       expect(error.code).toBe("INVALID_ARGUMENT");
     }
     await new CheckpointStore(store, undefined).save(checkpoint());
@@ -219,9 +221,12 @@ describe("options of runs()", () => {
     [{ runId: "r" }, `Unknown option "runId". ${known}`],
     [{ graphIdPrefix: 1 }, 'option "graphIdPrefix" must be a string, and is 1'],
     [{ graphIdPrefix: null }, 'option "graphIdPrefix" must be a string, and is null'],
-    [{ graphIdPrefix: "\ud800" }, 'option "graphIdPrefix" holds half of a surrogate pair'],
-    [{ limit: "1" }, 'option "limit" must be a number of runs, and is a string'],
-    [{ limit: null }, 'option "limit" must be a number of runs, and is null'],
+    [
+      { graphIdPrefix: "\ud800" },
+      'option "graphIdPrefix" contains an unpaired surrogate (invalid Unicode), which no stored graphId contains',
+    ],
+    [{ limit: "1" }, 'option "limit" must be a number of entries, and is a string'],
+    [{ limit: null }, 'option "limit" must be a number of entries, and is null'],
     [{ cursor: 1 }, 'option "cursor" must be the cursor of an earlier page'],
     [{ cursor: "x" }, 'option "cursor" must be the cursor of an earlier page'],
     [null, "options must be an object, and is null"],
@@ -237,7 +242,7 @@ describe("options of runs()", () => {
   test.each([0, -1, 1.5, 100_001, Number.NaN, 1 / 0])("a limit of %d is out of range", async (limit) => {
     const error = await rejection(open("memory:").runs({ limit }));
     expect(error).toBeInstanceOf(RangeError);
-    expect(error.message).toBe(`option "limit" must be a whole number of runs from 1 to 100000, and is ${limit}`);
+    expect(error.message).toBe(`option "limit" must be a whole number of entries from 1 to 100000, and is ${limit}`);
     expect(error.code).toBe("INVALID_ARGUMENT");
   });
 
@@ -329,7 +334,7 @@ describe("targets", () => {
 
   test.each([
     ["", /target is empty/],
-    ["\ud800", /half of a surrogate pair/],
+    ["\ud800", /contains an unpaired surrogate/],
   ])("%j is no target", async (target, message) => {
     const error = await refusal(target);
     expect(error).toBeInstanceOf(TypeError);
@@ -341,9 +346,9 @@ describe("targets", () => {
     ["sqlite://", /target is empty/],
     ["a\0b.db", /NUL/],
     ["\0", /NUL/],
-    ["memory:x", /"memory:" takes nothing behind the colon/],
-    [":memory:", /for a store in memory the target is "memory:"/],
-    ["sqlite::memory:", /for a store in memory the target is "memory:"/],
+    ["memory:x", /nothing may follow the colon of "memory:"/],
+    [":memory:", /for a store in memory, give "memory:"/],
+    ["sqlite::memory:", /for a store in memory, give "memory:"/],
     [new URL("file:///a%00b.db"), /NUL/],
   ])("%s is refused", async (target, message) => {
     expect((await refusal(target)).message).toMatch(message);

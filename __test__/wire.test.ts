@@ -29,8 +29,8 @@ test("fields may be written down in any order, and those that are undefined be l
   expect(await agentium.call(store, "runs", { before, limit })).toEqual([]);
 });
 
-test("half of a surrogate pair in a list is an error that says so", async () => {
-  const refused = { code: "INVALID_ARGUMENT", message: expect.stringContaining("half of a surrogate pair") };
+test("an unpaired surrogate in a list is an error that says so", async () => {
+  const refused = { code: "INVALID_ARGUMENT", message: expect.stringContaining("an unpaired surrogate") };
   const rules = [{ "\ud800": 1 } as unknown as { savedBefore: number }];
   await expect(storeCalls.call(store, "prunable", { contract: undefined, rules })).rejects.toMatchObject(refused);
 });

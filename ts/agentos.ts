@@ -284,7 +284,11 @@ function listOptions(options: { limit?: number | null; runId?: string } | undefi
 const runsOptions = {
   graphIdPrefix: (value: unknown) => {
     if (typeof value !== "string") throw typeError(`option "graphIdPrefix" must be a string, and is ${show(value)}`);
-    if (!value.isWellFormed()) throw typeError('option "graphIdPrefix" holds half of a surrogate pair');
+    if (!value.isWellFormed()) {
+      throw typeError(
+        'option "graphIdPrefix" contains an unpaired surrogate (invalid Unicode), which no stored graphId contains',
+      );
+    }
     return value;
   },
   ...pageOptions,

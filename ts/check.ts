@@ -20,7 +20,7 @@ export async function check({ native }: Engine, options: unknown, closing: () =>
   };
   let cursor: string | undefined;
   do {
-    if (closing()) throw new ForkpointError("CLOSED", "the store was closed: the check has not come to its end");
+    if (closing()) throw new ForkpointError("CLOSED", "the store was closed before the check ended");
     signal?.throwIfAborted();
     const page = await storeCalls.call(native, "check", { cursor, limit: PAGE });
     const { checked } = report;

@@ -6,7 +6,7 @@ export function requireId(id: unknown, what: string): string {
   if (!id.isWellFormed()) {
     throw new ForkpointError(
       "INVALID_ARGUMENT",
-      `${what} holds half of a surrogate pair, which cannot be stored exactly`,
+      `${what} contains an unpaired surrogate (invalid Unicode), which cannot be stored exactly`,
     );
   }
   return id;

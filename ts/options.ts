@@ -126,7 +126,7 @@ export function atMost(unit: string): OptionParser<number | null> {
 
 /** The options of the methods that list runs or threads page by page. */
 export const pageOptions = {
-  limit: whole(1, 100_000, "runs"),
+  limit: whole(1, 100_000, "entries"),
   cursor: (value: unknown, name: string) => {
     if (value === null) return undefined;
     if (typeof value === "string" && /^[1-9]\d{0,15}$/.test(value)) return Number(value);
@@ -142,7 +142,9 @@ export function readTarget(target: unknown): string {
   }
   if (/^file:/i.test(target)) return fileTarget(target);
   if (target === "") throw typeError('target is empty: give a file path, "sqlite:<path>" or "memory:"');
-  if (!target.isWellFormed()) throw typeError("target holds half of a surrogate pair, which no path can");
+  if (!target.isWellFormed()) {
+    throw typeError("target contains an unpaired surrogate (invalid Unicode), which a path cannot contain");
+  }
   return target;
 }
 
@@ -151,7 +153,9 @@ function fileTarget(url: string | URL): string {
   try {
     return `sqlite://${fileURLToPath(url)}`;
   } catch (error) {
-    throw typeError(`target is not the URL of a file here: ${error instanceof Error ? error.message : String(error)}`);
+    throw typeError(
+      `target is not the URL of a file on this machine: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 
@@ -163,7 +167,7 @@ export function pathOf(file: unknown, what: string): string {
       return fileURLToPath(file);
     } catch (error) {
       throw typeError(
-        `${what} is not the URL of a file here: ${error instanceof Error ? error.message : String(error)}`,
+        `${what} is not the URL of a file on this machine: ${error instanceof Error ? error.message : String(error)}`,
       );
     }
   }

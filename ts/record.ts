@@ -65,7 +65,10 @@ export function decodeCheckpoint<T extends object>(
 /** Checks and returns the two parts of a record. */
 export function stateAndRest([state, rest]: Part[], id: string): [state: Serialized, rest: Serialized] {
   if (state?.name !== "state" || rest?.name !== "rest") {
-    throw new ForkpointError("CORRUPT", `checkpoint ${quote(id)} has other parts than a checkpoint`);
+    throw new ForkpointError(
+      "CORRUPT",
+      `checkpoint ${quote(id)} does not consist of the parts "state" and "rest": restore a backup`,
+    );
   }
   return [state, rest];
 }

@@ -1,7 +1,7 @@
 import type { PruneOptions, PruneProgress, StatsOptions, StoreStats } from "../index.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, rangeError, show, typeError } from "./errors.js";
-import { type OptionParser, type Retention, atMost, flag, readRecord } from "./options.js";
+import { type OptionParser, type Retention, atMost, flag, readRecord, whole } from "./options.js";
 import { type Cursor, type Pruned, type Rule, storeCalls } from "./wire.js";
 
 /** The maximum number of checkpoints that one transaction removes. A save waits for at most one transaction. */
@@ -11,7 +11,8 @@ const MOST_LARGEST = 1000;
 
 /** Throws if the operation should stop because the store is being closed or the signal has aborted. */
 export function throwIfStopped(signal: AbortSignal | undefined, closing: () => boolean): void {
-  if (closing()) throw new ForkpointError("CLOSED", "the store was closed: what was not removed yet stays");
+  if (closing())
+    throw new ForkpointError("CLOSED", "the store was closed before the removal ended: the remaining checkpoints stay");
   signal?.throwIfAborted();
 }
 
@@ -72,13 +73,7 @@ export async function stats({ native }: Engine, contract: string | undefined, op
 }
 
 const statsOptions: { [K in keyof Required<StatsOptions>]: OptionParser<unknown> } = {
-  largest: (value, name) => {
-    if (typeof value !== "number") throw typeError(`${name} must be a number of runs, and is ${show(value)}`);
-    if (!Number.isInteger(value) || value < 0 || value > MOST_LARGEST) {
-      throw rangeError(`${name} must be a whole number from 0 to ${MOST_LARGEST}, and is ${value}`);
-    }
-    return value;
-  },
+  largest: whole(0, MOST_LARGEST, "entries"),
 };
 
 /** Gives the space of removed checkpoints back to the file system. */

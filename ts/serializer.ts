@@ -118,7 +118,7 @@ export function deserialize(storeFormat: Format, tag: string, bytes: Uint8Array,
   if (typeof value !== "object" || value === null) {
     throw new ForkpointError(
       "INVALID_ARGUMENT",
-      `serializer "${tag}" made ${show(value)} of ${what}: deserialize() must return what serialize() was given`,
+      `serializer "${tag}" returned ${show(value)} for ${what}: deserialize() must return the value that serialize() received`,
     );
   }
   return value;

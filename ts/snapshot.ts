@@ -167,7 +167,7 @@ class Copy {
     } catch (error) {
       if (error instanceof ForkpointError) throw error;
       if (error instanceof RangeError)
-        throw refusal(this.#root, "it is nested too deeply for the stack that is left", error);
+        throw refusal(this.#root, "it is nested too deeply for the remaining stack", error);
       // A getter, a toJSON or a proxy's trap threw.
       throw refusal(this.#path(), `reading it threw ${String(error)}`, error);
     }
@@ -292,7 +292,7 @@ function isNative(value: object): boolean {
 function whyNot(value: object): string | undefined {
   if (types.isSymbolObject(value)) return "a symbol is not data";
   const buffer = ArrayBuffer.isView(value) ? value.buffer : value;
-  if (types.isSharedArrayBuffer(buffer)) return "shared memory has no one content to store";
+  if (types.isSharedArrayBuffer(buffer)) return "shared memory can change while it is being stored";
   if (types.isArrayBuffer(buffer) && isDetached(buffer)) return "its memory was transferred away";
   return undefined;
 }
@@ -330,7 +330,7 @@ function warnLeftOut(path: string, what: string): void {
   warned = true;
   process.emitWarning(
     `${path} is a ${what}, which is not data: it is left out of the checkpoint, as JSON.stringify would. ` +
-      "Further ones are left out without a word.",
+      "This warning is emitted only once.",
     { type: "ForkpointWarning", code: "FORKPOINT_LEFT_OUT" },
   );
 }

@@ -49,7 +49,7 @@ describe.each(kinds)("on %s", (kind) => {
       two.go();
       const error = await second;
       expect(error).toMatchObject({ name: "ForkpointError", code: "CONFLICT", retryable: false });
-      expect(error.message).toContain('another run goes on with thread "thread"');
+      expect(error.message).toContain('another run has continued thread "thread"');
       expect(error.message).toContain("expected_parent: false");
       expect((await checkpointer.getTuple(thread()))!.checkpoint.channel_values["log"]).toEqual(["first", "in", "one"]);
       const found = await parents(checkpointer);

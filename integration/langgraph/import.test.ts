@@ -136,7 +136,7 @@ describe.each(kinds)("into %s", (kind) => {
     );
     const error = await rejection(checkpointer.importSqliteSaver(database));
     expect(error).toMatchObject({ code: "CONFLICT" });
-    expect(error.message).toContain('thread "nested" is there already');
+    expect(error.message).toContain('thread "nested" already exists');
     expect((await checkpointer.listThreads()).threads.map(({ threadId }) => threadId)).toEqual(["nested"]);
   });
 
@@ -178,7 +178,7 @@ describe.each(kinds)("into %s", (kind) => {
     );
     writeFileSync(join(here, "empty.db"), "");
     expect(await refused(join(here, "empty.db"))).toMatch(
-      /^UNSUPPORTED: ".*empty.db" is no database of LangGraph's SqliteSaver/,
+      /^UNSUPPORTED: ".*empty.db" is not a database of LangGraph's SqliteSaver/,
     );
     await (await openStore(join(here, "ours.db"))).close();
     expect(await refused(join(here, "ours.db"))).toMatch(/^UNSUPPORTED/);

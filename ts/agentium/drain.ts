@@ -59,7 +59,7 @@ export class RunDrainedError extends Error implements ErrorContract {
   readonly runId: string;
 
   constructor(runId: string) {
-    super(`Run drained: ${runId}. Its latest checkpoint is stored: resume it to go on`);
+    super(`Run drained: ${runId}. Its latest checkpoint is stored: resume the run to continue it`);
     this.runId = runId;
   }
 

@@ -216,7 +216,7 @@ export class Execution {
         // No other code handles this promise. The empty handler prevents an unhandled rejection.
         mutated.then(undefined, () => {});
         throw typeError(
-          "the mutator of fork() must return the new state, and returned a promise: it is called synchronously",
+          "the mutator of fork() must return the new state itself, and returned a promise: it cannot be async",
         );
       }
       if (typeof mutated !== "object" || mutated === null) {

@@ -171,5 +171,8 @@ class ForeignRecorder implements Recorder {
 function recorded(checkpoint: object, state: Snapshot): Recorded {
   const { id, runId, stepIndex, stepName } = readStepRef(checkpoint as Record<string, unknown>);
   if (Number.isSafeInteger(stepIndex)) return { id, runId, stepIndex, stepName, state };
-  throw new ForkpointError("CONFLICT", `checkpoint ${quote(id)} is of no step: its stepIndex is ${stepIndex}`);
+  throw new ForkpointError(
+    "CONFLICT",
+    `checkpoint ${quote(id)} belongs to no step: its stepIndex must be a whole number, and is ${stepIndex}`,
+  );
 }

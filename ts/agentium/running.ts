@@ -9,7 +9,7 @@ export function reserve(identity: unknown, runId: string): () => void {
   if (runs.has(runId)) {
     throw new ForkpointError(
       "CONFLICT",
-      `run ${quote(runId)} is under way in this process: wait for it to end, or give another runId`,
+      `run ${quote(runId)} is already running in this process: wait until it ends, or use another runId`,
     );
   }
   running.set(identity, runs.add(runId));

@@ -77,7 +77,7 @@ function mergeValue(base: unknown, ours: unknown, theirs: unknown, where: Where)
   throw new ForkpointError(
     "CONFLICT",
     `parallel branches ${where.ours} and "${where.theirs}" have both changed ${where.path}: ` +
-      "let each write a key of its own and put them together in a later step",
+      "let each branch write a key of its own, and combine the keys in a later step",
   );
 }
 

@@ -77,7 +77,9 @@ function readStep(step: unknown, where: string, stepIndex: number, path: readonl
   const said = Object.entries({ run, condition, parallel, agent }).filter(([, value]) => value !== undefined);
   if (said.length !== 1) {
     const has = said.length === 0 ? "none of them" : said.map(([key]) => key).join(" and ");
-    throw typeError(`${where} (${quote(name)}) must have one of run, condition, parallel and agent, and has ${has}`);
+    throw typeError(
+      `${where} (${quote(name)}) must have exactly one of run, condition, parallel and agent, and has ${has}`,
+    );
   }
   if (run !== undefined) return { ...at, kind: "task", step: callable(step as FunctionStep<any>, "run", where) };
   if (condition !== undefined) {
@@ -102,10 +104,12 @@ function readRetryPolicy(policy: unknown): { maxRetries: number; backoffMs: numb
   // Default of `backoffMs`: one second, as in the framework.
   const { maxRetries, backoffMs = 1000 } = policy as Record<string, unknown>;
   if (!Number.isInteger(maxRetries) || (maxRetries as number) < 0 || (maxRetries as number) > 0xffffffff) {
-    throw typeError(`retryPolicy.maxRetries must be a whole number from 0 on, and is ${show(maxRetries)}`);
+    throw typeError(`retryPolicy.maxRetries must be a whole number that is not negative, and is ${show(maxRetries)}`);
   }
   if (typeof backoffMs !== "number" || !(backoffMs >= 0) || backoffMs === Number.POSITIVE_INFINITY) {
-    throw typeError(`retryPolicy.backoffMs must be a number of milliseconds from 0 on, and is ${show(backoffMs)}`);
+    throw typeError(
+      `retryPolicy.backoffMs must be a number of milliseconds that is not negative, and is ${show(backoffMs)}`,
+    );
   }
   return { maxRetries: maxRetries as number, backoffMs };
 }
@@ -126,7 +130,9 @@ async function askAgent(
   const { sessionId, signal } = context;
   const output = await agent.run(input, { ...(sessionId !== undefined && { sessionId }), signal });
   if (typeof output?.text !== "string") {
-    throw typeError(`the agent of step "${name}" must answer with a text, and answered with ${show(output?.text)}`);
+    throw typeError(
+      `the agent of step "${name}" must return an object whose text is a string, and its text is ${show(output?.text)}`,
+    );
   }
   return { [`${name}_output`]: output.text };
 }

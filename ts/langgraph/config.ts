@@ -27,8 +27,8 @@ export function requireThread(config: Config, what: string): { threadId: string;
   if (threadId === undefined || threadId === null) {
     throw new ForkpointError(
       "INVALID_ARGUMENT",
-      `${what} needs a thread_id in config.configurable: say whose state it is, ` +
-        'as in graph.invoke(input, { configurable: { thread_id: "thread-1" } })',
+      `${what} needs a thread_id in config.configurable, the id of the thread: ` +
+        'for example graph.invoke(input, { configurable: { thread_id: "thread-1" } })',
     );
   }
   const namespace = nameInConfig(config, "checkpoint_ns") ?? "";

@@ -32,10 +32,10 @@ export async function importSqliteSaver(
   const done: ImportProgress = { threads: 0, ofThreads: threads.length, checkpoints: 0, writes: 0 };
   for (const thread of threads) {
     for await (const _ of headers(context, thread)) {
-      const where = `thread ${quote(thread)} is there already`;
+      const where = `thread ${quote(thread)} already exists`;
       throw new ForkpointError(
         "CONFLICT",
-        `${where}: import into another file, or delete it first. Nothing was imported`,
+        `${where}: import into another file, or delete the thread first. Nothing was imported`,
       );
     }
   }
@@ -137,7 +137,7 @@ async function verifyThread(context: SaverContext, source: SqliteSaver, thread: 
       if (!same) {
         throw new ForkpointError(
           "CORRUPT",
-          `${what} does not read back as it was: this thread was not imported. Please report this`,
+          `${what} cannot be read back unchanged: this thread was not imported. Please report this`,
         );
       }
     }
@@ -177,7 +177,7 @@ async function checkpointOf(
     return checkpoint as Checkpoint;
   throw new ForkpointError(
     "UNSUPPORTED",
-    `checkpoint ${quote(id)} of the database to import is no checkpoint that LangGraph.js made`,
+    `checkpoint ${quote(id)} of the database to import was not made by LangGraph.js`,
   );
 }
 

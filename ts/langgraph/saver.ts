@@ -66,7 +66,7 @@ export function saverOf(peer: Peer) {
       }
       const { serde, expectedParent = false, ...others } = options ?? {};
       if (others.serializer !== undefined)
-        throw typeError('Unknown option "serializer". LangGraph\'s is called "serde"');
+        throw typeError('Unknown option "serializer". A ForkpointSaver takes the option "serde" instead');
       if (serde !== undefined) checkSerde(serde);
       const onlyChildren = flag(expectedParent, 'option "expectedParent"');
       super(serde);
@@ -247,11 +247,11 @@ function overtaken(
   if (parent !== undefined && parent >= id) return cause;
   const where = `thread ${quote(threadId)}${namespace === "" ? "" : `, namespace ${quote(namespace)}`}`;
   const from =
-    parent === undefined ? "the run began a new thread" : `checkpoint ${quote(parent)} is not its latest any more`;
+    parent === undefined ? "this run expected a new thread" : `checkpoint ${quote(parent)} is no longer its latest`;
   return new ForkpointError(
     "CONFLICT",
-    `another run goes on with ${where}: ${from}. Nothing was stored. Read the state again and go on from ` +
-      "there; for a branch on purpose, set expected_parent: false in config.configurable",
+    `another run has continued ${where}: ${from}. Nothing was stored. Read the state again and continue from ` +
+      "there. To branch on purpose, set expected_parent: false in config.configurable",
     { cause },
   );
 }

@@ -21,8 +21,8 @@ export async function dump(serde: SerializerProtocol, value: unknown, what: stri
   ) {
     throw new ForkpointError(
       "INVALID_ARGUMENT",
-      `${what} cannot be stored: the serializer cannot hold a value in it (a BigInt, for one). Replace it by data that JSON ` +
-        "has, or pass a serde of your own",
+      `${what} cannot be stored: the serializer does not support a value in it, for example a BigInt. Replace the value with ` +
+        "JSON data, or pass a serde of your own",
     );
   }
   return { tag, bytes };

@@ -168,7 +168,10 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
   const [from, to] = [requireId(source, "sourceThreadId"), requireId(target, "targetThreadId")];
   const { native } = context;
   for await (const _ of headers(context, to)) {
-    throw new ForkpointError("CONFLICT", `thread ${quote(to)} is there already: copy to a new one, or delete it first`);
+    throw new ForkpointError(
+      "CONFLICT",
+      `thread ${quote(to)} already exists: copy to a new thread, or delete this one first`,
+    );
   }
   const found: Header[] = [];
   for await (const header of headers(context, from)) found.push(header);

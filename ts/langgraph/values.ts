@@ -61,6 +61,7 @@ export async function decodeCheckpoint(serde: SerializerProtocol, parts: Part[],
     if (channel === undefined) checkpoint = value as Checkpoint;
     else values.push([channel, value]);
   }
-  if (checkpoint === undefined) throw new ForkpointError("CORRUPT", `${what} has other parts than a checkpoint`);
+  if (checkpoint === undefined)
+    throw new ForkpointError("CORRUPT", `${what} has no part that holds the checkpoint itself: restore a backup`);
   return { ...checkpoint, channel_values: Object.fromEntries(values) };
 }
