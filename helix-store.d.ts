@@ -252,7 +252,7 @@ export declare class SessionStore<TState extends object = Record<string, any>>
 
   /**
    * Begins a new session with the state and the messages of a checkpoint. The old session does not change. Returns the
-   * new session's first checkpoint, a copy.
+   * new session's first checkpoint, a copy. `sessionId` in the state of the copy names the new session.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. `CONFLICT` if the new session exists.
    *
    * @example await store.branchSession(checkpointId, "session-1, another try");

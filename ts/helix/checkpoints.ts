@@ -172,6 +172,8 @@ export async function restore({ engine: { format } }: Context, found: Found): Pr
   const stored = new StoredState(found.parts, what);
   const shared = await readMessages(format, found.messages ?? [], what);
   const state = await stored.restore(format, shared);
+  // The copy that begins a session holds the state of the session that it was copied from.
+  if (found.copied && typeof state["sessionId"] === "string") state["sessionId"] = sessionId;
   // A state without messages is completed with the messages of its session.
   if (!stored.hasMessages && shared.length > 0) state["messages"] ??= shared;
   const rest = found.parts.find(({ name }) => name === "rest");
@@ -252,21 +254,33 @@ export async function rewind(context: Context, checkpointId: unknown, sessionId:
     if (found === null) throw checkpointNotFound(checkpointId, sessionId);
     const checkpoint = await restore(context, found);
     return {
-      edit: { ...editTo(context, found, checkpoint, session?.row.agentType), messages: { checkpoint: found.id } },
+      edit: {
+        ...editTo(context, found, checkpoint, found.sessionId, session?.row.agentType),
+        messages: { checkpoint: found.id },
+      },
       result: checkpoint,
     };
   });
 }
 
 /** Makes the edit that gives a session the state of a checkpoint. Changes that were staged later are dropped. */
-function editTo({ engine }: Context, found: Found, { state }: Checkpoint<any>, agentType = ""): Edit {
+function editTo(
+  { engine }: Context,
+  found: Found,
+  { state }: Checkpoint<any>,
+  sessionId: string,
+  agentType = "",
+): Edit {
+  const stored = new StoredState(found.parts, `checkpoint ${quote(found.id)}`);
+  const isOwn = sessionId === found.sessionId && !found.copied;
+  const parts = isOwn ? stored.parts : stored.partsFor(sessionId, engine.format);
   return {
     row: {
       agentType: typeof state.agentType === "string" ? state.agentType : agentType,
       status: typeof state.status === "string" ? state.status : "active",
       stepCount: typeof state.stepCount === "number" ? state.stepCount : found.stepCount,
     },
-    parts: [...new StoredState(found.parts, `checkpoint ${quote(found.id)}`).parts, listPart("staging", [], engine)],
+    parts: [...parts, listPart("staging", [], engine)],
   };
 }
 
@@ -278,7 +292,7 @@ export async function branch(context: Context, checkpointId: unknown, newSession
   return turns.alone(newSessionId, async () => {
     const [now, aliveSince] = [clock.now(), clock.aliveSince()];
     await expire(context, newSessionId, aliveSince);
-    const { row, parts = [] } = editTo(context, source, await restore(context, source));
+    const { row, parts = [] } = editTo(context, source, await restore(context, source), newSessionId);
     const copyId = generateCheckpointId(newSessionId, source.stepCount, now);
     await helix.call(
       engine.native,

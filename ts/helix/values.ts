@@ -180,6 +180,15 @@ export class StoredState {
     return ["state", "customState", "layout", "messages"].flatMap((name) => this.#parts.get(name) ?? []);
   }
 
+  /** The parts of this state, to store them for another session. A field `sessionId` then names this session. */
+  partsFor(sessionId: string, format: Format): Part[] {
+    const { tag, bytes } = this.#part("state");
+    const fields = deserialize(format, tag, bytes, this.#what) as Record<string, unknown>;
+    if (typeof fields["sessionId"] !== "string") return this.parts;
+    const part = { name: "state", ...format.serialize({ ...fields, sessionId }, "state") };
+    return this.parts.map((other) => (other.name === "state" ? part : other));
+  }
+
   /** The field `customState`, or undefined. */
   customState(format: Format): object | undefined {
     if (!this.#layout.customState) return undefined;

@@ -34,6 +34,8 @@ export interface FoundCheckpoint<P> {
   timestamp: number;
   streamSequence: number;
   messageCount: number;
+  /** True if `branchSession` made the checkpoint. Its state is then a copy of another session's state. */
+  copied: boolean;
   parts: P[];
   /** The messages that the checkpoint shares with its session. Null if its parts hold the messages. */
   messages: P[] | null;

@@ -334,6 +334,8 @@ fn found_checkpoint(answer: Answer) -> Result<Option<Response>> {
         timestamp: f64,
         stream_sequence: f64,
         message_count: f64,
+        /// True if `branchSession` made the checkpoint. Its state is then a copy of another session's state.
+        copied: bool,
         parts: Vec<PackedPart>,
         messages: Option<Vec<PackedPart>>,
     }
@@ -353,6 +355,7 @@ fn found_checkpoint(answer: Answer) -> Result<Option<Response>> {
         timestamp,
         stream_sequence: meta.stream_sequence,
         message_count: meta.message_count.unwrap_or(named),
+        copied: header.parent.is_some(),
         parts,
         messages,
     };
