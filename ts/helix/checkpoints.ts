@@ -1,7 +1,7 @@
 /** Saves, reads and lists checkpoints, and takes sessions back to them. */
 
 import type { Checkpoint, CheckpointMeta, CheckpointPage } from "../../helix.js";
-import { ForkpointError, quote, reading, show, typeError } from "../errors.js";
+import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { idOrNull, requireId } from "../ids.js";
 import { readRecord } from "../options.js";
 import { detachBuffers } from "../record.js";
@@ -21,7 +21,7 @@ import {
   newRow,
   notFound,
 } from "./sessions.js";
-import { type EncodedState, StoredState, encodeState, partsOf, readMessages } from "./values.js";
+import { type EncodedState, StoredState, encodeState, fieldsOf, partsOf, readMessages } from "./values.js";
 import { type FoundCheckpoint, helix } from "./wire.js";
 
 /** A checkpoint to save, serialised. */
@@ -41,10 +41,7 @@ const known = ["id", "sessionId", "stepCount", "timestamp", "state", "messageCou
 
 /** Serialises a checkpoint. With a `sessionId`, the checkpoint must be of this session or leave its session out. */
 export function encodeCheckpoint(checkpoint: unknown, sessionId: unknown, format: Format): EncodedCheckpoint {
-  if (typeof checkpoint !== "object" || checkpoint === null || Array.isArray(checkpoint)) {
-    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
-  }
-  const fields: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
+  const fields = fieldsOf(checkpoint, "checkpoint");
   const encoded = {
     id: requireId(fields["id"], "checkpoint.id"),
     sessionId: requireId(fields["sessionId"] ?? sessionId, "checkpoint.sessionId"),
@@ -175,7 +172,7 @@ export async function restore({ engine: { format } }: Context, found: Found): Pr
   // The copy that begins a session holds the state of the session that it was copied from.
   if (found.copied && typeof state["sessionId"] === "string") state["sessionId"] = sessionId;
   // A state without messages is completed with the messages of its session.
-  if (!stored.hasMessages && shared.length > 0) state["messages"] ??= shared;
+  if (!stored.hasMessages) state["messages"] ??= shared;
   const rest = found.parts.find(({ name }) => name === "rest");
   if (rest === undefined) throw new ForkpointError("CORRUPT", `${what} has no part "rest": restore a backup`);
   const fields = deserialize(format, rest.tag, rest.bytes, what);

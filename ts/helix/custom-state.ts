@@ -25,14 +25,15 @@ export function encodeChanges(changes: CustomStateChanges, format: Format): Seri
   const fields = fieldsOf(changes, "changes");
   const { values, arrayReplacements } = fields;
   const isFrameworkForm =
-    typeof values === "object" &&
-    values !== null &&
-    !Array.isArray(values) &&
-    (arrayReplacements instanceof Set || Array.isArray(arrayReplacements));
+    typeof values === "object" && values !== null && !Array.isArray(values) && isIterable(arrayReplacements);
   const read: Changes = isFrameworkForm
-    ? { values: fieldsOf(values, "changes.values"), arrayReplacements: [...arrayReplacements].map(key) }
+    ? { values: fieldsOf(values, "changes.values"), arrayReplacements: Array.from(arrayReplacements, key) }
     : { values: fields, arrayReplacements: null };
   return format.serialize(read, "changes");
+}
+
+function isIterable(value: unknown): value is Iterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.iterator in value;
 }
 
 function key(value: unknown, at: number): string {

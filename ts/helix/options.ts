@@ -2,6 +2,7 @@ import type { SessionStoreOptions } from "../../helix.js";
 import type { StoreOptions } from "../../index.js";
 import { rangeError, show, typeError } from "../errors.js";
 import { type OptionParser, atMost, flag, pageOptions, whole } from "../options.js";
+import { pruneOptions } from "../retention.js";
 
 /** The clock of a store, and how long its sessions live after their last write. */
 export class Clock {
@@ -112,6 +113,8 @@ export const checkpointListOptions = {
   limit,
   cursor: (value: unknown, name: string) => (value === null ? undefined : text(value, name)),
 };
+
+export const eventOptions = { signal: pruneOptions.signal };
 
 export const sessionListOptions = {
   status: texts,

@@ -13,6 +13,7 @@ export async function startRun(context: Context, sessionId: string, run: StartRu
   const { engine, clock } = context;
   const fields = fieldsOf(run, "run");
   const runId = fields["runId"] === undefined ? randomUUID() : requireId(fields["runId"], "run.runId");
+  const status = optionalText(fields["status"], "run.status") ?? "running";
   const given = engine.format.serialize(fields, "run");
   return update(context, sessionId, (session) => {
     const runs = session.list<Run>("runs", engine);
@@ -20,8 +21,8 @@ export async function startRun(context: Context, sessionId: string, run: StartRu
       throw new ForkpointError("CONFLICT", `session ${quote(sessionId)} has a run ${quote(runId)} already`);
     }
     const started = {
-      status: "running",
       ...read(context, given, "run"),
+      status,
       runId,
       sessionId,
       turn: runs.length + 1,
@@ -35,7 +36,7 @@ export async function startRun(context: Context, sessionId: string, run: StartRu
 export async function endRun(context: Context, sessionId: string, runId: string, end: EndRun = {}): Promise<Run> {
   const { engine, clock } = context;
   const fields = fieldsOf(end, "end");
-  optionalText(fields["status"], "end.status");
+  const status = optionalText(fields["status"], "end.status") ?? "completed";
   const given = engine.format.serialize(fields, "end");
   return update(context, sessionId, (session) => {
     const runs = session.list<Run>("runs", engine);
@@ -48,7 +49,7 @@ export async function endRun(context: Context, sessionId: string, runId: string,
       throw new ForkpointError("CONFLICT", `run ${quote(runId)} has ended already, as ${quote(before.status)}`);
     }
     const { runId: _, sessionId: __, turn: ___, startedAt: ____, ...rest } = read(context, given, "end");
-    const ended = { ...before, status: "completed", ...rest, endedAt: clock.now() } as Run;
+    const ended = { ...before, ...rest, status, endedAt: clock.now() } as Run;
     return { edit: { parts: [listPart("runs", runs.with(at, ended), engine)] }, result: ended };
   });
 }

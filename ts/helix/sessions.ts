@@ -200,6 +200,15 @@ export async function replaceState(context: Context, sessionId: string, encoded:
   };
 }
 
+/** Makes the edit that keeps the first messages of a session. A document that shares more of them gets its own copy. */
+export async function truncate({ engine }: Context, { row, state }: Session, length: number): Promise<Edit> {
+  const { shared } = state;
+  if (shared === null || shared <= length) return { messages: { length } };
+  const fields = { sessionId: row.id, offset: 0, limit: shared };
+  const messages = await helix.find(engine.native, "messages", fields, (page, part) => page.messages.map(part));
+  return { messages: { length }, parts: state.withMessages(messages ?? []) };
+}
+
 /** Makes a fresh state of a session's document. */
 export async function loadState(context: Context, sessionId: string): Promise<Record<string, unknown> | null> {
   const { engine } = context;

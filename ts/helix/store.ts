@@ -30,7 +30,7 @@ import { stats } from "../retention.js";
 import * as checkpoints from "./checkpoints.js";
 import * as customState from "./custom-state.js";
 import { Sweeper, prune } from "./expiry.js";
-import { Clock, count, messageOptions, readSessionOptions } from "./options.js";
+import { Clock, count, eventOptions, messageOptions, readSessionOptions } from "./options.js";
 import * as runs from "./runs.js";
 import * as sessions from "./sessions.js";
 import { Turns } from "./turns.js";
@@ -46,7 +46,8 @@ export class SessionStore<TState extends object> implements Contract<TState> {
   readonly #sweeper = new Sweeper();
   /** Any number of listeners is fine: each stream of events is one. */
   readonly #events = new EventEmitter().setMaxListeners(0);
-  readonly #streams = new Set<Queue<CheckpointCreatedEvent>>();
+  /** Ends the streams of events that have not ended. */
+  readonly #streams = new Set<() => void>();
 
   constructor(target: string | URL | object, options?: SessionStoreOptions) {
     const { now, ttlMs, others } = readSessionOptions(options);
@@ -202,7 +203,10 @@ export class SessionStore<TState extends object> implements Contract<TState> {
   truncateMessages(sessionId: string, length: number): Promise<void> {
     return this.#change(sessionId, async (context, id) => {
       const to = count(length, "count");
-      await sessions.update(context, id, () => ({ edit: { messages: { length: to } }, result: undefined }));
+      await sessions.update(context, id, async (session) => ({
+        edit: await sessions.truncate(context, session, to),
+        result: undefined,
+      }));
     });
   }
 
@@ -290,23 +294,25 @@ export class SessionStore<TState extends object> implements Contract<TState> {
     return this;
   }
 
-  events(sessionId?: string, options: { signal?: AbortSignal } = {}): AsyncGenerator<CheckpointCreatedEvent> {
-    const { signal } = options;
+  events(sessionId?: string, options?: { signal?: AbortSignal }): AsyncGenerator<CheckpointCreatedEvent> {
+    if (sessionId !== undefined) idOrNull(sessionId, "sessionId");
+    const { signal } = readRecord(options, "options", eventOptions) as { signal?: AbortSignal };
     const queue = new Queue<CheckpointCreatedEvent>();
     const listener = (event: CheckpointCreatedEvent, of: string) => {
       if (sessionId === undefined || of === sessionId) queue.push(event);
     };
-    const end = () => queue.end();
-    if (signal?.aborted || this.#handle.closing) end();
-    // Listen from now on, not from the first step of the iterator.
-    this.#streams.add(queue);
-    this.#events.on(CHECKPOINT_CREATED, listener);
-    signal?.addEventListener("abort", end);
-    return this.#stream(queue, () => {
+    const end = () => {
       signal?.removeEventListener("abort", end);
       this.#events.off(CHECKPOINT_CREATED, listener);
-      this.#streams.delete(queue);
-    });
+      this.#streams.delete(end);
+      queue.end();
+    };
+    // Listen from now on, not from the first step of the iterator.
+    this.#streams.add(end);
+    this.#events.on(CHECKPOINT_CREATED, listener);
+    signal?.addEventListener("abort", end);
+    if (signal?.aborted || this.#handle.closing) end();
+    return this.#stream(queue, end);
   }
 
   async *#stream(queue: Queue<CheckpointCreatedEvent>, ended: () => void): AsyncGenerator<CheckpointCreatedEvent> {
@@ -340,7 +346,7 @@ export class SessionStore<TState extends object> implements Contract<TState> {
 
   async close(): Promise<void> {
     await this.#handle.close();
-    for (const stream of this.#streams) stream.end();
+    for (const end of this.#streams) end();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -21,11 +21,16 @@ export interface PackedMessages extends Packed {
 
 /** Serialises messages. Each message must be an object. */
 export function packMessages(messages: readonly unknown[], path: string, format: Format): PackedMessages {
-  const serialized = messages.map((message, at) => serializeObject(message, `${path}[${at}]`, format));
+  // Unlike map(), Array.from() also visits the holes of an array.
+  const serialized = Array.from(messages, (message, at) => serializeObject(message, `${path}[${at}]`, format));
+  return pack(serialized);
+}
+
+function pack(messages: readonly Serialized[]): PackedMessages {
   return {
-    tags: serialized.map(({ tag }) => tag),
-    lengths: serialized.map(({ bytes }) => bytes.byteLength),
-    bytes: Buffer.concat(serialized.map(({ bytes }) => bytes)),
+    tags: messages.map(({ tag }) => tag),
+    lengths: messages.map(({ bytes }) => bytes.byteLength),
+    bytes: Buffer.concat(messages.map(({ bytes }) => bytes)),
   };
 }
 
@@ -200,6 +205,12 @@ export class StoredState {
   withCustomState(customState: unknown, format: Format): Part[] {
     const part = { name: "customState", ...serializeObject(customState, "customState", format) };
     return this.#layout.customState ? [part] : [part, layoutPart({ ...this.#layout, customState: true })];
+  }
+
+  /** The parts to store when the state gets its own copy of the messages that it shares. */
+  withMessages(messages: readonly Serialized[]): Part[] {
+    const { bytes, ...packed } = pack(messages);
+    return [layoutPart({ ...this.#layout, messages: packed }), { name: "messages", tag: "", bytes }];
   }
 
   /** Makes a fresh state. `shared` holds the messages of the log that the state shares. */
