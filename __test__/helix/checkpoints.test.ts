@@ -1,0 +1,459 @@
+// Tests saving, reading and listing checkpoints, and the events that saves cause.
+import assert from "node:assert/strict";
+import type { CheckpointCreatedEvent, CheckpointPage } from "forkpoint/helix";
+import { describe, expect, it } from "vitest";
+import { failure, ids, kinds, rejection, thrown, wrongType } from "../helpers.js";
+import { START, checkpoint, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
+
+describe.each(kinds)("checkpoints over %s", (kind) => {
+  describe("saveCheckpoint and getCheckpoint", () => {
+    it("keep every field, also unknown ones, and the order of the keys", async () => {
+      const store = make(kind);
+      const saved = {
+        parentCheckpointId: "s/0",
+        ...checkpoint(1, {
+          state: stateOf({ messages: texts(2), customState: { b: [1, { c: null }], a: "" }, output: 7, z: { y: 1 } }),
+          messageCount: 2,
+          streamSequence: 17,
+        }),
+        label: { deep: [true] },
+      };
+      expect(await store.saveCheckpoint(saved)).toBeUndefined();
+      const found = await store.getCheckpoint("s/1");
+      expect(found).toStrictEqual(saved);
+      expect(Object.keys(found!)).toEqual(Object.keys(saved));
+      expect(Object.keys(found!.state)).toEqual(Object.keys(saved.state));
+    });
+
+    it("take a session's id first, which the checkpoint may then leave out", async () => {
+      const store = make(kind);
+      const { sessionId: _, ...rest } = checkpoint(1);
+      await store.saveCheckpoint("s", checkpoint(2));
+      await store.saveCheckpoint("s", rest as never);
+      expect((await store.getCheckpoint("s", "s/1"))!.sessionId).toBe("s");
+      expect((await store.getCheckpoint("s", "s/2"))!.stepCount).toBe(2);
+      await failure(store.saveCheckpoint("t", checkpoint(3)), "INVALID_ARGUMENT");
+      expect((await store.listCheckpoints("s")).total).toBe(2);
+      expect((await store.listCheckpoints("t")).total).toBe(0);
+    });
+
+    it("an unknown checkpoint is null, also in a known session", async () => {
+      const store = await withSession(kind);
+      await store.saveCheckpoint(checkpoint(1));
+      expect([await store.getCheckpoint("s/2"), await store.getCheckpoint("s", "s/2")]).toEqual([null, null]);
+      expect([await store.getLatestCheckpoint("t"), await store.getCheckpoint("t", "s/1")]).toEqual([null, null]);
+    });
+
+    it("a checkpoint of the same id is replaced, not added", async () => {
+      const store = await withSession(kind);
+      await store.saveCheckpoint(checkpoint(1, { id: "x", extra: 1 }));
+      await store.saveCheckpoint(checkpoint(2));
+      const again = checkpoint(5, { id: "x", state: stateOf({ status: "failed", messages: texts(1) }) });
+      await store.saveCheckpoint(again);
+      const { items, total } = await store.listCheckpoints("s");
+      expect([ids(items), total]).toEqual([["x", "s/2"], 2]);
+      expect(items[0]).toEqual({ id: "x", sessionId: "s", stepCount: 5, timestamp: START + 5, status: "failed" });
+      expect(await store.getCheckpoint("x")).toEqual({ ...again, messageCount: 0, streamSequence: 0 });
+    });
+
+    it("of 20 parallel saves of one id from two stores, one is there afterwards", async () => {
+      const stores = await pair(kind);
+      const save = (i: number) => stores[i % 2]!.saveCheckpoint(checkpoint(i, { id: "x" }));
+      await Promise.all(Array.from({ length: 20 }, (_, i) => save(i)));
+      expect((await stores[0].listCheckpoints("s")).total).toBe(1);
+      expect(await stores[1].getCheckpoint("x")).toEqual(await stores[0].getCheckpoint("x"));
+    });
+
+    it("the state of a session that was not created is kept whole", async () => {
+      const store = make(kind);
+      await store.saveCheckpoint(checkpoint(1, { state: stateOf({ messages: texts(3) }), messageCount: 3 }));
+      expect(await store.sessionExists("s")).toBe(false);
+      expect(await store.getCheckpoint("s/1")).toMatchObject({ messageCount: 3, state: { messages: texts(3) } });
+      expect(await store.getMessageCount("s")).toBe(0);
+    });
+
+    const log = texts(4);
+    it.each([
+      ["the messages of the log", log],
+      ["fewer messages", log.slice(0, 2)],
+      ["more messages", [...log, ...texts(2, 4)]],
+      ["no messages", []],
+      ["another order", log.toReversed()],
+      ["another content", log.map((message) => ({ ...message, content: "other" }))],
+      ["an extra field", log.map((message) => ({ ...message, id: 1 }))],
+    ])("state.messages are kept as given, whatever the log holds: %s", async (_, messages) => {
+      const store = await withSession(kind);
+      await store.appendMessages("s", log);
+      for (const [id, messageCount] of [
+        ["without a count", undefined],
+        ["with a count", messages.length],
+      ] as const) {
+        const count = messageCount === undefined ? {} : { messageCount };
+        await store.saveCheckpoint(checkpoint(1, { id, state: stateOf({ messages }), ...count }));
+        const found = (await store.getCheckpoint(id))!;
+        expect(found.messageCount, id).toBe(messageCount ?? 4);
+        expect(found.state.messages, id).toStrictEqual(messages);
+      }
+      await store.truncateMessages("s", 0);
+      await store.appendMessages("s", texts(9, 0, "other"));
+      for (const id of ["without a count", "with a count"]) {
+        expect((await store.getCheckpoint(id))!.state.messages, id).toStrictEqual(messages);
+      }
+    });
+
+    it("a state without messages gets those of the session, as many as messageCount says", async () => {
+      const store = await withSession(kind);
+      await store.appendMessages("s", log);
+      const counts = [undefined, 0, 2, 4, 9] as const;
+      for (const messageCount of counts) {
+        await store.saveCheckpoint(
+          checkpoint(1, { id: `${messageCount}`, ...(messageCount !== undefined && { messageCount }) }),
+        );
+      }
+      await store.appendMessages("s", texts(1, 4));
+      for (const messageCount of counts) {
+        const found = (await store.getCheckpoint(`${messageCount}`))!;
+        expect(found.messageCount).toBe(messageCount ?? 4);
+        expect(found.state.messages).toEqual(log.slice(0, messageCount));
+      }
+    });
+
+    it("a state without messages has an empty list if its session has none", async () => {
+      const store = await withSession(kind);
+      await store.saveCheckpoint(checkpoint(1));
+      await store.saveCheckpoint(checkpoint(1, { id: "unknown session", sessionId: "t" }));
+      for (const id of ["s/1", "unknown session"]) {
+        expect(await store.getCheckpoint(id)).toMatchObject({ messageCount: 0, state: { messages: [] } });
+      }
+    });
+
+    it("keep values that JSON has not", async () => {
+      const store = make(kind);
+      const customState = { at: new Date(0), map: new Map([["a", new Set([1n])]]), bytes: new Uint8Array([1, 2]) };
+      const state = stateOf({ customState, messages: [], none: undefined, half: "\ud83d" });
+      await store.saveCheckpoint({ ...checkpoint(1), state, extra: new Date(1), absent: undefined } as never);
+      const found = (await store.getCheckpoint("s/1"))!;
+      assert.deepStrictEqual(found.state, state);
+      assert.deepStrictEqual((found as unknown as Record<string, unknown>)["extra"], new Date(1));
+      expect(found).toHaveProperty("absent", undefined);
+    });
+
+    it("keys of Object.prototype are keys like others", async () => {
+      const store = make(kind);
+      const text = '{"__proto__":{"polluted":1},"constructor":7,"toString":null}';
+      const state = { ...stateOf({ messages: [] }), ...JSON.parse(text), customState: JSON.parse(text) };
+      await store.saveCheckpoint({ ...checkpoint(1), ...JSON.parse(text), state });
+      const found = (await store.getCheckpoint("s/1"))!;
+      assert.deepStrictEqual(found.state, state);
+      expect(Object.getOwnPropertyDescriptor(found, "__proto__")!.value).toEqual({ polluted: 1 });
+      expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+    });
+
+    it("an object with toJSON is stored as its toJSON says", async () => {
+      const store = make(kind);
+      const saved = checkpoint(1, { state: stateOf({ messages: [], at: "json" }), messageCount: 0, streamSequence: 0 });
+      const state = { toJSON: () => saved.state };
+      await store.saveCheckpoint({ ...saved, state } as never);
+      expect(await store.getCheckpoint("s/1")).toEqual(saved);
+      await store.saveCheckpoint({ toJSON: () => ({ ...saved, id: "whole" }) } as never);
+      expect(await store.getCheckpoint("whole")).toEqual({ ...saved, id: "whole" });
+      await wrongType(store.saveCheckpoint({ toJSON: () => "text" } as never));
+    });
+
+    it("take a copy when they are called, and give a fresh one", async () => {
+      const store = await withSession(kind);
+      await store.appendMessages("s", texts(1));
+      const saved = checkpoint(1, { state: stateOf({ customState: { list: [1] } }), extra: { list: [1] } });
+      const pending = store.saveCheckpoint(saved);
+      saved.state.customState["list"].push(2);
+      saved.state.status = "failed";
+      saved.stepCount = 9;
+      await pending;
+      const first = (await store.getCheckpoint("s/1"))!;
+      expect(first).toMatchObject({ stepCount: 1, state: { status: "active", customState: { list: [1] } } });
+      first.state.customState["list"].push(3);
+      first.state.messages[0]!.content = "changed";
+      first.state.messages.push(...texts(1));
+      const second = (await store.getLatestCheckpoint("s"))!;
+      expect(second).toMatchObject({ stepCount: 1, state: { customState: { list: [1] }, messages: texts(1) } });
+      expect(second.state.messages).toHaveLength(1);
+    });
+
+    it.each([
+      ["a step count", "stepCount", [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]],
+      ["a message count", "messageCount", [-1, 1.5, Number.NaN, 2 ** 53]],
+      ["a timestamp", "timestamp", [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]],
+      ["a stream sequence", "streamSequence", [Number.NaN, Number.POSITIVE_INFINITY]],
+    ])("refuse %s that is no such number", async (_, field, numbers) => {
+      const store = make(kind);
+      for (const number of numbers) {
+        const error = await rejection(store.saveCheckpoint({ ...checkpoint(1), [field]: number }));
+        expect(error).toBeInstanceOf(RangeError);
+        expect(error.code).toBe("INVALID_ARGUMENT");
+      }
+      for (const value of ["1", {}, 1n, true]) {
+        await wrongType(store.saveCheckpoint({ ...checkpoint(1), [field]: value } as never));
+      }
+      expect((await store.stats()).checkpoints).toBe(0);
+    });
+
+    it("refuse what is no checkpoint, and store nothing", async () => {
+      const store = await withSession(kind);
+      for (const value of [undefined, null, 7, "a", [], true]) {
+        await wrongType(store.saveCheckpoint(value as never));
+        await wrongType(store.saveCheckpoint("s", value as never));
+        await wrongType(store.saveCheckpoint({ ...checkpoint(1), state: value } as never));
+      }
+      for (const field of ["id", "sessionId", "stepCount", "timestamp", "state"]) {
+        await wrongType(store.saveCheckpoint({ ...checkpoint(1), [field]: undefined } as never));
+      }
+      await wrongType(store.saveCheckpoint(checkpoint(1, { state: stateOf({ status: 7 }) })));
+      for (const bad of [{ extra: new WeakMap() }, { state: stateOf({ customState: { a: new WeakMap() } }) }]) {
+        await failure(store.saveCheckpoint(checkpoint(1, bad)), "INVALID_ARGUMENT");
+      }
+      expect((await store.stats()).checkpoints).toBe(0);
+      expect(await store.getLatestCheckpoint("s")).toBeNull();
+    });
+
+    it("keep numbers at the edges", async () => {
+      const store = make(kind);
+      const most = Number.MAX_SAFE_INTEGER;
+      const saved = checkpoint(most, { timestamp: -0.5, streamSequence: most, messageCount: most });
+      await store.saveCheckpoint(saved);
+      const { stepCount, timestamp, streamSequence, messageCount } = (await store.getLatestCheckpoint("s"))!;
+      expect([stepCount, timestamp, streamSequence, messageCount]).toEqual([most, -0.5, most, most]);
+    });
+  });
+
+  describe("getLatestCheckpoint", () => {
+    it("has the greatest timestamp: not the highest step, the greatest id or the last save", async () => {
+      const store = make(kind);
+      await store.saveCheckpoint(checkpoint(9, { id: "z", timestamp: 5 }));
+      await store.saveCheckpoint(checkpoint(1, { id: "a", timestamp: 1_000 }));
+      await store.saveCheckpoint(checkpoint(5, { id: "m", timestamp: 999.5 }));
+      await store.saveCheckpoint(checkpoint(5, { id: "n", timestamp: -3 }));
+      expect((await store.getLatestCheckpoint("s"))!.id).toBe("a");
+      expect(ids((await store.listCheckpoints("s")).items)).toEqual(["a", "m", "z", "n"]);
+    });
+
+    it("of checkpoints with the same timestamp, it is the one that was saved last", async () => {
+      const store = make(kind);
+      for (const id of ["b", "c", "a"]) await store.saveCheckpoint(checkpoint(1, { id, timestamp: 7 }));
+      expect((await store.getLatestCheckpoint("s"))!.id).toBe("a");
+      expect(ids((await store.listCheckpoints("s")).items)).toEqual(["a", "c", "b"]);
+    });
+  });
+
+  describe("listCheckpoints", () => {
+    const saveAll = async (count: number) => {
+      const store = make(kind);
+      for (let i = 0; i < count; i++)
+        await store.saveCheckpoint(checkpoint(i, { state: stateOf({ status: `at ${i}` }) }));
+      return store;
+    };
+
+    it("gives exactly the five fields of each checkpoint, and without options all of them", async () => {
+      const store = await saveAll(25);
+      const { items, ...rest } = await store.listCheckpoints("s");
+      expect(rest).toEqual({ total: 25, hasMore: false });
+      expect(items).toStrictEqual(
+        Array.from({ length: 25 }, (_, i) => 24 - i).map((step) => ({
+          id: `s/${step}`,
+          sessionId: "s",
+          stepCount: step,
+          timestamp: START + step,
+          status: `at ${step}`,
+        })),
+      );
+    });
+
+    it.each([
+      [{ limit: 2 }, 0, 2, true],
+      [{ limit: 2, offset: 2 }, 2, 4, true],
+      [{ limit: 2, offset: 3 }, 3, 5, false],
+      [{ limit: 2, offset: 4 }, 4, 5, false],
+      [{ limit: 5 }, 0, 5, false],
+      [{ limit: 6 }, 0, 5, false],
+      [{ offset: 3 }, 3, 5, false],
+      [{ offset: 5 }, 5, 5, false],
+      [{ offset: 6, limit: 1 }, 5, 5, false],
+      [{ limit: 0 }, 0, 0, true],
+      [{ limit: 0, offset: 5 }, 5, 5, false],
+      [{ limit: 2 ** 53 - 1 }, 0, 5, false],
+      [{ offset: 2 ** 53 - 1 }, 5, 5, false],
+      [{ limit: 2 ** 53 - 1, offset: 2 ** 53 - 1 }, 5, 5, false],
+      [{ limit: 2 ** 53 - 1, offset: 1 }, 1, 5, false],
+      [{ limit: Number.POSITIVE_INFINITY, offset: 1 }, 1, 5, false],
+      [{ limit: undefined, offset: undefined, cursor: undefined }, 0, 5, false],
+      [{ cursor: null }, 0, 5, false],
+    ])("with %j gives its part, the total, and whether there is more", async (options, from, to, hasMore) => {
+      const store = await saveAll(5);
+      const page = await store.listCheckpoints("s", options as { limit: number });
+      expect(ids(page.items)).toEqual(["s/4", "s/3", "s/2", "s/1", "s/0"].slice(from, to));
+      expect([page.total, page.hasMore]).toEqual([5, hasMore]);
+    });
+
+    it("the pages of a cursor hold each checkpoint once, while others are saved and removed", async () => {
+      const store = make(kind);
+      // Ten checkpoints have the same timestamp, so that a page ends among them.
+      for (let i = 0; i < 30; i++) {
+        const timestamp = i >= 10 && i < 20 ? 10 : i;
+        await store.saveCheckpoint(checkpoint(i, { id: `c${i}`, timestamp }));
+      }
+      const seen: string[] = [];
+      let page: CheckpointPage | undefined;
+      do {
+        page = await store.listCheckpoints("s", { limit: 4, cursor: page?.cursor ?? null });
+        expect(page.hasMore).toBe(page.cursor !== undefined);
+        seen.push(...ids(page.items));
+        await store.saveCheckpoint(checkpoint(99, { id: `later ${seen.length}`, timestamp: 1_000 }));
+      } while (page.cursor !== undefined);
+      expect(seen).toEqual(Array.from({ length: 30 }, (_, i) => `c${29 - i}`));
+      // 7 of the 8 pages came after another save.
+      expect(page.total).toBe(37);
+    });
+
+    it("a cursor goes on where its checkpoint was, if that checkpoint got another place or was removed", async () => {
+      const store = await saveAll(6);
+      const { cursor } = await store.listCheckpoints("s", { limit: 2 });
+      await store.saveCheckpoint(checkpoint(4, { timestamp: START + 100 }));
+      expect(ids((await store.listCheckpoints("s", { cursor: cursor! })).items)).toEqual(["s/3", "s/2", "s/1", "s/0"]);
+      await store.prune({ keepLastN: 2 });
+      expect(await store.listCheckpoints("s", { cursor: cursor! })).toMatchObject({
+        items: [],
+        hasMore: false,
+        total: 2,
+      });
+    });
+
+    it("of an unknown session is empty", async () => {
+      const none = { items: [], total: 0, hasMore: false };
+      expect(await make(kind).listCheckpoints("s", { limit: 3, offset: 1 })).toEqual(none);
+    });
+
+    it("refuses wrong options", async () => {
+      const store = await saveAll(1);
+      for (const value of [-1, 1.5, Number.NaN, Number.NEGATIVE_INFINITY, 2 ** 53]) {
+        for (const name of ["offset", "limit"]) {
+          const error = await rejection(store.listCheckpoints("s", { [name]: value }));
+          expect(error).toBeInstanceOf(RangeError);
+          expect(error.code).toBe("INVALID_ARGUMENT");
+        }
+      }
+      const { cursor = `${START}:s/0` } = await store.listCheckpoints("s", { limit: 1 });
+      for (const options of [
+        { limit: "1" },
+        { limit: null },
+        { offset: null },
+        { offset: 1n },
+        { cursor: 7 },
+        { cursor: "" },
+        { cursor: "s/0" },
+        { cursor: `NaN:s/0` },
+        { cursor: `${START}:\ud83d` },
+        { cursor, offset: 0 },
+        { order: "asc" },
+        { Limit: 1 },
+        null,
+        7,
+        [],
+      ]) {
+        await wrongType(store.listCheckpoints("s", options as never));
+      }
+    });
+  });
+
+  describe("events", () => {
+    it("tell of each checkpoint that was stored, and of no other", async () => {
+      const store = await withSession(kind);
+      const told: Array<[CheckpointCreatedEvent, string]> = [];
+      const listener = (event: CheckpointCreatedEvent, sessionId: string) => void told.push([event, sessionId]);
+      expect(store.on("checkpoint_created", listener)).toBe(store);
+      await store.saveCheckpoint(checkpoint(3));
+      await store.saveCheckpoint(checkpoint(1, { sessionId: "t" }));
+      await failure(store.saveCheckpoint(checkpoint(4, { id: "s/3", sessionId: "t" })), "CONFLICT");
+      await wrongType(store.saveCheckpoint(checkpoint(4, { state: null as never })));
+      await store.rewindTo("s/3");
+      const { id } = await store.branchSession("s/3", "new");
+      expect(store.off("checkpoint_created", listener)).toBe(store);
+      await store.saveCheckpoint(checkpoint(5));
+      const event = (checkpointId: string, stepCount: number) => ({
+        type: "checkpoint_created",
+        checkpointId,
+        stepCount,
+      });
+      expect(told).toEqual([
+        [event("s/3", 3), "s"],
+        [event("t/1", 1), "t"],
+        [event(id, 3), "new"],
+      ]);
+    });
+
+    it("come when the checkpoint can be read", async () => {
+      const store = make(kind);
+      const found: unknown[] = [];
+      store.on("checkpoint_created", ({ checkpointId }) => found.push(store.getCheckpoint(checkpointId)));
+      await store.saveCheckpoint(checkpoint(1));
+      expect(await found[0]).toMatchObject({ id: "s/1" });
+    });
+
+    it("as an iterator: those of a session, or all, from the call on until the signal or close", async () => {
+      const store = make(kind);
+      await store.saveCheckpoint(checkpoint(1));
+      const abort = new AbortController();
+      const [ofSession, all] = [store.events("s", { signal: abort.signal }), store.events()];
+      await store.saveCheckpoint(checkpoint(2));
+      await store.saveCheckpoint(checkpoint(2, { sessionId: "t" }));
+      abort.abort();
+      await store.saveCheckpoint(checkpoint(3));
+      await store.close();
+      const read = async (events: AsyncIterable<CheckpointCreatedEvent>) => {
+        const found: string[] = [];
+        for await (const { checkpointId } of events) found.push(checkpointId);
+        return found;
+      };
+      expect(await read(all)).toEqual(["s/2", "t/2", "s/3"]);
+      expect(await read(ofSession)).toEqual(["s/2"]);
+      expect(await read(store.events())).toEqual([]);
+      expect(await read(make(kind).events("s", { signal: AbortSignal.abort() }))).toEqual([]);
+    });
+
+    it("an iterator that waits gets the next event, and ends when its loop is left", async () => {
+      const store = make(kind);
+      const events = store.events("s");
+      const next = events.next();
+      await store.saveCheckpoint(checkpoint(1));
+      expect(await next).toEqual({
+        done: false,
+        value: { type: "checkpoint_created", checkpointId: "s/1", stepCount: 1 },
+      });
+      await events.return!();
+      await store.saveCheckpoint(checkpoint(2));
+      expect(await events.next()).toEqual({ done: true, value: undefined });
+    });
+
+    it("refuse the name of another event, wrong ids and wrong options", () => {
+      const store = make(kind);
+      expect(thrown(() => store.events(7 as never))).toBeInstanceOf(TypeError);
+      for (const options of [null, 7, { signal: {} }, { signall: undefined }]) {
+        expect(thrown(() => store.events("s", options as never)).code).toBe("INVALID_ARGUMENT");
+      }
+      expect(thrown(() => store.on("checkpoint" as never, () => {}))).toBeInstanceOf(TypeError);
+      expect(thrown(() => store.off(undefined as never, () => {}))).toBeInstanceOf(TypeError);
+    });
+  });
+
+  it("a checkpoint that shares messages costs no second copy of them", async () => {
+    const store = await withSession(kind);
+    const long = texts(50, 0, "x".repeat(1_000));
+    await store.appendMessages("s", long);
+    const { storedBytes } = await store.stats();
+    for (let step = 0; step < 20; step++) {
+      await store.saveCheckpoint(checkpoint(step, { state: stateOf({ messages: long }) }));
+    }
+    const after = await store.stats();
+    expect(after.storedBytes - storedBytes).toBeLessThan(50_000);
+    expect(after.records).toBe(50);
+    expect(await logOf(store)).toHaveLength(50);
+  });
+});

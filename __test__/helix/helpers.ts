@@ -1,0 +1,162 @@
+import { openStore } from "forkpoint";
+import {
+  type AgentState,
+  type Message,
+  type NewCheckpoint,
+  SessionStore,
+  type SessionStoreOptions,
+} from "forkpoint/helix";
+import { expect, onTestFinished } from "vitest";
+import { type kinds, place } from "../helpers.js";
+
+/** A kind of target. */
+export type Kind = (typeof kinds)[number];
+
+/**
+ * Opens a session store on a new target. When the running test ends, the database must be undamaged, and the store is
+ * closed.
+ */
+export function make<TState extends object = Record<string, any>>(
+  kind: Kind,
+  options?: SessionStoreOptions,
+): SessionStore<TState> {
+  return at(place(kind), options);
+}
+
+/** Opens a session store on a target. Checks and closes it as `make` does. */
+export function at<TState extends object = Record<string, any>>(
+  target: ConstructorParameters<typeof SessionStore>[0],
+  options?: SessionStoreOptions,
+): SessionStore<TState> {
+  const store = new SessionStore<TState>(target, options);
+  let closed = false;
+  const close = store.close.bind(store);
+  store.close = () => {
+    closed = true;
+    return close();
+  };
+  onTestFinished(async () => {
+    if (!closed) await expectSound(store);
+    await close();
+  });
+  return store;
+}
+
+/** Opens two session stores on the same new data. A file is opened twice, and a store in memory is shared. */
+export async function pair(kind: Kind, options?: { now?: () => number }): Promise<[SessionStore, SessionStore]> {
+  const target = place(kind);
+  if (kind !== "memory") return [at(target, options), at(target, options)];
+  const shared = await openStore(target);
+  onTestFinished(() => shared.close());
+  return [at(shared, options), at(shared, options)];
+}
+
+/** Expects that a check finds nothing wrong. */
+export async function expectSound(store: SessionStore<any>): Promise<void> {
+  const { ok, findings } = await store.check();
+  expect(findings).toEqual([]);
+  expect(ok).toBe(true);
+}
+
+/** Opens a session store and creates the session "s". */
+export async function withSession(kind: Kind, options?: SessionStoreOptions): Promise<SessionStore> {
+  const store = make(kind, options);
+  await store.createSession("s", { agentType: "tester" });
+  return store;
+}
+
+/** Makes the state of an agent. */
+export function stateOf(fields: Record<string, unknown> = {}): AgentState {
+  return { sessionId: "s", agentType: "tester", status: "active", stepCount: 0, customState: {}, ...fields };
+}
+
+/** Makes messages with different content: "m0", "m1" and so on. */
+export function texts(count: number, first = 0, name = "m"): Message[] {
+  return Array.from({ length: count }, (_, i) => ({ role: "user", content: `${name}${first + i}` }));
+}
+
+/** Returns the content of messages. */
+export function contents(messages: readonly Message[] | undefined): unknown[] {
+  if (messages === undefined) throw new Error("there are no messages");
+  return messages.map(({ content }) => content);
+}
+
+/** Returns the content of all messages of a session. */
+export async function logOf(store: SessionStore<any>, sessionId = "s"): Promise<unknown[]> {
+  return contents((await store.getMessages(sessionId)).messages);
+}
+
+/** The time at which a test clock starts, in ms since the epoch. */
+export const START = 1_700_000_000_000;
+
+/** Makes a checkpoint of the session "s". Its id and its timestamp follow from its step. */
+export function checkpoint(stepCount: number, fields: Partial<NewCheckpoint> & Record<string, unknown> = {}) {
+  const { sessionId = "s" } = fields;
+  return {
+    id: `${sessionId}/${stepCount}`,
+    sessionId,
+    stepCount,
+    timestamp: START + stepCount,
+    state: stateOf({ sessionId, stepCount }),
+    ...fields,
+  } satisfies NewCheckpoint;
+}
+
+/** A clock that moves only when a test moves it. */
+export class TestClock {
+  time = START;
+  readonly now = () => this.time;
+
+  pass(ms: number): void {
+    this.time += ms;
+  }
+}
+
+/** Ids of which each one must be treated as an opaque text. */
+export const hostileIds = [
+  "a",
+  "A",
+  "a ",
+  " a",
+  "a%",
+  "%",
+  "_",
+  "*",
+  "a:b",
+  ":",
+  "'",
+  "'; DROP TABLE checkpoints; --",
+  '"',
+  "`",
+  "\\",
+  "a\nb",
+  "a\r\nb",
+  "\t",
+  "\u0000",
+  "a\u0000",
+  "a\u0000b",
+  "🜁 née",
+  "ne\u0301e",
+  "👩‍👩‍👧",
+  "\u202Eabc",
+  "\uFEFFa",
+  "\uFFFD",
+  "__proto__",
+  "constructor",
+  "toString",
+  "../../etc/passwd",
+  "null",
+  "undefined",
+  "0",
+  "-1",
+  "cpv1-a-s5-t1-abcdef",
+  "a-s5-t1-abcdef",
+  "x".repeat(4_096),
+  "é".repeat(2_048),
+];
+
+/** Values that are no ids. */
+export const notIds: unknown[] = [undefined, null, 7, 0, true, {}, [], ["a"], Symbol("a"), 1n, () => "a", Object("a")];
+
+/** Strings that cannot be stored as an id: too long, or half of a surrogate pair. */
+export const unusableIds = ["", "x".repeat(4_097), "é".repeat(2_049), "\ud83d", "a\ude00b"];

@@ -1,0 +1,167 @@
+// Tests the runs of a session and the references to its sub-sessions.
+import { describe, expect, it } from "vitest";
+import { failure, kinds, wrongType } from "../helpers.js";
+import { START, TestClock, make, pair, withSession } from "./helpers.js";
+
+describe.each(kinds)("runs over %s", (kind) => {
+  it("have their number, their times and every other field", async () => {
+    const clock = new TestClock();
+    const store = await withSession(kind, { now: clock.now });
+    const first = await store.startRun("s", { runId: "r1", startSequence: 42, input: { text: "hello" } });
+    expect(first).toEqual({
+      runId: "r1",
+      sessionId: "s",
+      turn: 1,
+      status: "running",
+      startedAt: START,
+      startSequence: 42,
+      input: { text: "hello" },
+    });
+    clock.pass(5);
+    const ended = await store.endRun("s", "r1", { status: "interrupted", endSequence: 50 });
+    expect(ended).toEqual({ ...first, status: "interrupted", endedAt: START + 5, endSequence: 50 });
+    const second = await store.startRun("s", { runId: "r2" });
+    expect(second).toMatchObject({ turn: 2, status: "running", startedAt: START + 5 });
+    expect(second).not.toHaveProperty("endedAt");
+    expect(await store.listRuns("s")).toEqual([ended, second]);
+    expect((await store.endRun("s", "r2")).status).toBe("completed");
+  });
+
+  it("get a random id if none is given", async () => {
+    const store = await withSession(kind);
+    const [a, b] = [await store.startRun("s"), await store.startRun("s", {})];
+    expect(a.runId).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(b.runId).not.toBe(a.runId);
+    expect((await store.endRun("s", b.runId)).turn).toBe(2);
+  });
+
+  it("start and end with their own status, or with the usual one", async () => {
+    const store = await withSession(kind);
+    expect((await store.startRun("s", { runId: "a", status: "queued" })).status).toBe("queued");
+    expect((await store.startRun("s", { runId: "b", status: undefined })).status).toBe("running");
+    expect((await store.endRun("s", "a", { status: "failed" })).status).toBe("failed");
+    expect((await store.endRun("s", "b", { status: undefined } as never)).status).toBe("completed");
+  });
+
+  it("cannot be given the fields that the store sets", async () => {
+    const clock = new TestClock();
+    const store = await withSession(kind, { now: clock.now });
+    const given = { runId: "r", sessionId: "other", turn: 9, startedAt: 1 };
+    const started = { runId: "r", sessionId: "s", turn: 1, startedAt: START };
+    expect(await store.startRun("s", given)).toMatchObject(started);
+    expect(await store.endRun("s", "r", { ...given, runId: "x", endedAt: 1 })).toMatchObject({
+      ...started,
+      endedAt: START,
+    });
+  });
+
+  it("have ids that are unique in their session", async () => {
+    const store = await withSession(kind);
+    await store.createSession("t", { agentType: "a" });
+    await store.startRun("s", { runId: "r" });
+    await failure(store.startRun("s", { runId: "r" }), "CONFLICT");
+    expect((await store.startRun("t", { runId: "r" })).turn).toBe(1);
+    expect(await store.listRuns("s")).toHaveLength(1);
+  });
+
+  it("end once, and only in their session", async () => {
+    const store = await withSession(kind);
+    await store.createSession("t", { agentType: "a" });
+    await store.startRun("s", { runId: "r" });
+    await failure(store.endRun("t", "r"), "NOT_FOUND");
+    await failure(store.endRun("s", "R"), "NOT_FOUND");
+    await store.endRun("s", "r");
+    await failure(store.endRun("s", "r", { status: "failed" }), "CONFLICT");
+    expect((await store.listRuns("s"))[0]!.status).toBe("completed");
+  });
+
+  it("of 20 parallel starts from two stores, each gets a number of its own", async () => {
+    const stores = await pair(kind);
+    await stores[0].createSession("s", { agentType: "a" });
+    const runs = await Promise.all(Array.from({ length: 20 }, (_, i) => stores[i % 2]!.startRun("s")));
+    const listed = await stores[0].listRuns("s");
+    expect(listed.map(({ turn }) => turn)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
+    expect(listed).toEqual(runs.toSorted((a, b) => a.turn - b.turn));
+  });
+
+  it("are copies of what was given, and are given as copies", async () => {
+    const store = await withSession(kind);
+    const input = { list: [1] };
+    const pending = store.startRun("s", { runId: "r", input });
+    input.list.push(2);
+    const run = await pending;
+    (run["input"] as typeof input).list.push(3);
+    const [listed] = await store.listRuns("s");
+    (listed!["input"] as typeof input).list.push(4);
+    expect((await store.listRuns("s"))[0]!["input"]).toEqual({ list: [1] });
+  });
+
+  it("of an unknown session there are none", async () => {
+    expect(await make(kind).listRuns("s")).toEqual([]);
+  });
+
+  it("refuse wrong arguments and store nothing", async () => {
+    const store = await withSession(kind);
+    for (const run of [null, 7, "r", [], { runId: 7 }, { runId: null }, { status: 7 }, { status: {} }]) {
+      await wrongType(store.startRun("s", run as never));
+    }
+    await failure(store.startRun("s", { runId: "\ud83d" }), "INVALID_ARGUMENT");
+    await failure(store.startRun("s", { extra: new WeakMap() }), "INVALID_ARGUMENT");
+    expect(await store.listRuns("s")).toEqual([]);
+    const { runId } = await store.startRun("s");
+    for (const end of [null, 7, "r", [], { status: 7 }]) await wrongType(store.endRun("s", runId, end as never));
+    for (const id of [undefined, null, 7]) await wrongType(store.endRun("s", id as never));
+    await failure(store.endRun("s", runId, { extra: new WeakMap() }), "INVALID_ARGUMENT");
+    expect((await store.listRuns("s"))[0]!.endedAt).toBeUndefined();
+  });
+});
+
+describe.each(kinds)("sub-sessions over %s", (kind) => {
+  it("are listed in the order in which they were added", async () => {
+    const store = await withSession(kind);
+    const refs = ["b", { subSessionId: "c", agentType: "critic" }, { sessionId: "a", depth: 1 }, { id: "d" }];
+    for (const ref of refs) expect(await store.addSubSession("s", ref)).toBeUndefined();
+    expect(await store.listSubSessions("s")).toEqual(refs);
+  });
+
+  it("a reference to the same session replaces the earlier one, at its place", async () => {
+    const store = await withSession(kind);
+    await store.addSubSession("s", "a");
+    await store.addSubSession("s", { subSessionId: "b", status: "running" });
+    await store.addSubSession("s", { subSessionId: "b", status: "completed" });
+    await store.addSubSession("s", { id: "a", label: "now an object" });
+    await store.addSubSession("s", { subSessionId: "A", id: "a" });
+    expect(await store.listSubSessions("s")).toEqual([
+      { id: "a", label: "now an object" },
+      { subSessionId: "b", status: "completed" },
+      { subSessionId: "A", id: "a" },
+    ]);
+  });
+
+  it("loses none of 30 parallel calls from two stores", async () => {
+    const stores = await pair(kind);
+    await stores[0].createSession("s", { agentType: "a" });
+    await Promise.all(Array.from({ length: 30 }, (_, i) => stores[i % 2]!.addSubSession("s", `child ${i}`)));
+    const listed = (await stores[0].listSubSessions("s")) as string[];
+    expect(listed.toSorted()).toEqual(Array.from({ length: 30 }, (_, i) => `child ${i}`).toSorted());
+  });
+
+  it("need not exist, and stay when they are deleted", async () => {
+    const store = await withSession(kind);
+    await store.createSession("child", { agentType: "a" });
+    await store.addSubSession("s", "child");
+    await store.deleteSession("child");
+    expect(await store.listSubSessions("s")).toEqual(["child"]);
+    expect(await store.listSubSessions("child")).toEqual([]);
+  });
+
+  it("refuse a reference without an id and store nothing", async () => {
+    const store = await withSession(kind);
+    for (const ref of [undefined, null, 7, [], ["a"], {}, { name: "a" }, { id: 7 }, { subSessionId: null, id: "a" }]) {
+      await wrongType(store.addSubSession("s", ref as never));
+    }
+    await failure(store.addSubSession("s", "\ud83d"), "INVALID_ARGUMENT");
+    await failure(store.addSubSession("s", { id: "a", extra: new WeakMap() }), "INVALID_ARGUMENT");
+    expect(await store.listSubSessions("s")).toEqual([]);
+  });
+});

@@ -1,0 +1,487 @@
+// Tests sessions and their states.
+import assert from "node:assert/strict";
+import type { SessionStore } from "forkpoint/helix";
+import { describe, expect, it } from "vitest";
+import { failure, kinds, rejection, wrongType } from "../helpers.js";
+import { TestClock, checkpoint, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
+
+describe.each(kinds)("sessions over %s", (kind) => {
+  describe("createSession", () => {
+    it("makes an active session with the initial state, no steps and no messages", async () => {
+      const store = make(kind);
+      const created = await store.createSession("s", { agentType: "writer", initialState: { topic: "rust" } });
+      expect(created).toBeUndefined();
+      expect(await store.loadState("s")).toEqual({
+        sessionId: "s",
+        agentType: "writer",
+        status: "active",
+        stepCount: 0,
+        customState: { topic: "rust" },
+      });
+      expect(await store.getMessages("s")).toEqual({ messages: [], total: 0, hasMore: false });
+      expect(await store.listCheckpoints("s")).toEqual({ items: [], total: 0, hasMore: false });
+    });
+
+    it("makes an empty custom state if there is no initial state", async () => {
+      const store = await withSession(kind);
+      expect((await store.loadState("s"))!.customState).toEqual({});
+    });
+
+    it("keeps every other field in the state", async () => {
+      const store = make(kind);
+      const started = new Date(START_OF_2024);
+      await store.createSession("s", { agentType: "a", parentSessionId: "p", userId: 7, started, deep: { x: [1] } });
+      expect(await store.loadState("s")).toMatchObject({
+        status: "active",
+        stepCount: 0,
+        parentSessionId: "p",
+        userId: 7,
+        started,
+        deep: { x: [1] },
+      });
+    });
+
+    it("never changes an existing session", async () => {
+      const store = make(kind);
+      await store.createSession("s", { agentType: "a", initialState: { first: true } });
+      await store.appendMessages("s", texts(2));
+      await store.incrementStepCount("s");
+      const before = await store.loadState("s");
+      const error = await failure(store.createSession("s", { agentType: "b", initialState: {} }), "CONFLICT");
+      expect(error.message).toContain('"s" exists already');
+      expect(await store.loadState("s")).toEqual(before);
+      expect(await logOf(store)).toEqual(["m0", "m1"]);
+    });
+
+    it("of 20 parallel calls from two stores, one succeeds", async () => {
+      const stores = await pair(kind);
+      const calls = Array.from({ length: 20 }, (_, i) =>
+        stores[i % 2]!.createSession("s", { agentType: "a", initialState: { i } }),
+      );
+      const results = await Promise.allSettled(calls);
+      const winner = results.findIndex(({ status }) => status === "fulfilled");
+      const lost = results.filter((result) => result.status === "rejected");
+      expect(lost).toHaveLength(19);
+      for (const { reason } of lost) expect(reason).toMatchObject({ code: "CONFLICT" });
+      for (const store of stores) expect((await store.loadState("s"))!.customState).toEqual({ i: winner });
+    });
+
+    it("takes the id of a deleted session, and finds nothing of that session", async () => {
+      const store = await full(kind);
+      await store.deleteSession("s");
+      await store.createSession("s", { agentType: "b" });
+      expect(await store.loadState("s")).toEqual(stateOf({ agentType: "b" }));
+      await expectNothingBesides(store);
+    });
+
+    it("refuses wrong arguments and stores nothing", async () => {
+      const store = make(kind);
+      for (const options of [null, 7, "a", [], true]) await wrongType(store.createSession("s", options as never));
+      for (const agentType of [7, {}, true]) await wrongType(store.createSession("s", { agentType } as never));
+      for (const initialState of [7, "text", true]) {
+        await wrongType(store.createSession("s", { agentType: "a", initialState } as never));
+      }
+      await failure(store.createSession("s", { agentType: "\ud83d" }), "INVALID_ARGUMENT");
+      await failure(store.createSession("s", { agentType: "a".repeat(4_097) }), "INVALID_ARGUMENT");
+      await failure(
+        store.createSession("s", { agentType: "a", initialState: { weak: new WeakMap() } }),
+        "INVALID_ARGUMENT",
+      );
+      await failure(store.createSession("s", { agentType: "a", extra: new WeakMap() }), "INVALID_ARGUMENT");
+      expect(await store.sessionExists("s")).toBe(false);
+      expect(await store.sessions()).toEqual({ sessions: [], cursor: null });
+    });
+  });
+
+  it("sessionExists and exists tell whether a session is there", async () => {
+    const store = make(kind);
+    expect([await store.sessionExists("s"), await store.exists("s")]).toEqual([false, false]);
+    await store.createSession("s", { agentType: "a" });
+    expect([await store.sessionExists("s"), await store.exists("s")]).toEqual([true, true]);
+    expect([await store.sessionExists("S"), await store.exists("s ")]).toEqual([false, false]);
+    await store.deleteSession("s");
+    expect([await store.sessionExists("s"), await store.exists("s")]).toEqual([false, false]);
+  });
+
+  describe("deleteSession", () => {
+    it("removes the state, the messages, the checkpoints and everything else of the session", async () => {
+      const store = await full(kind);
+      expect(await store.deleteSession("s")).toBeUndefined();
+      expect(await store.loadState("s")).toBeNull();
+      expect(await store.getCheckpoint("s/1")).toBeNull();
+      await expectNothingBesides(store);
+      expect(await store.stats()).toMatchObject({ sessions: 0, checkpoints: 0, records: 0 });
+    });
+
+    it("removes a session with checkpoints that was never created", async () => {
+      const store = make(kind);
+      await store.saveCheckpoint(checkpoint(1));
+      await store.deleteSession("s");
+      expect(await store.getCheckpoint("s/1")).toBeNull();
+    });
+
+    it("removes only the session with exactly this id", async () => {
+      const store = make(kind);
+      const others = ["s%", "S", "s ", "ss", "s/1", "_", "%"];
+      for (const id of ["s", ...others]) {
+        await store.createSession(id, { agentType: "a" });
+        await store.appendMessages(id, texts(2));
+        await store.saveCheckpoint(checkpoint(1, { sessionId: id, id: `of ${id}` }));
+      }
+      await store.deleteSession("s");
+      for (const id of others) {
+        expect(await store.sessionExists(id), id).toBe(true);
+        expect(await store.getMessageCount(id), id).toBe(2);
+        expect((await store.getCheckpoint(`of ${id}`))?.state.messages, id).toHaveLength(2);
+      }
+      expect((await store.stats()).sessions).toBe(others.length);
+    });
+
+    it("of an unknown session is no error, also the second time", async () => {
+      const store = await withSession(kind);
+      await store.deleteSession("unknown");
+      await store.deleteSession("s");
+      await store.deleteSession("s");
+      expect(await store.sessions()).toEqual({ sessions: [], cursor: null });
+    });
+  });
+
+  describe("loadState and saveState", () => {
+    it("a session that does not exist has no state", async () => {
+      expect(await make(kind).loadState("s")).toBeNull();
+    });
+
+    it("keeps every field, also unknown ones, and the order of the keys", async () => {
+      const store = make(kind);
+      const state = {
+        zebra: 1,
+        ...stateOf({ customState: { b: [1, { c: null }], a: "" } }),
+        output: { text: "done" },
+        error: null,
+        streamId: "x",
+      };
+      await store.saveState("s", state);
+      const loaded = await store.loadState("s");
+      expect(loaded).toStrictEqual(state);
+      expect(Object.keys(loaded!)).toEqual(Object.keys(state));
+    });
+
+    it("creates an unknown session", async () => {
+      const store = make(kind);
+      expect(await store.saveState("s", stateOf({ stepCount: 3, status: "paused" }))).toBeUndefined();
+      expect(await store.sessionExists("s")).toBe(true);
+      const { sessions } = await store.sessions();
+      expect(sessions).toMatchObject([{ sessionId: "s", agentType: "tester", status: "paused", stepCount: 3 }]);
+      await store.appendMessages("s", texts(1));
+      expect(await store.incrementStepCount("s")).toBe(4);
+    });
+
+    it("replaces the whole document and not the log of messages", async () => {
+      const store = make(kind);
+      await store.createSession("s", { agentType: "a", initialState: { old: 1 }, oldField: true });
+      await store.appendMessages("s", texts(3));
+      const next = stateOf({ customState: { fresh: 2 }, stepCount: 9, status: "completed" });
+      await store.saveState("s", next);
+      expect(await store.loadState("s")).toStrictEqual(next);
+      expect(await logOf(store)).toEqual(["m0", "m1", "m2"]);
+    });
+
+    it("keeps runs and sub-sessions when the state is replaced", async () => {
+      const store = await full(kind);
+      await store.saveState("s", stateOf());
+      expect(await store.listRuns("s")).toHaveLength(1);
+      expect(await store.listSubSessions("s")).toEqual(["child"]);
+    });
+
+    it("a state that was saved without messages has none", async () => {
+      const store = await withSession(kind);
+      await store.appendMessages("s", texts(2));
+      await store.saveState("s", stateOf());
+      expect(await store.loadState("s")).not.toHaveProperty("messages");
+    });
+
+    const log = texts(3);
+    it.each([
+      ["the messages of the log", log],
+      ["fewer messages than the log", log.slice(0, 2)],
+      ["more messages than the log", [...log, ...texts(1, 3)]],
+      ["no messages", []],
+      ["another order", log.toReversed()],
+      ["another content", log.map((message) => ({ ...message, content: "other" }))],
+      ["another order of keys", log.map(({ role, content }) => ({ content, role }))],
+      ["fields that the log has not", log.map((message) => ({ ...message, extra: 1 }))],
+    ])("messages are kept as given: %s", async (_, messages) => {
+      const store = await withSession(kind);
+      await store.appendMessages("s", log);
+      await store.saveState("s", stateOf({ messages }));
+      expect((await store.loadState("s"))!.messages).toStrictEqual(messages);
+      expect((await store.getMessages("s")).messages).toEqual(log);
+      await store.appendMessages("s", texts(1, 9));
+      expect((await store.loadState("s"))!.messages).toStrictEqual(messages);
+    });
+
+    it("the messages of a state stay when the log is truncated and continues otherwise", async () => {
+      const store = await withSession(kind);
+      await store.appendMessages("s", log);
+      const state = stateOf({ messages: log });
+      await store.saveState("s", state);
+      await store.truncateMessages("s", 1);
+      expect(await store.loadState("s")).toStrictEqual(state);
+      await store.appendMessages("s", texts(5, 0, "other"));
+      expect(await store.loadState("s")).toStrictEqual(state);
+      expect(await logOf(store)).toEqual(["m0", "other0", "other1", "other2", "other3", "other4"]);
+    });
+
+    it.each([
+      ["null", null],
+      ["a text", "none"],
+      ["a list that holds a text", ["text"]],
+      ["undefined", undefined],
+    ])("a field messages that is no list of messages is kept: %s", async (_, messages) => {
+      const store = await withSession(kind);
+      await store.saveState("s", stateOf({ messages }));
+      assert.deepStrictEqual((await store.loadState("s"))!.messages, messages);
+    });
+
+    it("has 'active' and 0 for a status and a step count that are missing", async () => {
+      const store = make(kind);
+      await store.saveState("s", { customState: { a: 1 } } as never);
+      expect(await store.loadState("s")).toEqual({ status: "active", stepCount: 0, customState: { a: 1 } });
+    });
+
+    it("a state without customState has none until changes are merged", async () => {
+      const store = make(kind);
+      await store.saveState("s", { status: "active", stepCount: 0 } as never);
+      expect(await store.loadState("s")).toEqual({ status: "active", stepCount: 0 });
+      await store.mergeCustomState("s", { a: 1 });
+      expect(await store.loadState("s")).toEqual({ status: "active", stepCount: 0, customState: { a: 1 } });
+    });
+
+    it("refuses wrong states and changes nothing", async () => {
+      const store = await withSession(kind);
+      const before = await store.loadState("s");
+      for (const state of [undefined, null, 7, "a", [], true]) await wrongType(store.saveState("s", state as never));
+      for (const status of [7, {}, true]) await wrongType(store.saveState("s", stateOf({ status })));
+      for (const stepCount of ["1", {}, true, 1n]) await wrongType(store.saveState("s", stateOf({ stepCount })));
+      for (const customState of [7, "a", true]) await wrongType(store.saveState("s", stateOf({ customState })));
+      for (const agentType of [7, {}]) await wrongType(store.saveState("s", stateOf({ agentType })));
+      for (const stepCount of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
+        const error = await rejection(store.saveState("s", stateOf({ stepCount })));
+        expect(error).toBeInstanceOf(RangeError);
+        expect(error.code).toBe("INVALID_ARGUMENT");
+      }
+      await failure(store.saveState("s", stateOf({ status: "\ud83d" })), "INVALID_ARGUMENT");
+      await failure(store.saveState("s", stateOf({ status: "a".repeat(4_097) })), "INVALID_ARGUMENT");
+      await failure(store.saveState("s", stateOf({ customState: { weak: new WeakMap() } })), "INVALID_ARGUMENT");
+      await failure(
+        store.saveState("s", stateOf({ messages: [{ role: "user", content: new WeakMap() }] })),
+        "INVALID_ARGUMENT",
+      );
+      expect(await store.loadState("s")).toEqual(before);
+    });
+
+    it("keeps the largest step count", async () => {
+      const store = make(kind);
+      await store.saveState("s", stateOf({ stepCount: Number.MAX_SAFE_INTEGER }));
+      expect((await store.loadState("s"))!.stepCount).toBe(Number.MAX_SAFE_INTEGER);
+    });
+  });
+
+  describe("the status", () => {
+    it("updateStatus sets it in the state and in listings", async () => {
+      const store = make(kind);
+      await store.createSession("s", { agentType: "a", initialState: { kept: 1 }, field: 2 });
+      expect(await store.updateStatus("s", "completed")).toBeUndefined();
+      expect(await store.loadState("s")).toMatchObject({ status: "completed", customState: { kept: 1 }, field: 2 });
+      expect((await store.sessions()).sessions[0]!.status).toBe("completed");
+      await store.updateStatus("s", "the user's own, née 🜁");
+      expect((await store.loadState("s"))!.status).toBe("the user's own, née 🜁");
+    });
+
+    it("compareAndSetStatus sets it only if it is one of the expected ones", async () => {
+      const store = await withSession(kind);
+      expect(await store.compareAndSetStatus("s", ["paused", "failed"], "running")).toBe(false);
+      expect((await store.loadState("s"))!.status).toBe("active");
+      expect(await store.compareAndSetStatus("s", ["paused", "active"], "running")).toBe(true);
+      expect((await store.loadState("s"))!.status).toBe("running");
+      expect(await store.compareAndSetStatus("s", "active", "failed")).toBe(false);
+      expect(await store.compareAndSetStatus("s", "running", "failed")).toBe(true);
+      expect(await store.compareAndSetStatus("s", [], "active")).toBe(false);
+      expect(await store.compareAndSetStatus("s", "Failed", "active")).toBe(false);
+      expect((await store.loadState("s"))!.status).toBe("failed");
+    });
+
+    it("of 20 parallel compareAndSetStatus from two stores, one succeeds", async () => {
+      const stores = await pair(kind);
+      await stores[0].createSession("s", { agentType: "a" });
+      const calls = Array.from({ length: 20 }, (_, i) =>
+        stores[i % 2]!.compareAndSetStatus("s", ["active"], `running ${i}`),
+      );
+      const results = await Promise.all(calls);
+      expect(results.filter(Boolean)).toHaveLength(1);
+      for (const store of stores) expect((await store.loadState("s"))!.status).toBe(`running ${results.indexOf(true)}`);
+    });
+
+    it("refuses wrong arguments and changes nothing", async () => {
+      const store = await withSession(kind);
+      for (const status of [undefined, null, 7, {}, []]) {
+        await wrongType(store.updateStatus("s", status as never));
+        await wrongType(store.compareAndSetStatus("s", ["active"], status as never));
+        await wrongType(store.compareAndSetStatus("s", [status] as never, "running"));
+      }
+      await wrongType(store.compareAndSetStatus("s", undefined as never, "running"));
+      for (const status of ["\ud83d", "a".repeat(4_097)]) {
+        await failure(store.updateStatus("s", status), "INVALID_ARGUMENT");
+        await failure(store.compareAndSetStatus("s", "active", status), "INVALID_ARGUMENT");
+      }
+      expect((await store.loadState("s"))!.status).toBe("active");
+    });
+  });
+
+  describe("incrementStepCount", () => {
+    it("adds 1 and returns the new number", async () => {
+      const store = await withSession(kind);
+      expect([await store.incrementStepCount("s"), await store.incrementStepCount("s")]).toEqual([1, 2]);
+      expect((await store.loadState("s"))!.stepCount).toBe(2);
+      await store.saveState("s", stateOf({ stepCount: 41 }));
+      expect(await store.incrementStepCount("s")).toBe(42);
+      expect((await store.sessions()).sessions[0]!.stepCount).toBe(42);
+    });
+
+    it("loses none of 50 parallel calls from two stores", async () => {
+      const stores = await pair(kind);
+      await stores[0].createSession("s", { agentType: "a" });
+      const calls = Array.from({ length: 50 }, (_, i) => stores[i % 2]!.incrementStepCount("s"));
+      const numbers = (await Promise.all(calls)).toSorted((a, b) => a - b);
+      expect(numbers).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
+      expect((await stores[1].loadState("s"))!.stepCount).toBe(50);
+    });
+  });
+
+  it("a write to a session that does not exist is refused with NOT_FOUND, and creates nothing", async () => {
+    const store = make(kind);
+    for (const write of [
+      () => store.updateStatus("s", "running"),
+      () => store.compareAndSetStatus("s", ["active"], "running"),
+      () => store.incrementStepCount("s"),
+      () => store.mergeCustomState("s", { a: 1 }),
+      () => store.stageChanges("s", { a: 1 }),
+      () => store.promoteStaging("s"),
+      () => store.discardStaging("s"),
+      () => store.appendMessages("s", texts(1)),
+      () => store.appendMessages("s", []),
+      () => store.truncateMessages("s", 0),
+      () => store.startRun("s"),
+      () => store.endRun("s", "r"),
+      () => store.addSubSession("s", "child"),
+      () => store.rewindTo("s"),
+      () => store.branchSession("s", "t"),
+    ]) {
+      await failure(write(), "NOT_FOUND");
+    }
+    expect(await store.sessions()).toEqual({ sessions: [], cursor: null });
+    expect(await store.getMessageCount("s")).toBe(0);
+  });
+
+  describe("sessions()", () => {
+    it("lists the session that was created last first, also after a change of an earlier one", async () => {
+      const clock = new TestClock();
+      const store = make(kind, { now: clock.now });
+      for (const id of ["a", "b", "c"]) {
+        await store.createSession(id, { agentType: `type ${id}` });
+        clock.pass(10);
+      }
+      await store.updateStatus("a", "running");
+      await store.incrementStepCount("a");
+      const info = (sessionId: string, createdAt: number) => {
+        const agentType = `type ${sessionId}`;
+        return { sessionId, agentType, status: "active", stepCount: 0, createdAt, updatedAt: createdAt };
+      };
+      expect(await store.sessions()).toEqual({
+        sessions: [
+          info("c", clock.time - 10),
+          info("b", clock.time - 20),
+          { ...info("a", clock.time - 30), status: "running", stepCount: 1, updatedAt: clock.time },
+        ],
+        cursor: null,
+      });
+    });
+
+    it("filters by status and by kind of agent", async () => {
+      const store = make(kind);
+      for (let i = 0; i < 12; i++) {
+        await store.createSession(`s${i}`, { agentType: i % 2 === 0 ? "even" : "odd" });
+        if (i % 3 === 0) await store.updateStatus(`s${i}`, "failed");
+      }
+      const found = async (options: Parameters<SessionStore["sessions"]>[0]) =>
+        (await store.sessions(options)).sessions.map(({ sessionId }) => sessionId);
+      expect(await found({ status: "failed" })).toEqual(["s9", "s6", "s3", "s0"]);
+      expect(await found({ status: ["failed", "unknown"], agentType: "even" })).toEqual(["s6", "s0"]);
+      expect(await found({ agentType: ["even", "odd"], limit: 2 })).toEqual(["s11", "s10"]);
+      expect(await found({ status: [] })).toEqual([]);
+      expect(await found({ agentType: "Even" })).toEqual([]);
+      const first = await store.sessions({ status: "failed", limit: 3 });
+      const second = await store.sessions({ status: "failed", limit: 3, cursor: first.cursor });
+      expect([first.sessions.length, second.sessions.map(({ sessionId }) => sessionId)]).toEqual([3, ["s0"]]);
+      expect(second.cursor).toBeNull();
+    });
+
+    it("the pages hold each session once, also if a session is created between them", async () => {
+      const store = make(kind);
+      for (let i = 0; i < 25; i++) await store.createSession(`s${i}`, { agentType: "a" });
+      const seen: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const page = await store.sessions({ limit: 10, cursor });
+        seen.push(...page.sessions.map(({ sessionId }) => sessionId));
+        cursor = page.cursor;
+        await store.createSession(`later ${seen.length}`, { agentType: "a" });
+      } while (cursor !== null);
+      expect(seen).toEqual(Array.from({ length: 25 }, (_, i) => `s${24 - i}`));
+    });
+
+    it("refuses wrong options", async () => {
+      const store = make(kind);
+      for (const limit of [0, -1, 1.5, Number.NaN, 100_001]) {
+        expect(await rejection(store.sessions({ limit }))).toBeInstanceOf(RangeError);
+      }
+      for (const options of [
+        { limit: "1" },
+        { cursor: "x" },
+        { cursor: 1 },
+        { status: 7 },
+        { status: [7] },
+        { agentType: null },
+        { order: "asc" },
+        7,
+      ]) {
+        await wrongType(store.sessions(options as never));
+      }
+    });
+  });
+});
+
+const START_OF_2024 = 1_704_067_200_000;
+
+/** Opens a store with a session that has one of everything. */
+async function full(kind: (typeof kinds)[number]): Promise<SessionStore> {
+  const store = await withSession(kind);
+  await store.mergeCustomState("s", { a: 1 });
+  await store.stageChanges("s", { b: 2 });
+  await store.appendMessages("s", texts(2));
+  await store.startRun("s", { runId: "run" });
+  await store.addSubSession("s", "child");
+  await store.saveCheckpoint(checkpoint(1));
+  return store;
+}
+
+/** Expects that the session "s" has nothing but its state. */
+async function expectNothingBesides(store: SessionStore): Promise<void> {
+  expect(await store.getMessages("s")).toEqual({ messages: [], total: 0, hasMore: false });
+  expect(await store.getMessageCount("s")).toBe(0);
+  expect(await store.listCheckpoints("s")).toEqual({ items: [], total: 0, hasMore: false });
+  expect(await store.getLatestCheckpoint("s")).toBeNull();
+  expect(await store.getStaging("s")).toEqual([]);
+  expect(await store.listRuns("s")).toEqual([]);
+  expect(await store.listSubSessions("s")).toEqual([]);
+}
