@@ -1,14 +1,21 @@
 import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { folder } from "../helpers.js";
+import { folder } from "./helpers.js";
 
-const examples = fileURLToPath(new URL("../../examples/agentium/", import.meta.url));
+const examples = fileURLToPath(new URL("../examples/", import.meta.url));
+
+/** The database that the examples of a framework write. */
+const databases: Record<string, string> = { agentium: "workflow.db", helix: "sessions.db" };
+
+/** The files that other examples import. They are no programs. */
+const modules = new Set(["helix/agent.mjs"]);
 
 /** The output of each example. */
 const expected: Record<string, string[]> = {
-  "ab.mjs": [
+  "agentium/ab.mjs": [
     "gpt-4o-mini: 5",
     "gpt-4o: 6",
     "claude-sonnet-4: 7",
@@ -17,7 +24,7 @@ const expected: Record<string, string[]> = {
     "fork: clean -> rate -> conclude",
     "the parent is as it was",
   ],
-  "counter.mjs": [
+  "agentium/counter.mjs": [
     "run: count 3",
     '#-1: initial  state={"count":0,"log":[]}',
     '#0: increment-once  state={"count":1,"log":["+1"]}',
@@ -28,7 +35,7 @@ const expected: Record<string, string[]> = {
     "parent: 0 1 3 3",
     "forked: 100 101 103 103",
   ],
-  "flaky-agent.mjs": [
+  "agentium/flaky-agent.mjs": [
     "review: attempt 1 failed (503 from the model), again in 5 ms",
     "review: attempt 2 failed (503 from the model), again in 10 ms",
     "failed at step 3, review: 503 from the model",
@@ -37,17 +44,17 @@ const expected: Record<string, string[]> = {
     "replayed: publish(review(draft(research(tides))))",
     'calls: {"research":1,"draft":1,"review":5,"publish":1}',
   ],
-  "race.mjs": [
+  "agentium/race.mjs": [
     "first process: fetch transform upload drained",
     "second process: upload verify finished",
     "stored: initial fetch transform upload verify",
   ],
-  "resumable.mjs": [
+  "agentium/resumable.mjs": [
     "process 1: step-1 step-2 step-3 step-4 step-5 step-6, drained",
     "process 2: step-7 step-8 step-9 step-10, finished 10 steps",
     "each step ran exactly once",
   ],
-  "rollback.mjs": [
+  "agentium/rollback.mjs": [
     "spoiled: once more, to pay: NaN",
     "last good: add, total 80",
     "repaired: to pay: 68",
@@ -58,7 +65,7 @@ const expected: Record<string, string[]> = {
     "invoice-42:step-4: invoice, total 68",
     "nothing stale is left",
   ],
-  "timeline.mjs": [
+  "agentium/timeline.mjs": [
     "support ticket-7: run",
     "  saved ticket-7:initial",
     "  classify: start",
@@ -83,6 +90,26 @@ const expected: Record<string, string[]> = {
     "sandbox: Dear customer: sent on Monday",
     "the run itself is as it was",
   ],
+  "helix/recovery.mjs": [
+    "first process: looks up tea",
+    "first process: looks up cups",
+    "first process: looks up kettle",
+    "second process: found order-1 with 6 messages and 21 chunks",
+    "second process: goes back to step 2 with 5 messages and 14 chunks",
+    "second process: looks up kettle",
+    "second process: answers: Together 46.",
+    "runs: 1 interrupted, 2 completed",
+    "the same as without a kill",
+  ],
+  "helix/rollback.mjs": [
+    "before: Together 1204.",
+    'rolled back to step 1: {"tea":4}',
+    "after: Together 16.",
+    "messages: tea, cups | I look up the price of tea. | 4 | I look up the price of cups. | 12 | Together 16.",
+    "checkpoints of steps: 3, 2, 1, 3, 2, 1, 0",
+    "answers of step 3: Together 16. Together 1204.",
+  ],
+  "helix/what-if.mjs": ["as it was: Together 16.", "what if: Together 12.", "the old session is as it was"],
 };
 
 /** Runs an example in a folder until it ends. */
@@ -97,10 +124,15 @@ function runExample(name: string, cwd: string): Promise<{ status: unknown; lines
   });
 }
 
-const programs = readdirSync(examples).toSorted();
+const programs = Object.keys(databases)
+  .flatMap((framework) => readdirSync(join(examples, framework)).map((file) => `${framework}/${file}`))
+  .filter((file) => !modules.has(file))
+  .toSorted();
 
 test("every example has an expectation, and every expectation an example", () => {
   expect(programs).toEqual(Object.keys(expected).toSorted());
+  const folders = readdirSync(examples).filter((name) => name !== "README.md");
+  expect(folders.toSorted()).toEqual(Object.keys(databases).toSorted());
 });
 
 test.each(programs)("%s, and once more in the same folder", async (name) => {
@@ -109,5 +141,5 @@ test.each(programs)("%s, and once more in the same folder", async (name) => {
     const ended = { status: 0, errors: "", lines: expected[name] };
     expect(await runExample(name, cwd), `the ${time} time`).toEqual(ended);
   }
-  expect(readdirSync(cwd)).toContain("workflow.db");
+  expect(readdirSync(cwd)).toContain(databases[name.split("/")[0]!]);
 });

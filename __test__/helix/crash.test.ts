@@ -1,0 +1,296 @@
+// Kills real processes, and lets several processes write at once. An acknowledged call must be stored, and no call may
+// be stored in part.
+import { type ChildProcess } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { SessionStore } from "forkpoint/helix";
+import { describe, expect, it, onTestFinished } from "vitest";
+// @ts-expect-error the fixture is plain JavaScript, and has no types
+import { begin, script } from "../fixtures/session-script.mjs";
+import { type Ended, folder, run } from "../helpers.js";
+
+/** `FORKPOINT_TEST_SEED` selects other random moments. A failed test prints its seed. */
+const seed = Number(process.env["FORKPOINT_TEST_SEED"] ?? 1);
+
+/** Makes a function that returns the same numbers from 0 to 1 for the same seed. */
+function randomNumbers(salt: number): () => number {
+  let state = (seed * 1_000_003 + salt) >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function open(file: string): SessionStore {
+  const store = new SessionStore(file);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+const start = (...given: Array<string | number>) => run("session.mjs", given.map(String));
+
+function killed({ signal, errors }: Ended): void {
+  expect({ signal, errors }).toEqual({ signal: "SIGKILL", errors: "" });
+}
+
+function finished({ code, errors }: Ended): void {
+  expect({ code, errors }).toEqual({ code: 0, errors: "" });
+}
+
+async function whole(store: SessionStore): Promise<void> {
+  const { ok, findings } = await store.check();
+  expect({ ok, findings }).toEqual({ ok: true, findings: [] });
+}
+
+/** Everything that the store returns about its sessions, without random ids and times. */
+async function seen(store: SessionStore): Promise<object> {
+  const sessions: Record<string, object> = {};
+  for (const { sessionId } of (await store.sessions()).sessions) {
+    const { status, stepCount, customState, sessionId: named } = (await store.loadState(sessionId))!;
+    // `saveState` of the script saves a state without a field `sessionId`.
+    expect([sessionId, undefined]).toContain(named);
+    const { messages, total } = await store.getMessages(sessionId);
+    expect({ total, count: await store.getMessageCount(sessionId) }).toEqual({ total: messages.length, count: total });
+    const checkpoints: Record<string, object> = {};
+    for (const { id } of (await store.listCheckpoints(sessionId)).items) {
+      const { state, streamSequence, messageCount } = (await store.getCheckpoint(id))!;
+      expect({ messageCount, of: state.sessionId }).toEqual({ messageCount: state.messages.length, of: sessionId });
+      checkpoints[id.startsWith("cpv1-") ? "the copy" : id] = {
+        status: state.status,
+        stepCount: state.stepCount,
+        customState: state.customState,
+        messages: state.messages,
+        streamSequence,
+      };
+    }
+    sessions[sessionId] = {
+      status,
+      stepCount,
+      customState,
+      messages,
+      staging: await store.getStaging(sessionId),
+      runs: (await store.listRuns(sessionId)).map((one) => ({
+        runId: one.runId,
+        turn: one.turn,
+        status: one.status,
+      })),
+      subSessions: await store.listSubSessions(sessionId),
+      checkpoints,
+    };
+  }
+  return { sessions };
+}
+
+/** The effects of the first calls of the script. */
+function effects(calls: number): object {
+  const model = begin();
+  for (const { effect } of script.slice(0, calls)) effect(model);
+  return model;
+}
+
+const calls: number[] = script.map((_: unknown, at: number) => at);
+const nameOf = (at: number): string => script[at].name;
+
+describe("a process that is killed", () => {
+  it.each([0, ...calls.map((at) => at + 1)])("after %i calls leaves exactly their effects", async (count) => {
+    const file = join(folder(), "sessions.db");
+    killed(await start("after", file, count));
+    const store = open(file);
+    expect(await seen(store), count === 0 ? "no call" : nameOf(count - 1)).toEqual(effects(count));
+    await whole(store);
+  });
+
+  it("during a call leaves the whole call or nothing of it", async () => {
+    const random = randomNumbers(1);
+    const kill = async (at: number) => {
+      const file = join(folder(), "sessions.db");
+      const waitMs = random() * 8;
+      killed(await start("during", file, at, waitMs));
+      const store = open(file);
+      const message = `seed ${seed}, killed ${waitMs} ms after "${nameOf(at)}" began`;
+      expect([effects(at), effects(at + 1)], message).toContainEqual(await seen(store));
+      await whole(store);
+    };
+    for (let at = 0; at < calls.length; at += 4) await Promise.all(calls.slice(at, at + 4).map(kill));
+  });
+});
+
+interface Sent {
+  writer: string;
+  n: number;
+  part: number;
+}
+
+/** Expects that the messages of each call stand together and in order, each call once. Returns the calls, in order. */
+function callsOf(messages: Array<{ content?: unknown }>, size: number): Array<{ writer: string; n: number }> {
+  const sent = messages.map(({ content }) => content as Sent);
+  const found = [];
+  for (let at = 0; at < sent.length; at += size) {
+    const { writer, n } = sent[at]!;
+    expect(sent.slice(at, at + size)).toEqual(Array.from({ length: size }, (_, part) => ({ writer, n, part })));
+    found.push({ writer, n });
+  }
+  expect(new Set(found.map(({ writer, n }) => `${writer} ${n}`)).size).toBe(found.length);
+  return found;
+}
+
+describe("two processes that write and are killed at random moments", () => {
+  it("leave every acknowledged write, and each call whole", async () => {
+    const random = randomNumbers(2);
+    const file = join(folder(), "sessions.db");
+    await open(file).createSession("shared", { agentType: "writer" });
+    const acknowledged = new Map<string, string[]>();
+    for (let round = 0; round < 6; round++) {
+      const writers = [`a${round}`, `b${round}`];
+      // Each process is killed after some acknowledgements, and a random time later.
+      const ends = await Promise.all(
+        writers.map((writer) => {
+          const after = 1 + Math.floor(random() * 60);
+          const waitMs = random() * 5;
+          let heard = 0;
+          const onLine = (_: string, child: ChildProcess) => {
+            heard += 1;
+            if (heard === after) setTimeout(() => child.kill("SIGKILL"), waitMs);
+          };
+          return run("session.mjs", ["write", file, "shared", writer], onLine);
+        }),
+      );
+      ends.forEach(killed);
+      writers.forEach((writer, at) => acknowledged.set(writer, ends[at]!.lines));
+
+      const message = `seed ${seed}, round ${round}`;
+      const store = open(file);
+      const { messages, total } = await store.getMessages("shared");
+      expect([total, await store.getMessageCount("shared")], message).toEqual([messages.length, messages.length]);
+      const found = callsOf(messages, 3);
+      const { customState } = (await store.loadState("shared"))!;
+      for (const [writer, lines] of acknowledged) {
+        const numbers = found.filter((one) => one.writer === writer).map(({ n }) => n);
+        const of = (kind: string) => lines.filter((line) => line.startsWith(kind)).map((line) => line.split(" ")[1]!);
+        // At most one call is stored without an acknowledgement: the call at which the process was killed.
+        const appends = of("append").length;
+        expect([appends, appends + 1], `${message}, ${writer}`).toContain(numbers.length);
+        expect(numbers, message).toEqual(numbers.map((_, at) => at));
+        expect(customState[writer] ?? -1, message).toBeGreaterThanOrEqual(Number(of("merge").at(-1) ?? -1));
+        for (const id of of("save")) {
+          const { state, messageCount } = (await store.getCheckpoint(id))!;
+          expect(state.messages, message).toEqual(messages.slice(0, messageCount));
+        }
+      }
+      await whole(store);
+    }
+  });
+});
+
+/** Starts processes, and lets them begin at the same moment. Each task gets the path of the signal as its last argument. */
+async function together(tasks: Array<Array<string | number>>): Promise<string[][]> {
+  const signal = join(folder(), "go");
+  let ready = 0;
+  const onLine = (line: string) => {
+    if (line !== "ready") return;
+    ready += 1;
+    if (ready === tasks.length) writeFileSync(signal, "");
+  };
+  const ends = await Promise.all(tasks.map((given) => run("session.mjs", [...given.map(String), signal], onLine)));
+  ends.forEach(finished);
+  return ends.map(({ lines }) => lines.filter((line) => line !== "ready"));
+}
+
+describe("several processes at once", () => {
+  it("append: all messages are there, and those of a call together and in order", async () => {
+    const file = join(folder(), "sessions.db");
+    const store = open(file);
+    await store.createSession("shared", { agentType: "writer" });
+    await together(["a", "b"].map((writer) => ["append", file, "shared", writer, 300]));
+    const found = callsOf((await store.getMessages("shared")).messages, 2);
+    for (const name of ["a", "b"]) {
+      const numbers = found.filter(({ writer }) => writer === name).map(({ n }) => n);
+      expect(numbers).toEqual(Array.from({ length: 300 }, (_, n) => n));
+    }
+    expect(await store.getMessageCount("shared")).toBe(1_200);
+    await whole(store);
+  });
+
+  it("claim sessions with compareAndSetStatus: each session goes to exactly one of four", async () => {
+    const file = join(folder(), "sessions.db");
+    const store = open(file);
+    const jobs = Array.from({ length: 25 }, (_, n) => `job-${n}`);
+    for (const job of jobs) await store.createSession(job, { agentType: "worker" });
+    const claimed = await together(["a", "b", "c", "d"].map(() => ["claim", file, jobs.length]));
+    expect(claimed.flat().toSorted()).toEqual(jobs.toSorted());
+    expect((await store.sessions({ status: "running" })).sessions).toHaveLength(jobs.length);
+  });
+
+  it("count steps: no number is returned twice, and the sum is right", async () => {
+    const file = join(folder(), "sessions.db");
+    const store = open(file);
+    await store.createSession("shared", { agentType: "writer" });
+    const counted = await together(["a", "b", "c"].map(() => ["count", file, "shared", 50]));
+    const numbers = counted.flat().map(Number);
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 150 }, (_, at) => at + 1));
+    expect((await store.loadState("shared"))!.stepCount).toBe(150);
+  });
+
+  it("merge and stage changes of different keys: nothing is lost", async () => {
+    const file = join(folder(), "sessions.db");
+    const store = open(file);
+    await store.createSession("shared", { agentType: "writer" });
+    await together(["a", "b"].map((writer) => ["change", file, "shared", writer, 50]));
+    const all = (kind: string) =>
+      ["a", "b"].flatMap((writer) => Array.from({ length: 50 }, (_, n) => [`${kind}-${writer}-${n}`, n]));
+    expect((await store.loadState("shared"))!.customState).toEqual(Object.fromEntries(all("merged")));
+    await store.promoteStaging("shared");
+    expect((await store.loadState("shared"))!.customState).toEqual(
+      Object.fromEntries([...all("merged"), ...all("staged")]),
+    );
+  });
+});
+
+describe("an agent that recovers as the guide says", () => {
+  interface Result {
+    status: string;
+    customState: object;
+    messages: unknown[];
+    steps: number[];
+    chunks: string;
+  }
+
+  async function result(home: string): Promise<Result> {
+    const store = open(join(home, "sessions.db"));
+    const { status, customState } = (await store.loadState("order"))!;
+    const { messages } = await store.getMessages("order");
+    const { items } = await store.listCheckpoints("order");
+    await whole(store);
+    const chunks = readFileSync(join(home, "stream.jsonl"), "utf8");
+    return { status, customState, messages, steps: items.map(({ stepCount }) => stepCount), chunks };
+  }
+
+  it("comes to the same result, whichever call it was killed before", { timeout: 120_000 }, async () => {
+    const unharmed = folder();
+    const first = await run("clerk.mjs", [unharmed]);
+    finished(first);
+    const expected = await result(unharmed);
+    expect(expected).toMatchObject({ status: "completed", customState: { cart: { tea: 4, cups: 12 } } });
+    expect(expected.steps).toEqual([3, 2, 1, 0]);
+    const all = Array.from({ length: Number(first.lines[0]) }, (_, at) => at + 1);
+    expect(all.length).toBeGreaterThan(30);
+    const recover = async (call: number) => {
+      const home = folder();
+      killed(await run("clerk.mjs", [home, String(call)]));
+      finished(await run("clerk.mjs", [home]));
+      expect(await result(home), `killed before call ${call}`).toEqual(expected);
+    };
+    // Starting a process takes most of the time, so several run at once.
+    for (let at = 0; at < all.length; at += 4) await Promise.all(all.slice(at, at + 4).map(recover));
+  });
+
+  it("comes to the same result when its recovery is killed too", async () => {
+    const unharmed = folder();
+    finished(await run("clerk.mjs", [unharmed]));
+    const home = folder();
+    killed(await run("clerk.mjs", [home, "25"]));
+    for (let call = 1; call <= 6; call++) killed(await run("clerk.mjs", [home, String(call)]));
+    finished(await run("clerk.mjs", [home]));
+    expect(await result(home)).toEqual(await result(unharmed));
+  });
+});
