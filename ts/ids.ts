@@ -17,3 +17,14 @@ export function idOrNull(id: unknown, what: string): string | null {
   if (typeof id !== "string") throw typeError(`${what} must be a string, and is ${show(id)}`);
   return id.isWellFormed() ? id : null;
 }
+
+/**
+ * Takes the engine's name of a thread's namespace apart: the length of the thread's id in bytes, a colon, the id and the
+ * namespace.
+ */
+export function splitLineage(name: string): { threadId: string; namespace: string } {
+  const at = name.indexOf(":");
+  const both = Buffer.from(name.slice(at + 1));
+  const length = Number(name.slice(0, at));
+  return { threadId: both.toString("utf8", 0, length), namespace: both.toString("utf8", length) };
+}

@@ -110,6 +110,15 @@ export const flag: OptionParser<boolean> = (value, name) => {
   return value;
 };
 
+/** Splits the options of a contract's store into `expectedParent` and the options of the store itself. */
+export function readExpectedParent(options: unknown): [expectsParent: boolean, others: StoreOptions | undefined] {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    return [false, options as StoreOptions | undefined];
+  const { expectedParent = false, ...others } = options as StoreOptions & { expectedParent?: boolean };
+  const own = Object.hasOwn(options, "expectedParent") && Object.keys(others).length === 0;
+  return [flag(expectedParent, 'option "expectedParent"'), own ? undefined : others];
+}
+
 /** Parses a limit: a whole number above 0. Null, 0 and Infinity mean no limit, and the parser returns null for them. */
 export function atMost(unit: string): OptionParser<number | null> {
   return (value, name) => {

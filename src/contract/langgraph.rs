@@ -13,7 +13,7 @@ pub mod import;
 
 use serde::Deserialize;
 
-use super::{Contract, MAX_ID_BYTES, Names, check_id, damaged};
+use super::{Contract, MAX_ID_BYTES, Names, check_id, damaged, thread};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{Ancestors, Of, Pick, Query};
@@ -41,17 +41,17 @@ impl CheckpointRef {
     /// Returns the group of a thread. Each thread has its own group. The name of a group is never the beginning of
     /// another group's name.
     fn group(thread: &str) -> String {
-        format!("{}:{thread}", thread.len())
+        thread::prefix(thread)
     }
 
     /// Returns the lineage of a namespace of a thread.
     fn lineage(thread: &str, namespace: &str) -> String {
-        Self::group(thread) + namespace
+        thread::lineage(thread, namespace)
     }
 
     /// Returns the store's id for the checkpoint `id` of the same namespace.
     fn key(&self, id: &str) -> String {
-        format!("{}{}:{}{id}", Self::group(&self.thread), self.namespace.len(), self.namespace)
+        thread::key(&self.thread, &self.namespace, id)
     }
 
     /// Reads the reference from a checkpoint's header.
@@ -233,16 +233,11 @@ pub struct Described {
 /// Converts the store's lineage and id into the thread, the namespace and the checkpoint id.
 #[expect(clippy::needless_pass_by_value, reason = "the shape that every contract has")]
 fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
-    // Each name is stored as its length, a colon and the name.
-    let split = |text: &str| {
-        let (length, rest) = text.split_once(':')?;
-        let length = length.parse().ok()?;
-        Some((rest.get(..length)?.to_owned(), rest.get(length..)?.to_owned()))
-    };
-    let of_id = id.as_deref().and_then(split).and_then(|(run, rest)| Some((run, split(&rest)?)));
-    let of_lineage = lineage.as_deref().and_then(split);
-    let (run, ns) = of_id.clone().map(|(run, (ns, _))| (run, ns)).or(of_lineage).unzip();
-    Names { run, ns, id: of_id.map(|(_, (_, id))| id).or(id) }
+    let of_id = id.as_deref().and_then(thread::split_key);
+    let of_lineage = lineage.as_deref().and_then(thread::split);
+    let of = of_id.as_ref().map(|(of, _)| of.clone()).or(of_lineage);
+    let (run, ns) = of.map(|of| (of.thread, of.namespace)).unzip();
+    Names { run, ns, id: of_id.map(|(_, id)| id).or(id) }
 }
 
 /// Reads the fields of a checkpoint from its header.

@@ -14,6 +14,8 @@ pub mod helix;
 pub mod langgraph;
 pub(crate) mod response;
 mod store;
+pub mod thread;
+pub mod tinyagents;
 
 use self::call::{RawCall, Request, Tool};
 use self::response::Response;
@@ -60,13 +62,14 @@ impl Names {
 pub type MakeTool = fn(&str) -> Result<Box<dyn Tool>>;
 
 /// All contracts.
-pub const CONTRACTS: [Contract; 6] = [
+pub const CONTRACTS: [Contract; 7] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
     agentium::storage::CONTRACT,
     langgraph::CONTRACT,
     helix::CONTRACT,
     helix::SESSIONS,
+    tinyagents::CONTRACT,
 ];
 
 /// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null.

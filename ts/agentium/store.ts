@@ -18,7 +18,7 @@ import type { Engine } from "../engine.js";
 import { StoreHandle } from "../handle.js";
 import { idOrNull } from "../ids.js";
 import type { NativeStore } from "../native.js";
-import { flag, pageOptions, readRecord } from "../options.js";
+import { pageOptions, readExpectedParent, readRecord } from "../options.js";
 import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../record.js";
 import type { Serialized } from "../serializer.js";
 import type { Open, PackedPart, Part } from "../wire.js";
@@ -163,15 +163,6 @@ const saveOptions = {
   parent: filled,
   expectedParent: (value: unknown, name: string) => (value === null ? null : filled(value, name)),
 };
-
-/** Splits the options into `expectedParent` and the options of the store. */
-function readExpectedParent(options: unknown): [expectsParent: boolean, others: StoreOptions | undefined] {
-  if (typeof options !== "object" || options === null || Array.isArray(options))
-    return [false, options as StoreOptions | undefined];
-  const { expectedParent = false, ...others } = options as WorkflowCheckpointStoreOptions;
-  const own = Object.hasOwn(options, "expectedParent") && Object.keys(others).length === 0;
-  return [flag(expectedParent, 'option "expectedParent"'), own ? undefined : others];
-}
 
 /**
  * Returns the handle of a store of this package, or undefined for any other store. A workflow passes serialised

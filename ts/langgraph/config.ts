@@ -1,6 +1,6 @@
 import type { Config } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, show, typeError } from "../errors.js";
-import { requireId } from "../ids.js";
+import { requireId, splitLineage } from "../ids.js";
 
 /** The thread, namespace and id of a checkpoint. */
 export interface CheckpointRef {
@@ -50,15 +50,10 @@ export function configOf({ threadId, namespace, id }: CheckpointRef): Config {
   return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
 }
 
-/**
- * Parses a lineage's name in the engine: the length of the thread's id in bytes, a colon, the thread's id, the
- * namespace.
- */
+/** Parses a lineage's name in the engine. */
 export function lineageOf(name: string): { threadId: string; checkpointNs: string } {
-  const at = name.indexOf(":");
-  const both = Buffer.from(name.slice(at + 1));
-  const length = Number(name.slice(0, at));
-  return { threadId: both.toString("utf8", 0, length), checkpointNs: both.toString("utf8", length) };
+  const { threadId, namespace: checkpointNs } = splitLineage(name);
+  return { threadId, checkpointNs };
 }
 
 function text(value: unknown, what: string): string {

@@ -1,0 +1,2 @@
+export { Checkpointer } from "./tinyagents/checkpointer.js";
+export { ERROR, INTERRUPT, RESUME } from "./tinyagents/constants.js";

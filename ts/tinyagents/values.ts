@@ -1,0 +1,181 @@
+/** Turns checkpoints and pending writes into parts and back. */
+
+import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } from "../../tinyagents.js";
+import { ForkpointError, quote, rangeError, reading, show, typeError } from "../errors.js";
+import { requireId } from "../ids.js";
+import { type Format, type Serialized, deserialize } from "../serializer.js";
+import type { Part } from "../wire.js";
+import type { Found, FoundWrite, Header } from "./wire.js";
+
+/** The fields that listings show. They are stored beside the checkpoint, so that a listing reads no state. */
+interface Listed {
+  runId: string | null;
+  nextNodes: string[];
+  interrupted: boolean;
+  metadata: Record<string, unknown>;
+}
+
+/** A checkpoint to put, serialised. */
+export interface EncodedCheckpoint {
+  threadId: string;
+  id: string;
+  namespace: string;
+  parent: string | undefined;
+  dependsOnParent: boolean;
+  parts: Part[];
+  metadata: Serialized;
+}
+
+/** The fields that are stored outside of the part `rest`. They are stored empty there to keep the order of the keys. */
+const blanks = [
+  "threadId",
+  "checkpointId",
+  "parentCheckpointId",
+  "namespace",
+  "state",
+  "runId",
+  "nextNodes",
+  "metadata",
+] as const;
+
+/** Serialises a checkpoint. Reads every field once, because a field may be a getter. `newId` makes a missing id. */
+export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () => string): EncodedCheckpoint {
+  if (typeof checkpoint !== "object" || checkpoint === null || Array.isArray(checkpoint)) {
+    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+  }
+  const fields: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
+  const threadId = requireId(fields["threadId"], "checkpoint.threadId");
+  const id =
+    fields["checkpointId"] === undefined ? newId() : requireId(fields["checkpointId"], "checkpoint.checkpointId");
+  const namespace = namespaceText(fields["namespace"], "checkpoint.namespace");
+  const parent = optionalId(fields["parentCheckpointId"], "checkpoint.parentCheckpointId");
+  const runId = optionalId(fields["runId"], "checkpoint.runId") ?? null;
+  const nextNodes = strings(fields["nextNodes"] ?? [], "checkpoint.nextNodes");
+  const interrupts = fields["interrupts"] ?? [];
+  if (!Array.isArray(interrupts)) throw typeError(`checkpoint.interrupts must be an array, and is ${show(interrupts)}`);
+  const metadata = fields["metadata"] ?? {};
+  if (typeof metadata !== "object" || Array.isArray(metadata)) {
+    throw typeError(`checkpoint.metadata must be an object, and is ${show(metadata)}`);
+  }
+  const { dependsOnParent = false } = fields;
+  if (typeof dependsOnParent !== "boolean") {
+    throw typeError(`checkpoint.dependsOnParent must be true or false, and is ${show(dependsOnParent)}`);
+  }
+  // A list holds the state, because a state may be anything and the serializers take objects.
+  const state = format.serialize([fields["state"]], "state");
+  const listed = { runId, nextNodes, interrupted: interrupts.length > 0, metadata };
+  for (const field of blanks) if (field in fields) fields[field] = null;
+  return {
+    threadId,
+    id,
+    namespace,
+    parent,
+    dependsOnParent,
+    parts: [
+      { name: "state", ...state },
+      { name: "rest", ...format.serialize(fields, "checkpoint") },
+    ],
+    metadata: format.serialize(listed, "metadata"),
+  };
+}
+
+function optionalId(value: unknown, name: string): string | undefined {
+  return value === undefined || value === null ? undefined : requireId(value, name);
+}
+
+export function strings(value: unknown, name: string): string[] {
+  if (!Array.isArray(value)) throw typeError(`${name} must be an array of strings, and is ${show(value)}`);
+  return value.map((item, at) => requireId(item, `${name}[${at}]`));
+}
+
+/** Turns a namespace into the engine's text. The namespace of the graph itself is an empty text. */
+export function namespaceText(namespace: unknown, name: string): string {
+  const names = strings(namespace ?? [], name);
+  return names.length === 0 ? "" : JSON.stringify(names);
+}
+
+/** Turns the engine's text into a namespace. */
+export function readNamespace(text: string): Namespace {
+  return text === "" ? [] : (JSON.parse(text) as Namespace);
+}
+
+/** Reads the fields that listings show. */
+export function readListed(header: Header, format: Format): Listed {
+  const { tag, bytes } = header.metadata;
+  return deserialize(format, tag, bytes, `the metadata of checkpoint ${quote(header.id)}`) as Listed;
+}
+
+/** Makes the entry of a checkpoint in a listing. */
+export function metadataOf(header: Header, format: Format): CheckpointMetadata {
+  const { runId, nextNodes, interrupted, metadata } = readListed(header, format);
+  return {
+    threadId: header.threadId,
+    checkpointId: header.id,
+    runId,
+    parentCheckpointId: header.parent,
+    namespace: readNamespace(header.namespace),
+    nextNodes,
+    interrupted,
+    createdAt: header.savedAt,
+    metadata,
+  };
+}
+
+/** Makes a fresh checkpoint. */
+export function decodeCheckpoint<S>({ header, parts }: Found, format: Format): ThreadCheckpoint<S> {
+  const what = `checkpoint ${quote(header.id)}`;
+  const [state, rest] = parts;
+  if (state?.name !== "state" || rest?.name !== "rest") {
+    throw new ForkpointError("CORRUPT", `${what} does not consist of the parts "state" and "rest": restore a backup`);
+  }
+  const { runId, nextNodes, metadata } = readListed(header, format);
+  const fields = deserialize(format, rest.tag, rest.bytes, what);
+  const defaults = {
+    completedTasks: [],
+    pendingWrites: [],
+    interrupts: [],
+    pendingActivations: null,
+    barrierArrivals: [],
+  };
+  const [value] = deserialize(format, state.tag, state.bytes, what) as [S];
+  return Object.assign(defaults, fields, {
+    threadId: header.threadId,
+    checkpointId: header.id,
+    runId,
+    parentCheckpointId: header.parent,
+    namespace: readNamespace(header.namespace),
+    state: value,
+    nextNodes,
+    metadata,
+  }) as ThreadCheckpoint<S>;
+}
+
+/** A pending write, serialised. */
+export interface EncodedWrite {
+  task: string;
+  index: number;
+  part: Part;
+}
+
+/** Serialises pending writes. */
+export function encodeWrites(writes: unknown, format: Format): EncodedWrite[] {
+  if (!Array.isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
+  return writes.map((write: unknown, at) => {
+    const name = `writes[${at}]`;
+    if (typeof write !== "object" || write === null)
+      throw typeError(`${name} must be an object, and is ${show(write)}`);
+    const { node, taskId, idx, channel, payload } = reading(name, () => ({ ...(write as PendingWrite) }));
+    if (typeof idx !== "number") throw typeError(`${name}.idx must be a number, and is ${show(idx)}`);
+    if (!Number.isSafeInteger(idx)) throw rangeError(`${name}.idx must be a whole number, and is ${idx}`);
+    const place = [requireId(node, `${name}.node`), requireId(channel, `${name}.channel`)];
+    const part = { name: JSON.stringify(place), ...format.serialize([payload], `${name}.payload`) };
+    return { task: requireId(taskId, `${name}.taskId`), index: idx, part };
+  });
+}
+
+/** Makes a fresh pending write. */
+export function decodeWrite({ task, index, part }: FoundWrite, format: Format): PendingWrite {
+  const [node, channel] = JSON.parse(part.name) as [string, string];
+  const [payload] = deserialize(format, part.tag, part.bytes, `a write of task ${quote(task)}`) as [unknown];
+  return { node, taskId: task, idx: index, channel, payload };
+}
