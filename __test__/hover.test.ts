@@ -43,6 +43,9 @@ const preambles: Record<string, string> = {
     declare const checkpointId: string;
     declare const runId: string;
     declare const listener: () => void;`,
+  "tinyagents.d.ts": `
+    declare const checkpointer: Checkpointer<{ topic: string }>;
+    declare const config: CheckpointConfig;`,
   "langgraph.d.ts": `
     import type * as base from "@langchain/langgraph-checkpoint";
     declare const saver: ForkpointSaver;

@@ -11,7 +11,6 @@ import type {
   PruneOptions,
   RunPruneResult,
   StatsOptions,
-  StoreOptions,
   VerifyReport,
 } from "../../index.js";
 import type { Engine } from "../engine.js";
