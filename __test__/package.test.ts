@@ -52,6 +52,7 @@ const typed = `
 import { CheckpointStore, openStore, type Checkpoint, type ICheckpointStore, type Store } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { CheckpointStore as Same, resumePlan } from "forkpoint/agentos";
+import { SessionStore, type SessionStateStore } from "forkpoint/helix";
 
 const shared: Store = await openStore("typed.db", { durability: "normal" });
 const store: ICheckpointStore = new CheckpointStore(shared);
@@ -65,7 +66,8 @@ const workflow = new Workflow<{ n: number }>({
   steps: [{ name: "s", run: async ({ n }) => ({ n: n + 1 }) }],
 });
 const n: number = (await workflow.runWithCheckpoints()).state.n;
-console.log(n);
+const sessions: SessionStateStore = new SessionStore(shared, { now: () => 1 });
+console.log(n, await sessions.getMessageCount("session-1"));
 // @ts-expect-error an option that is none
 await openStore("typed.db", { durabilty: "full" });
 `;
@@ -81,6 +83,7 @@ function tryOut(tarballs: string[]): void {
   const required = `const { CheckpointStore } = require("forkpoint"); const same = require("forkpoint/agentos");
     if (same.CheckpointStore !== CheckpointStore) throw new Error("two copies");
     if (require("forkpoint/agentium").Workflow.name !== "Workflow") throw new Error("no workflow");
+    if (require("forkpoint/helix").SessionStore.name !== "SessionStore") throw new Error("no session store");
     (async () => {${use}})();`;
   writeFileSync(join(project, "require.cjs"), required);
   expect(node(["require.cjs"], project)).toBe("hello\n");
@@ -114,7 +117,7 @@ describe("the package", () => {
     const [{ files }] = JSON.parse(npm(["pack", "--json", "--dry-run", "--ignore-scripts", root], root));
     const names = files
       .map((file: { path: string }) => file.path)
-      .filter((path: string) => !/^dist\/(\w+\/)?\w+\.c?js$/.test(path));
+      .filter((path: string) => !/^dist\/(\w+\/)?[\w-]+\.c?js$/.test(path));
     const addon = readdirSync(root).find((file) => file.endsWith(".node"));
     expect(names.toSorted()).toEqual(
       [
@@ -126,6 +129,8 @@ describe("the package", () => {
         "agentium-stores.d.ts",
         "agentium.d.ts",
         "agentos.d.ts",
+        "helix-store.d.ts",
+        "helix.d.ts",
         "index.d.ts",
         "langgraph.d.ts",
         "package.json",

@@ -30,8 +30,9 @@ function snippets(): Snippet[] {
   });
 }
 
-// LangGraph's snippets run in integration/langgraph/docs.test.ts, where LangGraph is installed.
-const found = snippets().filter(({ code }) => !/from "(@langchain\/|forkpoint\/langgraph")/.test(code));
+// LangGraph's snippets run in integration/langgraph/docs.test.ts, where LangGraph is installed. Helix' snippets run in
+// __test__/helix/docs.test.ts.
+const found = snippets().filter(({ code }) => !/from "(@langchain\/|forkpoint\/(langgraph|helix)")/.test(code));
 
 beforeAll(() => {
   for (const { code, file } of found) writeFileSync(join(folder, file), code);
