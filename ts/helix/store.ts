@@ -212,7 +212,7 @@ export class SessionStore<TState extends object> implements Contract<TState> {
 
   saveCheckpoint(...given: [checkpoint: object] | [sessionId: string, checkpoint: object]): Promise<void> {
     return this.#run(async (context) => {
-      const [checkpoint, sessionId] = given.length > 1 ? [given[1], given[0]] : [given[0], undefined];
+      const [checkpoint, sessionId] = splitSession(given);
       const encoded = checkpoints.encodeCheckpoint(checkpoint, sessionId, context.engine.format);
       await checkpoints.save(context, encoded);
       this.#tell(encoded);
@@ -223,7 +223,7 @@ export class SessionStore<TState extends object> implements Contract<TState> {
     ...given: [checkpointId: string] | [sessionId: string, checkpointId: string]
   ): Promise<Checkpoint<TState> | null> {
     return this.#run(async (context) => {
-      const found = await checkpoints.find(context, ...checkpointOf(given));
+      const found = await checkpoints.find(context, ...splitSession(given));
       return found && checkpoints.restore(context, found);
     });
   }
@@ -243,7 +243,7 @@ export class SessionStore<TState extends object> implements Contract<TState> {
   }
 
   rewindTo(...given: [checkpointId: string] | [sessionId: string, checkpointId: string]): Promise<Checkpoint<TState>> {
-    return this.#run((context) => checkpoints.rewind(context, ...checkpointOf(given)));
+    return this.#run((context) => checkpoints.rewind(context, ...splitSession(given)));
   }
 
   branchSession(checkpointId: string, newSessionId: string): Promise<Checkpoint<TState>> {
@@ -395,8 +395,12 @@ export class SessionStore<TState extends object> implements Contract<TState> {
   }
 }
 
-function checkpointOf(given: readonly unknown[]): [checkpointId: unknown, sessionId: unknown] {
-  return given.length > 1 ? [given[1], given[0]] : [given[0], undefined];
+/** Takes the arguments of a method that takes a session's id first, or leaves it out. */
+function splitSession(given: readonly unknown[]): [last: unknown, sessionId: unknown] {
+  if (given.length <= 1) return [given[0], undefined];
+  // A session's id that is missing by mistake must not find the checkpoints of all sessions.
+  idOrNull(given[0], "sessionId");
+  return [given[1], given[0]];
 }
 
 function requireStatus(status: unknown, name: string): string {
