@@ -1,0 +1,260 @@
+// Tests the options of a session store: serializers and limits, and the methods that tell or save storage.
+import { join } from "node:path";
+import { type Serializer, openStore } from "forkpoint";
+import { SessionStore, type SessionStoreOptions } from "forkpoint/helix";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { failure, folder, ids, kinds, place, thrown, wrongType } from "../helpers.js";
+import { at, checkpoint, expectSound, logOf, make, stateOf, texts, withSession } from "./helpers.js";
+
+/** A serializer whose bytes no built-in serializer can read. */
+const hex: Serializer = {
+  name: "hex",
+  serialize: (value) => Buffer.from(Buffer.from(JSON.stringify(value)).toString("hex")),
+  deserialize: (bytes) => JSON.parse(Buffer.from(Buffer.from(bytes).toString(), "hex").toString()),
+};
+
+describe.each(kinds)("serializers over %s", (kind) => {
+  it.each<[string, SessionStoreOptions["serializer"]]>([
+    ["json", "json"],
+    ["v8", "v8"],
+    ["the user's own", hex],
+  ])("%s stores every value of a session", async (_, serializer) => {
+    const store = make(kind, { serializer: serializer! });
+    await store.createSession("s", { agentType: "a", initialState: { a: [1] }, extra: { b: null } });
+    await store.appendMessages("s", texts(3));
+    await store.mergeCustomState("s", { values: { a: [2] }, arrayReplacements: new Set() });
+    await store.stageChanges("s", { c: "née 🜁" });
+    expect(await store.getStaging("s")).toEqual([{ c: "née 🜁" }]);
+    await store.promoteStaging("s");
+    await store.startRun("s", { runId: "r", input: "x" });
+    await store.addSubSession("s", { id: "child" });
+    const state = (await store.loadState("s"))!;
+    expect(state).toMatchObject({ customState: { a: [1, 2], c: "née 🜁" }, extra: { b: null } });
+    await store.saveCheckpoint(checkpoint(1, { state: { ...state, messages: texts(3) }, label: "l" }));
+    await store.saveCheckpoint(checkpoint(2, { state: { ...state, messages: texts(1, 9) } }));
+    await store.truncateMessages("s", 1);
+    expect(await store.getCheckpoint("s/1")).toMatchObject({
+      label: "l",
+      state: { messages: texts(3), extra: { b: null } },
+    });
+    expect((await store.getCheckpoint("s/2"))!.state.messages).toEqual(texts(1, 9));
+    await store.rewindTo("s/1");
+    expect(await logOf(store)).toHaveLength(3);
+    await store.branchSession("s/2", "t");
+    expect((await store.loadState("t"))!.messages).toEqual(texts(1, 9));
+    expect([await store.listRuns("s"), await store.listSubSessions("s")]).toMatchObject([
+      [{ input: "x" }],
+      [{ id: "child" }],
+    ]);
+  });
+
+  it("json stores what JSON.stringify makes of a value, and refuses what JSON has not", async () => {
+    const store = make(kind, { serializer: "json" });
+    await store.createSession("s", {
+      agentType: "a",
+      initialState: { at: new Date(0), map: new Map([[1, 2]]), none: undefined },
+    });
+    expect((await store.loadState("s"))!.customState).toEqual({ at: "1970-01-01T00:00:00.000Z", map: {} });
+    await store.appendMessages("s", [{ role: "user", content: "a\ud83d", list: [undefined, Number.NaN] }]);
+    const [message] = (await store.getMessages("s")).messages;
+    expect(message).toEqual({ role: "user", content: "a\ud83d", list: [null, null] });
+    await failure(store.appendMessages("s", [{ role: "user", content: 1n }]), "INVALID_ARGUMENT");
+    await failure(store.saveCheckpoint(checkpoint(1, { extra: 1n })), "INVALID_ARGUMENT");
+    expect(await store.stats()).toMatchObject({ checkpoints: 0, records: 1 });
+  });
+});
+
+it("a file that was written with another built-in serializer can be read and continued", async () => {
+  const path = join(folder(), "sessions.db");
+  const first = at(path, { serializer: "json" });
+  await first.createSession("s", { agentType: "a", initialState: { a: 1 } });
+  await first.appendMessages("s", texts(2));
+  await first.saveCheckpoint(checkpoint(1, { state: stateOf({ messages: texts(2) }) }));
+  await first.close();
+  const second = at(path);
+  await second.appendMessages("s", [{ role: "user", content: new Date(0) }]);
+  await second.mergeCustomState("s", { b: new Date(1) });
+  expect((await second.loadState("s"))!.customState).toEqual({ a: 1, b: new Date(1) });
+  expect((await second.getMessages("s")).messages).toEqual([...texts(2), { role: "user", content: new Date(0) }]);
+  await second.rewindTo("s/1");
+  expect((await second.getMessages("s")).messages).toEqual(texts(2));
+});
+
+it("records of a serializer that the store does not have are UNSUPPORTED, and stay", async () => {
+  const path = join(folder(), "sessions.db");
+  const first = at(path, { serializer: hex });
+  await first.createSession("s", { agentType: "a" });
+  await first.appendMessages("s", texts(1));
+  await first.saveCheckpoint(checkpoint(1));
+  await first.close();
+  const second = at(path);
+  for (const read of [() => second.loadState("s"), () => second.getMessages("s"), () => second.getCheckpoint("s/1")]) {
+    const error = await failure(read(), "UNSUPPORTED");
+    expect(error.message).toContain('"hex"');
+  }
+  expect([await second.getMessageCount("s"), (await second.listCheckpoints("s")).total]).toEqual([1, 1]);
+  await second.close();
+  expect(await logOf(at(path, { serializer: hex }))).toEqual(["m0"]);
+});
+
+describe.each(kinds)("limits over %s", (kind) => {
+  it("keepLastN keeps the newest checkpoints of each session, whole, and the session itself", async () => {
+    const store = await withSession(kind, { keepLastN: 2 });
+    for (let step = 0; step < 6; step++) {
+      await store.appendMessages("s", texts(1, step));
+      await store.saveCheckpoint(checkpoint(step));
+      await store.saveCheckpoint(checkpoint(step, { sessionId: "t" }));
+    }
+    for (const id of ["s", "t"]) {
+      expect(ids((await store.listCheckpoints(id)).items)).toEqual([`${id}/5`, `${id}/4`]);
+      expect((await store.listCheckpoints(id)).total).toBe(2);
+    }
+    expect((await store.getCheckpoint("s/4"))!.state.messages).toEqual(texts(5));
+    await store.rewindTo("s/4");
+    expect(await logOf(store)).toHaveLength(5);
+    expect((await store.stats()).sessions).toBe(1);
+  });
+
+  it("maxBytes removes the oldest checkpoints, and no session, message or newest checkpoint", async () => {
+    const store = await withSession(kind);
+    await store.appendMessages("s", texts(3));
+    const noise = () => Array.from({ length: 2_000 }, () => Math.random());
+    for (let step = 0; step < 10; step++) {
+      await store.saveCheckpoint(checkpoint(step, { state: stateOf({ customState: { noise: noise() } }) }));
+    }
+    const { removed, sessions } = await store.prune({ maxBytes: 40_000 });
+    expect([removed > 0, sessions]).toEqual([true, 0]);
+    const { items, total } = await store.listCheckpoints("s");
+    expect([ids(items)[0], total]).toEqual(["s/9", 10 - removed]);
+    await store.prune({ maxBytes: 1 });
+    expect(ids((await store.listCheckpoints("s")).items)).toEqual(["s/9"]);
+    expect([await store.sessionExists("s"), await logOf(store)]).toEqual([true, ["m0", "m1", "m2"]]);
+  });
+
+  it("a store with maxBytes removes by itself, and no session that lives", async () => {
+    const store = await withSession(kind, { maxBytes: 1 });
+    await store.appendMessages("s", texts(3));
+    for (let step = 0; step < 5; step++) await store.saveCheckpoint(checkpoint(step));
+    // The removal runs in the background after a write. It pauses between two removals.
+    const left = async () => {
+      await store.incrementStepCount("s");
+      return (await store.listCheckpoints("s")).total;
+    };
+    await expect.poll(left, { timeout: 30_000, interval: 100 }).toBe(1);
+    expect((await store.getLatestCheckpoint("s"))!.state.messages).toEqual(texts(3));
+    expect(await logOf(store)).toHaveLength(3);
+  });
+
+  it("maxPayloadBytes refuses larger checkpoints and messages, and nothing is stored", async () => {
+    const store = await withSession(kind, { maxPayloadBytes: 10_000 });
+    const large = { text: "x".repeat(20_000) };
+    await failure(store.saveCheckpoint(checkpoint(1, { state: stateOf({ customState: large }) })), "INVALID_ARGUMENT");
+    await failure(store.appendMessages("s", [...texts(1), { role: "user", content: large }]), "INVALID_ARGUMENT");
+    expect(await store.stats()).toMatchObject({ sessions: 1, checkpoints: 0, records: 0 });
+    // A checkpoint that shares the messages of its session does not hold them.
+    await store.appendMessages("s", texts(20, 0, "x".repeat(1_000)));
+    await store.saveCheckpoint(checkpoint(1));
+    expect((await store.getCheckpoint("s/1"))!.state.messages).toHaveLength(20);
+  });
+});
+
+describe.each(kinds)("storage over %s", (kind) => {
+  it("stats counts sessions, checkpoints and messages, and lists the largest sessions", async () => {
+    const store = make(kind);
+    expect(await store.stats()).toMatchObject({ sessions: 0, checkpoints: 0, records: 0, ratio: 1, largest: [] });
+    for (const [id, count] of [
+      ["small", 1],
+      ["large", 5],
+    ] as const) {
+      await store.createSession(id, { agentType: "a" });
+      await store.appendMessages(id, texts(count));
+      for (let step = 0; step < count; step++) await store.saveCheckpoint(checkpoint(step, { sessionId: id }));
+    }
+    const stats = await store.stats({ largest: 1 });
+    expect(stats).toMatchObject({ sessions: 2, checkpoints: 6, records: 6 });
+    expect(stats.largest).toMatchObject([{ sessionId: "large", checkpoints: 5 }]);
+    expect(Object.keys(stats.largest[0]!).toSorted()).toEqual([
+      "checkpoints",
+      "logicalBytes",
+      "sessionId",
+      "storedBytes",
+    ]);
+    expect(stats).not.toHaveProperty("lineages");
+    for (const options of [{ largest: "1" }, { most: 1 }, null]) await wrongType(store.stats(options as never));
+  });
+
+  it("deleting and vacuum give the space back, and what is left is undamaged", async () => {
+    const store = make(kind);
+    for (const id of ["a", "b"]) {
+      await store.createSession(id, { agentType: "a" });
+      await store.appendMessages(id, texts(50, 0, String(Math.random()).repeat(100)));
+      await store.saveCheckpoint(checkpoint(1, { sessionId: id }));
+    }
+    const before = await store.stats();
+    await store.deleteSession("a");
+    await store.vacuum();
+    const after = await store.stats();
+    expect([after.records, after.recordBytes < before.recordBytes]).toEqual([50, true]);
+    if (before.fileBytes !== undefined) expect(after.fileBytes).toBeLessThan(before.fileBytes);
+    expect((await store.getLatestCheckpoint("b"))!.state.messages).toHaveLength(50);
+    await expectSound(store);
+  });
+
+  it("messages that nothing names any more are removed", async () => {
+    const store = await withSession(kind);
+    await store.appendMessages("s", texts(10));
+    await store.saveCheckpoint(checkpoint(1));
+    await store.truncateMessages("s", 0);
+    expect((await store.stats()).records).toBe(10);
+    await store.saveCheckpoint(checkpoint(1));
+    expect((await store.stats()).records).toBe(0);
+    await store.appendMessages("s", texts(3));
+    await store.truncateMessages("s", 1);
+    expect((await store.stats()).records).toBe(1);
+  });
+
+  it("check tells how much it verified, and changes nothing", async () => {
+    const store = await withSession(kind);
+    await store.appendMessages("s", texts(4));
+    await store.saveCheckpoint(checkpoint(1));
+    const report = await store.check();
+    expect(report).toMatchObject({ ok: true, findings: [], checked: { records: 4 } });
+    expect(report.checked.checkpoints).toBeGreaterThan(0);
+    expect(await logOf(store)).toHaveLength(4);
+  });
+});
+
+describe("the options of a session store", () => {
+  it.each([
+    [{ durable: true }, 'Unknown option "durable"'],
+    [{ durabilty: "full" }, 'Did you mean "durability"?'],
+    [{ ttlms: 1 }, 'Unknown option "ttlms"'],
+    [{ host: "localhost", ttl: 1 }, 'Unknown option "host"'],
+    [{ durability: "fast" }, "durability"],
+    [{ serializer: "xml" }, "serializer"],
+    [null, "options must be an object"],
+    [7, "options must be an object"],
+    [[], "options must be an object"],
+  ])("refuse %j", (options, message) => {
+    const error = thrown(() => new SessionStore("memory:", options as never));
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.code).toBe("INVALID_ARGUMENT");
+    expect(error.message).toContain(message);
+  });
+
+  it("refuse what is no target", () => {
+    for (const target of [undefined, null, 7, {}, "", new SessionStore("memory:")]) {
+      expect(thrown(() => new SessionStore(target as never))).toBeInstanceOf(TypeError);
+    }
+  });
+
+  it("an open store has its own options", async () => {
+    const shared = await openStore(place("memory"));
+    onTestFinished(() => shared.close());
+    for (const options of [{ durability: "full" }, { keepLastN: 1 }, { serializer: "json" }, { ttl: null }] as const) {
+      expect(thrown(() => new SessionStore(shared, options)).code).toBe("INVALID_ARGUMENT");
+    }
+    await at(shared, { now: Date.now }).createSession("s", { agentType: "a" });
+    expect(await at(shared, {}).sessionExists("s")).toBe(true);
+  });
+});

@@ -1,0 +1,284 @@
+// Tests calls at the same time, the order of calls that were not awaited, closing, reopening, and several stores on the
+// same data.
+import { join } from "node:path";
+import { CheckpointStore, openStore } from "forkpoint";
+import { WorkflowCheckpointStore } from "forkpoint/agentium";
+import { SessionStore } from "forkpoint/helix";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { checkpoint as agentosCheckpoint, failure, folder, ids, kinds, place } from "../helpers.js";
+import { at, checkpoint, contents, expectSound, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
+
+describe.each(kinds)("calls that were not awaited, over %s", (kind) => {
+  it("changes of a session run in the order of the calls", async () => {
+    const store = make(kind);
+    const calls = [
+      store.createSession("s", { agentType: "a", initialState: { list: [] } }),
+      store.appendMessages("s", texts(4)),
+      store.truncateMessages("s", 2),
+      store.appendMessages("s", texts(2, 0, "next")),
+      store.saveCheckpoint(checkpoint(1)),
+      store.appendMessages("s", texts(1, 0, "last")),
+      store.mergeCustomState("s", { values: { list: [1] }, arrayReplacements: [] }),
+      store.stageChanges("s", { values: { list: [2] }, arrayReplacements: [] }),
+      store.promoteStaging("s"),
+      store.saveCheckpoint(checkpoint(2)),
+      store.updateStatus("s", "completed"),
+    ];
+    const [state, page, count, latest, list, exists] = await Promise.all([
+      store.loadState("s"),
+      store.getMessages("s"),
+      store.getMessageCount("s"),
+      store.getLatestCheckpoint("s"),
+      store.listCheckpoints("s"),
+      store.sessionExists("s"),
+    ]);
+    await Promise.all(calls);
+    expect(state).toMatchObject({ status: "completed", customState: { list: [1, 2] } });
+    expect(contents(page.messages)).toEqual(["m0", "m1", "next0", "next1", "last0"]);
+    expect([count, latest!.id, ids(list.items), exists]).toEqual([5, "s/2", ["s/2", "s/1"], true]);
+    expect(contents((await store.getCheckpoint("s/1"))!.state.messages)).toEqual(["m0", "m1", "next0", "next1"]);
+    expect((await store.getCheckpoint("s/2"))!.messageCount).toBe(5);
+  });
+
+  it("deleteSession keeps its place among the changes", async () => {
+    const store = make(kind);
+    const calls = [
+      store.saveState("s", stateOf({ stepCount: 1 })),
+      store.appendMessages("s", texts(3)),
+      store.deleteSession("s"),
+      store.createSession("s", { agentType: "second" }),
+      store.appendMessages("s", texts(1, 0, "second")),
+    ];
+    expect(await logOf(store)).toEqual(["second0"]);
+    await Promise.all(calls);
+    expect(await store.loadState("s")).toMatchObject({ agentType: "second", stepCount: 0 });
+  });
+
+  it("a call that fails does not hold up the later ones", async () => {
+    const store = await withSession(kind);
+    const results = await Promise.allSettled([
+      store.createSession("s", { agentType: "a" }),
+      store.incrementStepCount("s"),
+      store.truncateMessages("s", -1),
+      store.saveCheckpoint(checkpoint(1, { stepCount: -1 })),
+      store.appendMessages("s", [7 as never]),
+      store.incrementStepCount("s"),
+    ]);
+    expect(results.map(({ status }) => status === "fulfilled")).toEqual([false, true, false, false, false, true]);
+    expect((await store.loadState("s"))!.stepCount).toBe(2);
+  });
+
+  it("100 appends, 50 increments, 20 merges and 20 checkpoints at once lose nothing", async () => {
+    const store = await withSession(kind);
+    const times = <T>(count: number, call: (i: number) => Promise<T>) =>
+      Array.from({ length: count }, (_, i) => call(i));
+    await Promise.all<unknown>([
+      ...times(100, (i) => store.appendMessages("s", texts(1, i))),
+      ...times(50, () => store.incrementStepCount("s")),
+      ...times(20, (i) => store.mergeCustomState("s", { [`key${i}`]: i })),
+      ...times(20, (i) => store.saveCheckpoint(checkpoint(i))),
+    ]);
+    expect(await logOf(store)).toEqual(contents(texts(100)));
+    const { stepCount, customState } = (await store.loadState("s"))!;
+    expect([stepCount, Object.keys(customState).length]).toEqual([50, 20]);
+    const { items } = await store.listCheckpoints("s");
+    expect(items).toHaveLength(20);
+    for (const { id } of items) {
+      const { messageCount, state } = (await store.getCheckpoint(id))!;
+      expect(state.messages).toEqual(texts(messageCount));
+    }
+  });
+
+  it("sessions do not wait for each other, and stay apart", async () => {
+    const store = make(kind);
+    const names = Array.from({ length: 20 }, (_, i) => `session ${i}`);
+    await Promise.all(
+      names.map(async (id, i) => {
+        await store.createSession(id, { agentType: "a" });
+        await Promise.all([store.appendMessages(id, texts(i + 1)), store.saveState(id, stateOf({ stepCount: i }))]);
+        await store.saveCheckpoint(checkpoint(i, { sessionId: id }));
+      }),
+    );
+    for (const [i, id] of names.entries()) {
+      expect(await logOf(store, id)).toHaveLength(i + 1);
+      expect((await store.getLatestCheckpoint(id))!.state.messages).toEqual(texts(i + 1));
+    }
+  });
+});
+
+describe.each(kinds)("close over %s", (kind) => {
+  it("lets running calls finish, and later ones reject with CLOSED", async () => {
+    const store = await withSession(kind);
+    const running = [
+      store.appendMessages("s", texts(1_000)),
+      store.truncateMessages("s", 10),
+      store.saveCheckpoint(checkpoint(1)),
+      store.incrementStepCount("s"),
+    ];
+    const [read, closed] = [store.getMessageCount("s"), store.close()];
+    await Promise.all([...running, closed, store.close()]);
+    expect(await read).toBe(10);
+    const calls: Array<() => Promise<unknown>> = [
+      () => store.createSession("t", { agentType: "a" }),
+      () => store.sessionExists("s"),
+      () => store.exists("s"),
+      () => store.deleteSession("s"),
+      () => store.loadState("s"),
+      () => store.saveState("s", stateOf()),
+      () => store.updateStatus("s", "running"),
+      () => store.compareAndSetStatus("s", "active", "running"),
+      () => store.incrementStepCount("s"),
+      () => store.mergeCustomState("s", {}),
+      () => store.stageChanges("s", {}),
+      () => store.getStaging("s"),
+      () => store.promoteStaging("s"),
+      () => store.discardStaging("s"),
+      () => store.appendMessages("s", []),
+      () => store.getMessages("s"),
+      () => store.getMessageCount("s"),
+      () => store.truncateMessages("s", 0),
+      () => store.saveCheckpoint(checkpoint(1)),
+      () => store.getCheckpoint("s/1"),
+      () => store.getLatestCheckpoint("s"),
+      () => store.listCheckpoints("s"),
+      () => store.rewindTo("s/1"),
+      () => store.branchSession("s/1", "t"),
+      () => store.startRun("s"),
+      () => store.endRun("s", "r"),
+      () => store.listRuns("s"),
+      () => store.addSubSession("s", "t"),
+      () => store.listSubSessions("s"),
+      () => store.sessions(),
+      () => store.prune(),
+      () => store.stats(),
+      () => store.check(),
+      () => store.vacuum(),
+    ];
+    for (const call of calls) {
+      const error = await failure(call(), "CLOSED");
+      expect(error.message).toContain("closed");
+    }
+  });
+
+  it("await using closes at the end of the block", async () => {
+    let kept: SessionStore;
+    {
+      await using store = new SessionStore(place(kind));
+      kept = store;
+      await store.createSession("s", { agentType: "a" });
+    }
+    await failure(kept.sessionExists("s"), "CLOSED");
+  });
+});
+
+describe.each(kinds)("two stores on the same data, over %s", (kind) => {
+  it("see each other's writes at once", async () => {
+    const [a, b] = await pair(kind);
+    await a.createSession("s", { agentType: "a", initialState: { by: "a" } });
+    await b.appendMessages("s", texts(2));
+    await a.appendMessages("s", texts(1, 2));
+    expect(await logOf(b)).toEqual(["m0", "m1", "m2"]);
+    await b.mergeCustomState("s", { also: "b" });
+    expect((await a.loadState("s"))!.customState).toEqual({ by: "a", also: "b" });
+    await b.saveCheckpoint(checkpoint(1));
+    expect((await a.getLatestCheckpoint("s"))!.state.messages).toEqual(texts(3));
+    await a.truncateMessages("s", 0);
+    await b.rewindTo("s/1");
+    expect(await logOf(a)).toHaveLength(3);
+    await a.deleteSession("s");
+    expect([await b.sessionExists("s"), await b.getCheckpoint("s/1")]).toEqual([false, null]);
+  });
+
+  it("a checkpoint names the messages that are there when it is stored, whatever the other store does", async () => {
+    const [a, b] = await pair(kind);
+    await a.createSession("s", { agentType: "a" });
+    await a.appendMessages("s", texts(3));
+    const all = texts(3);
+    for (let round = 0; round < 10; round++) {
+      const id = `round ${round}`;
+      await Promise.all([
+        a.saveCheckpoint(checkpoint(round, { id, state: stateOf({ messages: all }) })),
+        b.truncateMessages("s", 1),
+        b.appendMessages("s", texts(2, 0, `of ${round} `)),
+      ]);
+      expect((await a.getCheckpoint(id))!.state.messages).toEqual(all);
+      await b.truncateMessages("s", 0);
+      await b.appendMessages("s", all);
+    }
+  });
+
+  it("a state keeps its messages while the other store truncates the log", async () => {
+    const [a, b] = await pair(kind);
+    await a.createSession("s", { agentType: "a" });
+    const all = texts(3);
+    for (let round = 0; round < 10; round++) {
+      await a.truncateMessages("s", 0);
+      await a.appendMessages("s", all);
+      await Promise.all([
+        a.saveState("s", stateOf({ messages: all })),
+        b.truncateMessages("s", 1),
+        b.appendMessages("s", texts(2, 0, "other")),
+        b.incrementStepCount("s"),
+      ]);
+      expect((await a.loadState("s"))!.messages).toEqual(all);
+    }
+  });
+
+  it("share an open store with the stores of other contracts, and have sessions and statistics of their own", async () => {
+    const shared = await openStore(place(kind));
+    onTestFinished(() => shared.close());
+    const [sessions, graphs] = [at(shared), new CheckpointStore(shared)];
+    const workflows = new WorkflowCheckpointStore<object>(shared);
+    await sessions.createSession("s", { agentType: "a" });
+    await sessions.appendMessages("s", texts(2));
+    await sessions.saveCheckpoint(checkpoint(1, { id: "same" }));
+    await graphs.save(agentosCheckpoint({ id: "same", runId: "s" }));
+    const step = { id: "same", runId: "s", stepIndex: 0, stepName: "a", state: {}, createdAt: 1 };
+    await workflows.save(step);
+    expect((await sessions.getCheckpoint("same"))!.state.messages).toEqual(texts(2));
+    expect([(await graphs.get("same"))!.runId, (await workflows.load("same"))!.stepName]).toEqual(["s", "a"]);
+    expect(await sessions.stats()).toMatchObject({ sessions: 1, checkpoints: 1, records: 2 });
+    expect((await graphs.stats()).checkpoints).toBe(1);
+    await sessions.deleteSession("s");
+    expect([await graphs.get("same"), await workflows.load("same")]).not.toContain(null);
+    await graphs.delete("same");
+    await sessions.createSession("s", { agentType: "a" });
+    await sessions.close();
+    await failure(sessions.sessionExists("s"), "CLOSED");
+    const again = at(shared);
+    expect(await again.sessionExists("s")).toBe(true);
+    expect((await shared.check()).findings).toEqual([]);
+  });
+});
+
+it("everything is there after the file was reopened", async () => {
+  const path = join(folder(), "sessions.db");
+  const first = at(path);
+  const state = stateOf({ customState: { at: new Date(0), map: new Map([["a", 1n]]) }, messages: texts(2), extra: 1 });
+  await first.saveState("s", state);
+  await first.appendMessages("s", texts(3));
+  await first.saveCheckpoint(checkpoint(1, { state, streamSequence: 5, label: "x" }));
+  await first.truncateMessages("s", 1);
+  await first.startRun("s", { runId: "r" });
+  await first.addSubSession("s", "child");
+  await first.branchSession("s/1", "branch");
+  const read = async (store: SessionStore) => [
+    await store.loadState("s"),
+    await store.getMessages("s"),
+    await store.getCheckpoint("s/1"),
+    await store.listCheckpoints("s"),
+    await store.listRuns("s"),
+    await store.listSubSessions("s"),
+    await store.sessions(),
+    await store.loadState("branch"),
+    await store.getLatestCheckpoint("branch"),
+  ];
+  const before = await read(first);
+  await first.close();
+  const second = at(path);
+  expect(await read(second)).toEqual(before);
+  expect((await second.loadState("s"))!.customState).toEqual(state.customState);
+  await second.vacuum();
+  expect(await read(second)).toEqual(before);
+  await expectSound(second);
+});

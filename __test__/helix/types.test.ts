@@ -1,0 +1,129 @@
+// Tests that the package exports what it declares, and the types. The compiler checks the types: `tsc -p __test__`.
+import * as helix from "forkpoint/helix";
+import type {
+  AgentState,
+  AgentStatus,
+  Checkpoint,
+  CheckpointCreatedEvent,
+  CheckpointMeta,
+  CheckpointPage,
+  Message,
+  MessagesPage,
+  ParsedCheckpointId,
+  Run,
+  SessionInfo,
+  SessionPruneResult,
+  SessionStateStore,
+  SessionStats,
+  SessionStore,
+} from "forkpoint/helix";
+import { openStore } from "forkpoint";
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { declared, methodsOf } from "../declarations.js";
+
+describe("what is exported is what is declared", () => {
+  const declarations = declared("helix.d.ts");
+
+  it("the names", () => {
+    expect(Object.keys(helix).toSorted()).toEqual(declarations.names);
+    expect(declarations.names).toEqual(["SessionStore", "generateCheckpointId", "parseCheckpointId"]);
+  });
+
+  it("the methods of the class", () => {
+    const methods = new Set(declarations.methods("SessionStore"));
+    expect(methodsOf(helix.SessionStore).toSorted()).toEqual([...methods].toSorted());
+  });
+
+  it("nothing of a store is reachable from outside", async () => {
+    await using store = new helix.SessionStore("memory:");
+    expect(Reflect.ownKeys(store)).toEqual([]);
+    expect(JSON.stringify(store)).toBe("{}");
+  });
+});
+
+interface Research {
+  topic: string;
+  notes: string[];
+}
+
+/** Code that must compile, and code that must not. It never runs. */
+async function uses(store: SessionStore<Research>, plain: SessionStore): Promise<void> {
+  // Without a type argument, the custom state may hold anything.
+  expectTypeOf(new helix.SessionStore("a.db")).toEqualTypeOf<SessionStore<Record<string, any>>>();
+  expectTypeOf(new helix.SessionStore<Research>("a.db", { ttl: 60 })).toEqualTypeOf<SessionStore<Research>>();
+  void new helix.SessionStore(await openStore("a.db"), { now: Date.now });
+  void new helix.SessionStore(new URL("file:///a.db"), { ttlMs: null, keepLastN: 3 });
+  expectTypeOf<SessionStore>().toExtend<SessionStateStore>();
+  expectTypeOf<SessionStore<Research>>().toExtend<SessionStateStore<Research>>();
+  expectTypeOf<SessionStore>().toExtend<AsyncDisposable>();
+  const framework: SessionStateStore<Research> = store;
+  void framework;
+
+  expectTypeOf(await store.loadState("s")).toEqualTypeOf<AgentState<Research> | null>();
+  expectTypeOf((await store.loadState("s"))!.customState.notes).toEqualTypeOf<string[]>();
+  expectTypeOf((await plain.loadState("s"))!.customState.anything).toBeAny();
+  expectTypeOf((await store.loadState("s"))!.messages).toEqualTypeOf<Message[] | undefined>();
+  expectTypeOf(await store.getCheckpoint("c")).toEqualTypeOf<Checkpoint<Research> | null>();
+  expectTypeOf(await store.getCheckpoint("s", "c")).toEqualTypeOf<Checkpoint<Research> | null>();
+  expectTypeOf((await store.getLatestCheckpoint("s"))!.state.messages.length).toEqualTypeOf<number>();
+  expectTypeOf((await store.rewindTo("c")).state.customState).toEqualTypeOf<Research>();
+  expectTypeOf((await store.branchSession("c", "t")).streamSequence).toEqualTypeOf<number>();
+  expectTypeOf(await store.listCheckpoints("s", { limit: 1, cursor: null })).toEqualTypeOf<CheckpointPage>();
+  expectTypeOf<CheckpointPage["items"]>().toEqualTypeOf<CheckpointMeta[]>();
+  expectTypeOf<keyof CheckpointMeta>().toEqualTypeOf<"id" | "sessionId" | "stepCount" | "timestamp" | "status">();
+  expectTypeOf(await store.getMessages("s", { includeThinking: false })).toEqualTypeOf<MessagesPage>();
+  expectTypeOf(await store.compareAndSetStatus("s", ["active", "my own"], "running")).toEqualTypeOf<boolean>();
+  expectTypeOf(await store.startRun("s", { runId: "r", extra: 1 })).toEqualTypeOf<Run>();
+  expectTypeOf((await store.sessions()).sessions).toEqualTypeOf<SessionInfo[]>();
+  expectTypeOf(await store.stats()).toEqualTypeOf<SessionStats>();
+  expectTypeOf(await store.prune({ onProgress: ({ sessions }) => sessions })).toEqualTypeOf<SessionPruneResult>();
+  expectTypeOf<SessionPruneResult>().toEqualTypeOf<{ removed: number; bytes: number; sessions: number }>();
+  expectTypeOf<"running">().toExtend<AgentStatus>();
+  expectTypeOf(helix.parseCheckpointId("x")).toEqualTypeOf<ParsedCheckpointId | null>();
+  expectTypeOf(helix.generateCheckpointId("s", 1)).toEqualTypeOf<string>();
+  store.on("checkpoint_created", (event, sessionId) => {
+    expectTypeOf(event).toEqualTypeOf<CheckpointCreatedEvent>();
+    expectTypeOf(sessionId).toEqualTypeOf<string>();
+  });
+  for await (const chunk of store.events()) expectTypeOf(chunk.checkpointId).toEqualTypeOf<string>();
+
+  // What was read can be saved again.
+  const state = (await store.loadState("s"))!;
+  await store.saveState("s", state);
+  const checkpoint = (await store.getCheckpoint("c"))!;
+  await store.saveCheckpoint(checkpoint);
+  await store.saveCheckpoint("s", { ...checkpoint, extra: 1 } as typeof checkpoint);
+  await store.saveCheckpoint({ id: "c", sessionId: "s", stepCount: 1, timestamp: 1, state });
+  await store.appendMessages("s", [{ role: "user", content: [{ type: "text" }], thinking: "x", own: true }]);
+  await store.mergeCustomState("s", { values: { topic: "x" }, arrayReplacements: new Set<string>() });
+
+  // @ts-expect-error -- the initial state must be of the store's type
+  await store.createSession("s", { agentType: "a", initialState: { topic: 7 } });
+  // @ts-expect-error -- an agent's type is needed
+  await store.createSession("s", {});
+  // @ts-expect-error -- the custom state lacks a field
+  await store.saveState("s", { status: "active", stepCount: 0, customState: { topic: "x" } });
+  // @ts-expect-error -- a message must have a role
+  await store.appendMessages("s", [{ content: "x" }]);
+  // @ts-expect-error -- the checkpoint lacks its state
+  await store.saveCheckpoint({ id: "c", sessionId: "s", stepCount: 1, timestamp: 1 });
+  // @ts-expect-error -- the result can be null
+  void (await store.getCheckpoint("c")).id;
+  // @ts-expect-error -- an id must be a string
+  await store.loadState(7);
+  // @ts-expect-error -- an unknown option
+  await store.listCheckpoints("s", { order: "asc" });
+  // @ts-expect-error -- an unknown event
+  store.on("checkpoint.created", () => {});
+  // @ts-expect-error -- a custom state must be an object
+  void new helix.SessionStore<number>("memory:");
+  // @ts-expect-error -- an unknown option
+  void new helix.SessionStore("memory:", { host: "localhost" });
+  // @ts-expect-error -- the store has another state type
+  const other: SessionStateStore<{ topic: number }> = store;
+  void other;
+}
+
+it("types are checked by the compiler", () => {
+  expect(typeof uses).toBe("function");
+});
