@@ -53,6 +53,7 @@ import { CheckpointStore, openStore, type Checkpoint, type ICheckpointStore, typ
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { CheckpointStore as Same, resumePlan } from "forkpoint/agentos";
 import { SessionStore, type SessionStateStore } from "forkpoint/helix";
+import { Checkpointer, RESUME } from "forkpoint/tinyagents";
 
 const shared: Store = await openStore("typed.db", { durability: "normal" });
 const store: ICheckpointStore = new CheckpointStore(shared);
@@ -68,6 +69,9 @@ const workflow = new Workflow<{ n: number }>({
 const n: number = (await workflow.runWithCheckpoints()).state.n;
 const sessions: SessionStateStore = new SessionStore(shared, { now: () => 1 });
 console.log(n, await sessions.getMessageCount("session-1"));
+const threads = new Checkpointer<{ topic: string }>(shared, { expectedParent: true });
+const topic: string | undefined = (await threads.get("thread-1"))?.state.topic;
+console.log(topic, RESUME);
 // @ts-expect-error an option that is none
 await openStore("typed.db", { durabilty: "full" });
 `;
@@ -84,6 +88,7 @@ function tryOut(tarballs: string[]): void {
     if (same.CheckpointStore !== CheckpointStore) throw new Error("two copies");
     if (require("forkpoint/agentium").Workflow.name !== "Workflow") throw new Error("no workflow");
     if (require("forkpoint/helix").SessionStore.name !== "SessionStore") throw new Error("no session store");
+    if (require("forkpoint/tinyagents").Checkpointer.name !== "Checkpointer") throw new Error("no checkpointer");
     (async () => {${use}})();`;
   writeFileSync(join(project, "require.cjs"), required);
   expect(node(["require.cjs"], project)).toBe("hello\n");
@@ -134,6 +139,7 @@ describe("the package", () => {
         "index.d.ts",
         "langgraph.d.ts",
         "package.json",
+        "tinyagents.d.ts",
       ].toSorted(),
     );
     const { scripts, dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
