@@ -1,11 +1,12 @@
 // Tests calls at the same time, the order of calls that were not awaited, closing, reopening, and several stores on the
 // same data.
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { checkpoint as agentosCheckpoint, failure, folder, ids, kinds, place } from "../helpers.js";
+import { checkpoint as agentosCheckpoint, failure, fixture, folder, ids, kinds, place } from "../helpers.js";
 import { at, checkpoint, contents, expectSound, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
 
 describe.each(kinds)("calls that were not awaited, over %s", (kind) => {
@@ -248,6 +249,42 @@ describe.each(kinds)("two stores on the same data, over %s", (kind) => {
     const again = at(shared);
     expect(await again.sessionExists("s")).toBe(true);
     expect((await shared.check()).findings).toEqual([]);
+  });
+});
+
+describe("a session that another process deletes and creates again during a call", () => {
+  /**
+   * Opens a store on a file. Its clock is read in the middle of each write. The first time after `arm`, the clock lets
+   * another process delete the session "s" and create it again with other messages.
+   */
+  async function interrupted() {
+    const path = join(folder(), "sessions.db");
+    let armed = false;
+    const now = () => {
+      if (armed) execFileSync(process.execPath, [fixture("recreate-session.mjs"), path]);
+      armed = false;
+      return Date.now();
+    };
+    const store = at(path, { now });
+    await store.createSession("s", { agentType: "first" });
+    await store.appendMessages("s", texts(2));
+    return { store, arm: () => (armed = true) };
+  }
+
+  it("a checkpoint keeps the messages that were given", async () => {
+    const { store, arm } = await interrupted();
+    arm();
+    await store.saveCheckpoint(checkpoint(1, { state: stateOf({ messages: texts(2) }) }));
+    expect((await store.getCheckpoint("s/1"))!.state.messages).toEqual(texts(2));
+    expect(await logOf(store)).toEqual(["other0", "other1"]);
+  });
+
+  it("a change applies to the new session, and brings nothing of the old one back", async () => {
+    const { store, arm } = await interrupted();
+    arm();
+    expect(await store.incrementStepCount("s")).toBe(8);
+    expect(await store.loadState("s")).toMatchObject({ agentType: "second", stepCount: 8 });
+    expect((await store.sessions()).sessions).toMatchObject([{ agentType: "second", stepCount: 8 }]);
   });
 });
 

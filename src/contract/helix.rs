@@ -46,7 +46,8 @@ pub const MESSAGES: &str = "messages";
 pub struct Session {
     /// The session's id.
     pub id: String,
-    /// The number of the row's version. The first version is 1.
+    /// The number of the row's version. The first version is random, so that a session that was deleted and created
+    /// again has another one.
     pub version: u64,
     /// The time of the session's last write, in ms since the epoch.
     pub saved_at: i64,

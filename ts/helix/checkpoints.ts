@@ -295,7 +295,7 @@ export async function branch(context: Context, checkpointId: unknown, newSession
       engine.native,
       "branch",
       {
-        session: { ...newRow(newSessionId, now), ...row, version: 1 },
+        session: { ...newRow(newSessionId, now), ...row },
         aliveSince,
         parts: parts.map(({ name, tag }) => ({ name, tag })),
         checkpointId: source.id,

@@ -1,5 +1,6 @@
 /** Reads and changes sessions. Each change is one transaction, which expects the version that the change has read. */
 
+import { randomInt } from "node:crypto";
 import type { SessionInfo, SessionsPage } from "../../helix.js";
 import type { Engine } from "../engine.js";
 import { ForkpointError, quote } from "../errors.js";
@@ -125,9 +126,20 @@ async function store(
   );
 }
 
-/** The row of a session before its first change. */
+/**
+ * The row of a session before its first change. Its version is random, so that a session that was deleted and created
+ * again never has a version that another process has read before.
+ */
 export function newRow(id: string, now: number): Row {
-  return { id, version: 0, savedAt: now, agentType: "", status: "active", stepCount: 0, createdAt: now };
+  return {
+    id,
+    version: randomInt(2 ** 47),
+    savedAt: now,
+    agentType: "",
+    status: "active",
+    stepCount: 0,
+    createdAt: now,
+  };
 }
 
 /** Changes a session that must be there. `decide` returns the edit, or null to change nothing. */

@@ -5,7 +5,7 @@ import { Contract, type PackedPart, type Part } from "../wire.js";
 /** The fields of a session that the engine knows. `savedAt` is the time of the session's last write. */
 export interface Row {
   id: string;
-  /** The number of changes, from 1. An append of messages is no change. */
+  /** Grows by 1 with each change, from a random number on. An append of messages is no change. */
   version: number;
   savedAt: number;
   agentType: string;
