@@ -204,7 +204,7 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
    * Pass the cursor of the previous page as `cursor`.
    * @example const { runs, cursor } = await store.runs({ limit: 20 });
    */
-  runs(options?: { limit?: number; cursor?: string | null }): Promise<WorkflowRunsPage>;
+  runs(options?: { limit?: number; cursor?: string | null | undefined }): Promise<WorkflowRunsPage>;
 
   /**
    * Removes the run's checkpoints. An unknown run causes no error.

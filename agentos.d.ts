@@ -257,7 +257,7 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
    * runs. Default: 100. At most 100,000. Pass the cursor of the previous page as `cursor`.
    * @example const { runs, cursor } = await store.runs({ graphIdPrefix: "graph-trip-", limit: 20 });
    */
-  runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null }): Promise<RunsPage>;
+  runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null | undefined }): Promise<RunsPage>;
 
   /**
    * Removes checkpoints of AgentOS, at most 500 in each transaction. Saves can run between the transactions. Without

@@ -236,12 +236,12 @@ export declare class SessionStore<TState extends object = Record<string, any>>
    */
   listCheckpoints(
     sessionId: string,
-    options?: { limit?: number; offset?: number; cursor?: string | null },
+    options?: { limit?: number; offset?: number; cursor?: string | null | undefined },
   ): Promise<CheckpointPage>;
 
   /**
    * Takes a session back to a checkpoint, in one transaction: its state becomes that of the checkpoint, and its
-   * messages become those that the checkpoint has. Staged changes are dropped. Later checkpoints stay. Returns the
+   * log has the `messageCount` messages again that it had at the checkpoint. Staged changes are dropped. Later checkpoints stay. Returns the
    * checkpoint: continue your stream from its `streamSequence`.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
    *
@@ -305,7 +305,7 @@ export declare class SessionStore<TState extends object = Record<string, any>>
   sessions(options?: {
     status?: AgentStatus | readonly AgentStatus[];
     agentType?: string | readonly string[];
-    cursor?: string | null;
+    cursor?: string | null | undefined;
     limit?: number;
   }): Promise<SessionsPage>;
 

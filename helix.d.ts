@@ -77,7 +77,10 @@ export interface NewCheckpoint<TState = Record<string, any>, TOutput = unknown> 
 > {
   /** Without `messages`, the checkpoint gets the messages of its session. */
   state: AgentState<TState, TOutput>;
-  /** Default: the number of messages that the session has when the checkpoint is stored. */
+  /**
+   * Default: the number of messages that the session has when the checkpoint is stored. Without a session, the number
+   * of messages in the state.
+   */
   messageCount?: number;
   /** Default: 0. */
   streamSequence?: number;
@@ -235,7 +238,7 @@ export interface SessionStateStore<TState = Record<string, any>> {
   getLatestCheckpoint(sessionId: string): Promise<Checkpoint<TState> | null>;
   listCheckpoints(
     sessionId: string,
-    options?: { limit?: number; offset?: number; cursor?: string | null },
+    options?: { limit?: number; offset?: number; cursor?: string | null | undefined },
   ): Promise<CheckpointPage>;
   startRun(sessionId: string, run?: StartRun): Promise<Run>;
   endRun(sessionId: string, runId: string, end?: EndRun): Promise<Run>;
@@ -252,7 +255,10 @@ export interface SessionStoreOptions extends StoreOptions {
   ttlMs?: number | null;
   /** The same as `ttlMs`, in seconds, as the framework's stores have it. Give one of the two. */
   ttl?: number | null;
-  /** The clock: returns the current time in ms since the epoch. Default: `Date.now`. Tests can set another. */
+  /**
+   * The clock: returns the current time in ms since the epoch. Default: `Date.now`. Tests can set another. A store from
+   * `openStore` with `ttlMs` also removes checkpoints by the machine's clock.
+   */
   now?: () => number;
 }
 

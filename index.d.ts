@@ -33,8 +33,8 @@ export interface StoreOptions {
    */
   busyTimeoutMs?: number;
   /**
-   * The maximum size of a serialised checkpoint in bytes. A larger checkpoint is refused. Default: 64 MiB. At most 900
-   * MiB.
+   * The maximum size of a serialised checkpoint in bytes, and of a single message, pending write or part of a session's
+   * state. A larger one is refused. Default: 64 MiB. At most 900 MiB.
    */
   maxPayloadBytes?: number;
   /**

@@ -273,7 +273,7 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
    *
    * @example const { threads, cursor } = await saver.listThreads({ limit: 20 });
    */
-  listThreads(options?: { limit?: number; cursor?: string | null }): Promise<ThreadsPage>;
+  listThreads(options?: { limit?: number; cursor?: string | null | undefined }): Promise<ThreadsPage>;
 
   /**
    * Copies the checkpoints, metadata and pending writes from a database of LangGraph's SqliteSaver. The method only

@@ -289,6 +289,17 @@ impl Store {
                 }
                 Ok(())
             }
+            Op::Write { id, writes, .. } => {
+                let largest = writes.iter().map(|write| write.part.bytes.len()).max().unwrap_or(0);
+                if largest > self.options.max_payload_bytes {
+                    return Err(Error::invalid(format!(
+                        "a write of {largest} bytes to checkpoint {id:?} is larger than maxPayloadBytes ({}): keep less in it, or \
+                         open the store with a higher maxPayloadBytes",
+                        self.options.max_payload_bytes
+                    )));
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

@@ -6,6 +6,29 @@ import { failure, ids, kinds, rejection, thrown, wrongType } from "../helpers.js
 import { START, checkpoint, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
 
 describe.each(kinds)("checkpoints over %s", (kind) => {
+  it("calls by a checkpoint's id see the saves that were called before them", async () => {
+    const store = await withSession(kind);
+    await store.appendMessages("s", texts(2));
+    void store.saveCheckpoint(checkpoint(1));
+    expect((await store.getCheckpoint("s/1"))!.messageCount).toBe(2);
+    void store.saveCheckpoint(checkpoint(2));
+    expect((await store.getCheckpoint("s", "s/2"))!.stepCount).toBe(2);
+    void store.saveCheckpoint(checkpoint(3));
+    expect((await store.rewindTo("s/3")).stepCount).toBe(3);
+    void store.saveCheckpoint(checkpoint(4));
+    expect((await store.branchSession("s/4", "new")).stepCount).toBe(4);
+    void store.createSession("later", { agentType: "a" });
+    expect((await store.sessions()).sessions.map(({ sessionId }) => sessionId)).toEqual(["later", "new", "s"]);
+  });
+
+  it("without a session, messageCount is the number of messages in the state", async () => {
+    const store = make(kind);
+    await store.saveCheckpoint(checkpoint(1, { state: stateOf({ messages: texts(3) }) }));
+    await store.saveCheckpoint(checkpoint(2, { messageCount: 7 }));
+    expect((await store.getCheckpoint("s/1"))!.messageCount).toBe(3);
+    expect((await store.getCheckpoint("s/2"))!.messageCount).toBe(7);
+  });
+
   describe("saveCheckpoint and getCheckpoint", () => {
     it("keep every field, also unknown ones, and the order of the keys", async () => {
       const store = make(kind);

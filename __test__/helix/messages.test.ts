@@ -6,6 +6,12 @@ import { failure, kinds, rejection, wrongType } from "../helpers.js";
 import { checkpoint, contents, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
 
 describe.each(kinds)("messages over %s", (kind) => {
+  it("refuses a list in place of a message", async () => {
+    const store = await withSession(kind);
+    await wrongType(store.appendMessages("s", [{ role: "user" }, []] as never));
+    expect(await store.getMessageCount("s")).toBe(0);
+  });
+
   describe("appendMessages", () => {
     it("keeps the order of the messages of one call and of the calls", async () => {
       const store = await withSession(kind);

@@ -145,11 +145,15 @@ describe.each(kinds)("limits over %s", (kind) => {
     expect(await logOf(store)).toHaveLength(3);
   });
 
-  it("maxPayloadBytes refuses larger checkpoints and messages, and nothing is stored", async () => {
+  it("maxPayloadBytes refuses larger checkpoints, states and messages, and nothing is stored", async () => {
     const store = await withSession(kind, { maxPayloadBytes: 10_000 });
     const large = { text: "x".repeat(20_000) };
     await failure(store.saveCheckpoint(checkpoint(1, { state: stateOf({ customState: large }) })), "INVALID_ARGUMENT");
     await failure(store.appendMessages("s", [...texts(1), { role: "user", content: large }]), "INVALID_ARGUMENT");
+    await failure(store.saveState("s", stateOf({ customState: large })), "INVALID_ARGUMENT");
+    await failure(store.mergeCustomState("s", large), "INVALID_ARGUMENT");
+    await failure(store.stageChanges("s", large), "INVALID_ARGUMENT");
+    expect((await store.loadState("s"))!.customState).toEqual({});
     expect(await store.stats()).toMatchObject({ sessions: 1, checkpoints: 0, records: 0 });
     // A checkpoint that shares the messages of its session does not hold them.
     await store.appendMessages("s", texts(20, 0, "x".repeat(1_000)));

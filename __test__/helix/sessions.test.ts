@@ -27,6 +27,14 @@ describe.each(kinds)("sessions over %s", (kind) => {
       expect((await store.loadState("s"))!.customState).toEqual({});
     });
 
+    it("always begins active, with no steps, under its own id", async () => {
+      const store = make(kind);
+      const fields = { agentType: "a", sessionId: "other", status: "failed", stepCount: 9, customState: { x: 1 } };
+      await store.createSession("s", fields);
+      const begun = { sessionId: "s", agentType: "a", status: "active", stepCount: 0, customState: {} };
+      expect(await store.loadState("s")).toEqual(begun);
+    });
+
     it("keeps every other field in the state", async () => {
       const store = make(kind);
       const started = new Date(START_OF_2024);

@@ -94,7 +94,8 @@ async function put(
     timestamp,
     stepCount,
     streamSequence,
-    messageCount,
+    // Without a session, the messages of the state are all messages that there are.
+    messageCount: messageCount ?? (compared === null ? state.messages?.tags.length : undefined),
     status: state.status,
     sharesMessages: shared || state.messages === null,
     messages,

@@ -1,4 +1,3 @@
-import { EventEmitter } from "node:events";
 import type {
   AgentState,
   Checkpoint,
@@ -25,29 +24,24 @@ import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
 import { idOrNull, requireId } from "../ids.js";
 import { readRecord } from "../options.js";
-import { Queue } from "../queue.js";
 import { stats } from "../retention.js";
 import * as checkpoints from "./checkpoints.js";
 import * as customState from "./custom-state.js";
 import { Sweeper, prune } from "./expiry.js";
-import { Clock, count, eventOptions, messageOptions, readSessionOptions } from "./options.js";
+import { Events } from "./events.js";
+import { Clock, count, messageOptions, readSessionOptions } from "./options.js";
 import * as runs from "./runs.js";
 import * as sessions from "./sessions.js";
 import { Turns } from "./turns.js";
 import { encodeState, fieldsOf, optionalText, packMessages } from "./values.js";
 import { SESSIONS, helix } from "./wire.js";
 
-const CHECKPOINT_CREATED = "checkpoint_created";
-
 export class SessionStore<TState extends object> implements Contract<TState> {
   readonly #handle: StoreHandle;
   readonly #clock: Clock;
   readonly #turns = new Turns();
   readonly #sweeper = new Sweeper();
-  /** Any number of listeners is fine: each stream of events is one. */
-  readonly #events = new EventEmitter().setMaxListeners(0);
-  /** Ends the streams of events that have not ended. */
-  readonly #streams = new Set<() => void>();
+  readonly #events = new Events();
 
   constructor(target: string | URL | object, options?: SessionStoreOptions) {
     const { now, ttlMs, others } = readSessionOptions(options);
@@ -63,8 +57,10 @@ export class SessionStore<TState extends object> implements Contract<TState> {
     return this.#run(async (context) => {
       const id = requireId(sessionId, "sessionId");
       const { agentType, initialState, ...others } = fieldsOf(options, "options");
-      const state = { sessionId: id, agentType, status: "active", stepCount: 0, ...others };
-      const encoded = encodeState({ ...state, customState: initialState ?? {} }, "options", context.engine.format);
+      const begun = { sessionId: id, agentType, status: "active", stepCount: 0 };
+      // Name the fixed fields first, so that they also come first in the state.
+      const state = { ...begun, ...others, ...begun, customState: initialState ?? {} };
+      const encoded = encodeState(state, "options", context.engine.format);
       optionalText(agentType, "options.agentType");
       await sessions.change(context, id, async (session) => {
         if (session !== null) {
@@ -164,6 +160,8 @@ export class SessionStore<TState extends object> implements Contract<TState> {
   appendMessages(sessionId: string, messages: readonly Message[]): Promise<void> {
     return this.#change(sessionId, async ({ engine, clock, turns }, id) => {
       if (!Array.isArray(messages)) throw typeError(`messages must be an array, and is ${show(messages)}`);
+      const list = messages.findIndex((message) => Array.isArray(message));
+      if (list !== -1) throw typeError(`messages[${list}] must be an object, and is an array`);
       const { bytes, ...packed } = packMessages(messages, "messages", engine.format);
       await turns.shared(id, () => {
         const fields = { sessionId: id, messages: packed, aliveSince: clock.aliveSince(), savedAt: clock.now() };
@@ -223,7 +221,9 @@ export class SessionStore<TState extends object> implements Contract<TState> {
     ...given: [checkpointId: string] | [sessionId: string, checkpointId: string]
   ): Promise<Checkpoint<TState> | null> {
     return this.#run(async (context) => {
-      const found = await checkpoints.find(context, ...splitSession(given));
+      const [checkpointId, sessionId] = splitSession(given);
+      await this.#turns.settled(sessionId);
+      const found = await checkpoints.find(context, checkpointId, sessionId);
       return found && checkpoints.restore(context, found);
     });
   }
@@ -243,12 +243,18 @@ export class SessionStore<TState extends object> implements Contract<TState> {
   }
 
   rewindTo(...given: [checkpointId: string] | [sessionId: string, checkpointId: string]): Promise<Checkpoint<TState>> {
-    return this.#run((context) => checkpoints.rewind(context, ...splitSession(given)));
+    return this.#run(async (context) => {
+      const [checkpointId, sessionId] = splitSession(given);
+      await this.#turns.settled(sessionId);
+      return checkpoints.rewind(context, checkpointId, sessionId);
+    });
   }
 
   branchSession(checkpointId: string, newSessionId: string): Promise<Checkpoint<TState>> {
     return this.#run(async (context) => {
-      const copy = await checkpoints.branch(context, checkpointId, requireId(newSessionId, "newSessionId"));
+      const newId = requireId(newSessionId, "newSessionId");
+      await this.#turns.settled();
+      const copy = await checkpoints.branch(context, checkpointId, newId);
       this.#tell(copy);
       return copy;
     });
@@ -281,46 +287,24 @@ export class SessionStore<TState extends object> implements Contract<TState> {
   }
 
   sessions(options?: object): Promise<SessionsPage> {
-    return this.#run((context) => sessions.listSessions(context, options));
+    return this.#run(async (context) => {
+      await this.#turns.settled();
+      return sessions.listSessions(context, options);
+    });
   }
 
   on(event: string, listener: (event: CheckpointCreatedEvent, sessionId: string) => void): this {
-    this.#events.on(requireEvent(event), listener);
+    this.#events.on(event, listener);
     return this;
   }
 
   off(event: string, listener: (event: CheckpointCreatedEvent, sessionId: string) => void): this {
-    this.#events.off(requireEvent(event), listener);
+    this.#events.off(event, listener);
     return this;
   }
 
   events(sessionId?: string, options?: { signal?: AbortSignal }): AsyncGenerator<CheckpointCreatedEvent> {
-    if (sessionId !== undefined) idOrNull(sessionId, "sessionId");
-    const { signal } = readRecord(options, "options", eventOptions) as { signal?: AbortSignal };
-    const queue = new Queue<CheckpointCreatedEvent>();
-    const listener = (event: CheckpointCreatedEvent, of: string) => {
-      if (sessionId === undefined || of === sessionId) queue.push(event);
-    };
-    const end = () => {
-      signal?.removeEventListener("abort", end);
-      this.#events.off(CHECKPOINT_CREATED, listener);
-      this.#streams.delete(end);
-      queue.end();
-    };
-    // Listen from now on, not from the first step of the iterator.
-    this.#streams.add(end);
-    this.#events.on(CHECKPOINT_CREATED, listener);
-    signal?.addEventListener("abort", end);
-    if (signal?.aborted || this.#handle.closing) end();
-    return this.#stream(queue, end);
-  }
-
-  async *#stream(queue: Queue<CheckpointCreatedEvent>, ended: () => void): AsyncGenerator<CheckpointCreatedEvent> {
-    try {
-      yield* queue;
-    } finally {
-      ended();
-    }
+    return this.#events.stream(sessionId, options, this.#handle.closing);
   }
 
   prune(options?: PruneOptions<SessionPruneResult>): Promise<SessionPruneResult> {
@@ -346,7 +330,7 @@ export class SessionStore<TState extends object> implements Contract<TState> {
 
   async close(): Promise<void> {
     await this.#handle.close();
-    for (const end of this.#streams) end();
+    this.#events.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -372,18 +356,8 @@ export class SessionStore<TState extends object> implements Contract<TState> {
     return result;
   }
 
-  #tell({ id, stepCount, sessionId }: { id: string; stepCount: number; sessionId: string }): void {
-    const event: CheckpointCreatedEvent = { type: CHECKPOINT_CREATED, checkpointId: id, stepCount };
-    for (const listener of this.#events.listeners(CHECKPOINT_CREATED)) {
-      try {
-        Reflect.apply(listener, this, [event, sessionId]);
-      } catch (error) {
-        // The checkpoint is stored, so the save does not fail.
-        process.nextTick(() => {
-          throw error;
-        });
-      }
-    }
+  #tell(checkpoint: { id: string; stepCount: number; sessionId: string }): void {
+    this.#events.tell(checkpoint, this);
     this.#sweepIfDue();
   }
 
@@ -406,9 +380,4 @@ function splitSession(given: readonly unknown[]): [last: unknown, sessionId: unk
 function requireStatus(status: unknown, name: string): string {
   if (typeof status !== "string") throw typeError(`${name} must be a string, and is ${show(status)}`);
   return optionalText(status, name)!;
-}
-
-function requireEvent(event: unknown): string {
-  if (event !== CHECKPOINT_CREATED) throw typeError(`event must be "${CHECKPOINT_CREATED}", and is ${show(event)}`);
-  return CHECKPOINT_CREATED;
 }

@@ -23,6 +23,12 @@ export class Turns {
     return begun.then(({ ended }) => ended);
   }
 
+  /** Waits for the changes of a session, or of all sessions, that were called before. */
+  async settled(sessionId?: unknown): Promise<void> {
+    const tails = typeof sessionId === "string" ? [this.#tails.get(sessionId)] : [...this.#tails.values()];
+    for (const tail of tails) if (tail !== undefined) await tail;
+  }
+
   #set(sessionId: string, last: Promise<unknown>): void {
     const done = () => {
       if (this.#tails.get(sessionId) === tail) this.#tails.delete(sessionId);

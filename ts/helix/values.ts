@@ -34,6 +34,11 @@ function pack(messages: readonly Serialized[]): PackedMessages {
   };
 }
 
+/** Returns true if a value can be stored as a message. */
+export function isMessage(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Splits packed messages. */
 function unpackMessages({ tags, lengths, bytes }: PackedMessages): Serialized[] {
   let start = 0;
@@ -131,7 +136,7 @@ export function encodeState(state: unknown, path: string, format: Format): Encod
   }
   let messages: PackedMessages | null = null;
   const given = fields["messages"];
-  if (Array.isArray(given) && given.every((message) => typeof message === "object" && message !== null)) {
+  if (Array.isArray(given) && given.every(isMessage)) {
     messages = packMessages(given, `${path}.messages`, format);
     fields["messages"] = null;
   }
