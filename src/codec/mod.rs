@@ -7,6 +7,7 @@
 //! - [`delta`] encodes and restores deltas.
 //! - [`envelope`] wraps the bytes that a row holds: format, checksum, length, compression.
 //! - `chain` rebuilds a payload from its rows.
+//! - [`value`] turns serialised values into JSON text and back.
 
 pub(crate) mod chain;
 pub(crate) mod checksum;
@@ -14,4 +15,5 @@ pub mod delta;
 pub mod envelope;
 pub mod frame;
 pub(crate) mod plan;
+pub mod value;
 pub(crate) mod varint;
