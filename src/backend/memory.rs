@@ -1,13 +1,7 @@
 //! A backend that keeps all data in memory. It is for tests and for data that need not outlive the process.
 
-mod catalog;
-mod logs;
-mod read;
-mod tables;
-mod write;
-
-use self::tables::Tables;
 use super::Backend;
+use super::tables::{InMemory, Tables};
 use crate::error::Result;
 use crate::op::{Applied, Unit};
 use crate::query::{Answer, Query};
@@ -15,7 +9,7 @@ use crate::retention::{self, Ledger, Prune, Pruned};
 
 /// A store in memory. Its maps are sorted in the order in which queries read them.
 #[derive(Debug, Default)]
-pub struct Memory(Tables);
+pub struct Memory(Tables<InMemory>);
 
 impl Memory {
     /// An empty store.

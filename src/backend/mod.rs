@@ -14,6 +14,7 @@ mod logs;
 pub mod memory;
 mod rebase;
 pub mod sqlite;
+mod tables;
 mod writes;
 
 use std::time::{Duration, Instant};

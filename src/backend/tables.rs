@@ -1,92 +1,115 @@
-//! The maps of the memory backend, and the functions that change these maps. An undo list reverts the changes of a unit
-//! that fails.
+//! The maps of a backend that keeps its data, or an index of its data, in memory: everything about checkpoints, writes
+//! and logs that queries search. [`Contents`] says where the payloads and the records themselves are. An undo list
+//! reverts the changes of a unit that fails.
+
+mod catalog;
+mod contents;
+mod logs;
+mod read;
+mod write;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use super::logs::Logs;
+pub(crate) use self::contents::{Contents, Held, InMemory};
+pub(crate) use self::logs::Logs;
 use crate::backend::logs::{Branch, BranchId, End, Mark};
-use crate::record::{Checkpoint, ContractId, Part, Record, Seq, SortKey};
+use crate::error::Result;
+use crate::record::{Checkpoint, ContractId, Header, LogMark, Part, Seq, SortKey};
 use crate::retention::Entry;
 
 /// Checkpoints ordered by sort key and then by save number. Reversed iteration yields the newest checkpoint first.
-pub(super) type Ordered = BTreeSet<(SortKey, Seq)>;
+pub(crate) type Ordered = BTreeSet<(SortKey, Seq)>;
 
 /// A contract, and an id or a name within it.
-pub(super) type Key = (ContractId, String);
+pub(crate) type Key = (ContractId, String);
 
 /// All stored data.
-#[derive(Debug, Default)]
-pub(super) struct Tables {
-    pub(super) rows: BTreeMap<Seq, Row>,
-    pub(super) ids: HashMap<Key, Seq>,
-    pub(super) positions: HashMap<Key, i64>,
+#[derive(Debug)]
+pub(crate) struct Tables<C: Contents> {
+    pub(crate) contents: C,
+    pub(crate) rows: BTreeMap<Seq, Row<C::Payload>>,
+    pub(crate) ids: HashMap<Key, Seq>,
+    pub(crate) positions: HashMap<Key, i64>,
     /// The lineages by position. Positions follow the order in which the lineages were created.
-    pub(super) lineages: BTreeMap<i64, LineageRow>,
-    pub(super) groups: HashMap<Key, Ordered>,
-    pub(super) writes: BTreeMap<Key, Vec<TaskRow>>,
-    pub(super) logs: Logs,
-    pub(super) last_seq: Seq,
-    last_position: i64,
+    pub(crate) lineages: BTreeMap<i64, LineageRow>,
+    pub(crate) groups: HashMap<Key, Ordered>,
+    pub(crate) writes: BTreeMap<Key, Vec<TaskRow>>,
+    pub(crate) logs: Logs<C::Record>,
+    pub(crate) last_seq: Seq,
+    pub(crate) last_position: i64,
     /// The undo list of the current unit, in the order of the changes. `None` if the unit cannot fail after its first
     /// change.
-    undo: Option<Vec<Undo>>,
+    undo: Option<Changes<C>>,
+    /// The changes of the units that were applied, in their order, if [`Contents::LISTS_CHANGES`].
+    pub(crate) changes: Changes<C>,
 }
+
+/// Changes, in the order in which they were made.
+pub(crate) type Changes<C> = Vec<Undo<<C as Contents>::Payload, <C as Contents>::Record>>;
 
 /// A stored checkpoint.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) checkpoint: Arc<Checkpoint>,
-    pub(super) marks: Arc<[Mark]>,
+pub(crate) struct Row<P> {
+    pub(crate) checkpoint: Arc<Stored<P>>,
+    pub(crate) marks: Arc<[Mark]>,
     /// The position of the lineage.
-    pub(super) lineage: i64,
+    pub(crate) lineage: i64,
     /// The size of the framed payload, in bytes.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
-impl Row {
-    pub(super) fn entry(&self, seq: Seq) -> Entry {
+/// A checkpoint with its payload, or with the place of its payload.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored<P> {
+    pub(crate) header: Header,
+    pub(crate) payload: P,
+    pub(crate) logs: Vec<LogMark>,
+}
+
+impl<P> Row<P> {
+    pub(crate) fn entry(&self, seq: Seq) -> Entry {
         Entry { seq, lineage: self.lineage, saved_at: self.checkpoint.header.saved_at }
     }
 }
 
 /// A lineage. It has checkpoints, or logs, or both.
 #[derive(Debug)]
-pub(super) struct LineageRow {
-    pub(super) contract: ContractId,
-    pub(super) name: String,
-    pub(super) first: First,
-    pub(super) order: Ordered,
-    pub(super) labels: HashMap<String, Ordered>,
+pub(crate) struct LineageRow {
+    pub(crate) contract: ContractId,
+    pub(crate) name: String,
+    pub(crate) first: First,
+    pub(crate) order: Ordered,
+    pub(crate) labels: HashMap<String, Ordered>,
     /// The checkpoints that cannot be read without their parent, by the parent's id.
-    pub(super) dependents: HashMap<String, Ordered>,
+    pub(crate) dependents: HashMap<String, Ordered>,
 }
 
 /// The fields that a lineage takes from its first checkpoint. These fields have no meaning while the lineage has no
 /// checkpoint.
 #[derive(Clone, Debug, Default)]
-pub(super) struct First {
-    pub(super) group: String,
+pub(crate) struct First {
+    pub(crate) group: String,
     /// The checkpoint in another lineage from which the first checkpoint was made, as a pair: the id of that
     /// checkpoint, and the position of the checkpoint's lineage.
-    pub(super) origin: Option<(String, i64)>,
-    pub(super) age_offset: u8,
+    pub(crate) origin: Option<(String, i64)>,
+    pub(crate) age_offset: u8,
 }
 
 /// A row of pending writes. All writes in the row are from the same task and belong to the same checkpoint.
 #[derive(Clone, Debug)]
-pub(super) struct TaskRow {
-    pub(super) task: String,
-    pub(super) claimed_by: Option<String>,
-    pub(super) parts: Vec<(i64, Part)>,
+pub(crate) struct TaskRow {
+    pub(crate) task: String,
+    pub(crate) claimed_by: Option<String>,
+    pub(crate) parts: Vec<(i64, Part)>,
 }
 
 /// How to undo one change.
 #[derive(Debug)]
-pub(super) enum Undo {
+pub(crate) enum Undo<P, R> {
     Insert(Seq),
-    Remove(Seq, Row),
+    Remove(Seq, Row<P>),
     Begin(i64),
     End(i64, LineageRow),
     First(i64, First),
@@ -95,24 +118,51 @@ pub(super) enum Undo {
     CreateBranch(BranchId),
     RemoveBranch(BranchId, Branch),
     Push(BranchId, u64),
-    Cut(BranchId, u64, Vec<Record>),
+    Cut(BranchId, u64, Vec<R>),
     Hold(End),
     LetGo(End),
 }
 
-impl Tables {
+impl<C: Contents + Default> Default for Tables<C> {
+    fn default() -> Self {
+        Self::new(C::default())
+    }
+}
+
+impl<C: Contents> Tables<C> {
+    /// Empty tables.
+    pub(crate) fn new(contents: C) -> Self {
+        Self {
+            contents,
+            rows: BTreeMap::new(),
+            ids: HashMap::new(),
+            positions: HashMap::new(),
+            lineages: BTreeMap::new(),
+            groups: HashMap::new(),
+            writes: BTreeMap::new(),
+            logs: Logs::default(),
+            last_seq: 0,
+            last_position: 0,
+            undo: None,
+            changes: Vec::new(),
+        }
+    }
+
     /// Begins a unit. If `undo` is true, the changes are recorded so that [`Tables::roll_back`] can undo them.
-    pub(super) fn begin(&mut self, undo: bool) {
-        self.undo = undo.then(Vec::new);
+    pub(crate) fn begin(&mut self, undo: bool) {
+        self.undo = (undo || C::LISTS_CHANGES).then(Vec::new);
     }
 
     /// Ends a unit and keeps its changes.
-    pub(super) fn commit(&mut self) {
-        self.undo = None;
+    pub(crate) fn commit(&mut self) {
+        let changes = self.undo.take();
+        if C::LISTS_CHANGES {
+            self.changes.extend(changes.into_iter().flatten());
+        }
     }
 
     /// Undoes the changes of the unit. Numbers that the unit used are not used again.
-    pub(super) fn roll_back(&mut self) {
+    pub(crate) fn roll_back(&mut self) {
         for change in self.undo.take().into_iter().flatten().rev() {
             match change {
                 Undo::Insert(seq) => drop(self.remove_row(seq)),
@@ -133,14 +183,14 @@ impl Tables {
     }
 
     /// Records how to undo a change, if the unit needs an undo list.
-    pub(super) fn remember(&mut self, change: impl FnOnce() -> Undo) {
+    pub(crate) fn remember(&mut self, change: impl FnOnce() -> Undo<C::Payload, C::Record>) {
         if let Some(undo) = &mut self.undo {
             undo.push(change());
         }
     }
 
     /// Adds a checkpoint. Its lineage must exist, and its id must be free.
-    pub(super) fn insert_row(&mut self, seq: Seq, row: Row) {
+    pub(crate) fn insert_row(&mut self, seq: Seq, row: Row<C::Payload>) {
         let header = &row.checkpoint.header;
         let entry = (header.sort_key.clone(), seq);
         self.ids.insert((header.contract, header.id.clone()), seq);
@@ -160,8 +210,14 @@ impl Tables {
         self.remember(|| Undo::Insert(seq));
     }
 
+    /// The whole checkpoint of a row.
+    pub(crate) fn whole_row(&self, row: &Row<C::Payload>) -> Result<Checkpoint> {
+        let Stored { header, payload, logs } = &*row.checkpoint;
+        Ok(Checkpoint { header: header.clone(), payload: self.contents.load(payload)?, logs: logs.clone() })
+    }
+
     /// Removes a checkpoint. Its writes and its lineage stay.
-    pub(super) fn remove_row(&mut self, seq: Seq) -> Option<Row> {
+    pub(crate) fn remove_row(&mut self, seq: Seq) -> Option<Row<C::Payload>> {
         let row = self.rows.remove(&seq)?;
         let header = &row.checkpoint.header;
         let entry = (header.sort_key.clone(), seq);
@@ -179,7 +235,7 @@ impl Tables {
     }
 
     /// Returns the position of a lineage. Creates the lineage if it does not exist.
-    pub(super) fn position(&mut self, contract: ContractId, name: &str) -> i64 {
+    pub(crate) fn position(&mut self, contract: ContractId, name: &str) -> i64 {
         let key = (contract, name.to_owned());
         if let Some(position) = self.positions.get(&key) {
             return *position;
@@ -192,27 +248,27 @@ impl Tables {
     }
 
     /// Removes a lineage that has neither checkpoints nor logs.
-    pub(super) fn end_if_empty(&mut self, position: i64) {
+    pub(crate) fn end_if_empty(&mut self, position: i64) {
         let empty = self.lineages.get(&position).is_some_and(|lineage_row| lineage_row.order.is_empty());
         if empty && !self.logs.any(position) {
             self.remove_line(position);
         }
     }
 
-    fn insert_line(&mut self, position: i64, lineage_row: LineageRow) {
+    pub(crate) fn insert_line(&mut self, position: i64, lineage_row: LineageRow) {
         self.positions.insert((lineage_row.contract, lineage_row.name.clone()), position);
         self.lineages.insert(position, lineage_row);
         self.remember(|| Undo::Begin(position));
     }
 
-    fn remove_line(&mut self, position: i64) {
+    pub(crate) fn remove_line(&mut self, position: i64) {
         let Some(lineage_row) = self.lineages.remove(&position) else { return };
         self.positions.remove(&(lineage_row.contract, lineage_row.name.clone()));
         self.remember(|| Undo::End(position, lineage_row));
     }
 
     /// Sets the fields that a lineage takes from its first checkpoint.
-    pub(super) fn set_first(&mut self, position: i64, first: First) {
+    pub(crate) fn set_first(&mut self, position: i64, first: First) {
         if let Some(lineage_row) = self.lineages.get_mut(&position) {
             let before = std::mem::replace(&mut lineage_row.first, first);
             self.remember(|| Undo::First(position, before));
@@ -220,7 +276,7 @@ impl Tables {
     }
 
     /// Changes the writes to a checkpoint. Removes the map entry if the checkpoint has no rows of writes left.
-    pub(super) fn change_writes(&mut self, key: Key, change: impl FnOnce(&mut Vec<TaskRow>)) {
+    pub(crate) fn change_writes(&mut self, key: Key, change: impl FnOnce(&mut Vec<TaskRow>)) {
         let held = self.writes.remove(&key);
         let before = self.undo.is_some().then(|| held.clone());
         let mut rows = held.unwrap_or_default();

@@ -3,39 +3,42 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
-use super::tables::{LineageRow, Ordered, Row, Tables};
+use super::{Contents, LineageRow, Ordered, Row, Tables};
 use crate::backend::ancestors;
 use crate::backend::logs::{self, LogRows};
 use crate::check::{CheckPage, Counted};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::query::{Answer, LogRange, Of, Pick, Query};
 use crate::record::{
     Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Seq, SortKey, Stats, Tuple, Write,
 };
 use crate::retention;
 
-impl Tables {
-    pub(super) fn answer(&self, query: &Query) -> Result<Answer> {
-        let whole = |row: Option<&Row>| Answer::Checkpoint(row.map(|row| Box::new((*row.checkpoint).clone())));
+impl<C: Contents> Tables<C> {
+    pub(crate) fn answer(&self, query: &Query) -> Result<Answer> {
+        let whole = |row: Option<&Row<C::Payload>>| {
+            let found = row.map(|row| self.whole_row(row)).transpose()?;
+            Ok::<_, Error>(Answer::Checkpoint(found.map(Box::new)))
+        };
         Ok(match query {
-            Query::Get { contract, id } => whole(self.find(*contract, id)),
+            Query::Get { contract, id } => whole(self.find(*contract, id))?,
             Query::Newest { contract, lineage, label } => {
                 let lineage_row = self.lineage_row(*contract, lineage);
                 let order = lineage_row.and_then(|lineage_row| match label {
                     Some(label) => lineage_row.labels.get(label),
                     None => Some(&lineage_row.order),
                 });
-                whole(self.newest(order))
+                whole(self.newest(order))?
             }
-            Query::Tuple { contract, pick } => Answer::Tuple(self.tuple(*contract, pick)),
+            Query::Tuple { contract, pick } => Answer::Tuple(self.tuple(*contract, pick)?),
             Query::Ancestors(wanted) => {
-                let get = |id: &str| Ok(self.tuple(wanted.contract, &Pick::Id(id.to_owned())).map(|found| *found));
+                let get = |id: &str| Ok(self.tuple(wanted.contract, &Pick::Id(id.to_owned()))?.map(|found| *found));
                 Answer::Tuples(ancestors::walk(wanted, get)?)
             }
             Query::List { contract, of, before, limit } => {
                 Answer::Headers(self.list(*contract, of, before.as_ref(), *limit))
             }
-            Query::Whole { contract, of, prefix } => Answer::Checkpoints(self.whole(*contract, of, prefix)),
+            Query::Whole { contract, of, prefix } => Answer::Checkpoints(self.whole(*contract, of, prefix)?),
             Query::Lineages { contract, group_prefix, before, limit } => {
                 let of = |lineage_row: &LineageRow| {
                     lineage_row.contract == *contract && lineage_row.first.group.starts_with(group_prefix)
@@ -61,7 +64,7 @@ impl Tables {
                 let header = &row.checkpoint.header;
                 let page = self.log(&LogRange::kept(*contract, &header.lineage, log, &header.id))?;
                 let records = page.unwrap_or_default().records;
-                Answer::Logged(Some(Box::new(Logged { checkpoint: (*row.checkpoint).clone(), records })))
+                Answer::Logged(Some(Box::new(Logged { checkpoint: self.whole_row(row)?, records })))
             }
             Query::Logs { contract, lineage } => {
                 let lin = self.positions.get(&(*contract, lineage.clone()));
@@ -73,20 +76,20 @@ impl Tables {
         })
     }
 
-    pub(super) fn find(&self, contract: ContractId, id: &str) -> Option<&Row> {
+    pub(crate) fn find(&self, contract: ContractId, id: &str) -> Option<&Row<C::Payload>> {
         self.ids.get(&(contract, id.to_owned())).and_then(|seq| self.rows.get(seq))
     }
 
-    pub(super) fn lineage_row(&self, contract: ContractId, name: &str) -> Option<&LineageRow> {
+    pub(crate) fn lineage_row(&self, contract: ContractId, name: &str) -> Option<&LineageRow> {
         let position = self.positions.get(&(contract, name.to_owned()))?;
         self.lineages.get(position)
     }
 
-    pub(super) fn newest(&self, order: Option<&Ordered>) -> Option<&Row> {
+    pub(crate) fn newest(&self, order: Option<&Ordered>) -> Option<&Row<C::Payload>> {
         order?.last().and_then(|(_, seq)| self.rows.get(seq))
     }
 
-    pub(super) fn writes_to(&self, contract: ContractId, id: &str) -> Vec<Write> {
+    pub(crate) fn writes_to(&self, contract: ContractId, id: &str) -> Vec<Write> {
         let mut found = Vec::new();
         for row in self.writes.get(&(contract, id.to_owned())).into_iter().flatten() {
             let (task, claimed_by) = (&row.task, &row.claimed_by);
@@ -100,7 +103,7 @@ impl Tables {
         found
     }
 
-    fn pick(&self, contract: ContractId, pick: &Pick) -> Option<&Row> {
+    fn pick(&self, contract: ContractId, pick: &Pick) -> Option<&Row<C::Payload>> {
         match pick {
             Pick::Id(id) => self.find(contract, id),
             Pick::Newest(lineage) => {
@@ -109,10 +112,10 @@ impl Tables {
         }
     }
 
-    fn tuple(&self, contract: ContractId, pick: &Pick) -> Option<Box<Tuple>> {
-        let row = self.pick(contract, pick)?;
+    fn tuple(&self, contract: ContractId, pick: &Pick) -> Result<Option<Box<Tuple>>> {
+        let Some(row) = self.pick(contract, pick) else { return Ok(None) };
         let writes = self.writes_to(contract, &row.checkpoint.header.id);
-        Some(Box::new(Tuple { checkpoint: (*row.checkpoint).clone(), writes }))
+        Ok(Some(Box::new(Tuple { checkpoint: self.whole_row(row)?, writes })))
     }
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
@@ -172,14 +175,14 @@ impl Tables {
             .collect()
     }
 
-    fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Vec<Checkpoint> {
+    fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
         let (order, group) = self.order(contract, of);
         order
             .range((SortKey(prefix.to_vec()), Seq::MIN)..)
             .take_while(|(sort_key, _)| sort_key.0.starts_with(prefix))
             .filter_map(|(_, seq)| self.rows.get(seq))
             .filter(|row| group.is_none_or(|group| row.checkpoint.header.group == *group && !group.is_empty()))
-            .map(|row| (*row.checkpoint).clone())
+            .map(|row| self.whole_row(row))
             .collect()
     }
 

@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::tables::{First, Row, Tables, TaskRow};
+use super::{Contents, First, Row, Stored, Tables, TaskRow};
 use crate::backend::inherit;
 use crate::backend::logs::{self, LogName, Mark};
 use crate::backend::writes;
 use crate::codec::frame;
 use crate::error::Result;
 use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
-use crate::record::{Checkpoint, ContractId, Draft, Header, Payload, Seq, SortKey, Write};
+use crate::record::{ContractId, Draft, Header, Seq, SortKey, Write};
 use crate::retention::Ledger;
 
-impl Tables {
+impl<C: Contents> Tables<C> {
     /// Applies all changes of a unit, or none.
-    pub(super) fn unit(&mut self, unit: &Unit) -> Result<Applied> {
+    pub(crate) fn unit(&mut self, unit: &Unit) -> Result<Applied> {
         for expect in &unit.expect {
             let found = match expect.subject() {
                 Subject::Newest(contract, lineage) => {
@@ -105,10 +105,12 @@ impl Tables {
             .lineage_row(header.contract, &header.lineage)
             .into_iter()
             .flat_map(|lineage_row| lineage_row.order.iter().rev());
-        let newest = newest.filter_map(|(_, seq)| Some(Ok(self.rows.get(seq)?.checkpoint.payload.clone())));
-        let parent = parent.map(|row| row.checkpoint.payload.clone());
+        let newest = newest.filter_map(|(_, seq)| Some(self.contents.load(&self.rows.get(seq)?.checkpoint.payload)));
+        let parent = parent.filter(|_| !draft.inherit.is_empty());
+        let parent = parent.map(|row| self.contents.load(&row.checkpoint.payload)).transpose()?;
         let payload = inherit::resolve(draft, parent, newest)?;
-        self.insert(header.clone(), payload, marks)
+        let bytes = frame::length(&payload) as u64;
+        self.insert(header.clone(), (self.contents.keep(payload), bytes), marks)
     }
 
     fn check_age(&self, lineage: Option<i64>, header: &Header) -> Result<()> {
@@ -132,7 +134,9 @@ impl Tables {
         if self.lineage_row(*contract, lineage).is_some() {
             return Err(fork.lineage_taken());
         }
-        let Row { checkpoint, marks, .. } = source.clone();
+        let Row { checkpoint, marks, bytes, .. } = source.clone();
+        // The copy is stored by itself, so it needs the payload and not its place.
+        let payload = self.contents.keep(self.contents.load(&checkpoint.payload)?);
         let header = Header {
             lineage: lineage.clone(),
             id: id.clone(),
@@ -141,13 +145,14 @@ impl Tables {
             saved_at: *saved_at,
             ..checkpoint.header.clone()
         };
-        self.insert(header, checkpoint.payload.clone(), marks.to_vec())?;
+        self.insert(header, (payload, bytes), marks.to_vec())?;
         let lin = self.position(*contract, lineage);
         logs::fork(self, lin, &marks)
     }
 
-    /// Stores a checkpoint, and replaces the checkpoint with the same id.
-    fn insert(&mut self, header: Header, payload: Payload, marks: Vec<Mark>) -> Result<()> {
+    /// Stores a checkpoint, and replaces the checkpoint with the same id. `payload` is the payload and the size of its
+    /// frame in bytes.
+    fn insert(&mut self, header: Header, payload: (C::Payload, u64), marks: Vec<Mark>) -> Result<()> {
         // Find or create the lineage before the replaced checkpoint is removed. Otherwise replacing a lineage's only
         // checkpoint would remove the lineage.
         let lineage = self.position(header.contract, &header.lineage);
@@ -162,9 +167,9 @@ impl Tables {
         logs::hold(self, seq, &marks)?;
         let replaced = self.ids.get(&(header.contract, header.id.clone())).copied();
         let replaced = replaced.and_then(|seq| Some((seq, self.remove_row(seq)?)));
-        let bytes = frame::length(&payload) as u64;
+        let (payload, bytes) = payload;
         let shown = marks.iter().map(Mark::shown).collect();
-        let checkpoint = Arc::new(Checkpoint { header, payload, logs: shown });
+        let checkpoint = Arc::new(Stored { header, payload, logs: shown });
         self.insert_row(seq, Row { checkpoint, marks: marks.into(), lineage, bytes });
         if let Some((seq, row)) = replaced {
             logs::release(self, [(seq, &*row.marks)])?;
@@ -253,7 +258,7 @@ impl Tables {
 
     /// Removes checkpoints. Returns the total size of their payloads in bytes, and the number of lineages that now
     /// have no checkpoints.
-    pub(super) fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
+    pub(crate) fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
         let (mut bytes, mut gone) = (0, Vec::with_capacity(victims.len()));
         for seq in victims {
             let Some(row) = self.remove_row(*seq) else { continue };

@@ -2,45 +2,51 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::tables::{Tables, Undo};
+use super::{Contents, Held, Tables, Undo};
 use crate::backend::logs::{Branch, BranchId, End, LogRows};
 use crate::error::Result;
 use crate::record::{ContractId, Record, Seq};
 
 /// All logs and their branches.
-#[derive(Debug, Default)]
-pub(super) struct Logs {
-    heads: BTreeMap<(i64, String), End>,
-    branches: BTreeMap<BranchId, Stored>,
-    last_branch: BranchId,
+#[derive(Debug)]
+pub(crate) struct Logs<R> {
+    pub(crate) heads: BTreeMap<(i64, String), End>,
+    pub(crate) branches: BTreeMap<BranchId, Stored<R>>,
+    pub(crate) last_branch: BranchId,
+}
+
+impl<R> Default for Logs<R> {
+    fn default() -> Self {
+        Self { heads: BTreeMap::new(), branches: BTreeMap::new(), last_branch: 0 }
+    }
 }
 
 /// A branch and its records.
 #[derive(Debug)]
-struct Stored {
-    branch: Branch,
+pub(crate) struct Stored<R> {
+    pub(crate) branch: Branch,
     /// The records of the branch. The first record has the position [`Branch::start`].
-    records: Vec<Record>,
+    pub(crate) records: Vec<R>,
     /// The position of each record that has a key, by key.
     keys: HashMap<String, u64>,
     /// The lengths of the ends in this branch. The value is the number of ends with this length.
     ends: BTreeMap<u64, usize>,
 }
 
-impl Logs {
+impl<R: Held> Logs<R> {
     /// Returns true if a lineage has logs.
-    pub(super) fn any(&self, lin: i64) -> bool {
+    pub(crate) fn any(&self, lin: i64) -> bool {
         self.heads.range((lin, String::new())..).next().is_some_and(|((of, _), _)| *of == lin)
     }
 
     /// Returns the number of records and their total size in bytes.
-    pub(super) fn count(&self, contract: Option<ContractId>) -> (u64, u64) {
-        let of = |stored: &&Stored| contract.is_none_or(|contract| stored.branch.contract == contract);
+    pub(crate) fn count(&self, contract: Option<ContractId>) -> (u64, u64) {
+        let of = |stored: &&Stored<R>| contract.is_none_or(|contract| stored.branch.contract == contract);
         let records = self.branches.values().filter(of).flat_map(|stored| &stored.records);
-        records.fold((0, 0), |(records, bytes), record| (records + 1, bytes + record.bytes.len() as u64))
+        records.fold((0, 0), |(records, bytes), record| (records + 1, bytes + record.size()))
     }
 
-    pub(super) fn replace_head(&mut self, lin: i64, log: &str, end: Option<End>) -> Option<End> {
+    pub(crate) fn replace_head(&mut self, lin: i64, log: &str, end: Option<End>) -> Option<End> {
         let key = (lin, log.to_owned());
         let before = match end {
             Some(end) => self.heads.insert(key, end),
@@ -55,7 +61,7 @@ impl Logs {
         before
     }
 
-    pub(super) fn insert_branch(&mut self, id: BranchId, branch: Branch) {
+    pub(crate) fn insert_branch(&mut self, id: BranchId, branch: Branch) {
         if let Some(parent) = branch.parent {
             self.hold(parent);
         }
@@ -63,7 +69,7 @@ impl Logs {
         self.branches.insert(id, stored);
     }
 
-    pub(super) fn remove_branch(&mut self, id: BranchId) -> Option<Branch> {
+    pub(crate) fn remove_branch(&mut self, id: BranchId) -> Option<Branch> {
         let branch = self.branches.remove(&id)?.branch;
         if let Some(parent) = branch.parent {
             self.let_go(parent);
@@ -71,34 +77,34 @@ impl Logs {
         Some(branch)
     }
 
-    pub(super) fn push(&mut self, id: BranchId, at: u64, records: Vec<Record>) {
+    pub(crate) fn push(&mut self, id: BranchId, at: u64, records: Vec<R>) {
         let Some(stored) = self.branches.get_mut(&id) else { return };
         for (position, record) in (at..).zip(records) {
-            if let Some(key) = &record.key {
-                stored.keys.insert(key.clone(), position);
+            if let Some(key) = record.key() {
+                stored.keys.insert(key.to_owned(), position);
             }
             stored.records.push(record);
         }
     }
 
-    pub(super) fn cut(&mut self, id: BranchId, from: u64) -> Vec<Record> {
+    pub(crate) fn cut(&mut self, id: BranchId, from: u64) -> Vec<R> {
         let Some(stored) = self.branches.get_mut(&id) else { return Vec::new() };
         let kept = from.saturating_sub(stored.branch.start());
         let kept = usize::try_from(kept).unwrap_or(usize::MAX).min(stored.records.len());
         let cut = stored.records.split_off(kept);
-        for key in cut.iter().filter_map(|record| record.key.as_ref()) {
+        for key in cut.iter().filter_map(Held::key) {
             stored.keys.remove(key);
         }
         cut
     }
 
-    pub(super) fn hold(&mut self, end: End) {
+    pub(crate) fn hold(&mut self, end: End) {
         if let Some(stored) = self.branches.get_mut(&end.branch) {
             *stored.ends.entry(end.length).or_default() += 1;
         }
     }
 
-    pub(super) fn let_go(&mut self, end: End) {
+    pub(crate) fn let_go(&mut self, end: End) {
         let Some(stored) = self.branches.get_mut(&end.branch) else { return };
         if let Some(count) = stored.ends.get_mut(&end.length) {
             *count -= 1;
@@ -109,7 +115,7 @@ impl Logs {
     }
 }
 
-impl LogRows for Tables {
+impl<C: Contents> LogRows for Tables<C> {
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
         Ok(self.logs.heads.get(&(lin, log.to_owned())).copied())
     }
@@ -161,7 +167,8 @@ impl LogRows for Tables {
     }
 
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()> {
-        self.logs.push(id, at, records.iter().map(|record| (*record).clone()).collect());
+        let kept = records.iter().map(|record| self.contents.keep_record(record)).collect();
+        self.logs.push(id, at, kept);
         self.remember(|| Undo::Push(id, at));
         Ok(())
     }
@@ -178,7 +185,7 @@ impl LogRows for Tables {
         let Some(stored) = self.logs.branches.get(&id) else { return Ok(Vec::new()) };
         let at = |position: u64| usize::try_from(position.saturating_sub(stored.branch.start())).unwrap_or(usize::MAX);
         let to = at(to).min(stored.records.len());
-        Ok(stored.records.get(at(from)..to).unwrap_or_default().to_vec())
+        self.contents.load_records(stored.records.get(at(from)..to).unwrap_or_default())
     }
 
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
@@ -203,23 +210,24 @@ impl LogRows for Tables {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::InMemory;
     use super::*;
     use crate::backend::logs::model::{Model, check, steps};
 
-    fn count(tables: &Tables) -> (u64, u64) {
+    fn count(tables: &Tables<InMemory>) -> (u64, u64) {
         (tables.logs.count(None).0, tables.logs.branches.len() as u64)
     }
 
     proptest! {
         #[test]
         fn logs_are_as_their_model(steps in steps()) {
-            check(&mut Tables::default(), steps, count)?;
+            check(&mut Tables::<InMemory>::default(), steps, count)?;
         }
 
         #[test]
         fn a_unit_that_is_taken_back_leaves_the_logs_as_they_were(first in steps(), second in steps()) {
-            let (mut tables, mut model) = (Tables::default(), Model::default());
-            let shown = |tables: &Tables| {
+            let (mut tables, mut model) = (Tables::<InMemory>::default(), Model::default());
+            let shown = |tables: &Tables<InMemory>| {
                 let branches = tables.logs.branches.iter().map(|(id, stored)| {
                     let keys: BTreeMap<_, _> = stored.keys.iter().collect();
                     format!("{id}: {:?} {:?} {:?} {keys:?}", stored.branch, stored.records, stored.ends)

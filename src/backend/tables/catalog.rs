@@ -1,13 +1,13 @@
-//! Answers the questions of retention from the maps of the memory backend.
+//! Answers the questions of retention from the maps.
 
-use super::tables::{Row, Tables};
+use super::{Contents, Row, Tables};
 use crate::error::Result;
 use crate::record::{ContractId, Seq};
 use crate::retention::{Catalog, Entry, Stored};
 
-impl Catalog for Tables {
+impl<C: Contents> Catalog for Tables<C> {
     fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
-        let of = |row: &Row| {
+        let of = |row: &Row<C::Payload>| {
             let header = &row.checkpoint.header;
             !header.exempt && contract.is_none_or(|contract| header.contract == contract)
         };
@@ -66,7 +66,7 @@ impl Catalog for Tables {
     }
 
     fn total(&self, contract: Option<ContractId>, _: u64) -> Result<Option<u64>> {
-        let of = |row: &&Row| contract.is_none_or(|contract| row.checkpoint.header.contract == contract);
+        let of = |row: &&Row<C::Payload>| contract.is_none_or(|contract| row.checkpoint.header.contract == contract);
         Ok(Some(self.rows.values().filter(of).map(|row| row.bytes).sum()))
     }
 }

@@ -1,0 +1,71 @@
+//! Where the tables keep the contents of checkpoints and records.
+
+use std::fmt::Debug;
+
+use crate::error::Result;
+use crate::record::{Payload, Record};
+
+/// The contents of checkpoints and records. The tables hold everything else themselves.
+pub(crate) trait Contents {
+    /// A payload, or the place of a payload.
+    type Payload: Clone + Debug;
+    /// A record, or the place of a record.
+    type Record: Held;
+
+    /// True if [`Tables`](super::Tables) lists the changes of each unit, because the backend stores them.
+    const LISTS_CHANGES: bool;
+
+    /// Takes a new payload.
+    fn keep(&self, payload: Payload) -> Self::Payload;
+    /// Reads a payload.
+    fn load(&self, payload: &Self::Payload) -> Result<Payload>;
+    /// Takes a new record.
+    fn keep_record(&self, record: &Record) -> Self::Record;
+    /// Reads consecutive records of a branch.
+    fn load_records(&self, records: &[Self::Record]) -> Result<Vec<Record>>;
+}
+
+/// A record as the tables hold it.
+pub(crate) trait Held: Clone + Debug {
+    /// The key of the record.
+    fn key(&self) -> Option<&str>;
+    /// The number of bytes of the record.
+    fn size(&self) -> u64;
+}
+
+impl Held for Record {
+    fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
+/// Keeps the contents in the tables themselves.
+#[derive(Debug, Default)]
+pub(crate) struct InMemory;
+
+impl Contents for InMemory {
+    type Payload = Payload;
+    type Record = Record;
+
+    const LISTS_CHANGES: bool = false;
+
+    fn keep(&self, payload: Payload) -> Payload {
+        payload
+    }
+
+    fn load(&self, payload: &Payload) -> Result<Payload> {
+        Ok(payload.clone())
+    }
+
+    fn keep_record(&self, record: &Record) -> Record {
+        record.clone()
+    }
+
+    fn load_records(&self, records: &[Record]) -> Result<Vec<Record>> {
+        Ok(records.to_vec())
+    }
+}
