@@ -15,6 +15,7 @@ use common::{
     CONTRACT_ID, HOSTILE, apply, both, draft, expect, get, group, headers, ids, lineage, lineages, names, newest,
     noise, part, remove, save, sqlite,
 };
+use forkpoint::backend::jsonl::{self, Jsonl};
 use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::Journal;
 use forkpoint::backend::{Backend, Durability};
@@ -43,6 +44,12 @@ fn file(journal: Journal, durability: Durability) -> Place {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("contract.db");
     Place { open: Box::new(move || Box::new(sqlite(&path, journal, durability).unwrap())), _folder: Some(folder) }
+}
+
+fn text_files(durability: Durability) -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    let options = jsonl::Options { durability, ..jsonl::Options::new(folder.path().join("contract")) };
+    Place { open: Box::new(move || Box::new(Jsonl::open(&options).unwrap())), _folder: Some(folder) }
 }
 
 /// Makes one test for each kind of backend and each behaviour.
@@ -161,6 +168,9 @@ suite! {
     rollback: file(Journal::Rollback, Durability::Full);
     rollback_normal: file(Journal::Rollback, Durability::Normal);
     rollback_off: file(Journal::Rollback, Durability::Off);
+    jsonl_full: text_files(Durability::Full);
+    jsonl_normal: text_files(Durability::Normal);
+    jsonl_off: text_files(Durability::Off);
 }
 
 /// Makes the tests of several backends on one database.
@@ -185,6 +195,9 @@ macro_rules! shared_suite {
 shared_suite! {
     shared_wal: file(Journal::Wal, Durability::Full);
     shared_rollback: file(Journal::Rollback, Durability::Full);
+    shared_jsonl: text_files(Durability::Full);
+    shared_jsonl_normal: text_files(Durability::Normal);
+    shared_jsonl_off: text_files(Durability::Off);
 }
 
 fn a_payload_comes_back_exactly(backend: &mut dyn Backend) {

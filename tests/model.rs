@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::{draft, log_range, noise, part, sqlite};
+use forkpoint::backend::jsonl::{self, Jsonl};
 use forkpoint::backend::memory::Memory;
 use forkpoint::backend::sqlite::Journal;
 use forkpoint::backend::{Backend, Durability};
@@ -1078,6 +1079,13 @@ proptest! {
     #[test]
     fn sqlite_answers_as_the_model(steps in steps()) {
         check_file(&steps, Journal::Wal)?;
+    }
+
+    #[test]
+    fn text_files_answer_as_the_model(steps in steps()) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = jsonl::Options { durability: Durability::Off, ..jsonl::Options::new(folder.path().join("model")) };
+        check(&steps, || Some(Box::new(Jsonl::open(&options).unwrap())))?;
     }
 
     #[test]

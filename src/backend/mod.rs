@@ -8,7 +8,9 @@
 //! are removed.
 
 mod ancestors;
+mod disk;
 mod inherit;
+pub mod jsonl;
 mod lazy;
 mod logs;
 pub mod memory;

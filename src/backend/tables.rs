@@ -241,10 +241,14 @@ impl<C: Contents> Tables<C> {
             return *position;
         }
         self.last_position += 1;
-        let (order, labels, dependents) = (Ordered::new(), HashMap::new(), HashMap::new());
-        let lineage_row = LineageRow { contract, name: key.1, first: First::default(), order, labels, dependents };
-        self.insert_line(self.last_position, lineage_row);
+        self.begin_line(self.last_position, contract, key.1);
         self.last_position
+    }
+
+    /// Adds a lineage that has neither checkpoints nor logs yet.
+    pub(crate) fn begin_line(&mut self, position: i64, contract: ContractId, name: String) {
+        let (order, labels, dependents) = (Ordered::new(), HashMap::new(), HashMap::new());
+        self.insert_line(position, LineageRow { contract, name, first: First::default(), order, labels, dependents });
     }
 
     /// Removes a lineage that has neither checkpoints nor logs.
@@ -255,7 +259,7 @@ impl<C: Contents> Tables<C> {
         }
     }
 
-    pub(crate) fn insert_line(&mut self, position: i64, lineage_row: LineageRow) {
+    fn insert_line(&mut self, position: i64, lineage_row: LineageRow) {
         self.positions.insert((lineage_row.contract, lineage_row.name.clone()), position);
         self.lineages.insert(position, lineage_row);
         self.remember(|| Undo::Begin(position));

@@ -1,12 +1,13 @@
 //! The database file: checks its path, creates it with private permissions, and detects network file systems.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::error::{Code, Error, Result};
+use crate::backend::disk::{create, failed, sync_folder};
+use crate::error::{Error, Result};
 
 /// Creates the file if it does not exist. Only the owner can read and write the new file. Refuses a path that is a
 /// symbolic link or not a plain file. Returns the path with its directory resolved to an absolute path.
@@ -23,7 +24,7 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let path = folder.join(name);
     match create(&path) {
         // Sync the directory, so that the new file itself survives power loss.
-        Ok(()) => sync_folder(&folder).map_err(|error| failed(error, "the directory cannot be synced"))?,
+        Ok(_) => sync_folder(&folder).map_err(|error| failed(error, "the directory cannot be synced"))?,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(failed(error, "the file cannot be created")),
     }
@@ -37,38 +38,6 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
         return Err(Error::invalid("the path names something that is not a file: give the path of a file"));
     }
     Ok(path)
-}
-
-/// Converts an error of the operating system to an [`Error`]. The original error is kept as the cause.
-fn failed(error: io::Error, what: &str) -> Error {
-    let (code, remedy) = match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (Code::Full, "; make room on the device and try again"),
-        ErrorKind::NotFound => (Code::Unavailable, "; create the directory first"),
-        ErrorKind::PermissionDenied => (Code::Unavailable, "; check that this process may write there"),
-        ErrorKind::ReadOnlyFilesystem => (Code::Unavailable, "; give a path on a file system that can be written"),
-        _ => (Code::Unavailable, ""),
-    };
-    Error::new(code, format!("{what}: {error}{remedy}")).with_cause(error)
-}
-
-fn create(path: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    // `create_new` fails if the path exists. It does not follow a symbolic link.
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
-}
-
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    fs::File::open(folder)?.sync_all()
-}
-
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "the shape that the other systems have")]
-fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 /// Opens a read-only connection to inspect a file that may belong to another program. The connection takes no lock and
@@ -166,6 +135,7 @@ pub(super) fn network(_: &Path) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
 
     #[test]
     fn an_error_keeps_what_the_system_said() {

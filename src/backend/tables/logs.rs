@@ -62,11 +62,18 @@ impl<R: Held> Logs<R> {
     }
 
     pub(crate) fn insert_branch(&mut self, id: BranchId, branch: Branch) {
-        if let Some(parent) = branch.parent {
+        self.insert_branches(&[(id, branch)]);
+    }
+
+    /// Adds branches without records, in any order.
+    pub(crate) fn insert_branches(&mut self, branches: &[(BranchId, Branch)]) {
+        for (id, branch) in branches {
+            let stored = Stored { branch: *branch, records: Vec::new(), keys: HashMap::new(), ends: BTreeMap::new() };
+            self.branches.insert(*id, stored);
+        }
+        for parent in branches.iter().filter_map(|(_, branch)| branch.parent) {
             self.hold(parent);
         }
-        let stored = Stored { branch, records: Vec::new(), keys: HashMap::new(), ends: BTreeMap::new() };
-        self.branches.insert(id, stored);
     }
 
     pub(crate) fn remove_branch(&mut self, id: BranchId) -> Option<Branch> {

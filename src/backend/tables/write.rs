@@ -37,6 +37,17 @@ impl<C: Contents> Tables<C> {
         done.map(|()| applied)
     }
 
+    /// Makes changes that are no unit. Makes all of them, or none.
+    pub(crate) fn alone<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.begin(true);
+        let done = work(self);
+        match done {
+            Ok(_) => self.commit(),
+            Err(_) => self.roll_back(),
+        }
+        done
+    }
+
     fn op(&mut self, op: &Op, applied: &mut Applied) -> Result<()> {
         match op {
             Op::Put(draft) => {

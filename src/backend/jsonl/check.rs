@@ -1,0 +1,189 @@
+//! Verifies all lines of a store, also if some of them are damaged.
+
+use super::Jsonl;
+use super::delta::{Delta, Source};
+use super::files::{Files, KeptPayload, KeptRecord, Place};
+use super::index::Index;
+use super::line::{self, At, Line};
+use super::lock;
+use super::order::{Known, News};
+use super::records::{Checkpointed, Recorded};
+use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
+use crate::error::{Code, Error, Result};
+
+/// The position of a check: the next line.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cursor {
+    file: u64,
+    /// The number of the line before the next line.
+    line: u64,
+    from: u64,
+    done: u64,
+}
+
+impl Cursor {
+    fn parse(text: &str) -> Result<Self> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        let numbers: Vec<u64> = text.split(':').map_while(|number| number.parse().ok()).collect();
+        match numbers[..] {
+            [file, line, from, done] => Ok(Self { file, line, from, done }),
+            _ => {
+                Err(Error::invalid(format!("the cursor {text:?} is not one of a check: begin again without a cursor")))
+            }
+        }
+    }
+
+    fn text(self) -> CheckCursor {
+        let Self { file, line, from, done } = self;
+        CheckCursor(format!("{file}:{line}:{from}:{done}"))
+    }
+}
+
+impl Jsonl {
+    /// Verifies about `limit` lines.
+    pub(super) fn check(&mut self, cursor: &CheckCursor, limit: usize) -> Result<CheckPage> {
+        let cursor = Cursor::parse(&cursor.0)?;
+        // If the store is damaged, its lines are verified without an index.
+        let damage = match self.read() {
+            Ok(_) => None,
+            Err(error) if error.code() == Code::Corrupt => Some(error),
+            Err(error) => return Err(error),
+        };
+        let _held = self.lock.wait(lock::Kind::Shared)?;
+        if let (None, Some(index)) = (&damage, &self.index) {
+            return Ok(Check::new(&index.known, &index.tables.contents, Some(index)).page(cursor, limit));
+        }
+        let known = match Known::default().news(&self.folder) {
+            Ok(News::Anew(known)) => known,
+            Ok(News::Commits(_)) => Known::default(),
+            Err(error) if error.code() == Code::Corrupt => {
+                return Ok(CheckPage { findings: vec![finding(None, error.message())], ..CheckPage::default() });
+            }
+            Err(error) => return Err(error),
+        };
+        let files = Files::new(self.folder.clone());
+        known.files.values().for_each(|entry| files.add(entry.file, &entry.path));
+        let mut page = Check::new(&known, &files, None).page(cursor, limit);
+        if page.next.is_none() && page.findings.is_empty() && cursor.done == 0 {
+            // Each line is as it was written, but together they make no store.
+            page.findings.extend(damage.map(|error| finding(None, error.message())));
+        }
+        Ok(page)
+    }
+}
+
+/// A check of one page.
+struct Check<'a> {
+    known: &'a Known,
+    files: &'a Files,
+    index: Option<&'a Index>,
+    page: CheckPage,
+}
+
+impl<'a> Check<'a> {
+    fn new(known: &'a Known, files: &'a Files, index: Option<&'a Index>) -> Self {
+        let of = known.files.values().map(|entry| entry.lines).sum();
+        Self { known, files, index, page: CheckPage { of, ..CheckPage::default() } }
+    }
+
+    fn page(mut self, mut cursor: Cursor, limit: usize) -> CheckPage {
+        let mut left = u64::try_from(limit).unwrap_or(u64::MAX).max(1);
+        for (file, entry) in self.known.files.range(cursor.file..) {
+            if *file != cursor.file {
+                cursor = Cursor { file: *file, line: 0, from: 0, done: cursor.done };
+            }
+            let bytes = match self.files.read(*file, cursor.from, entry.length.saturating_sub(cursor.from)) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    self.page.findings.push(finding(None, error.message()));
+                    continue;
+                }
+            };
+            let mut source = self.source(*file, cursor);
+            for text in bytes.split_inclusive(|byte| *byte == b'\n') {
+                if left == 0 {
+                    self.page.done = cursor.done;
+                    self.page.next = Some(cursor.text());
+                    return self.page;
+                }
+                cursor.line += 1;
+                let at = At { file: *file, line: cursor.line };
+                let text = text.strip_suffix(b"\n").unwrap_or(text);
+                let place = Place { at, from: cursor.from, length: text.len() as u64 };
+                if let Err(error) = self.line(&mut source, text, place) {
+                    let error = self.files.at(at, &error);
+                    self.page.findings.push(finding(source.as_ref(), error.message()));
+                }
+                cursor.from += text.len() as u64 + 1;
+                cursor.done += 1;
+                left -= 1;
+            }
+        }
+        self.page.done = cursor.done;
+        self.page
+    }
+
+    /// What a file holds, if the check goes on in the middle of it.
+    fn source(&self, file: u64, cursor: Cursor) -> Option<Source> {
+        if cursor.line == 0 {
+            return None;
+        }
+        let known = self.index.and_then(|index| index.sources.get(&file)).map(|known| known.source.clone());
+        known.or_else(|| {
+            let length = self.known.files.get(&file)?.length;
+            let bytes = self.files.read(file, 0, length).ok()?;
+            let first = bytes.split(|byte| *byte == b'\n').next()?;
+            Delta::default().open(first, At { file, line: 1 }).ok()
+        })
+    }
+
+    /// Verifies a line with all that it holds, and counts it.
+    fn line(&mut self, source: &mut Option<Source>, text: &[u8], place: Place) -> Result<()> {
+        if place.at.line == 1 {
+            *source = Some(Delta::default().open(text, place.at)?);
+            return Ok(());
+        }
+        let Line { checkpoint, record, writes, .. } = line::parse(line::verify(text, place.at)?)?;
+        if let Some(source) = source {
+            Delta::default().add(source, text, place)?;
+        }
+        let counted = &mut self.page.counted;
+        if let Some(checkpoint) = checkpoint {
+            Checkpointed::payload(&checkpoint)?;
+            let row = self.index.and_then(|index| index.tables.rows.get(&checkpoint.seq));
+            if row.is_some_and(|row| matches!(row.checkpoint.payload, KeptPayload::At(at) if at == place)) {
+                (counted.checkpoints, counted.payloads) = (counted.checkpoints + 1, counted.payloads + 1);
+            }
+        } else if let Some(record) = record {
+            let (branch, at) = (record.branch, record.at);
+            Recorded::record(record)?;
+            let stored = self.index.and_then(|index| index.tables.logs.branches.get(&branch));
+            let kept = stored
+                .and_then(|stored| stored.records.get(usize::try_from(at.checked_sub(stored.branch.start())?).ok()?));
+            if matches!(kept, Some(KeptRecord::At { place: at, .. }) if *at == place) {
+                counted.records += 1;
+            }
+        } else if writes.is_some() {
+            counted.writes += 1;
+        }
+        Ok(())
+    }
+}
+
+fn finding(source: Option<&Source>, message: &str) -> Finding {
+    let lineage = source.and_then(|source| match &source.kind {
+        super::delta::Kind::Lineage(_, name) => Some(name.clone()),
+        super::delta::Kind::Writes => None,
+    });
+    Finding {
+        code: FindingCode::Corrupt,
+        severity: Severity::Error,
+        message: message.to_owned(),
+        remedy: "restore the folder from a backup, or from version control",
+        contract: source.map(|source| source.contract),
+        lineage,
+        id: None,
+    }
+}

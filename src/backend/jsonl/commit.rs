@@ -1,0 +1,135 @@
+//! Commits a batch: first its lines, then the line in the commit log that makes them count.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
+
+use super::folder::create_folder;
+use super::index::Index;
+use super::order::{Commit, Last};
+use super::plan::{Draft, Plan};
+use crate::backend::Durability;
+use crate::backend::disk::{create, failed, sync_folder};
+use crate::error::Result;
+
+/// The most commits that a store with normal durability leaves unsynced.
+const MOST_UNSYNCED: u64 = 256;
+
+impl Index {
+    /// Commits a batch that the index already contains. The caller has the lock.
+    ///
+    /// After an error, the index no longer shows what is on the disk.
+    pub(super) fn commit(&mut self, durability: Durability, plan: Plan) -> Result<()> {
+        if plan.drafts.is_empty() && plan.removed.is_empty() {
+            return Ok(());
+        }
+        let (commit, length) = self.write(durability, &plan.drafts, &plan.removed)?;
+        let removed: Vec<_> = plan.removed.iter().map(|file| self.tables.contents.path(*file)).collect();
+        self.known.accept(commit, length);
+        self.settle(plan);
+        self.delete(&removed);
+        Ok(())
+    }
+
+    /// Writes files and the line that commits them. Returns the commit, and the length of the commit log.
+    pub(super) fn write(
+        &self,
+        durability: Durability,
+        drafts: &BTreeMap<u64, Draft>,
+        removed: &BTreeSet<u64>,
+    ) -> Result<(Commit, u64)> {
+        // An unsynced commit may be lost. If it removes a file, the commits before it need the file again.
+        let sync = match durability {
+            Durability::Full => true,
+            Durability::Normal => !removed.is_empty() || self.known.unsynced_commits >= MOST_UNSYNCED,
+            Durability::Off => false,
+        };
+        for draft in drafts.values().filter(|draft| !removed.contains(&draft.before.file)) {
+            self.write_draft(draft, sync)?;
+        }
+        if sync {
+            self.sync(drafts, removed)?;
+        }
+        let newest = drafts.keys().last().copied().unwrap_or(0);
+        let last = Last {
+            seq: self.tables.last_seq,
+            lineage: self.tables.last_position,
+            branch: self.tables.logs.last_branch,
+            file: self.known.last.file.max(newest),
+        };
+        let files = drafts.values().filter(|draft| !removed.contains(&draft.before.file)).map(Draft::after).collect();
+        let removed = removed.iter().copied().collect();
+        let commit = Commit { commit: self.known.commit + 1, synced: sync, last, files, removed };
+        match self.known.append(&self.tables.contents.folder, &commit, sync) {
+            Ok(length) => Ok((commit, length)),
+            Err((error, true)) => Err(error.with_outcome_unknown()),
+            Err((error, false)) => Err(error),
+        }
+    }
+
+    fn write_draft(&self, draft: &Draft, sync: bool) -> Result<()> {
+        let contents = &self.tables.contents;
+        let path = contents.folder.join(&draft.before.path);
+        let cannot = |error| failed(error, &format!("\"{}\" cannot be written", path.display()));
+        if draft.new.is_some() {
+            if let Some(folder) = path.parent() {
+                match create_folder(folder) {
+                    Ok(()) if sync => sync_folder(&contents.folder).map_err(cannot)?,
+                    Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(cannot(error)),
+                    _ => {}
+                }
+            }
+            // A crashed process may have left a file that was never committed, or one that was removed.
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot(error)),
+                _ => {}
+            }
+            let mut file = create(&path).map_err(cannot)?;
+            return file.write_all(draft.text.as_bytes()).map_err(cannot);
+        }
+        let write = |mut file: &fs::File| {
+            if file.metadata()?.len() > draft.before.length {
+                // A crashed process has left bytes that were never committed.
+                file.set_len(draft.before.length)?;
+            }
+            file.seek(SeekFrom::Start(draft.before.length))?;
+            file.write_all(draft.text.as_bytes())
+        };
+        contents.with(draft.before.file, |file| write(file)).map_err(cannot)
+    }
+
+    /// Makes the files survive power loss: those of the batch, and those that other commits did not sync.
+    fn sync(&self, drafts: &BTreeMap<u64, Draft>, removed: &BTreeSet<u64>) -> Result<()> {
+        let contents = &self.tables.contents;
+        let mut folders = BTreeSet::new();
+        let old = self.known.unsynced.iter().filter(|file| !drafts.contains_key(file));
+        for file in old.chain(drafts.keys()).filter(|file| !removed.contains(file)) {
+            let (path, is_new) = match drafts.get(file) {
+                Some(draft) => (draft.before.path.clone(), draft.new.is_some()),
+                None => (contents.path(*file), true),
+            };
+            let path = contents.folder.join(path);
+            let cannot = |error| failed(error, &format!("\"{}\" cannot be synced", path.display()));
+            if is_new {
+                fs::File::options().write(true).open(&path).and_then(|file| file.sync_all()).map_err(cannot)?;
+                folders.extend(path.parent().map(std::path::Path::to_owned));
+            } else {
+                contents.with(*file, |file| file.sync_data()).map_err(cannot)?;
+            }
+        }
+        if !self.known.unsynced.is_empty() {
+            folders.insert(contents.folder.clone());
+        }
+        for folder in folders {
+            sync_folder(&folder).map_err(|error| failed(error, "a folder cannot be synced"))?;
+        }
+        Ok(())
+    }
+
+    /// Deletes files that were removed. A file that cannot be deleted now is deleted by a later vacuum or opening.
+    pub(super) fn delete(&self, paths: &[String]) {
+        for path in paths {
+            let _ = fs::remove_file(self.tables.contents.folder.join(path));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The files of a store: reads lines and verifies them.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet, hash_map};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+use super::line::{self, At, Line};
+use super::records::{Checkpointed, Recorded, unreadable};
+use crate::backend::disk::failed;
+use crate::backend::tables::{Contents, Held};
+use crate::error::{Code, Error, Result};
+use crate::record::{Payload, Record};
+
+/// The most files that stay open.
+const MOST_OPEN: usize = 128;
+/// The most bytes that are read at once, if records follow each other in a file.
+const RUN: u64 = 1 << 20;
+
+/// The files of a store, by their numbers.
+#[derive(Debug)]
+pub(super) struct Files {
+    pub(super) folder: PathBuf,
+    paths: RefCell<HashMap<u64, String>>,
+    taken: RefCell<HashSet<String>>,
+    open: RefCell<HashMap<u64, File>>,
+}
+
+/// The place of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) at: At,
+    /// The position of the line in its file, in bytes.
+    pub(super) from: u64,
+    /// The length of the line without its end, in bytes.
+    pub(super) length: u64,
+}
+
+/// A payload, or the place of its line.
+#[derive(Clone, Debug)]
+pub(super) enum KeptPayload {
+    /// The payload is not committed yet.
+    Fresh(Payload),
+    /// The payload is in a file.
+    At(Place),
+}
+
+/// A record, or the place of its line.
+#[derive(Clone, Debug)]
+pub(super) enum KeptRecord {
+    /// The record is not committed yet.
+    Fresh(Record),
+    /// The record is in a file.
+    At { place: Place, key: Option<Box<str>>, size: u64 },
+}
+
+impl Held for KeptRecord {
+    fn key(&self) -> Option<&str> {
+        match self {
+            Self::Fresh(record) => record.key(),
+            Self::At { key, .. } => key.as_deref(),
+        }
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Self::Fresh(record) => record.size(),
+            Self::At { size, .. } => *size,
+        }
+    }
+}
+
+impl Contents for Files {
+    type Payload = KeptPayload;
+    type Record = KeptRecord;
+
+    const LISTS_CHANGES: bool = true;
+
+    fn keep(&self, payload: Payload) -> KeptPayload {
+        KeptPayload::Fresh(payload)
+    }
+
+    fn load(&self, payload: &KeptPayload) -> Result<Payload> {
+        match payload {
+            KeptPayload::Fresh(payload) => Ok(payload.clone()),
+            KeptPayload::At(place) => {
+                let bytes = self.read(place.at.file, place.from, place.length)?;
+                let read = || read_payload(&bytes, place.at);
+                read().map_err(|error| self.at(place.at, &error))
+            }
+        }
+    }
+
+    fn keep_record(&self, record: &Record) -> KeptRecord {
+        KeptRecord::Fresh(record.clone())
+    }
+
+    fn load_records(&self, records: &[KeptRecord]) -> Result<Vec<Record>> {
+        let mut found = Vec::with_capacity(records.len());
+        let mut rest = records;
+        while let Some(first) = rest.first() {
+            let KeptRecord::At { place: first, .. } = first else {
+                let KeptRecord::Fresh(record) = first else { unreachable!("a record has one of two kinds") };
+                found.push(record.clone());
+                rest = &rest[1..];
+                continue;
+            };
+            // Lines that follow each other are read together.
+            let mut places = vec![*first];
+            let mut end = first.from + first.length + 1;
+            for next in &rest[1..] {
+                let KeptRecord::At { place, .. } = next else { break };
+                if place.at.file != first.at.file || place.from != end || end - first.from > RUN {
+                    break;
+                }
+                end = place.from + place.length + 1;
+                places.push(*place);
+            }
+            let bytes = self.read(first.at.file, first.from, end - first.from - 1)?;
+            for Place { at, from, length } in &places {
+                let begin = usize::try_from(from - first.from).unwrap_or(usize::MAX);
+                let end = begin.saturating_add(usize::try_from(*length).unwrap_or(usize::MAX));
+                let record = bytes.get(begin..end).ok_or_else(unreadable).and_then(|bytes| read_record(bytes, *at));
+                found.push(record.map_err(|error| self.at(*at, &error))?);
+            }
+            rest = &rest[places.len()..];
+        }
+        Ok(found)
+    }
+}
+
+impl Files {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder, paths: RefCell::default(), taken: RefCell::default(), open: RefCell::default() }
+    }
+
+    /// Adds a file of the store.
+    pub(super) fn add(&self, file: u64, path: &str) {
+        self.paths.borrow_mut().insert(file, path.to_owned());
+        self.taken.borrow_mut().insert(path.to_owned());
+    }
+
+    /// Forgets a file that was removed.
+    pub(super) fn forget(&self, file: u64) {
+        if let Some(path) = self.paths.borrow_mut().remove(&file) {
+            self.taken.borrow_mut().remove(&path);
+        }
+        self.open.borrow_mut().remove(&file);
+    }
+
+    /// Returns true if a file of the store has this path.
+    pub(super) fn has_path(&self, path: &str) -> bool {
+        self.taken.borrow().contains(path)
+    }
+
+    pub(super) fn path(&self, file: u64) -> String {
+        self.paths.borrow().get(&file).cloned().unwrap_or_else(|| format!("file {file}"))
+    }
+
+    /// Reads bytes of a file. Fails if the file is shorter.
+    pub(super) fn read(&self, file: u64, from: u64, length: u64) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+        self.with(file, |file| {
+            file.seek(SeekFrom::Start(from))?;
+            file.read_exact(&mut bytes)
+        })
+        .map_err(|error| match error.kind() {
+            ErrorKind::NotFound => self.missing(file, "the file is missing"),
+            ErrorKind::UnexpectedEof => self.missing(file, "the file is shorter than what was committed"),
+            _ => failed(error, &format!("\"{}\" cannot be read", self.path(file))),
+        })?;
+        Ok(bytes)
+    }
+
+    /// Does something with an open file.
+    pub(super) fn with<T>(&self, file: u64, work: impl FnOnce(&mut &File) -> std::io::Result<T>) -> std::io::Result<T> {
+        let mut open = self.open.borrow_mut();
+        if open.len() >= MOST_OPEN && !open.contains_key(&file) {
+            open.clear();
+        }
+        let mut handle: &File = match open.entry(file) {
+            hash_map::Entry::Occupied(found) => found.into_mut(),
+            hash_map::Entry::Vacant(free) => {
+                let path = self.folder.join(self.path(file));
+                free.insert(File::options().read(true).write(true).open(path)?)
+            }
+        };
+        work(&mut handle)
+    }
+
+    fn missing(&self, file: u64, why: &str) -> Error {
+        Error::new(Code::Corrupt, format!("{}: {why}; restore the folder from a backup", self.path(file)))
+    }
+
+    /// Adds the place of a damaged line to an error.
+    pub(super) fn at(&self, at: At, error: &Error) -> Error {
+        match error.code() {
+            Code::Corrupt => {
+                let (path, line) = (self.path(at.file), at.line);
+                let message = format!("{path}, line {line}: {}; restore the folder from a backup", error.message());
+                Error::new(Code::Corrupt, message)
+            }
+            _ => error.clone(),
+        }
+    }
+}
+
+fn read_payload(bytes: &[u8], at: At) -> Result<Payload> {
+    let Line { checkpoint, .. } = line::parse(line::verify(bytes, at)?)?;
+    checkpoint.as_ref().ok_or_else(unreadable).and_then(Checkpointed::payload)
+}
+
+fn read_record(bytes: &[u8], at: At) -> Result<Record> {
+    let Line { record, .. } = line::parse(line::verify(bytes, at)?)?;
+    record.ok_or_else(unreadable).and_then(Recorded::record)
+}

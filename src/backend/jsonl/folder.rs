@@ -1,0 +1,124 @@
+//! The folder of a store: checks it, creates it with private permissions, and tells it from the folders of others.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use crate::backend::disk::{create, failed, sync_folder};
+use crate::error::{Code, Error, Result};
+
+/// The commit log.
+pub(super) const ORDER: &str = "order.jsonl";
+/// The next commit log, until it is complete.
+pub(super) const NEW_ORDER: &str = "order.jsonl.new";
+const LOCK: &str = "forkpoint.lock";
+
+/// The beginning of the first line of a commit log, without the version.
+const MAGIC: &str = "{\"forkpoint\":\"jsonl\",\"version\":";
+/// The version of the files that this build reads and writes.
+pub(super) const VERSION: u32 = 1;
+
+/// The beginning of the first line of a commit log.
+pub(super) fn begin_order(out: &mut String) {
+    out.extend([MAGIC, &VERSION.to_string(), ","]);
+}
+
+/// Checks the folder, and creates it and its lock file if they do not exist. Returns the path of the folder and its
+/// lock file. A folder that belongs to others is not changed.
+pub(super) fn prepare(path: &Path) -> Result<(PathBuf, File)> {
+    let Some(name) = path.file_name() else {
+        return Err(Error::invalid("the path has no name at its end: give the path of a folder"));
+    };
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let parent = fs::canonicalize(parent)
+        .map_err(|error| failed(error, &format!("the directory \"{}\" cannot be used", parent.display())))?;
+    let path = parent.join(name);
+    match create_folder(&path) {
+        Ok(()) => sync_folder(&parent).map_err(|error| failed(error, "the directory cannot be synced"))?,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(failed(error, "the folder cannot be created")),
+    }
+    let kind = fs::symlink_metadata(&path).map_err(|error| failed(error, "the folder cannot be read"))?.file_type();
+    if kind.is_symlink() {
+        return Err(Error::invalid("the path is a symbolic link, which is refused: give the path that it points to"));
+    }
+    if !kind.is_dir() {
+        return Err(Error::invalid("the path names something that is not a folder: give the path of a folder"));
+    }
+    refuse_others(&path)?;
+    let lock = path.join(LOCK);
+    let lock = match create(&lock) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => OpenOptions::new().read(true).write(true).open(&lock),
+        created => created,
+    };
+    Ok((path, lock.map_err(|error| failed(error, "the lock file cannot be opened"))?))
+}
+
+/// Creates a folder that only the owner can use.
+pub(super) fn create_folder(path: &Path) -> std::io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Refuses a folder that does not belong to Forkpoint, and one whose commit log is missing.
+fn refuse_others(path: &Path) -> Result<()> {
+    match File::open(path.join(ORDER)) {
+        Ok(file) => return check_magic(file, path.join(LOCK).exists()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(error, &format!("{ORDER} cannot be read"))),
+    }
+    let cannot = |error| failed(error, "the folder cannot be listed");
+    let (mut ours, mut others) = (false, None);
+    for entry in fs::read_dir(path).map_err(cannot)? {
+        let name = entry.map_err(cannot)?.file_name();
+        match name.to_str() {
+            Some(LOCK) => ours = true,
+            Some(NEW_ORDER) => {}
+            _ => others = Some(name),
+        }
+    }
+    match others {
+        // Another process may have created the file after the first look.
+        None => Ok(()),
+        Some(_) if path.join(ORDER).exists() => Ok(()),
+        Some(_) if ours => Err(Error::new(
+            Code::Corrupt,
+            format!(
+                "{ORDER} is missing, which says which lines were committed: restore it with the folder from a backup"
+            ),
+        )),
+        Some(name) => Err(Error::new(
+            Code::Unsupported,
+            format!("the folder holds other things, such as {name:?}: give the path of an empty or a new folder"),
+        )),
+    }
+}
+
+/// `ours`: the folder belongs to Forkpoint.
+fn check_magic(file: File, ours: bool) -> Result<()> {
+    let mut begin = String::new();
+    let most = MAGIC.len() as u64 + 12;
+    // Text that is not UTF-8 is not ours either.
+    let _ = file.take(most).read_to_string(&mut begin);
+    let version = begin.strip_prefix(MAGIC).and_then(|rest| rest.split_once(','));
+    match version.and_then(|(version, _)| version.parse::<u32>().ok()) {
+        Some(VERSION) => Ok(()),
+        Some(later) if later > VERSION => Err(Error::new(
+            Code::Unsupported,
+            format!("the folder has version {later} of the format, and this build reads {VERSION}: use a newer build"),
+        )),
+        _ if ours => Err(Error::new(
+            Code::Corrupt,
+            format!("{ORDER}, line 1: the line was changed or damaged: restore the folder from a backup"),
+        )),
+        _ => Err(Error::new(
+            Code::Unsupported,
+            format!("the folder has an {ORDER} of another program: give the path of an empty or a new folder"),
+        )),
+    }
+}

@@ -1,0 +1,132 @@
+//! A line: a JSON object with one field that says what the line is, and the field `sum`.
+//!
+//! The sum covers the bytes of the line before the field `sum`, and the place of the line: the number of its file, and
+//! its number in the file. So a line that was changed, moved, inserted or removed by hand is detected.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::records::{
+    Begin, Branched, Checkpointed, Claimed, Cut, Head, Lineage, PendingWrites, Recorded, Removed, TaskWrites, Touched,
+    Unwritten,
+};
+use crate::error::{Code, Error, Result};
+
+/// The length of `,"sum":"0123456789abcdef"}`.
+const SUM: usize = 26;
+
+/// The place of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct At {
+    /// The number of the file. The commit log has the number 0.
+    pub(super) file: u64,
+    /// The number of the line. The first line has the number 1.
+    pub(super) line: u64,
+}
+
+impl At {
+    fn sum(self, bytes: &[u8]) -> u64 {
+        xxh3_64_with_seed(bytes, self.file << 32 ^ self.line)
+    }
+}
+
+/// Completes a line: appends the sum, the closing brace and the end of the line. `begin` is the position in `out` at
+/// which the line begins.
+pub(super) fn seal(out: &mut String, begin: usize, at: At) {
+    let sum = at.sum(&out.as_bytes()[begin..]);
+    out.push_str(&format!(",\"sum\":\"{sum:016x}\"}}\n"));
+}
+
+/// Verifies a line without its end. Returns its text.
+pub(super) fn verify(line: &[u8], at: At) -> Result<&str> {
+    let damaged = || Error::new(Code::Corrupt, "the line was changed or damaged: its sum does not fit");
+    let split = line.len().checked_sub(SUM).ok_or_else(damaged)?;
+    let (body, end) = line.split_at(split);
+    if end != format!(",\"sum\":\"{:016x}\"}}", at.sum(body)).as_bytes() {
+        return Err(damaged());
+    }
+    std::str::from_utf8(line).map_err(|_| damaged())
+}
+
+/// Parses a verified line.
+pub(super) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
+    // The parser's message is left out, because it may quote stored state.
+    serde_json::from_str(text).map_err(|error| {
+        Error::new(Code::Corrupt, format!("the line does not say what it should, at column {}", error.column()))
+    })
+}
+
+/// A line of a file with data. Exactly one field is present beside the sum.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(super) struct Line<'a> {
+    /// The first line of a lineage's file.
+    pub(super) lineage: Option<Lineage>,
+    /// The first line of the file with the pending writes of a contract.
+    pub(super) pending_writes: Option<PendingWrites>,
+    /// The fields that the lineage takes from its first checkpoint.
+    pub(super) begin: Option<Begin>,
+    /// The lineage has ended. The file stays, because other lineages share its records.
+    pub(super) ended: Option<bool>,
+    #[serde(borrow)]
+    pub(super) checkpoint: Option<Checkpointed<'a>>,
+    pub(super) removed: Option<Removed>,
+    pub(super) touched: Option<Touched>,
+    pub(super) branch: Option<Branched>,
+    pub(super) branch_removed: Option<i64>,
+    #[serde(borrow)]
+    pub(super) record: Option<Recorded<'a>>,
+    pub(super) cut: Option<Cut>,
+    pub(super) head: Option<Head>,
+    #[serde(borrow)]
+    pub(super) writes: Option<TaskWrites<'a>>,
+    pub(super) claimed: Option<Claimed>,
+    pub(super) unwritten: Option<Unwritten>,
+    #[serde(rename = "sum")]
+    _sum: &'a str,
+}
+
+/// Reads a field that is present as `Some`, also if its value is null.
+pub(super) fn some<'de: 'a, 'a, D: Deserializer<'de>>(from: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(from).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: At = At { file: 3, line: 9 };
+
+    fn sealed(body: &str) -> Vec<u8> {
+        let mut out = body.to_owned();
+        seal(&mut out, 0, AT);
+        out.pop();
+        out.into_bytes()
+    }
+
+    #[test]
+    fn a_line_is_whole_at_its_place_only() {
+        let line = sealed("{\"ended\":true");
+        let text = verify(&line, AT).unwrap();
+        assert_eq!(parse::<Line<'_>>(text).unwrap().ended, Some(true));
+        serde_json::from_str::<serde_json::Value>(text).unwrap();
+        for at in [At { line: 8, ..AT }, At { file: 2, ..AT }] {
+            assert_eq!(verify(&line, at).unwrap_err().code(), Code::Corrupt);
+        }
+        for at in 0..line.len() {
+            for flip in [1, 0x20, 0x80] {
+                let mut damaged = line.clone();
+                damaged[at] ^= flip;
+                assert_eq!(verify(&damaged, AT).unwrap_err().code(), Code::Corrupt);
+            }
+            assert_eq!(verify(&line[..at], AT).unwrap_err().code(), Code::Corrupt);
+        }
+    }
+
+    #[test]
+    fn the_sum_never_changes() {
+        let line = String::from_utf8(sealed("{\"ended\":true")).unwrap();
+        assert_eq!(line, "{\"ended\":true,\"sum\":\"0000000000000000\"}");
+    }
+}

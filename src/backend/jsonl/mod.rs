@@ -1,0 +1,225 @@
+//! A backend that stores a folder of text files: one file for each lineage, one JSON object a line. `docs/jsonl.md` is
+//! the public guide.
+//!
+//! # How it works
+//!
+//! - A batch is appended to the files of its lineages. Then one line in the commit log, `order.jsonl`, makes it count.
+//!   The line gives the new length of each file. What a file holds beyond its length was never committed.
+//! - A process holds an index of all files in memory, in the tables of the memory backend. Before each operation it
+//!   reads the new lines of the commit log and of the files. Payloads and records are read on demand.
+//! - All processes share one lock file. A batch is written under an exclusive lock. A reader takes a shared lock only
+//!   while it reads new lines: committed lines never change, so it reads payloads without a lock.
+//! - A line states what is so after it. So the order of lines in different files has no meaning, and a file can be
+//!   written anew with only what is still so.
+
+mod base64;
+mod check;
+mod commit;
+mod compact;
+mod delta;
+mod embed;
+mod files;
+mod folder;
+mod index;
+mod line;
+mod lock;
+mod names;
+mod order;
+mod plan;
+mod records;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use self::index::Index;
+use self::lock::{Kind, Lock};
+use self::order::Known;
+use self::plan::{Names, plan};
+use super::{BUSY_TIMEOUT, Backend, Durability};
+use crate::error::{Code, Error, Result};
+use crate::op::{Applied, Unit};
+use crate::query::{Answer, Query};
+use crate::retention::{self, Ledger, Prune, Pruned};
+
+/// The number of times that a query begins anew because another process has written a file anew.
+const ATTEMPTS: usize = 10;
+
+/// Options for opening a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The path of the folder. Its parent must exist.
+    pub path: PathBuf,
+    /// The failures that an acknowledged commit must survive.
+    pub durability: Durability,
+    /// How long a call waits for another process's lock before it fails with `BUSY`.
+    pub busy_timeout: Duration,
+    /// The names of contracts, for the names of folders. The folder of another contract has the contract's number.
+    pub names: Names,
+}
+
+impl Options {
+    /// The default options for a folder: full durability and a busy timeout of 30 s.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), durability: Durability::Full, busy_timeout: BUSY_TIMEOUT, names: &[] }
+    }
+}
+
+/// One user of a folder. Several of them, also in several processes, may use the same folder.
+#[derive(Debug)]
+pub struct Jsonl {
+    folder: PathBuf,
+    lock: Lock,
+    durability: Durability,
+    names: Names,
+    /// What is known of the folder. `None` if it must be read again.
+    index: Option<Index>,
+    notice: Option<String>,
+    /// The files that got lines since the last sweep.
+    grown: Vec<u64>,
+}
+
+impl Jsonl {
+    /// Opens a folder. Creates it if it does not exist.
+    pub fn open(options: &Options) -> Result<Self> {
+        Self::open_folder(options)
+            .map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
+    }
+
+    fn open_folder(options: &Options) -> Result<Self> {
+        let (folder, lock) = folder::prepare(&options.path)?;
+        let mut opened = Self {
+            lock: Lock::new(lock, options.busy_timeout),
+            folder,
+            durability: options.durability,
+            names: options.names,
+            index: None,
+            notice: None,
+            grown: Vec::new(),
+        };
+        if !opened.folder.join(folder::ORDER).exists() {
+            let _held = opened.lock.wait(Kind::Exclusive)?;
+            if !opened.folder.join(folder::ORDER).exists() {
+                Known::default().rewrite(&opened.folder, opened.durability != Durability::Off)?;
+            }
+        }
+        // If another process is writing, that process has already tidied up.
+        if let Some(_held) = opened.lock.attempt(Kind::Exclusive)? {
+            match opened.refresh().map(|index| (index.known.lost, index.tidy())) {
+                Ok((lost, tidied)) => {
+                    tidied?;
+                    opened.notice = (lost > 0).then(|| lost_notice(lost));
+                }
+                // The first call reports the damage. A check lists it.
+                Err(error) if error.code() == Code::Corrupt => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(opened)
+    }
+
+    /// Reads what other processes have committed. The caller has the lock.
+    fn refresh(&mut self) -> Result<&mut Index> {
+        let mut index = self.index.take().unwrap_or_else(|| Index::new(&self.folder));
+        // After an error, the index is read again as a whole.
+        index.refresh(&self.folder)?;
+        Ok(self.index.insert(index))
+    }
+
+    /// Changes the store. Either all changes of `work` are committed, or none.
+    fn write<T>(&mut self, work: impl FnOnce(&mut Index) -> T) -> Result<T> {
+        let _held = self.lock.wait(Kind::Exclusive)?;
+        self.refresh()?;
+        let Some(mut index) = self.index.take() else { return Err(Error::poisoned()) };
+        let done = work(&mut index);
+        let changes = std::mem::take(&mut index.tables.changes);
+        let plan = plan(&index, self.names, changes);
+        self.grown.extend(plan.drafts.keys());
+        index.commit(self.durability, plan)?;
+        self.index = Some(index);
+        Ok(done)
+    }
+
+    /// The index, with everything that was committed before the call.
+    fn read(&mut self) -> Result<&Index> {
+        let current = match &self.index {
+            Some(index) => index.known.is_current(&self.folder)?,
+            None => false,
+        };
+        if !current {
+            let _held = self.lock.wait(Kind::Shared)?;
+            self.refresh()?;
+        }
+        self.index.as_ref().ok_or_else(Error::poisoned)
+    }
+}
+
+fn lost_notice(lost: u64) -> String {
+    let commits = if lost == 1 { "commit was" } else { "commits were" };
+    format!("the last {lost} {commits} lost, because they were not synced before the power failed: see durability")
+}
+
+fn answer(index: &Index, query: &Query) -> Result<Answer> {
+    match query {
+        Query::All(queries) => {
+            Ok(Answer::All(queries.iter().map(|query| answer(index, query)).collect::<Result<_>>()?))
+        }
+        Query::Stats { .. } => {
+            let mut stats = index.tables.answer(query)?.into_stats()?;
+            stats.file_bytes = Some(index.known.bytes());
+            Ok(Answer::Stats(stats))
+        }
+        _ => index.tables.answer(query),
+    }
+}
+
+impl Backend for Jsonl {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+        match self.write(|index| batch.iter().map(|unit| index.tables.unit(unit)).collect::<Vec<_>>()) {
+            Ok(applied) => applied,
+            Err(error) => batch.iter().map(|_| Err(error.clone())).collect(),
+        }
+    }
+
+    fn answer(&mut self, query: &Query) -> Result<Answer> {
+        if let Query::Check { cursor, limit } = query {
+            return self.check(cursor, *limit).map(|page| Answer::Checked(Box::new(page)));
+        }
+        for _ in 0..ATTEMPTS {
+            let error = match answer(self.read()?, query) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            // Another process may have replaced a file since the index was read.
+            let current = self.index.as_ref().map(|index| index.known.is_current(&self.folder)).transpose()?;
+            if current == Some(true) {
+                return Err(error);
+            }
+        }
+        answer(self.read()?, query)
+    }
+
+    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
+        self.write(|index| {
+            let plan = retention::plan(&index.tables, prune, &mut Ledger::default())?;
+            let (bytes, lineages) = index.tables.alone(|tables| tables.remove_all(&plan.victims))?;
+            Ok(plan.done(bytes, lineages))
+        })?
+    }
+
+    fn sweep(&mut self) -> Result<bool> {
+        let grown = std::mem::take(&mut self.grown);
+        self.compact_some(&grown)
+    }
+
+    fn vacuum(&mut self) -> Result<()> {
+        self.compact_all().map_err(|error| error.context("vacuum"))
+    }
+
+    fn closing(&mut self, deadline: Instant) {
+        self.lock.closing(deadline);
+    }
+
+    fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+}

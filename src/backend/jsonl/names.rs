@@ -1,0 +1,104 @@
+//! The names of files. A name is safe on every file system, for any name of a lineage. It helps a person to find the
+//! file; Forkpoint itself reads the name of the lineage from the first line of the file.
+
+use std::fmt::Write;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::record::ContractId;
+
+/// The longest name that is not shortened, in bytes.
+const LONGEST: usize = 100;
+/// The number of bytes of a shortened name that come from the lineage's name.
+const KEPT: usize = 80;
+
+/// Names that mean a device on Windows, with any extension.
+const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+
+/// Returns the name of a lineage's file, without the extension.
+///
+/// The name consists of lower-case letters, digits, `.`, `_`, `-` and escapes such as `%2f`. Names of lineages that
+/// differ only in case give different files, also where the file system ignores case.
+pub(super) fn stem(lineage: &str) -> String {
+    let mut out = String::with_capacity(lineage.len().min(LONGEST) + 8);
+    let mut cut = None;
+    let escaped_first = is_device(lineage) || lineage.starts_with(['.', '-']);
+    for (at, byte) in lineage.bytes().enumerate() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-' if at > 0 || !escaped_first => out.push(char::from(byte)),
+            // Writing to a text does not fail.
+            _ => {
+                let _ = write!(out, "%{byte:02x}");
+            }
+        }
+        if out.len() <= KEPT {
+            cut = Some(out.len());
+        }
+        if out.len() > LONGEST {
+            out.truncate(cut.unwrap_or(0));
+            // A tilde is in no other name, because it is escaped.
+            let _ = write!(out, "~{:016x}", xxh3_64(lineage.as_bytes()));
+            return out;
+        }
+    }
+    if out.is_empty() { "%".to_owned() } else { out }
+}
+
+fn is_device(lineage: &str) -> bool {
+    let base = lineage.split('.').next().unwrap_or_default();
+    let numbered = |device: &str| {
+        base.strip_prefix(device).is_some_and(|rest| rest.len() == 1 && rest.as_bytes()[0].is_ascii_digit())
+    };
+    DEVICES.contains(&base) || numbered("com") || numbered("lpt")
+}
+
+/// Returns the name of the folder of a contract.
+pub(super) fn folder(names: &[(ContractId, &str)], contract: ContractId) -> String {
+    match names.iter().find(|(id, _)| *id == contract) {
+        Some((_, name)) => stem(name),
+        None => format!("contract-{}", contract.0),
+    }
+}
+
+/// Returns the path of a file in the store's folder. `generation` is 1 for the first file of this name.
+pub(super) fn path(folder: &str, stem: &str, generation: u64) -> String {
+    match generation {
+        1 => format!("{folder}/{stem}.jsonl"),
+        // An at sign is in no stem of a lineage, because it is escaped.
+        later => format!("{folder}/{stem}@{later}.jsonl"),
+    }
+}
+
+/// The stem of the file that holds the pending writes of a contract.
+pub(super) const WRITES: &str = "@writes";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_safe_and_differ() {
+        let long = ["x".repeat(300), "x".repeat(301), "é".repeat(2048), "X".repeat(4096), "a".repeat(101)];
+        let names = [
+            "", "run-1", "Run-1", "RUN-1", "../../x", "..", ".", ".hidden", "-rf", "CON", "con", "aux.txt", "com1",
+            "a/b", "a\\b", "C:\\CON", "\0", "a\0", "a\nb", " ", "a ", "a.", "a..", "🜁", "é", "e\u{301}", "%", "%2f",
+            "~", "@writes", "run-1@2", "nul.", "console",
+        ];
+        let mut seen = HashSet::new();
+        for name in names.into_iter().chain(long.iter().map(String::as_str)) {
+            let stem = stem(name);
+            assert!(stem.len() <= LONGEST && !stem.is_empty(), "{stem}");
+            assert!(!stem.starts_with(['.', '-', '@']) && !is_device(&stem), "{stem}");
+            assert!(stem.bytes().all(|byte| b"abcdefghijklmnopqrstuvwxyz0123456789._-%~".contains(&byte)), "{stem}");
+            assert!(seen.insert(stem.to_lowercase()), "{stem}");
+        }
+        assert_eq!(stem("run-1"), "run-1");
+        assert_eq!(stem("../../x"), "%2e.%2f..%2fx");
+        assert_eq!(path("agents", "run-1", 1), "agents/run-1.jsonl");
+        assert_eq!(path("agents", "run-1", 3), "agents/run-1@3.jsonl");
+        assert_eq!(folder(&[(ContractId(7), "agents")], ContractId(7)), "agents");
+        assert_eq!(folder(&[], ContractId(7)), "contract-7");
+    }
+}

@@ -1,0 +1,315 @@
+//! The commit log, `order.jsonl`. Its first line lists the files of the store and their lengths. Each other line commits
+//! a batch: it lists the files that the batch made longer, created or removed. What a file holds beyond its length is
+//! not committed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::folder::{self, NEW_ORDER, ORDER};
+use super::line::{self, At};
+use crate::backend::disk::{create, failed, sync_folder};
+use crate::error::{Code, Error, Result};
+
+/// What the commit log says, up to the last line that was read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// The number of the log. It changes when the log is written anew.
+    pub(super) epoch: u64,
+    /// The length of the log, in bytes. What is beyond was not committed.
+    pub(super) length: u64,
+    pub(super) lines: u64,
+    /// The length of the first line, in bytes.
+    first: u64,
+    pub(super) commit: u64,
+    pub(super) last: Last,
+    pub(super) files: BTreeMap<u64, Entry>,
+    /// The files with committed bytes that are perhaps not on the disk yet.
+    pub(super) unsynced: BTreeSet<u64>,
+    /// The number of these commits.
+    pub(super) unsynced_commits: u64,
+    /// The number of commits that a power failure has taken.
+    pub(super) lost: u64,
+}
+
+/// The greatest numbers that were used so far. No number is used again.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Last {
+    pub(super) seq: i64,
+    pub(super) lineage: i64,
+    pub(super) branch: i64,
+    pub(super) file: u64,
+}
+
+/// What was written to the log.
+#[derive(Debug)]
+pub(super) enum News {
+    /// These commits. Each comes with the length of the log up to it.
+    Commits(Vec<(Commit, u64)>),
+    /// The log was written anew, or is read for the first time.
+    Anew(Known),
+}
+
+/// A file of the store.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entry {
+    pub(super) file: u64,
+    pub(super) path: String,
+    /// The number of committed bytes.
+    pub(super) length: u64,
+    /// The number of committed lines.
+    pub(super) lines: u64,
+}
+
+/// A line that commits a batch.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Commit {
+    pub(super) commit: u64,
+    /// True if all bytes that were committed so far are on the disk, and not only in the memory of the system.
+    pub(super) synced: bool,
+    pub(super) last: Last,
+    pub(super) files: Vec<Entry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) removed: Vec<u64>,
+}
+
+/// The first line, behind the name of the format and its version.
+#[derive(Debug, Deserialize, Serialize)]
+struct First {
+    epoch: u64,
+    commit: u64,
+    last: Last,
+    files: Vec<Entry>,
+}
+
+/// A part of every line that commits a synced batch.
+const SYNCED: &[u8] = b"\"synced\":true";
+
+impl Known {
+    /// Adds a commit. `length` is the length of the log up to it.
+    pub(super) fn accept(&mut self, commit: Commit, length: u64) {
+        (self.commit, self.last) = (commit.commit, commit.last);
+        (self.length, self.lines) = (length, self.lines + 1);
+        if commit.synced {
+            (self.unsynced, self.unsynced_commits) = (BTreeSet::new(), 0);
+        } else {
+            self.unsynced_commits += 1;
+        }
+        for entry in commit.files {
+            if !commit.synced {
+                self.unsynced.insert(entry.file);
+            }
+            self.files.insert(entry.file, entry);
+        }
+        for file in commit.removed {
+            self.unsynced.remove(&file);
+            self.files.remove(&file);
+        }
+    }
+
+    /// The total number of committed bytes, with the log itself.
+    pub(super) fn bytes(&self) -> u64 {
+        self.length + self.files.values().map(|entry| entry.length).sum::<u64>()
+    }
+
+    /// Returns true if the log has grown so much that it is worth writing it anew.
+    pub(super) fn is_long(&self) -> bool {
+        self.lines > 1000 && self.length > 4 * self.first.max(1 << 16)
+    }
+
+    /// Returns true if the log is as it was when it was read. No lock is needed, because committed lines stay.
+    pub(super) fn is_current(&self, folder: &Path) -> Result<bool> {
+        let mut file = open(folder)?;
+        let length = file.metadata().map_err(cannot_read)?.len();
+        Ok(length == self.length && epoch(&mut file)? == self.epoch)
+    }
+
+    /// Reads the lines that were written since. The caller has the lock.
+    pub(super) fn news(&self, folder: &Path) -> Result<News> {
+        let mut file = open(folder)?;
+        if self.lines > 0 && epoch(&mut file)? == self.epoch {
+            return Ok(News::Commits(self.commits(&tail(&mut file, self.length)?)?));
+        }
+        let all = tail(&mut file, 0)?;
+        let (mut known, rest) = Self::first(&all)?;
+        let commits = known.commits(rest)?;
+        // A power failure may have taken bytes of commits that were not synced. Such a commit did not happen, and
+        // neither did those after it.
+        let synced = commits.iter().rposition(|(commit, _)| commit.synced).map_or(0, |last| last + 1);
+        let removed: BTreeSet<u64> = commits.iter().flat_map(|(commit, _)| &commit.removed).copied().collect();
+        let count = commits.len();
+        for (at, (commit, length)) in commits.into_iter().enumerate() {
+            if at >= synced && !known.is_whole(folder, &commit, &removed)? {
+                known.lost = (count - at) as u64;
+                break;
+            }
+            known.accept(commit, length);
+        }
+        Ok(News::Anew(known))
+    }
+
+    /// Reads the first line of the log.
+    fn first(all: &[u8]) -> Result<(Self, &[u8])> {
+        let at = At { file: 0, line: 1 };
+        let end = all.iter().position(|byte| *byte == b'\n').ok_or_else(|| damaged(1, "it is not complete"))?;
+        let read = line::verify(&all[..end], at).and_then(line::parse::<First>);
+        let First { epoch, commit, last, files } = read.map_err(|error| damaged(1, error.message()))?;
+        let files = files.into_iter().map(|entry| (entry.file, entry)).collect();
+        let first = end as u64 + 1;
+        let known = Self { epoch, length: first, lines: 1, first, commit, last, files, ..Self::default() };
+        Ok((known, &all[end + 1..]))
+    }
+
+    /// Parses the lines that follow those that are known. Each commit comes with the length of the log up to it.
+    fn commits(&self, mut rest: &[u8]) -> Result<Vec<(Commit, u64)>> {
+        let (mut found, mut length) = (Vec::new(), self.length);
+        let mut at = At { file: 0, line: self.lines };
+        while !rest.is_empty() {
+            at.line += 1;
+            // A crash may leave a part of a line at the end.
+            let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { break };
+            let (text, after) = (&rest[..end], &rest[end + 1..]);
+            let read = line::verify(text, at).and_then(|text| Ok((text, line::parse::<Commit>(text)?)));
+            let commit = match read {
+                Ok((_, commit)) => commit,
+                // A power failure may leave NULs in what was not synced. No line has NULs of its own.
+                Err(_) if text.contains(&0) && !after.windows(SYNCED.len()).any(|bytes| bytes == SYNCED) => break,
+                Err(error) => return Err(damaged(at.line, error.message())),
+            };
+            length += end as u64 + 1;
+            rest = after;
+            found.push((commit, length));
+        }
+        Ok(found)
+    }
+
+    /// Returns true if all bytes of a commit are there. The files that later commits removed are not needed.
+    fn is_whole(&self, folder: &Path, commit: &Commit, removed: &BTreeSet<u64>) -> Result<bool> {
+        for entry in commit.files.iter().filter(|entry| !removed.contains(&entry.file)) {
+            let from = self.files.get(&entry.file).map_or(0, |before| before.length);
+            let path = folder.join(&entry.path);
+            let bytes = match File::open(&path) {
+                Ok(mut file) => tail(&mut file, from)?,
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+                Err(error) => return Err(failed(error, &format!("\"{}\" cannot be read", path.display()))),
+            };
+            let wanted = usize::try_from(entry.length.saturating_sub(from)).unwrap_or(usize::MAX);
+            if bytes.get(..wanted).is_none_or(|bytes| bytes.contains(&0)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Appends a commit. The caller has the lock and has read all earlier commits. Returns the length of the log.
+    ///
+    /// If the line cannot be written, it is taken back. `Err((error, true))` says that this is not certain.
+    pub(super) fn append(&self, folder: &Path, commit: &Commit, sync: bool) -> Result<u64, (Error, bool)> {
+        let mut text = object(commit);
+        line::seal(&mut text, 0, At { file: 0, line: self.lines + 1 });
+        let cannot = |error| failed(error, &format!("{ORDER} cannot be written"));
+        let path = folder.join(ORDER);
+        let mut file = File::options().read(true).write(true).open(path).map_err(|error| (cannot(error), false))?;
+        let write = |file: &mut File| {
+            if file.metadata()?.len() > self.length {
+                file.set_len(self.length)?;
+            }
+            file.seek(SeekFrom::Start(self.length))?;
+            file.write_all(text.as_bytes())
+        };
+        if let Err(error) = write(&mut file) {
+            let undone = file.set_len(self.length);
+            return Err((cannot(error), undone.is_err()));
+        }
+        if sync && let Err(error) = file.sync_data() {
+            // The line may be on the disk whatever is done now.
+            let _ = file.set_len(self.length);
+            return Err((cannot(error), true));
+        }
+        Ok(self.length + text.len() as u64)
+    }
+
+    /// Writes the log anew, with one line. The old log is replaced at once.
+    pub(super) fn rewrite(&self, folder: &Path, sync: bool) -> Result<Self> {
+        let epoch = self.epoch + 1;
+        let files = self.files.values().cloned().collect();
+        let mut text = String::new();
+        folder::begin_order(&mut text);
+        text.push_str(&object(&First { epoch, commit: self.commit, last: self.last, files })[1..]);
+        line::seal(&mut text, 0, At { file: 0, line: 1 });
+        let write = || {
+            let new = folder.join(NEW_ORDER);
+            if let Err(error) = fs::remove_file(&new)
+                && error.kind() != ErrorKind::NotFound
+            {
+                return Err(error);
+            }
+            let mut file = create(&new)?;
+            file.write_all(text.as_bytes())?;
+            if sync {
+                file.sync_all()?;
+            }
+            drop(file);
+            fs::rename(&new, folder.join(ORDER))?;
+            if sync { sync_folder(folder) } else { Ok(()) }
+        };
+        write().map_err(|error| failed(error, &format!("{ORDER} cannot be written anew")))?;
+        let length = text.len() as u64;
+        Ok(Self {
+            epoch,
+            length,
+            lines: 1,
+            first: length,
+            unsynced: BTreeSet::new(),
+            unsynced_commits: 0,
+            ..self.clone()
+        })
+    }
+}
+
+/// The JSON of an object, without its closing brace.
+fn object(fields: &impl Serialize) -> String {
+    // The types of the log can all be written as JSON.
+    let mut text = serde_json::to_string(fields).unwrap_or_default();
+    text.pop();
+    text
+}
+
+fn open(folder: &Path) -> Result<File> {
+    File::open(folder.join(ORDER)).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::new(
+            Code::Corrupt,
+            format!("{ORDER} is missing, which says which lines were committed: restore the folder from a backup"),
+        ),
+        _ => cannot_read(error),
+    })
+}
+
+/// Reads the number of the log from the beginning of its first line.
+fn epoch(file: &mut File) -> Result<u64> {
+    let mut begin = Vec::with_capacity(96);
+    file.seek(SeekFrom::Start(0)).and_then(|_| file.take(96).read_to_end(&mut begin)).map_err(cannot_read)?;
+    let text = String::from_utf8_lossy(&begin);
+    let number = text.split_once("\"epoch\":").and_then(|(_, rest)| rest.split_once(','));
+    number.and_then(|(number, _)| number.parse().ok()).ok_or_else(|| damaged(1, "it has no epoch"))
+}
+
+/// Reads a file from a position to its end.
+fn tail(file: &mut File, from: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(from)).and_then(|_| file.read_to_end(&mut bytes)).map_err(cannot_read)?;
+    Ok(bytes)
+}
+
+fn cannot_read(error: std::io::Error) -> Error {
+    failed(error, &format!("{ORDER} cannot be read"))
+}
+
+fn damaged(line: u64, why: &str) -> Error {
+    Error::new(Code::Corrupt, format!("{ORDER}, line {line}: {why}; restore the folder from a backup"))
+}
