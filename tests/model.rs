@@ -1039,6 +1039,42 @@ fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> 
     Ok(())
 }
 
+/// Two backends on one folder. Each call goes to the other backend, so each one learns what the other did. Now and then
+/// one of them writes all files anew.
+struct Turns {
+    backends: [Jsonl; 2],
+    calls: usize,
+}
+
+impl Turns {
+    fn next(&mut self) -> &mut Jsonl {
+        self.calls += 1;
+        // Sometimes a backend has two turns.
+        &mut self.backends[(self.calls * 7 / 5) % 2]
+    }
+}
+
+impl Backend for Turns {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<forkpoint::error::Result<Applied>> {
+        if self.calls % 5 < 2 {
+            self.next().vacuum().unwrap();
+        }
+        self.next().apply(batch)
+    }
+
+    fn answer(&mut self, query: &Query) -> forkpoint::error::Result<Answer> {
+        self.next().answer(query)
+    }
+
+    fn prune(&mut self, prune: &Prune) -> forkpoint::error::Result<forkpoint::retention::Pruned> {
+        self.next().prune(prune)
+    }
+
+    fn vacuum(&mut self) -> forkpoint::error::Result<()> {
+        self.next().vacuum()
+    }
+}
+
 /// Every run of the tests uses the same sequences. `PROPTEST_RNG_SEED` selects other sequences. `PROPTEST_CASES` sets
 /// the number of sequences.
 fn config(cases: u32) -> ProptestConfig {
@@ -1086,6 +1122,14 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let options = jsonl::Options { durability: Durability::Off, ..jsonl::Options::new(folder.path().join("model")) };
         check(&steps, || Some(Box::new(Jsonl::open(&options).unwrap())))?;
+    }
+
+    #[test]
+    fn text_files_that_two_use_answer_as_the_model(steps in steps()) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = jsonl::Options { durability: Durability::Off, ..jsonl::Options::new(folder.path().join("model")) };
+        let one = || Jsonl::open(&options).unwrap();
+        check(&steps, || Some(Box::new(Turns { backends: [one(), one()], calls: 0 })))?;
     }
 
     #[test]

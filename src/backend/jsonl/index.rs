@@ -160,10 +160,11 @@ impl Index {
         for file in gone {
             let Some(SourceFile { source, branches: homed, .. }) = self.sources.remove(file) else { continue };
             match source.kind {
-                Kind::Lineage(position, _) if self.lineages.get(&position) == Some(file) => {
-                    drop(ended.insert(position))
+                Kind::Lineage(position, _) => {
+                    if self.lineages.get(&position) == Some(file) {
+                        ended.insert(position);
+                    }
                 }
-                Kind::Lineage(..) => {}
                 Kind::Writes => {
                     self.writes.remove(&source.contract);
                     self.tables.writes.retain(|(contract, _), _| *contract != source.contract);
