@@ -140,8 +140,8 @@ export interface WorkflowSaveOptions {
  */
 export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore<TState>, AsyncDisposable {
   /**
-   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`. A file is
-   *   opened in the background. If the file cannot be opened, the first call of a method rejects.
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
+   *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.
    * @param options `expectedParent`, and the options of `openStore`. If the target is an open store, only
    *   `expectedParent` is allowed, because an open store has its own options.
    * @throws TypeError or RangeError for a wrong target or option.

@@ -182,8 +182,8 @@ export interface ResumePlan {
  */
 export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
   /**
-   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`. A file is
-   *   opened in the background. If the file cannot be opened, the first call of a method rejects.
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
+   *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.
    * @param options the options of `openStore`. If the target is an open store, options are refused, because an open
    *   store has its own options.
    * @throws TypeError or RangeError for a wrong target or option.

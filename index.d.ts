@@ -301,7 +301,7 @@ export class Store implements AsyncDisposable {
 /**
  * Opens a store.
  *
- * @param target a file path, `"sqlite:<path>"`, a `file:` URL, or `"memory:"`.
+ * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, or `"memory:"`.
  * @throws TypeError or RangeError for a wrong target or option. ForkpointError if the file cannot be opened:
  *   `UNAVAILABLE`, `BUSY`, `CORRUPT` or `UNSUPPORTED`.
  *

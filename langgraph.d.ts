@@ -156,8 +156,8 @@ export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
  */
 export class ForkpointSaver extends Base implements AsyncDisposable {
   /**
-   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`. A file is
-   *   opened in the background. If the file cannot be opened, the first call of a method rejects.
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
+   *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.
    * @param options `serde` and `expectedParent`, and the options of `openStore` unless the target is an open store.
    * @throws TypeError or RangeError for a wrong target or option.
    */

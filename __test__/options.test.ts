@@ -346,6 +346,7 @@ describe("targets", () => {
     ["sqlite://", /target is empty/],
     ["a\0b.db", /NUL/],
     ["\0", /NUL/],
+    ["jsonl:", /target is empty/],
     ["memory:x", /nothing may follow the colon of "memory:"/],
     [":memory:", /for a store in memory, give "memory:"/],
     ["sqlite::memory:", /for a store in memory, give "memory:"/],
@@ -354,7 +355,7 @@ describe("targets", () => {
     expect((await refusal(target)).message).toMatch(message);
   });
 
-  test.each(["postgres://localhost/x", "redis://localhost", "https://example.org/a.db", "jsonl:logs", "sqlite3:a.db"])(
+  test.each(["postgres://localhost/x", "redis://localhost", "https://example.org/a.db", "json:logs", "sqlite3:a.db"])(
     "the scheme of %s is not supported",
     async (target) => {
       for (const given of [target, new URL(target)]) {

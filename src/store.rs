@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::backend::jsonl::{self, Jsonl};
 use crate::backend::memory::Memory;
 use crate::backend::sqlite::{self, Sqlite};
 use crate::backend::{BUSY_TIMEOUT, Backend, Durability, PreEncode};
@@ -14,7 +15,7 @@ use crate::pipeline::Pipeline;
 use crate::pre_encoder::PreEncoder;
 use crate::query::{Answer, Query};
 use crate::reader::Reader;
-use crate::record::Header;
+use crate::record::{ContractId, Header};
 use crate::retention::{Policy, Prune, Pruned};
 use crate::sweeper::Sweeper;
 use crate::target::Target;
@@ -33,6 +34,8 @@ pub struct Options {
     pub cache_bytes: usize,
     /// The limits of retention. If the stored data exceed a limit, the store removes checkpoints by itself.
     pub retention: Policy,
+    /// The names of contracts, for a target whose files are named after them.
+    pub contract_names: &'static [(ContractId, &'static str)],
 }
 
 impl Default for Options {
@@ -43,6 +46,7 @@ impl Default for Options {
             max_payload_bytes: Self::MAX_PAYLOAD_BYTES,
             cache_bytes: Self::CACHE_BYTES,
             retention: Policy::default(),
+            contract_names: &[],
         }
     }
 }
@@ -98,6 +102,16 @@ impl Store {
                 let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
                 let open = move || Ok(Box::new(Sqlite::open_with(&sqlite, cache.clone())?) as Box<dyn Backend>);
                 Self::threads(open, Some(pre_encoder), &options)?
+            }
+            Target::Jsonl(path) => {
+                let jsonl = jsonl::Options {
+                    durability: options.durability,
+                    busy_timeout: options.busy_timeout,
+                    names: options.contract_names,
+                    ..jsonl::Options::new(path)
+                };
+                let open = move || Ok(Box::new(Jsonl::open(&jsonl)?) as Box<dyn Backend>);
+                Self::threads(open, None, &options)?
             }
         };
         Ok(Self { engine, options })

@@ -1,4 +1,4 @@
-//! The target of a store: `memory:`, a path, or `sqlite:` and a path.
+//! The target of a store: `memory:`, a path, `sqlite:` and a path, or `jsonl:` and a path.
 
 use std::path::PathBuf;
 
@@ -11,6 +11,8 @@ pub enum Target {
     Memory,
     /// A path, or `sqlite:` and a path, means an `SQLite` file. The stored path is absolute.
     Sqlite(PathBuf),
+    /// `jsonl:` and a path means a folder of text files. The stored path is absolute.
+    Jsonl(PathBuf),
 }
 
 impl Target {
@@ -21,32 +23,35 @@ impl Target {
                 "the target contains a NUL character, which a path cannot contain: remove the character",
             ));
         }
-        let path = match scheme(text) {
-            None => text,
+        let (kind, path): (fn(PathBuf) -> Self, &str) = match scheme(text) {
+            None => (Target::Sqlite, text),
             Some(("memory", "")) => return Ok(Target::Memory),
             Some(("memory", _)) => {
                 return Err(Error::invalid("nothing may follow the colon of \"memory:\": give \"memory:\""));
             }
-            Some(("sqlite", path)) => path.strip_prefix("//").unwrap_or(path),
+            Some(("sqlite", path)) => (Target::Sqlite, path.strip_prefix("//").unwrap_or(path)),
+            Some(("jsonl", path)) => (Target::Jsonl, path.strip_prefix("//").unwrap_or(path)),
             Some((other, _)) => {
                 return Err(Error::new(
                     Code::Unsupported,
                     format!(
-                        "no backend for \"{other}:\": give a file path, \"sqlite:<path>\" or \"memory:\" (a file name \
-                         with a colon in it: \"./{other}:…\")"
+                        "no backend for \"{other}:\": give a file path, \"sqlite:<path>\", \"jsonl:<folder>\" or \
+                         \"memory:\" (a file name with a colon in it: \"./{other}:…\")"
                     ),
                 ));
             }
         };
         if path.is_empty() {
-            return Err(Error::invalid("the target is empty: give a file path, \"sqlite:<path>\" or \"memory:\""));
+            return Err(Error::invalid(
+                "the target is empty: give a file path, \"sqlite:<path>\", \"jsonl:<folder>\" or \"memory:\"",
+            ));
         }
         if path == ":memory:" {
             return Err(Error::invalid("\":memory:\" is not a target: for a store in memory, give \"memory:\""));
         }
         // Make the path absolute now: the working directory may change before the first use.
         std::path::absolute(path)
-            .map(Target::Sqlite)
+            .map(kind)
             .map_err(|error| Error::invalid(format!("the path cannot be made absolute: {error}")).with_cause(error))
     }
 }
@@ -75,6 +80,8 @@ mod tests {
         assert_eq!(Target::parse("sqlite:./a/agent.db").unwrap(), file("a/agent.db"));
         assert_eq!(Target::parse("sqlite:///tmp/a.db").unwrap(), Target::Sqlite("/tmp/a.db".into()));
         assert_eq!(Target::parse("./odd:name?mode=memory.db").unwrap(), file("odd:name?mode=memory.db"));
+        assert_eq!(Target::parse("jsonl:runs").unwrap(), Target::Jsonl(here.join("runs")));
+        assert_eq!(Target::parse("jsonl:///tmp/runs").unwrap(), Target::Jsonl("/tmp/runs".into()));
         assert_eq!(Target::parse("10:30.db").unwrap(), file("10:30.db"));
     }
 
@@ -83,6 +90,7 @@ mod tests {
         let code = |text| Target::parse(text).unwrap_err().code();
         assert_eq!(code(""), Code::InvalidArgument);
         assert_eq!(code("sqlite:"), Code::InvalidArgument);
+        assert_eq!(code("jsonl:"), Code::InvalidArgument);
         assert_eq!(code(":memory:"), Code::InvalidArgument);
         assert_eq!(code("memory:x"), Code::InvalidArgument);
         assert_eq!(code("a\0b"), Code::InvalidArgument);

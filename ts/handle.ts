@@ -43,7 +43,7 @@ export class StoreHandle {
   }
 
   /**
-   * The identity of the stored data. It is equal for all handles on the same checkpoints. For a file it is the path,
+   * The identity of the stored data. It is equal for all handles on the same checkpoints. For a file or a folder it is the path,
    * and for a store in memory it is the store object.
    */
   get identity(): unknown {

@@ -28,7 +28,8 @@ export type Field = string | number | boolean | null | undefined;
 /** A store in the addon. */
 export interface NativeStore {
   /**
-   * The absolute path of the database file. Two stores with the same path hold the same checkpoints. Null for memory.
+   * The absolute path of the database file or folder. Two stores with the same path hold the same checkpoints. Null for
+   * memory.
    */
   readonly databasePath: string | null;
   /** Runs a call. If `call` returns undefined, the outcome arrives through the completion queue. */

@@ -150,7 +150,8 @@ export function readTarget(target: unknown): string {
     throw typeError(`target must be a path, a URL or an open store, and is ${show(target)}`);
   }
   if (/^file:/i.test(target)) return fileTarget(target);
-  if (target === "") throw typeError('target is empty: give a file path, "sqlite:<path>" or "memory:"');
+  if (target === "")
+    throw typeError('target is empty: give a file path, "sqlite:<path>", "jsonl:<folder>" or "memory:"');
   if (!target.isWellFormed()) {
     throw typeError("target contains an unpaired surrogate (invalid Unicode), which a path cannot contain");
   }

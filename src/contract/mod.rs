@@ -72,6 +72,17 @@ pub const CONTRACTS: [Contract; 7] = [
     tinyagents::CONTRACT,
 ];
 
+/// The name of each contract.
+pub const NAMES: [(ContractId, &str); CONTRACTS.len()] = {
+    let mut names = [(ContractId(0), ""); CONTRACTS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = (CONTRACTS[at].id, CONTRACTS[at].name);
+        at += 1;
+    }
+    names
+};
+
 /// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null.
 pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
     match request(call) {

@@ -58,13 +58,14 @@ impl NativeOptions {
                 ttl: self.ttl,
                 max_bytes: self.max_bytes.map(i64::unsigned_abs),
             },
+            contract_names: &contract::NAMES,
         })
     }
 }
 
 #[napi]
 pub struct NativeStore {
-    /// The path of the database file. `None` for a store in memory.
+    /// The path of the database file or folder. `None` for a store in memory.
     database_path: Option<String>,
     calls: Calls,
 }
@@ -82,7 +83,7 @@ impl NativeStore {
         completions.queue.look_after(&store);
         let database_path = match &target {
             Target::Memory => None,
-            Target::Sqlite(path) => Some(path.to_string_lossy().into_owned()),
+            Target::Sqlite(path) | Target::Jsonl(path) => Some(path.to_string_lossy().into_owned()),
         };
         // The reference is weak, because a store that is no longer used must not keep the queue alive.
         let queue = Arc::downgrade(&completions.queue);
@@ -95,7 +96,7 @@ impl NativeStore {
         Ok(Self { database_path, calls: Calls { store, completions: Arc::clone(&completions.queue) } })
     }
 
-    /// The absolute path of the database file, or null for a store in memory. Two stores with the same path have the
+    /// The absolute path of the database file or folder, or null for a store in memory. Two stores with the same path have the
     /// same content.
     #[napi(getter)]
     pub fn database_path(&self) -> Option<String> {

@@ -32,7 +32,7 @@ impl Jsonl {
             return Ok(false);
         }
         let _held = self.lock.wait(lock::Kind::Exclusive)?;
-        self.refresh()?;
+        self.refresh_to_write()?;
         let Some(mut index) = self.index.take() else { return Ok(false) };
         for file in files {
             index.compact(file, self.names, self.durability)?;
@@ -47,7 +47,7 @@ impl Jsonl {
     /// Writes all files anew that have a needless line.
     pub(super) fn compact_all(&mut self) -> Result<()> {
         let _held = self.lock.wait(lock::Kind::Exclusive)?;
-        self.refresh()?;
+        self.refresh_to_write()?;
         let Some(mut index) = self.index.take() else { return Ok(()) };
         let files: Vec<u64> = index.sources.keys().copied().collect();
         for file in files {

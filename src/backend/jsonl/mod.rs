@@ -104,11 +104,8 @@ impl Jsonl {
         }
         // If another process is writing, that process has already tidied up.
         if let Some(_held) = opened.lock.attempt(Kind::Exclusive)? {
-            match opened.refresh().map(|index| (index.known.lost, index.tidy())) {
-                Ok((lost, tidied)) => {
-                    tidied?;
-                    opened.notice = (lost > 0).then(|| lost_notice(lost));
-                }
+            match opened.refresh_to_write() {
+                Ok(index) => index.tidy()?,
                 // The first call reports the damage. A check lists it.
                 Err(error) if error.code() == Code::Corrupt => {}
                 Err(error) => return Err(error),
@@ -125,10 +122,21 @@ impl Jsonl {
         Ok(self.index.insert(index))
     }
 
+    /// Reads what other processes have committed. The caller has an exclusive lock.
+    fn refresh_to_write(&mut self) -> Result<&mut Index> {
+        let lost = self.refresh()?.known.lost;
+        if lost > 0 {
+            self.notice = Some(lost_notice(lost));
+        }
+        let Some(index) = &mut self.index else { return Err(Error::poisoned()) };
+        index.known.cut_off_lost(&self.folder)?;
+        Ok(index)
+    }
+
     /// Changes the store. Either all changes of `work` are committed, or none.
     fn write<T>(&mut self, work: impl FnOnce(&mut Index) -> T) -> Result<T> {
         let _held = self.lock.wait(Kind::Exclusive)?;
-        self.refresh()?;
+        self.refresh_to_write()?;
         let Some(mut index) = self.index.take() else { return Err(Error::poisoned()) };
         let done = work(&mut index);
         let changes = std::mem::take(&mut index.tables.changes);
@@ -146,8 +154,13 @@ impl Jsonl {
             None => false,
         };
         if !current {
-            let _held = self.lock.wait(Kind::Shared)?;
-            self.refresh()?;
+            let held = self.lock.wait(Kind::Shared)?;
+            if self.refresh()?.known.lost > 0 {
+                drop(held);
+                let _held = self.lock.wait(Kind::Exclusive)?;
+                self.index = None;
+                self.refresh_to_write()?;
+            }
         }
         self.index.as_ref().ok_or_else(Error::poisoned)
     }

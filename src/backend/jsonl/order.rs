@@ -234,6 +234,17 @@ impl Known {
         Ok(self.length + text.len() as u64)
     }
 
+    /// Cuts off the commits that a power failure has taken. The caller has an exclusive lock.
+    pub(super) fn cut_off_lost(&mut self, folder: &Path) -> Result<()> {
+        if self.lost > 0 {
+            let file = File::options().write(true).open(folder.join(ORDER));
+            file.and_then(|file| file.set_len(self.length))
+                .map_err(|error| failed(error, &format!("{ORDER} cannot be written")))?;
+            self.lost = 0;
+        }
+        Ok(())
+    }
+
     /// Writes the log anew, with one line. The old log is replaced at once.
     pub(super) fn rewrite(&self, folder: &Path, sync: bool) -> Result<Self> {
         let epoch = self.epoch + 1;

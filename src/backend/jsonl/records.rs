@@ -39,6 +39,7 @@ pub(super) struct PendingWrites {
 pub(super) struct Begin {
     group: String,
     /// The checkpoint that the lineage was forked from, and the position of the checkpoint's lineage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     forked_from: Option<(String, i64)>,
     age_offset: u8,
 }
@@ -90,6 +91,7 @@ pub(super) struct Checkpointed<'a> {
 #[serde(deny_unknown_fields)]
 struct Marked {
     log: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     branch: Option<BranchId>,
     length: u64,
 }
@@ -219,6 +221,7 @@ pub(super) struct Branched {
     /// The name of the log that the branch was created for.
     pub(super) log: String,
     /// The branch and the length of the end after which this branch continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     parent: Option<(BranchId, u64)>,
 }
 
@@ -245,6 +248,7 @@ pub(super) struct Cut {
 #[serde(deny_unknown_fields)]
 pub(super) struct Head {
     pub(super) log: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     branch: Option<BranchId>,
     length: u64,
 }
