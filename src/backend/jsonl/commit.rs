@@ -59,7 +59,7 @@ impl Index {
         };
         let files = drafts.values().filter(|draft| !removed.contains(&draft.before.file)).map(Draft::after).collect();
         let removed = removed.iter().copied().collect();
-        let commit = Commit { commit: self.known.commit + 1, synced: sync, last, files, removed };
+        let commit = Commit { number: self.known.commit + 1, synced: sync, last, files, removed };
         match self.known.append(&self.tables.contents.folder, &commit, sync) {
             Ok(length) => Ok((commit, length)),
             Err((error, true)) => Err(error.with_outcome_unknown()),

@@ -227,7 +227,7 @@ impl Index {
     /// Returns true if a file that is not part of the store is an old or an uncommitted file of it. A copy that a person
     /// made of a file is neither.
     fn is_left_over(&self, path: &str) -> bool {
-        if !path.ends_with(".jsonl") {
+        if path.strip_suffix(".jsonl").is_none() {
             return false;
         }
         let Ok(bytes) = fs::read(self.tables.contents.folder.join(path)) else { return false };

@@ -94,7 +94,10 @@ fn refuse_others(path: &Path) -> Result<()> {
         )),
         Some(name) => Err(Error::new(
             Code::Unsupported,
-            format!("the folder holds other things, such as {name:?}: give the path of an empty or a new folder"),
+            format!(
+                "the folder holds other things, such as \"{}\": give the path of an empty or a new folder",
+                name.display()
+            ),
         )),
     }
 }

@@ -58,7 +58,7 @@ impl Index {
                 let changed = known.files.values().filter(|entry| self.known.files.get(&entry.file) != Some(entry));
                 let changed = changed.map(|entry| (entry.file, Some(entry.clone())));
                 let changed = gone.map(|file| (*file, None)).chain(changed).collect();
-                self.change(changed)?;
+                self.change(&changed)?;
                 self.known = known;
                 self.count_on();
                 Ok(())
@@ -76,7 +76,7 @@ impl Index {
             changed.extend(commit.files.iter().map(|entry| (entry.file, Some(entry.clone()))));
             changed.extend(commit.removed.iter().map(|file| (*file, None)));
         }
-        self.change(changed)?;
+        self.change(&changed)?;
         for (commit, length) in commits {
             self.known.accept(commit, length);
         }
@@ -92,7 +92,7 @@ impl Index {
     }
 
     /// Reads the new lines of files. `None` is a file that was removed.
-    fn change(&mut self, changed: BTreeMap<u64, Option<Entry>>) -> Result<()> {
+    fn change(&mut self, changed: &BTreeMap<u64, Option<Entry>>) -> Result<()> {
         let gone = changed.iter().filter(|(_, entry)| entry.is_none()).map(|(file, _)| *file);
         let gone: Vec<u64> = gone.filter(|file| self.known.files.contains_key(file)).collect();
         for file in &gone {

@@ -3,6 +3,8 @@
 //! The sum covers the bytes of the line before the field `sum`, and the place of the line: the number of its file, and
 //! its number in the file. So a line that was changed, moved, inserted or removed by hand is detected.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -35,7 +37,8 @@ impl At {
 /// which the line begins.
 pub(super) fn seal(out: &mut String, begin: usize, at: At) {
     let sum = at.sum(&out.as_bytes()[begin..]);
-    out.push_str(&format!(",\"sum\":\"{sum:016x}\"}}\n"));
+    // Writing to a text does not fail.
+    let _ = writeln!(out, ",\"sum\":\"{sum:016x}\"}}");
 }
 
 /// Verifies a line without its end. Returns its text.

@@ -69,7 +69,8 @@ pub(super) struct Entry {
 /// A line that commits a batch.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Commit {
-    pub(super) commit: u64,
+    #[serde(rename = "commit")]
+    pub(super) number: u64,
     /// True if all bytes that were committed so far are on the disk, and not only in the memory of the system.
     pub(super) synced: bool,
     pub(super) last: Last,
@@ -93,7 +94,7 @@ const SYNCED: &[u8] = b"\"synced\":true";
 impl Known {
     /// Adds a commit. `length` is the length of the log up to it.
     pub(super) fn accept(&mut self, commit: Commit, length: u64) {
-        (self.commit, self.last) = (commit.commit, commit.last);
+        (self.commit, self.last) = (commit.number, commit.last);
         (self.length, self.lines) = (length, self.lines + 1);
         if commit.synced {
             (self.unsynced, self.unsynced_commits) = (BTreeSet::new(), 0);
