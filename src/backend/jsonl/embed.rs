@@ -1,34 +1,19 @@
 //! Values in lines. A value is embedded as JSON if the exact bytes can be restored from the JSON text. Every other
 //! value is stored as base64.
 
-use std::borrow::Cow;
-
 use serde_json::value::RawValue;
 
 use super::base64;
-use crate::error::{Code, Error, Result};
+use crate::codec::value;
+use crate::error::Result;
 
 /// The deepest nesting that is embedded. Many readers of JSON refuse texts that are nested deeper than 128 levels, and
 /// the line itself takes a few of them.
 const DEEPEST: usize = 100;
 
-/// Returns the JSON text of a value, if [`from_json`] restores exactly these bytes from it. The text is one line.
-fn to_json<'a>(tag: &str, bytes: &'a [u8]) -> Option<Cow<'a, str>> {
-    if tag != "json" || bytes.iter().any(|byte| *byte < b' ') || depth(bytes) > DEEPEST {
-        return None;
-    }
-    let text = std::str::from_utf8(bytes).ok()?;
-    let raw: &RawValue = serde_json::from_str(text).ok()?;
-    // Space around the value would be lost.
-    (raw.get() == text).then_some(Cow::Borrowed(text))
-}
-
-/// Returns the bytes of a value that [`to_json`] embedded.
-fn from_json(tag: &str, text: &str) -> Result<Vec<u8>> {
-    if tag == "json" {
-        return Ok(text.as_bytes().to_vec());
-    }
-    Err(Error::new(Code::Unsupported, format!("values with the tag {tag:?} are not embedded as JSON in this version")))
+/// Returns the JSON text of a value, if [`value::from_json`] restores exactly these bytes from it. The text is one line.
+fn to_json(tag: &str, bytes: &[u8]) -> Option<String> {
+    value::to_json(tag, bytes).filter(|text| depth(text.as_bytes()) <= DEEPEST)
 }
 
 /// Appends the fields that hold a value: its tag, and either `value` or `base64`.
@@ -60,7 +45,7 @@ pub(super) fn push_text(out: &mut String, text: &str) {
 /// Returns the bytes that [`push`] wrote. Returns `None` if the fields are not as [`push`] writes them.
 pub(super) fn bytes(tag: &str, value: Option<&RawValue>, text: Option<&str>) -> Result<Option<Vec<u8>>> {
     match (value, text) {
-        (Some(value), None) => from_json(tag, value.get()).map(Some),
+        (Some(value), None) => value::from_json(tag, value.get()).map(Some),
         (None, Some(text)) => Ok(base64::decode(text)),
         _ => Ok(None),
     }
@@ -119,12 +104,17 @@ mod tests {
             assert_eq!(read(&line), text.as_bytes());
         }
         let deep = deep(101);
-        for bytes in [&b""[..], b" 1", b"1 ", b"[1,\n2]", b"[1,\t2]", b"{", b"\xff", b"1 2", deep.as_bytes()] {
+        for bytes in [&b""[..], b" 1", b"1 ", b"[1,\n2]", b"{", b"\xff", b"1 2", deep.as_bytes()] {
             let line = pushed("json", bytes);
             assert!(line.contains("\"base64\":"), "{line}");
             assert_eq!(read(&line), bytes);
         }
         assert!(pushed("other", b"1").contains("\"base64\":\"MQ==\""));
+        // `{ n: 1 }` as V8 writes it.
+        let v8 = b"\xff\x0fo\"\x01nI\x02{\x01";
+        let line = pushed("v8", v8);
+        assert!(line.contains("\"value\":{\"n\":1}"), "{line}");
+        assert_eq!(read(&line), v8);
     }
 
     proptest! {
