@@ -276,7 +276,8 @@ export declare class Checkpointer<S> implements AsyncDisposable {
 
   /**
    * Keeps the last `keepLast` checkpoints of each namespace of a thread, and the older ones that `protect` names.
-   * Returns how many were removed. 0 keeps one.
+   * Returns how many were removed. 0 keeps one. The first checkpoint of an id stays as long as a later one of the same
+   * id stays, because it has the writes.
    *
    * @example const removed = await checkpointer.prune("thread-1", 10, { protect: "dependencies" });
    */

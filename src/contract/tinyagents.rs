@@ -66,6 +66,8 @@ pub struct Put {
     pub again: Option<String>,
     /// The id of the parent, which is in the same namespace.
     pub parent: Option<String>,
+    /// The store's id of the parent if the parent was put again. Only `expects_parent` uses it.
+    pub parent_key: Option<String>,
     /// The state, and the rest of the checkpoint.
     pub parts: Vec<Part>,
     /// The fields that listings show: the serializer's tag and bytes.
@@ -80,7 +82,7 @@ pub struct Put {
 
 /// `put`: appends a checkpoint. The first attempt of an id that was put before fails with [`Code::Conflict`].
 pub fn put(put: Put) -> Result<Unit> {
-    let Put { place, again, parent, parts, metadata, saved_at, depends_on_parent, expects_parent } = put;
+    let Put { place, again, parent, parent_key, parts, metadata, saved_at, depends_on_parent, expects_parent } = put;
     let key = place.check()?;
     let (id, group) = match again {
         Some(suffix) => (format!("{key}\0{suffix}"), key.clone()),
@@ -95,8 +97,8 @@ pub fn put(put: Put) -> Result<Unit> {
         conditions.push(Expect::Checkpoint { contract: CONTRACT_ID, id: id.clone(), must, otherwise });
     }
     if expects_parent {
-        let (lineage, newest) = (lineage.clone(), parent.clone());
-        conditions.push(Expect::Newest { contract: CONTRACT_ID, lineage, newest, or: id.clone() });
+        let (lineage, newest, or) = (lineage.clone(), parent.clone(), parent_key.unwrap_or_else(|| id.clone()));
+        conditions.push(Expect::Newest { contract: CONTRACT_ID, lineage, newest, or });
     }
     let header = Header {
         contract: CONTRACT_ID,

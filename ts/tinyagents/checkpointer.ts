@@ -27,6 +27,7 @@ import {
   decodeWrite,
   encodeCheckpoint,
   encodeWrites,
+  namespaceOrNull,
   namespaceText,
   readNamespace,
 } from "./values.js";
@@ -194,6 +195,6 @@ async function find(engine: Engine, config: { [K in keyof CheckpointConfig]?: un
   const { threadId, checkpointId, namespace } = readConfig(config);
   const thread = idOrNull(threadId, "threadId");
   const id = checkpointId === undefined || checkpointId === null ? undefined : idOrNull(checkpointId, "checkpointId");
-  const ns = namespaceText(namespace, "namespace");
-  return thread === null || id === null ? null : threads.find(engine, thread, ns, id);
+  const ns = namespaceOrNull(namespace, "namespace");
+  return thread === null || id === null || ns === null ? null : threads.find(engine, thread, ns, id);
 }

@@ -6,9 +6,17 @@ import type { CheckpointMetadata, ThreadPruneOptions } from "../../tinyagents.js
 import type { Engine } from "../engine.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { idOrNull, requireId } from "../ids.js";
+import type { NativeStore } from "../native.js";
 import { type OptionParser, readRecord, whole } from "../options.js";
 import { betweenSteps, pruneOptions, throwIfStopped } from "../retention.js";
-import { type EncodedCheckpoint, type EncodedWrite, metadataOf, namespaceText, readListed, strings } from "./values.js";
+import {
+  type EncodedCheckpoint,
+  type EncodedWrite,
+  metadataOf,
+  namespaceOrNull,
+  readListed,
+  stringsOrNull,
+} from "./values.js";
 import { type Found, type Header, openFound, openHeaders, tinyagents } from "./wire.js";
 
 /** The maximum number of checkpoints that one transaction removes or copies. */
@@ -21,8 +29,9 @@ export async function put({ native }: Engine, encoded: EncodedCheckpoint, expect
     threadId,
     namespace,
     id,
-    again: undefined as string | undefined,
+    again: undefined,
     parent,
+    parentKey: undefined,
     parts: parts.map(({ name, tag }) => ({ name, tag })),
     metadataTag: metadata.tag,
     savedAt: Date.now(),
@@ -33,12 +42,41 @@ export async function put({ native }: Engine, encoded: EncodedCheckpoint, expect
   try {
     await tinyagents.call(native, "put", fields, buffers);
   } catch (error) {
-    if (!(error instanceof ForkpointError) || error.code !== "CONFLICT") throw error;
+    if (!isConflict(error)) throw error;
     const found = await tinyagents.find(native, "get", { threadId, namespace, id }, openFound);
-    // Without a checkpoint of this id, the conflict is about the parent.
-    if (found?.first == null) throw error;
-    await tinyagents.call(native, "put", { ...fields, again: randomUUID() }, buffers);
+    const again = found?.first == null ? undefined : randomUUID();
+    // The clock may have gone back. The checkpoint that is put last must not be older than the first one.
+    const savedAt = Math.max(fields.savedAt, found?.first?.header.savedAt ?? 0);
+    const parentKey = expectsParent ? await latestKey(native, threadId, namespace, parent) : undefined;
+    if (again === undefined && parentKey === undefined) throw continued(encoded, error);
+    try {
+      await tinyagents.call(native, "put", { ...fields, savedAt, again, parentKey }, buffers);
+    } catch (conflict) {
+      throw isConflict(conflict) ? continued(encoded, conflict) : conflict;
+    }
   }
+}
+
+function isConflict(error: unknown): error is ForkpointError {
+  return error instanceof ForkpointError && error.code === "CONFLICT";
+}
+
+/** Returns the engine's id of the latest checkpoint if it has this id and was put again. */
+async function latestKey(native: NativeStore, threadId: string, namespace: string, id: string | undefined) {
+  const latest = await tinyagents.find(native, "get", { threadId, namespace, id: undefined }, openFound);
+  const header = latest?.first?.header;
+  return header?.again && header.id === id ? header.key : undefined;
+}
+
+/** Makes the error of a checkpoint whose parent is not the latest checkpoint. */
+function continued({ threadId, namespace, id, parent }: EncodedCheckpoint, cause: ForkpointError): ForkpointError {
+  const place = namespace === "" ? "" : `, namespace ${namespace}`;
+  const expected =
+    parent === undefined ? "has checkpoints, and the new one has no parent" : `does not end with ${quote(parent)}`;
+  return new ForkpointError(
+    cause.code,
+    `checkpoint ${quote(id)}: thread ${quote(threadId)}${place} ${expected}, because another writer has continued: read the latest checkpoint and decide again`,
+  );
 }
 
 /** Stores pending writes. */
@@ -84,7 +122,7 @@ const listOptions = {
     }
     return value;
   },
-  namespace: (value: unknown, name: string) => (value === null ? undefined : namespaceText(value, name)),
+  namespace: (value: unknown, name: string) => (value === null ? undefined : namespaceOrNull(value, name)),
 };
 
 /** Lists checkpoints without their states, in the order in which they were put. */
@@ -98,10 +136,10 @@ export async function list(engine: Engine, threadId: unknown, options: unknown):
     before?: string | null;
     limit?: number;
     filter?: Record<string, unknown>;
-    namespace?: string;
+    namespace?: string | null;
   };
   const thread = idOrNull(threadId, "threadId");
-  if (thread === null) return [];
+  if (thread === null || namespace === null) return [];
   let found = await headers(engine, thread, namespace);
   if (before !== undefined) {
     const at = found.findLastIndex(({ id }) => id === before);
@@ -165,7 +203,7 @@ async function remove({ native }: Engine, gone: readonly Header[]): Promise<numb
 
 /** Removes the checkpoints with these ids from all namespaces of a thread. */
 export function deleteCheckpoints(engine: Engine, threadId: unknown, ids: unknown): Promise<number> {
-  const wanted = new Set(strings(ids, "checkpointIds"));
+  const wanted = new Set(stringsOrNull(ids, "checkpointIds"));
   return removeWhere(engine, threadId, ({ id }) => wanted.has(id));
 }
 
@@ -178,13 +216,14 @@ export async function deleteByRun(engine: Engine, threadId: unknown, runId: unkn
 
 /** Copies a thread to a new thread, with its ids, namespaces and writes. */
 export async function copyThread(engine: Engine, source: unknown, target: unknown): Promise<void> {
-  const [from, to] = [requireId(source, "sourceThreadId"), requireId(target, "targetThreadId")];
+  const [from, to] = [idOrNull(source, "sourceThreadId"), requireId(target, "targetThreadId")];
   if ((await headers(engine, to)).length > 0) {
     throw new ForkpointError(
       "CONFLICT",
       `thread ${quote(to)} has checkpoints: copy to a new thread, or delete it first`,
     );
   }
+  if (from === null) return;
   try {
     const written = new Set<string>();
     for (const { key, namespace, id, parent, metadata, dependsOnParent } of await headers(engine, from)) {
@@ -251,6 +290,8 @@ function beyond(oldestFirst: readonly Header[], keep: number, protect: "ancestor
   for (let header = waiting.pop(); header !== undefined; header = waiting.pop()) {
     if (kept.has(header)) continue;
     kept.add(header);
+    // The first checkpoint of an id has the writes to this id.
+    if (header.again) waiting.push(byId.get(header.id)![0]!);
     if (header.parent === null) continue;
     if (protect === "ancestors" || header.dependsOnParent) waiting.push(...(byId.get(header.parent) ?? []));
   }

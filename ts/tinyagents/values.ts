@@ -2,7 +2,7 @@
 
 import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } from "../../tinyagents.js";
 import { ForkpointError, quote, rangeError, reading, show, typeError } from "../errors.js";
-import { requireId } from "../ids.js";
+import { idOrNull, requireId } from "../ids.js";
 import { type Format, type Serialized, deserialize } from "../serializer.js";
 import type { Part } from "../wire.js";
 import type { Found, FoundWrite, Header } from "./wire.js";
@@ -51,8 +51,11 @@ export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () 
   const parent = optionalId(fields["parentCheckpointId"], "checkpoint.parentCheckpointId");
   const runId = optionalId(fields["runId"], "checkpoint.runId") ?? null;
   const nextNodes = strings(fields["nextNodes"] ?? [], "checkpoint.nextNodes");
-  const interrupts = fields["interrupts"] ?? [];
-  if (!Array.isArray(interrupts)) throw typeError(`checkpoint.interrupts must be an array, and is ${show(interrupts)}`);
+  for (const field of Object.keys(defaults())) {
+    if (fields[field] === undefined || fields[field] === null) delete fields[field];
+    else requireList(fields[field], `checkpoint.${field}`);
+  }
+  const interrupted = ((fields["interrupts"] ?? []) as unknown[]).length > 0;
   const metadata = fields["metadata"] ?? {};
   if (typeof metadata !== "object" || Array.isArray(metadata)) {
     throw typeError(`checkpoint.metadata must be an object, and is ${show(metadata)}`);
@@ -63,7 +66,7 @@ export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () 
   }
   // A list holds the state, because a state may be anything and the serializers take objects.
   const state = format.serialize([fields["state"]], "state");
-  const listed = { runId, nextNodes, interrupted: interrupts.length > 0, metadata };
+  const listed = { runId, nextNodes, interrupted, metadata };
   for (const field of blanks) if (field in fields) fields[field] = null;
   return {
     threadId,
@@ -79,18 +82,42 @@ export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () 
   };
 }
 
+/** The values of the fields that a checkpoint may leave out, apart from those that listings show. */
+function defaults() {
+  return { completedTasks: [], pendingWrites: [], interrupts: [], pendingActivations: null, barrierArrivals: [] };
+}
+
+function requireList(value: unknown, name: string): void {
+  if (!Array.isArray(value)) throw typeError(`${name} must be an array, and is ${show(value)}`);
+}
+
 function optionalId(value: unknown, name: string): string | undefined {
   return value === undefined || value === null ? undefined : requireId(value, name);
 }
 
-export function strings(value: unknown, name: string): string[] {
+function strings(value: unknown, name: string): string[] {
   if (!Array.isArray(value)) throw typeError(`${name} must be an array of strings, and is ${show(value)}`);
-  return value.map((item, at) => requireId(item, `${name}[${at}]`));
+  return Array.from<unknown>(value).map((item, at) => requireId(item, `${name}[${at}]`));
+}
+
+/** Checks strings before a read. Strings that cannot be stored become null. */
+export function stringsOrNull(value: unknown, name: string): Array<string | null> {
+  if (!Array.isArray(value)) throw typeError(`${name} must be an array of strings, and is ${show(value)}`);
+  return Array.from<unknown>(value).map((item, at) => idOrNull(item, `${name}[${at}]`));
 }
 
 /** Turns a namespace into the engine's text. The namespace of the graph itself is an empty text. */
 export function namespaceText(namespace: unknown, name: string): string {
-  const names = strings(namespace ?? [], name);
+  return textOf(strings(namespace ?? [], name));
+}
+
+/** Checks a namespace before a read. Returns null if no checkpoint can be stored in this namespace. */
+export function namespaceOrNull(namespace: unknown, name: string): string | null {
+  const names = stringsOrNull(namespace ?? [], name);
+  return names.every((part) => part !== null) ? textOf(names) : null;
+}
+
+function textOf(names: Namespace): string {
   return names.length === 0 ? "" : JSON.stringify(names);
 }
 
@@ -129,16 +156,11 @@ export function decodeCheckpoint<S>({ header, parts }: Found, format: Format): T
     throw new ForkpointError("CORRUPT", `${what} does not consist of the parts "state" and "rest": restore a backup`);
   }
   const { runId, nextNodes, metadata } = readListed(header, format);
-  const fields = deserialize(format, rest.tag, rest.bytes, what);
-  const defaults = {
-    completedTasks: [],
-    pendingWrites: [],
-    interrupts: [],
-    pendingActivations: null,
-    barrierArrivals: [],
-  };
+  // The fields are assigned to the object that was read, because an unknown field may have the name `__proto__`.
+  const fields = deserialize(format, rest.tag, rest.bytes, what) as Record<string, unknown>;
+  for (const [field, empty] of Object.entries(defaults())) fields[field] ??= empty;
   const [value] = deserialize(format, state.tag, state.bytes, what) as [S];
-  return Object.assign(defaults, fields, {
+  return Object.assign(fields, {
     threadId: header.threadId,
     checkpointId: header.id,
     runId,
@@ -147,7 +169,7 @@ export function decodeCheckpoint<S>({ header, parts }: Found, format: Format): T
     state: value,
     nextNodes,
     metadata,
-  }) as ThreadCheckpoint<S>;
+  }) as unknown as ThreadCheckpoint<S>;
 }
 
 /** A pending write, serialised. */

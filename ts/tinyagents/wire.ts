@@ -48,6 +48,8 @@ interface TinyagentsCalls {
     /** A unique text if the id was put before. */
     again: string | undefined;
     parent: string | undefined;
+    /** The key of the parent, if the parent was put again. */
+    parentKey: string | undefined;
     parts: Array<{ name: string; tag: string }>;
     metadataTag: string;
     savedAt: number;
