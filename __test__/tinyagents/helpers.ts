@@ -1,0 +1,102 @@
+import { openStore } from "forkpoint";
+import {
+  Checkpointer,
+  type CheckpointerOptions,
+  type NewThreadCheckpoint,
+  type PendingWrite,
+} from "forkpoint/tinyagents";
+import { expect, onTestFinished } from "vitest";
+import { type kinds, place } from "../helpers.js";
+
+/** A kind of target. */
+export type Kind = (typeof kinds)[number];
+
+/** Opens a checkpointer on a new target. Checks and closes it as `at` does. */
+export function make<S = any>(kind: Kind, options?: CheckpointerOptions): Checkpointer<S> {
+  return at(place(kind), options);
+}
+
+/**
+ * Opens a checkpointer on a target. When the running test ends, the database must be undamaged, and the checkpointer is
+ * closed.
+ */
+export function at<S = any>(
+  target: ConstructorParameters<typeof Checkpointer>[0],
+  options?: CheckpointerOptions,
+): Checkpointer<S> {
+  const store = new Checkpointer<S>(target, options);
+  let closed = false;
+  const close = store.close.bind(store);
+  store.close = () => {
+    closed = true;
+    return close();
+  };
+  onTestFinished(async () => {
+    if (!closed) await expectSound(store);
+    await close();
+  });
+  return store;
+}
+
+/** Opens two checkpointers on the same new data. A file is opened twice, and a store in memory is shared. */
+export async function pair(kind: Kind, options?: CheckpointerOptions): Promise<[Checkpointer<any>, Checkpointer<any>]> {
+  const target = place(kind);
+  if (kind !== "memory") return [at(target, options), at(target, options)];
+  const shared = await openStore(target);
+  onTestFinished(() => shared.close());
+  return [at(shared, options), at(shared, options)];
+}
+
+/** Expects that a check finds nothing wrong. */
+export async function expectSound(store: Checkpointer<any>): Promise<void> {
+  const { ok, findings } = await store.check();
+  expect({ ok, findings }).toEqual({ ok: true, findings: [] });
+}
+
+/** Makes a pending write. */
+export function write(fields: Partial<PendingWrite> = {}): PendingWrite {
+  return { node: "n", taskId: "task", idx: 0, channel: "c", payload: "p", ...fields };
+}
+
+/**
+ * Puts checkpoints "c0", "c1" and so on, each the child of the one before it. The state of each is its number. Returns
+ * their ids.
+ */
+export async function chain(
+  store: Checkpointer<any>,
+  count: number,
+  fields: Partial<NewThreadCheckpoint<unknown>> & { name?: string } = {},
+): Promise<string[]> {
+  const { name = "c", dependsOnParent = false, ...rest } = fields;
+  const made: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const parentCheckpointId = made.at(-1) ?? null;
+    const depends = dependsOnParent && n > 0;
+    made.push(
+      await store.put({
+        dependsOnParent: depends,
+        threadId: "t",
+        state: n,
+        checkpointId: `${name}${n}`,
+        parentCheckpointId,
+        ...rest,
+      }),
+    );
+  }
+  return made;
+}
+
+/** Returns the ids of checkpoints, in order. */
+export function idsOf(listed: ReadonlyArray<{ checkpointId: string }>): string[] {
+  return listed.map(({ checkpointId }) => checkpointId);
+}
+
+/** Everything that the store returns about a thread, except for the times. */
+export async function everything(store: Checkpointer<any>, threadId: string): Promise<object[]> {
+  const all: object[] = [];
+  for (const { createdAt: _, ...entry } of await store.list(threadId)) {
+    const config = { threadId, checkpointId: entry.checkpointId, namespace: entry.namespace };
+    all.push({ entry, tuple: await store.getTuple(config), writes: await store.getWrites(config) });
+  }
+  return all;
+}
