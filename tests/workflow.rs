@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use forkpoint::contract::agentium::workflow::definition::{Definition, Kind, NodeId, Retry, Step};
+use forkpoint::contract::agentium::workflow::definition::{Definition, Kind, NodeId, Step};
 use forkpoint::contract::agentium::workflow::protocol::{
     Base, Command, ENTRY, Event, How, Mode, OnError, Options, Reason, Slot,
 };
 use forkpoint::contract::agentium::workflow::run::Run;
+use forkpoint::contract::retry::Retry;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

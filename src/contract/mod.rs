@@ -13,6 +13,7 @@ pub(crate) mod fields;
 pub mod helix;
 pub mod langgraph;
 pub(crate) mod response;
+pub mod retry;
 mod store;
 pub mod thread;
 pub mod tinyagents;

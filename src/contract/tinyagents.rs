@@ -1,4 +1,4 @@
-//! `TinyAgents`' threads: checkpoints in namespaces, and pending writes.
+//! `TinyAgents`' threads: checkpoints in namespaces, and pending writes. [`graph`] runs graphs on them.
 //!
 //! A lineage is a namespace of a thread. All sort keys are empty, so the checkpoints of a lineage are in save order. The
 //! label of a checkpoint is its `checkpointId`.
@@ -7,6 +7,7 @@
 //! id of its own and the group [`key`]. Pending writes belong to the key, whether or not the checkpoint exists.
 
 mod call;
+pub mod graph;
 
 use super::thread::{self, ThreadNamespace};
 use super::{Contract, MAX_ID_BYTES, Names, check_id};
@@ -17,7 +18,7 @@ use crate::record::{ContractId, Draft, Header, Part, Payload, SortKey, Write};
 
 /// The contract.
 pub const CONTRACT: Contract =
-    Contract { name: "tinyagents", id: CONTRACT_ID, request: call::request, tool: None, name_of };
+    Contract { name: "tinyagents", id: CONTRACT_ID, request: call::request, tool: Some(graph::call::tool), name_of };
 /// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(7);
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::definition::{Definition, Retry, Step};
+use super::definition::{Definition, Step};
 use super::protocol::Options;
 use super::run::Run;
 use crate::contract::call::{Tool, read_json};
 use crate::contract::response::Response;
+use crate::contract::retry::Retry;
 use crate::error::Result;
 
 /// The tools of the contract, as `ts/agentium/wire.ts` declares them.

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::contract::retry::Retry;
 use crate::error::{Error, Result};
 
 /// Identifies a step: its index in [`Definition::nodes`].
@@ -29,26 +30,6 @@ pub struct Step {
     pub kind: Kind,
     /// The step that contains this step. `None`: a top-level step.
     pub parent: Option<NodeId>,
-}
-
-/// The rule for retries of a failed step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Retry {
-    /// The maximum number of retries after the first attempt.
-    pub max_retries: u32,
-    /// The wait before the first retry, in ms. Each further wait is twice as long.
-    pub backoff_ms: f64,
-}
-
-impl Retry {
-    /// The longest wait that a JavaScript timer supports: about 24 days.
-    const LONGEST_MS: f64 = 2_147_483_647.0;
-
-    /// Returns the wait after an attempt, in ms. The first attempt has the number 0.
-    pub fn wait_ms(&self, attempt: u32) -> f64 {
-        (self.backoff_ms * 2f64.powi(i32::try_from(attempt).unwrap_or(i32::MAX))).min(Self::LONGEST_MS)
-    }
 }
 
 /// A step, and the steps that it contains.
@@ -106,14 +87,6 @@ impl Definition {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn waits_double_and_end() {
-        let retry = Retry { max_retries: 100, backoff_ms: 10.0 };
-        let waits = [0, 1, 2, 3, u32::MAX].map(|attempt| retry.wait_ms(attempt).to_bits());
-        assert_eq!(waits, [10.0, 20.0, 40.0, 80.0, Retry::LONGEST_MS].map(f64::to_bits));
-        assert_eq!(Retry::default().wait_ms(50).to_bits(), 0);
-    }
 
     #[test]
     fn a_task_cannot_contain_steps() {

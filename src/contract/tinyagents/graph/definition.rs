@@ -1,0 +1,176 @@
+//! The definition of a graph: its nodes with their policies, and its edges.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::retry::Retry;
+use crate::error::{Error, Result};
+
+/// Identifies a node: its index in [`Definition::nodes`].
+pub type NodeId = usize;
+
+/// The source of an edge. `None`: the start of the graph.
+pub type Source = Option<NodeId>;
+
+/// What a node does to the world. This decides whether its recorded result is used when a run resumes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Effect {
+    /// Computes from the state only. Runs again on resume.
+    Pure,
+    /// Reads from outside. Runs again on resume.
+    Read,
+    /// Writes to outside. Its recorded result is used on resume.
+    Write,
+    /// Calls an external service. Its recorded result is used on resume.
+    External,
+    /// Asks a human. Its recorded result is used on resume.
+    Human,
+}
+
+/// At which boundaries of a node a checkpoint is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum NodePolicy {
+    /// At the boundary before the node.
+    Before,
+    /// At the boundary after the node.
+    After,
+    /// At both boundaries.
+    Both,
+    /// At neither boundary.
+    None,
+}
+
+/// At which boundaries of a graph a checkpoint is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// Before the first superstep, and after every node without a policy of its own.
+    #[default]
+    EveryNode,
+    /// Only where a node's own policy says so.
+    Explicit,
+    /// Nowhere.
+    None,
+}
+
+/// How much of the memory is saved with a checkpoint. The order is from nothing to all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Consistency {
+    /// Nothing. On resume, the memory is read fresh.
+    #[default]
+    Live,
+    /// The reads.
+    Snapshot,
+    /// The reads and the pending writes.
+    Journaled,
+}
+
+/// A node, as the caller describes it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Node {
+    /// The node's name.
+    pub name: String,
+    /// What the node does to the world. `None`: unknown, so a recorded result is used on resume.
+    pub effect: Option<Effect>,
+    /// The node's own checkpoint policy.
+    pub checkpoint: Option<NodePolicy>,
+    /// The rule for retries.
+    #[serde(default)]
+    pub retry: Retry,
+    /// How much of the memory is saved with the checkpoints before and after the node.
+    #[serde(default)]
+    pub memory: Consistency,
+}
+
+impl Node {
+    /// Returns true if the node runs again on resume although its result is known.
+    pub(super) fn repeats(&self) -> bool {
+        matches!(self.effect, Some(Effect::Pure | Effect::Read))
+    }
+
+    /// Returns true if the node's result must be recorded as soon as the node has ended.
+    pub(super) fn once(&self) -> bool {
+        matches!(self.effect, Some(Effect::Write | Effect::External | Effect::Human))
+    }
+}
+
+/// A static edge.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Edge {
+    /// Where the edge begins.
+    pub from: Source,
+    /// The node that runs after the source.
+    pub to: NodeId,
+}
+
+/// A node that waits until all of several nodes have run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Barrier {
+    /// The nodes that must have run.
+    pub from: Vec<NodeId>,
+    /// The node that waits.
+    pub to: NodeId,
+}
+
+/// A graph. A field's missing edges are edges to the end.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Definition {
+    /// The nodes.
+    pub nodes: Vec<Node>,
+    /// The static edges, in the caller's order.
+    pub edges: Vec<Edge>,
+    /// The barriers.
+    pub barriers: Vec<Barrier>,
+    /// The sources with conditional edges. The host evaluates them.
+    pub conditional: Vec<Source>,
+    /// At which boundaries a checkpoint is stored.
+    #[serde(default)]
+    pub checkpoint: Policy,
+    /// The maximum number of supersteps of one run.
+    pub max_supersteps: u64,
+}
+
+impl Definition {
+    /// Checks that every edge refers to a node.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if an edge refers to a node that does not exist.
+    pub fn check(self) -> Result<Self> {
+        let sources = self.edges.iter().map(|edge| &edge.from).chain(&self.conditional).filter_map(|from| *from);
+        let barriers = self.barriers.iter().flat_map(|barrier| barrier.from.iter().copied().chain([barrier.to]));
+        let mut known = sources.chain(self.edges.iter().map(|edge| edge.to)).chain(barriers);
+        match known.find(|node| *node >= self.nodes.len()) {
+            Some(node) => Err(Error::invalid(format!("an edge refers to node {node}, which does not exist"))),
+            None => Ok(self),
+        }
+    }
+
+    /// Returns the node with this name.
+    pub(super) fn node(&self, name: &str) -> Option<NodeId> {
+        self.nodes.iter().position(|node| node.name == name)
+    }
+
+    /// Returns true if the policies want a checkpoint at a boundary. `ended` ran before it, `next` runs after it.
+    pub(super) fn wants(
+        &self,
+        first: bool,
+        mut ended: impl Iterator<Item = NodeId>,
+        mut next: impl Iterator<Item = NodeId>,
+    ) -> bool {
+        let default = match self.checkpoint {
+            Policy::EveryNode if first => return true,
+            Policy::EveryNode => NodePolicy::After,
+            Policy::Explicit => NodePolicy::None,
+            Policy::None => return false,
+        };
+        let policy = |node: NodeId| self.nodes[node].checkpoint.unwrap_or(default);
+        ended.any(|node| matches!(policy(node), NodePolicy::After | NodePolicy::Both))
+            || next.any(|node| matches!(policy(node), NodePolicy::Before | NodePolicy::Both))
+    }
+}

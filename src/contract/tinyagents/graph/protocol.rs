@@ -1,0 +1,278 @@
+//! The messages between a run and its host. The host sends events to the run, and the run returns commands.
+//!
+//! In JSON, each message has a field that contains the message's name. `ts/tinyagents/graph-wire.ts` declares the same
+//! unions.
+
+use serde::{Deserialize, Serialize};
+
+use super::definition::{Consistency, NodeId, Source};
+
+/// Identifies a task of the current superstep: its index in the order of activation.
+pub type TaskId = usize;
+
+/// Identifies the argument of a task. The host has the argument.
+pub type Arg = usize;
+
+/// Identifies a write to the checkpointer.
+pub type WriteId = u64;
+
+/// A node to run, with the argument that was sent to it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// The node.
+    pub node: NodeId,
+    /// The argument of a send. `None`: the node was activated by an edge.
+    pub arg: Option<Arg>,
+}
+
+/// When checkpoints are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Durability {
+    /// Before the next superstep begins.
+    #[default]
+    Sync,
+    /// In order, while the next supersteps run.
+    Async,
+    /// When the run ends.
+    Exit,
+}
+
+/// Which interrupted tasks get the command's answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Answers {
+    /// The command has no answer.
+    #[default]
+    None,
+    /// All interrupted tasks.
+    All,
+    /// The interrupted tasks with these ids.
+    Tasks(Vec<String>),
+}
+
+/// What a run does.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Mode {
+    /// Begins at the start of the graph with an input.
+    Input,
+    /// Continues from a checkpoint.
+    Continue {
+        /// The checkpoint's id. `None`: the latest checkpoint.
+        from: Option<String>,
+        /// True if the command updates the state.
+        update: bool,
+        /// The nodes that the command activates.
+        goto: Vec<Target>,
+        /// Which interrupted tasks get the command's answer.
+        answers: Answers,
+    },
+    /// Updates the state of the latest checkpoint. Runs no node.
+    Update {
+        /// The node that the update is attributed to.
+        as_node: Option<NodeId>,
+    },
+}
+
+/// The options of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Options {
+    /// How the run begins.
+    pub mode: Mode,
+    /// When checkpoints are stored.
+    pub durability: Durability,
+    /// True if there is a checkpointer.
+    pub persist: bool,
+    /// The beginning of the ids of new checkpoints. No other run has the same.
+    pub prefix: String,
+}
+
+/// What a checkpoint holds about one of its activations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Stored {
+    /// The node's name.
+    pub node: String,
+    /// The task's id.
+    pub task: String,
+    /// The argument of a send.
+    pub arg: Option<Arg>,
+    /// The nodes that the task chose, if its result is recorded.
+    pub done: Option<Vec<Target>>,
+    /// The number of questions that the task has asked.
+    pub interrupts: usize,
+    /// The number of answers to these questions.
+    pub answers: usize,
+}
+
+/// A node behind a barrier, and the nodes that have run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arrival {
+    /// The name of the node behind the barrier.
+    pub node: String,
+    /// The names of the nodes that have run.
+    pub arrived: Vec<String>,
+}
+
+/// The checkpoint from which a run continues.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Base {
+    /// The checkpoint's id.
+    pub id: String,
+    /// The number of supersteps before the checkpoint.
+    pub step: i64,
+    /// True if this is the latest checkpoint.
+    pub latest: bool,
+    /// The activations of the next superstep.
+    pub tasks: Vec<Stored>,
+    /// The arrivals at barriers.
+    pub arrivals: Vec<Arrival>,
+}
+
+/// An event that the host reports to a run. `attempt` is the number of the attempt. The first attempt has the number 0.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[expect(missing_docs, reason = "the fields are explained above, once")]
+pub enum Event {
+    /// The host is ready.
+    Started,
+    /// The host has looked for a checkpoint.
+    Loaded { base: Option<Base> },
+    /// The state of the next boundary is made. `routes` has the targets of each source that the command named.
+    Made { routes: Vec<Vec<Target>> },
+    /// A task has ended. `goto` are the nodes that it chose. The host keeps its update.
+    Ran { task: TaskId, attempt: u32, goto: Vec<Target> },
+    /// A task has asked a question. The host keeps the question.
+    Interrupted { task: TaskId, attempt: u32 },
+    /// A task was stopped by a drain. It runs again when the run is resumed.
+    Stopped { task: TaskId, attempt: u32 },
+    /// An attempt failed. The host keeps the error.
+    Threw { task: TaskId, attempt: u32 },
+    /// A wait is over.
+    Waited { task: TaskId, attempt: u32 },
+    /// A write is stored.
+    Written { write: WriteId },
+    /// A write failed. The host keeps the error.
+    WriteFailed { write: WriteId },
+    /// The host could not load a checkpoint or make a state. The host keeps the error.
+    Broke,
+    /// The process will end soon. The run must stop at the next boundary.
+    DrainRequested,
+    /// The user has cancelled the run.
+    Aborted,
+}
+
+/// Why a checkpoint was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Origin {
+    /// By an input.
+    Input,
+    /// By a superstep.
+    Loop,
+    /// By an update of the state.
+    Update,
+    /// By continuing from an older checkpoint.
+    Fork,
+}
+
+/// A task of the next superstep.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "as in `Stored`")]
+pub struct Planned {
+    pub node: NodeId,
+    pub task: String,
+    pub arg: Option<Arg>,
+    /// The index of the same task in the loaded checkpoint. Its result, questions and answers belong to this task too.
+    pub from: Option<usize>,
+    /// True if the recorded result of the task is used.
+    pub done: bool,
+}
+
+/// A boundary between two supersteps: everything that a checkpoint holds except the state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Boundary {
+    /// The id of its checkpoint.
+    pub id: String,
+    /// The number of supersteps before it.
+    pub step: i64,
+    /// Why it was made. `None`: it is the loaded checkpoint itself.
+    pub origin: Option<Origin>,
+    /// The tasks of the next superstep.
+    pub tasks: Vec<Planned>,
+    /// The ids of the tasks that ended at this boundary.
+    pub completed: Vec<String>,
+    /// The arrivals at barriers.
+    pub arrivals: Vec<Arrival>,
+    /// How much of the memory is saved with it.
+    pub memory: Consistency,
+}
+
+/// Why a run ended without a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the fields say what the variants do")]
+pub enum Reason {
+    /// There is no such checkpoint.
+    NotFound,
+    /// The checkpoint or the command does not match the graph. The message describes the mismatch and the remedy.
+    Mismatch { message: String },
+    /// A task failed after its last retry. The task's last error is the reason.
+    Task { task: TaskId },
+    /// The run had too many supersteps.
+    Limit { supersteps: u64 },
+    /// The host failed: see [`Event::Broke`] and [`Event::WriteFailed`]. The host has the error.
+    Host,
+    /// The run was drained. It can be resumed.
+    Drained,
+    /// The run was aborted.
+    Aborted,
+}
+
+/// A command to the host. The host executes commands in their order. The host answers some commands with an event. The
+/// description of each command lists the possible answers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "command", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[expect(missing_docs, reason = "the fields are explained above, once")]
+pub enum Command {
+    /// Load a checkpoint. Without an id, load the latest. Answer: [`Event::Loaded`] or [`Event::Broke`].
+    Load { id: Option<String> },
+    /// Make the state with which the run begins: from the input, or from the loaded state and the command's update. Then
+    /// evaluate the conditional edges of `routes`. Answer: [`Event::Made`] or [`Event::Broke`].
+    Enter { routes: Vec<Source> },
+    /// A boundary is reached. The latest state belongs to it. Its tasks are those that later commands mean.
+    Boundary { boundary: Boundary },
+    /// Give the command's answer to these tasks.
+    Answer { tasks: Vec<TaskId> },
+    /// A superstep begins.
+    Begin { step: i64 },
+    /// Run a task with a copy of the boundary's state. Answer: [`Event::Ran`], [`Event::Interrupted`],
+    /// [`Event::Stopped`] or [`Event::Threw`].
+    Run { task: TaskId, attempt: u32 },
+    /// Wait `ms` milliseconds before the next attempt. Answer: [`Event::Waited`] with the number of the next attempt.
+    Wait { task: TaskId, attempt: u32, ms: f64 },
+    /// All tasks have ended. Fold their updates into the state, in their order. Then evaluate the conditional edges of
+    /// `routes`. Answer: [`Event::Made`] or [`Event::Broke`].
+    Commit { routes: Vec<Source> },
+    /// Store the checkpoint of a boundary, with everything that is known about its tasks. Answer: [`Event::Written`] or
+    /// [`Event::WriteFailed`].
+    Put { write: WriteId, id: String, parent: Option<String> },
+    /// Record what is known about these tasks as pending writes of a boundary. Answer: [`Event::Written`] or
+    /// [`Event::WriteFailed`].
+    Record { write: WriteId, id: String, tasks: Vec<TaskId> },
+    /// No later command names this boundary.
+    Drop { id: String },
+    /// Signal running functions to stop, and cancel all waits.
+    Cancel,
+    /// The run is complete. The latest state is its result. No command follows.
+    Finish,
+    /// The run waits for answers to the questions of these tasks. No command follows.
+    Suspend { tasks: Vec<TaskId> },
+    /// The run ended without a result. No command follows.
+    Fail { why: Reason },
+}
