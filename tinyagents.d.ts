@@ -1,7 +1,7 @@
 /**
  * Threads of TinyAgents-like graphs: checkpoints in namespaces, and pending writes.
  *
- * {@link Checkpointer} has the operations on threads. They need no graph.
+ * {@link Checkpointer} has the operations on threads. They need no graph. {@link Graph} runs nodes on a thread.
  */
 
 import type {
@@ -13,6 +13,11 @@ import type {
   StoreStats,
   VerifyReport,
 } from "./index.js";
+
+export * from "./tinyagents-graph.js";
+
+export * from "./tinyagents-graph.js";
+export * from "./tinyagents-nodes.js";
 
 /** The place of a graph in a thread. `[]` is the graph itself. A subgraph has a namespace of its own. */
 export type Namespace = string[];

@@ -1,4 +1,4 @@
-export { DrainController, RunDrainedError } from "./agentium/drain.js";
+export { DrainController, RunDrainedError } from "./drain.js";
 export { ForkpointStorage, InMemoryStorage } from "./agentium/drivers.js";
 export { StorageBackedCheckpointStore } from "./agentium/storage.js";
 export { WorkflowCheckpointStore } from "./agentium/store.js";

@@ -33,9 +33,16 @@ import {
 } from "./values.js";
 import { tinyagents } from "./wire.js";
 
+/** Returns the handle of a checkpointer of this package. Returns undefined for any other object. */
+export let handleOf: (checkpointer: object) => StoreHandle | undefined;
+
 export class Checkpointer<S> implements Contract<S> {
   readonly #handle: StoreHandle;
   readonly #expectsParent: boolean;
+
+  static {
+    handleOf = (checkpointer) => (#handle in checkpointer ? checkpointer.#handle : undefined);
+  }
 
   constructor(target: string | URL | object, options?: CheckpointerOptions) {
     const [expectsParent, others] = readExpectedParent(options);

@@ -1,4 +1,4 @@
-import type { DrainController as Contract, RunDrainedError as ErrorContract } from "../../agentium.js";
+import type { DrainController as Contract, RunDrainedError as ErrorContract } from "../agentium.js";
 
 let subscribers: (drain: DrainController) => Set<() => void>;
 

@@ -1,0 +1,145 @@
+/** The nodes of graphs: their functions, what they may return, and their policies. */
+
+import type { Graph } from "./tinyagents-graph.js";
+import type { Namespace } from "./tinyagents.js";
+
+/** A value or a promise of it. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** The source of the edges to the first nodes. */
+export declare const START: "__start__";
+/** The target of the edges that lead to no node. */
+export declare const END: "__end__";
+
+/**
+ * Activates a node with an argument of its own. Each Send is a task.
+ *
+ * @example const sends = state.urls.map((url) => new Send("fetch", url));
+ */
+export declare class Send {
+  constructor(node: string, arg: unknown);
+  readonly node: string;
+  /** The node finds the argument in `context.sendArg`. */
+  readonly arg: unknown;
+}
+
+/** The nodes that run next. {@link END} counts as none. */
+export type Goto = string | Send | ReadonlyArray<string | Send>;
+
+export interface CommandFields<U> {
+  /** Activates these nodes, in addition to those that edges activate. */
+  goto?: Goto;
+  /** An update of the state. */
+  update?: U;
+  /** The answer to all interrupted tasks. Only for `resume()` and its relatives. Undefined is an answer too. */
+  resume?: unknown;
+  /** Answers to some interrupted tasks, by task id or node. The other tasks keep waiting. In place of `resume`. */
+  answers?: Record<string, unknown>;
+}
+
+/**
+ * Directs a graph: a node returns it to update the state and to choose the next nodes, and `resume()` takes it.
+ *
+ * @example return new Command({ update: { approved: true }, goto: "publish" });
+ */
+export declare class Command<U = any> implements CommandFields<U> {
+  /** @throws TypeError for an unknown field. */
+  constructor(fields: CommandFields<U>);
+  readonly goto?: Goto;
+  readonly update?: U;
+  readonly resume?: unknown;
+  readonly answers?: Record<string, unknown>;
+}
+
+/** The question of an interrupted task. */
+export interface GraphInterrupt {
+  node: string;
+  taskId: string;
+  /** The namespace of the graph that asked. A subgraph has a namespace of its own. */
+  namespace: Namespace;
+  /** What the node passed to `context.interrupt`. */
+  value?: unknown;
+}
+
+/** The second argument of a node. */
+export interface NodeContext {
+  node: string;
+  /** The same on every attempt, also after a crash. */
+  taskId: string;
+  /** The argument of the {@link Send} that activated the task. */
+  sendArg: any;
+  /** The answer to the task's last question. Undefined if there is none. */
+  resume: any;
+  /**
+   * Asks a question. The first time, it throws an error that ends the task, and the run ends as interrupted when the
+   * other tasks of the superstep have ended. When an answer has come, the node runs again from its beginning, and this
+   * function returns the answer. A node may ask several questions, always in the same order.
+   */
+  interrupt<T = any>(value?: unknown): T;
+  /** Aborts when the run is aborted, when another task has failed, or when the node's time is over. */
+  signal: AbortSignal;
+  threadId: string;
+  runId: string;
+  namespace: Namespace;
+  /** The number of this attempt. 0 for the first attempt. */
+  attempt: number;
+  /** The number of the superstep: the `step` of the checkpoint after it. */
+  step: number;
+}
+
+/**
+ * A node. It gets a copy of the state. It returns an update, a {@link Command}, or nothing. All tasks of a superstep run
+ * at the same time on the same state.
+ */
+export type NodeFunction<S, U> = (state: S, context: NodeContext) => MaybePromise<U | Command<U> | void | null>;
+
+/** What all kinds of nodes have in common. */
+export interface NodePolicies {
+  /**
+   * What the node does to the world. `"write"`, `"external"` and `"human"`: the result is recorded as soon as the node
+   * has ended, and a resume uses the recorded result. `"pure"` and `"read"`: the result is not recorded, and a resume
+   * runs the node again. Without it, the result is recorded if the superstep has other tasks, and is used on resume.
+   */
+  effectClass?: "pure" | "read" | "write" | "external" | "human";
+  /** Where a checkpoint is stored. Default: `"after"` in a graph with `"every_node"`, `"none"` with `"explicit"`. */
+  checkpoint?: "before" | "after" | "both" | "none";
+  /** How often a failed node is tried again. The wait is `backoffMs * 2^attempt` ms. Default of `backoffMs`: 1,000. */
+  retry?: { maxRetries: number; backoffMs?: number };
+  /** The longest time of one attempt, in ms. After that, the attempt fails with `UNAVAILABLE`. Default: no limit. */
+  timeoutMs?: number;
+  /** How much of the memory is saved before and after the node. Default: that of the graph. */
+  memory?: { consistency: MemoryConsistency };
+}
+
+export interface NodeOptions<S, U> extends NodePolicies {
+  run: NodeFunction<S, U>;
+}
+
+/**
+ * A graph that runs as one task. Its checkpoints are in the namespace `[...namespace, taskId]` of the same checkpointer,
+ * with the durability of the outer graph. Its questions become questions of this task, and one answer goes to all of
+ * them. A resume continues the subgraph where it was.
+ */
+export interface SubgraphNode<S, U> extends NodePolicies {
+  subgraph: Graph<any, any, any>;
+  /** Returns the subgraph's input. Default: the state. */
+  input?(state: S, context: NodeContext): unknown;
+  /** Returns the update. Default: the final state of the subgraph. */
+  output?(result: any, state: S): MaybePromise<U | Command<U> | void | null>;
+}
+
+/** How much of the memory is saved with a checkpoint: nothing, the reads, or the reads and the pending writes. */
+export type MemoryConsistency = "live" | "snapshot" | "journaled";
+
+export interface MemorySnapshot {
+  reads: unknown[];
+  pendingWrites: unknown[];
+}
+
+/** The hooks of a memory. */
+export interface MemoryHooks {
+  /** Called at a boundary whose nodes are not `"live"`. Returns what the memory holds at the time of the call. */
+  capture(): MaybePromise<MemorySnapshot>;
+  /** Called when a run continues from a checkpoint with a snapshot, before its first superstep. */
+  restore(snapshot: MemorySnapshot): MaybePromise<void>;
+}
