@@ -135,7 +135,7 @@ export interface TaskSnapshot {
 /** The state of a thread at a checkpoint. */
 export interface StateSnapshot<S> {
   values: S;
-  /** The nodes that run next. */
+  /** The nodes that run next: those without a recorded result, or all if all have one. */
   next: string[];
   config: CheckpointTuple<S>["config"];
   parentConfig: CheckpointTuple<S>["parentConfig"];

@@ -7,7 +7,7 @@ import { ForkpointError, quote } from "../errors.js";
 import { type OptionParser, readRecord, whole } from "../options.js";
 import { formatOf } from "../serializer.js";
 import type { Place } from "./graph-recorder.js";
-import { activationsOf, isWaiting, joinWrites } from "./graph-tasks.js";
+import { activationsOf, isWaiting, joinWrites, nextNodes } from "./graph-tasks.js";
 import { matches } from "./threads.js";
 
 /** Returns the snapshot of a checkpoint, or null if there is none. */
@@ -21,7 +21,8 @@ export async function getSnapshot<S>(
 
 function snapshotOf<S>({ config, checkpoint, parentConfig, pendingWrites }: CheckpointTuple<S>): StateSnapshot<S> {
   const writes = joinWrites(checkpoint.pendingWrites, pendingWrites);
-  const tasks = activationsOf(checkpoint, writes, formatOf("v8")).map(({ node, task: id, sendArg, known }) => {
+  const activations = activationsOf(checkpoint, writes, formatOf("v8"));
+  const tasks = activations.map(({ node, task: id, sendArg, known }) => {
     const { error, result } = known;
     const waiting = isWaiting(known);
     const status = result !== undefined ? "done" : waiting ? "interrupted" : error !== undefined ? "failed" : "pending";
@@ -38,7 +39,7 @@ function snapshotOf<S>({ config, checkpoint, parentConfig, pendingWrites }: Chec
   const { createdAt } = checkpoint.metadata as { createdAt?: unknown };
   return {
     values: checkpoint.state,
-    next: [...new Set(tasks.filter(({ status }) => status !== "done").map(({ node }) => node))],
+    next: nextNodes(activations),
     config,
     parentConfig,
     metadata: checkpoint.metadata,

@@ -4,7 +4,15 @@ import type { GraphCheckpointer } from "../../tinyagents-graph.js";
 import type { MemorySnapshot } from "../../tinyagents-nodes.js";
 import type { Namespace, NewThreadCheckpoint, ThreadCheckpoint } from "../../tinyagents.js";
 import type { Format } from "../serializer.js";
-import { type Activation, type Known, activationsOf, isWaiting, joinWrites, writesOf } from "./graph-tasks.js";
+import {
+  type Activation,
+  type Known,
+  activationsOf,
+  isWaiting,
+  joinWrites,
+  nextNodes,
+  writesOf,
+} from "./graph-tasks.js";
 import type { Kept } from "./graph-values.js";
 import type { Boundary } from "./graph-wire.js";
 
@@ -76,7 +84,6 @@ export async function putBoundary(
   const { boundary, state, tasks } = held;
   const { runId, graph, createdAt } = more;
   const waiting = tasks.filter(({ known }) => isWaiting(known));
-  const todo = tasks.filter(({ known }) => known.result === undefined);
   const memorySnapshot = await held.memory;
   const checkpoint: NewThreadCheckpoint<unknown> = {
     ...place,
@@ -84,7 +91,7 @@ export async function putBoundary(
     runId,
     parentCheckpointId: parent,
     state: state.fresh(),
-    nextNodes: [...new Set(todo.map(({ name }) => name))],
+    nextNodes: nextNodes(tasks.map(({ name, known }) => ({ node: name, known }))),
     completedTasks: boundary.completed,
     pendingWrites: tasks.flatMap(({ name, id, known }) => writesOf(name, id, known)),
     interrupts: waiting.flatMap(({ known }) => known.question!.asked.map((asked) => ({ ...asked }))),

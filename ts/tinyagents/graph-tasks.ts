@@ -140,3 +140,9 @@ export function isWaiting({ question, answers, result }: Known): boolean {
 export function errorOf(thrown: unknown): { name: string; message: string } {
   return { name: thrown instanceof Error ? thrown.name : "Error", message: messageOf(thrown) };
 }
+
+/** Returns the nodes that run next: those without a recorded result, or all if all have one. */
+export function nextNodes(tasks: ReadonlyArray<{ node: string; known: Known }>): string[] {
+  const todo = tasks.filter(({ known }) => known.result === undefined);
+  return [...new Set((todo.length > 0 ? todo : tasks).map(({ node }) => node))];
+}
