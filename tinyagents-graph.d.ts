@@ -46,7 +46,8 @@ export type Edge<S> = readonly [from: string | readonly string[], to: EdgeTarget
 
 /** The methods of a checkpointer that a graph uses. A checkpointer must keep all fields of a checkpoint. */
 export interface GraphCheckpointer<S> {
-  put(checkpoint: NewThreadCheckpoint<S>): Promise<unknown>;
+  /** `expectedParent: false`: the checkpoint begins a branch, so its parent is not the latest checkpoint. */
+  put(checkpoint: NewThreadCheckpoint<S>, options?: { expectedParent?: boolean }): Promise<unknown>;
   get(threadId: string, checkpointId?: string | null, namespace?: Namespace): Promise<ThreadCheckpoint<S> | null>;
   getTuple(config: CheckpointConfig): Promise<CheckpointTuple<S> | null>;
   putWrites(config: CheckpointConfig, writes: readonly PendingWrite[]): Promise<void>;

@@ -40,7 +40,7 @@ export interface CommandFields<U> {
 /**
  * Directs a graph: a node returns it to update the state and to choose the next nodes, and `resume()` takes it.
  *
- * @example return new Command({ update: { approved: true }, goto: "publish" });
+ * @example const command = new Command({ update: { approved: true }, goto: "publish" });
  */
 export declare class Command<U = any> implements CommandFields<U> {
   /** @throws TypeError for an unknown field. */
@@ -96,9 +96,15 @@ export type NodeFunction<S, U> = (state: S, context: NodeContext) => MaybePromis
 /** What all kinds of nodes have in common. */
 export interface NodePolicies {
   /**
-   * What the node does to the world. `"write"`, `"external"` and `"human"`: the result is recorded as soon as the node
-   * has ended, and a resume uses the recorded result. `"pure"` and `"read"`: the result is not recorded, and a resume
-   * runs the node again. Without it, the result is recorded if the superstep has other tasks, and is used on resume.
+   * What the node does to the world. This decides what a resume does with a task that has ended in a superstep that has
+   * not.
+   *
+   * - `"write"`, `"external"` and `"human"`: the result is recorded as soon as the node has ended. A resume uses it.
+   * - `"pure"` and `"read"`: the result is not recorded. A resume runs the node again.
+   * - None: the result is recorded if the superstep has other tasks or fails. A resume uses it.
+   *
+   * Results belong to a checkpoint, so nothing is recorded before the run's end with the durability `"exit"`, or if the
+   * policies leave out the checkpoint before the node.
    */
   effectClass?: "pure" | "read" | "write" | "external" | "human";
   /** Where a checkpoint is stored. Default: `"after"` in a graph with `"every_node"`, `"none"` with `"explicit"`. */
@@ -116,7 +122,7 @@ export interface NodeOptions<S, U> extends NodePolicies {
 }
 
 /**
- * A graph that runs as one task. Its checkpoints are in the namespace `[...namespace, taskId]` of the same checkpointer,
+ * A graph that runs as one task. Its own checkpointer and durability are not used. Its checkpoints are in the namespace `[...namespace, taskId]` of the same checkpointer,
  * with the durability of the outer graph. Its questions become questions of this task, and one answer goes to all of
  * them. A resume continues the subgraph where it was.
  */

@@ -15,8 +15,6 @@ import type {
 } from "./index.js";
 
 export * from "./tinyagents-graph.js";
-
-export * from "./tinyagents-graph.js";
 export * from "./tinyagents-nodes.js";
 
 /** The place of a graph in a thread. `[]` is the graph itself. A subgraph has a namespace of its own. */

@@ -46,6 +46,11 @@ const preambles: Record<string, string> = {
   "tinyagents.d.ts": `
     declare const checkpointer: Checkpointer<{ topic: string }>;
     declare const config: CheckpointConfig;`,
+  "tinyagents-graph.d.ts": `
+    import { END, START } from "forkpoint/tinyagents";
+    declare const graph: Graph<{ n: number }>;
+    declare const checkpointId: string;`,
+  "tinyagents-nodes.d.ts": "declare const state: { urls: string[] };",
   "langgraph.d.ts": `
     import type * as base from "@langchain/langgraph-checkpoint";
     declare const saver: ForkpointSaver;
@@ -75,14 +80,18 @@ interface Entry {
   examples: Example[];
 }
 
+const { name: packageName, exports: entryPoints } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+
+/** The declaration files of the entry points. */
+const entryFiles = new Set(Object.values<{ types?: string }>(entryPoints).map(({ types }) => types?.slice(2)));
+
 /** Returns the entry points of package.json that have types. */
 function entries(): Entry[] {
-  const { name, exports } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
-  return Object.entries<{ types?: string }>(exports).flatMap(([path, { types }]) => {
+  return Object.entries<{ types?: string }>(entryPoints).flatMap(([path, { types }]) => {
     if (types === undefined) return [];
     const declarations = exportsOf(types.slice(2));
     return {
-      specifier: `${name}${path.slice(1)}`,
+      specifier: `${packageName}${path.slice(1)}`,
       names: declarations.map((node) => node.name!.text),
       missing: missing(declarations),
       examples: declarations.flatMap(examplesOf),
@@ -98,7 +107,12 @@ function exportsOf(file: string): Declaration[] {
   return source.statements.flatMap((node) => {
     if (ts.isExportDeclaration(node)) {
       const from = /^"\.\/(.*)\.js"$/.exec(node.moduleSpecifier?.getText() ?? "");
-      return from === null ? [] : exportsOf(`${from[1]}.d.ts`);
+      if (from === null) return [];
+      const clause = node.exportClause;
+      // What another entry point exports too has its examples there.
+      if (clause !== undefined && entryFiles.has(`${from[1]}.d.ts`)) return [];
+      const names = clause && ts.isNamedExports(clause) && new Set(clause.elements.map(({ name }) => name.text));
+      return exportsOf(`${from[1]}.d.ts`).filter((each) => !names || names.has(each.name!.text));
     }
     const declares =
       ts.isClassDeclaration(node) ||

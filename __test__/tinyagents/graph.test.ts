@@ -283,7 +283,7 @@ describe("failures", () => {
 
   it("one thread runs once at a time", async () => {
     const graph = graphOf({
-      nodes: { a: () => new Promise<Update>((resolve) => setTimeout(resolve, 20)) },
+      nodes: { a: () => new Promise<void>((resolve) => setTimeout(resolve, 20)) },
       entry: "a",
       checkpointer: open(),
     });

@@ -13,7 +13,7 @@ import { Tool } from "../native.js";
 import { type Format, formatOf } from "../serializer.js";
 import { parse } from "../wire.js";
 import { readTargets } from "./graph-definition.js";
-import { type GraphParts, type GraphPlan, enter, fold } from "./graph-plan.js";
+import { type GraphParts, type GraphPlan, enter, fold, tooLong } from "./graph-plan.js";
 import {
   type Held,
   type HeldBoundary,
@@ -34,12 +34,15 @@ export class GraphExecution {
   readonly parts: GraphParts;
   readonly plan: GraphPlan;
   readonly format: Format;
-  readonly tell: (event: Told<any>) => void;
+  /** Undefined if nobody reads the events. */
+  readonly tell: ((event: Told<any>) => void) | undefined;
   readonly #run: Tool;
   readonly #cancelled = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #boundaries = new Map<string, HeldBoundary>();
-  readonly #args: Kept[] = [];
+  /** The arguments of the current tasks, and of the nodes that they have chosen. */
+  readonly #args = new Map<number, Kept>();
+  #lastArg = 0;
   readonly #errors = new Map<number, unknown>();
   readonly #releases: Array<() => void> = [];
   /** True if the run can store checkpoints. */
@@ -52,7 +55,7 @@ export class GraphExecution {
   #over = false;
   #settle!: { resolve: (result: GraphResult<any>) => void; reject: (error: unknown) => void };
 
-  constructor(parts: GraphParts, plan: GraphPlan, tell: (event: Told<any>) => void, format = formatOf("v8")) {
+  constructor(parts: GraphParts, plan: GraphPlan, tell?: (event: Told<any>) => void, format = formatOf("v8")) {
     this.parts = parts;
     this.plan = plan;
     this.tell = tell;
@@ -71,7 +74,7 @@ export class GraphExecution {
     const { signal, drain, mode } = this.plan;
     try {
       const kind = mode.kind === "input" ? "invoke" : mode.kind === "continue" ? "resume" : "update";
-      this.tell({ type: "run.start", ...this.#at(), kind });
+      this.tell?.({ type: "run.start", ...this.#at(), kind });
       return await new Promise((resolve, reject) => {
         this.#settle = { resolve, reject };
         if (drain?.drained) this.#on({ event: "drainRequested" });
@@ -80,7 +83,7 @@ export class GraphExecution {
         this.#on({ event: "started" });
       });
     } catch (error) {
-      this.tell({ type: "run.error", ...this.#at(), error });
+      this.tell?.({ type: "run.error", ...this.#at(), error });
       throw error;
     } finally {
       for (const release of this.#releases) release();
@@ -121,7 +124,7 @@ export class GraphExecution {
         return this.#answer(told.tasks);
       case "begin": {
         const tasks = this.#here!.tasks.map(({ name: node, id: taskId }) => ({ node, taskId }));
-        return this.tell({ type: "superstep.start", ...this.#at(), step: told.step, tasks });
+        return this.tell?.({ type: "superstep.start", ...this.#at(), step: told.step, tasks });
       }
       case "run":
         return void this.#call(told.task, told.attempt);
@@ -184,7 +187,8 @@ export class GraphExecution {
   }
 
   #keep(arg: Kept): number {
-    return this.#args.push(arg) - 1;
+    this.#args.set(++this.#lastArg, arg);
+    return this.#lastArg;
   }
 
   #targets(targets: unknown, what: string): Target[] {
@@ -232,11 +236,15 @@ export class GraphExecution {
     const tasks = boundary.tasks.map(({ node, task, arg, from }) => {
       const stored = from === null ? undefined : this.#loaded?.activations[from];
       const held = { node, name: nodes[node]!.name, id: task, storedId: stored?.task ?? task };
-      return { ...held, arg: arg === null ? undefined : this.#args[arg], known: stored?.known ?? nothing() };
+      return { ...held, arg: arg === null ? undefined : this.#args.get(arg), known: stored?.known ?? nothing() };
     });
     for (const [index, { done }] of boundary.tasks.entries()) {
       // A pure task runs again, whatever is recorded about it.
       if (!done) tasks[index]!.known = { ...tasks[index]!.known, result: undefined };
+    }
+    if (boundary.origin === "loop") {
+      const needed = new Set(boundary.tasks.map(({ arg }) => arg));
+      for (const arg of this.#args.keys()) if (!needed.has(arg)) this.#args.delete(arg);
     }
     const memory = this.persists && boundary.memory !== "live" ? this.#capture(boundary.memory) : undefined;
     this.#here = { boundary, state: this.#state, tasks, memory };
@@ -244,7 +252,7 @@ export class GraphExecution {
     if (boundary.origin === null) return;
     const nextNodes = [...new Set(tasks.map(({ name }) => name))];
     const { step, origin: source } = boundary;
-    this.tell({ type: "state", ...this.#at(), step, source, state: this.#state.fresh(), nextNodes });
+    this.tell?.({ type: "state", ...this.#at(), step, source, state: this.#state.fresh(), nextNodes });
   }
 
   async #capture(consistency: "snapshot" | "journaled"): Promise<MemorySnapshot> {
@@ -325,10 +333,12 @@ export class GraphExecution {
     const { checkpointer, place, runId } = this.plan;
     const held = this.#boundaries.get(id)!;
     const more = { runId, graph: this.parts.definition.name, createdAt: Date.now() };
-    await putBoundary(checkpointer!, place, held, parent, more);
+    // The parent is not the latest checkpoint if the run continues from an older one.
+    const branches = this.#loaded?.latest === false && parent === this.#loaded.checkpoint.checkpointId;
+    await putBoundary(checkpointer!, place, held, parent, { ...more, branches });
     this.#saved = id;
     const { step, origin: source } = held.boundary;
-    this.tell({ type: "checkpoint.saved", ...this.#at(), checkpointId: id, step, source: source ?? "loop" });
+    this.tell?.({ type: "checkpoint.saved", ...this.#at(), checkpointId: id, step, source: source ?? "loop" });
   }
 
   #end(status: "done" | "interrupted", tasks: number[]): void {
@@ -339,11 +349,11 @@ export class GraphExecution {
       status,
       ...this.#at(),
       state: this.#state.fresh(),
-      interrupts: asked.flatMap(({ question }) => structuredClone(question!.asked)),
+      interrupts: asked.flatMap(({ question }) => question!.asked),
       checkpointId: this.#saved,
       step: held.boundary.step,
     };
-    this.tell({ type: status === "done" ? "run.complete" : "run.interrupted", ...this.#at(), result });
+    this.tell?.({ type: status === "done" ? "run.complete" : "run.interrupted", ...this.#at(), result });
     this.#settle.resolve(result);
   }
 
@@ -354,10 +364,8 @@ export class GraphExecution {
         return new ForkpointError("NOT_FOUND", `thread ${quote(threadId)} has no such checkpoint`);
       case "mismatch":
         return new ForkpointError("CONFLICT", why.message);
-      case "limit": {
-        const message = `the graph has not ended after ${why.supersteps} supersteps: raise maxSupersteps, or look for a loop`;
-        return new ForkpointError("INVALID_ARGUMENT", message);
-      }
+      case "limit":
+        return tooLong(why.supersteps);
       case "drained":
         return new RunDrainedError(this.plan.runId);
       case "aborted":
@@ -387,6 +395,6 @@ export class GraphExecution {
   }
 
   #tellTask({ name: node, id: taskId }: Held, status: string, more: object = {}): void {
-    this.tell({ type: "task", ...this.#at(), node, taskId, status, ...more } as Told<any>);
+    this.tell?.({ type: "task", ...this.#at(), node, taskId, status, ...more } as Told<any>);
   }
 }

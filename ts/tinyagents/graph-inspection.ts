@@ -7,7 +7,7 @@ import { ForkpointError, quote } from "../errors.js";
 import { type OptionParser, readRecord, whole } from "../options.js";
 import { formatOf } from "../serializer.js";
 import type { Place } from "./graph-recorder.js";
-import { activationsOf, isWaiting, joinWrites, nextNodes } from "./graph-tasks.js";
+import { activationsOf, isWaiting, joinWrites, nextNodes, pendingOf } from "./graph-tasks.js";
 import { matches } from "./threads.js";
 
 /** Returns the snapshot of a checkpoint, or null if there is none. */
@@ -113,11 +113,7 @@ export async function fork(
     parentCheckpointId: null,
     pendingWrites,
     // A fork keeps the ids of its tasks, even if the source left them out, because the writes name them.
-    pendingActivations: tasks.map(({ node, task: taskId, sendArg }) => ({
-      node,
-      ...(sendArg !== undefined && { sendArg: sendArg.fresh() }),
-      taskId,
-    })),
+    pendingActivations: pendingOf(tasks),
     metadata: { ...checkpoint.metadata, source: "fork", forkedFrom: config, createdAt: Date.now() },
   });
   if (pendingWrites.length > 0) await checkpointer.putWrites(forked, pendingWrites);

@@ -2,7 +2,7 @@
 
 import type { Durability, GraphCheckpointer, GraphRunOptions } from "../../tinyagents-graph.js";
 import type { MemoryHooks } from "../../tinyagents-nodes.js";
-import { show, typeError } from "../errors.js";
+import { ForkpointError, show, typeError } from "../errors.js";
 import type { GraphDefinition } from "./graph-definition.js";
 import type { Held, Loaded, Place } from "./graph-recorder.js";
 import type { GraphMode } from "./graph-wire.js";
@@ -54,4 +54,12 @@ function settled(value: unknown, what: string): unknown {
   }
   if (value === undefined) throw typeError(`${what} must return the new state, and returned ${show(value)}`);
   return value;
+}
+
+/** Makes the error of a run with too many supersteps. */
+export function tooLong(supersteps: number): ForkpointError {
+  return new ForkpointError(
+    "INVALID_ARGUMENT",
+    `the graph has not ended after ${supersteps} supersteps: raise maxSupersteps, or look for an endless loop`,
+  );
 }

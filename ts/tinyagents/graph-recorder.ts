@@ -11,6 +11,7 @@ import {
   isWaiting,
   joinWrites,
   nextNodes,
+  pendingOf,
   writesOf,
 } from "./graph-tasks.js";
 import type { Kept } from "./graph-values.js";
@@ -79,7 +80,7 @@ export async function putBoundary(
   place: Place,
   held: HeldBoundary,
   parent: string | null,
-  more: { runId: string; graph: string; createdAt: number },
+  more: { runId: string; graph: string; createdAt: number; branches: boolean },
 ): Promise<void> {
   const { boundary, state, tasks } = held;
   const { runId, graph, createdAt } = more;
@@ -94,17 +95,15 @@ export async function putBoundary(
     nextNodes: nextNodes(tasks.map(({ name, known }) => ({ node: name, known }))),
     completedTasks: boundary.completed,
     pendingWrites: tasks.flatMap(({ name, id, known }) => writesOf(name, id, known)),
-    interrupts: waiting.flatMap(({ known }) => known.question!.asked.map((asked) => ({ ...asked }))),
-    pendingActivations: tasks.map(({ name, id, arg }) => ({
-      node: name,
-      ...(arg !== undefined && { sendArg: arg.fresh() }),
-      taskId: id,
-    })),
+    interrupts: waiting.flatMap(({ known }) =>
+      known.question!.asked.map(({ node, taskId, namespace, value }) => ({ node, taskId, namespace, value })),
+    ),
+    pendingActivations: pendingOf(tasks.map(({ name: node, id: task, arg: sendArg }) => ({ node, task, sendArg }))),
     barrierArrivals: boundary.arrivals,
     metadata: { source: boundary.origin ?? "loop", step: boundary.step, graph, createdAt },
     ...(memorySnapshot !== undefined && { memorySnapshot }),
   };
-  await checkpointer.put(checkpoint);
+  await (more.branches ? checkpointer.put(checkpoint, { expectedParent: false }) : checkpointer.put(checkpoint));
 }
 
 /** Records what is known about tasks as pending writes of their checkpoint. */

@@ -146,3 +146,14 @@ export function nextNodes(tasks: ReadonlyArray<{ node: string; known: Known }>):
   const todo = tasks.filter(({ known }) => known.result === undefined);
   return [...new Set((todo.length > 0 ? todo : tasks).map(({ node }) => node))];
 }
+
+type Pending = NonNullable<ThreadCheckpoint<unknown>["pendingActivations"]>[number];
+
+/** Returns the activations of tasks as a checkpoint holds them. */
+export function pendingOf(tasks: ReadonlyArray<{ node: string; task: string; sendArg: Kept | undefined }>): Pending[] {
+  return tasks.map(({ node, task: taskId, sendArg }) => {
+    const pending: Pending = { node, taskId };
+    if (sendArg !== undefined) pending.sendArg = sendArg.fresh();
+    return pending;
+  });
+}

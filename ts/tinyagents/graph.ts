@@ -129,7 +129,7 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     const place = { threadId: requireId(threadId, "threadId"), namespace: [] };
     const mode = { kind: "update", asNode: number } as const;
     const plan = { place, runId: newRunId(), mode, checkpointer, durability: "sync", update } as const;
-    const { checkpointId } = await this.#start(plan, () => {});
+    const { checkpointId } = await this.#start(plan);
     return { ...place, checkpointId: checkpointId! };
   }
 
@@ -161,7 +161,7 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     return this.#checkpointer;
   }
 
-  async #run(input: unknown, options: GraphRunOptions | undefined, tell: Tell = () => {}): Promise<GraphResult<S>> {
+  async #run(input: unknown, options: GraphRunOptions | undefined, tell?: Tell): Promise<GraphResult<S>> {
     const read = readRecord(options, "options", runOptions) as GraphRunOptions;
     const { threadId, checkpointId, namespace = [], runId = newRunId(), durability, signal, drain } = read;
     if (threadId === undefined && this.#checkpointer !== undefined)
@@ -198,7 +198,7 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     };
   }
 
-  async #start(plan: GraphPlan, tell: Tell): Promise<GraphResult<S>> {
+  async #start(plan: GraphPlan, tell?: Tell): Promise<GraphResult<S>> {
     const { threadId, namespace } = plan.place;
     const own = plan.checkpointer && handleOf(plan.checkpointer);
     const identity = own?.identity ?? plan.checkpointer ?? plan;
