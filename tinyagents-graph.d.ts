@@ -44,7 +44,7 @@ export type EdgeTarget<S> = string | readonly string[] | ((state: S) => MaybePro
  */
 export type Edge<S> = readonly [from: string | readonly string[], to: EdgeTarget<S>];
 
-/** The methods of a checkpointer that a graph uses. A checkpointer must keep all fields of a checkpoint. */
+/** The methods of a checkpointer that a graph uses. It must keep all fields and values. */
 export interface GraphCheckpointer<S> {
   /** `expectedParent: false`: the checkpoint begins a branch, so its parent is not the latest checkpoint. */
   put(checkpoint: NewThreadCheckpoint<S>, options?: { expectedParent?: boolean }): Promise<unknown>;

@@ -715,3 +715,35 @@ fn an_endless_graph_ends_at_its_limit() {
     }
     assert!(commands.contains(&Command::Fail { why: Reason::Limit { supersteps: 2 } }), "{commands:?}");
 }
+
+#[test]
+fn a_task_is_recorded_while_others_of_its_superstep_still_run() {
+    let mut definition = chain(vec![node("a"), node("b")], Policy::EveryNode);
+    definition.edges = vec![Edge { from: None, to: 0 }, Edge { from: None, to: 1 }];
+    let mut run = run(definition, Mode::Input, Durability::Sync);
+    run.on(Event::Started);
+    run.on(Event::Loaded { base: None });
+    run.on(Event::Made { routes: Vec::new() });
+    run.on(Event::Written { write: 0 });
+    let id = "p-000000".to_owned();
+    let commands = run.on(Event::Ran { task: 1, attempt: 0, goto: Vec::new() });
+    assert_eq!(commands, [Command::Record { write: 1, id, tasks: vec![1] }]);
+}
+
+#[test]
+fn an_older_checkpoint_is_continued_as_a_copy_with_new_tasks_and_their_records() {
+    let mode = Mode::Continue { from: Some("base".to_owned()), update: false, goto: Vec::new(), answers: Answers::All };
+    let mut run = run(chain(vec![node("a"), node("b")], Policy::EveryNode), mode, Durability::Sync);
+    run.on(Event::Started);
+    let done = Stored { done: Some(Vec::new()), ..stored("a", "a:1") };
+    let asks = Stored { interrupts: 1, answers: 1, ..stored("b", "b:2") };
+    let commands = run.on(Event::Loaded { base: Some(Base { latest: false, ..base(vec![done, asks]) }) });
+    let [Command::Boundary { boundary }, Command::Answer { tasks }, Command::Put { id, parent, .. }] = &commands[..]
+    else {
+        panic!("{commands:?}")
+    };
+    assert_eq!((boundary.origin, boundary.step, parent.as_deref()), (Some(Origin::Fork), 3, Some("base")));
+    assert!(boundary.tasks.iter().all(|task| task.task.contains(&boundary.id)), "{boundary:?}");
+    assert_eq!(tasks, &[1], "the other task has asked nothing");
+    assert_eq!(run.on(Event::Written { write: 0 }), [Command::Record { write: 1, id: id.clone(), tasks: vec![0, 1] }]);
+}

@@ -1,15 +1,20 @@
 // Graphs over the checkpointer of this package: supersteps, edges, questions, durability, inspection, resume.
 import {
+  type CheckpointConfig,
   Checkpointer,
   Command,
   DrainController,
   END,
   Graph,
+  type GraphCheckpointer,
   type GraphConfig,
   type GraphEvent,
+  type NewThreadCheckpoint,
+  type PendingWrite,
   RunDrainedError,
   START,
   Send,
+  type ThreadCheckpoint,
 } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { failure, kinds, place, rejection, thrown } from "../helpers.js";
@@ -678,4 +683,125 @@ describe("subgraphs", () => {
     });
     expect((await graph.invoke(empty, { threadId: "t" })).state.log).toEqual(["x", "x", "x"]);
   });
+});
+
+describe("a checkpointer of the user", () => {
+  /** Keeps the objects that it is given in lists, and gives back the same objects. */
+  class Lists implements GraphCheckpointer<State> {
+    readonly checkpoints: Array<ThreadCheckpoint<State>> = [];
+    readonly writes: Array<{ id: string; write: PendingWrite }> = [];
+
+    async put(checkpoint: NewThreadCheckpoint<State>) {
+      this.checkpoints.push(checkpoint as ThreadCheckpoint<State>);
+    }
+
+    async get(threadId: string, checkpointId?: string | null, namespace: string[] = []) {
+      const is = (each: ThreadCheckpoint<State>) =>
+        each.threadId === threadId &&
+        each.namespace.join() === namespace.join() &&
+        (checkpointId ?? each.checkpointId) === each.checkpointId;
+      return this.checkpoints.findLast(is) ?? null;
+    }
+
+    async getTuple({ threadId, checkpointId, namespace = [] }: CheckpointConfig) {
+      const checkpoint = await this.get(threadId, checkpointId, namespace);
+      if (checkpoint === null) return null;
+      const id = checkpoint.checkpointId;
+      const at = (one: string) => ({ threadId, namespace, checkpointId: one });
+      const parent = checkpoint.parentCheckpointId;
+      const pendingWrites = this.writes.filter((each) => each.id === id).map(({ write }) => write);
+      return { config: at(id), checkpoint, parentConfig: parent === null ? null : at(parent), pendingWrites };
+    }
+
+    async putWrites({ checkpointId }: CheckpointConfig, writes: readonly PendingWrite[]) {
+      this.writes.push(...writes.map((write) => ({ id: checkpointId!, write })));
+    }
+  }
+
+  it("needs four methods, and its objects are not changed", async () => {
+    const checkpointer = new Lists();
+    const { runs, nodes } = counting(["other"]);
+    const graph = graphOf({
+      nodes: {
+        ...nodes,
+        gate: (state, { interrupt }) => {
+          state.log.push("changed in place");
+          return { log: [interrupt<string>("?")] };
+        },
+        z: (state) => void state.log.pop(),
+      },
+      edges: [
+        [START, ["other", "gate"]],
+        ["gate", "z"],
+      ],
+      checkpointer,
+    });
+    await graph.invoke(empty, { threadId: "t" });
+    const { state } = await graph.resume("t", { resume: "ok" });
+    expect([state.log, runs]).toEqual([["other", "ok"], { other: 1 }]);
+    expect((await graph.getStateHistory("t")).map(({ values }) => values.log.length)).toEqual([2, 2, 0]);
+  });
+
+  it("without the methods, it is refused", () => {
+    const checkpointer = { put: async () => {} } as never;
+    expect(thrown(() => graphOf({ nodes: { a: says("a") }, entry: "a", checkpointer })).message).toContain("getTuple");
+  });
+});
+
+it("values that JSON does not have reach the next node and the next process as they are", async () => {
+  const target = place("sqlite");
+  const make = () =>
+    new Graph<{ at: Date; seen: Map<string, bigint> }, { seen: Map<string, bigint> }>({
+      nodes: {
+        a: ({ at }) => ({ seen: new Map([[at.toISOString(), 1n]]) }),
+        gate: ({ seen }, { interrupt }) => void interrupt(seen),
+      },
+      entry: "a",
+      edges: [["a", "gate"]],
+      reducer: (state, update) => ({ ...state, ...update }),
+      checkpointer: new Checkpointer(target),
+    });
+  const at = new Date(0);
+  const { interrupts } = await make().invoke({ at, seen: new Map() }, { threadId: "t" });
+  const seen = new Map([[at.toISOString(), 1n]]);
+  expect(interrupts[0]!.value).toEqual(seen);
+  expect((await make().resume("t", { resume: undefined })).state).toEqual({ at, seen });
+});
+
+it("an older checkpoint can be continued with expectedParent, and a lost race is refused", async () => {
+  const checkpointer = new Checkpointer<State>("memory:", { expectedParent: true });
+  onTestFinished(() => checkpointer.close());
+  const other = async () => {
+    const { checkpointId: parentCheckpointId } = (await checkpointer.get("t"))!;
+    await checkpointer.put({ threadId: "t", parentCheckpointId, state: empty });
+  };
+  let race = false;
+  const nodes = { a: says("a"), b: async () => void (race && (await other())) };
+  const graph = graphOf({ nodes, entry: "a", edges: [["a", "b"]], checkpointer });
+  await graph.invoke(empty, { threadId: "t" });
+  const first = (await graph.getStateHistory("t")).at(-1)!.config.checkpointId;
+  expect((await graph.resumeFrom("t", first)).status).toBe("done");
+  race = true;
+  await failure(graph.resumeFrom("t", first), "CONFLICT");
+});
+
+it("the reader of a stream that leaves early aborts the run", async () => {
+  let signal: AbortSignal | undefined;
+  const graph = graphOf({
+    nodes: { a: (_, context) => new Promise<void>(() => void (signal = context.signal)) },
+    entry: "a",
+  });
+  for await (const event of graph.stream(empty)) if (event.type === "task") break;
+  expect(signal!.aborted).toBe(true);
+});
+
+it("continuing before a subgraph runs the subgraph from its beginning", async () => {
+  const { runs, nodes } = counting(["inside"]);
+  const inner = graphOf({ nodes, entry: "inside" });
+  const sub = { subgraph: inner, input: () => empty, output: ({ log }: State) => ({ log }) };
+  const graph = graphOf({ nodes: { sub }, entry: "sub", checkpointer: open() });
+  await graph.invoke(empty, { threadId: "t" });
+  const first = (await graph.getStateHistory("t")).at(-1)!.config.checkpointId;
+  expect((await graph.resumeFrom("t", first)).state.log).toEqual(["inside"]);
+  expect(runs).toEqual({ inside: 2 });
 });
