@@ -104,6 +104,20 @@ describe.each(["async", "exit"])("%s", (durability) => {
   });
 });
 
+it.each(["1", "2", "3", "4"])("async: killed after the checkpoint of step %s, the graph still ends", async (step) => {
+  const home = folder();
+  await killed(start(home, "async", "saved", step));
+  await finish(home, "async");
+  repeated(home);
+});
+
+it("exit: killed after the checkpoint of the question, no task runs twice", async () => {
+  const home = folder();
+  await killed(start(home, "exit", "saved", "4"));
+  await finish(home, "exit");
+  expect(effects(home)).toEqual(nodes);
+});
+
 it("async: what is stored is the beginning of the run, in order", async () => {
   const home = folder();
   await killed(start(home, "async", "saved", "2"));

@@ -673,6 +673,39 @@ describe("subgraphs", () => {
     expect(runs).toEqual({ before: 1, inside: 1, after: 2 });
   });
 
+  it("stop at a drain, and fail with the error of their node; both continue where they were", async () => {
+    const drain = new DrainController();
+    const { runs, nodes } = counting(["first"]);
+    let broken = true;
+    const inner = graphOf({
+      nodes: {
+        drains: () => drain.requestDrain(),
+        ...nodes,
+        breaks: () => {
+          if (broken) throw new Error("inner");
+          return { log: ["last"] };
+        },
+      },
+      entry: "drains",
+      edges: [
+        ["drains", "first"],
+        ["first", "breaks"],
+      ],
+    });
+    const sub = { subgraph: inner, input: () => empty, output: ({ log }: State) => ({ log }) };
+    const graph = graphOf({ nodes: { sub }, entry: "sub", checkpointer: open() });
+    expect(await rejection(graph.invoke(empty, { threadId: "t", drain }))).toBeInstanceOf(RunDrainedError);
+    const seen: Array<[string, number]> = [];
+    const running = async () => {
+      for await (const event of graph.stream(null, { threadId: "t" })) seen.push([event.type, event.namespace.length]);
+    };
+    expect(await rejection(running())).toMatchObject({ message: "inner", node: "sub" });
+    expect(seen).toContainEqual(["checkpoint.saved", 1]);
+    broken = false;
+    expect((await graph.resume("t")).state.log).toEqual(["first", "last"]);
+    expect(runs).toEqual({ first: 1 });
+  });
+
   it("begin anew on every visit", async () => {
     const inner = graphOf({ nodes: { x: says("x") }, entry: "x" });
     const graph = graphOf({
