@@ -200,8 +200,9 @@ impl Index {
 
     /// Cuts off what crashed processes have left at the ends of files, and deletes files of Forkpoint that are not part
     /// of the store any more. The caller has an exclusive lock.
-    pub(super) fn tidy(&self) -> Result<()> {
+    pub(super) fn tidy(&mut self) -> Result<()> {
         let folder = &self.tables.contents.folder;
+        self.known.cut_off(folder)?;
         let cannot = |error| failed(error, "the folder cannot be tidied up");
         let mut folders = BTreeSet::new();
         for entry in self.known.files.values() {

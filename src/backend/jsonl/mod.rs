@@ -27,6 +27,7 @@ mod names;
 mod order;
 mod plan;
 mod records;
+mod touch;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -129,7 +130,9 @@ impl Jsonl {
             self.notice = Some(lost_notice(lost));
         }
         let Some(index) = &mut self.index else { return Err(Error::poisoned()) };
-        index.known.cut_off_lost(&self.folder)?;
+        if lost > 0 {
+            index.known.cut_off(&self.folder)?;
+        }
         Ok(index)
     }
 

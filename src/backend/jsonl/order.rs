@@ -235,14 +235,15 @@ impl Known {
         Ok(self.length + text.len() as u64)
     }
 
-    /// Cuts off the commits that a power failure has taken. The caller has an exclusive lock.
-    pub(super) fn cut_off_lost(&mut self, folder: &Path) -> Result<()> {
-        if self.lost > 0 {
-            let file = File::options().write(true).open(folder.join(ORDER));
-            file.and_then(|file| file.set_len(self.length))
-                .map_err(|error| failed(error, &format!("{ORDER} cannot be written")))?;
-            self.lost = 0;
-        }
+    /// Cuts off what was not committed: a part of a line, or commits that a power failure has taken. The caller has an
+    /// exclusive lock.
+    pub(super) fn cut_off(&mut self, folder: &Path) -> Result<()> {
+        let cut = || {
+            let file = File::options().write(true).open(folder.join(ORDER))?;
+            if file.metadata()?.len() > self.length { file.set_len(self.length) } else { Ok(()) }
+        };
+        cut().map_err(|error| failed(error, &format!("{ORDER} cannot be written")))?;
+        self.lost = 0;
         Ok(())
     }
 

@@ -12,8 +12,9 @@ use super::records::{
     Begin, Branched, Claimed, Cut, Head, Lineage, PendingWrites, Removed, Touched, Unwritten, push_checkpoint,
     push_line, push_record, push_writes,
 };
+use super::touch::Touch;
 use crate::backend::logs::{BranchId, LogRows};
-use crate::backend::tables::{Key, Row, TaskRow, Undo};
+use crate::backend::tables::{Row, Undo};
 use crate::record::{ContractId, Seq};
 
 /// The names of contracts, for the names of folders.
@@ -60,78 +61,6 @@ pub(super) struct Plan {
     gone_branches: Vec<BranchId>,
     lineages: BTreeMap<i64, u64>,
     ended: BTreeSet<i64>,
-}
-
-/// What happened to the items of each kind. An item is listed by its number. The flag says whether the item was there
-/// before the batch.
-#[derive(Debug, Default)]
-struct Touch {
-    rows: BTreeMap<Seq, (bool, i64, String)>,
-    /// Each with its contract and name.
-    lineages: BTreeMap<i64, (bool, ContractId, String)>,
-    firsts: BTreeSet<i64>,
-    branches: BTreeMap<BranchId, bool>,
-    /// The lineage and the log that a new branch was created for.
-    homes: BTreeMap<BranchId, (i64, String)>,
-    pushed: BTreeMap<BranchId, u64>,
-    cut: BTreeMap<BranchId, u64>,
-    heads: BTreeSet<(i64, String)>,
-    writes: BTreeMap<Key, Vec<TaskRow>>,
-}
-
-impl Touch {
-    fn of(index: &Index, changes: Vec<Undo<KeptPayload, KeptRecord>>) -> Self {
-        let mut touch = Self::default();
-        let mut created = None;
-        for change in changes {
-            match change {
-                Undo::Insert(seq) => {
-                    let row = index.tables.rows.get(&seq).map(|row| (row.lineage, row.checkpoint.header.id.clone()));
-                    let (lineage, id) = row.unwrap_or_default();
-                    touch.rows.entry(seq).or_insert((false, lineage, id));
-                }
-                Undo::Remove(seq, row) => {
-                    touch.rows.entry(seq).or_insert((true, row.lineage, row.checkpoint.header.id.clone()));
-                }
-                Undo::Begin(position) => {
-                    let row = index.tables.lineages.get(&position);
-                    let (contract, name) =
-                        row.map_or((ContractId(0), String::new()), |row| (row.contract, row.name.clone()));
-                    touch.lineages.entry(position).or_insert((false, contract, name));
-                }
-                Undo::End(position, row) => {
-                    let lineage = touch.lineages.entry(position).or_insert((true, row.contract, String::new()));
-                    (lineage.1, lineage.2) = (row.contract, row.name);
-                }
-                Undo::First(position, _) => drop(touch.firsts.insert(position)),
-                Undo::Writes(key, before) => drop(touch.writes.entry(key).or_insert(before.unwrap_or_default())),
-                Undo::Head(lineage, log, _) => {
-                    // An append that creates a branch makes it the end of its log next.
-                    if let Some(branch) = created.take() {
-                        touch.homes.insert(branch, (lineage, log.clone()));
-                    }
-                    touch.heads.insert((lineage, log));
-                }
-                Undo::CreateBranch(id) => {
-                    created = Some(id);
-                    touch.branches.entry(id).or_insert(false);
-                }
-                Undo::RemoveBranch(id, _) => drop(touch.branches.entry(id).or_insert(true)),
-                Undo::Push(id, at) => {
-                    let least = touch.pushed.entry(id).or_insert(at);
-                    *least = at.min(*least);
-                }
-                Undo::Cut(id, from, _) => {
-                    for cut in [&mut touch.cut, &mut touch.pushed] {
-                        let least = cut.entry(id).or_insert(from);
-                        *least = from.min(*least);
-                    }
-                }
-                Undo::Hold(_) | Undo::LetGo(_) => {}
-            }
-        }
-        touch
-    }
 }
 
 /// Plans the lines of a batch that the index already contains.
