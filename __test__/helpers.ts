@@ -15,11 +15,12 @@ export function folder(): string {
 }
 
 /** The kinds of target that each test runs on. */
-export const kinds = ["memory", "sqlite"] as const;
+export const kinds = ["memory", "sqlite", "jsonl"] as const;
 
 /** Returns the target for a new store. */
 export function place(kind: (typeof kinds)[number]): string {
-  return kind === "memory" ? "memory:" : join(folder(), "agent.db");
+  if (kind === "memory") return "memory:";
+  return kind === "jsonl" ? `jsonl:${join(folder(), "agent")}` : join(folder(), "agent.db");
 }
 
 /** Opens a store that is closed when the running test ends, before its folder is removed. */

@@ -139,6 +139,8 @@ describe("the package", () => {
         "index.d.ts",
         "langgraph.d.ts",
         "package.json",
+        "tinyagents-graph.d.ts",
+        "tinyagents-nodes.d.ts",
         "tinyagents.d.ts",
       ].toSorted(),
     );

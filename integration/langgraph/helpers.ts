@@ -22,13 +22,14 @@ export function folder(): string {
 }
 
 /** The kinds of store that each test runs on. */
-export const kinds = ["memory", "sqlite"] as const;
+export const kinds = ["memory", "sqlite", "jsonl"] as const;
 
 export type Kind = (typeof kinds)[number];
 
 /** Returns the target for a new store. */
 export function place(kind: Kind): string {
-  return kind === "memory" ? "memory:" : join(folder(), "graph.db");
+  if (kind === "memory") return "memory:";
+  return kind === "jsonl" ? `jsonl:${join(folder(), "graph")}` : join(folder(), "graph.db");
 }
 
 /** Opens a saver that is closed when the running test ends, before the saver's folder is removed. */

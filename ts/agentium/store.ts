@@ -6,13 +6,7 @@ import type {
   WorkflowCheckpointStats,
   WorkflowRunsPage,
 } from "../../agentium.js";
-import type {
-  CheckOptions,
-  PruneOptions,
-  RunPruneResult,
-  StatsOptions,
-  VerifyReport,
-} from "../../index.js";
+import type { CheckOptions, PruneOptions, RunPruneResult, StatsOptions, VerifyReport } from "../../index.js";
 import type { Engine } from "../engine.js";
 import { StoreHandle } from "../handle.js";
 import { idOrNull } from "../ids.js";

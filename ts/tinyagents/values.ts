@@ -95,7 +95,8 @@ function optionalId(value: unknown, name: string): string | undefined {
   return value === undefined || value === null ? undefined : requireId(value, name);
 }
 
-function strings(value: unknown, name: string): string[] {
+/** Checks strings before a write. */
+export function strings(value: unknown, name: string): string[] {
   if (!Array.isArray(value)) throw typeError(`${name} must be an array of strings, and is ${show(value)}`);
   return Array.from<unknown>(value).map((item, at) => requireId(item, `${name}[${at}]`));
 }
