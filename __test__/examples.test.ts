@@ -8,7 +8,11 @@ import { folder } from "./helpers.js";
 const examples = fileURLToPath(new URL("../examples/", import.meta.url));
 
 /** The database that the examples of a framework write. */
-const databases: Record<string, string> = { agentium: "workflow.db", helix: "sessions.db" };
+const databases: Record<string, string> = {
+  agentium: "workflow.db",
+  helix: "sessions.db",
+  tinyagents: "threads.db",
+};
 
 /** The files that other examples import. They are no programs. */
 const modules = new Set(["helix/agent.mjs"]);
@@ -110,6 +114,38 @@ const expected: Record<string, string[]> = {
     "answers of step 3: Together 16. Together 1204.",
   ],
   "helix/what-if.mjs": ["as it was: Together 16.", "what if: Together 12.", "the old session is as it was"],
+  "tinyagents/approval.mjs": [
+    "begin: drafts version 1",
+    "begin: waits: Publish version 1?",
+    "restart: waits: Publish version 1?",
+    "no: drafts version 2",
+    "no: waits: Publish version 2?",
+    "yes: publishes version 2",
+    "yes: done",
+    "version 2 was approved by Ada",
+  ],
+  "tinyagents/research.mjs": [
+    "first process: plans",
+    "first process: reads tides",
+    "first process: reads moons",
+    "first process: reads storms",
+    "killed: tides done, moons done, storms pending",
+    "second process: reads storms",
+    "second process: writes",
+    "report: a fact about tides, a fact about moons, a fact about storms",
+    "the same as without a kill",
+  ],
+  "tinyagents/time-travel.mjs": [
+    "run: to pay: 40",
+    "#3 loop: sum 40, next -",
+    "#2 loop: sum 40, next total",
+    "#1 loop: sum 80, next discount",
+    "#0 input: sum -, next add",
+    "from step 1 with another rate: to pay: 60",
+    "fork with a sum by hand: to pay: 1",
+    "checkpoints of the fork: loop, update, fork",
+    "the first run is as it was",
+  ],
 };
 
 /** Runs an example in a folder until it ends. */
