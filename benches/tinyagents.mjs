@@ -1,6 +1,7 @@
 // Measures a graph under the three durability modes, beside a loop written by hand that stores each state as JSON.
 // Run: `npm run bench -- tinyagents [--quick] [--write]`.
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Checkpointer, END, Graph } from "../dist/tinyagents.js";
 import { clock, inTurns, quick, sized } from "./lib/measure.mjs";
 import { betterSqlite, inFolder, mode, onDisk, settle } from "./lib/peers.mjs";
@@ -8,13 +9,24 @@ import { bytes, machine, print, progress, ratio, spread, table, time, write } fr
 import { prose } from "./lib/states.mjs";
 
 const STEPS = 50;
-const THREADS = sized(8, 2);
+const WAIT_MS = 5;
 
-/** The states: one that keeps its size of 1 KB, and one that grows by 2 KB a superstep, up to 100 KB. */
+const note = ({ step }) => ({ step: step + 1, note: prose(1_000, step + 1) });
+const message = ({ step }) => ({
+  step: step + 1,
+  message: { role: "assistant", content: prose(1_950, step + 1) },
+});
+
+/** What the node does. A note keeps the size of the state. A message lets the state grow by 2 KB a superstep. */
 const kinds = {
-  "1 KB": { node: ({ step }) => ({ step: step + 1, note: prose(1_000, step + 1) }) },
-  "up to 100 KB": {
-    node: ({ step }) => ({ step: step + 1, message: { role: "assistant", content: prose(1_950, step + 1) } }),
+  "1 KB": { node: note, threads: sized(8, 2) },
+  "up to 100 KB": { node: message, threads: sized(8, 2) },
+  [`1 KB, the node waits ${WAIT_MS} ms`]: {
+    node: async (state) => {
+      await sleep(WAIT_MS);
+      return note(state);
+    },
+    threads: sized(2, 1),
   },
 };
 const begin = () => ({ step: 0, note: "", messages: [] });
@@ -73,8 +85,8 @@ async function loop(file, { node }) {
 const sides = { sync: graph("sync"), async: graph("async"), exit: graph("exit"), "by hand": loop };
 const modes = {};
 
-/** Runs `THREADS` threads one after the other in a new file, and checks the final states and what is stored. */
-function turn(name, kind) {
+/** Runs threads one after the other in a new file, and checks the final states and what is stored. */
+function turn(name, kind, expected) {
   return inFolder(async (path) => {
     const file = path("tinyagents.db");
     const side = await sides[name](file, kind);
@@ -82,21 +94,20 @@ function turn(name, kind) {
     // The first thread opens the file and is not counted.
     await side.run("warm");
     const states = [];
-    const { wall, loop: eventLoop } = await clock(THREADS * STEPS, async () => {
-      for (let thread = 0; thread < THREADS; thread++) states.push(await side.run(`thread-${thread}`));
+    const { wall, loop: eventLoop } = await clock(kind.threads * STEPS, async () => {
+      for (let thread = 0; thread < kind.threads; thread++) states.push(await side.run(`thread-${thread}`));
     });
-    const expected = lastState(kind);
     for (const state of states) assert.deepEqual(state, expected);
     for (const thread of states.keys()) assert.equal(await side.stored(`thread-${thread}`), side.expected);
     await side.close();
     settle(file);
-    return { wall, loop: eventLoop, disk: onDisk(file) / (THREADS + 1) };
+    return { wall, loop: eventLoop, disk: onDisk(file) / (kind.threads + 1) };
   });
 }
 
-function lastState({ node }) {
+async function lastState({ node }) {
   let state = begin();
-  while (!done(state)) state = reducer(state, node(state));
+  while (!done(state)) state = reducer(state, await node(state));
   return state;
 }
 
@@ -104,9 +115,11 @@ machine();
 const rows = [];
 for (const [size, kind] of Object.entries(kinds)) {
   progress(`states of ${size}`);
-  const found = await inTurns(Object.keys(sides), (name) => turn(name, kind), { rounds: sized(5, 1), warm: !quick });
+  const expected = await lastState(kind);
+  const names = Object.keys(sides);
+  const found = await inTurns(names, (name) => turn(name, kind, expected), { rounds: sized(5, 1), warm: !quick });
   const hand = found["by hand"];
-  for (const name of Object.keys(sides)) {
+  for (const name of names) {
     const { wall, loop: eventLoop, disk } = found[name];
     const beside = (figure) =>
       name === "by hand" ? "" : `x${ratio(found[name][figure], hand[figure]).toPrecision(3)}`;
