@@ -247,7 +247,7 @@ export class GraphExecution {
       for (const arg of this.#args.keys()) if (!needed.has(arg)) this.#args.delete(arg);
     }
     const memory = this.persists && boundary.memory !== "live" ? this.#capture(boundary.memory) : undefined;
-    this.#here = { boundary, state: this.#state, tasks, memory };
+    this.#here = { boundary, state: this.#state, tasks, atBoundary: tasks.map(({ known }) => known), memory };
     this.#boundaries.set(boundary.id, this.#here);
     if (boundary.origin === null) return;
     const nextNodes = [...new Set(tasks.map(({ name }) => name))];
@@ -332,10 +332,15 @@ export class GraphExecution {
   async #put(id: string, parent: string | null): Promise<void> {
     const { checkpointer, place, runId } = this.plan;
     const held = this.#boundaries.get(id)!;
+    // An asynchronous put may begin when the tasks of its superstep have ended. Their results are recorded beside it.
+    const tasks =
+      this.plan.durability === "async"
+        ? held.tasks.map((task, at) => ({ ...task, known: held.atBoundary[at]! }))
+        : held.tasks;
     const more = { runId, graph: this.parts.definition.name, createdAt: Date.now() };
     // The parent is not the latest checkpoint if the run continues from an older one.
     const branches = this.#loaded?.latest === false && parent === this.#loaded.checkpoint.checkpointId;
-    await putBoundary(checkpointer!, place, held, parent, { ...more, branches });
+    await putBoundary(checkpointer!, place, { ...held, tasks }, parent, { ...more, branches });
     this.#saved = id;
     const { step, origin: source } = held.boundary;
     this.tell?.({ type: "checkpoint.saved", ...this.#at(), checkpointId: id, step, source: source ?? "loop" });

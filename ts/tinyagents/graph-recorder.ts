@@ -33,6 +33,8 @@ export interface HeldBoundary {
   boundary: Boundary;
   state: Kept;
   tasks: Held[];
+  /** What was known about each task when the run reached the boundary. */
+  atBoundary: Known[];
   /** The memory at this boundary. Undefined if it is not saved. */
   memory: Promise<MemorySnapshot> | undefined;
 }
