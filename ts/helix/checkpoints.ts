@@ -8,9 +8,9 @@ import { detachBuffers } from "../record.js";
 import { type Format, deserialize } from "../serializer.js";
 import type { Open, PackedPart, Part } from "../wire.js";
 import { generateCheckpointId } from "./checkpoint-id.js";
+import type { Compared } from "./comparison.js";
 import { checkpointListOptions, count, finite } from "./options.js";
 import {
-  type Compared,
   type Context,
   type Edit,
   change,

@@ -7,16 +7,18 @@ import { ForkpointError, quote } from "../errors.js";
 import { readRecord } from "../options.js";
 import { deserialize } from "../serializer.js";
 import type { Part } from "../wire.js";
+import type { Compared, Comparison } from "./comparison.js";
 import { type Clock, sessionListOptions } from "./options.js";
 import type { Turns } from "./turns.js";
 import { type EncodedState, StoredState, partsOf, readMessages } from "./values.js";
-import { type End, type Packed, type Row, helix } from "./wire.js";
+import { type End, type Row, helix } from "./wire.js";
 
 /** What the calls on sessions need. */
 export interface Context {
   engine: Engine;
   clock: Clock;
   turns: Turns;
+  comparison: Comparison;
 }
 
 /** A session that is alive, as it is stored. */
@@ -175,27 +177,13 @@ export async function expire({ engine: { native } }: Context, sessionId: string,
   }
 }
 
-const none: Packed = { tags: [], lengths: [] };
-const noBytes = new Uint8Array();
-
-/** The messages of a session, compared with others. */
-export interface Compared {
-  version: number;
-  /** How many messages the session has. */
-  total: number;
-  /** True if the session's messages begin with the others. */
-  same: boolean;
-}
-
-/** Compares messages with those of a session. Returns null if there is no such session. */
+/** Compares messages with those of a session. Returns null if there is no such session, or if it has expired. */
 export async function compare(
-  { engine: { native }, clock }: Context,
+  { engine: { native }, clock, comparison }: Context,
   sessionId: string,
   messages: EncodedState["messages"],
 ): Promise<Compared | null> {
-  const { tags, lengths } = messages ?? none;
-  const fields = { sessionId, messages: { tags, lengths } };
-  const found = await helix.call(native, "compare", fields, [messages?.bytes ?? noBytes]);
+  const found = await comparison.compare(native, sessionId, messages);
   return found !== null && found.savedAt >= clock.aliveSince() ? found : null;
 }
 

@@ -26,6 +26,7 @@ import { idOrNull, requireId } from "../ids.js";
 import { readRecord } from "../options.js";
 import { stats } from "../retention.js";
 import * as checkpoints from "./checkpoints.js";
+import { Comparison } from "./comparison.js";
 import * as customState from "./custom-state.js";
 import { Sweeper, prune } from "./expiry.js";
 import { Events } from "./events.js";
@@ -40,6 +41,7 @@ export class SessionStore<TState extends object> implements Contract<TState> {
   readonly #handle: StoreHandle;
   readonly #clock: Clock;
   readonly #turns = new Turns();
+  readonly #comparison = new Comparison();
   readonly #sweeper = new Sweeper();
   readonly #events = new Events();
 
@@ -338,7 +340,8 @@ export class SessionStore<TState extends object> implements Contract<TState> {
   }
 
   #run<T>(work: (context: sessions.Context) => Promise<T>): Promise<T> {
-    return this.#handle.run((engine: Engine) => work({ engine, clock: this.#clock, turns: this.#turns }));
+    const own = { clock: this.#clock, turns: this.#turns, comparison: this.#comparison };
+    return this.#handle.run((engine: Engine) => work({ engine, ...own }));
   }
 
   /** Runs a read, behind the changes of the session. An id that no session can have gives `none`. */

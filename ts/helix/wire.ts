@@ -65,9 +65,10 @@ interface HelixCalls {
     offset: number;
     limit: number;
   }): { savedAt: number; total: number; messages: PackedPart[] } | null;
-  /** Compares messages with the first ones of a session. Takes one buffer: the messages. */
+  /** Compares messages with those of a session from `offset` on. Takes one buffer: the messages. */
   compare(fields: {
     sessionId: string;
+    offset: number;
     messages: Packed;
   }): { savedAt: number; version: number; total: number; same: boolean } | null;
   /** Takes a buffer for each part. */

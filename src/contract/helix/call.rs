@@ -64,9 +64,10 @@ enum Call {
         offset: u64,
         limit: usize,
     },
-    /// Compares messages with the first messages of a session. The buffer holds all messages, one after the other.
+    /// Compares messages with those of a session from `offset` on. The buffer holds all messages, one after the other.
     Compare {
         session_id: String,
+        offset: u64,
         messages: Packed,
     },
     /// The call has one buffer for each of `parts`.
@@ -201,9 +202,9 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Messages { session_id, offset, limit } => {
             Request::ask(messages(session_id, offset, limit), found_messages)
         }
-        Call::Compare { session_id, messages: given } => {
+        Call::Compare { session_id, offset, messages: given } => {
             let given = given.records(buffers)?;
-            let query = messages(session_id, 0, given.len());
+            let query = messages(session_id, offset, given.len());
             Request::ask(query, move |answer| compared(answer, &given))
         }
         Call::Save {
@@ -299,7 +300,7 @@ fn packed(records: Vec<Record>, response: &mut ResponseBuilder) -> Vec<PackedPar
 }
 
 fn compared(answer: Answer, given: &[Record]) -> Result<Option<Response>> {
-    /// Compares messages with those of a session. `same` is true if the session's messages begin with them.
+    /// Compares messages with those of a session. `same` is true if they are the session's from the offset on.
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Compared {

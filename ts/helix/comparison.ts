@@ -1,0 +1,92 @@
+/** Compares the messages of a state with those of its session. */
+
+import { createHash } from "node:crypto";
+import type { NativeStore } from "../native.js";
+import type { PackedMessages } from "./values.js";
+import { helix } from "./wire.js";
+
+/** The messages of a session, compared with others. */
+export interface Compared {
+  savedAt: number;
+  version: number;
+  /** How many messages the session has. */
+  total: number;
+  /** True if the session's messages begin with the others. */
+  same: boolean;
+}
+
+/** Messages that a session is known to begin with, as long as it has this version. */
+interface Known {
+  version: number;
+  count: number;
+  digest: string;
+}
+
+/** The number of sessions for which the last comparison is remembered. */
+const REMEMBERED = 1_000;
+
+const none: PackedMessages = { tags: [], lengths: [], bytes: new Uint8Array() };
+
+/**
+ * Compares messages with those of a session. A state usually repeats all messages of its last checkpoint, so the last
+ * comparison of each session is remembered, and only the messages after it are read and compared. A session keeps its
+ * messages as long as it keeps its version.
+ */
+export class Comparison {
+  readonly #known = new Map<string, Known>();
+
+  /** Returns null if there is no such session. */
+  async compare(native: NativeStore, sessionId: string, given: PackedMessages | null): Promise<Compared | null> {
+    const messages = given ?? none;
+    const known = this.#known.get(sessionId);
+    if (known !== undefined && repeats(messages, known)) {
+      const rest = await ask(native, sessionId, messages, known.count);
+      if (rest?.version === known.version) return this.#remember(sessionId, messages, rest);
+    }
+    return this.#remember(sessionId, messages, await ask(native, sessionId, messages, 0));
+  }
+
+  #remember(sessionId: string, messages: PackedMessages, compared: Compared | null): Compared | null {
+    const count = messages.tags.length;
+    if (compared === null || !compared.same || count === 0) return compared;
+    this.#known.delete(sessionId);
+    this.#known.set(sessionId, { version: compared.version, count, digest: digestOf(messages, count) });
+    if (this.#known.size > REMEMBERED) this.#known.delete(this.#known.keys().next().value!);
+    return compared;
+  }
+}
+
+/** Returns true if the messages begin with the known ones. */
+function repeats(messages: PackedMessages, { count, digest }: Known): boolean {
+  return messages.tags.length >= count && digestOf(messages, count) === digest;
+}
+
+/** Returns the digest of the first messages. */
+function digestOf(messages: PackedMessages, count: number): string {
+  const { tags, lengths, bytes } = rangeOf(messages, 0, count);
+  return createHash("sha256")
+    .update(JSON.stringify([tags, lengths]))
+    .update(bytes)
+    .digest("base64");
+}
+
+/** Returns a range of messages. */
+function rangeOf({ tags, lengths, bytes }: PackedMessages, from: number, to: number): PackedMessages {
+  const start = sum(lengths.slice(0, from));
+  const range = lengths.slice(from, to);
+  return { tags: tags.slice(from, to), lengths: range, bytes: bytes.subarray(start, start + sum(range)) };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
+}
+
+function ask(
+  native: NativeStore,
+  sessionId: string,
+  messages: PackedMessages,
+  offset: number,
+): Promise<Compared | null> {
+  const { bytes, ...packed } = offset === 0 ? messages : rangeOf(messages, offset, messages.tags.length);
+  return helix.call(native, "compare", { sessionId, offset, messages: packed }, [bytes]);
+}
