@@ -14,6 +14,7 @@
 
 mod call;
 pub mod checkpoint_id;
+mod list;
 mod meta;
 
 pub use self::meta::{CheckpointMeta, SessionMeta};

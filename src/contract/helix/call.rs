@@ -3,17 +3,18 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::list::{Cursor, Listing, list};
+use super::meta::read_meta;
 use super::{
-    Branch, Change, CheckpointMeta, Save, Session, SessionMeta, append, branch, change, checkpoint, checkpoints,
-    delete, expire, messages, save, session, sessions,
+    Branch, Change, CheckpointMeta, Save, Session, SessionMeta, append, branch, change, checkpoint, delete, expire,
+    messages, save, session, sessions,
 };
 use crate::contract::call::{Buffers, RawCall, Request};
-use crate::contract::damaged;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Error, Result};
 use crate::op::LogEnd;
 use crate::query::{Answer, Pick};
-use crate::record::{Checkpoint, Header, LogPage, Logged, Part, Record, SortKey};
+use crate::record::{Checkpoint, Header, LogPage, Logged, Part, Record};
 
 /// The calls, as `ts/helix/wire.ts` declares them. A session is alive if its last write was at or after `alive_since`.
 #[derive(Deserialize)]
@@ -139,12 +140,6 @@ impl From<End> for LogEnd {
             End::Checkpoint(id) => Self::Checkpoint(id),
         }
     }
-}
-
-/// The checkpoint after which a listing continues.
-struct Cursor {
-    id: String,
-    timestamp: f64,
 }
 
 /// The name and the tag of a part.
@@ -316,13 +311,6 @@ fn compared(answer: Answer, given: &[Record]) -> Result<Option<Response>> {
     Response::json(&Compared { saved_at, version, total: page.length, same }).map(Some)
 }
 
-fn read_meta(header: &Header) -> Result<(CheckpointMeta, f64)> {
-    match (CheckpointMeta::decode(&header.meta), header.sort_key.split_f64()) {
-        (Some(meta), Some((timestamp, _))) => Ok((meta, timestamp)),
-        _ => Err(damaged(&header.id)),
-    }
-}
-
 fn found_checkpoint(answer: Answer) -> Result<Option<Response>> {
     /// A checkpoint. `messages` are the messages of its session that it shares.
     #[derive(Serialize)]
@@ -361,80 +349,4 @@ fn found_checkpoint(answer: Answer) -> Result<Option<Response>> {
         messages,
     };
     response.finish(&found).map(Some)
-}
-
-/// The range of a listing.
-struct Listing {
-    alive_since: Option<i64>,
-    offset: usize,
-    limit: Option<usize>,
-    cursor: Option<Cursor>,
-}
-
-fn list(session_id: &str, listing: Listing) -> Request {
-    let Listing { alive_since, offset, limit, cursor } = &listing;
-    // Checkpoints with the timestamp of the cursor come before and after it, so the listing begins with all of them.
-    let before = cursor.as_ref().map(|cursor| SortKey::from_f64(cursor.timestamp.next_up()));
-    let enough = match (alive_since, cursor, limit) {
-        (None, None, Some(limit)) => Some(limit.saturating_add(*offset)),
-        // The number of checkpoints to skip is known only when they are listed.
-        _ => None,
-    };
-    // The total counts the whole session, so expired checkpoints are counted by listing all of them.
-    let before = if alive_since.is_none() { before } else { None };
-    Request::ask(checkpoints(session_id, before, enough), move |answer| summaries(answer, listing))
-}
-
-fn summaries(answer: Answer, listing: Listing) -> Result<Option<Response>> {
-    /// A checkpoint in a listing.
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Summary {
-        id: String,
-        step_count: f64,
-        timestamp: f64,
-        status: Option<String>,
-    }
-    /// A page. `rest` is the number of checkpoints after the page.
-    #[derive(Serialize)]
-    struct Page {
-        total: u64,
-        rest: u64,
-        items: Vec<Summary>,
-    }
-    let Listing { alive_since, offset, limit, cursor } = listing;
-    let [count, headers] = answer.into_all()?;
-    let (mut total, mut headers) = (count.into_count()?, headers.into_headers()?);
-    if let Some(alive_since) = alive_since {
-        headers.retain(|header| header.saved_at >= alive_since);
-        total = headers.len() as u64;
-    }
-    let counted = cursor.is_none() && alive_since.is_none();
-    let skip = match &cursor {
-        None => offset,
-        Some(cursor) => after(&headers, cursor),
-    };
-    let take = limit.unwrap_or(usize::MAX);
-    let rest = if counted {
-        total.saturating_sub(offset as u64).saturating_sub(take as u64)
-    } else {
-        headers.len().saturating_sub(skip).saturating_sub(take) as u64
-    };
-    let items = headers.into_iter().skip(skip).take(take).map(|header| {
-        let (meta, timestamp) = read_meta(&header)?;
-        Ok(Summary { id: header.id, step_count: meta.step_count, timestamp, status: meta.status })
-    });
-    Response::json(&Page { total, rest, items: items.collect::<Result<_>>()? }).map(Some)
-}
-
-/// Returns the number of headers up to the cursor. If the checkpoint of the cursor was removed, the listing continues
-/// with the checkpoints of the same timestamp, so that none is left out.
-fn after(headers: &[Header], cursor: &Cursor) -> usize {
-    let sort_key = SortKey::from_f64(cursor.timestamp);
-    let first = headers.partition_point(|header| header.sort_key > sort_key);
-    let same = headers[first..].iter().take_while(|header| header.sort_key == sort_key);
-    match same.clone().position(|header| header.id == cursor.id) {
-        Some(at) => first + at + 1,
-        None => first,
-    }
 }

@@ -1,4 +1,8 @@
-//! The content of [`Header::meta`](crate::record::Header::meta) of checkpoints and of sessions' rows.
+//! The content of [`Header::meta`] of checkpoints and of sessions' rows.
+
+use crate::contract::damaged;
+use crate::error::Result;
+use crate::record::Header;
 
 /// The fields of a checkpoint that listings show, and how its messages are stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,6 +87,14 @@ impl SessionMeta {
         let (status, agent_type) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
         Some(Self { agent_type: text(agent_type)?, status: text(status)?, step_count, created_at })
+    }
+}
+
+/// Reads the fields of a checkpoint from its header. Also returns its timestamp.
+pub(super) fn read_meta(header: &Header) -> Result<(CheckpointMeta, f64)> {
+    match (CheckpointMeta::decode(&header.meta), header.sort_key.split_f64()) {
+        (Some(meta), Some((timestamp, _))) => Ok((meta, timestamp)),
+        _ => Err(damaged(&header.id)),
     }
 }
 

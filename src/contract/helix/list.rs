@@ -1,0 +1,93 @@
+//! Lists the checkpoints of a session, page by page.
+
+use serde::Serialize;
+
+use super::checkpoints;
+use super::meta::read_meta;
+use crate::contract::call::Request;
+use crate::contract::response::Response;
+use crate::error::Result;
+use crate::query::Answer;
+use crate::record::{Header, SortKey};
+
+/// The checkpoint after which a listing continues.
+pub(super) struct Cursor {
+    pub id: String,
+    pub timestamp: f64,
+}
+
+/// The range of a listing.
+pub(super) struct Listing {
+    pub alive_since: Option<i64>,
+    pub offset: usize,
+    pub limit: Option<usize>,
+    pub cursor: Option<Cursor>,
+}
+
+pub(super) fn list(session_id: &str, listing: Listing) -> Request {
+    let Listing { alive_since, offset, limit, cursor } = &listing;
+    // Checkpoints with the timestamp of the cursor come before and after it, so the listing begins with all of them.
+    let before = cursor.as_ref().map(|cursor| SortKey::from_f64(cursor.timestamp.next_up()));
+    let enough = match (alive_since, cursor, limit) {
+        (None, None, Some(limit)) => Some(limit.saturating_add(*offset)),
+        // The number of checkpoints to skip is known only when they are listed.
+        _ => None,
+    };
+    // The total counts the whole session, so expired checkpoints are counted by listing all of them.
+    let before = if alive_since.is_none() { before } else { None };
+    Request::ask(checkpoints(session_id, before, enough), move |answer| summaries(answer, listing))
+}
+
+fn summaries(answer: Answer, listing: Listing) -> Result<Option<Response>> {
+    /// A checkpoint in a listing.
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Summary {
+        id: String,
+        step_count: f64,
+        timestamp: f64,
+        status: Option<String>,
+    }
+    /// A page. `rest` is the number of checkpoints after the page.
+    #[derive(Serialize)]
+    struct Page {
+        total: u64,
+        rest: u64,
+        items: Vec<Summary>,
+    }
+    let Listing { alive_since, offset, limit, cursor } = listing;
+    let [count, headers] = answer.into_all()?;
+    let (mut total, mut headers) = (count.into_count()?, headers.into_headers()?);
+    if let Some(alive_since) = alive_since {
+        headers.retain(|header| header.saved_at >= alive_since);
+        total = headers.len() as u64;
+    }
+    let counted = cursor.is_none() && alive_since.is_none();
+    let skip = match &cursor {
+        None => offset,
+        Some(cursor) => after(&headers, cursor),
+    };
+    let take = limit.unwrap_or(usize::MAX);
+    let rest = if counted {
+        total.saturating_sub(offset as u64).saturating_sub(take as u64)
+    } else {
+        headers.len().saturating_sub(skip).saturating_sub(take) as u64
+    };
+    let items = headers.into_iter().skip(skip).take(take).map(|header| {
+        let (meta, timestamp) = read_meta(&header)?;
+        Ok(Summary { id: header.id, step_count: meta.step_count, timestamp, status: meta.status })
+    });
+    Response::json(&Page { total, rest, items: items.collect::<Result<_>>()? }).map(Some)
+}
+
+/// Returns the number of headers up to the cursor. If the checkpoint of the cursor was removed, the listing continues
+/// with the checkpoints of the same timestamp, so that none is left out.
+fn after(headers: &[Header], cursor: &Cursor) -> usize {
+    let sort_key = SortKey::from_f64(cursor.timestamp);
+    let first = headers.partition_point(|header| header.sort_key > sort_key);
+    let same = headers[first..].iter().take_while(|header| header.sort_key == sort_key);
+    match same.clone().position(|header| header.id == cursor.id) {
+        Some(at) => first + at + 1,
+        None => first,
+    }
+}
