@@ -16,7 +16,7 @@ import {
   Send,
   type ThreadCheckpoint,
 } from "forkpoint/tinyagents";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { failure, kinds, place, rejection, thrown } from "../helpers.js";
 
 interface State {
@@ -33,7 +33,20 @@ const reducer = (state: State, { log = [], ...rest }: Update): State => ({
 const says = (name: string) => () => ({ log: [name] });
 const empty: State = { log: [] };
 
-function open(target = "memory:"): Checkpointer<State> {
+/** The kind of target of the running tests. */
+let running: (typeof kinds)[number] = "memory";
+
+/** Describes tests that run on each kind of target. */
+function over(name: string, tests: () => void): void {
+  describe.each(kinds)(`${name} over %s`, (kind) => {
+    beforeEach(() => {
+      running = kind;
+    });
+    tests();
+  });
+}
+
+function open(target = place(running)): Checkpointer<State> {
   const checkpointer = new Checkpointer<State>(target);
   onTestFinished(() => checkpointer.close());
   return checkpointer;
@@ -121,7 +134,7 @@ describe.each(kinds)("over a %s store", (kind) => {
   });
 });
 
-describe("edges", () => {
+over("edges", () => {
   it("conditional edges, loops, commands and sends choose the next nodes", async () => {
     const graph = graphOf({
       nodes: {
@@ -186,7 +199,7 @@ describe("edges", () => {
   });
 });
 
-describe("failures", () => {
+over("failures", () => {
   it("an error passes through with the node and the task, and completed tasks do not run again", async () => {
     const { runs, nodes } = counting(["good", "next"]);
     let broken = true;
@@ -298,7 +311,7 @@ describe("failures", () => {
   });
 });
 
-describe("durability", () => {
+over("durability", () => {
   const chain = (checkpointer: GraphConfig<State, Update>["checkpointer"], more: Partial<Config> = {}) =>
     graphOf({
       nodes: { a: says("a"), b: says("b") },
@@ -382,7 +395,7 @@ describe("durability", () => {
   });
 });
 
-describe("effect classes", () => {
+over("effect classes", () => {
   it("a resume uses the results of write, external and human, and runs pure and read again", async () => {
     const runs: Record<string, number> = {};
     const node = (effectClass: "pure" | "read" | "write" | "external" | "human") => ({
@@ -418,7 +431,7 @@ describe("effect classes", () => {
   });
 });
 
-describe("memory", () => {
+over("memory", () => {
   it.each(["live", "snapshot", "journaled"] as const)("%s memory is saved and restored", async (consistency) => {
     const restored: unknown[] = [];
     const graph = graphOf({
@@ -442,7 +455,7 @@ describe("memory", () => {
   });
 });
 
-describe("inspection and time travel", () => {
+over("inspection and time travel", () => {
   const three = (checkpointer = open()) => {
     const { runs, nodes } = counting(["a", "b", "c"]);
     const graph = graphOf({
@@ -635,7 +648,7 @@ describe("inspection and time travel", () => {
   });
 });
 
-describe("subgraphs", () => {
+over("subgraphs", () => {
   it("run in a namespace of their task, ask through it, and continue where they were", async () => {
     const { runs, nodes } = counting(["before", "inside", "after"]);
     const checkpointer = open();
