@@ -87,6 +87,8 @@ describe("the documents' code", () => {
     mkdirSync(cwd);
     const { status, stderr } = spawnSync(process.execPath, [script], { cwd, encoding: "utf8" });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    expect(readdirSync(cwd).filter((made) => made.endsWith(".db"))).toEqual(["agent.db"]);
+    // The snippet stores something: in a database, or in a folder of text files.
+    const made = readdirSync(cwd).filter((name) => name.endsWith(".db") || name === "runs");
+    expect(made).toEqual([code.includes("jsonl:runs") ? "runs" : "agent.db"]);
   });
 });
