@@ -84,7 +84,7 @@ describe.each(kinds)("runs over %s", (kind) => {
     expect(listed).toEqual(runs.toSorted((a, b) => a.turn - b.turn));
   });
 
-  it("are copies of what was given, and are given as copies", async () => {
+  it("are stored as given, whatever the caller changes later", async () => {
     const store = await withSession(kind);
     const input = { list: [1] };
     const pending = store.startRun("s", { runId: "r", input });

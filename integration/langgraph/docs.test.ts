@@ -1,39 +1,23 @@
 // Tests the documents: every `ts` block of the guide, and those of the README about LangGraph, compiles under strict
 // and runs unchanged in its own folder.
-import { type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { printedBy, problemsOf, runSnippet, snippetsOf, writeSnippets } from "../../__test__/snippets.js";
 import { all, open, temporary, thread } from "./helpers.js";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const oldDatabase = fileURLToPath(new URL("fixtures/sqlite-saver.sqlite", import.meta.url));
 // The folder is here so that snippets find LangGraph and the package as in a user's project.
 const folder = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
 const { path: elsewhere, remove } = temporary();
 
-interface Snippet {
-  name: string;
-  code: string;
-  /** The file name without its extension. */
-  file: string;
-}
-
-function snippets(document: string): Snippet[] {
-  const text = readFileSync(join(root, document), "utf8");
-  return [...text.matchAll(/^( *)```ts\n([^]*?)^\1```/gm)].map(([, , code], index) => {
-    const name = `${document} block ${index + 1}`;
-    return { name, code: code!, file: join(folder, name.replaceAll(/\W+/g, "-")) };
-  });
-}
-
-const guide = snippets("docs/langgraph.md");
+const guide = snippetsOf("docs/langgraph.md", folder);
 const found = [
   ...guide,
-  ...snippets("README.md").filter(({ code }) => /"@langchain\/|"forkpoint\/langgraph"/.test(code)),
+  ...snippetsOf("README.md", folder).filter(({ code }) => /"@langchain\/|"forkpoint\/langgraph"/.test(code)),
 ];
 
 /** Makes a folder that holds only the files that a snippet may expect. */
@@ -44,22 +28,7 @@ function place(name: string): string {
   return cwd;
 }
 
-function run({ file }: Snippet, cwd: string): SpawnSyncReturns<string> {
-  // Clear the test runner's NODE_OPTIONS for the child.
-  return spawnSync(process.execPath, [`${file}.mjs`], {
-    cwd,
-    encoding: "utf8",
-    env: { ...process.env, NODE_OPTIONS: "" },
-  });
-}
-
-beforeAll(() => {
-  const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
-  for (const { code, file } of found) {
-    writeFileSync(`${file}.mts`, code);
-    writeFileSync(`${file}.mjs`, ts.transpileModule(code, { compilerOptions }).outputText);
-  }
-});
+beforeAll(() => writeSnippets(found));
 
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
@@ -71,33 +40,13 @@ describe("the guide's code", () => {
     expect(guide.length).toBeGreaterThanOrEqual(6);
   });
 
-  it("compiles under strict", { timeout: 120_000 }, () => {
-    const options: ts.CompilerOptions = {
-      strict: true,
-      noEmit: true,
-      module: ts.ModuleKind.NodeNext,
-      target: ts.ScriptTarget.ES2022,
-      lib: ["lib.es2022.d.ts", "lib.esnext.disposable.d.ts"],
-      types: ["node"],
-      typeRoots: [join(root, "node_modules/@types")],
-      skipLibCheck: true,
-    };
-    const program = ts.createProgram(
-      found.map(({ file }) => `${file}.mts`),
-      options,
-    );
-    const problems = ts.getPreEmitDiagnostics(program).map((problem) => {
-      const text = ts.flattenDiagnosticMessageText(problem.messageText, "\n");
-      return `${problem.file?.fileName.split("/").at(-1)}: ${text}`;
-    });
-    expect(problems).toEqual([]);
-  });
+  it("compiles under strict", { timeout: 120_000 }, () => expect(problemsOf(found)).toEqual([]));
 
   it.each(found)("runs, and prints what it says: $name", { timeout: 60_000 }, (snippet) => {
     const cwd = place(snippet.name);
-    const { status, stdout, stderr } = run(snippet, cwd);
+    const { status, stdout, stderr } = runSnippet(snippet, cwd);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    for (const [, line] of snippet.code.matchAll(/\/\/ prints (.*)$/gm)) expect(stdout.split("\n")).toContain(line);
+    expect(stdout.split("\n")).toEqual(expect.arrayContaining(printedBy(snippet)));
     expect(
       readdirSync(cwd)
         .filter((made) => made.endsWith(".db"))
@@ -116,7 +65,7 @@ it("its first program is killed where it says so, and goes on when it is started
   child.kill("SIGKILL");
   expect(await closed).toEqual([null, "SIGKILL"]);
 
-  const { status, stdout } = run(first, cwd);
+  const { status, stdout } = runSnippet(first, cwd);
   expect(status).toBe(0);
   // A run from the start would count four notes.
   expect(stdout).toBe("writing\na summary of 2 notes\n");
@@ -126,8 +75,8 @@ it("its first program is killed where it says so, and goes on when it is started
 it("what it does with threads, it does with threads that are there", async () => {
   const [first, threads] = [guide[0]!, guide.find(({ code }) => code.includes("copyThread"))!];
   const cwd = place("threads");
-  for (let turn = 0; turn < 4; turn++) expect(run(first, cwd).status).toBe(0);
-  const { status, stdout } = run(threads, cwd);
+  for (let turn = 0; turn < 4; turn++) expect(runSnippet(first, cwd).status).toBe(0);
+  const { status, stdout } = runSnippet(threads, cwd);
   expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^26 checkpoints in .* in trip-1/) });
   const saver = open(join(cwd, "agent.db"));
   const counts = (await saver.listThreads()).threads.map(({ threadId, checkpoints }) => [threadId, checkpoints]);
@@ -140,7 +89,7 @@ it("what it does with threads, it does with threads that are there", async () =>
 it("what it imports goes on", async () => {
   const importing = guide.find(({ code }) => code.includes("importSqliteSaver"))!;
   const cwd = place("importing");
-  expect(run(importing, cwd).status).toBe(0);
+  expect(runSnippet(importing, cwd).status).toBe(0);
   const saver = open(join(cwd, "agent.db"));
   expect((await saver.getTuple(thread("waiting")))!.pendingWrites!.length).toBeGreaterThan(0);
 });

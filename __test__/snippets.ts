@@ -1,0 +1,69 @@
+// The `ts` blocks of the README and the guides, as programs that compile and run.
+import { type SpawnSyncReturns, spawnSync } from "node:child_process";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import ts from "typescript";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** A `ts` block of a document. */
+export interface Snippet {
+  name: string;
+  code: string;
+  /** The path of the block's files, without an extension. */
+  file: string;
+}
+
+/** The README and the guides. */
+export const documents = ["README.md", ...readdirSync(join(root, "docs")).map((file) => `docs/${file}`)];
+
+/** Returns the blocks of a document. Their files go into `folder`, from which they find what they import. */
+export function snippetsOf(document: string, folder: string): Snippet[] {
+  const text = readFileSync(join(root, document), "utf8");
+  return [...text.matchAll(/^( *)```ts\n([^]*?)^\1```/gm)].map(([, , code], index) => {
+    const name = `${document} block ${index + 1}`;
+    return { name, code: code!, file: join(folder, name.replaceAll(/\W+/g, "-")) };
+  });
+}
+
+/** Writes each block as TypeScript and as JavaScript. */
+export function writeSnippets(snippets: readonly Snippet[]): void {
+  const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
+  for (const { code, file } of snippets) {
+    writeFileSync(`${file}.mts`, code);
+    writeFileSync(`${file}.mjs`, ts.transpileModule(code, { compilerOptions }).outputText);
+  }
+}
+
+/** Compiles the written blocks under strict, and returns the compiler's problems. */
+export function problemsOf(snippets: readonly Snippet[]): string[] {
+  const options: ts.CompilerOptions = {
+    strict: true,
+    noEmit: true,
+    module: ts.ModuleKind.NodeNext,
+    target: ts.ScriptTarget.ES2022,
+    lib: ["lib.es2022.d.ts", "lib.esnext.disposable.d.ts"],
+    types: ["node"],
+    typeRoots: [join(root, "node_modules/@types")],
+    skipLibCheck: true,
+  };
+  const files = snippets.map(({ file }) => `${file}.mts`);
+  return ts.getPreEmitDiagnostics(ts.createProgram(files, options)).map((problem) => {
+    const text = ts.flattenDiagnosticMessageText(problem.messageText, "\n");
+    return `${problem.file?.fileName.split("/").at(-1)}: ${text}`;
+  });
+}
+
+/** Runs a written block in a folder. `prelude` defines what the block only declares. */
+export function runSnippet({ file }: Snippet, cwd: string, prelude = ""): SpawnSyncReturns<string> {
+  const script = `${prelude}\nawait import(${JSON.stringify(pathToFileURL(`${file}.mjs`).href)});`;
+  // Clear the test runner's NODE_OPTIONS for the child.
+  const env = { ...process.env, NODE_OPTIONS: "" };
+  return spawnSync(process.execPath, ["--input-type=module", "--eval", script], { cwd, encoding: "utf8", env });
+}
+
+/** Returns the lines that a block says it prints. */
+export function printedBy({ code }: Snippet): string[] {
+  return [...code.matchAll(/\/\/ prints (.*)$/gm)].map(([, line]) => line!);
+}
