@@ -17,7 +17,10 @@ import type {
   StoreOptions,
   StoreStats,
   VerifyReport,
+  RunStatus,
 } from "./index.js";
+
+export * from "./agentos-recovery.js";
 
 /**
  * The effect of a node on the world. The effect class decides whether a resume runs the node again or uses the node's
@@ -126,6 +129,10 @@ export interface RunInfo {
    * this checkpoint.
    */
   latest: CheckpointMetadata;
+  /** How far the run is, as its newest checkpoint tells it. Checkpoints of older versions of Forkpoint tell nothing. */
+  status: RunStatus;
+  /** If the run is a fork: the id of the checkpoint that it was forked from. Null if it is none. */
+  forkedFrom: string | null;
 }
 
 /** Statistics of the AgentOS checkpoints. */
@@ -232,11 +239,18 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
   delete(checkpointId: string): Promise<void>;
 
   /**
+   * Removes all checkpoints of a run. An unknown run causes no error.
+   * @example await store.clear("run-1");
+   */
+  clear(runId: string): Promise<void>;
+
+  /**
    * Starts a new run from a checkpoint and returns the new run's id. The source run does not change. For each partition
-   * in the patch, an object is merged over the source's partition, one level deep. Any other value replaces the
-   * source's partition.
+   * in the patch, an object is merged over the source's partition, one level deep. A list or another special object
+   * replaces `input`. A partition that is missing or undefined does not change.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. `INVALID_ARGUMENT` if a value in the patch
-   *   cannot be stored. In both cases nothing was written.
+   *   cannot be stored. TypeError if a partition in the patch is not an object, or if its name is misspelt. In all of
+   *   these cases nothing was written.
    * @example const runId = await store.fork("checkpoint-1", { scratch: { city: "Rome" } });
    */
   fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;

@@ -6,6 +6,7 @@
  */
 
 export * from "./agentos.js";
+export * from "./recovery.js";
 
 /** How a store behaves. Every option has a default. */
 export interface StoreOptions {

@@ -546,18 +546,54 @@ describe.each(kinds)("%s", (kind) => {
     });
 
     test.each([
-      ["a string", "text"],
-      ["a number", 7],
-      ["null", null],
       ["an array", [1, 2]],
       ["a Date", new Date(5)],
       ["a Map", new Map([["k", "v"]])],
-    ])("%s in a patch replaces the partition", async (_, value) => {
+    ])("%s in a patch replaces the input", async (_, value) => {
       const store = opened();
       const source = checkpoint();
       await store.save(source);
-      const forked = (await store.latest(await store.fork(source.id, patch({ scratch: value }))))!;
-      expect(forked.state).toStrictEqual({ ...source.state, scratch: value });
+      const forked = (await store.latest(await store.fork(source.id, patch({ input: value }))))!;
+      expect(forked.state).toStrictEqual({ ...source.state, input: value });
+    });
+
+    test.each([
+      ["a string", "text"],
+      ["a number", 7],
+      ["null", null],
+      ["a function", () => ({})],
+    ])("a partition of a patch that is %s is refused and nothing is stored", async (_, value) => {
+      const store = opened();
+      const source = checkpoint();
+      await store.save(source);
+      for (const partition of ["input", "scratch", "artifacts", "diagnostics"]) {
+        await expect(store.fork(source.id, patch({ [partition]: value }))).rejects.toThrow(
+          `patchState.${partition} must be`,
+        );
+        await wrongType(store.fork(source.id, patch({ [partition]: value })));
+      }
+      expect((await store.runs()).runs).toHaveLength(1);
+    });
+
+    test.each([
+      ["an array", [1, 2]],
+      ["a Map", new Map([["k", "v"]])],
+    ])("a scratch that is %s is refused", async (_, value) => {
+      const store = opened();
+      const source = checkpoint();
+      await store.save(source);
+      await wrongType(store.fork(source.id, patch({ scratch: value })));
+    });
+
+    test("the misspelt name of a partition is refused, and the right one named", async () => {
+      const store = opened();
+      const source = checkpoint();
+      await store.save(source);
+      for (const wrong of ["scrach", "Scratch", "inputs", "artefacts", "diagnostic"]) {
+        const forking = store.fork(source.id, patch({ [wrong]: { a: 1 } }));
+        await expect(forking).rejects.toThrow(/Did you mean "(scratch|input|artifacts|diagnostics)"\?/);
+      }
+      expect((await store.runs()).runs).toHaveLength(1);
     });
 
     test.each([
@@ -610,15 +646,15 @@ describe.each(kinds)("%s", (kind) => {
       const store = opened();
       const source = checkpoint();
       await store.save(source);
-      const change = { scratch: { answer: ["yes"] }, input: "now" as unknown };
+      const change = { scratch: { answer: ["yes"] }, input: { when: "now" } };
       const promise = store.fork(source.id, change);
       change.scratch.answer.push("later");
       change.scratch = { answer: ["later"] };
-      change.input = "later";
+      change.input.when = "later";
       const forked = (await store.latest(await promise))!;
       expect(forked.state).toStrictEqual({
         ...source.state,
-        input: "now",
+        input: { ...(source.state.input as object), when: "now" },
         scratch: { notes: ["a", "b"], answer: ["yes"] },
       });
     });
@@ -649,7 +685,7 @@ describe.each(kinds)("%s", (kind) => {
       const store = opened();
       await store.save(checkpoint());
       for (const id of ["nobody", "run-1", "", graphId]) {
-        const error = await failure(store.fork(id, { input: 1 }), "NOT_FOUND");
+        const error = await failure(store.fork(id, { input: { a: 1 } }), "NOT_FOUND");
         expect(error.message).toContain("not found");
         expect(error.message).toContain(JSON.stringify(id));
         expect(error.retryable).toBe(false);
@@ -717,7 +753,8 @@ describe.each(kinds)("%s", (kind) => {
       ]);
       expect(page.runs.map(({ latest }) => latest.id)).toEqual(["b1", "a2"]);
       for (const run of page.runs) {
-        expect(Object.keys(run).toSorted()).toEqual(["checkpoints", "graphId", "latest", "runId"]);
+        const keys = ["checkpoints", "forkedFrom", "graphId", "latest", "runId", "status"];
+        expect(Object.keys(run).toSorted()).toEqual(keys);
         expect(await store.get(run.latest.id)).toStrictEqual(await store.latest(run.runId));
       }
     });

@@ -816,7 +816,7 @@ describe("serializers", () => {
     });
     await store.save(checkpoint({ id: "a" }));
     expect((await rejection(store.get("a"))).message).toContain("cannot read");
-    expect((await rejection(store.fork("a", { input: 1 }))).message).toContain("cannot read");
+    expect((await rejection(store.fork("a", { input: { a: 1 } }))).message).toContain("cannot read");
     expect(ids(await store.list(graphId))).toEqual(["a"]);
     await store.delete("a");
     expect(await store.get("a")).toBeNull();
@@ -840,7 +840,7 @@ describe("serializers", () => {
       expect(await store.get("by-1")).toEqual(saved[1]);
       if (i === 2) expect(await store.get("by-2")).toEqual(saved[2]);
       else {
-        for (const read of [store.get("by-2"), store.latest("run-1"), store.fork("by-2", { input: 1 })]) {
+        for (const read of [store.get("by-2"), store.latest("run-1"), store.fork("by-2", { input: { a: 1 } })]) {
           const error = await failure(read, "UNSUPPORTED");
           expect(error.message).toContain('"inverted"');
           expect(error.message).toContain('"by-2"');

@@ -19,6 +19,13 @@ const preambles: Record<string, string> = {
     declare const checkpoint: Checkpoint;
     declare const graphId: string;
     declare const builder: { compile(options: { checkpointStore: ICheckpointStore }): unknown };`,
+  "agentos-recovery.d.ts": `
+    declare const graph: RecoverableGraph;
+    declare const store: CheckpointStore;
+    declare const answers: Map<string, { approved: boolean }>;`,
+  "recovery.d.ts": `
+    declare const graph: RecoverableGraph;
+    declare const store: CheckpointStore;`,
   "agentium.d.ts": `
     declare const workflow: Workflow<{ n: number }>;
     declare const listener: () => void;

@@ -33,6 +33,7 @@ describe("what is exported is what is declared", () => {
       "Store",
       "isForkpointError",
       "openStore",
+      "recover",
       "resumePlan",
     ]);
   });

@@ -54,6 +54,8 @@ fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state
     };
     let unit = agentos::save(agentos::Save {
         metadata,
+        status: (rest.tag == "v8").then_some(agentos::Status::Failed),
+        expected_newest: None,
         parent: parent.map(str::to_owned),
         state,
         rest,

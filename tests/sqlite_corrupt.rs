@@ -156,6 +156,8 @@ fn damaged_meta_is_told_by_the_row_and_by_the_contract_that_reads_it() {
             has_memory_snapshot: true,
         },
         saved_at: 0,
+        status: None,
+        expected_newest: None,
         parent: None,
         state: part("state", "json", "{}"),
         rest: part("rest", "json", "{}"),

@@ -1,3 +1,3 @@
-export { CheckpointStore, resumePlan } from "./agentos.js";
+export { CheckpointStore, recover, resumePlan } from "./agentos.js";
 export { ForkpointError, isForkpointError } from "./errors.js";
 export { openStore, Store } from "./store.js";

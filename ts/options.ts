@@ -86,7 +86,7 @@ export function readRecord(
  * Returns a sentence that suggests the known option with the most similar name. Returns an empty string if no name is
  * similar.
  */
-function hint(key: string, names: string[]): string {
+export function hint(key: string, names: readonly string[]): string {
   const today = Object.hasOwn(renamed, key) ? renamed[key] : undefined;
   if (today !== undefined && names.includes(today)) return ` It is called "${today}" now.`;
   const near = names.find((name) => distance(name.toLowerCase(), key.toLowerCase()) <= 2);

@@ -65,6 +65,8 @@ it("`runs` finds the interrupted run by its graph's name, and a newly compiled g
       graphId: old.toIR().id,
       checkpoints: 2,
       latest: expect.objectContaining({ runId, graphId: old.toIR().id, nodeId: "check" }),
+      status: "failed",
+      forkedFrom: null,
     },
   ]);
   expect(await graph.resume(runs[0]!.runId)).toEqual({ draft: "draft!", check: "check!", send: "send!" });

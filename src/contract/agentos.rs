@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{Contract, Names, check_id, damaged};
 use crate::error::{Error, Result};
-use crate::op::{Fork, Op, Unit};
+use crate::op::{Expect, Fork, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 
@@ -46,11 +46,37 @@ pub struct Metadata {
     pub has_memory_snapshot: bool,
 }
 
+/// How far a run is, as its newest checkpoint tells it. A store cannot know whether a process works on the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Status {
+    /// A human node has no answer yet.
+    Waiting = 1,
+    /// A node has failed.
+    Failed = 2,
+    /// Nodes are left to run.
+    Unfinished = 3,
+    /// No node is left to run.
+    Finished = 4,
+}
+
+impl Status {
+    /// Returns the status with this number. 0 and unknown numbers: `None`.
+    pub fn numbered(number: u8) -> Option<Self> {
+        [Self::Waiting, Self::Failed, Self::Unfinished, Self::Finished].into_iter().find(|status| *status as u8 == number)
+    }
+}
+
 /// A checkpoint to save.
 #[derive(Clone, Debug)]
 pub struct Save {
     /// The ids and the timestamp. `state_size` is ignored: the size comes from the payload.
     pub metadata: Metadata,
+    /// The status of the run at this checkpoint. `None`: unknown.
+    pub status: Option<Status>,
+    /// If given, the newest checkpoint of the run must have this id. Otherwise the save fails with
+    /// [`Code::Conflict`](crate::error::Code::Conflict).
+    pub expected_newest: Option<String>,
     /// The id of the checkpoint that this checkpoint was forked from.
     pub parent: Option<String>,
     /// `state`, serialized.
@@ -63,7 +89,7 @@ pub struct Save {
 
 /// `save`: stores a checkpoint. It replaces a checkpoint with the same id.
 pub fn save(save: Save) -> Result<Unit> {
-    let Save { metadata, parent, state, rest, saved_at } = save;
+    let Save { metadata, status, expected_newest, parent, state, rest, saved_at } = save;
     for (what, id) in [
         ("checkpoint.id", &metadata.id),
         ("checkpoint.runId", &metadata.run_id),
@@ -79,6 +105,12 @@ pub fn save(save: Save) -> Result<Unit> {
         )));
     }
     let state_size = state.bytes.len() as u64;
+    let expect = expected_newest.map(|newest| Expect::Newest {
+        contract: CONTRACT_ID,
+        lineage: metadata.run_id.clone(),
+        newest: Some(newest),
+        or: metadata.id.clone(),
+    });
     let header = Header {
         contract: CONTRACT_ID,
         lineage: metadata.run_id,
@@ -91,10 +123,10 @@ pub fn save(save: Save) -> Result<Unit> {
         age_offset: 0,
         depends_on_parent: false,
         exempt: false,
-        meta: meta::encode(state_size, metadata.has_memory_snapshot, metadata.timestamp),
+        meta: meta::encode(state_size, metadata.has_memory_snapshot, metadata.timestamp, status),
     };
     let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
-    Ok(vec![Op::Put(Box::new(checkpoint.into()))].into())
+    Ok(Unit { expect: expect.into_iter().collect(), ops: vec![Op::Put(Box::new(checkpoint.into()))] })
 }
 
 /// `fork` without a patch: stores a copy of a checkpoint under a new id, as the first checkpoint of a new run.
@@ -112,6 +144,11 @@ pub fn fork(source: String, id: String, run_id: String, timestamp: f64, saved_at
 /// `delete`: removes a checkpoint.
 pub fn delete(checkpoint_id: String) -> Unit {
     vec![Op::Remove { contract: CONTRACT_ID, id: checkpoint_id }].into()
+}
+
+/// `clear`: removes all checkpoints of a run.
+pub fn clear(run_id: String) -> Unit {
+    vec![Op::RemoveFrom { contract: CONTRACT_ID, lineage: run_id, sort_key: SortKey::default() }].into()
 }
 
 /// `get`: reads a checkpoint by its id.
@@ -135,6 +172,11 @@ pub fn runs(graph_id_prefix: String, before: Option<i64>, limit: usize) -> Query
     Query::Lineages { contract: CONTRACT_ID, group_prefix: graph_id_prefix, before, limit }
 }
 
+/// Lists the runs that were forked from a checkpoint of this run. The fork that was made last comes first.
+pub fn forks(run_id: String) -> Query {
+    Query::Forks { contract: CONTRACT_ID, lineage: run_id }
+}
+
 /// Converts a header into the metadata that listings show.
 pub fn metadata(header: Header) -> Result<Metadata> {
     let ordered = header.sort_key.split_f64().map(|(timestamp, _)| timestamp);
@@ -155,18 +197,37 @@ pub fn metadata(header: Header) -> Result<Metadata> {
     })
 }
 
+/// Returns the status of the run at a checkpoint. `None`: the checkpoint does not tell it.
+pub fn status(header: &Header) -> Option<Status> {
+    meta::status(&header.meta)
+}
+
 /// The content of [`Header::meta`]: the state's size (8 bytes, little endian), then flags (1 byte).
 ///
 /// The timestamp is in the sort key and not in the meta. So a fork has the same meta as its source.
 mod meta {
+    use super::Status;
+
     const MEMORY_SNAPSHOT: u8 = 1;
     /// Set if the timestamp is -0.
     const NEGATIVE_ZERO: u8 = 2;
+    /// The place of the status in the flags. It takes 3 bits.
+    const STATUS: u32 = 2;
 
-    pub(super) fn encode(state_size: u64, has_memory_snapshot: bool, timestamp: f64) -> Vec<u8> {
+    pub(super) fn encode(
+        state_size: u64,
+        has_memory_snapshot: bool,
+        timestamp: f64,
+        status: Option<Status>,
+    ) -> Vec<u8> {
         let snapshot = if has_memory_snapshot { MEMORY_SNAPSHOT } else { 0 };
         let zero = if timestamp == 0.0 && timestamp.is_sign_negative() { NEGATIVE_ZERO } else { 0 };
-        [&state_size.to_le_bytes()[..], &[snapshot | zero]].concat()
+        let status = status.map_or(0, |status| status as u8);
+        [&state_size.to_le_bytes()[..], &[snapshot | zero | status << STATUS]].concat()
+    }
+
+    pub(super) fn status(meta: &[u8]) -> Option<Status> {
+        Status::numbered(meta.get(8)? >> STATUS & 7)
     }
 
     pub(super) fn decode(meta: &[u8]) -> Option<(u64, bool, bool)> {
@@ -262,6 +323,17 @@ mod tests {
         );
         let plan = resume_plan(recorded.to_vec(), strings(["write"]), strings(["human"])).unwrap();
         assert_eq!((plan.replay, plan.reexecute), (strings(["external"]), strings(["pure", "read"])));
+    }
+
+    #[test]
+    fn the_status_stands_beside_the_other_flags() {
+        let statuses = [Status::Waiting, Status::Failed, Status::Unfinished, Status::Finished].map(Some);
+        for status in statuses.into_iter().chain([None]) {
+            let meta = meta::encode(7, true, -0.0, status);
+            assert_eq!(meta::status(&meta), status);
+            assert_eq!(meta::decode(&meta), Some((7, true, true)));
+        }
+        assert_eq!(meta::status(b"short"), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub(crate) mod call;
 pub(crate) mod fields;
 pub mod helix;
 pub mod langgraph;
+pub mod lease;
 pub(crate) mod response;
 pub mod retry;
 mod store;
@@ -63,7 +64,7 @@ impl Names {
 pub type MakeTool = fn(&str) -> Result<Box<dyn Tool>>;
 
 /// All contracts.
-pub const CONTRACTS: [Contract; 7] = [
+pub const CONTRACTS: [Contract; 8] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
     agentium::storage::CONTRACT,
@@ -71,6 +72,7 @@ pub const CONTRACTS: [Contract; 7] = [
     helix::CONTRACT,
     helix::SESSIONS,
     tinyagents::CONTRACT,
+    lease::CONTRACT,
 ];
 
 /// The name of each contract.

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "every test file compiles all of this and uses its part")]
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -453,10 +453,15 @@ impl Process {
     }
 
     /// Returns the next whole line, or `None` at the end. If a killed process has written a part of a line, that part
-    /// is dropped.
+    /// is dropped. If the process has panicked, this function panics with the message of the process.
     pub(crate) fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
+        if line == "\n" {
+            let mut message = String::new();
+            self.lines.read_to_string(&mut message).unwrap();
+            panic!("the child panicked: {message}");
+        }
         line.strip_suffix('\n').map(str::to_owned)
     }
 

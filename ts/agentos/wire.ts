@@ -1,10 +1,12 @@
 /** Declares the engine's calls for AgentOS. See `enum Call` in `src/contract/agentos/call.rs`. */
 
 import type { CheckpointMetadata } from "../../index.js";
+import type { Status } from "./status.js";
 import { Contract, type PackedPart } from "../wire.js";
 
 /** A checkpoint as the engine returns it. */
 interface Found extends CheckpointMetadata {
+  status: Status | null;
   parts: PackedPart[];
 }
 
@@ -13,6 +15,8 @@ interface FoundRun {
   cursor: string;
   checkpoints: number;
   latest: CheckpointMetadata;
+  status: Status | null;
+  forkedFrom: string | null;
 }
 
 /**
@@ -52,6 +56,9 @@ interface AgentosCalls {
     nodeId: string;
     timestamp: number;
     hasMemorySnapshot: boolean;
+    /** The place of the status in `statuses`, counted from 1. 0: unknown. */
+    status: number;
+    expectedNewest: string | undefined;
     parent: string | undefined;
     savedAt: number;
     stateTag: string;
@@ -60,10 +67,12 @@ interface AgentosCalls {
   /** Forks a checkpoint. `id` and `runId` are the ids of the copy. */
   fork(fields: { checkpointId: string; id: string; runId: string; timestamp: number; savedAt: number }): null;
   delete(fields: { checkpointId: string }): null;
+  clear(fields: { runId: string }): null;
   get(fields: { checkpointId: string }): Found | null;
   load(fields: { runId: string; nodeId: string | undefined }): Found | null;
   /** Lists checkpoints by graph, by run or by both. One of `graphId` and `runId` may be undefined. */
   list(fields: { graphId: string | undefined; runId: string | undefined; limit: number | undefined }): Columns;
+  forks(fields: { runId: string }): FoundRun[];
   runs(fields: { graphIdPrefix: string; limit: number; before: number | undefined }): FoundRun[];
 }
 

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Metadata, REST, STATE, Save, delete, fork, get, list, load, metadata, resume_plan, runs, save};
+use super::{
+    Metadata, REST, STATE, Save, Status, clear, delete, fork, forks, get, list, load, metadata, resume_plan, runs, save, status,
+};
 use crate::contract::call::{RawCall, Request, Tool, read_json};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;
@@ -21,6 +23,9 @@ enum Call {
         node_id: String,
         timestamp: f64,
         has_memory_snapshot: bool,
+        /// The number of a [`Status`]. 0: unknown.
+        status: u8,
+        expected_newest: Option<String>,
         parent: Option<String>,
         saved_at: i64,
         state_tag: String,
@@ -37,6 +42,9 @@ enum Call {
     Delete {
         checkpoint_id: String,
     },
+    Clear {
+        run_id: String,
+    },
     Get {
         checkpoint_id: String,
     },
@@ -49,6 +57,10 @@ enum Call {
         graph_id: Option<String>,
         run_id: Option<String>,
         limit: Option<usize>,
+    },
+    /// Lists the runs that were forked from a checkpoint of this run.
+    Forks {
+        run_id: String,
     },
     /// `before` is the cursor of the last run on the previous page.
     Runs {
@@ -68,12 +80,16 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             node_id,
             timestamp,
             has_memory_snapshot,
+            status,
+            expected_newest,
             parent,
             saved_at,
             state_tag,
             rest_tag,
         } => Request::Apply(save(Save {
             metadata: Metadata { id, run_id, graph_id, node_id, timestamp, state_size: 0, has_memory_snapshot },
+            status: Status::numbered(status),
+            expected_newest,
             parent,
             state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
             rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
@@ -83,6 +99,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Apply(fork(checkpoint_id, id, run_id, timestamp, saved_at)?)
         }
         Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
+        Call::Clear { run_id } => Request::Apply(clear(run_id)),
         Call::Get { checkpoint_id } => Request::ask(get(checkpoint_id), found),
         Call::Load { run_id, node_id } => Request::ask(load(run_id, node_id), found),
         Call::List { graph_id, run_id, limit } => {
@@ -93,6 +110,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             };
             Request::ask(list(of, limit), listed)
         }
+        Call::Forks { run_id } => Request::ask(forks(run_id), run_list),
         Call::Runs { graph_id_prefix, limit, before } => Request::ask(runs(graph_id_prefix, before, limit), run_list),
     })
 }
@@ -102,12 +120,14 @@ fn found(answer: Answer) -> Result<Option<Response>> {
     struct Found {
         #[serde(flatten)]
         metadata: Metadata,
+        status: Option<Status>,
         parts: Vec<PackedPart>,
     }
     let Some(checkpoint) = answer.into_checkpoint()? else { return Ok(None) };
     let mut response = ResponseBuilder::default();
     let parts = response.parts(checkpoint.payload);
-    response.finish(&Found { metadata: metadata(checkpoint.header)?, parts }).map(Some)
+    let status = status(&checkpoint.header);
+    response.finish(&Found { metadata: metadata(checkpoint.header)?, status, parts }).map(Some)
 }
 
 /// A listing as columns. JavaScript reads columns in half the time that it needs for a list with one object for each
@@ -162,14 +182,18 @@ fn listed(answer: Answer) -> Result<Option<Response>> {
 fn run_list(answer: Answer) -> Result<Option<Response>> {
     /// A run. `cursor` is the position from which the next page of the listing continues.
     #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
     struct FoundRun {
         cursor: String,
         checkpoints: u64,
         latest: Metadata,
+        status: Option<Status>,
+        forked_from: Option<String>,
     }
     let runs = answer.into_lineages()?.into_iter().map(|run| {
-        let latest = metadata(run.newest)?;
-        Ok(FoundRun { cursor: run.position.to_string(), checkpoints: run.checkpoints, latest })
+        let status = status(&run.newest);
+        let (cursor, checkpoints, forked_from) = (run.position.to_string(), run.checkpoints, run.origin);
+        Ok(FoundRun { cursor, checkpoints, latest: metadata(run.newest)?, status, forked_from })
     });
     Response::json(&runs.collect::<Result<Vec<_>>>()?).map(Some)
 }

@@ -1,0 +1,471 @@
+// Tests recover(): it resumes crashed runs, once, and never a run that waits for a human's answer.
+import { type CheckpointStore, ForkpointError, type RecoveredRun, openStore, recover } from "forkpoint";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { Child } from "./children.js";
+import { AgentGraph, END, START, humanNode, routerNode, workflow } from "./framework.js";
+import { Tools, backends, chain, everyNode, failing, folder, open, savedAt, schema, tool, watch } from "./harness.js";
+
+/** The refund graph: `draft`, the human node `approve`, a router, and `refund` or `decline`. */
+function refund(config: object = everyNode) {
+  return new AgentGraph(schema, config)
+    .addNode("draft", tool("draft", "external"))
+    .addNode("approve", humanNode({ prompt: "Refund 480?" }))
+    .addNode(
+      "route",
+      routerNode(({ artifacts }) => (artifacts.approve.approved === true ? "refund" : "decline")),
+    )
+    .addNode("refund", tool("refund", "external"))
+    .addNode("decline", tool("decline", "external"))
+    .addEdge(START, "draft")
+    .addEdge("draft", "approve")
+    .addEdge("approve", "route")
+    .addEdge("route", "refund")
+    .addEdge("route", "decline")
+    .addEdge("refund", END)
+    .addEdge("decline", END);
+}
+
+/** Runs a graph until it has saved the checkpoint at `node`, as if the process was killed then. */
+async function crashedAfter(graph: { stream(input: unknown): AsyncIterable<unknown> }, node: string): Promise<string> {
+  let runId = "";
+  for await (const event of graph.stream({}) as AsyncIterable<{ type: string; runId: string; nodeId: string }>) {
+    if (event.type === "run_start") runId = event.runId;
+    if (event.type === "checkpoint_saved" && event.nodeId === node) break;
+  }
+  return runId;
+}
+
+const statuses = async (store: CheckpointStore) => (await store.runs()).runs.map(({ status }) => status);
+
+const three = {
+  first: tool("first", "external"),
+  second: tool("second", "external"),
+  third: tool("third", "external"),
+};
+
+describe.each(backends)("on %s", (_backend, target) => {
+  it("resumes a crashed run to its end, and says so", async () => {
+    const store = open(target());
+    const tools = new Tools();
+    const graph = chain(three).compile({ checkpointStore: store, deps: tools.deps });
+    const runId = await crashedAfter(graph, "first");
+    expect(await statuses(store)).toEqual(["unfinished"]);
+
+    const { runs, checked } = await recover(graph, store);
+    const output = { first: "first!", second: "second!", third: "third!" };
+    expect(runs).toEqual([{ runId, outcome: "finished", checkpointId: expect.any(String), output }]);
+    expect(checked).toBe(1);
+    expect(tools.calls).toEqual(["first", "second", "third"]);
+    expect(await statuses(store)).toEqual(["finished"]);
+    expect((await store.latest(runId))!.state.artifacts).toEqual(output);
+  });
+
+  it("does not repeat a run that it has brought to its end, nor one that ended by itself", async () => {
+    const store = open(target());
+    const tools = new Tools();
+    const graph = chain(three).compile({ checkpointStore: store, deps: tools.deps });
+    await graph.invoke({});
+    const runId = await crashedAfter(graph, "second");
+    await recover(graph, store);
+    tools.calls.length = 0;
+    expect(await recover(graph, store)).toEqual({ runs: [], checked: 0 });
+    expect(await graph.resume(runId)).toEqual({ first: "first!", second: "second!", third: "third!" });
+    expect(tools.calls).toEqual([]);
+  });
+
+  it("never resumes a run that waits for a human", async () => {
+    const store = open(target());
+    const tools = new Tools();
+    const graph = refund().compile({ checkpointStore: store, deps: tools.deps });
+    const { runId } = await watch(graph.stream({}));
+    const waiting = { runId, outcome: "waiting", checkpointId: expect.any(String), nodes: ["approve"], forks: [] };
+    expect((await recover(graph, store)).runs).toEqual([waiting]);
+    expect((await recover(graph, store, { onWaiting: () => undefined })).runs).toEqual([waiting]);
+    expect(tools.calls).toEqual(["draft"]);
+    expect(await statuses(store)).toEqual(["waiting"]);
+  });
+
+  it.each([
+    [true, "refund"],
+    [false, "decline"],
+  ])("passes the answer approved: %s once, and it decides what runs", async (approved, ran) => {
+    const store = open(target());
+    const tools = new Tools();
+    const graph = refund().compile({ checkpointStore: store, deps: tools.deps });
+    const { runId } = await watch(graph.stream({ order: 7 }));
+    const asked: unknown[] = [];
+    const onWaiting = (node: { prompt: string | undefined }) => {
+      asked.push(node);
+      return { approved };
+    };
+    const [run] = (await recover(graph, store, { onWaiting })).runs;
+    expect(run).toMatchObject({ outcome: "finished", output: { approve: { approved }, [ran]: `${ran}!` } });
+    expect(asked).toMatchObject([
+      { runId, nodeId: "approve", prompt: "Refund 480?", forks: [], state: { input: { order: 7 } } },
+    ]);
+    expect(tools.calls).toEqual(["draft", ran]);
+    expect((await recover(graph, store, { onWaiting })).runs).toEqual([]);
+    expect(asked).toHaveLength(1);
+
+    const history = (await store.listByRun(runId)).map(({ nodeId }) => nodeId);
+    expect(history).toEqual([END, "approve", "approve", "draft"]);
+    expect((await store.get((await store.listByRun(runId))[1]!.id))!.nodeResults["approve"]!.output).toEqual({
+      approved,
+    });
+  });
+
+  it("asks again at the next human node of the same run", async () => {
+    const store = open(target());
+    const tools = new Tools();
+    const gate = (prompt: string) => humanNode({ prompt });
+    const graph = chain({
+      one: gate("one?"),
+      middle: tool("middle", "write"),
+      two: gate("two?"),
+      last: tool("last", "write"),
+    });
+    const compiled = graph.compile({ checkpointStore: store, deps: tools.deps });
+    await watch(compiled.stream({}));
+    const prompts: unknown[] = [];
+    const onWaiting = ({ prompt, nodeId }: { prompt: string | undefined; nodeId: string }) => {
+      prompts.push(prompt);
+      return nodeId === "one" ? "yes" : undefined;
+    };
+    expect((await recover(compiled, store, { onWaiting })).runs).toMatchObject([
+      { outcome: "waiting", nodes: ["two"] },
+    ]);
+    expect(prompts).toEqual(["one?", "two?"]);
+    const done = (await recover(compiled, store, { onWaiting: () => "go" })).runs;
+    expect(done).toMatchObject([{ outcome: "finished", output: { one: "yes", two: "go", last: "last!" } }]);
+    expect(tools.calls).toEqual(["middle", "last"]);
+  });
+
+  it("waits for all human nodes that are reached at once, and keeps the answers that are there", async () => {
+    const store = open(target());
+    const tools = new Tools();
+    const graph = new AgentGraph(schema, everyNode)
+      .addNode("legal", humanNode({ prompt: "legal?" }))
+      .addNode("money", humanNode({ prompt: "money?" }))
+      .addNode("pay", tool("pay", "external"))
+      .addEdge(START, "legal")
+      .addEdge(START, "money")
+      .addEdge("legal", "pay")
+      .addEdge("money", "pay")
+      .addEdge("pay", END)
+      .compile({ checkpointStore: store, deps: tools.deps });
+    await watch(graph.stream({}));
+    const onlyLegal = ({ nodeId }: { nodeId: string }) => (nodeId === "legal" ? "fine" : undefined);
+    expect((await recover(graph, store, { onWaiting: onlyLegal })).runs).toMatchObject([
+      { outcome: "waiting", nodes: ["money"] },
+    ]);
+    expect(tools.calls).toEqual([]);
+    const asked: string[] = [];
+    const [run] = (await recover(graph, store, { onWaiting: ({ nodeId }) => (asked.push(nodeId), "paid") })).runs;
+    expect(run).toMatchObject({ outcome: "finished", output: { legal: "fine", money: "paid", pay: "pay!" } });
+    expect(asked).toEqual(["money"]);
+  });
+
+  it("a waiting run whose checkpoint was forked is not asked for again, because the fork may hold the answer", async () => {
+    const store = open(target());
+    const tools = new Tools();
+    const graph = refund().compile({ checkpointStore: store, deps: tools.deps });
+    const original = await watch(graph.stream({}));
+    const fork = await store.fork(savedAt(original, "approve"), { artifacts: { approve: { approved: true } } });
+    await graph.resume(fork);
+    expect(tools.calls).toEqual(["draft", "refund"]);
+
+    const onWaiting = () => ({ approved: true });
+    const { runs } = await recover(graph, store, { onWaiting });
+    expect(runs).toMatchObject([{ runId: original.runId, outcome: "waiting", nodes: ["approve"], forks: [fork] }]);
+    expect(tools.count("refund")).toBe(1);
+    expect((await store.runs()).runs).toContainEqual(
+      expect.objectContaining({ runId: fork, forkedFrom: savedAt(original, "approve") }),
+    );
+    await recover(graph, store, { onWaiting, askForked: true, runs: [original.runId] });
+    expect(tools.count("refund")).toBe(2);
+  });
+
+  it("a fork is resumed only if it is named, because nobody knows whether it was", async () => {
+    const store = open(target());
+    const tools = new Tools();
+    const graph = chain(three).compile({ checkpointStore: store, deps: tools.deps });
+    const original = await watch(graph.stream({}));
+    const fork = await store.fork(savedAt(original, "second"), { scratch: { other: true } });
+    await graph.resume(fork);
+    tools.calls.length = 0;
+    expect((await recover(graph, store)).runs).toEqual([]);
+    expect(tools.calls).toEqual([]);
+    const again = await store.fork(savedAt(original, "second"));
+    expect((await recover(graph, store, { runs: [again] })).runs).toMatchObject([
+      { runId: again, outcome: "finished" },
+    ]);
+    expect(tools.calls).toEqual(["third"]);
+    expect((await recover(graph, store, { runs: [again] })).runs).toEqual([]);
+  });
+
+  it("refuses a rejection that would stop nothing", async () => {
+    const store = open(target());
+    const tools = new Tools();
+    const graph = chain({
+      approve: humanNode({ prompt: "?" }),
+      look: tool("look", "pure"),
+      pay: tool("pay", "external"),
+    });
+    const compiled = graph.compile({ checkpointStore: store, deps: tools.deps });
+    await watch(compiled.stream({}));
+    const onWaiting = () => ({ approved: false });
+    const [run] = (await recover(compiled, store, { onWaiting })).runs;
+    expect(run).toMatchObject({ outcome: "error", error: { code: "INVALID_ARGUMENT" } });
+    expect((run as { error: Error }).error.message).toContain('"pay"');
+    expect(tools.calls).toEqual([]);
+    expect((await recover(compiled, store, { onWaiting, passRejections: true })).runs).toMatchObject([
+      { outcome: "finished" },
+    ]);
+  });
+
+  it("knows a failed run from a waiting one, and retries its node only when told to", async () => {
+    const store = open(target());
+    const tools = new Tools({ second: failing(2, "at last") });
+    const graph = chain(three).compile({ checkpointStore: store, deps: tools.deps });
+    const { runId } = await watch(graph.stream({}));
+    expect(await statuses(store)).toEqual(["failed"]);
+    const failed = { runId, outcome: "failed", nodes: ["second"] };
+    expect((await recover(graph, store, { onWaiting: () => "never" })).runs).toMatchObject([failed]);
+    expect((await recover(graph, store, { onFailed: () => "leave" })).runs).toMatchObject([failed]);
+    expect(tools.calls).toEqual(["first", "second"]);
+    // It fails a second time, and is not tried a third time in the same recovery.
+    expect((await recover(graph, store, { onFailed: () => "retry" })).runs).toMatchObject([failed]);
+    expect(tools.calls).toEqual(["first", "second", "second"]);
+    expect((await recover(graph, store, { onFailed: async () => "retry" as const })).runs).toMatchObject([
+      { outcome: "finished", output: { first: "first!", second: "at last", third: "third!" } },
+    ]);
+    expect(tools.calls).toEqual(["first", "second", "second", "second", "third"]);
+  });
+
+  it("an error of one run does not stop the others", async () => {
+    const store = open(target());
+    const tools = new Tools();
+    const graph = chain(three).compile({ checkpointStore: store, deps: tools.deps });
+    const ids = [await crashedAfter(graph, "first"), await crashedAfter(graph, "first")];
+    const broken = {
+      toIR: () => graph.toIR(),
+      resume: (runId: string) => (runId === ids[0] ? Promise.reject(new Error("no")) : graph.resume(runId)),
+    };
+    const seen: RecoveredRun[] = [];
+    const { runs } = await recover(broken, store, { onRecovered: (run) => seen.push(run), concurrency: 1 });
+    expect(new Map(runs.map(({ runId, outcome }) => [runId, outcome]))).toEqual(
+      new Map([
+        [ids[0], "error"],
+        [ids[1], "finished"],
+      ]),
+    );
+    expect(seen).toEqual(runs);
+    expect((await recover(graph, store)).runs).toMatchObject([{ runId: ids[0], outcome: "finished" }]);
+  });
+
+  it("leaves the runs of other graphs alone", async () => {
+    const store = open(target());
+    const tools = new Tools();
+    const steps = (name: string) =>
+      workflow(name)
+        .input({})
+        .returns({})
+        .step("a", { tool: "a", effectClass: "external" })
+        .then("b", { tool: "b", effectClass: "external" })
+        .compile({ checkpointStore: store, deps: tools.deps });
+    const mine = await crashedAfter(steps("invoice"), "a");
+    await crashedAfter(steps("invoice-late"), "a");
+    await crashedAfter(chain(three).compile({ checkpointStore: store, deps: tools.deps }), "first");
+    const { runs } = await recover(steps("invoice"), store);
+    expect(runs).toMatchObject([{ runId: mine, outcome: "finished" }]);
+    // An unnamed graph has the same graph id as every other unnamed graph. Its nodes tell it apart.
+    const other = chain({ other: tool("other", "pure") }).compile({ checkpointStore: store, deps: tools.deps });
+    expect(await recover(other, store)).toEqual({ runs: [], checked: 1 });
+  });
+
+  it("a parallel branch that was running is not taken for the end", async () => {
+    const store = open(target());
+    const tools = new Tools({ slow: () => new Promise((resolve) => setTimeout(resolve, 20, "slow!")) });
+    const graph = new AgentGraph(schema, everyNode)
+      .addNode("quick", tool("quick", "external"))
+      .addNode("slow", tool("slow", "external"))
+      .addEdge(START, "quick")
+      .addEdge(START, "slow")
+      .addEdge("quick", END)
+      .addEdge("slow", END)
+      .compile({ checkpointStore: store, deps: tools.deps });
+    const run = await watch(graph.stream({}));
+    const quick = (await store.get(savedAt(run, "quick")))!;
+    await store.clear(run.runId);
+    await store.save(quick);
+    expect(quick.visitedNodes).toEqual(["quick"]);
+    expect((await recover(graph, store)).runs).toMatchObject([{ outcome: "finished", output: { slow: "slow!" } }]);
+  });
+
+  it("with idleMs, a fresh run is left alone", async () => {
+    const store = open(target());
+    const graph = chain(three).compile({ checkpointStore: store, deps: new Tools().deps });
+    await crashedAfter(graph, "first");
+    expect((await recover(graph, store, { idleMs: 60_000 })).runs).toEqual([]);
+    expect((await recover(graph, store, { idleMs: 0 })).runs).toHaveLength(1);
+  });
+
+  it("two recoveries at once recover each run once", async () => {
+    const path = target();
+    const shared = path === "memory:" ? await openStore(path) : undefined;
+    const stores = [1, 2].map(() => open((shared ?? path) as string));
+    const tools = new Tools();
+    const graphs = stores.map((checkpointStore) => chain(three).compile({ checkpointStore, deps: tools.deps }));
+    for (let i = 0; i < 10; i++) await crashedAfter(graphs[0]!, "first");
+    tools.calls.length = 0;
+    const reports = await Promise.all(graphs.map((graph, i) => recover(graph, stores[i]!, { leaseTtlMs: 300 })));
+    const finished = reports.flatMap(({ runs }) => runs.filter(({ outcome }) => outcome === "finished"));
+    expect(finished).toHaveLength(10);
+    expect(tools.count("second")).toBe(10);
+    expect(tools.count("third")).toBe(10);
+    await shared?.close();
+  });
+
+  it("a run is answered once, even if two processes ask for the answer", async () => {
+    const path = target();
+    const shared = path === "memory:" ? await openStore(path) : undefined;
+    const stores = [1, 2].map(() => open((shared ?? path) as string));
+    const tools = new Tools();
+    const graphs = stores.map((checkpointStore) => refund().compile({ checkpointStore, deps: tools.deps }));
+    await watch(graphs[0]!.stream({}));
+    const onWaiting = () => ({ approved: true });
+    await Promise.all(graphs.map((graph, i) => recover(graph, stores[i]!, { onWaiting, leaseTtlMs: 300 })));
+    expect(tools.count("refund")).toBe(1);
+    await shared?.close();
+  });
+
+  it("refuses wrong arguments before it resumes anything", async () => {
+    const store = open(target());
+    const tools = new Tools();
+    const graph = chain(three).compile({ checkpointStore: store, deps: tools.deps });
+    await crashedAfter(graph, "first");
+    tools.calls.length = 0;
+    const wrong: Array<[unknown, unknown, unknown]> = [
+      [undefined, store, {}],
+      [{ resume: () => {} }, store, {}],
+      [{ resume: () => {}, toIR: () => ({}) }, store, {}],
+      [graph, {}, {}],
+      [graph, undefined, {}],
+      [graph, store, { onWaitng: () => {} }],
+      [graph, store, { onWaiting: "yes" }],
+      [graph, store, { runs: "all" }],
+      [graph, store, { concurrency: 0 }],
+      [graph, store, { signal: "now" }],
+    ];
+    for (const [one, two, three] of wrong) {
+      await expect(recover(one as never, two as never, three as never)).rejects.toThrow(/./);
+      const error = await recover(one as never, two as never, three as never).catch((thrown: unknown) => thrown);
+      expect(error instanceof TypeError || error instanceof RangeError).toBe(true);
+    }
+    await expect(recover(graph, store, { onWaitng: () => {} } as never)).rejects.toThrow('Did you mean "onWaiting"?');
+    const [missing] = (await recover(graph, store, { runs: ["nobody"] })).runs;
+    expect(missing).toMatchObject({ runId: "nobody", outcome: "error", error: { code: "NOT_FOUND" } });
+    await expect(recover(graph, store, { signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow("enough");
+    expect(tools.calls).toEqual([]);
+  });
+
+  it("refuses a graph whose end is not stored, because a finished run would be repeated", async () => {
+    const store = open(target());
+    const config = { checkpointPolicy: "explicit" } as never;
+    const first = { ...tool("first", "external"), checkpoint: "after" } as never;
+    const graph = chain({ first, second: tool("second", "external") }, config).compile({
+      checkpointStore: store,
+      deps: new Tools().deps,
+    });
+    await graph.invoke({});
+    const error = await recover(graph, store).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ForkpointError);
+    expect(error).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining('"second"') });
+    // Nothing is stored on the way if only a human node stores its result, and only a human answers it.
+    const plain = refund({}).compile({ checkpointStore: store, deps: new Tools().deps });
+    await watch(plain.stream({}));
+    expect((await recover(plain, store, { onWaiting: () => ({ approved: true }) })).runs).toMatchObject([
+      { outcome: "finished" },
+    ]);
+  });
+});
+
+describe("a refund that a human must approve, with restarts", () => {
+  const place = () => {
+    const path = folder();
+    return [join(path, "agent.db"), join(path, "journal")] as const;
+  };
+  const ran = (journal: string) =>
+    existsSync(journal)
+      ? readFileSync(journal, "utf8")
+          .trim()
+          .split("\n")
+          .map((line) => line.split(" ")[1])
+      : [];
+
+  it.each([
+    ["yes", "refund"],
+    ["no", "decline"],
+  ])("the answer %s leads to %s, once, whenever the process is killed", { timeout: 60_000 }, async (answer, effect) => {
+    const [database, journal] = place();
+    const { runId } = await (async () => {
+      const child = new Child("approval.mjs", [database, journal, "run"]);
+      const line = await child.until(({ event }) => event === "run");
+      await child.end();
+      return line;
+    })();
+
+    // Nobody has answered yet, however often the program is started.
+    for (let start = 0; start < 2; start++) {
+      const [run] = (await new Child("approval.mjs", [database, journal, "recover"]).end()) as RecoveredRun[];
+      expect(run).toMatchObject({ runId, outcome: "waiting", nodes: ["approve"] });
+    }
+    expect(ran(journal)).toEqual(["draft"]);
+
+    // The process is killed while it asks, and again while the effect happens.
+    const asking = new Child("approval.mjs", [database, journal, "recover", answer], { STOP_AT: "ask" });
+    await asking.until(({ event }) => event === "stopped");
+    expect(await asking.kill()).toBe("SIGKILL");
+    expect(ran(journal)).toEqual(["draft"]);
+    const acting = new Child("approval.mjs", [database, journal, "recover", answer], { STOP_AT: effect });
+    await acting.until(({ event }) => event === "stopped");
+    expect(await acting.kill()).toBe("SIGKILL");
+
+    // The answer was stored before the effect: it is not asked for again.
+    const last = new Child("approval.mjs", [database, journal, "recover"]);
+    const [run] = (await last.end()) as RecoveredRun[];
+    expect(run).toMatchObject({ runId, outcome: "finished", output: { approve: { approved: answer === "yes" } } });
+    expect(last.lines.filter(({ event }) => event === "asked")).toEqual([]);
+    // AgentOS saves no checkpoint in a resumed run, so the node that was killed ran again.
+    expect(ran(journal)).toEqual(["draft", effect, effect]);
+
+    expect(await new Child("approval.mjs", [database, journal, "recover", answer]).end()).toEqual([]);
+    expect(ran(journal)).toEqual(["draft", effect, effect]);
+  });
+
+  it("a run whose recovery crashes again and again is given up", { timeout: 60_000 }, async () => {
+    const [database, journal] = place();
+    await new Child("approval.mjs", [database, journal, "run"]).end();
+    // The first recovery stores the answer. The three others begin at the checkpoint with the answer.
+    for (let crash = 0; crash < 4; crash++) {
+      const child = new Child("approval.mjs", [database, journal, "recover", "yes"], { STOP_AT: "refund" });
+      await child.until(({ event }) => event === "stopped");
+      await child.kill();
+    }
+    const [run] = (await new Child("approval.mjs", [database, journal, "recover", "yes"]).end()) as RecoveredRun[];
+    expect(run).toMatchObject({ outcome: "gave up", crashes: 3 });
+    expect(ran(journal).filter((effect) => effect === "refund")).toHaveLength(4);
+  });
+
+  it("two processes that start at once recover a run once", { timeout: 60_000 }, async () => {
+    const [database, journal] = place();
+    await new Child("approval.mjs", [database, journal, "run"]).end();
+    const both = [1, 2].map(() => new Child("approval.mjs", [database, journal, "recover", "yes"]).end());
+    const outcomes = ((await Promise.all(both)) as RecoveredRun[][]).flat().map(({ outcome }) => outcome);
+    expect(outcomes.filter((outcome) => outcome === "finished")).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome !== "finished" && outcome !== "elsewhere")).toEqual([]);
+    expect(ran(journal)).toEqual(["draft", "refund"]);
+  });
+});

@@ -1,0 +1,68 @@
+/** The part of `recover` that is the same for every framework. */
+
+/**
+ * The status of a run, as its newest checkpoint tells it. A store cannot know whether a process works on the run.
+ *
+ * - `"waiting"`: a human's answer is missing.
+ * - `"failed"`: a node has failed.
+ * - `"unfinished"`: nodes are left to run. The run has crashed, or a process works on it.
+ * - `"finished"`: no node is left to run.
+ * - `"unknown"`: the checkpoint does not tell it.
+ */
+export type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
+
+/** The options of `recover` that every framework has. */
+export interface RecoverOptions<R> {
+  /**
+   * Runs whose newest checkpoint is younger than this, in ms, are left alone, because another process may work on them.
+   * Choose it greater than the time that a node takes. Default: 0.
+   */
+  idleMs?: number;
+  /** How many runs are recovered at once. Default: 4. */
+  concurrency?: number;
+  /**
+   * How long the lease of a run is valid, in ms. It is renewed while the run is recovered. After a crash in a recovery,
+   * the run can be recovered again when the lease has expired. Default: 30,000.
+   */
+  leaseTtlMs?: number;
+  /**
+   * How often in a row the recovery of a run from the same checkpoint may crash the process before the run is given up.
+   * Default: 3. Null, 0 and Infinity mean no limit.
+   */
+  maxAttempts?: number | null;
+  /** Ends the recovery. The promise rejects with the signal's reason after the runs in progress have ended. */
+  signal?: AbortSignal;
+  /**
+   * Is called when a run has been recovered, or could not be.
+   * @example await recover(graph, store, { onRecovered: ({ runId, outcome }) => console.log(runId, outcome) });
+   */
+  onRecovered?: (run: R) => void;
+}
+
+/** A run that was not recovered. */
+export type UnrecoveredRun =
+  | {
+      /** Another process recovered the run meanwhile. */
+      outcome: "elsewhere";
+      /** Names the other process. */
+      holder: string;
+    }
+  | {
+      /** The recovery of the run has crashed the process too often. Pass a greater `maxAttempts` to try again. */
+      outcome: "gave up";
+      /** The number of crashes in a row. */
+      crashes: number;
+    }
+  | {
+      /** Resuming the run threw an error, or an option refused the run. */
+      outcome: "error";
+      error: unknown;
+    };
+
+/** What `recover` did. */
+export interface RecoverReport<R> {
+  /** The runs that needed recovery, in the order in which their recovery ended. */
+  runs: R[];
+  /** How many runs were looked at. Runs that the store knows to be finished are not counted. */
+  checked: number;
+}

@@ -1,0 +1,92 @@
+/** Forks: a new run from a checkpoint, with a patch over its state. */
+
+import { randomUUID } from "node:crypto";
+import type { Engine } from "../engine.js";
+import { ForkpointError, quote, reading, show, typeError } from "../errors.js";
+import { idOrNull } from "../ids.js";
+import { hint } from "../options.js";
+import { stateAndRest } from "../record.js";
+import { type Serialized, deserialize } from "../serializer.js";
+import { type Fields, find, put } from "./checkpoints.js";
+import { agentos } from "./wire.js";
+
+const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
+
+export async function fork(engine: Engine, checkpointId: string, patchState: unknown): Promise<string> {
+  // Serialise the patch now, because the caller may change it while the source checkpoint is read.
+  const patch = snapshotPatch(patchState, engine);
+  const [id, runId] = [randomUUID(), randomUUID()];
+  if (patch === undefined) {
+    const source = idOrNull(checkpointId, "checkpointId");
+    if (source === null) throw nothingToFork(checkpointId);
+    const timestamp = Date.now();
+    await agentos.call(engine.native, "fork", { checkpointId: source, id, runId, timestamp, savedAt: timestamp });
+    return runId;
+  }
+  const found = await find(engine, checkpointId);
+  if (found === null) throw nothingToFork(checkpointId);
+  const { format } = engine;
+  const { id: parent, graphId, nodeId, hasMemorySnapshot } = found.metadata;
+  const [state, rest] = stateAndRest(found.parts, parent);
+  const { status } = found;
+  const ids = { id, runId, graphId, nodeId, parent };
+  const fields: Fields = { ...ids, timestamp: Date.now(), hasMemorySnapshot, status, expectedNewest: undefined };
+  const what = `checkpoint ${quote(parent)}`;
+  const patched = merge(
+    deserialize(format, state.tag, state.bytes, what),
+    deserialize(format, patch.tag, patch.bytes, "the patch"),
+  );
+  await put(engine, fields, format.serialize(patched, "state"), rest);
+  return runId;
+}
+
+function nothingToFork(checkpointId: string): ForkpointError {
+  return new ForkpointError("NOT_FOUND", `checkpoint ${quote(checkpointId)} not found: nothing to fork from`);
+}
+
+/** Serialises the patch before `fork` returns its promise. Returns undefined if the patch changes nothing. */
+function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefined {
+  if (patch === undefined || patch === null) return undefined;
+  if (typeof patch !== "object") throw typeError(`patchState must be an object, and is ${show(patch)}`);
+  const given = reading("patchState", () => {
+    for (const key of Object.keys(patch)) refuseMisspelt(key);
+    return partitions.map((partition) => [partition, (patch as Record<string, unknown>)[partition]] as const);
+  }).filter(([, value]) => value !== undefined);
+  for (const [partition, value] of given) requirePartition(partition, value);
+  return given.length === 0 ? undefined : format.serialize(Object.fromEntries(given), "patchState");
+}
+
+/** The contract ignores unknown keys of a patch. Refuses a key that is nearly the name of a partition. */
+function refuseMisspelt(key: string): void {
+  const near = (partitions as readonly string[]).includes(key) ? "" : hint(key, partitions);
+  if (near === "") return;
+  throw typeError(`Unknown partition ${quote(key)} in patchState.${near} Partitions: ${partitions.join(", ")}`);
+}
+
+/** Only `input` may be a list, a Map or another special object, because AgentOS adds keys to the other partitions. */
+function requirePartition(partition: string, value: unknown): void {
+  const isObject = typeof value === "object" && value !== null;
+  if (isObject && (partition === "input" || Object.prototype.toString.call(value) === "[object Object]")) return;
+  throw typeError(
+    `patchState.${partition} must be an object with the keys to change, and is ${show(value)}: leave a partition out to ` +
+      "keep it",
+  );
+}
+
+/**
+ * Merges the patch's partitions over the state's partitions. The state and the patch are fresh objects, so this
+ * function may change them.
+ */
+function merge(state: unknown, patch: unknown): unknown {
+  const merged = state as Record<string, unknown>;
+  for (const [partition, value] of Object.entries(patch as Record<string, unknown>)) {
+    const old = merged[partition];
+    // Spread syntax defines properties instead of assigning them, so a key "__proto__" of the patch is an ordinary key.
+    merged[partition] = isRecord(old) && isRecord(value) ? { ...old, ...value } : value;
+  }
+  return merged;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}

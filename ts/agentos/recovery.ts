@@ -1,0 +1,242 @@
+/** `recover` for AgentOS: resumes crashed runs, asks for the answers that runs wait for, and stores the end of each run. */
+
+import { randomUUID } from "node:crypto";
+import type {
+  Checkpoint,
+  CheckpointStore,
+  RecoverableGraph,
+  RecoveredRun,
+  recover as recoverContract,
+} from "../../index.js";
+import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { type StoreHandle, handleOf } from "../handle.js";
+import { flag } from "../options.js";
+import { detachBuffers } from "../record.js";
+import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../recovery.js";
+import { put, snapshot } from "./checkpoints.js";
+import { END, Graph } from "./graph.js";
+import { agentos } from "./wire.js";
+
+type Options = NonNullable<Parameters<typeof recoverContract>[2]>;
+
+const ownOptions = { onWaiting: callback, onFailed: callback, runs: ids, askForked: flag, passRejections: flag };
+
+export const recover: typeof recoverContract = async (graph, store, options) => {
+  const { settings, own } = readSettings(options, ownOptions);
+  const handle = handleOf(store);
+  if (handle === undefined) throw typeError(`store must be a CheckpointStore of forkpoint, and is ${show(store)}`);
+  const recovery = new Recovery(graph, store, handle, settings, own as Options);
+  return recoverAll(recovery.candidates(), settings, (runId) => recovery.recover(runId));
+};
+
+class Recovery {
+  readonly #graph: RecoverableGraph;
+  readonly #shape: Graph;
+  readonly #store: CheckpointStore;
+  readonly #handle: StoreHandle;
+  readonly #settings: Settings;
+  readonly #options: Options;
+
+  constructor(
+    graph: RecoverableGraph,
+    store: CheckpointStore,
+    handle: StoreHandle,
+    settings: Settings,
+    options: Options,
+  ) {
+    this.#graph = graph;
+    this.#shape = new Graph(graph);
+    this.#store = store;
+    this.#handle = handle;
+    this.#settings = settings;
+    this.#options = options;
+  }
+
+  /** The runs of this graph that may need recovery. */
+  async *candidates(): AsyncGenerator<string> {
+    if (this.#options.runs !== undefined) {
+      yield* this.#options.runs;
+      return;
+    }
+    const { idPrefix: graphIdPrefix, isParallel } = this.#shape;
+    let cursor: string | null | undefined;
+    while (cursor !== null) {
+      const page = await this.#store.runs({ graphIdPrefix, limit: 1_000, cursor });
+      for (const { runId, graphId, status, forkedFrom, checkpoints } of page.runs) {
+        // The status of a parallel graph is exact only together with the graph.
+        const finished = status === "finished" && !isParallel;
+        // Nobody knows whether the program has resumed this fork: AgentOS stores nothing when a resumed run ends.
+        const untouchedFork = forkedFrom !== null && checkpoints === 1;
+        if (!finished && !untouchedFork && this.#shape.compiledAs(graphId)) yield runId;
+      }
+      cursor = page.cursor;
+    }
+  }
+
+  /** Recovers a run. Returns undefined if the run needs no recovery. */
+  async recover(runId: string): Promise<RecoveredRun | undefined> {
+    try {
+      const newest = async () => (await this.#unfinished(runId))?.id ?? null;
+      const of = { space: agentos.name, run: runId };
+      const leased = await underLease(this.#handle, of, this.#settings, newest, () => this.#work(runId));
+      if (leased === undefined) return undefined;
+      if ("done" in leased) return leased.done;
+      if ("crashes" in leased) return { runId, outcome: "gave up", crashes: leased.crashes };
+      return { runId, outcome: "elsewhere", holder: leased.elsewhere };
+    } catch (error) {
+      if (this.#settings.signal?.aborted === true) throw error;
+      return { runId, outcome: "error", error };
+    }
+  }
+
+  /** Returns the newest checkpoint of a run, unless the run is finished, too fresh or of another graph. */
+  async #unfinished(runId: string): Promise<Checkpoint | undefined> {
+    const checkpoint = await this.#store.latest(runId);
+    if (checkpoint === null) {
+      if (this.#options.runs === undefined) return undefined;
+      throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} not found: nothing to recover`);
+    }
+    if (Date.now() - checkpoint.timestamp < this.#settings.idleMs) return undefined;
+    const { status } = this.#shape.positionOf(checkpoint);
+    if (status !== "other graph") return status === "finished" ? undefined : checkpoint;
+    if (this.#options.runs === undefined) return undefined;
+    throw new ForkpointError(
+      "INVALID_ARGUMENT",
+      `run ${quote(runId)} has nodes that the graph lacks: recover it with the graph that it ran on`,
+    );
+  }
+
+  async #work(runId: string): Promise<RecoveredRun> {
+    const retried = new Set<string>();
+    let output: unknown;
+    for (;;) {
+      const checkpoint = await this.#store.latest(runId);
+      if (checkpoint === null) throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} was removed meanwhile`);
+      const position = this.#shape.positionOf(checkpoint);
+      switch (position.status) {
+        case "waiting": {
+          const left = await this.#answer(checkpoint, position.nodes);
+          if (left !== undefined) return { runId, checkpointId: checkpoint.id, ...left };
+          break;
+        }
+        case "failed": {
+          const { nodes } = position;
+          if (nodes.some((node) => retried.has(node)) || !(await this.#retry(checkpoint, nodes))) {
+            return { runId, checkpointId: checkpoint.id, outcome: "failed", nodes };
+          }
+          for (const node of nodes) retried.add(node);
+          break;
+        }
+        case "unfinished":
+          output = await this.#resume(checkpoint);
+          break;
+        default:
+          return { runId, checkpointId: checkpoint.id, outcome: "finished", output };
+      }
+    }
+  }
+
+  /** Asks for the answers of the human nodes, and stores them. Returns what is left if an answer is missing. */
+  async #answer(
+    checkpoint: Checkpoint,
+    nodes: string[],
+  ): Promise<{ outcome: "waiting"; nodes: string[]; forks: string[] } | undefined> {
+    const { onWaiting, askForked = false } = this.#options;
+    const forks = await this.#forksOf(checkpoint);
+    const left: string[] = [];
+    const given = new Map<string, unknown>();
+    for (const nodeId of nodes) {
+      const ask = onWaiting !== undefined && (askForked || forks.length === 0);
+      const { runId, id: checkpointId, state } = checkpoint;
+      const prompt = promptOf(checkpoint, nodeId);
+      const answer = ask ? await onWaiting({ runId, checkpointId, nodeId, prompt, state, forks }) : undefined;
+      if (answer === undefined) left.push(nodeId);
+      else given.set(nodeId, this.#checked(answer, nodeId));
+    }
+    if (given.size > 0) await this.#append(checkpoint, this.#answered(checkpoint, given));
+    return left.length === 0 ? undefined : { outcome: "waiting", nodes: left, forks };
+  }
+
+  /** Refuses a rejection that would not stop anything. */
+  #checked(answer: unknown, nodeId: string): unknown {
+    const rejects = typeof answer === "object" && answer !== null && "approved" in answer && answer.approved === false;
+    const effect = rejects && this.#options.passRejections !== true ? this.#shape.effectBehind(nodeId) : undefined;
+    if (effect === undefined) return answer;
+    throw new ForkpointError(
+      "INVALID_ARGUMENT",
+      `onWaiting rejects ${quote(nodeId)}, but the graph runs ${quote(effect)} after it whatever the answer is: put a ` +
+        "router between them, or end the run with store.clear(runId). If the node itself reads the answer, use " +
+        "passRejections: true",
+    );
+  }
+
+  /** The checkpoint after human nodes have their answers. An answer becomes the output of its node. */
+  #answered(checkpoint: Checkpoint, answers: Map<string, unknown>): Partial<Checkpoint> {
+    const { nodeResults, state, visitedNodes, pendingEdges } = checkpoint;
+    const nodes = [...answers.keys()];
+    const outputs = nodes.map((node) => [node, { ...nodeResults[node]!, output: answers.get(node) }]);
+    const artifacts = nodes.map((node) => [this.#shape.artifactOf(node), answers.get(node)]);
+    return {
+      nodeId: nodes.at(-1)!,
+      nodeResults: { ...nodeResults, ...Object.fromEntries(outputs) },
+      state: { ...state, artifacts: { ...(state.artifacts as object), ...Object.fromEntries(artifacts) } },
+      visitedNodes: [...visitedNodes, ...nodes],
+      pendingEdges: [...pendingEdges, ...nodes.flatMap((node) => this.#shape.edgesFrom(node))],
+    };
+  }
+
+  async #forksOf({ id, runId }: Checkpoint): Promise<string[]> {
+    const forks = await this.#handle.run(({ native }) => agentos.call(native, "forks", { runId }));
+    return forks.filter(({ forkedFrom }) => forkedFrom === id).map(({ latest }) => latest.runId);
+  }
+
+  /** Asks whether failed nodes are to run again, and takes their results out of the record. */
+  async #retry(checkpoint: Checkpoint, nodes: string[]): Promise<boolean> {
+    const { runId, id: checkpointId, state, nodeResults } = checkpoint;
+    const answer = await this.#options.onFailed?.({ runId, checkpointId, nodes, state });
+    if (answer === undefined || answer === "leave") return false;
+    if (answer !== "retry")
+      throw typeError(`onFailed must return "retry", "leave" or nothing, and returned ${show(answer)}`);
+    const left = Object.entries(nodeResults).filter(([node]) => !nodes.includes(node));
+    await this.#append(checkpoint, { nodeResults: Object.fromEntries(left) });
+    return true;
+  }
+
+  /** Resumes a run. Stores its end, because AgentOS does not. */
+  async #resume(checkpoint: Checkpoint): Promise<unknown> {
+    const output = await this.#graph.resume(checkpoint.runId);
+    const newest = await this.#store.latest(checkpoint.runId);
+    if (newest === null) throw new ForkpointError("NOT_FOUND", `run ${quote(checkpoint.runId)} was removed meanwhile`);
+    // AgentOS saves a checkpoint in a resumed run only if a node waits or fails. A mission also saves some on the way.
+    const { status } = this.#shape.positionOf(newest);
+    if (newest.id === checkpoint.id || status === "unfinished") await this.#append(newest, this.#ended(newest, output));
+    return output;
+  }
+
+  /** The checkpoint at the end of a run. A resume of it runs nothing. */
+  #ended({ state, skippedNodes = [] }: Checkpoint, output: unknown): Partial<Checkpoint> {
+    return {
+      nodeId: END,
+      state: { ...state, artifacts: output ?? state.artifacts },
+      visitedNodes: [...this.#shape.nodesBut(skippedNodes), END],
+      pendingEdges: [],
+    };
+  }
+
+  /** Saves a changed copy of the newest checkpoint after it. Rejects with `CONFLICT` if it is no longer the newest. */
+  async #append(newest: Checkpoint, change: Partial<Checkpoint>): Promise<void> {
+    const timestamp = Math.max(Date.now(), newest.timestamp);
+    const checkpoint: Checkpoint = { ...newest, ...change, id: randomUUID(), timestamp };
+    await this.#handle.run(async (engine) => {
+      const { fields, state, rest } = snapshot(checkpoint, engine);
+      await put(engine, { ...fields, expectedNewest: newest.id }, state, rest);
+      detachBuffers(state, rest);
+    });
+  }
+}
+
+/** What AgentOS asks the human. */
+function promptOf({ nodeResults }: Checkpoint, nodeId: string): string | undefined {
+  const output = nodeResults[nodeId]?.output as { prompt?: unknown } | undefined;
+  return typeof output?.prompt === "string" ? output.prompt : undefined;
+}

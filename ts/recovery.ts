@@ -1,0 +1,126 @@
+/** The part of `recover` that does not depend on a framework: options, leases, and several runs at once. */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { show, typeError } from "./errors.js";
+import type { StoreHandle } from "./handle.js";
+import { requireId } from "./ids.js";
+import { Lease } from "./lease.js";
+import { type OptionParser, atMost, readRecord, whole } from "./options.js";
+
+/** The options that `recover` has for every framework, with their defaults. */
+export interface Settings {
+  idleMs: number;
+  concurrency: number;
+  leaseTtlMs: number;
+  maxAttempts: number;
+  signal: AbortSignal | undefined;
+  onRecovered: ((run: never) => void) | undefined;
+}
+
+/** Parses a function. */
+export const callback: OptionParser<(...given: never[]) => unknown> = (value, name) => {
+  if (typeof value !== "function") throw typeError(`${name} must be a function, and is ${show(value)}`);
+  return value as (...given: never[]) => unknown;
+};
+
+/** Parses a list of ids. */
+export const ids: OptionParser<string[]> = (value, name) => {
+  if (!Array.isArray(value)) throw typeError(`${name} must be an array of ids, and is ${show(value)}`);
+  return [...new Set(value.map((id, index) => requireId(id, `${name}[${index}]`)))];
+};
+
+const parsers: { [K in keyof Settings]: OptionParser<unknown> } = {
+  idleMs: whole(0, Number.MAX_SAFE_INTEGER, "milliseconds"),
+  concurrency: whole(1, 1_000, "runs"),
+  leaseTtlMs: whole(100, 2 ** 31 - 1, "milliseconds"),
+  maxAttempts: atMost("attempts"),
+  signal: (value, name) => {
+    if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
+    return value;
+  },
+  onRecovered: callback,
+};
+
+/** Checks the options of `recover`. `own` are those of the framework. */
+export function readSettings(
+  options: unknown,
+  own: Record<string, OptionParser<unknown>>,
+): { settings: Settings; own: Record<string, unknown> } {
+  const read = readRecord(options, "options", { ...parsers, ...own });
+  const settings: Settings = {
+    idleMs: (read["idleMs"] as number | undefined) ?? 0,
+    concurrency: (read["concurrency"] as number | undefined) ?? 4,
+    leaseTtlMs: (read["leaseTtlMs"] as number | undefined) ?? 30_000,
+    maxAttempts: read["maxAttempts"] === null ? Infinity : ((read["maxAttempts"] as number | undefined) ?? 3),
+    signal: read["signal"] as AbortSignal | undefined,
+    onRecovered: read["onRecovered"] as Settings["onRecovered"],
+  };
+  return { settings, own: read };
+}
+
+/**
+ * Recovers runs, some at once, and returns what became of each, in the order in which they ended. `recoverOne` returns
+ * undefined for a run that needs no recovery. An abort rejects with the signal's reason after the runs in progress have
+ * ended.
+ */
+export async function recoverAll<R>(
+  runs: AsyncIterable<string>,
+  { concurrency, signal, onRecovered }: Settings,
+  recoverOne: (run: string) => Promise<R | undefined>,
+): Promise<{ runs: R[]; checked: number }> {
+  const results: R[] = [];
+  let checked = 0;
+  const iterator = runs[Symbol.asyncIterator]();
+  const worker = async () => {
+    for (;;) {
+      signal?.throwIfAborted();
+      const { value: run, done } = await iterator.next();
+      if (done === true) return;
+      checked += 1;
+      const result = await recoverOne(run);
+      if (result === undefined) continue;
+      results.push(result);
+      (onRecovered as ((run: R) => void) | undefined)?.(result);
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: concurrency }, worker));
+  for (const end of ended) if (end.status === "rejected") throw end.reason;
+  return { runs: results, checked };
+}
+
+/** What `underLease` did. */
+export type Leased<R> = { done: R } | { crashes: number } | { elsewhere: string };
+
+/**
+ * Works on a run while no other process does. If another process holds the run's lease, waits until the lease ends, and
+ * works on the run if there is something left to do. `newest` returns the id of the newest checkpoint of a run that
+ * needs recovery, and otherwise null.
+ */
+export async function underLease<R>(
+  handle: StoreHandle,
+  of: { space: string; run: string },
+  settings: Settings,
+  newest: () => Promise<string | null>,
+  work: () => Promise<R>,
+): Promise<Leased<R> | undefined> {
+  let holder: string | undefined;
+  for (;;) {
+    const from = await newest();
+    if (from === null) return holder === undefined ? undefined : { elsewhere: holder };
+    const lease = await handle.run(({ native }) => Lease.take(native, of, from, settings));
+    if (lease instanceof Lease) {
+      try {
+        // Another process may have recovered the run just before this one took the lease.
+        if ((await newest()) === from) return { done: await work() };
+        holder ??= "another process";
+      } finally {
+        await lease.release();
+      }
+      continue;
+    }
+    if ("crashes" in lease) return lease;
+    holder = lease.holder;
+    const pause = Math.min(Math.max(lease.until - Date.now(), 1), settings.leaseTtlMs / 3, 1_000);
+    await delay(pause, undefined, { signal: settings.signal });
+  }
+}
