@@ -73,7 +73,7 @@ async function demo(store) {
   );
 
   say("\n2. A new process resumes the run, which the store finds by the name of its graph ...");
-  const second = await agent("resume", runId);
+  const second = await agent("recover", runId);
   const [code] = await second.closed;
   const { output } = second.said;
   const renamed = second.said.graphId !== graphId;
@@ -83,16 +83,17 @@ async function demo(store) {
   claim("the fraud service was called once, and one case opened", count("score") === 1 && count("file") === 1);
 
   say('\n3. What if the risk had been low? A fork from the checkpoint at "file", with a patched score ...');
+  const recovered = await history(store, runId);
   const file = original[2].checkpoint;
   const { score } = file.state.artifacts;
   const forkedId = await store.fork(file.id, { artifacts: { score: { ...score, risk: 0.1 } } });
   const forked = await history(store, forkedId);
-  const third = await agent("resume", forkedId);
+  const third = await agent("recover", forkedId);
   await third.closed;
   claim('the fork took the other way: "pay"', third.said.output.pay && !third.said.output.review);
   const once = count("score") === 1 && count("file") === 1;
   claim("the fraud service was still called once, and no other case opened", once);
-  claim("the original run is untouched, byte for byte", bytes(await history(store, runId)).equals(bytes(original)));
+  claim("the original run is untouched, byte for byte", bytes(await history(store, runId)).equals(bytes(recovered)));
 
   say("\nTimeline (AgentOS saves no checkpoints for the nodes of a resumed run)\n");
   const originalRows = timeline(original, short(runId), second.pid);
