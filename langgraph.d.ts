@@ -92,6 +92,24 @@ export interface SaverPruneResult {
   namespaces: number;
 }
 
+/** What the newest checkpoint of a thread says about the thread. */
+export interface ThreadStatus {
+  /**
+   * - `"waiting"`: an `interrupt()` waits for an answer.
+   * - `"failed"`: a node threw an error, and no later run has repeated the node.
+   * - `"unfinished"`: nodes have yet to run. Either a process runs them now, or a process ended too early, or the graph
+   *   stopped at a breakpoint (`interruptBefore`, `interruptAfter`). The store cannot know which.
+   * - `"finished"`: no node has yet to run.
+   * - `"unknown"`: the checkpoint does not say it. It has a format older than LangGraph's version 4, or was not made by a
+   *   `StateGraph` or an `entrypoint`.
+   */
+  status: "waiting" | "failed" | "unfinished" | "finished" | "unknown";
+  /** The nodes that have yet to run. `"__start__"` stands for an input that no node has read yet. */
+  next: string[];
+  /** The questions that wait for an answer, as `interrupt()` stored them. */
+  interrupts: Array<{ id?: string; value?: any }>;
+}
+
 /** A page of threads. */
 export interface ThreadsPage {
   /** The thread that began last comes first. */
@@ -274,6 +292,19 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
    * @example const { threads, cursor } = await saver.listThreads({ limit: 20 });
    */
   listThreads(options?: { limit?: number; cursor?: string | null | undefined }): Promise<ThreadsPage>;
+
+  /**
+   * Returns what the newest checkpoint of a thread says: whether the thread waits for a human, failed, or has yet to run
+   * nodes. Returns null if the thread has no checkpoint. Checkpoints of subgraphs are read only to learn whether a
+   * subgraph asks a second question. The call reads the newest checkpoint of the thread inside the database, but only
+   * a small part of it gets to JavaScript.
+   *
+   * If in doubt, a question counts as open: an answer that equals the answer before it may have been given already.
+   * @throws ForkpointError `CORRUPT` if the checkpoint is damaged.
+   *
+   * @example const { status, next, interrupts } = (await saver.status("thread-1")) ?? {};
+   */
+  status(threadId: string): Promise<ThreadStatus | null>;
 
   /**
    * Copies the checkpoints, metadata and pending writes from a database of LangGraph's SqliteSaver. The method only

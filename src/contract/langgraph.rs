@@ -11,13 +11,14 @@
 mod call;
 pub mod import;
 
+use bytes::Bytes;
 use serde::Deserialize;
 
 use super::{Contract, MAX_ID_BYTES, Names, check_id, damaged, thread};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{Ancestors, Of, Pick, Query};
-use crate::record::{ContractId, Draft, Header, Part, Payload, SortKey, Write};
+use crate::record::{ContractId, Draft, Header, Part, Payload, SortKey, Tuple, Write};
 
 /// The contract.
 pub const CONTRACT: Contract =
@@ -170,6 +171,27 @@ pub fn get_tuple(thread: String, namespace: String, id: Option<String>) -> Query
         None => Pick::Newest(CheckpointRef::lineage(&thread, &namespace)),
     };
     Query::Tuple { contract: CONTRACT_ID, pick }
+}
+
+/// The beginnings of the channels that decide which nodes run next: `__start__`, `__pregel_tasks` (sends), and the
+/// channels that lead to a node.
+const STEERING: [&str; 4] = ["__start__", "__pregel_tasks", "branch:to:", "join:"];
+
+/// The channels of writes whose values tell whether a task failed, asked or was answered.
+const TELLING: [&str; 3] = ["__error__", "__interrupt__", "__resume__"];
+
+/// Reduces a checkpoint to what its status is read from: the part with the rest of the checkpoint, the channels that
+/// decide which nodes run next, and the writes. Writes to other channels lose their values, because their existence is
+/// enough.
+pub fn outline(mut tuple: Tuple) -> Tuple {
+    let steers = |stem: &str| STEERING.iter().any(|channel| stem.starts_with(channel));
+    tuple.checkpoint.payload.parts.retain(|part| part.stem().is_none_or(steers));
+    for write in &mut tuple.writes {
+        if !TELLING.contains(&&*write.part.name) {
+            write.part.bytes = Bytes::new();
+        }
+    }
+    tuple
 }
 
 /// Reads a page of a checkpoint and its ancestors. The checkpoint comes first. The page ends when the value of each

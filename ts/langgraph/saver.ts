@@ -17,6 +17,7 @@ import type {
   SaverPruneOptions,
   SaverPruneResult,
   SaverStats,
+  ThreadStatus,
 } from "../../langgraph.js";
 import type { Engine } from "../engine.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
@@ -37,6 +38,7 @@ import {
   requireThread,
 } from "./config.js";
 import { retrying } from "./retry.js";
+import { status } from "./status.js";
 import * as threads from "./threads.js";
 import { type Peer, type SaverContext, find, listed, refOf, readListing, tupleOf } from "./tuples.js";
 import { dump, trust } from "./serde.js";
@@ -201,6 +203,10 @@ export function saverOf(peer: Peer) {
 
     listThreads(options?: { limit?: number; cursor?: string | null }): Promise<threads.Page> {
       return this.#handle.run((engine) => threads.list(engine, options));
+    }
+
+    status(threadId: string): Promise<ThreadStatus | null> {
+      return this.#read((context) => status(context, threadId));
     }
 
     importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress> {

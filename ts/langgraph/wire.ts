@@ -67,6 +67,12 @@ interface LanggraphCalls {
   }): null;
   /** Returns the latest checkpoint if `id` is undefined. */
   get(fields: { threadId: string; namespace: string; id: string | undefined }): Found<PackedPart> | null;
+  /**
+   * Returns the latest checkpoint of a namespace with only the rest of the checkpoint, the values of the channels that
+   * decide which nodes run next, and the writes. Writes to other channels than `__error__`, `__interrupt__` and
+   * `__resume__` have no bytes.
+   */
+  outline(fields: { threadId: string; namespace: string }): Found<PackedPart> | null;
   /** Returns a page that holds a checkpoint and its ancestors. Each has only the values and writes of `channels`. */
   ancestors(fields: { checkpoint: CheckpointRef; channels: string[]; limit: number }): Array<Found<PackedPart>>;
   list(fields: {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CheckpointRef, Described, Put, ancestors, claimed_id, delete, delete_thread, describe, get_tuple, list, put,
+    CheckpointRef, Described, Put, ancestors, claimed_id, delete, delete_thread, describe, get_tuple, list, outline, put,
     put_writes, threads,
 };
 use crate::contract::call::{Buffers, RawCall, Request};
@@ -44,6 +44,12 @@ enum Call {
         thread_id: String,
         namespace: String,
         id: Option<String>,
+    },
+    /// Gets the parts and the writes of the latest checkpoint of the namespace that its status is read from: see
+    /// [`outline`].
+    Outline {
+        thread_id: String,
+        namespace: String,
     },
     /// Reads a page of a checkpoint and its ancestors, with the values and the writes of the given channels.
     Ancestors {
@@ -139,6 +145,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Apply(put_writes(&CheckpointRef { thread, namespace, id }, writes, replace)?)
         }
         Call::Get { thread_id, namespace, id } => Request::ask(get_tuple(thread_id, namespace, id), found),
+        Call::Outline { thread_id, namespace } => Request::ask(get_tuple(thread_id, namespace, None), outlined),
         Call::Ancestors { checkpoint, channels, limit } => Request::ask(ancestors(&checkpoint, channels, limit), all),
         Call::List { thread_id, namespace, before, limit } => {
             Request::ask(list(thread_id, namespace, before, limit), listed)
@@ -207,10 +214,17 @@ fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) ->
 }
 
 fn found(answer: Answer) -> Result<Option<Response>> {
-    let Some(found) = answer.into_tuple()? else { return Ok(None) };
+    answer.into_tuple()?.map(|found| one(*found)).transpose()
+}
+
+fn outlined(answer: Answer) -> Result<Option<Response>> {
+    answer.into_tuple()?.map(|found| one(outline(*found))).transpose()
+}
+
+fn one(found: Tuple) -> Result<Response> {
     let mut response = ResponseBuilder::default();
-    let found = tuple(*found, &mut response)?;
-    response.finish(&found).map(Some)
+    let found = tuple(found, &mut response)?;
+    response.finish(&found)
 }
 
 fn all(answer: Answer) -> Result<Option<Response>> {

@@ -1,0 +1,137 @@
+import type { Checkpoint } from "@langchain/langgraph-checkpoint";
+import { isDeepStrictEqual } from "node:util";
+import type { ThreadStatus } from "../../langgraph.js";
+import { idOrNull } from "../ids.js";
+import type { Serialized } from "../serializer.js";
+import { load } from "./serde.js";
+import { type SaverContext, listed } from "./tuples.js";
+import { channelOf } from "./values.js";
+import { type Found, langgraph, openFound } from "./wire.js";
+
+/** The task id of writes that belong to no task, such as the answer of `new Command({ resume })`. */
+const NO_TASK = "00000000-0000-0000-0000-000000000000";
+
+/** Channels of writes that a task may have without being finished. */
+const UNFINISHED = new Set(["__error__", "__error_source_node__", "__interrupt__", "__resume__", "__scheduled__"]);
+
+/** Nodes in `versions_seen` that are no nodes of the graph. */
+const NO_NODES = new Set(["__input__", "__interrupt__"]);
+
+/** Reads the status of a thread from the newest checkpoint of its root namespace. */
+export async function status(context: SaverContext, threadId: unknown): Promise<ThreadStatus | null> {
+  const thread = idOrNull(threadId, "threadId");
+  if (thread === null) return null;
+  const found = await outline(context, thread, "");
+  if (found === null) return null;
+  const { failed, open, answered } = await tasksOf(context, found);
+  const next = await nextOf(context, found);
+  // LangGraph keeps the answer of an earlier question beside the next question of the same subgraph. Only the
+  // subgraph's own checkpoints say whether the answer was used.
+  const waits = open.length > 0 && (!answered || (await asksInside(context, found)));
+  const interrupts = waits ? open : [];
+  if (failed) return { status: "failed", next: next ?? [], interrupts };
+  if (waits) return { status: "waiting", next: next ?? [], interrupts };
+  if (next === null) return { status: "unknown", next: [], interrupts };
+  return { status: next.length > 0 ? "unfinished" : "finished", next, interrupts };
+}
+
+function outline({ native }: Pick<SaverContext, "native">, threadId: string, namespace: string): Promise<Found | null> {
+  return langgraph.find(native, "outline", { threadId, namespace }, openFound);
+}
+
+/** What the pending writes of a checkpoint say about its tasks. */
+interface Tasks {
+  /** True if a task failed and has not succeeded since. */
+  failed: boolean;
+  /** The questions of the tasks that have not finished. */
+  open: ThreadStatus["interrupts"];
+  /** True if there is an answer that no task has used. */
+  answered: boolean;
+}
+
+async function tasksOf({ serde }: SaverContext, { writes }: Found): Promise<Tasks> {
+  const tasks = new Map<string, Map<string, Serialized>>();
+  for (const { task, claimedBy, part } of writes) {
+    if (claimedBy) continue;
+    const channels = tasks.get(task) ?? new Map<string, Serialized>();
+    tasks.set(task, channels.set(part.name, part));
+  }
+  const answer = tasks.get(NO_TASK)?.get("__resume__");
+  tasks.delete(NO_TASK);
+  const result: Tasks = { failed: false, open: [], answered: false };
+  const used: unknown[] = [];
+  for (const channels of tasks.values()) {
+    const resume = channels.get("__resume__");
+    // A task records the answers that it has used, in order, when it asks again, fails or finishes.
+    if (resume) used.push(([await load(serde, resume)] as unknown[]).flat().at(-1));
+    if ([...channels.keys()].some((channel) => !UNFINISHED.has(channel))) continue;
+    if (channels.has("__error__") && !channels.has("__error_source_node__")) result.failed = true;
+    const question = channels.get("__interrupt__");
+    if (question) result.open.push(...([await load(serde, question)].flat() as Tasks["open"]));
+  }
+  if (answer) {
+    const value: unknown = await load(serde, answer);
+    result.answered = !used.some((one) => isDeepStrictEqual(one, value));
+  }
+  return result;
+}
+
+/** Returns true if a subgraph waits for an answer. Subgraphs have saved their checkpoints after the root's newest one. */
+async function asksInside(context: SaverContext, { header: root }: Found): Promise<boolean> {
+  const all = { namespace: undefined, id: undefined, before: undefined, limit: Number.POSITIVE_INFINITY, filter: [] };
+  const seen = new Set([""]);
+  for await (const { namespace, id } of listed(context, { ...all, threadId: root.threadId })) {
+    if (id < root.id) break;
+    if (seen.has(namespace)) continue;
+    seen.add(namespace);
+    const found = await outline(context, root.threadId, namespace);
+    if (found === null) continue;
+    const { open, answered } = await tasksOf(context, found);
+    if (open.length > 0 && !answered) return true;
+  }
+  return false;
+}
+
+/**
+ * Returns the names of the nodes that run next. Returns null if the checkpoint does not say it, because it has an old
+ * format or was not made by a `StateGraph` or an `entrypoint`.
+ */
+async function nextOf({ serde }: SaverContext, { parts }: Found): Promise<string[] | null> {
+  const values = new Map<string, Serialized>();
+  let rest: Checkpoint | undefined;
+  for (const part of parts) {
+    const channel = channelOf(part.name);
+    if (channel === undefined) rest = (await load(serde, part)) as Checkpoint;
+    else values.set(channel, part);
+  }
+  const versions = rest?.channel_versions;
+  if (rest === undefined || typeof versions !== "object" || versions === null || rest.v < 4) return null;
+  if (!Object.keys(versions).some((channel) => channel === "__start__" || channel.startsWith("branch:to:")))
+    return null;
+  const seen = Object.entries(rest.versions_seen ?? {}).filter(([node]) => !NO_NODES.has(node));
+  const isNew = (channel: string, node?: string) =>
+    seen.every(([name, known]) => (node !== undefined && name !== node) || !(known[channel]! >= versions[channel]!));
+  const next = new Set<string>();
+  for (const [channel, value] of values) {
+    if (channel === "__start__" && isNew(channel)) next.add(channel);
+    // A list of `Send`s.
+    if (channel === "__pregel_tasks")
+      for (const { node } of [await load(serde, value)].flat() as Array<{ node: string }>) next.add(node);
+    const to = /^(?:branch:to|join:([^:]*)):(.*)$/s.exec(channel);
+    const node = to?.[2];
+    if (node !== undefined && isNew(channel, node) && isComplete(await load(serde, value), to![1])) next.add(node);
+  }
+  return [...next];
+}
+
+/**
+ * Returns true if the channel of an edge lets its node run. `names` are the names of the nodes that a join waits for.
+ * The channel of a deferred node holds a pair: the value, and whether all other nodes have finished.
+ */
+function isComplete(value: unknown, names: string | undefined): boolean {
+  const pair = Array.isArray(value) && value.length === 2 && typeof value[1] === "boolean";
+  if (pair && value[1] === false) return false;
+  const done: unknown = pair ? value[0] : value;
+  // No name repeats, so equal lengths mean that all names are there.
+  return names === undefined || (Array.isArray(done) && done.join("+").length === names.length);
+}
