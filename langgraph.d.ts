@@ -24,7 +24,10 @@ import type {
   StoreOptions,
   StoreStats,
   VerifyReport,
+  RunStatus,
 } from "./index.js";
+
+export * from "./langgraph-recovery.js";
 
 /**
  * The part of LangGraph's config that a saver reads: `thread_id`, `checkpoint_ns` and `checkpoint_id` of
@@ -94,6 +97,10 @@ export interface SaverPruneResult {
 
 /** What the newest checkpoint of a thread says about the thread. */
 export interface ThreadStatus {
+  /** The id of the newest checkpoint of the root namespace. */
+  checkpointId: string;
+  /** When the store received that checkpoint, in ms since the epoch. */
+  updatedAt: number;
   /**
    * - `"waiting"`: an `interrupt()` waits for an answer.
    * - `"failed"`: a node threw an error, and no later run has repeated the node.
@@ -103,7 +110,7 @@ export interface ThreadStatus {
    * - `"unknown"`: the checkpoint does not say it. It has a format older than LangGraph's version 4, or was not made by a
    *   `StateGraph` or an `entrypoint`.
    */
-  status: "waiting" | "failed" | "unfinished" | "finished" | "unknown";
+  status: RunStatus;
   /** The nodes that have yet to run. `"__start__"` stands for an input that no node has read yet. */
   next: string[];
   /** The questions that wait for an answer, as `interrupt()` stored them. */

@@ -23,6 +23,10 @@ const preambles: Record<string, string> = {
     declare const graph: RecoverableGraph;
     declare const store: CheckpointStore;
     declare const answers: Map<string, { approved: boolean }>;`,
+  "langgraph-recovery.d.ts": `
+    declare const graph: RecoverableThreads;
+    declare const saver: ForkpointSaver;
+    declare const answers: Map<string, unknown>;`,
   "recovery.d.ts": `
     declare const graph: RecoverableGraph;
     declare const store: CheckpointStore;`,

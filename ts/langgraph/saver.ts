@@ -21,7 +21,7 @@ import type {
 } from "../../langgraph.js";
 import type { Engine } from "../engine.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
-import { StoreHandle } from "../handle.js";
+import { StoreHandle, setHandle } from "../handle.js";
 import { flag } from "../options.js";
 import { requireId } from "../ids.js";
 import { dependsOnParent } from "./dependence.js";
@@ -75,6 +75,7 @@ export function saverOf(peer: Peer) {
       if (serde === undefined) trust(this.serde);
       this.#onlyChild = onlyChildren;
       this.#handle = new StoreHandle(target, Object.keys(others).length > 0 ? others : undefined, langgraph);
+      setHandle(this, this.#handle);
     }
 
     getTuple(config: Config): Promise<CheckpointTuple | undefined> {

@@ -28,11 +28,12 @@ export async function status(context: SaverContext, threadId: unknown): Promise<
   // LangGraph keeps the answer of an earlier question beside the next question of the same subgraph. Only the
   // subgraph's own checkpoints say whether the answer was used.
   const waits = open.length > 0 && (!answered || (await asksInside(context, found)));
-  const interrupts = waits ? open : [];
-  if (failed) return { status: "failed", next: next ?? [], interrupts };
-  if (waits) return { status: "waiting", next: next ?? [], interrupts };
-  if (next === null) return { status: "unknown", next: [], interrupts };
-  return { status: next.length > 0 ? "unfinished" : "finished", next, interrupts };
+  const { id: checkpointId, savedAt: updatedAt } = found.header;
+  const rest = { checkpointId, updatedAt, next: next ?? [], interrupts: waits ? open : [] };
+  if (failed) return { status: "failed", ...rest };
+  if (waits) return { status: "waiting", ...rest };
+  if (next === null) return { status: "unknown", ...rest };
+  return { status: next.length > 0 ? "unfinished" : "finished", ...rest };
 }
 
 function outline({ native }: Pick<SaverContext, "native">, threadId: string, namespace: string): Promise<Found | null> {

@@ -1,0 +1,187 @@
+/** `recover` for LangGraph: resumes threads that a crash cut off, and passes the answers that threads wait for. */
+
+import { isDeepStrictEqual } from "node:util";
+import type {
+  ForkpointSaver,
+  RecoverableThreads,
+  RecoveredThread,
+  ThreadStatus,
+  recover as recoverContract,
+} from "../../langgraph.js";
+import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { type StoreHandle, handleOf } from "../handle.js";
+import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../recovery.js";
+import { langgraph } from "./wire.js";
+
+type Options = NonNullable<Parameters<typeof recoverContract>[2]>;
+
+const ownOptions = { onWaiting: callback, onFailed: callback, threads: ids, config: object };
+
+export const recover: typeof recoverContract = async (graph, saver, options) => {
+  const { settings, own } = readSettings(options, ownOptions);
+  if (typeof graph?.invoke !== "function" || typeof graph.nodes !== "object") {
+    throw typeError(`graph must be a compiled graph of LangGraph, and is ${show(graph)}`);
+  }
+  const handle = handleOf(saver);
+  if (handle === undefined) throw typeError(`saver must be a ForkpointSaver, and is ${show(saver)}`);
+  if (graph.checkpointer !== saver) {
+    throw typeError("graph was compiled with another checkpointer than saver: pass the saver that compile() got");
+  }
+  const recovery = new Recovery(graph, saver, handle, settings, own as Options);
+  return recoverAll(recovery.candidates(), settings, (threadId) => recovery.recover(threadId));
+};
+
+function object(value: unknown, name: string): object {
+  if (typeof value !== "object" || value === null) throw typeError(`${name} must be an object, and is ${show(value)}`);
+  return value;
+}
+
+/** A thread with something left to do. A thread at a breakpoint waits, and has no interrupts. */
+interface Position extends ThreadStatus {
+  status: "waiting" | "failed" | "unfinished";
+}
+
+class Recovery {
+  readonly #graph: RecoverableThreads;
+  readonly #saver: ForkpointSaver;
+  readonly #handle: StoreHandle;
+  readonly #settings: Settings;
+  readonly #options: Options;
+
+  constructor(
+    graph: RecoverableThreads,
+    saver: ForkpointSaver,
+    handle: StoreHandle,
+    settings: Settings,
+    options: Options,
+  ) {
+    this.#graph = graph;
+    this.#saver = saver;
+    this.#handle = handle;
+    this.#settings = settings;
+    this.#options = options;
+  }
+
+  async *candidates(): AsyncGenerator<string> {
+    if (this.#options.threads !== undefined) {
+      yield* this.#options.threads;
+      return;
+    }
+    let cursor: string | null | undefined;
+    while (cursor !== null) {
+      const page = await this.#saver.listThreads({ limit: 1_000, cursor });
+      for (const { threadId } of page.threads) yield threadId;
+      cursor = page.cursor;
+    }
+  }
+
+  /** Recovers a thread. Returns undefined if the thread needs no recovery. */
+  async recover(threadId: string): Promise<RecoveredThread | undefined> {
+    try {
+      const newest = async () => {
+        const position = await this.#position(threadId);
+        const age = Date.now() - (position?.updatedAt ?? 0);
+        return position === undefined || age < this.#settings.idleMs ? null : position.checkpointId;
+      };
+      const of = { space: langgraph.name, run: threadId };
+      const leased = await underLease(this.#handle, of, this.#settings, newest, () => this.#work(threadId));
+      if (leased === undefined) return undefined;
+      if ("done" in leased) return leased.done;
+      if ("crashes" in leased) return { threadId, outcome: "gave up", crashes: leased.crashes };
+      return { threadId, outcome: "elsewhere", holder: leased.elsewhere };
+    } catch (error) {
+      if (this.#settings.signal?.aborted === true) throw error;
+      return { threadId, outcome: "error", error };
+    }
+  }
+
+  /** Returns where a thread stands. Returns undefined if it is finished, or was not run by this graph. */
+  async #position(threadId: string): Promise<Position | undefined> {
+    const found = await this.#saver.status(threadId);
+    const isNamed = this.#options.threads !== undefined;
+    if (found === null) {
+      if (!isNamed) return undefined;
+      throw new ForkpointError("NOT_FOUND", `thread ${quote(threadId)} not found: nothing to recover`);
+    }
+    const { status, next } = found;
+    if (status === "finished") return undefined;
+    const stranger = next.find((node) => !Object.hasOwn(this.#graph.nodes, node));
+    if (status === "unknown" || stranger !== undefined) {
+      if (!isNamed) return undefined;
+      const why =
+        stranger === undefined
+          ? "the checkpoint does not say which nodes run next: resume it with graph.invoke(null, config)"
+          : `the graph has no node ${quote(stranger)}: recover it with the graph that it ran on`;
+      throw new ForkpointError("INVALID_ARGUMENT", `thread ${quote(threadId)} cannot be recovered, because ${why}`);
+    }
+    return status === "unfinished" && this.#mayBeAtBreakpoint(next)
+      ? { ...found, status: "waiting", interrupts: [] }
+      : { ...found, status };
+  }
+
+  /**
+   * A graph that stopped at a breakpoint looks like one that crashed. The checkpoint tells the nodes that come next, and
+   * not those that came before.
+   */
+  #mayBeAtBreakpoint(next: string[]): boolean {
+    const { interruptBefore, interruptAfter } = { ...this.#graph, ...definedOf(this.#options.config) };
+    if (interruptAfter !== undefined && interruptAfter.length > 0) return true;
+    return interruptBefore === "*" || next.some((node) => (interruptBefore ?? []).includes(node));
+  }
+
+  async #work(threadId: string): Promise<RecoveredThread> {
+    let output: unknown;
+    let retried = false;
+    let asked: ThreadStatus["interrupts"] | undefined;
+    for (;;) {
+      const position = await this.#position(threadId);
+      if (position === undefined) return { threadId, outcome: "finished", output };
+      const { status, checkpointId, next, interrupts } = position;
+      let input: unknown = null;
+      if (status === "waiting") {
+        const values = interrupts.map(({ value }) => value);
+        // A graph that asks the same question again did not accept the answer.
+        const again = asked !== undefined && isDeepStrictEqual(asked, values);
+        input = again ? undefined : await this.#options.onWaiting?.({ threadId, checkpointId, next, interrupts });
+        if (input === undefined) return { threadId, outcome: "waiting", checkpointId, next, interrupts };
+        if (input === null && interrupts.length > 0) {
+          throw typeError(
+            `onWaiting must return a Command or undefined for a thread with interrupts, and returned null`,
+          );
+        }
+        asked = values;
+      } else if (status === "failed") {
+        if (retried || !(await this.#retries(threadId, position))) {
+          return { threadId, outcome: "failed", checkpointId, next };
+        }
+        retried = true;
+      }
+      output = await this.#resume(threadId, input);
+    }
+  }
+
+  async #retries(threadId: string, { checkpointId, next }: Position): Promise<boolean> {
+    const decision = await this.#options.onFailed?.({ threadId, checkpointId, next });
+    if (decision === undefined || decision === "leave") return false;
+    if (decision === "retry") return true;
+    throw typeError(`onFailed must return "retry", "leave" or nothing, and returned ${show(decision)}`);
+  }
+
+  /** Resumes a thread. An error of a node is stored by LangGraph, and the thread then counts as failed. */
+  async #resume(threadId: string, input: unknown): Promise<unknown> {
+    const { configurable, ...config } = { configurable: {}, ...this.#options.config };
+    const sync = { durability: "sync", ...config, configurable: { ...configurable, thread_id: threadId } };
+    try {
+      return await this.#graph.invoke(input, sync);
+    } catch (error) {
+      const position = await this.#position(threadId);
+      if (position?.status !== "failed") throw error;
+      return undefined;
+    }
+  }
+}
+
+/** Leaves out the keys whose values are undefined. */
+function definedOf<T extends object>(given: T | undefined): Partial<T> {
+  return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
