@@ -1,5 +1,6 @@
 // isForkpointError() is true for every error of this package, even if another copy of the package threw it. It is false
 // for all other errors.
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { CheckpointStore, ForkpointError, isForkpointError, openStore } from "forkpoint";
@@ -7,12 +8,25 @@ import { RunDrainedError, Workflow, WorkflowCheckpointStore } from "forkpoint/ag
 import { describe, expect, test } from "vitest";
 import { checkpoint, folder, open, rejection, thrown } from "./helpers.js";
 
-const other = (await import(new URL("../dist/errors.js?copy", import.meta.url).href)) as {
+interface Errors {
   ForkpointError: typeof ForkpointError;
   isForkpointError: typeof isForkpointError;
   rangeError(message: string): RangeError;
   typeError(message: string): TypeError;
-};
+}
+
+/** Loads another copy of the package's errors. */
+function copyOfErrors(): Errors {
+  const require = createRequire(import.meta.url);
+  const path = require.resolve("../dist/errors.js");
+  const loaded = require.cache[path];
+  delete require.cache[path];
+  const copy = require(path) as Errors;
+  if (loaded !== undefined) require.cache[path] = loaded;
+  return copy;
+}
+
+const other = copyOfErrors();
 
 describe("isForkpointError", () => {
   test("is true for what the package throws and rejects with", async () => {

@@ -1,15 +1,15 @@
 // Tests the packed package as npm users get it. It is installed in an empty folder with scripts disabled, then
 // imported, required, type-checked under strict, and used. The test runs twice. The first time, the package contains
 // the addon, as when it is packed here. The second time, the addon is in its own package, as when it is published.
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { install, layOut, npm, pack, packWithAddon } from "./packages.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const windows = process.platform === "win32";
 const folders: string[] = [];
 
 function folder(): string {
@@ -18,20 +18,11 @@ function folder(): string {
   return made;
 }
 
-function npm(args: string[], cwd: string): string {
-  return execFileSync("npm", args, { cwd, encoding: "utf8", shell: windows, stdio: ["ignore", "pipe", "pipe"] });
-}
-
 function node(args: string[], cwd: string): string {
   const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd, encoding: "utf8" });
-  // `require` of an ES module must not print a warning either.
+  // A warning of Node would be wrong too.
   expect({ stderr, status, failed: status === 0 ? "" : stdout }).toEqual({ stderr: "", status: 0, failed: "" });
   return stdout;
-}
-
-function pack(from: string, to: string): string {
-  const [{ filename }] = JSON.parse(npm(["pack", "--json", "--ignore-scripts", "--pack-destination", to, from], root));
-  return join(to, filename);
 }
 
 const use = `
@@ -78,9 +69,7 @@ await openStore("typed.db", { durabilty: "full" });
 
 function tryOut(tarballs: string[]): void {
   const project = folder();
-  writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
-  // Install offline, because the package needs nothing from the registry.
-  npm(["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", ...tarballs], project);
+  install(project, tarballs, { type: "module" });
 
   writeFileSync(join(project, "import.mjs"), `import { CheckpointStore } from "forkpoint";${use}`);
   expect(node(["import.mjs"], project)).toBe("hello\n");
@@ -107,10 +96,10 @@ function tryOut(tarballs: string[]): void {
   node([join(root, "node_modules/typescript/bin/tsc"), "-p", project], project);
 }
 
-let packed: string;
+let packed: string[];
 
 beforeAll(() => {
-  packed = pack(root, folder());
+  packed = packWithAddon(folder());
 });
 
 afterAll(() => {
@@ -122,7 +111,7 @@ describe("the package", () => {
     const [{ files }] = JSON.parse(npm(["pack", "--json", "--dry-run", "--ignore-scripts", root], root));
     const names = files
       .map((file: { path: string }) => file.path)
-      .filter((path: string) => !/^dist\/(\w+\/)?[\w-]+\.c?js$/.test(path));
+      .filter((path: string) => !/^dist\/(\w+\/)?[\w-]+\.m?js$/.test(path));
     const addon = readdirSync(root).find((file) => file.endsWith(".node"));
     expect(names.toSorted()).toEqual(
       [
@@ -134,6 +123,7 @@ describe("the package", () => {
         "agentium-stores.d.ts",
         "agentium.d.ts",
         "agentos.d.ts",
+        "dist/langgraph.d.mts",
         "helix-store.d.ts",
         "helix.d.ts",
         "index.d.ts",
@@ -150,14 +140,13 @@ describe("the package", () => {
   });
 
   it("works when installed in an empty folder with scripts disabled", { timeout: 120_000 }, () => {
-    tryOut([packed]);
+    tryOut(packed);
   });
 
   it("works as a release lays it out: the addon in a package of its own", { timeout: 120_000 }, () => {
     const output = folder();
-    execFileSync(process.execPath, [join(root, "scripts/release.mjs"), root, output], { stdio: "pipe" });
     const tarballs = folder();
-    const laidOut = readdirSync(output);
+    const laidOut = layOut(output);
     expect(laidOut).toHaveLength(2);
     const main = JSON.parse(readFileSync(join(output, "forkpoint/package.json"), "utf8"));
     const addon = laidOut.find((name) => name !== "forkpoint");
@@ -169,8 +158,7 @@ describe("the package", () => {
 
   it("forkpoint/langgraph says what it needs where LangGraph is not installed", () => {
     const project = folder();
-    writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
-    npm(["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", packed], project);
+    install(project, packed, { type: "module" });
     const script = `await import("forkpoint/langgraph").catch((error) => console.log(error.code, error.message))`;
     const said = node(["--input-type=module", "--eval", script], project);
     expect(said).toMatch(/^ERR_MODULE_NOT_FOUND Cannot find package '@langchain\/langgraph-checkpoint'/);
@@ -180,7 +168,7 @@ describe("the package", () => {
     const project = folder();
     mkdirSync(join(project, "dist"));
     cpSync(join(root, "dist"), join(project, "dist"), { recursive: true });
-    writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+    writeFileSync(join(project, "package.json"), JSON.stringify({ name: "copy" }));
     const script = `await import("./dist/index.js").catch((error) => console.log(error.code, error.message))`;
     const said = node(["--input-type=module", "--eval", script], project);
     expect(said).toContain(`UNSUPPORTED forkpoint has no addon for ${process.platform}-${process.arch} here. Tried:`);

@@ -1,3 +1,4 @@
+import "./bundled.js";
 export { DrainController, RunDrainedError } from "./drain.js";
 export { ForkpointStorage, InMemoryStorage } from "./agentium/drivers.js";
 export { StorageBackedCheckpointStore } from "./agentium/storage.js";

@@ -1,3 +1,4 @@
+import "./bundled.js";
 import type {
   CheckOptions,
   Checkpoint,

@@ -1,4 +1,5 @@
-import * as peer from "@langchain/langgraph-checkpoint";
+import "./bundled.js";
+import peer = require("@langchain/langgraph-checkpoint");
 import { saverOf } from "./langgraph/saver.js";
 
 export { recover } from "./langgraph/recovery.js";

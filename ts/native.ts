@@ -1,12 +1,11 @@
 /**
- * The only module that imports the addon. It wraps everything that the addon exports. Each call is sent with an id. The
+ * The only module that uses the addon. It wraps everything that the addon exports. Each call is sent with an id. The
  * call's outcome arrives in the addon's completion queue and settles the call's promise. No code in this module is
  * specific to one contract.
  */
 
-import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
 import type { ErrorCode } from "../index.js";
+import { loadAddon } from "./addon.js";
 import { ForkpointError } from "./errors.js";
 
 interface Failure {
@@ -75,42 +74,7 @@ interface Binding {
   detach(buffer: ArrayBuffer): void;
 }
 
-/**
- * Returns the possible names of the addon on this platform. On Linux there are two names, one for each of the two
- * supported C libraries.
- */
-function candidates(): string[] {
-  const { platform, arch } = process;
-  if (platform === "linux") return [`linux-${arch}-gnu`, `linux-${arch}-musl`];
-  if (platform === "win32") return [`win32-${arch}-msvc`];
-  return [`${platform}-${arch}`];
-}
-
-function load(): Binding {
-  const require = createRequire(import.meta.url);
-  const tried: string[] = [];
-  for (const platform of candidates()) {
-    // The addon was built in this folder or installed from the registry.
-    for (const candidate of [
-      fileURLToPath(new URL(`../forkpoint.${platform}.node`, import.meta.url)),
-      `forkpoint-${platform}`,
-    ]) {
-      try {
-        return require(candidate) as Binding;
-      } catch (error) {
-        tried.push(`  ${candidate}: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`);
-      }
-    }
-  }
-  throw new ForkpointError(
-    "UNSUPPORTED",
-    `forkpoint has no addon for ${process.platform}-${process.arch} here. Tried:\n${tried.join("\n")}\n` +
-      "Install again without --omit=optional and on this platform (not with a node_modules copied from another), " +
-      "or build it from the repository with `npm ci && npm run build` (needs Rust).",
-  );
-}
-
-const binding = load();
+const binding = loadAddon() as Binding;
 
 /**
  * A call that waits for its outcome. The reference to `store` prevents the garbage collection of the store before the

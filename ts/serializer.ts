@@ -5,7 +5,9 @@
 
 import { Deserializer, Serializer as V8Serializer } from "node:v8";
 import type { Serializer } from "../index.js";
+import { adopt } from "./adopt.js";
 import { ForkpointError, refusal, show, typeError } from "./errors.js";
+import { lostInJson } from "./exact-json.js";
 import { isPlainData, isSmallJson, plainCopy } from "./snapshot.js";
 
 /** A serialised value and the name of its format. */
@@ -24,7 +26,7 @@ export interface Format {
   deserialize(bytes: Uint8Array): unknown;
 }
 
-const v8Format: Format = {
+const cloneFormat: Format = {
   name: "v8",
   tags: ["v8", "json"],
   serialize(value, path, fromToJSON) {
@@ -47,9 +49,36 @@ const v8Format: Format = {
   deserialize: (bytes) => {
     const deserializer = new ValueDeserializer(bytes);
     deserializer.readHeader();
-    return deserializer.readValue();
+    return adopt(deserializer.readValue());
   },
 };
+
+/**
+ * The default format in a runtime without V8's serializer, such as Bun. It stores only what JSON stores exactly, so that
+ * every runtime reads the same value.
+ */
+const withoutV8: Format = {
+  ...cloneFormat,
+  serialize(value, path, fromToJSON) {
+    const copy = plainCopy(value, path, fromToJSON);
+    const lost = lostInJson(copy, path);
+    if (lost === undefined) return { tag: "json", bytes: Buffer.from(JSON.stringify(copy)) };
+    throw new ForkpointError(
+      "UNSUPPORTED",
+      `${path} cannot be stored by the serializer "v8": this runtime is not built on V8, and JSON would change the ` +
+        `value, because ${lost}. Open the store with serializer: "json" to store what JSON keeps, or use Node.js`,
+    );
+  },
+  deserialize: () => {
+    throw new ForkpointError(
+      "UNSUPPORTED",
+      "this value was written by V8's serializer, and this runtime is not built on V8: read it with Node.js. Values of " +
+        'a store that was opened with serializer: "json" can be read by every runtime',
+    );
+  },
+};
+
+const v8Format = hasV8Serializer() ? cloneFormat : withoutV8;
 
 const jsonFormat: Format = {
   name: "json",
@@ -68,6 +97,14 @@ const jsonFormat: Format = {
 };
 
 const builtIn = new Map([v8Format, jsonFormat].map((format) => [format.name, format]));
+
+function hasV8Serializer(): boolean {
+  try {
+    return new V8Serializer() instanceof V8Serializer;
+  } catch {
+    return false;
+  }
+}
 
 /** Returns the format for the `serializer` option. */
 export function formatOf(option: "v8" | "json" | Serializer): Format {

@@ -1,3 +1,4 @@
+import "./bundled.js";
 export { DrainController, RunDrainedError } from "./drain.js";
 export { Checkpointer } from "./tinyagents/checkpointer.js";
 export { Command, END, START, Send } from "./tinyagents/command.js";

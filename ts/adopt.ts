@@ -1,0 +1,25 @@
+/** Returns a function's prototype by the name of a built-in class of this realm. */
+const prototypeHere = (name: string): object | undefined =>
+  (globalThis as unknown as Record<string, { prototype?: object } | undefined>)[name]?.prototype;
+
+/**
+ * Gives objects of Node's main realm the prototypes of this realm. V8's deserializer makes its objects in the main realm.
+ * Jest runs each test file in another realm, where `instanceof Date` would be false for them. Returns the same value.
+ */
+export function adopt<T>(value: T): T {
+  // Objects of this realm are the usual case.
+  if (value instanceof Object) return value;
+  const found = new Set<object>();
+  const add = (each: unknown) => typeof each === "object" && each !== null && found.add(each);
+  add(value);
+  // The loop also visits what is added while it runs.
+  for (const object of found) {
+    const prototype = prototypeHere((Object.getPrototypeOf(object) as object).constructor.name);
+    if (prototype !== undefined) Object.setPrototypeOf(object, prototype);
+    if (object instanceof Map) for (const entry of object) entry.forEach(add);
+    else if (object instanceof Set) object.forEach(add);
+    else if (object instanceof Error) add(object.cause);
+    else if (!ArrayBuffer.isView(object)) Object.values(object).forEach(add);
+  }
+  return value;
+}
