@@ -27,6 +27,8 @@ export default defineConfig({
       },
       // Has the package installed, as its users have it: it needs LangGraph beside it.
       "integration/langgraph",
+      // Installs the packed package, and runs the tools of others with it.
+      "integration/runtimes",
     ],
   },
 });

@@ -10,5 +10,6 @@ tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
 tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}__test__`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph`, "--noEmit"]);
+tool("typescript/bin/tsc", ["-p", `${root}integration/runtimes/tsconfig.tests.json`, "--noEmit"]);
 run(process.execPath, [`${root}scripts/workflows.mjs`]);
 tool("oxlint/bin/oxlint", ["--deny-warnings"]);
