@@ -306,6 +306,15 @@ pub struct Lineage {
     pub origin: Option<String>,
 }
 
+/// A lineage in a listing by activity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Active {
+    /// The save number of the newest checkpoint. The next page of a listing continues from this number.
+    pub seq: Seq,
+    /// The lineage.
+    pub lineage: Lineage,
+}
+
 /// The number and the size of the items that a store, or one contract in a store, holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {

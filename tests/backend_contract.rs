@@ -21,8 +21,8 @@ use forkpoint::backend::sqlite::Journal;
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::error::Code;
 use forkpoint::op::{Applied, Op, Unit};
-use forkpoint::query::{Ancestors, Of, Pick, Query};
-use forkpoint::record::{Checkpoint, ContractId, SortKey, Stats, Tuple, Write};
+use forkpoint::query::{ActivityOrder, Ancestors, Of, Pick, Query, Recent};
+use forkpoint::record::{Checkpoint, ContractId, Seq, SortKey, Stats, Tuple, Write};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
@@ -83,6 +83,9 @@ macro_rules! suite {
                 the_place_of_a_removed_last_is_not_given_out_again,
                 lineages_are_listed_last_begun_first,
                 a_listing_of_lineages_goes_on_from_a_position,
+                lineages_are_listed_by_their_last_activity,
+                pages_by_activity_stay_apart_while_lineages_are_active,
+                one_lineage_with_most_of_the_checkpoints_hides_no_other,
                 the_first_group_decides,
                 a_prefix_is_literal,
                 a_lineage_that_begins_anew_is_the_last,
@@ -585,6 +588,86 @@ fn a_listing_of_lineages_goes_on_from_a_position(backend: &mut dyn Backend) {
     apply(backend, vec![remove("4"), remove("3")]).unwrap();
     let rest = lineages(backend, "", Some(page[2].position), 10);
     assert_eq!(rest.iter().map(|line| line.newest.id.as_str()).collect::<Vec<_>>(), ["2", "1", "0"]);
+}
+
+/// Returns the names of a page of lineages by their activity, and the save number of the last one.
+fn active(
+    backend: &mut dyn Backend,
+    order: ActivityOrder,
+    after: Option<Seq>,
+    limit: usize,
+) -> (Vec<String>, Option<Seq>) {
+    let recent = Recent { contract: CONTRACT_ID, named_as_group: false, order, after, limit };
+    let found = backend.answer(&Query::Recent(recent)).unwrap().into_recent().unwrap();
+    let last = found.last().map(|found| found.seq);
+    (found.into_iter().map(|found| found.lineage.newest.lineage).collect(), last)
+}
+
+fn lineages_are_listed_by_their_last_activity(backend: &mut dyn Backend) {
+    use ActivityOrder::{EarliestFirst, LatestFirst};
+    save(backend, [draft("a", "a1").group("a"), draft("b", "b1").group("g"), draft("c", "c1").group("c")]);
+    save(backend, [draft("a", "a2").sort_key(2.0).parent("a1").group("a")]);
+    let mut other = draft("other", "other");
+    other.0.header.contract = ContractId(7);
+    save(backend, [other]);
+    assert_eq!(active(backend, LatestFirst, None, 9).0, ["a", "c", "b"]);
+    assert_eq!(active(backend, EarliestFirst, None, 9).0, ["b", "c", "a"]);
+    // The newest checkpoint is the one with the greatest sort key, as everywhere, and not the one that was saved last.
+    save(backend, [draft("a", "a0").sort_key(-1.0).group("a"), draft("b", "b0").sort_key(-1.0)]);
+    assert_eq!(active(backend, LatestFirst, None, 9).0, ["a", "c", "b"]);
+    save(backend, [draft("b", "b1").group("g")]);
+    assert_eq!(active(backend, LatestFirst, None, 9).0, ["b", "a", "c"], "saved again");
+    apply(backend, vec![remove("a2")]).unwrap();
+    assert_eq!(active(backend, LatestFirst, None, 9).0, ["b", "c", "a"], "its newest is now an earlier one");
+    apply(backend, vec![remove("c1")]).unwrap();
+    assert_eq!(active(backend, EarliestFirst, None, 9).0, ["a", "b"]);
+    let named = Recent { contract: CONTRACT_ID, named_as_group: true, order: LatestFirst, after: None, limit: 9 };
+    let found = backend.answer(&Query::Recent(named)).unwrap().into_recent().unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].lineage, lineages(backend, "a", None, 9)[0], "as the other listing shows it");
+    assert_eq!(found[0].lineage.checkpoints, 2);
+}
+
+fn pages_by_activity_stay_apart_while_lineages_are_active(backend: &mut dyn Backend) {
+    let names: Vec<String> = (0..9).map(|number| format!("run {number}")).collect();
+    apply(backend, names.iter().map(|name| draft(name, name).put()).collect::<Vec<_>>()).unwrap();
+    for order in [ActivityOrder::LatestFirst, ActivityOrder::EarliestFirst] {
+        for limit in 1..11 {
+            let (mut seen, mut after) = (Vec::new(), None);
+            loop {
+                let (page, last) = active(backend, order, after, limit);
+                assert!(page.len() <= limit);
+                if page.is_empty() {
+                    break;
+                }
+                seen.extend(page);
+                after = last;
+            }
+            if order == ActivityOrder::LatestFirst {
+                seen.reverse();
+            }
+            assert_eq!(seen, names, "by {limit}");
+        }
+    }
+    let (first, last) = active(backend, ActivityOrder::LatestFirst, None, 3);
+    assert_eq!(first, ["run 8", "run 7", "run 6"]);
+    save(backend, [draft("run 8", "again"), draft("new", "new"), draft("run 2", "also")]);
+    assert_eq!(active(backend, ActivityOrder::LatestFirst, last, 9).0, ["run 5", "run 4", "run 3", "run 1", "run 0"]);
+    assert_eq!(active(backend, ActivityOrder::LatestFirst, None, 3).0, ["run 2", "new", "run 8"]);
+    assert_eq!(active(backend, ActivityOrder::EarliestFirst, last, 9).0, ["run 7", "run 8", "new", "run 2"]);
+}
+
+fn one_lineage_with_most_of_the_checkpoints_hides_no_other(backend: &mut dyn Backend) {
+    save(backend, [draft("before", "before"), draft("long", "began")]);
+    let long = (0..1_500).map(|n| draft("long", &n.to_string()).sort_key(n.into()).put());
+    apply(backend, long.collect::<Vec<_>>()).unwrap();
+    save(backend, [draft("after", "after"), draft("long", "ended").sort_key(9e9)]);
+    let (found, last) = active(backend, ActivityOrder::LatestFirst, None, 2);
+    assert_eq!(found, ["long", "after"]);
+    assert_eq!(active(backend, ActivityOrder::LatestFirst, last, 2).0, ["before"]);
+    let (found, last) = active(backend, ActivityOrder::EarliestFirst, None, 1);
+    assert_eq!(found, ["before"]);
+    assert_eq!(active(backend, ActivityOrder::EarliestFirst, last, 9).0, ["after", "long"]);
 }
 
 fn the_first_group_decides(backend: &mut dyn Backend) {

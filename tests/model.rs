@@ -16,10 +16,10 @@ use forkpoint::check::{CheckCursor, Finding, FindingCode, Severity};
 use forkpoint::codec::frame;
 use forkpoint::error::{Code, Error};
 use forkpoint::op::{Appended, Applied, Expect, Fork, LogEnd, Must, Op, Unit};
-use forkpoint::query::{Ancestors, Answer, LogRange, LogSide, Of, Pick, Query};
+use forkpoint::query::{ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Pick, Query, Recent};
 use forkpoint::record::{
-    Checkpoint, ContractId, Draft, Header, Lineage, LineageStats, LogMark, LogPage, LogPin, Logged, Part, Payload,
-    Record, SortKey, Stats, Tuple, Write,
+    Active, Checkpoint, ContractId, Draft, Header, Lineage, LineageStats, LogMark, LogPage, LogPin, Logged, Part,
+    Payload, Record, SortKey, Stats, Tuple, Write,
 };
 use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
@@ -531,6 +531,19 @@ impl Model {
                 });
                 Answer::Lineages(found.take(*limit).map(|begun| self.shown(begun)).collect())
             }
+            Query::Recent(recent) => {
+                assert_eq!(recent.after, None, "the model has no save numbers");
+                let mut found: Vec<_> = self.listed().into_iter().map(|begun| (begun, self.shown(begun))).collect();
+                found.retain(|(begun, _)| begun.contract == recent.contract);
+                found.retain(|(begun, _)| !recent.named_as_group || begun.name == begun.group);
+                let place = |lineage: &Lineage| self.saved.iter().position(|row| row.header == lineage.newest);
+                found.sort_by_key(|(_, lineage)| place(lineage));
+                if recent.order == ActivityOrder::LatestFirst {
+                    found.reverse();
+                }
+                let found = found.into_iter().take(recent.limit);
+                Answer::Recent(found.map(|(_, lineage)| Active { seq: 0, lineage }).collect())
+            }
             Query::Forks { contract, lineage } => {
                 let from = self.begun(*contract, lineage).map(|begun| begun.position);
                 let is_fork = |begun: &&Begun| begun.origin.as_ref().is_some_and(|(_, of)| Some(*of) == from);
@@ -807,6 +820,10 @@ fn one_query() -> impl Strategy<Value = Query> {
         (contract(), of.clone(), prefix).prop_map(|(contract, of, prefix)| Query::Whole { contract, of, prefix }),
         (contract(), id()).prop_map(|(contract, id)| Query::Get { contract, id }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Forks { contract, lineage }),
+        (contract(), any::<bool>(), any::<bool>(), 0..6_usize).prop_map(|(contract, named_as_group, latest, limit)| {
+            let order = if latest { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
+            Query::Recent(Recent { contract, named_as_group, order, after: None, limit })
+        }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Logs { contract, lineage }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Count { contract, lineage }),
         (contract(), run(), log(), prop::option::of(id()), any::<bool>(), 0..6_u64, 0..6_usize).prop_map(
@@ -931,10 +948,16 @@ fn page(answer: Answer, cursor: &mut Place) -> Vec<Lineage> {
     page.into_iter().map(|line| Lineage { position: 0, ..line }).collect()
 }
 
-/// Removes the positions of lineages from an answer, because these positions differ between backends.
+/// Removes the positions and the save numbers of lineages from an answer, because they differ between backends.
 fn comparable(answer: Answer) -> Answer {
     match answer {
         Answer::Lineages(_) => Answer::Lineages(page(answer, &mut None)),
+        Answer::Recent(found) => Answer::Recent(
+            found
+                .into_iter()
+                .map(|Active { lineage, .. }| Active { seq: 0, lineage: Lineage { position: 0, ..lineage } })
+                .collect(),
+        ),
         Answer::All(all) => Answer::All(all.into_iter().map(comparable).collect()),
         answer => answer,
     }

@@ -21,8 +21,10 @@ use forkpoint::backend::{Backend, Durability};
 use forkpoint::check::{CheckCursor, Counted, Finding, Severity};
 use forkpoint::error::{Code, Error, Result};
 use forkpoint::op::{Op, Unit};
-use forkpoint::query::{Ancestors, Answer, LogRange, LogSide, Of, Pick, Query};
-use forkpoint::record::{Checkpoint, ContractId, Header, Lineage, LogPage, Record, SortKey, Stats, Tuple, Write};
+use forkpoint::query::{ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Pick, Query, Recent};
+use forkpoint::record::{
+    Active, Checkpoint, ContractId, Header, Lineage, LogPage, Record, SortKey, Stats, Tuple, Write,
+};
 use forkpoint::retention::{Cursor, Prune, Rule};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
@@ -222,6 +224,12 @@ fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
             all.push(Question { query: Query::List { contract, of: of.clone(), before, limit: Some(2) }, whole });
             all.push(one(Query::Whole { contract, of, prefix: SortKey::from_f64(2.0).0[..2].to_vec() }));
         }
+        for order in [ActivityOrder::LatestFirst, ActivityOrder::EarliestFirst] {
+            let whole = Some(all.len());
+            let ask = |after, limit| Query::Recent(Recent { contract, named_as_group: false, order, after, limit });
+            all.push(one(ask(None, usize::MAX)));
+            all.push(Question { query: ask(Some(6), 2), whole });
+        }
         for group_prefix in ["", "graph"] {
             let whole = Some(all.len());
             let ask =
@@ -384,6 +392,16 @@ fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict {
                     && (found.newest == whole.newest || known.is_older(&found.newest, &whole.newest, None))
             };
             absent_if(within(&found, whole, same), &found)
+        }
+        (Answer::Recent(found), _, Answer::Recent(whole)) => {
+            let same = |found: &Active, whole: &Active| {
+                let (found, whole) = (&found.lineage, &whole.lineage);
+                (found.position, &found.origin) == (whole.position, &whole.origin)
+                    && (found.newest == whole.newest || known.is_older(&found.newest, &whole.newest, None))
+            };
+            // A lineage whose newest checkpoint is lost has an earlier place.
+            let right = found.iter().all(|found| whole.iter().any(|whole| same(found, whole)));
+            absent_if(right, &found)
         }
         // The counts in the statistics may leave out missing and damaged rows.
         (Answer::Stats(found), Answer::Stats(before), _) => {

@@ -13,6 +13,7 @@ mod log_rows;
 mod logs;
 mod payloads;
 mod read;
+mod recent;
 mod retention;
 mod row;
 mod schema;

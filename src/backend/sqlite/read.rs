@@ -11,13 +11,13 @@ use super::logs::Logs;
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::stats::stats;
-use super::{check, payloads, schema, writes};
+use super::{check, payloads, recent, schema, writes};
 use crate::backend::{ancestors, logs as log};
 use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::error::Result;
-use crate::query::{Answer, LogRange, Of, Pick, Query};
-use crate::record::{Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
+use crate::query::{Answer, LogRange, Of, Pick, Query, Recent};
+use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
 use crate::retention::{Catalog, preview};
 
 pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
@@ -80,6 +80,7 @@ impl Reading<'_> {
             Query::Lineages { contract, group_prefix, before, limit } => {
                 self.lineages(*contract, group_prefix, *before, *limit).map(Answer::Lineages)
             }
+            Query::Recent(recent) => self.recent(recent).map(Answer::Recent),
             Query::Forks { contract, lineage } => self.forks(*contract, lineage).map(Answer::Lineages),
             Query::Log(range) => self.log(range).map(Answer::Log),
             Query::Logged { contract, pick, log } => {
@@ -180,6 +181,17 @@ impl Reading<'_> {
         Ok(found)
     }
 
+    fn recent(&self, wanted: &Recent) -> Result<Vec<Active>> {
+        let found = recent::lineages(self.connection, wanted)?;
+        let shown = found.into_iter().map(|(seq, row)| {
+            let lin = row.lin;
+            let damaged = || row::index_damaged(&format!("lineage number {lin}"));
+            let newest = row::read(self.connection, seq)?.filter(|row| row.lin == lin).ok_or_else(damaged)?;
+            Ok(Active { seq, lineage: self.shown(row, newest)? })
+        });
+        shown.collect()
+    }
+
     fn forks(&self, contract: ContractId, lineage: &str) -> Result<Vec<Lineage>> {
         let Some(origin) = lineage::find(self.connection, contract, lineage)? else { return Ok(Vec::new()) };
         let forks = lineage::began_from(self.connection, origin.lin)?;
@@ -196,10 +208,14 @@ impl Reading<'_> {
     /// A lineage with its newest header and its number of checkpoints, for a listing. Returns `None` if the lineage has
     /// no checkpoint.
     fn lineage(&self, row: LineageRow) -> Result<Option<Lineage>> {
-        let Some(newest) = row::newest(self.connection, row.contract, &row.name, None)? else { return Ok(None) };
+        let newest = row::newest(self.connection, row.contract, &row.name, None)?;
+        newest.map(|newest| self.shown(row, newest)).transpose()
+    }
+
+    fn shown(&self, row: LineageRow, newest: HeaderRow) -> Result<Lineage> {
         let checkpoints = SqliteCatalog(self.connection).count(row.lin)? as u64;
         let origin = row.origin.map(|origin| origin.id);
-        Ok(Some(Lineage { position: row.lin, checkpoints, newest: newest.header, origin }))
+        Ok(Lineage { position: row.lin, checkpoints, newest: newest.header, origin })
     }
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {

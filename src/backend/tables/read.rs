@@ -8,9 +8,9 @@ use crate::backend::ancestors;
 use crate::backend::logs::{self, LogRows};
 use crate::check::{CheckPage, Counted};
 use crate::error::{Error, Result};
-use crate::query::{Answer, LogRange, Of, Pick, Query};
+use crate::query::{ActivityOrder, Answer, LogRange, Of, Pick, Query, Recent};
 use crate::record::{
-    Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Seq, SortKey, Stats, Tuple, Write,
+    Active, Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Seq, SortKey, Stats, Tuple, Write,
 };
 use crate::retention;
 
@@ -49,6 +49,7 @@ impl<C: Contents> Tables<C> {
                 self.lineage_row(*contract, lineage).map_or(0, |lineage_row| lineage_row.order.len() as u64),
             ),
             Query::All(queries) => Answer::All(queries.iter().map(|query| self.answer(query)).collect::<Result<_>>()?),
+            Query::Recent(recent) => Answer::Recent(self.recent(recent)),
             Query::Forks { contract, lineage } => {
                 let Some(from) = self.positions.get(&(*contract, lineage.clone())) else {
                     return Ok(Answer::Lineages(Vec::new()));
@@ -188,18 +189,43 @@ impl<C: Contents> Tables<C> {
 
     /// Returns lineages that have checkpoints. The lineage that was created last comes first.
     fn lineages(&self, before: i64, limit: usize, of: impl Fn(&LineageRow) -> bool) -> Vec<Lineage> {
-        let shown = |(position, lineage_row): (&i64, &LineageRow)| {
-            let newest = self.newest(Some(&lineage_row.order))?.checkpoint.header.clone();
-            let origin = lineage_row.first.origin.as_ref().map(|(id, _)| id.clone());
-            Some(Lineage { position: *position, checkpoints: lineage_row.order.len() as u64, newest, origin })
-        };
         self.lineages
             .range(..before)
             .rev()
             .filter(|(_, lineage_row)| of(lineage_row))
-            .filter_map(shown)
+            .filter_map(|(position, lineage_row)| self.shown(*position, lineage_row))
             .take(limit)
             .collect()
+    }
+
+    /// A lineage for a listing. Returns `None` if the lineage has no checkpoint.
+    fn shown(&self, position: i64, lineage_row: &LineageRow) -> Option<Lineage> {
+        let newest = self.newest(Some(&lineage_row.order))?.checkpoint.header.clone();
+        let origin = lineage_row.first.origin.as_ref().map(|(id, _)| id.clone());
+        Some(Lineage { position, checkpoints: lineage_row.order.len() as u64, newest, origin })
+    }
+
+    fn recent(&self, recent: &Recent) -> Vec<Active> {
+        let listed = |(seq, row): (&Seq, &Row<C::Payload>)| {
+            let lineage_row = self.lineages.get(&row.lineage)?;
+            let wanted = lineage_row.contract == recent.contract
+                && (!recent.named_as_group || lineage_row.name == lineage_row.first.group)
+                && lineage_row.order.last().is_some_and(|(_, newest)| newest == seq);
+            if !wanted {
+                return None;
+            }
+            Some(Active { seq: *seq, lineage: self.shown(row.lineage, lineage_row)? })
+        };
+        match recent.order {
+            ActivityOrder::LatestFirst => {
+                let rows = self.rows.range(..recent.after.unwrap_or(Seq::MAX)).rev();
+                rows.filter_map(listed).take(recent.limit).collect()
+            }
+            ActivityOrder::EarliestFirst => {
+                let after = recent.after.map_or(Bound::Unbounded, Bound::Excluded);
+                self.rows.range((after, Bound::Unbounded)).filter_map(listed).take(recent.limit).collect()
+            }
+        }
     }
 
     fn stats(&self, contract: Option<ContractId>, largest: usize) -> Stats {

@@ -1,0 +1,105 @@
+//! Finds the lineages that were active last, without an index of activity.
+//!
+//! A walk goes over the checkpoints in save order. It finds a lineage at the row that is the lineage's newest: the index
+//! of lineages tells which row this is, with one look-up for each lineage. If a few lineages have most of the
+//! checkpoints, the walk would visit many rows for few lineages. Then the newest row of every lineage is looked up
+//! instead.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+
+use super::error::from_sqlite;
+use super::lineage::{self, LineageRow};
+use super::listing;
+use super::row::index_damaged;
+use crate::error::Result;
+use crate::query::{ActivityOrder, Recent};
+use crate::record::Seq;
+
+/// The number of rows that the walk visits before it counts the lineages.
+const AT_LEAST: i64 = 1_000;
+
+/// Returns the lineages of a listing and the save numbers of their newest checkpoints. The rows of the checkpoints are
+/// not read.
+pub(super) fn lineages(connection: &Connection, recent: &Recent) -> Result<Vec<(Seq, LineageRow)>> {
+    match walk(connection, recent)? {
+        Some(found) => Ok(found),
+        None => all(connection, recent),
+    }
+}
+
+/// Walks over the checkpoints. Returns `None` if it has visited more checkpoints than there are lineages.
+fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, LineageRow)>>> {
+    let sql = match recent.order {
+        ActivityOrder::LatestFirst => "SELECT seq, lin FROM checkpoint NOT INDEXED WHERE seq < ? ORDER BY seq DESC",
+        ActivityOrder::EarliestFirst => "SELECT seq, lin FROM checkpoint NOT INDEXED WHERE seq > ? ORDER BY seq",
+    };
+    let from = recent.after.unwrap_or(match recent.order {
+        ActivityOrder::LatestFirst => Seq::MAX,
+        ActivityOrder::EarliestFirst => Seq::MIN,
+    });
+    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
+    let mut rows = statement.query([from]).map_err(from_sqlite)?;
+    // The newest checkpoint of each lineage that was met. `None`: the lineage is not wanted.
+    let mut met: HashMap<i64, Option<(Seq, LineageRow)>> = HashMap::new();
+    let mut found = Vec::new();
+    let (mut visited, mut most) = (0, AT_LEAST);
+    while found.len() < recent.limit
+        && let Some(row) = rows.next().map_err(from_sqlite)?
+    {
+        if visited >= most {
+            most = count(connection)?;
+            if visited >= most {
+                return Ok(None);
+            }
+        }
+        visited += 1;
+        let (seq, lin): (Seq, i64) = row.get(0).and_then(|seq| Ok((seq, row.get(1)?))).map_err(from_sqlite)?;
+        if !met.contains_key(&lin) {
+            met.insert(lin, newest(connection, recent, lin)?);
+        }
+        if let Some(known) = met.get_mut(&lin)
+            && known.as_ref().is_some_and(|(newest, _)| *newest == seq)
+        {
+            found.extend(known.take());
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Looks up the newest checkpoint of every lineage.
+fn all(connection: &Connection, recent: &Recent) -> Result<Vec<(Seq, LineageRow)>> {
+    let mut statement = connection.prepare_cached("SELECT lin FROM lineage WHERE contract = ?").map_err(from_sqlite)?;
+    let mut rows = statement.query([recent.contract.0]).map_err(from_sqlite)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(from_sqlite)? {
+        let lin = row.get(0).map_err(from_sqlite)?;
+        found.extend(newest(connection, recent, lin)?.filter(|(seq, _)| recent.reaches(*seq)));
+    }
+    match recent.order {
+        ActivityOrder::LatestFirst => found.sort_unstable_by_key(|(seq, _)| std::cmp::Reverse(*seq)),
+        ActivityOrder::EarliestFirst => found.sort_unstable_by_key(|(seq, _)| *seq),
+    }
+    found.truncate(recent.limit);
+    Ok(found)
+}
+
+/// Returns the lineage and the save number of its newest checkpoint. Returns `None` if the listing leaves the lineage
+/// out.
+fn newest(connection: &Connection, recent: &Recent, lin: i64) -> Result<Option<(Seq, LineageRow)>> {
+    let wanted =
+        |row: &LineageRow| row.contract == recent.contract && (!recent.named_as_group || row.name == row.group);
+    let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("lineage number {lin}")))?;
+    if !wanted(&row) {
+        return Ok(None);
+    }
+    Ok(listing::newest(connection, lin, None)?.map(|entry| (entry.seq, row)))
+}
+
+fn count(connection: &Connection) -> Result<i64> {
+    connection
+        .prepare_cached("SELECT count(*) FROM lineage")
+        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+        .map_err(from_sqlite)
+}
