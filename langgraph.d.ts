@@ -117,14 +117,43 @@ export interface ThreadStatus {
   interrupts: Array<{ id?: string; value?: any }>;
 }
 
+/** Options of `listThreads()`. */
+export interface ListThreadsOptions {
+  /** The maximum number of threads, from 1 to 100,000. Default: 100. */
+  limit?: number | undefined;
+  /** The cursor of the previous page. Pass it with the same order and the same filter. */
+  cursor?: string | null | undefined;
+  /** `"desc"`: the thread that was active last comes first. `"asc"`: it comes last. Default: `"desc"`. */
+  order?: "desc" | "asc" | undefined;
+  /**
+   * Lists only threads whose newest checkpoint has these keys in its metadata, with equal values. Only literal top-level
+   * keys are compared, as in `list`. The metadata of other threads is read and skipped.
+   */
+  filter?: Record<string, unknown> | null | undefined;
+  /**
+   * If true, each thread has its status. For each thread, the database then reads the newest checkpoint and its pending
+   * writes. Default: false.
+   */
+  withStatus?: boolean | undefined;
+}
+
 /** A page of threads. */
 export interface ThreadsPage {
-  /** The thread that began last comes first. */
+  /** The thread that was active last comes first, unless the option `order` is `"asc"`. */
   threads: Array<{
     threadId: string;
     /** How many checkpoints the graph itself has. Checkpoints of subgraphs are not counted. */
     checkpoints: number;
+    /**
+     * When the newest checkpoint of the graph itself was saved in this store, in ms since the epoch. A copied or imported
+     * thread was active when it was copied or imported. Imported threads keep their order.
+     */
+    updatedAt: number;
     latest: { checkpointId: string; checkpointNs: string };
+    /** As `status()` returns it. Null without `withStatus`. */
+    status: ThreadStatus["status"] | null;
+    /** As `status()` returns it. Null without `withStatus`. */
+    next: string[] | null;
   }>;
   /** Pass this cursor to the next call of `listThreads`. Null means that this was the last page. */
   cursor: string | null;
@@ -231,14 +260,15 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
 
   /**
    * Stores what a task wrote to channels, as pending writes of the config's checkpoint. The promise resolves when the
-   * writes are durable. If the task has already stored a write at the same position, the stored write stays. Writes to
+   * writes are durable. `taskPath` is the path of the task in the graph, which LangGraph 1.7 and later pass: reads return
+   * pending writes in the order of path, task and position. If the task has already stored a write at the same position, the stored write stays. Writes to
    * LangGraph's own channels (errors, interrupts, resume values) replace the stored writes instead.
    * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id` or a `checkpoint_id`, or if a value cannot be
    *   stored.
    *
    * @example await saver.putWrites(config, [["draft", "one"]], "task-1");
    */
-  putWrites(config: Config, writes: PendingWrite[], taskId: string): Promise<void>;
+  putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath?: string): Promise<void>;
 
   /**
    * Removes a thread with all of its namespaces and writes. An unknown thread causes no error.
@@ -293,12 +323,16 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   copyThread(sourceThreadId: string, targetThreadId: string): Promise<void>;
 
   /**
-   * Returns the threads that have checkpoints in the store. The thread that began last comes first. A page contains at
-   * most `limit` threads (default: 100). Pass the cursor of the previous page as `cursor`.
+   * Returns the threads that have checkpoints in the store. The thread that was active last comes first. A thread is active
+   * when the graph itself saves a checkpoint.
    *
-   * @example const { threads, cursor } = await saver.listThreads({ limit: 20 });
+   * A page contains at most `limit` threads (default: 100). Pass the cursor of the previous page as `cursor`. A thread that is
+   * active between two pages moves to the front, so no page repeats a thread. With `order: "asc"` it moves to the end, so no
+   * thread is left out.
+   *
+   * @example const { threads, cursor } = await saver.listThreads({ limit: 20, filter: { user: "ada" } });
    */
-  listThreads(options?: { limit?: number; cursor?: string | null | undefined }): Promise<ThreadsPage>;
+  listThreads(options?: ListThreadsOptions): Promise<ThreadsPage>;
 
   /**
    * Returns what the newest checkpoint of a thread says: whether the thread waits for a human, failed, or has yet to run

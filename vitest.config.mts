@@ -29,6 +29,7 @@ export default defineConfig({
       "integration/langgraph",
       // Installs the packed package, and runs the tools of others with it.
       "integration/runtimes",
+      "integration/langgraph-newest",
     ],
   },
 });

@@ -1,4 +1,5 @@
 // Runs all static checks: `npm run check`.
+import { copyTests } from "../integration/langgraph-newest/copy.mjs";
 import { root, run, setup, tool } from "./setup.mjs";
 
 setup();
@@ -11,5 +12,7 @@ tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}__test__`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/runtimes/tsconfig.tests.json`, "--noEmit"]);
+copyTests();
+tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph-newest`, "--noEmit"]);
 run(process.execPath, [`${root}scripts/workflows.mjs`]);
 tool("oxlint/bin/oxlint", ["--deny-warnings"]);

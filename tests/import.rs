@@ -1,6 +1,12 @@
 //! Tests the import of a `SqliteSaver` database. These tests cover the cases that are not in the database of the
 //! TypeScript tests.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
 use forkpoint::contract::langgraph::import::SqliteSaver;
 use forkpoint::error::Code;
 use rusqlite::Connection;
@@ -81,4 +87,157 @@ fn another_database_is_told_from_one() {
     writing.execute_batch("DROP TABLE checkpoints; CREATE TABLE writes (thread_id TEXT)").unwrap();
     assert_eq!(refused(), Code::Unsupported);
     assert_eq!(SqliteSaver::new(folder.path().join("none")).threads().unwrap_err().code(), Code::NotFound);
+}
+
+/// The environment variables for the process that reads as another user: the path of a database, and the number of
+/// checkpoints that it has.
+const READ: (&str, &str) = ("FORKPOINT_TEST_IMPORT", "FORKPOINT_TEST_CHECKPOINTS");
+
+fn insert(connection: &Connection, ids: std::ops::Range<u32>) {
+    for id in ids {
+        let sql = "INSERT INTO checkpoints VALUES ('t', '', ?, NULL, 'json', zeroblob(2000), '{}')";
+        connection.execute(sql, [format!("{id:04}")]).unwrap();
+    }
+}
+
+/// Returns the files of a folder and their bytes.
+fn files(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
+    let read = |entry: fs::DirEntry| (entry.file_name(), fs::read(entry.path()).unwrap());
+    fs::read_dir(folder).unwrap().map(|entry| read(entry.unwrap())).collect()
+}
+
+/// Copies the files of a database while it is open, as a killed process leaves them behind.
+fn copy(from: &Path, to: &Path, suffixes: &[&str]) {
+    for suffix in suffixes {
+        let name = |path: &Path| format!("{}{suffix}", path.display());
+        fs::copy(name(from), name(to)).unwrap();
+    }
+}
+
+/// Makes a database in each state that a program can leave it in. Returns its path and the number of its checkpoints.
+fn left_behind(folder: &Path) -> Vec<(PathBuf, u32)> {
+    let place = |name: &str| {
+        let folder = folder.join(name);
+        fs::create_dir(&folder).unwrap();
+        folder.join("sa%ver #1?.db")
+    };
+    let make = |path: &Path, mode: &str| {
+        let connection = Connection::open(path).unwrap();
+        connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(())).unwrap();
+        connection.execute_batch(TABLES).unwrap();
+        insert(&connection, 0..20);
+        connection
+    };
+    let closed = [("rollback", "DELETE"), ("wal", "WAL")].map(|(name, mode)| {
+        let path = place(name);
+        drop(make(&path, mode));
+        (path, 20)
+    });
+    let open = make(&place("open"), "WAL");
+    let open_at = PathBuf::from(open.path().unwrap());
+    let (log, log_and_index) = (place("log"), place("log and index"));
+    copy(&open_at, &log, &["", "-wal"]);
+    copy(&open_at, &log_and_index, &["", "-wal", "-shm"]);
+    // A transaction that is half in the file: it must be rolled back.
+    let half = make(&place("half"), "DELETE");
+    half.execute_batch("PRAGMA cache_size = 1; BEGIN").unwrap();
+    insert(&half, 20..200);
+    let hot = place("hot journal");
+    copy(Path::new(half.path().unwrap()), &hot, &["", "-journal"]);
+    closed.into_iter().chain([(log, 20), (log_and_index, 20), (hot, 20)]).collect()
+}
+
+fn count(path: &Path) -> usize {
+    let mut reading = SqliteSaver::new(path);
+    assert_eq!(reading.threads().unwrap(), ["t"]);
+    reading.checkpoints("t", ("", ""), 1_000).unwrap().len()
+}
+
+#[test]
+fn a_read_changes_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, checkpoints) in left_behind(folder.path()) {
+        let here = path.parent().unwrap();
+        let before = files(here);
+        assert_eq!(count(&path), checkpoints as usize, "{}", path.display());
+        // Whoever reads a database that may be in use takes part in its index of the log.
+        let shared = |files: BTreeMap<OsString, Vec<u8>>| -> BTreeMap<_, _> {
+            files.into_iter().filter(|(name, _)| !name.to_string_lossy().ends_with("-shm")).collect()
+        };
+        assert!(shared(files(here)) == shared(before), "{} was changed", path.display());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_folder_can_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+
+    if let (Some(path), Ok(checkpoints)) = (env::var_os(READ.0), env::var(READ.1)) {
+        let path = PathBuf::from(path);
+        fs::write(path.with_file_name("new"), "").expect_err("this user must not be able to write here");
+        assert_eq!(count(&path).to_string(), checkpoints);
+        return;
+    }
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    mode(folder.path(), 0o755);
+    // No mode stops root, so root's child is another user. That user must be able to run this program.
+    let root = fs::metadata(folder.path()).map(|found| std::os::unix::fs::MetadataExt::uid(&found)).unwrap() == 0;
+    let program = folder.path().join("program");
+    fs::copy(env::current_exe().unwrap(), &program).unwrap();
+    mode(&program, 0o755);
+    for (path, checkpoints) in left_behind(folder.path()) {
+        let here = path.parent().unwrap();
+        let before = files(here);
+        before.keys().for_each(|name| mode(&here.join(name), 0o444));
+        mode(here, 0o555);
+        let mut child = Command::new(&program);
+        if root {
+            child.uid(65_534).gid(65_534);
+        }
+        child.args(["--exact", "a_read_only_folder_can_be_read"]).current_dir("/");
+        let output = child.env(READ.0, &path).env(READ.1, checkpoints.to_string()).output().unwrap();
+        mode(here, 0o755);
+        assert!(output.status.success(), "{}: {output:?}", path.display());
+        assert!(files(here) == before, "{} was changed", path.display());
+    }
+}
+
+#[test]
+fn a_file_that_changes_during_the_import_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saver.db");
+    let writing = Connection::open(&path).unwrap();
+    writing.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
+    writing.execute_batch(TABLES).unwrap();
+    insert(&writing, 0..3);
+    drop(writing);
+    let mut reading = SqliteSaver::new(&path);
+    assert_eq!(reading.threads().unwrap(), ["t"]);
+    let writing = Connection::open(&path).unwrap();
+    insert(&writing, 3..4);
+    assert_eq!(reading.threads().unwrap_err().code(), Code::Busy);
+    // A program that has the database open is no obstacle: the import reads one snapshot of a shared file.
+    let mut reading = SqliteSaver::new(&path);
+    assert_eq!(reading.checkpoints("t", ("", ""), 9).unwrap().len(), 4);
+    insert(&writing, 4..5);
+    assert_eq!(reading.checkpoints("t", ("", ""), 9).unwrap().len(), 4);
+}
+
+#[test]
+fn threads_are_listed_by_their_last_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saver.db");
+    let writing = Connection::open(&path).unwrap();
+    writing.execute_batch(TABLES).unwrap();
+    for (thread, namespace, id) in
+        [("late", "", "1"), ("early", "", "2"), ("late", "", "3"), ("early", "sub", "9"), ("inner", "sub", "8")]
+    {
+        let sql = "INSERT INTO checkpoints VALUES (?, ?, ?, NULL, 'json', '{}', '{}')";
+        writing.execute(sql, (thread, namespace, id)).unwrap();
+    }
+    writing.execute("INSERT INTO writes VALUES ('only writes', '', '9', 't', 0, 'c', 'json', '1')", []).unwrap();
+    assert_eq!(SqliteSaver::new(&path).threads().unwrap(), ["inner", "only writes", "early", "late"]);
 }

@@ -16,7 +16,7 @@ function conformance(kind: Kind) {
     createCheckpointer() {
       if (kind === "memory") return new ForkpointSaver("memory:");
       const { path, remove } = temporary();
-      const made = new ForkpointSaver(join(path, "graph.db"));
+      const made = new ForkpointSaver(kind === "jsonl" ? `jsonl:${join(path, "graph")}` : join(path, "graph.db"));
       folders.set(made, remove);
       return made;
     },

@@ -6,9 +6,9 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { TestProject } from "vitest/node";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const installed = fileURLToPath(new URL("node_modules/forkpoint/", import.meta.url));
 
 /** Returns the files and folders of the package, relative to its folder. */
 function parts(folder: string): string[] {
@@ -20,7 +20,9 @@ function parts(folder: string): string[] {
   ];
 }
 
-export default function setup(): void {
+/** `project` is the folder with the tests and their LangGraph. */
+export default function setup({ config: { root: project } }: TestProject): void {
+  const installed = join(project, "node_modules/forkpoint/");
   const wanted = parts(root);
   if (!wanted.some((path) => path.startsWith("dist"))) throw new Error("the package is not built: npm run build");
   for (const path of wanted) {

@@ -1,5 +1,7 @@
 // Import from LangGraph's SqliteSaver: a database that it made (fixtures/make-sqlite-saver.mjs) is copied, and its
 // threads are resumed.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -12,6 +14,7 @@ import { all, folder, kinds, open, place, rejection, saver, thread } from "./hel
 
 const { Command, chat, fan, nested } = graphs;
 const database = fileURLToPath(new URL("fixtures/sqlite-saver.sqlite", import.meta.url));
+const script = fileURLToPath(new URL("fixtures/import.mjs", import.meta.url));
 const { checkpoints, writes } = JSON.parse(
   readFileSync(new URL("fixtures/sqlite-saver.json", import.meta.url), "utf8"),
 ) as {
@@ -162,6 +165,42 @@ describe.each(kinds)("into %s", (kind) => {
     expect(await checkpointer.importSqliteSaver(database)).toMatchObject({ threads: threads.size });
   });
 
+  it("a second import leaves what is complete, completes what was begun, and refuses what went on", async () => {
+    const checkpointer = saver(kind);
+    const whole = await checkpointer.importSqliteSaver(database);
+    const listed = async () => (await checkpointer.listThreads()).threads;
+    const before = await listed();
+    const tuples = await all(checkpointer.list({}));
+    expect(await checkpointer.importSqliteSaver(database)).toEqual(whole);
+    expect(await listed()).toEqual(before);
+    // As a killed import leaves it: a part of a thread, and nothing of another one.
+    await checkpointer.prune(["nested"], { keepLastN: 1 });
+    await checkpointer.deleteThread("waiting");
+    expect(await checkpointer.importSqliteSaver(database)).toEqual(whole);
+    const byPlace = (some: typeof tuples) =>
+      new Map(some.map((tuple) => [JSON.stringify(tuple.config.configurable), tuple]));
+    expect(byPlace(await all(checkpointer.list({})))).toEqual(byPlace(tuples));
+    // A thread that went on after its import has something that the old database does not have.
+    await chat(checkpointer).invoke(new Command({ resume: "yes" }), thread("waiting"));
+    const now = await listed();
+    const error = await rejection(checkpointer.importSqliteSaver(database));
+    expect(error).toMatchObject({ code: "CONFLICT" });
+    expect(error.message).toContain('thread "waiting" already exists and differs from the database');
+    expect(await listed()).toEqual(now);
+  });
+
+  it("threads keep the order of their last activity", async () => {
+    const checkpointer = saver(kind);
+    await checkpointer.importSqliteSaver(database);
+    const last = new Map<string, string>();
+    for (const { thread_id, checkpoint_ns, checkpoint_id } of checkpoints) {
+      const known = last.get(thread_id) ?? "";
+      if (checkpoint_ns === "" && checkpoint_id > known) last.set(thread_id, checkpoint_id);
+    }
+    const expected = [...last].toSorted(([, a], [, b]) => (a < b ? 1 : -1)).map(([id]) => id);
+    expect((await checkpointer.listThreads()).threads.map(({ threadId }) => threadId)).toEqual(expected);
+  });
+
   it("what is no such database is refused with what it is", async () => {
     const checkpointer = saver(kind);
     const here = folder();
@@ -190,6 +229,46 @@ describe.each(kinds)("into %s", (kind) => {
     );
     expect((await checkpointer.listThreads()).threads).toEqual([]);
   });
+});
+
+it("an import that is killed is completed by the next one", { timeout: 120_000 }, async () => {
+  const target = place("sqlite");
+  let killed = 0;
+  for (let wait = 1; wait <= 7; wait += 2) {
+    const child = spawn(process.execPath, [script, database, target], {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, NODE_OPTIONS: "" },
+    });
+    let lines = 0;
+    child.stdout.on("data", (data: Buffer) => {
+      lines += data.toString().split("\n").length - 1;
+      if (lines >= wait) child.kill("SIGKILL");
+    });
+    const [, signal] = await once(child, "close");
+    if (signal === "SIGKILL") killed += 1;
+  }
+  expect(killed).toBeGreaterThan(0);
+  const checkpointer = open(target);
+  const whole = await saver("memory").importSqliteSaver(database);
+  expect(await checkpointer.importSqliteSaver(database)).toEqual(whole);
+  expect(await all(checkpointer.list({}))).toHaveLength(checkpoints.length);
+  expect(await checkpointer.check()).toMatchObject({ ok: true, findings: [] });
+});
+
+it("a serializer of one's own is asked for every value", async () => {
+  const asked: string[] = [];
+  const own = {
+    dumpsTyped: (value: unknown) => serde.dumpsTyped(value),
+    loadsTyped: (type: string, data: Uint8Array | string) => {
+      asked.push(type);
+      return serde.loadsTyped(type, data);
+    },
+  };
+  const checkpointer = saver("memory", { serde: own });
+  const plain = saver("memory");
+  expect(await checkpointer.importSqliteSaver(database)).toEqual(await plain.importSqliteSaver(database));
+  expect(asked.length).toBeGreaterThan(checkpoints.length);
+  expect(new Set(await all(checkpointer.list({})))).toEqual(new Set(await all(plain.list({}))));
 });
 
 it("the database that is imported is not changed, and may be in use", async () => {

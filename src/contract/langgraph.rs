@@ -17,8 +17,8 @@ use serde::Deserialize;
 use super::{Contract, MAX_ID_BYTES, Names, check_id, damaged, thread};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Op, Unit};
-use crate::query::{Ancestors, Of, Pick, Query};
-use crate::record::{ContractId, Draft, Header, Part, Payload, SortKey, Tuple, Write};
+use crate::query::{ActivityOrder, Ancestors, Of, Pick, Query, Recent};
+use crate::record::{ContractId, Draft, Header, Part, Payload, Seq, SortKey, Tuple, Write};
 
 /// The contract.
 pub const CONTRACT: Contract =
@@ -142,11 +142,32 @@ pub fn put(put: Put) -> Result<Unit> {
 ///
 /// With `replace`, a write replaces an earlier write in the same slot. A copied write may be claimed already. The claim
 /// then contains the id of a checkpoint in the same namespace.
-pub fn put_writes(checkpoint_ref: &CheckpointRef, mut writes: Vec<Write>, replace: bool) -> Result<Unit> {
+///
+/// `path` is the path of the task in the graph. It is empty if the framework gave none. The path is stored as one more
+/// write, in the slot [`PATH`], so that it stays with the task's other writes. [`take_paths`] takes it out again.
+pub fn put_writes(checkpoint_ref: &CheckpointRef, mut writes: Vec<Write>, path: String, replace: bool) -> Result<Unit> {
+    if let Some(write) = writes.first().filter(|_| !path.is_empty()) {
+        let part = Part { name: String::new(), tag: String::new(), bytes: path.into_bytes().into() };
+        writes.push(Write { task: write.task.clone(), index: PATH, claimed_by: write.claimed_by.clone(), part });
+    }
     for write in &mut writes {
         write.claimed_by = write.claimed_by.take().map(|id| checkpoint_ref.key(&id));
     }
     Ok(vec![Op::Write { contract: CONTRACT_ID, id: check(checkpoint_ref)?, writes, replace, encoded: None }].into())
+}
+
+/// The slot of the write that holds the path of a task. The name of its part is empty, which no channel's name is.
+const PATH: i64 = i64::MIN;
+
+/// Takes the paths of tasks out of the writes to a checkpoint. Returns each of the other writes with the path of its
+/// task.
+pub fn take_paths(writes: Vec<Write>) -> Vec<(Write, Option<String>)> {
+    let (paths, writes): (Vec<Write>, Vec<Write>) = writes.into_iter().partition(|write| write.index == PATH);
+    let of = |write: &Write| {
+        let same = |path: &&Write| (&path.task, &path.claimed_by) == (&write.task, &write.claimed_by);
+        paths.iter().find(same).map(|path| String::from_utf8_lossy(&path.part.bytes).into_owned())
+    };
+    writes.into_iter().map(|write| (of(&write), write)).map(|(path, write)| (write, path)).collect()
 }
 
 /// Returns the store's id of a checkpoint. Refuses ids that are empty or too long.
@@ -187,7 +208,7 @@ pub fn outline(mut tuple: Tuple) -> Tuple {
     let steers = |stem: &str| STEERING.iter().any(|channel| stem.starts_with(channel));
     tuple.checkpoint.payload.parts.retain(|part| part.stem().is_none_or(steers));
     for write in &mut tuple.writes {
-        if !TELLING.contains(&&*write.part.name) {
+        if !TELLING.contains(&&*write.part.name) && write.index != PATH {
             write.part.bytes = Bytes::new();
         }
     }
@@ -198,7 +219,9 @@ pub fn outline(mut tuple: Tuple) -> Tuple {
 /// channel has been found. Each checkpoint of the page contains only the values and the writes of these channels.
 pub fn ancestors(checkpoint_ref: &CheckpointRef, channels: Vec<String>, limit: usize) -> Query {
     let id = checkpoint_ref.key(&checkpoint_ref.id);
-    Query::Ancestors(Ancestors { contract: CONTRACT_ID, id, stems: channels.clone(), writes: channels, limit })
+    // The paths of the tasks have an empty name.
+    let writes = channels.iter().cloned().chain([String::new()]).collect();
+    Query::Ancestors(Ancestors { contract: CONTRACT_ID, id, stems: channels, writes, limit })
 }
 
 /// `list`: reads a page of the checkpoints of a namespace, of a thread, or of all threads. The newest id comes first.
@@ -212,9 +235,9 @@ pub fn list(thread: Option<String>, namespace: Option<String>, before: Option<St
     Query::List { contract: CONTRACT_ID, of, before, limit: Some(limit) }
 }
 
-/// `listThreads`: reads a page of the namespaces of all threads. The namespace that began last comes first.
-pub fn threads(before: Option<i64>, limit: usize) -> Query {
-    Query::Lineages { contract: CONTRACT_ID, group_prefix: String::new(), before, limit }
+/// `listThreads`: reads a page of the threads that have a checkpoint in their root namespace, by their last activity.
+pub fn threads(order: ActivityOrder, after: Option<Seq>, limit: usize) -> Query {
+    Query::Recent(Recent { contract: CONTRACT_ID, named_as_group: true, order, after, limit })
 }
 
 /// `deleteThread`: removes a thread. It also removes the thread's writes to checkpoints that were never put.

@@ -1,7 +1,7 @@
 import type { Config, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import type { NativeStore } from "../native.js";
 import { type CheckpointRef, nameInConfig, idInConfig } from "./config.js";
-import { type SaverContext, find, refOf } from "./tuples.js";
+import { type SaverContext, find, inOrder, refOf } from "./tuples.js";
 import { load } from "./serde.js";
 import { channelOf } from "./values.js";
 import { type Found, type FoundWrite, each, langgraph, openFound } from "./wire.js";
@@ -78,7 +78,7 @@ export async function deltaHistory(context: SaverContext, config: Config, channe
 }
 
 /**
- * Returns the writes that a child was made from, sorted by task and index. These are the writes that the child claimed
+ * Returns the writes that a child was made from, in the order in which LangGraph applied them. These are the writes that the child claimed
  * and the writes that no checkpoint claimed.
  */
 function ofChild(writes: FoundWrite[], child: string): FoundWrite[] {
@@ -87,5 +87,5 @@ function ofChild(writes: FoundWrite[], child: string): FoundWrite[] {
     const { task, index, claimedBy } = write;
     if (claimedBy ? claimedBy === child : !slots.has(`${index},${task}`)) slots.set(`${index},${task}`, write);
   }
-  return [...slots.values()].toSorted((a, b) => (a.task === b.task ? a.index - b.index : a.task < b.task ? -1 : 1));
+  return inOrder([...slots.values()]);
 }

@@ -13,11 +13,13 @@ import type { CheckOptions, StatsOptions, StoreOptions, VerifyReport } from "../
 import type {
   ImportOptions,
   ImportProgress,
+  ListThreadsOptions,
   PruneStrategy,
   SaverPruneOptions,
   SaverPruneResult,
   SaverStats,
   ThreadStatus,
+  ThreadsPage,
 } from "../../langgraph.js";
 import type { Engine } from "../engine.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
@@ -27,6 +29,7 @@ import { requireId } from "../ids.js";
 import { dependsOnParent } from "./dependence.js";
 import { deltaHistory } from "./history.js";
 import { importSqliteSaver } from "./import.js";
+import { listThreads } from "./listing.js";
 import { Order } from "./order.js";
 import {
   type CheckpointRef,
@@ -143,7 +146,7 @@ export function saverOf(peer: Peer) {
       });
     }
 
-    putWrites(config: Config, writes: PendingWrite[], taskId: string): Promise<void> {
+    putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath = ""): Promise<void> {
       return this.#handle.run(async ({ native }) => {
         const { threadId, namespace } = requireThread(config, "putWrites()");
         const id = idInConfig(config);
@@ -152,6 +155,7 @@ export function saverOf(peer: Peer) {
         }
         const checkpointRef = { threadId, namespace, id: requireId(id, "checkpoint_id") };
         const task = requireId(taskId, "taskId");
+        const path = taskPath === "" ? "" : requireId(taskPath, "taskPath");
         if (!Array.isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
         const channels = writes.map(([channel]) => requireId(channel, "the channel of a write"));
         const dumped = writes.map(async ([, value], at): Promise<IndexedWrite> => {
@@ -161,7 +165,7 @@ export function saverOf(peer: Peer) {
         });
         const replace = channels.every((channel) => special(channel) !== undefined);
         await this.#order.behind(threadId, Promise.all(dumped), (indexed) =>
-          retrying(() => putWrites(native, checkpointRef, task, indexed, replace)),
+          retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace)),
         );
       });
     }
@@ -202,8 +206,8 @@ export function saverOf(peer: Peer) {
       );
     }
 
-    listThreads(options?: { limit?: number; cursor?: string | null }): Promise<threads.Page> {
-      return this.#handle.run((engine) => threads.list(engine, options));
+    listThreads(options?: ListThreadsOptions): Promise<ThreadsPage> {
+      return this.#read((context) => listThreads(context, options));
     }
 
     status(threadId: string): Promise<ThreadStatus | null> {

@@ -44,10 +44,20 @@ export async function load(serde: SerializerProtocol, { tag, bytes }: Serialized
 /** Maps each of LangGraph's own serializers to true if a test has shown that it writes plain data as JSON. */
 const jsonPlus = new WeakMap<SerializerProtocol, boolean>();
 
+/** The tests of LangGraph's own serializers. */
+const probes = new WeakMap<SerializerProtocol, Promise<boolean>>();
+
 /** Registers a serializer that LangGraph made, not one from the user. */
 export function trust(serde: SerializerProtocol): void {
   jsonPlus.set(serde, false);
-  void probe(serde).then((same) => jsonPlus.set(serde, same));
+  const probed = probe(serde);
+  probes.set(serde, probed);
+  void probed.then((same) => jsonPlus.set(serde, same));
+}
+
+/** Resolves to true if the JSON of a value within a serialised object is the serialised value. */
+export async function splitsExactly(serde: SerializerProtocol): Promise<boolean> {
+  return (await probes.get(serde)) ?? false;
 }
 
 /**

@@ -4,7 +4,8 @@ import type { ThreadStatus } from "../../langgraph.js";
 import { idOrNull } from "../ids.js";
 import type { Serialized } from "../serializer.js";
 import { load } from "./serde.js";
-import { type SaverContext, listed } from "./tuples.js";
+import { headers } from "./threads.js";
+import type { SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
 import { type Found, langgraph, openFound } from "./wire.js";
 
@@ -79,9 +80,8 @@ async function tasksOf({ serde }: SaverContext, { writes }: Found): Promise<Task
 
 /** Returns true if a subgraph waits for an answer. Subgraphs have saved their checkpoints after the root's newest one. */
 async function asksInside(context: SaverContext, { header: root }: Found): Promise<boolean> {
-  const all = { namespace: undefined, id: undefined, before: undefined, limit: Number.POSITIVE_INFINITY, filter: [] };
   const seen = new Set([""]);
-  for await (const { namespace, id } of listed(context, { ...all, threadId: root.threadId })) {
+  for await (const { namespace, id } of headers(context, root.threadId)) {
     if (id < root.id) break;
     if (seen.has(namespace)) continue;
     seen.add(namespace);

@@ -4,50 +4,21 @@ import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { idOrNull, requireId } from "../ids.js";
 import type { NativeStore } from "../native.js";
 import type { SaverPruneOptions, SaverPruneResult } from "../../langgraph.js";
-import { atMost, pageOptions, readRecord } from "../options.js";
+import { atMost, readRecord } from "../options.js";
 import { betweenSteps, pruneOptions, throwIfStopped } from "../retention.js";
 import type { CheckpointRef } from "./config.js";
 import { type SaverContext, find, listed, refOf } from "./tuples.js";
 import { load } from "./serde.js";
-import { type FoundThread, type FoundWrite, type Header, each, langgraph, openThread } from "./wire.js";
+import { type FoundWrite, type Header, langgraph } from "./wire.js";
 import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
 
 /** The maximum number of checkpoints that one transaction removes. */
 const BATCH = 500;
 
-/** A page of threads. */
-export interface Page {
-  threads: Array<{ threadId: string; checkpoints: number; latest: { checkpointId: string; checkpointNs: string } }>;
-  cursor: string | null;
-}
-
 /** Removes a thread with all of its namespaces, and the writes to checkpoints that were never stored. */
 export async function remove({ native }: Pick<Engine, "native">, threadId: unknown): Promise<void> {
   const thread = idOrNull(threadId, "threadId");
   if (thread !== null) await langgraph.call(native, "deleteThread", { threadId: thread });
-}
-
-/** Lists threads. The thread that began last comes first. A thread begins when the root graph's namespace begins. */
-export async function list({ native }: Pick<Engine, "native">, options: unknown): Promise<Page> {
-  const read = readRecord(options, "options", pageOptions);
-  const limit = (read["limit"] as number | undefined) ?? 100;
-  let before = read["cursor"] as number | undefined;
-  const found: FoundThread[] = [];
-  for (;;) {
-    const page: FoundThread[] = await langgraph.find(native, "threads", { before, limit: limit + 1 }, each(openThread));
-    found.push(...page.filter(({ latest }) => latest.namespace === ""));
-    if (found.length > limit || page.length <= limit) break;
-    before = Number(page.at(-1)!.cursor);
-  }
-  const shown = found.slice(0, limit);
-  return {
-    threads: shown.map(({ checkpoints, latest: { threadId, namespace, id } }) => ({
-      threadId,
-      checkpoints,
-      latest: { checkpointId: id, checkpointNs: namespace },
-    })),
-    cursor: found.length > limit ? shown.at(-1)!.cursor : null,
-  };
 }
 
 /**
@@ -198,13 +169,17 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
 }
 
 async function copyWrites(native: NativeStore, checkpointRef: CheckpointRef, writes: FoundWrite[]): Promise<void> {
-  for (const { task, ...write } of writes) await putWrites(native, checkpointRef, task, [write], false);
+  for (const { task, path = "", ...write } of writes)
+    await putWrites(native, checkpointRef, { task, path }, [write], false);
 }
 
 /** Lists the headers of a thread, or of all threads, newest id first. */
-export function headers(context: SaverContext, threadId: string | undefined): AsyncGenerator<Header> {
-  const all = { namespace: undefined, id: undefined, before: undefined, limit: Number.POSITIVE_INFINITY, filter: [] };
-  return listed(context, { ...all, threadId });
+export function headers(
+  context: SaverContext,
+  threadId: string | undefined,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Header> {
+  return listed(context, { threadId, namespace: undefined, id: undefined, before: undefined, limit, filter: [] });
 }
 
 /** Adds the ancestors that the kept checkpoints depend on to `kept`. */

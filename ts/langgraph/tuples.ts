@@ -84,7 +84,23 @@ function current(writes: FoundWrite[]): FoundWrite[] {
     const held = slots.get(slot);
     if (held === undefined || held.claimedBy) slots.set(slot, write);
   }
-  return [...slots.values()];
+  return inOrder([...slots.values()]);
+}
+
+/**
+ * Sorts writes as LangGraph applies them: by the path of the task, by the task, and by the index. LangGraph 1.6 and
+ * earlier give no path.
+ */
+export function inOrder(writes: FoundWrite[]): FoundWrite[] {
+  return writes.toSorted(
+    (a, b) => byCodePoint(a.path ?? "", b.path ?? "") || byCodePoint(a.task, b.task) || a.index - b.index,
+  );
+}
+
+/** Compares two texts by their code points, as LangGraph for Python does. `<` would compare UTF-16 code units. */
+function byCodePoint(one: string, other: string): number {
+  if (one === other) return 0;
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
 /**
@@ -131,8 +147,13 @@ export function readListing(config: Config, options: CheckpointListOptions | und
     id: idInConfig(config),
     before: idInConfig(before),
     limit: limit ?? Number.POSITIVE_INFINITY,
-    filter: Object.entries(filter ?? {}).filter(([, value]) => value !== undefined),
+    filter: filterOf(filter),
   };
+}
+
+/** Returns the keys and the values that a filter compares. */
+export function filterOf(filter: Record<string, unknown> | null | undefined): Array<[string, unknown]> {
+  return Object.entries(filter ?? {}).filter(([, value]) => value !== undefined);
 }
 
 /** Yields the matching headers, newest id first. Reads the headers page by page. */
@@ -175,6 +196,6 @@ export async function* listed(
 }
 
 /** Compares the metadata's literal top-level keys for equality. */
-function matches(metadata: Metadata, filter: Array<[string, unknown]>): boolean {
+export function matches(metadata: Metadata, filter: Array<[string, unknown]>): boolean {
   return filter.every(([key, value]) => Object.hasOwn(metadata, key) && isDeepStrictEqual(metadata[key], value));
 }

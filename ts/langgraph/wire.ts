@@ -1,10 +1,6 @@
-/**
- * Declares the engine's calls for LangGraph, and the calls that read another saver's file. See
- * `src/contract/langgraph/`.
- */
+/** Declares the engine's calls for LangGraph. See `src/contract/langgraph/`. */
 
-import { Tool } from "../native.js";
-import { Contract, type Open, type PackedPart, type Part, opened } from "../wire.js";
+import { Contract, type Open, type PackedPart, type Part } from "../wire.js";
 import type { CheckpointRef } from "./config.js";
 
 /** The fields of a checkpoint that can be read without its payload. */
@@ -22,6 +18,8 @@ export interface FoundWrite<P = Part> {
   index: number;
   /** The id of the checkpoint that was made from the write. Null if the write is pending. */
   claimedBy: string | null;
+  /** The path of the task in the graph. Missing if LangGraph gave none. */
+  path?: string;
   part: P;
 }
 
@@ -32,7 +30,7 @@ export interface Found<P = Part> {
   writes: Array<FoundWrite<P>>;
 }
 
-/** A namespace of a thread, as the engine lists it. */
+/** A thread, as the engine lists it: its root namespace. */
 export interface FoundThread<P = Part> {
   cursor: string;
   checkpoints: number;
@@ -62,6 +60,8 @@ interface LanggraphCalls {
     namespace: string;
     id: string;
     task: string;
+    /** The path of the task in the graph. */
+    path: string | undefined;
     writes: Array<{ index: number; channel: string; tag: string; claimedBy: string | undefined }>;
     replace: boolean;
   }): null;
@@ -81,7 +81,7 @@ interface LanggraphCalls {
     before: string | undefined;
     limit: number;
   }): Array<Header<PackedPart>>;
-  threads(fields: { before: number | undefined; limit: number }): Array<FoundThread<PackedPart>>;
+  threads(fields: { latestFirst: boolean; after: number | undefined; limit: number }): Array<FoundThread<PackedPart>>;
   deleteThread(fields: { threadId: string }): null;
   /** Removes checkpoints. The writes of the checkpoints in `reopen` become pending again. */
   delete(fields: { remove: CheckpointRef[]; reopen: CheckpointRef[] }): null;
@@ -110,84 +110,4 @@ export const openThread: Open<FoundThread<PackedPart>, FoundThread> = (thread, p
 /** Makes the `Open` function for a list from the `Open` function for its items. */
 export function each<T, R>(open: Open<T, R>): Open<T[], R[]> {
   return (items, part) => items.map((item) => open(item, part));
-}
-
-/** A checkpoint in another saver's file. */
-export interface ImportedCheckpoint<P = Part> {
-  namespace: string;
-  id: string;
-  parent: string | null;
-  checkpoint: P;
-  metadata: P;
-}
-
-/** A write in another saver's file. The channel is the name of its part. */
-export interface ImportedWrite<P = Part> {
-  task: string;
-  index: number;
-  part: P;
-}
-
-const openImported: Open<ImportedCheckpoint<PackedPart>, ImportedCheckpoint> = (found, part) => ({
-  ...found,
-  checkpoint: part(found.checkpoint),
-  metadata: part(found.metadata),
-});
-
-const openImportedWrite: Open<ImportedWrite<PackedPart>, ImportedWrite> = (write, part) => ({
-  ...write,
-  part: part(write.part),
-});
-
-interface SqliteSaverCalls {
-  threads(fields: {}): string[];
-  /** Returns a page of a thread's checkpoints, starting after a namespace and an id. */
-  checkpoints(fields: {
-    threadId: string;
-    namespace: string;
-    id: string;
-    limit: number;
-  }): Array<ImportedCheckpoint<PackedPart>>;
-  writes(fields: CheckpointRef): Array<ImportedWrite<PackedPart>>;
-  orphans(fields: { threadId: string }): Array<{ namespace: string; id: string }>;
-}
-
-/** Reads a SqliteSaver's database on Node's thread pool. */
-export class SqliteSaver {
-  readonly #tool: Tool;
-
-  constructor(path: string) {
-    this.#tool = new Tool(langgraph.name, JSON.stringify({ sqliteSaver: { path } }));
-  }
-
-  threads(): Promise<string[]> {
-    return this.#ask("threads", {}, (threads) => threads);
-  }
-
-  checkpoints(
-    threadId: string,
-    after: { namespace: string; id: string },
-    limit: number,
-  ): Promise<ImportedCheckpoint[]> {
-    const { namespace, id } = after;
-    return this.#ask("checkpoints", { threadId, namespace, id, limit }, each(openImported));
-  }
-
-  writes({ threadId, namespace, id }: CheckpointRef): Promise<ImportedWrite[]> {
-    return this.#ask("writes", { threadId, namespace, id }, each(openImportedWrite));
-  }
-
-  /** Lists the checkpoints that have writes but are not stored themselves. */
-  orphans(threadId: string): Promise<Array<{ namespace: string; id: string }>> {
-    return this.#ask("orphans", { threadId }, (orphans) => orphans);
-  }
-
-  async #ask<K extends keyof SqliteSaverCalls, R>(
-    call: K,
-    fields: Parameters<SqliteSaverCalls[K]>[0],
-    open: Open<ReturnType<SqliteSaverCalls[K]>, R>,
-  ): Promise<R> {
-    const response = await this.#tool.callOnPool(JSON.stringify({ [call]: fields }));
-    return opened(response!, open);
-  }
 }

@@ -58,11 +58,17 @@ function nameOf({ name, tag }: Part): { name: string; tag: string } {
   return { name, tag };
 }
 
+/** A task, and its path in the graph. The path is empty if LangGraph gave none. */
+export interface Task {
+  task: string;
+  path: string;
+}
+
 /** Stores writes. If an index is taken, `replace` decides: true stores the new write, false keeps the old one. */
 export function putWrites(
   native: NativeStore,
   { threadId, namespace, id }: CheckpointRef,
-  task: string,
+  { task, path }: Task,
   writes: IndexedWrite[],
   replace: boolean,
 ): Promise<null> {
@@ -73,5 +79,6 @@ export function putWrites(
     claimedBy: claimedBy ?? undefined,
   }));
   const buffers = writes.map(({ part }) => part.bytes);
-  return langgraph.call(native, "putWrites", { threadId, namespace, id, task, writes: told, replace }, buffers);
+  const call = { threadId, namespace, id, task, path: path || undefined, writes: told, replace };
+  return langgraph.call(native, "putWrites", call, buffers);
 }

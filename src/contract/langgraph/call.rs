@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CheckpointRef, Described, Put, ancestors, claimed_id, delete, delete_thread, describe, get_tuple, list, outline, put,
-    put_writes, threads,
+    CheckpointRef, Described, Put, ancestors, claimed_id, delete, delete_thread, describe, get_tuple, list, outline,
+    put, put_writes, take_paths, threads,
 };
 use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;
-use crate::query::Answer;
-use crate::record::{self, Header, Part, Tuple};
+use crate::query::{ActivityOrder, Answer};
+use crate::record::{self, Active, Header, Part, Tuple};
 
 /// The calls, as `ts/langgraph/wire.ts` declares them.
 #[derive(Deserialize)]
@@ -36,6 +36,7 @@ enum Call {
         namespace: String,
         id: String,
         task: String,
+        path: Option<String>,
         writes: Vec<Write>,
         replace: bool,
     },
@@ -63,9 +64,10 @@ enum Call {
         before: Option<String>,
         limit: usize,
     },
-    /// `before` is the cursor of the last namespace on the previous page.
+    /// `after` is the cursor of the last thread on the previous page.
     Threads {
-        before: Option<i64>,
+        latest_first: bool,
+        after: Option<i64>,
         limit: usize,
     },
     DeleteThread {
@@ -140,9 +142,10 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 only: only_child,
             })?)
         }
-        Call::PutWrites { thread_id: thread, namespace, id, task, writes, replace } => {
+        Call::PutWrites { thread_id: thread, namespace, id, task, path, writes, replace } => {
             let writes = writes.into_iter().map(|write| write.with(&task, &mut buffers)).collect::<Result<_>>()?;
-            Request::Apply(put_writes(&CheckpointRef { thread, namespace, id }, writes, replace)?)
+            let checkpoint_ref = CheckpointRef { thread, namespace, id };
+            Request::Apply(put_writes(&checkpoint_ref, writes, path.unwrap_or_default(), replace)?)
         }
         Call::Get { thread_id, namespace, id } => Request::ask(get_tuple(thread_id, namespace, id), found),
         Call::Outline { thread_id, namespace } => Request::ask(get_tuple(thread_id, namespace, None), outlined),
@@ -150,7 +153,10 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::List { thread_id, namespace, before, limit } => {
             Request::ask(list(thread_id, namespace, before, limit), listed)
         }
-        Call::Threads { before, limit } => Request::ask(threads(before, limit), thread_list),
+        Call::Threads { latest_first, after, limit } => {
+            let order = if latest_first { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
+            Request::ask(threads(order, after, limit), thread_list)
+        }
         Call::DeleteThread { thread_id } => Request::Apply(delete_thread(&thread_id)),
         Call::Delete { remove, reopen } => Request::Apply(delete(remove, reopen)),
     })
@@ -189,6 +195,8 @@ struct FoundWrite {
     task: String,
     index: i64,
     claimed_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
     part: PackedPart,
 }
 
@@ -204,13 +212,14 @@ fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) ->
     let checkpoint_ref = describe(&checkpoint.header)?.checkpoint_ref;
     let header = header(&checkpoint.header, response)?;
     let parts = response.parts(checkpoint.payload);
-    let write = |write: record::Write| FoundWrite {
+    let write = |(write, path): (record::Write, Option<String>)| FoundWrite {
         task: write.task,
         index: write.index,
         claimed_by: write.claimed_by.and_then(|key| claimed_id(&checkpoint_ref, &key)),
+        path,
         part: response.part(write.part),
     };
-    Ok(Found { header, parts, writes: writes.into_iter().map(write).collect() })
+    Ok(Found { header, parts, writes: take_paths(writes).into_iter().map(write).collect() })
 }
 
 fn found(answer: Answer) -> Result<Option<Response>> {
@@ -242,7 +251,7 @@ fn listed(answer: Answer) -> Result<Option<Response>> {
 }
 
 fn thread_list(answer: Answer) -> Result<Option<Response>> {
-    /// A namespace of a thread. `cursor` is the position from which the next page of the listing continues.
+    /// The root namespace of a thread. The next page of the listing continues after `cursor`.
     #[derive(Serialize)]
     struct FoundThread {
         cursor: String,
@@ -250,9 +259,9 @@ fn thread_list(answer: Answer) -> Result<Option<Response>> {
         latest: Listed,
     }
     let mut response = ResponseBuilder::default();
-    let threads = answer.into_lineages()?.into_iter().map(|thread| {
-        let latest = header(&thread.newest, &mut response)?;
-        Ok(FoundThread { cursor: thread.position.to_string(), checkpoints: thread.checkpoints, latest })
+    let threads = answer.into_recent()?.into_iter().map(|Active { seq, lineage }| {
+        let latest = header(&lineage.newest, &mut response)?;
+        Ok(FoundThread { cursor: seq.to_string(), checkpoints: lineage.checkpoints, latest })
     });
     let threads = threads.collect::<Result<Vec<_>>>()?;
     response.finish(&threads).map(Some)

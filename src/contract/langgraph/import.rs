@@ -1,26 +1,29 @@
 //! Imports a database of `LangGraph`'s `SqliteSaver` (`@langchain/langgraph-checkpoint-sqlite`).
 //!
 //! The import only reads the database, in one snapshot. It copies serialized bytes unchanged, because only the
-//! serializer can interpret them.
+//! serializer can interpret them. `file` opens the database without a change to any file. `split` finds the values of
+//! the channels in a serialized checkpoint. `call` has the calls.
+
+mod call;
+mod file;
+mod split;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, params};
-use serde::{Deserialize, Serialize};
+use rusqlite::{Params, Row, params};
 
+pub(super) use self::call::tool;
+use self::file::SourceFile;
+pub use self::split::split;
 use crate::backend::sqlite::from_sqlite;
-use crate::contract::call::{Tool, read_json};
-use crate::contract::response::{PackedPart, Response, ResponseBuilder};
-use crate::error::{Code, Error, Result};
-use crate::record::Part;
+use crate::error::{Error, Result};
 
 /// A database of a `SqliteSaver`. The first call opens the database.
 #[derive(Debug)]
 pub struct SqliteSaver {
     path: PathBuf,
-    connection: Option<Connection>,
+    file: Option<SourceFile>,
 }
 
 /// A serialized value: the serializer's tag and the bytes.
@@ -57,12 +60,17 @@ pub struct SavedWrite {
 impl SqliteSaver {
     /// A reader of the database at this path. The first call opens the database.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), connection: None }
+        Self { path: path.into(), file: None }
     }
 
-    /// Lists all threads, including threads that have writes but no checkpoints.
+    /// Lists all threads, including threads that have writes but no checkpoints. The thread that was active last comes
+    /// last: ids of checkpoints sort by time.
     pub fn threads(&mut self) -> Result<Vec<String>> {
-        self.all("SELECT thread_id FROM checkpoints UNION SELECT thread_id FROM writes", [], |row| row.get(0))
+        let sql = "SELECT thread_id FROM (
+                     SELECT thread_id, iif(checkpoint_ns = '', checkpoint_id, '') AS id FROM checkpoints
+                     UNION ALL SELECT DISTINCT thread_id, '' FROM writes)
+                   GROUP BY thread_id ORDER BY max(id), thread_id";
+        self.all(sql, [], |row| row.get(0))
     }
 
     /// Reads a page of a thread's checkpoints, ordered by namespace and id. The page begins after the namespace and
@@ -112,14 +120,18 @@ impl SqliteSaver {
         params: impl Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        let connection = match &mut self.connection {
-            Some(connection) => connection,
-            none => none.insert(open(&self.path)?),
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(SourceFile::open(&self.path)?),
         };
-        connection
+        let found = file
+            .connection()
             .prepare_cached(sql)
             .and_then(|mut statement| statement.query_map(params, read)?.collect())
-            .map_err(|error| failed(&self.path, error))
+            .map_err(|error| failed(&self.path, error));
+        // If another program has changed the file meanwhile, even an error may come from the change.
+        file.check_unchanged(&self.path)?;
+        found
     }
 }
 
@@ -130,123 +142,6 @@ fn failed(path: &Path, error: rusqlite::Error) -> Error {
 /// Adds the thread to the error.
 fn in_thread(thread: &str) -> impl Fn(Error) -> Error {
     move |error| error.context(&format!("thread {thread:?}"))
-}
-
-pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    enum Which {
-        SqliteSaver { path: PathBuf },
-    }
-    let Which::SqliteSaver { path } = read_json(which)?;
-    Ok(Box::new(SqliteSaver::new(path)))
-}
-
-/// The importer's calls, as `ts/langgraph/wire.ts` declares them. A page of checkpoints begins after `namespace` and
-/// `id`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-enum Call {
-    Threads {},
-    Checkpoints { thread_id: String, namespace: String, id: String, limit: u32 },
-    Writes { thread_id: String, namespace: String, id: String },
-    Orphans { thread_id: String },
-}
-
-#[derive(Serialize)]
-struct FoundCheckpoint {
-    namespace: String,
-    id: String,
-    parent: Option<String>,
-    checkpoint: PackedPart,
-    metadata: PackedPart,
-}
-
-/// A write in a response. The channel is the name of the write's part.
-#[derive(Serialize)]
-struct FoundWrite {
-    task: String,
-    index: i64,
-    part: PackedPart,
-}
-
-#[derive(Serialize)]
-struct Orphan {
-    namespace: String,
-    id: String,
-}
-
-/// JavaScript calls this tool on Node's thread pool, because the tool reads from a disk.
-impl Tool for SqliteSaver {
-    fn call(&mut self, call: &str) -> Result<Response> {
-        let mut response = ResponseBuilder::default();
-        let mut part = |name, (tag, bytes): Typed| response.part(Part { name, tag, bytes: bytes.into() });
-        match read_json(call)? {
-            Call::Threads {} => Response::json(&self.threads()?),
-            Call::Checkpoints { thread_id, namespace, id, limit } => {
-                let found = self.checkpoints(&thread_id, (&namespace, &id), limit)?.into_iter();
-                let found: Vec<_> = found
-                    .map(|SavedCheckpoint { namespace, id, parent, checkpoint, metadata }| FoundCheckpoint {
-                        namespace,
-                        id,
-                        parent,
-                        checkpoint: part(String::new(), checkpoint),
-                        metadata: part(String::new(), metadata),
-                    })
-                    .collect();
-                response.finish(&found)
-            }
-            Call::Writes { thread_id, namespace, id } => {
-                let found = self.writes(&thread_id, &namespace, &id)?.into_iter();
-                let found: Vec<_> = found
-                    .map(|SavedWrite { task, index, channel, value }| FoundWrite {
-                        task,
-                        index,
-                        part: part(channel, value),
-                    })
-                    .collect();
-                response.finish(&found)
-            }
-            Call::Orphans { thread_id } => {
-                let found = self.orphans(&thread_id)?.into_iter();
-                Response::json(&found.map(|(namespace, id)| Orphan { namespace, id }).collect::<Vec<_>>())
-            }
-        }
-    }
-}
-
-fn open(path: &Path) -> Result<Connection> {
-    let shown = path.display();
-    let failed = |error| failed(path, error);
-    if !path.is_file() {
-        return Err(Error::new(Code::NotFound, format!("there is no file \"{shown}\" to import: check the path")));
-    }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    connection.busy_timeout(Duration::from_secs(30)).map_err(failed)?;
-    // The transaction stays open until the connection is closed, so all reads see one snapshot.
-    connection.execute_batch("BEGIN").map_err(failed)?;
-    let has = |table: &str, column: &str| {
-        let sql = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?";
-        connection.query_row(sql, [table, column], |_| Ok(())).optional().map(|found| found.is_some())
-    };
-    let mut known = true;
-    for table in ["checkpoints", "writes"] {
-        for column in ["thread_id", "checkpoint_ns", "checkpoint_id", "type"] {
-            known = known && has(table, column).map_err(failed)?;
-        }
-    }
-    if known {
-        Ok(connection)
-    } else {
-        Err(Error::new(
-            Code::Unsupported,
-            format!(
-                "\"{shown}\" is not a database of LangGraph's SqliteSaver: its tables \"checkpoints\" and \"writes\" are \
-                 missing. Give the file that the saver wrote"
-            ),
-        ))
-    }
 }
 
 fn tag(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {

@@ -1,0 +1,20 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+import { copyTests } from "./copy.mjs";
+
+copyTests();
+
+export default defineConfig({
+  root: fileURLToPath(new URL(".", import.meta.url)),
+  test: {
+    name: "langgraph-newest",
+    include: ["tests/*.test.ts"],
+    globalSetup: ["../langgraph/global-setup.ts"],
+    // The published conformance suite uses `describe`, `it` and the others without importing them.
+    globals: true,
+    // Load these modules with Node, without Vite's transforms.
+    server: { deps: { external: [/\/node_modules\//, /\/dist\//] } },
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});

@@ -1,0 +1,75 @@
+import type { Metadata } from "@langchain/langgraph-checkpoint";
+import type { ListThreadsOptions, ThreadsPage } from "../../langgraph.js";
+import { quote, show, typeError } from "../errors.js";
+import { type OptionParser, flag, pageOptions, readRecord } from "../options.js";
+import { load } from "./serde.js";
+import { status } from "./status.js";
+import { type SaverContext, filterOf, matches } from "./tuples.js";
+import { type FoundThread, each, langgraph, openThread } from "./wire.js";
+
+/** The number of threads in a page if the metadata decides which threads are listed. */
+const PAGE = 100;
+
+/** The number of threads whose status is read at the same time. */
+const READS = 32;
+
+/**
+ * Lists threads by their last activity: the time at which the newest checkpoint of the root namespace was saved. A page
+ * goes on after the last thread of the page before it.
+ */
+export async function listThreads(context: SaverContext, options: unknown): Promise<ThreadsPage> {
+  const read = readRecord(options, "options", listOptions) as ListThreadsOptions;
+  const { limit = 100, order = "desc", withStatus = false } = read;
+  const filter = filterOf(read.filter);
+  let after = read.cursor as number | undefined;
+  const found: FoundThread[] = [];
+  for (;;) {
+    const most = filter.length > 0 ? PAGE : limit + 1;
+    const call = { latestFirst: order === "desc", after, limit: most };
+    const page: FoundThread[] = await langgraph.find(context.native, "threads", call, each(openThread));
+    for (const thread of page) {
+      const { metadata } = thread.latest;
+      if (filter.length === 0 || matches((await load(context.serde, metadata)) as Metadata, filter)) found.push(thread);
+    }
+    if (found.length > limit || page.length < most) break;
+    after = Number(page.at(-1)!.cursor);
+  }
+  const shown = found.slice(0, limit);
+  const threads: ThreadsPage["threads"] = [];
+  for (let at = 0; at < shown.length; at += READS)
+    threads.push(
+      ...(await Promise.all(shown.slice(at, at + READS).map((thread) => entryOf(context, thread, withStatus)))),
+    );
+  return { threads, cursor: found.length > limit ? shown.at(-1)!.cursor : null };
+}
+
+async function entryOf(
+  context: SaverContext,
+  { checkpoints, latest: { threadId, namespace, id, savedAt } }: FoundThread,
+  withStatus: boolean,
+): Promise<ThreadsPage["threads"][number]> {
+  const said = withStatus ? await status(context, threadId) : null;
+  return {
+    threadId,
+    checkpoints,
+    updatedAt: savedAt,
+    latest: { checkpointId: id, checkpointNs: namespace },
+    status: said?.status ?? null,
+    next: said?.next ?? null,
+  };
+}
+
+const listOptions: { [K in keyof Required<ListThreadsOptions>]: OptionParser<unknown> } = {
+  ...pageOptions,
+  order: (value, name) => {
+    if (value === "desc" || value === "asc") return value;
+    throw typeError(
+      `${name} must be "desc" or "asc", and is ${typeof value === "string" ? quote(value) : show(value)}`,
+    );
+  },
+  filter: (value, name) => {
+    if (value === null || (typeof value === "object" && !Array.isArray(value))) return value;
+    throw typeError(`${name} must be an object, and is ${show(value)}`);
+  },
+  withStatus: flag,
+};
