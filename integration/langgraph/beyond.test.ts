@@ -1379,10 +1379,11 @@ describe.each(kinds)("on %s", (kind) => {
         checkpointId: made.at(-1)!.configurable!["checkpoint_id"],
         checkpointNs: "",
       });
+      const rest = { updatedAt: expect.any(Number), status: null, next: null };
       expect(await checkpointer.listThreads()).toStrictEqual({
         threads: [
-          { threadId: "b", checkpoints: 1, latest: latest(b) },
-          { threadId: "a", checkpoints: 3, latest: latest(a) },
+          { threadId: "b", checkpoints: 1, latest: latest(b), ...rest },
+          { threadId: "a", checkpoints: 3, latest: latest(a), ...rest },
         ],
         cursor: null,
       });
@@ -1392,6 +1393,7 @@ describe.each(kinds)("on %s", (kind) => {
         threadId: "b",
         checkpoints: 2,
         latest: latest(b),
+        ...rest,
       });
       for (const { threadId, latest: found } of (await checkpointer.listThreads()).threads) {
         const { checkpointId: checkpoint_id, checkpointNs: checkpoint_ns } = found;
@@ -1400,22 +1402,22 @@ describe.each(kinds)("on %s", (kind) => {
       }
     });
 
-    it("is in the order in which they began, the last first; going on changes nothing, beginning anew does", async () => {
+    it("is in the order of their last activity, the last first; a prune changes nothing", async () => {
       const checkpointer = saver(kind);
       const app = three(checkpointer);
       for (const id of ["b", "c", "a"]) await app.invoke({ log: [] }, thread(id));
       expect(names(await checkpointer.listThreads())).toEqual(["a", "c", "b"]);
       await app.invoke({ log: [] }, thread("b"));
-      expect(names(await checkpointer.listThreads())).toEqual(["a", "c", "b"]);
+      expect(names(await checkpointer.listThreads())).toEqual(["b", "a", "c"]);
       await checkpointer.prune(["b", "c"]);
-      expect(names(await checkpointer.listThreads())).toEqual(["a", "c", "b"]);
+      expect(names(await checkpointer.listThreads())).toEqual(["b", "a", "c"]);
       await checkpointer.deleteThread("c");
-      expect(names(await checkpointer.listThreads())).toEqual(["a", "b"]);
+      expect(names(await checkpointer.listThreads())).toEqual(["b", "a"]);
       await app.invoke({ log: [] }, thread("c"));
-      expect(names(await checkpointer.listThreads())).toEqual(["c", "a", "b"]);
+      expect(names(await checkpointer.listThreads())).toEqual(["c", "b", "a"]);
       await checkpointer.copyThread("b", "d");
-      expect(names(await checkpointer.listThreads())).toEqual(["d", "c", "a", "b"]);
-      expect((await checkpointer.listThreads()).threads.map(({ checkpoints }) => checkpoints)).toEqual([1, 5, 5, 1]);
+      expect(names(await checkpointer.listThreads())).toEqual(["d", "c", "b", "a"]);
+      expect((await checkpointer.listThreads()).threads.map(({ checkpoints }) => checkpoints)).toEqual([1, 5, 1, 5]);
     });
 
     it("does not show threads that only subgraphs or writes have something in", async () => {
