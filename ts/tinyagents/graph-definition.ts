@@ -4,6 +4,7 @@ import type { EdgeTarget, GraphConfig } from "../../tinyagents-graph.js";
 import type { NodeOptions, SubgraphNode } from "../../tinyagents-nodes.js";
 import { ForkpointError, quote, rangeError, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
+import { readTimeLimit } from "../time-limit.js";
 import { END, START, Send } from "./command.js";
 import type { GraphTool, Target } from "./graph-wire.js";
 
@@ -44,7 +45,7 @@ export function readDefinition(config: GraphConfig<any, any, any>): GraphDefinit
   for (const [key, node] of Object.entries(nodes)) {
     const where = `nodes[${quote(key)}]`;
     const options = readNode(node, where);
-    read.push({ name: nodeName(key), options, timeoutMs: milliseconds(options.timeoutMs, `${where}.timeoutMs`) });
+    read.push({ name: nodeName(key), options, timeoutMs: readTimeLimit(options.timeoutMs, `${where}.timeoutMs`) });
     told.push({
       name: key,
       effect: oneOf(effects, options.effectClass, `${where}.effectClass`),
@@ -120,13 +121,6 @@ function oneOf<T extends string>(allowed: readonly T[], value: unknown, where: s
   if (allowed.includes(value as T)) return value as T;
   const names = allowed.map((each) => `"${each}"`).join(", ");
   throw typeError(`${where} must be one of ${names}, and is ${typeof value === "string" ? quote(value) : show(value)}`);
-}
-
-function milliseconds(value: unknown, where: string): number | undefined {
-  if (value === undefined || value === null || value === Number.POSITIVE_INFINITY) return undefined;
-  if (typeof value !== "number" || !(value > 0) || value > 0x7fffffff)
-    throw rangeError(`${where} must be a number of milliseconds above 0, and is ${show(value)}`);
-  return value;
 }
 
 function readRetry(retry: unknown, where: string): { maxRetries: number; backoffMs: number } {

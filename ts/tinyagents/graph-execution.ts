@@ -1,17 +1,17 @@
 /**
  * Runs a graph. The engine's state machine (`src/contract/tinyagents/graph`) decides what happens next and sends
  * commands. This file executes the commands and reports each outcome to the state machine. It calls the user's
- * functions and the checkpointer, and handles timers and signals.
+ * functions and the checkpointer.
  */
 
 import type { GraphEvent as Told, GraphResult } from "../../tinyagents-graph.js";
 import type { MemorySnapshot } from "../../tinyagents-nodes.js";
-import { RunDrainedError, onDrain } from "../drain.js";
+import { RunDrainedError } from "../drain.js";
+import { Driver } from "../driver.js";
 import { ForkpointError, quote } from "../errors.js";
 import { carrying } from "../failure.js";
-import { Tool } from "../native.js";
 import { type Format, formatOf } from "../serializer.js";
-import { parse } from "../wire.js";
+import { within } from "../time-limit.js";
 import { readTargets } from "./graph-definition.js";
 import { type GraphParts, type GraphPlan, enter, fold, tooLong } from "./graph-plan.js";
 import {
@@ -24,7 +24,7 @@ import {
   stepOf,
 } from "./graph-recorder.js";
 import { type Subgraph, runSubgraph } from "./graph-subgraph.js";
-import { type Outcome, callNode, makeContext, within } from "./graph-task.js";
+import { type Outcome, callNode, makeContext } from "./graph-task.js";
 import { errorOf, isWaiting, nothing } from "./graph-tasks.js";
 import { Kept } from "./graph-values.js";
 import type { Boundary, GraphCommand, GraphEvent, GraphTool, GraphWhy, Target } from "./graph-wire.js";
@@ -36,15 +36,12 @@ export class GraphExecution {
   readonly format: Format;
   /** Undefined if nobody reads the events. */
   readonly tell: ((event: Told<any>) => void) | undefined;
-  readonly #run: Tool;
-  readonly #cancelled = new AbortController();
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #driver: Driver<GraphEvent, GraphCommand, GraphResult<any>>;
   readonly #boundaries = new Map<string, HeldBoundary>();
   /** The arguments of the current tasks, and of the nodes that they have chosen. */
   readonly #args = new Map<number, Kept>();
   #lastArg = 0;
   readonly #errors = new Map<number, unknown>();
-  readonly #releases: Array<() => void> = [];
   /** True if the run can store checkpoints. */
   readonly persists: boolean;
   #loaded: Loaded | undefined;
@@ -52,8 +49,6 @@ export class GraphExecution {
   #here: HeldBoundary | undefined;
   #saved: string | null = null;
   #hostError: unknown;
-  #over = false;
-  #settle!: { resolve: (result: GraphResult<any>) => void; reject: (error: unknown) => void };
 
   constructor(parts: GraphParts, plan: GraphPlan, tell?: (event: Told<any>) => void, format = formatOf("v8")) {
     this.parts = parts;
@@ -67,46 +62,18 @@ export class GraphExecution {
     const goto = mode.kind === "continue" ? { goto: this.#targets(plan.goto, "the command") } : {};
     const options = { mode: { ...mode, ...goto }, durability, persist: checkpointer !== undefined, prefix };
     const run: GraphTool = { run: { graph: told, options } };
-    this.#run = new Tool(tinyagents.name, JSON.stringify(run));
+    this.#driver = new Driver(tinyagents.name, run, (command) => this.#do(command));
   }
 
   async start(): Promise<GraphResult<any>> {
-    const { signal, drain, mode } = this.plan;
+    const { mode } = this.plan;
     try {
       const kind = mode.kind === "input" ? "invoke" : mode.kind === "continue" ? "resume" : "update";
       this.tell?.({ type: "run.start", ...this.#at(), kind });
-      return await new Promise((resolve, reject) => {
-        this.#settle = { resolve, reject };
-        if (drain?.drained) this.#on({ event: "drainRequested" });
-        else if (drain !== undefined) this.#releases.push(onDrain(drain, () => this.#on({ event: "drainRequested" })));
-        if (signal !== undefined) this.#listenToAbort(signal);
-        this.#on({ event: "started" });
-      });
+      return await this.#driver.start(this.plan);
     } catch (error) {
       this.tell?.({ type: "run.error", ...this.#at(), error });
       throw error;
-    } finally {
-      for (const release of this.#releases) release();
-      for (const timer of this.#timers) clearTimeout(timer);
-    }
-  }
-
-  #listenToAbort(signal: AbortSignal): void {
-    const abort = () => this.#on({ event: "aborted" });
-    if (signal.aborted) return abort();
-    signal.addEventListener("abort", abort, { once: true });
-    this.#releases.push(() => signal.removeEventListener("abort", abort));
-  }
-
-  #on(event: GraphEvent): void {
-    if (this.#over) return;
-    try {
-      for (const command of parse(this.#run.call(JSON.stringify(event))) as GraphCommand[]) this.#do(command);
-    } catch (error) {
-      // Commands should not throw. If a command throws, the run's promise must still reject.
-      this.#over = true;
-      this.#cancelled.abort();
-      this.#settle.reject(error);
     }
   }
 
@@ -140,15 +107,13 @@ export class GraphExecution {
       case "drop":
         return void this.#boundaries.delete(told.id);
       case "cancel":
-        for (const timer of this.#timers) clearTimeout(timer);
-        return this.#cancelled.abort(this.plan.signal?.aborted ? this.plan.signal.reason : undefined);
+        return this.#driver.cancel();
       case "finish":
         return this.#end("done", []);
       case "suspend":
         return this.#end("interrupted", told.tasks);
       case "fail":
-        this.#over = true;
-        return this.#settle.reject(this.#failure(told.why));
+        return this.#driver.reject(this.#failure(told.why));
     }
   }
 
@@ -161,7 +126,7 @@ export class GraphExecution {
       this.#hostError = error;
       event = { event: "broke" };
     }
-    this.#on(event);
+    this.#driver.on(event);
   }
 
   async #load(id: string | undefined): Promise<GraphEvent> {
@@ -282,19 +247,19 @@ export class GraphExecution {
         const goto = this.#targets(outcome.goto, `the command of node ${quote(name)}`);
         held.known = { ...held.known, result: { update: outcome.update, goto: outcome.goto }, error: undefined };
         this.#tellTask(held, "done", outcome.update && { update: outcome.update.fresh() });
-        return this.#on({ event: "ran", task: index, attempt, goto });
+        return this.#driver.on({ event: "ran", task: index, attempt, goto });
       }
     } catch (error) {
-      if (this.#over) return;
+      if (this.#driver.over) return;
       held.known = { ...held.known, error: errorOf(error) };
       this.#errors.set(index, this.#named(error, name, taskId));
       if (attempt >= this.parts.definition.told.nodes[node]!.retry.maxRetries) this.#tellTask(held, "error", { error });
-      return this.#on({ event: "threw", task: index, attempt });
+      return this.#driver.on({ event: "threw", task: index, attempt });
     }
-    if (outcome.kind === "stopped") return this.#on({ event: "stopped", task: index, attempt });
+    if (outcome.kind === "stopped") return this.#driver.on({ event: "stopped", task: index, attempt });
     held.known = { ...held.known, question: outcome.question };
     this.#tellTask(held, "interrupted", { interrupts: outcome.question.asked });
-    this.#on({ event: "interrupted", task: index, attempt });
+    this.#driver.on({ event: "interrupted", task: index, attempt });
   }
 
   async #outcome(held: Held, attempt: number): Promise<Outcome> {
@@ -302,7 +267,7 @@ export class GraphExecution {
     const { state, boundary } = this.#here!;
     const { runId, place } = this.plan;
     const common = { ...place, runId, step: boundary.step + 1 };
-    return within(timeoutMs, this.#cancelled.signal, held.name, async (signal) => {
+    return within(timeoutMs, this.#driver.cancelled, `node ${quote(held.name)}`, async (signal) => {
       const made = makeContext(held, attempt, common, { signal, format: this.format, canAsk: this.persists });
       if ("subgraph" in options && options.subgraph !== undefined)
         return runSubgraph(this, options as Subgraph, held, state.fresh(), made.context);
@@ -312,11 +277,7 @@ export class GraphExecution {
 
   #wait(index: number, attempt: number, ms: number): void {
     this.#tellTask(this.#here!.tasks[index]!, "retry", { attempt, delayMs: ms, error: this.#errors.get(index) });
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#on({ event: "waited", task: index, attempt: attempt + 1 });
-    }, ms);
-    this.#timers.add(timer);
+    this.#driver.wait(ms, { event: "waited", task: index, attempt: attempt + 1 });
   }
 
   async #write(write: number, work: () => Promise<void>): Promise<void> {
@@ -324,9 +285,9 @@ export class GraphExecution {
       await work();
     } catch (error) {
       this.#hostError ??= error;
-      return this.#on({ event: "writeFailed", write });
+      return this.#driver.on({ event: "writeFailed", write });
     }
-    this.#on({ event: "written", write });
+    this.#driver.on({ event: "written", write });
   }
 
   async #put(id: string, parent: string | null): Promise<void> {
@@ -347,7 +308,6 @@ export class GraphExecution {
   }
 
   #end(status: "done" | "interrupted", tasks: number[]): void {
-    this.#over = true;
     const held = this.#here!;
     const asked = tasks.map((task) => held.tasks[task]!.known).filter(isWaiting);
     const result: GraphResult<any> = {
@@ -359,7 +319,7 @@ export class GraphExecution {
       step: held.boundary.step,
     };
     this.tell?.({ type: status === "done" ? "run.complete" : "run.interrupted", ...this.#at(), result });
-    this.#settle.resolve(result);
+    this.#driver.resolve(result);
   }
 
   #failure(why: GraphWhy): unknown {

@@ -84,27 +84,3 @@ export function outcomeOf(result: unknown, node: string, format: Format): Outcom
     update === undefined || update === null ? undefined : Kept.of(update, format, `the update of node ${quote(node)}`);
   return { kind: "done", update: kept, goto: command === undefined ? [] : ([command.goto ?? []].flat() as string[]) };
 }
-
-/** Runs `work` with a signal of its own, and rejects if it takes too long. */
-export async function within<T>(
-  timeoutMs: number | undefined,
-  cancelled: AbortSignal,
-  node: string,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  if (timeoutMs === undefined) return work(cancelled);
-  const late = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const timedOut = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new ForkpointError("UNAVAILABLE", `node ${quote(node)} took longer than its ${timeoutMs} ms`);
-      late.abort(error);
-      reject(error);
-    }, timeoutMs);
-  });
-  try {
-    return await Promise.race([work(AbortSignal.any([cancelled, late.signal])), timedOut]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -15,8 +15,8 @@ import type { CheckpointTuple, Namespace } from "../../tinyagents.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
 import { type OptionParser, readRecord } from "../options.js";
-import { Queue } from "../queue.js";
 import { reserve } from "../running.js";
+import { streamOf } from "../stream.js";
 import { handleOf } from "./checkpointer.js";
 import { Command } from "./command.js";
 import { type GraphDefinition, readDefinition } from "./graph-definition.js";
@@ -68,23 +68,7 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     input: I | Command<U> | null,
     options?: GraphRunOptions,
   ): AsyncGenerator<GraphEvent<S>, GraphResult<S>, void> {
-    const left = new AbortController();
-    const signal = options?.signal === undefined ? left.signal : AbortSignal.any([options.signal, left.signal]);
-    const queue = new Queue<GraphEvent<S>>();
-    const running = (async () => this.#run(input, { ...options, signal }, (event) => queue.push(event)))();
-    // The loop below throws the run's error. This handler prevents an unhandled rejection if the reader has left the
-    // loop.
-    running.then(
-      () => queue.end(),
-      () => queue.end(),
-    );
-    try {
-      yield* queue;
-      return await running;
-    } finally {
-      left.abort(new DOMException("the reader of the event stream stopped reading", "AbortError"));
-      await running.catch(() => {});
-    }
+    return yield* streamOf(options?.signal, (signal, tell: Tell) => this.#run(input, { ...options, signal }, tell));
   }
 
   async resume(
