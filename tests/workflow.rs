@@ -149,6 +149,7 @@ impl Host<'_> {
             }
             Command::Run { step: node, attempt, slot: input } => {
                 self.check_not_stored(node);
+                self.check_attempt(node, attempt);
                 if self.chance.once_in(4) {
                     return Ok(Some(Event::Threw { step: node, attempt }));
                 }
@@ -159,6 +160,7 @@ impl Host<'_> {
             }
             Command::Evaluate { step: node, attempt, slot: input } => {
                 self.check_not_stored(node);
+                self.check_attempt(node, attempt);
                 assert!(self.slots.contains_key(&input));
                 Some(match self.chance.draw(8) {
                     0 => Event::Threw { step: node, attempt },
@@ -186,6 +188,12 @@ impl Host<'_> {
             Command::Finish { slot } => return Err(End::Finished(self.slots[&slot].clone())),
             Command::Fail { why: reason } => return Err(End::Failed(reason)),
         })
+    }
+
+    /// Checks that a step is not tried more often than its own retry rule says, or the workflow's if it has none.
+    fn check_attempt(&self, node: NodeId, attempt: u32) {
+        let own = self.definition.nodes[node].step.retry.unwrap_or(self.definition.retry);
+        assert!(attempt <= own.max_retries, "step {node} is tried for the {attempt}th time, with {own:?}");
     }
 
     /// Checks that a stored step does not run again. A replay may run a stored step again.
@@ -250,7 +258,7 @@ fn flatten(trees: &[Tree], parent: Option<NodeId>, prefix: &str, into: &mut Vec<
             Tree::Parallel(parts) => (Kind::Parallel, parts),
         };
         let (id, name) = (into.len(), format!("{prefix}{at}"));
-        into.push(Step { name: name.clone(), kind, parent });
+        into.push(Step { name: name.clone(), kind, parent, retry: None });
         flatten(parts, Some(id), &format!("{name}."), into);
     }
 }
@@ -286,10 +294,15 @@ proptest! {
     fn a_run_survives_everything(
         trees in prop::collection::vec(tree(), 0..6),
         retry in (0..3_u32, prop::sample::select(&[0.0, 5.0][..])),
+        own in prop::collection::vec(prop::option::of(0..4_u32), 0..8),
         plays in plays(),
     ) {
         let retry = Retry { max_retries: retry.0, backoff_ms: retry.1 };
-        let definition = Arc::new(definition(&trees, retry));
+        let mut definition = definition(&trees, retry);
+        for (node, own) in definition.nodes.iter_mut().zip(own) {
+            node.step.retry = own.map(|max_retries| Retry { max_retries, backoff_ms: f64::from(max_retries) });
+        }
+        let definition = Arc::new(definition);
         let mut store = Store::new();
         let mut new_runs = 0;
         for (mode, chosen, chances) in plays {
@@ -428,6 +441,26 @@ fn retries_wait_longer_each_time_and_then_the_step_has_failed() {
         run.on(Event::Threw { step: 0, attempt: 2 }),
         [Command::Cancel, Command::Fail { why: Reason::Step { step: 0 } }]
     );
+}
+
+#[test]
+fn a_steps_own_retry_rule_replaces_the_workflows() {
+    let mut two = definition(&[Tree::Task, Tree::Task], Retry { max_retries: 1, backoff_ms: 10.0 });
+    two.nodes[0].step.retry = Some(Retry::default());
+    two.nodes[1].step.retry = Some(Retry { max_retries: 2, backoff_ms: 3.0 });
+    let two = Arc::new(two);
+    let mut run = begun(&two, OnError::Fail);
+    assert_eq!(
+        run.on(Event::Threw { step: 0, attempt: 0 }),
+        [Command::Cancel, Command::Fail { why: Reason::Step { step: 0 } }]
+    );
+    let mut run = begun(&two, OnError::Continue);
+    run.on(Event::Threw { step: 0, attempt: 0 });
+    assert_eq!(run.on(Event::Threw { step: 1, attempt: 0 }), [Command::Wait { step: 1, attempt: 0, ms: 3.0 }]);
+    run.on(Event::Waited { step: 1 });
+    assert_eq!(run.on(Event::Threw { step: 1, attempt: 1 }), [Command::Wait { step: 1, attempt: 1, ms: 6.0 }]);
+    run.on(Event::Waited { step: 1 });
+    assert!(matches!(run.on(Event::Threw { step: 1, attempt: 2 })[..], [Command::Ended { how: How::Failed, .. }, ..]));
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub enum Kind {
 }
 
 /// A step, as the caller describes it. In a list of steps, each parent comes before its children.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// The step's name.
@@ -30,10 +30,12 @@ pub struct Step {
     pub kind: Kind,
     /// The step that contains this step. `None`: a top-level step.
     pub parent: Option<NodeId>,
+    /// The retry rule of this step. `None`: the rule of the workflow.
+    pub retry: Option<Retry>,
 }
 
 /// A step, and the steps that it contains.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// The step, as the caller described it.
     pub step: Step,
@@ -49,7 +51,7 @@ pub struct Definition {
     /// The top-level steps, in their order. A checkpoint is stored after each top-level step. `stepIndex` counts the
     /// top-level steps.
     pub top: Vec<NodeId>,
-    /// The retry rule of every task and every condition.
+    /// The retry rule of the tasks and conditions that have no rule of their own.
     pub retry: Retry,
 }
 
@@ -78,6 +80,11 @@ impl Definition {
         Ok(definition)
     }
 
+    /// Returns the retry rule of a step.
+    pub fn retry_of(&self, node: NodeId) -> Retry {
+        self.nodes.get(node).and_then(|node| node.step.retry).unwrap_or(self.retry)
+    }
+
     /// Returns the name of a top-level step. `index` is its `stepIndex`.
     pub fn top_name(&self, index: usize) -> Option<&str> {
         self.top.get(index).and_then(|node| self.nodes.get(*node)).map(|node| node.step.name.as_str())
@@ -90,11 +97,19 @@ mod tests {
 
     #[test]
     fn a_task_cannot_contain_steps() {
-        let step = |kind, parent| Step { name: "s".to_owned(), kind, parent };
+        let step = |kind, parent| Step { name: "s".to_owned(), kind, parent, retry: None };
         assert!(Definition::new(vec![step(Kind::Task, None), step(Kind::Task, Some(0))], Retry::default()).is_err());
         assert!(Definition::new(vec![step(Kind::Task, Some(0))], Retry::default()).is_err());
         let steps = vec![step(Kind::Parallel, None), step(Kind::Task, Some(0)), step(Kind::Task, None)];
         let definition = Definition::new(steps, Retry::default()).unwrap();
         assert_eq!((definition.top, definition.nodes[0].children.clone()), (vec![0, 2], vec![1]));
+    }
+
+    #[test]
+    fn a_steps_own_retry_rule_counts() {
+        let step = |retry| Step { name: "s".to_owned(), kind: Kind::Task, parent: None, retry };
+        let [own, common] = [2, 5].map(|max_retries| Retry { max_retries, backoff_ms: 1.0 });
+        let definition = Definition::new(vec![step(Some(own)), step(None)], common).unwrap();
+        assert_eq!([definition.retry_of(0), definition.retry_of(1)], [own, common]);
     }
 }

@@ -7,5 +7,6 @@
 
 pub(super) mod call;
 pub mod definition;
+mod fit;
 pub mod protocol;
 pub mod run;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::definition::{Definition, Kind, NodeId};
+use super::fit::{self, after};
 use super::protocol::{Base, Command, ENTRY, Event, How, Mode, OnError, Options, Reason, Slot};
 
 /// What a run is doing.
@@ -127,7 +128,7 @@ impl Run {
                 _ => self.store_initial(),
             };
         };
-        if let Err(mismatch) = self.check(&base) {
+        if let Err(mismatch) = fit::check(&self.definition, &base, self.options.force) {
             return self.end(Reason::Mismatch { message: mismatch });
         }
         let next = after(base.step_index);
@@ -154,31 +155,6 @@ impl Run {
     fn branch(&mut self) {
         if let Some(base) = self.base.take() {
             self.store(base.step_index, base.step_name, ENTRY);
-        }
-    }
-
-    fn check(&self, Base { id, step_index, step_name, .. }: &Base) -> Result<(), String> {
-        if *step_index < -1 {
-            return Err(format!(
-                "checkpoint {id:?} has step index {step_index}, and the lowest possible step index is -1"
-            ));
-        }
-        if *step_index == -1 || self.options.force {
-            return Ok(());
-        }
-        let index = after(*step_index) - 1;
-        let remedy = "restore the step, or pass { force: true } to use the index and ignore the name";
-        match self.definition.top_name(index) {
-            Some(name) if name == step_name => Ok(()),
-            Some(name) => Err(format!(
-                "checkpoint {id:?} was stored after step {step_index}, {step_name:?}, but that step is now called {name:?}: \
-                 {remedy}"
-            )),
-            None => Err(format!(
-                "checkpoint {id:?} was stored after step {step_index}, {step_name:?}, but the workflow now has {} steps: \
-                 {remedy}",
-                self.definition.top.len()
-            )),
         }
     }
 
@@ -278,10 +254,11 @@ impl Run {
     }
 
     fn retry(&mut self, node: NodeId, attempt: u32) {
-        if attempt >= self.definition.retry.max_retries {
+        let retry = self.definition.retry_of(node);
+        if attempt >= retry.max_retries {
             return self.exhausted(node);
         }
-        let ms = self.definition.retry.wait_ms(attempt);
+        let ms = retry.wait_ms(attempt);
         if ms <= 0.0 {
             return self.attempt(node, attempt + 1);
         }
@@ -402,9 +379,4 @@ impl Run {
         self.phase = Phase::Ended;
         self.commands.push(Command::Fail { why: reason });
     }
-}
-
-/// Returns the index of the step after `step_index`.
-fn after(step_index: i64) -> usize {
-    usize::try_from(step_index.saturating_add(1)).unwrap_or(0)
 }
