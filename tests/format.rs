@@ -84,6 +84,7 @@ fn agentium_save(step_index: f64) -> Draft {
         step_name: "schätzen".to_owned(),
         created_at: 1_700_000_000_000.0 - step_index,
         state_size: 0,
+        steps: None,
     };
     let (state, rest) = (part("state", "json", "{\"n\":1}"), part("rest", "json", "{}"));
     put_by(

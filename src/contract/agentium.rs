@@ -6,8 +6,11 @@
 //! The payload has two parts: [`STATE`] and [`REST`]. The rest is the checkpoint without its ids and its state.
 
 mod call;
+mod meta;
 pub mod storage;
 pub mod workflow;
+
+use serde::Serialize;
 
 use super::{Contract, MAX_ID_BYTES, Names, check_id, damaged};
 use crate::error::{Error, Result};
@@ -48,6 +51,31 @@ pub struct Step {
     pub created_at: f64,
     /// The serialized size of `state` alone, in bytes.
     pub state_size: u64,
+    /// How many steps the workflow had when it stored the checkpoint. `None` if the writer did not say it.
+    pub steps: Option<u32>,
+}
+
+impl Step {
+    /// Returns the status of a run whose latest checkpoint is this one.
+    pub fn status(&self) -> Status {
+        match self.steps {
+            None => Status::Unknown,
+            Some(steps) if self.step_index + 1.0 >= f64::from(steps) => Status::Finished,
+            Some(_) => Status::Unfinished,
+        }
+    }
+}
+
+/// How far a run has come, as far as a store can know it. A store cannot know whether a run is in progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Status {
+    /// Some steps of the run are not stored.
+    Unfinished,
+    /// All steps of the run are stored.
+    Finished,
+    /// The latest checkpoint does not say how many steps the workflow has.
+    Unknown,
 }
 
 /// A checkpoint to save.
@@ -113,7 +141,7 @@ pub fn save(save: Save) -> Result<Unit> {
         age_offset: AGE_OFFSET,
         depends_on_parent: false,
         exempt: false,
-        meta: meta::encode(state.bytes.len() as u64, &step.step_name),
+        meta: meta::encode(state.bytes.len() as u64, step.steps, &step.step_name),
     };
     let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
     Ok(Unit {
@@ -160,20 +188,26 @@ pub fn runs(before: Option<i64>, limit: usize) -> Query {
 /// Converts a header into the fields that listings show.
 pub fn step(header: Header) -> Result<Step> {
     let sort_key = header.sort_key.split_f64().and_then(|(step, rest)| Some((step, rest.split_f64()?.0)));
-    let (Some((step_index, created_at)), Some((state_size, step_name))) = (sort_key, meta::decode(&header.meta)) else {
+    let (Some((step_index, created_at)), Some((state_size, steps, step_name))) = (sort_key, meta::decode(&header.meta))
+    else {
         return Err(damaged(&header.id));
     };
-    Ok(Step { id: header.id, run_id: header.lineage, step_index, step_name, created_at, state_size })
+    Ok(Step { id: header.id, run_id: header.lineage, step_index, step_name, created_at, state_size, steps })
 }
 
-/// The content of [`Header::meta`]: the state's size (8 bytes, little endian), then the step's name.
-mod meta {
-    pub(super) fn encode(state_size: u64, step_name: &str) -> Vec<u8> {
-        [&state_size.to_le_bytes(), step_name.as_bytes()].concat()
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    pub(super) fn decode(meta: &[u8]) -> Option<(u64, String)> {
-        let (state_size, step_name) = meta.split_first_chunk()?;
-        Some((u64::from_le_bytes(*state_size), String::from_utf8(step_name.to_vec()).ok()?))
+    #[test]
+    fn a_run_is_finished_when_all_of_its_steps_are_stored() {
+        let status = |step_index, steps| {
+            let (id, run_id, step_name) = (String::new(), String::new(), String::new());
+            Step { id, run_id, step_index, step_name, created_at: 0.0, state_size: 0, steps }.status()
+        };
+        assert_eq!(status(2.0, None), Status::Unknown);
+        assert_eq!([-1.0, 1.0].map(|index| status(index, Some(3))), [Status::Unfinished; 2]);
+        assert_eq!([2.0, 7.0].map(|index| status(index, Some(3))), [Status::Finished; 2]);
+        assert_eq!(status(-1.0, Some(0)), Status::Finished);
     }
 }

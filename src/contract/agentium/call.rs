@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{REST, STATE, Save, Step, clear, delete, latest, list, load, runs, save, step, timeline};
+use super::{REST, STATE, Save, Status, Step, clear, delete, latest, list, load, runs, save, step, timeline};
 use crate::contract::call::{RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;
@@ -20,6 +20,9 @@ enum Call {
         step_index: f64,
         step_name: String,
         created_at: f64,
+        /// How many steps the workflow has.
+        #[serde(default)]
+        steps: Option<u32>,
         parent: Option<String>,
         rewind: bool,
         /// True if the store must check that `expected_parent` is the run's latest checkpoint. If `expected_parent` is
@@ -65,6 +68,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             step_index,
             step_name,
             created_at,
+            steps,
             parent,
             rewind,
             expects_parent,
@@ -73,7 +77,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             state_tag,
             rest_tag,
         } => Request::Apply(save(Save {
-            step: Step { id, run_id, step_index, step_name, created_at, state_size: 0 },
+            step: Step { id, run_id, step_index, step_name, created_at, state_size: 0, steps },
             parent,
             rewind,
             expected_parent: expects_parent.then_some(expected_parent),
@@ -146,11 +150,14 @@ fn run_list(answer: Answer) -> Result<Option<Response>> {
         run_id: String,
         checkpoints: u64,
         latest: Summary,
+        status: Status,
     }
     let runs = answer.into_lineages()?.into_iter().map(|run| {
         let run_id = run.newest.lineage.clone();
-        let latest = summary(step(run.newest)?);
-        Ok(FoundRun { cursor: run.position.to_string(), run_id, checkpoints: run.checkpoints, latest })
+        let latest = step(run.newest)?;
+        let status = latest.status();
+        let (cursor, latest) = (run.position.to_string(), summary(latest));
+        Ok(FoundRun { cursor, run_id, checkpoints: run.checkpoints, latest, status })
     });
     Response::json(&runs.collect::<Result<Vec<_>>>()?).map(Some)
 }
