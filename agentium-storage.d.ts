@@ -2,7 +2,7 @@
  * Agentium's storage drivers, and workflow checkpoints over them. `agentium.d.ts` exports them.
  */
 
-import type { IWorkflowCheckpointStore, WorkflowCheckpoint, WorkflowCheckpointStore } from "./agentium-stores.js";
+import type { WorkflowCheckpoint, WorkflowCheckpointStore } from "./agentium-stores.js";
 import type { ErrorCode, Store, StoreOptions } from "./index.js";
 
 /**
@@ -35,7 +35,7 @@ export interface StorageDriver {
  * Every method rejects with the driver's error if the driver fails.
  * @example const store = new StorageBackedCheckpointStore<State>(driver, { keepLastN: 50 });
  */
-export class StorageBackedCheckpointStore<TState> implements IWorkflowCheckpointStore<TState>, AsyncDisposable {
+export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointStore<TState>, AsyncDisposable {
   /**
    * @param options `keepLastN`: the maximum number of checkpoints to keep for each run. The checkpoints with the
    *   greatest `createdAt` are kept. Default: no limit. Null, 0 and Infinity also mean no limit.

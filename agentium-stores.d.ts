@@ -30,6 +30,7 @@ export interface WorkflowCheckpoint<TState> {
   stepIndex: number;
   /** The name of the step after which this checkpoint was stored. `"initial"` for the initial checkpoint. */
   stepName: string;
+  /** Any value that can be stored, but not undefined. */
   state: TState;
   /** Milliseconds since the Unix epoch. */
   createdAt: number;
@@ -37,9 +38,10 @@ export interface WorkflowCheckpoint<TState> {
 
 /**
  * The documented store interface. You can implement this interface over any backend, such as Redis or S3, and pass the
- * store to a {@link Workflow}.
+ * store to a {@link Workflow}. `new WorkflowCheckpointStore(target)` makes the store of this package. That store has more
+ * methods: see {@link ForkpointWorkflowStore}.
  */
-export interface IWorkflowCheckpointStore<TState> {
+export interface WorkflowCheckpointStore<TState> {
   /** Stores the checkpoint. A stored checkpoint with the same id is replaced. */
   save(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
   /** Returns the checkpoint with that id, or null. */
@@ -74,16 +76,32 @@ export interface CheckpointSummary {
   stateSize: number;
 }
 
+/**
+ * How far a run has come, as far as its checkpoints tell. A store cannot know whether a run is in progress.
+ *
+ * - `"finished"`: all steps of the run are stored.
+ * - `"unfinished"`: some steps of the run are not stored. The run can be resumed.
+ * - `"unknown"`: the latest checkpoint does not say how many steps the workflow has. The framework's own `Workflow`, a
+ *   `save` without the option `steps`, or an earlier version of Forkpoint has stored it.
+ * - `"waiting"` and `"failed"` occur in the lists of other frameworks only. A workflow's step that failed stores nothing,
+ *   so its run is `"unfinished"`.
+ */
+export type WorkflowRunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
+
+/** A run in a list of runs. */
+export interface WorkflowRunInfo {
+  runId: string;
+  /** How many checkpoints the run has. */
+  checkpoints: number;
+  /** The run's latest checkpoint. */
+  latest: CheckpointSummary;
+  status: WorkflowRunStatus;
+}
+
 /** A page of runs. */
 export interface WorkflowRunsPage {
   /** The run that began last comes first. */
-  runs: Array<{
-    runId: string;
-    /** How many checkpoints the run has. */
-    checkpoints: number;
-    /** The run's latest checkpoint. */
-    latest: CheckpointSummary;
-  }>;
+  runs: WorkflowRunInfo[];
   /** Pass this cursor to the next call of `runs`. Null means that this was the last page. */
   cursor: string | null;
 }
@@ -118,6 +136,8 @@ export interface WorkflowSaveOptions {
    * is not checked.
    */
   expectedParent?: string | null;
+  /** How many steps the workflow has. `runs()` needs it to tell whether a run is finished. Default: not known. */
+  steps?: number;
 }
 
 /**
@@ -138,7 +158,7 @@ export interface WorkflowSaveOptions {
  * const workflow = new Workflow<State>({ name, initialState, steps, checkpointStore: store });
  * ```
  */
-export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore<TState>, AsyncDisposable {
+export class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<TState>, AsyncDisposable {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
    *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.
@@ -199,8 +219,8 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
   timeline(runId: string): Promise<CheckpointSummary[]>;
 
   /**
-   * Returns the runs that have checkpoints in the store. The run that began last comes first. Use this method to find
-   * the runs to resume after a restart. A page contains at most `limit` runs. Default: 100. At most 100,000.
+   * Returns the runs that have checkpoints in the store, each with its status. The run that began last comes first. Use
+   * this method to find the runs to resume after a restart. A page contains at most `limit` runs. Default: 100. At most 100,000.
    * Pass the cursor of the previous page as `cursor`.
    * @example const { runs, cursor } = await store.runs({ limit: 20 });
    */
@@ -260,3 +280,9 @@ export class WorkflowCheckpointStore<TState> implements IWorkflowCheckpointStore
    */
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+/**
+ * The class {@link ForkpointWorkflowStore} under the name of Agentium's document. As a type, this name is the interface
+ * that the document shows.
+ */
+export const WorkflowCheckpointStore: typeof ForkpointWorkflowStore;

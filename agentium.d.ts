@@ -6,116 +6,54 @@
  * `Workflow`.
  */
 
-import type { IWorkflowCheckpointStore, WorkflowCheckpoint } from "./agentium-stores.js";
+import type { EventBus, WorkflowEvent, WorkflowEvents } from "./agentium-events.js";
+import type { FailedStep, MaybePromise, RetryPolicy, StepDef, StepResult } from "./agentium-steps.js";
+import type { StorageDriver } from "./agentium-storage.js";
+import type { WorkflowCheckpoint, WorkflowCheckpointStore } from "./agentium-stores.js";
 
+export * from "./agentium-events.js";
+export * from "./agentium-steps.js";
 export * from "./agentium-storage.js";
 export * from "./agentium-stores.js";
 
-/** The second argument of a step. */
-export interface StepContext {
-  /** The run that the step is part of. */
-  runId: string;
-  /** The workflow's name. */
-  workflow: string;
-  /**
-   * The index of the checkpointed step. If this step is nested, this is the index of the top-level step that contains
-   * it.
-   */
-  stepIndex: number;
-  /** The name of this step. */
-  stepName: string;
-  /** The names of the steps from the checkpointed step down to this step. */
-  path: readonly string[];
-  /** The number of this attempt. 0 for the first attempt. */
-  attempt: number;
-  /** This signal aborts when the run is aborted. It also aborts when the run fails while this step is still running. */
-  signal: AbortSignal;
-  /** The value of this field in the options of the run. */
-  sessionId?: string;
-  /** The value of this field in the options of the run. */
-  userId?: string;
-}
-
-type MaybePromise<T> = T | Promise<T>;
-
-/** A step that is a function. */
-export interface FunctionStep<TState> {
+/** The definition of a workflow. An unknown field is a TypeError that suggests the right name. */
+export interface WorkflowConfig<TState = Record<string, unknown>> {
   name: string;
-  /**
-   * Gets a copy of the state. If the function returns an object, the object is merged over the state. If the function
-   * returns nothing, the edited copy becomes the state. Every attempt gets a fresh copy.
-   */
-  run(state: TState, context: StepContext): MaybePromise<Partial<TState> | void | null>;
-}
-
-/** Steps that run one after the other if the condition holds. */
-export interface ConditionStep<TState> {
-  name: string;
-  condition(state: TState, context: StepContext): MaybePromise<boolean>;
-  steps: ReadonlyArray<StepDefinition<TState>>;
-}
-
-/**
- * Steps that run at the same time, each from the same state. Their changes are then merged. Objects are merged key by
- * key, and items that were appended to a list are joined in the order of the branches. If two branches change a value
- * differently, the step fails with `CONFLICT`.
- */
-export interface ParallelStep<TState> {
-  name: string;
-  parallel: ReadonlyArray<StepDefinition<TState>>;
-}
-
-/** A step that runs an agent and stores the answer in `state[name + "_output"]`. */
-export interface AgentStep<TState> {
-  name: string;
-  agent: { run(input: string, options?: any): Promise<{ text: string }> };
-  /** Returns the agent's input. Default: the state as JSON. */
-  inputFrom?(state: TState): string;
-}
-
-export type StepDefinition<TState> =
-  FunctionStep<TState> | ConditionStep<TState> | ParallelStep<TState> | AgentStep<TState>;
-
-export interface WorkflowConfig<TState extends object> {
-  name: string;
-  /** The state before the first step. Every run gets a copy. */
+  /** The state before the first step: any value that can be stored, but not undefined. Every run gets a copy. */
   initialState: TState;
   /** The steps of the workflow. One checkpoint is stored after each of them. */
-  steps: ReadonlyArray<StepDefinition<TState>>;
-  /** The store for the checkpoints. Without one, only `run()` works. */
-  checkpointStore?: IWorkflowCheckpointStore<TState>;
+  steps: ReadonlyArray<StepDef<TState>>;
+  /** The store for the checkpoints. Without one, and without `storage`, only `run()` works. */
+  checkpointStore?: WorkflowCheckpointStore<TState>;
   /**
-   * How often a function, an agent or a condition is tried again after it throws. The wait before each retry is
-   * `backoffMs * 2^attempt` ms. Default of `backoffMs`: 1,000. Without a policy, nothing is tried again.
+   * A storage driver for the checkpoints, instead of a store: the same as `checkpointStore: new
+   * StorageBackedCheckpointStore(storage)`. Not used if there is a `checkpointStore`.
    */
-  retryPolicy?: { maxRetries: number; backoffMs?: number };
+  storage?: StorageDriver;
+  /** Applies to each step that has no policy of its own. Without a policy, nothing is tried again. */
+  retryPolicy?: RetryPolicy;
+  /** Gets the events of all runs in the framework's shapes. Default: an event bus of the workflow's own. */
+  eventBus?: { emit(event: any, data: any): unknown };
+  /** If true, adds the workflow to {@link registry}. A registered workflow stays in memory. Default: true. */
+  register?: boolean;
 }
 
-/** The result of a step. */
-export interface StepResult {
-  stepName: string;
-  status: "done" | "skipped" | "error";
-  /** The message of the error that the step threw. */
-  error?: string;
-  durationMs: number;
-}
-
-export interface WorkflowRunOutput<TState> {
-  runId: string;
+/** The result of a workflow. */
+export interface WorkflowResult<TState> {
   /** The final state. */
   state: TState;
   /** The results of the steps that ran in this call, nested steps included, in the order in which they ended. */
   stepResults: StepResult[];
 }
 
-/** A step that has failed in all of its attempts. */
-export interface FailedStep {
+/** The result of a run. */
+export interface WorkflowRunOutput<TState> extends WorkflowResult<TState> {
   runId: string;
-  stepIndex: number;
-  stepName: string;
-  path: readonly string[];
-  /** How many times the step was tried. */
-  attempts: number;
+  /**
+   * True if the run began with its initial state, and not after a checkpoint. With `resume: true`, this means that there
+   * was nothing to resume.
+   */
+  fresh: boolean;
 }
 
 export interface RunOptions {
@@ -156,7 +94,7 @@ export interface RunWithCheckpointsOptions<TState> extends StartOptions<TState> 
   runId?: string;
   /**
    * If true, continues the run `runId` after its latest checkpoint. If the run has no checkpoint, it starts from the
-   * beginning. Default: false.
+   * beginning, and `fresh` is true in the result and in the event `run.start`. Default: false.
    */
   resume?: boolean;
   /** If true, resumes even if the step at the checkpoint's index now has another name. Default: false. */
@@ -179,67 +117,6 @@ export interface ForkOptions extends RunOptions {
    * Default: false.
    */
   force?: boolean;
-}
-
-/** An event of a run. */
-export type WorkflowEvent<TState> =
-  | {
-      type: "run.start";
-      runId: string;
-      workflow: string;
-      /** How the run began. */
-      kind: "run" | "resume" | "replay" | "fork";
-      /** The id of the checkpoint from which the run continues. */
-      from?: string;
-      /** The index of the next step. */
-      stepIndex: number;
-    }
-  | {
-      type: "workflow.step";
-      runId: string;
-      stepIndex: number;
-      stepName: string;
-      path: readonly string[];
-      status: "start" | "retry" | "done" | "skipped" | "error";
-      /** The attempt that failed (`"retry"`), counted from 0. */
-      attempt?: number;
-      /** The wait before the next attempt, in ms (`"retry"`). */
-      delayMs?: number;
-      /** The error that the step threw (`"retry"`, `"error"`). */
-      error?: unknown;
-      /** The time since the step's start, in ms (`"done"`, `"skipped"`, `"error"`). */
-      durationMs?: number;
-    }
-  | { type: "checkpoint.saved"; runId: string; checkpointId: string; stepIndex: number; stepName: string }
-  | { type: "run.complete"; runId: string; output: WorkflowRunOutput<TState> }
-  | { type: "run.error"; runId: string; error: unknown };
-
-/** The events of a workflow's runs. A listener that throws causes an uncaught exception. The run continues. */
-export interface WorkflowEvents<TState> {
-  /**
-   * Calls the listener at each event of this type.
-   * @example workflow.events.on("checkpoint.saved", ({ checkpointId }) => console.log(checkpointId));
-   */
-  on<K extends WorkflowEvent<TState>["type"]>(
-    type: K,
-    listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void,
-  ): this;
-  /**
-   * Calls the listener at the next event of this type only.
-   * @example workflow.events.once("run.start", ({ runId }) => console.log(runId));
-   */
-  once<K extends WorkflowEvent<TState>["type"]>(
-    type: K,
-    listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void,
-  ): this;
-  /**
-   * Removes a listener.
-   * @example workflow.events.off("run.error", listener);
-   */
-  off<K extends WorkflowEvent<TState>["type"]>(
-    type: K,
-    listener: (event: Extract<WorkflowEvent<TState>, { type: K }>) => void,
-  ): this;
 }
 
 /**
@@ -268,13 +145,15 @@ export interface WorkflowEvents<TState> {
  * });
  * ```
  */
-export class Workflow<TState extends object> {
+export class Workflow<TState = Record<string, unknown>> {
   /** @throws TypeError for a wrong definition. */
   constructor(config: WorkflowConfig<TState>);
   readonly kind: "workflow";
   readonly name: string;
   /** The events of all runs of this workflow. */
   readonly events: WorkflowEvents<TState>;
+  /** The event bus of the constructor's option, or one of the workflow's own. Gets the events that the framework has. */
+  readonly eventBus: EventBus;
 
   /**
    * Runs the steps and stores nothing.
@@ -289,7 +168,7 @@ export class Workflow<TState extends object> {
   runWithCheckpoints(options?: RunWithCheckpointsOptions<TState>): Promise<WorkflowRunOutput<TState>>;
 
   /**
-   * Returns the run's checkpoints in ascending order. The first is the initial checkpoint, or the checkpoint that the
+   * Returns the run's checkpoints in ascending order, whatever order the store returns. The first is the initial checkpoint, or the checkpoint that the
    * run was forked from. The list is empty for an unknown run.
    * @throws ForkpointError `INVALID_ARGUMENT` if the workflow has no store.
    * @example const [initial, ...afterSteps] = await workflow.listCheckpoints("run-1");
@@ -307,8 +186,10 @@ export class Workflow<TState extends object> {
   /**
    * Runs the steps after a checkpoint as a new run, with the state that `mutator` returns. The parent run does not
    * change.
-   * @param mutator called once with a copy of the state. Default: the state is not changed.
-   * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. TypeError if the mutator returns no state.
+   * @param mutator called once with a copy of the state. Its result replaces the state. Default: the state is not
+   *   changed.
+   * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. TypeError if the mutator returns a promise or
+   *   undefined, or no object although the state is an object.
    * @example const { runId } = await workflow.fork("run-1:step-2", (state) => ({ ...state, n: 7 }));
    */
   fork(
@@ -362,7 +243,30 @@ export class DrainController {
  * @example if (error instanceof RunDrainedError) console.log(`to be resumed: ${error.runId}`);
  */
 export class RunDrainedError extends Error {
-  constructor(runId: string);
+  /** @param message Default: says that the run was drained and can be resumed. */
+  constructor(runId: string, message?: string);
   readonly name: "RunDrainedError";
   readonly runId: string;
 }
+
+/** The workflows that were made without `register: false`, by name. */
+export interface WorkflowRegistry {
+  readonly workflows: Map<string, Workflow<any>>;
+  /** Adds a workflow. It replaces a workflow with the same name. */
+  add(workflow: Workflow<any>): void;
+  /** Removes the workflow with this name. Returns false if there is none. */
+  remove(workflow: { name: string }): boolean;
+  /** Returns the workflow with this name. */
+  getWorkflow(name: string): Workflow<any> | undefined;
+  /** Returns the names of all workflows. */
+  list(): { workflows: string[] };
+  /** Removes all workflows. */
+  clear(): void;
+}
+
+/**
+ * The workflows of this process, by name. The last workflow with a name counts, as in the framework. Use `register:
+ * false` for workflows that are made again and again under new names, because the registry keeps each of them.
+ * @example const { state } = await registry.getWorkflow("count")!.run();
+ */
+export const registry: WorkflowRegistry;

@@ -17,7 +17,8 @@ export function declared(file: string) {
   const methods = (name: string) => {
     const declaration = values.find((symbol) => symbol.name === name)?.valueDeclaration;
     if (declaration === undefined || !ts.isClassDeclaration(declaration)) throw new Error(`${name} is no class`);
-    return declaration.members.filter(ts.isMethodDeclaration).map((member) => member.name.getText());
+    // An overloaded method is declared several times.
+    return [...new Set(declaration.members.filter(ts.isMethodDeclaration).map((member) => member.name.getText()))];
   };
   return { names: values.map(({ name }) => name).toSorted(), methods };
 }

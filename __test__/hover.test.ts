@@ -35,13 +35,17 @@ const preambles: Record<string, string> = {
     declare const listener: () => void;
     declare const drain: DrainController;
     declare const error: unknown;`,
+  "agentium-events.d.ts": `
+    declare const workflow: Workflow<{ n: number }>;
+    declare const eventBus: EventBus;
+    declare const listener: () => void;`,
   "agentium-stores.d.ts": `
     type State = { n: number };
-    declare const store: WorkflowCheckpointStore<State>;
+    declare const store: ForkpointWorkflowStore<State>;
     declare const checkpoint: WorkflowCheckpoint<State>;
     declare const name: string;
     declare const initialState: State;
-    declare const steps: Array<StepDefinition<State>>;`,
+    declare const steps: Array<StepDef<State>>;`,
   "agentium-storage.d.ts": `
     type State = { n: number };
     declare const store: StorageBackedCheckpointStore<State>;

@@ -119,6 +119,8 @@ describe("the package", () => {
         "CHANGELOG.md",
         "LICENSE",
         "README.md",
+        "agentium-events.d.ts",
+        "agentium-steps.d.ts",
         "agentium-storage.d.ts",
         "agentium-stores.d.ts",
         "agentium.d.ts",

@@ -58,8 +58,11 @@ export class RunDrainedError extends Error implements ErrorContract {
   declare readonly name: "RunDrainedError";
   readonly runId: string;
 
-  constructor(runId: string) {
-    super(`Run drained: ${runId}. Its latest checkpoint is stored: resume the run to continue it`);
+  constructor(
+    runId: string,
+    message = `Run drained: ${runId}. Its latest checkpoint is stored: resume the run to continue it`,
+  ) {
+    super(message);
     this.runId = runId;
   }
 

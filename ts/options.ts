@@ -70,16 +70,20 @@ export function readRecord(
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw typeError(`${what} must be an object, and is ${show(options)}`);
   }
+  refuseUnknown(options, Object.keys(known));
   const read: Record<string, unknown> = { __proto__: null };
   for (const [key, value] of Object.entries(options)) {
-    const parser = Object.hasOwn(known, key) ? known[key] : undefined;
-    if (parser === undefined) {
-      const names = Object.keys(known);
-      throw typeError(`Unknown option ${quote(key)}.${hint(key, names)} Known options: ${names.join(", ")}`);
-    }
-    if (value !== undefined) read[key] = parser(value, `option "${key}"`);
+    if (value !== undefined) read[key] = known[key]!(value, `option "${key}"`);
   }
   return read;
+}
+
+/** Throws for a key that is not one of the names. `where` says in the message whose key it is. */
+export function refuseUnknown(given: object, names: string[], where = ""): void {
+  const key = Object.keys(given).find((each) => !names.includes(each));
+  if (key === undefined) return;
+  const place = where === "" ? "" : `${where}: `;
+  throw typeError(`${place}Unknown option ${quote(key)}.${hint(key, names)} Known options: ${names.join(", ")}`);
 }
 
 /**
@@ -89,7 +93,9 @@ export function readRecord(
 export function hint(key: string, names: readonly string[]): string {
   const today = Object.hasOwn(renamed, key) ? renamed[key] : undefined;
   if (today !== undefined && names.includes(today)) return ` It is called "${today}" now.`;
-  const near = names.find((name) => distance(name.toLowerCase(), key.toLowerCase()) <= 2);
+  const [short, all] = [key.toLowerCase(), names.map((name) => [name, name.toLowerCase()] as const)];
+  const near = (all.find(([, name]) => distance(name, short) <= 2) ??
+    all.find(([, name]) => short.length > 3 && name.startsWith(short)))?.[0];
   return near === undefined ? "" : ` Did you mean "${near}"?`;
 }
 

@@ -6,7 +6,7 @@
 
 import { ForkpointError, quote, reading, show, typeError } from "./errors.js";
 import { detach } from "./native.js";
-import { type Format, type Serialized, deserialize } from "./serializer.js";
+import { type Format, type Serialized, deserialize, deserializeValue } from "./serializer.js";
 import type { Part } from "./wire.js";
 
 /**
@@ -18,26 +18,31 @@ export function encodeCheckpoint<T>(
   format: Format,
   blanks: readonly string[],
   read: (fields: Record<string, unknown>) => T,
+  states: States = "objects",
 ): { fields: T; state: Serialized; rest: Serialized } {
   if (typeof checkpoint !== "object" || checkpoint === null) {
     throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
   }
   const rest: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
-  const state = serializeState(rest["state"], format);
+  const state = serializeState(rest["state"], format, states);
   const fields = read(rest);
   for (const key of blanks) rest[key] = null;
   rest["state"] = null;
   return { fields, state, rest: format.serialize(rest, "checkpoint") };
 }
 
-/** Serialises a state. Throws if the state, or the result of its toJSON, is not an object. */
-export function serializeState(state: unknown, format: Format): Serialized {
+/** The states that a contract accepts: only objects, or any values. */
+export type States = "objects" | "values";
+
+/** Serialises a state. Throws if the contract does not accept the state, or the result of its toJSON. */
+export function serializeState(state: unknown, format: Format, states: States = "objects"): Serialized {
   const [plain, fromToJSON] = reading("state", () => {
     const { toJSON } = (state ?? {}) as { toJSON?: unknown };
     return typeof toJSON === "function" ? [Reflect.apply(toJSON, state, ["state"]), true] : [state, false];
   });
-  if (typeof plain !== "object" || plain === null) {
-    throw typeError(`checkpoint.state must be an object, and is ${show(plain)}`);
+  if (states === "values" ? plain === undefined : typeof plain !== "object" || plain === null) {
+    const wanted = states === "values" ? "a value" : "an object";
+    throw typeError(`checkpoint.state must be ${wanted}, and is ${show(plain)}`);
   }
   return format.serialize(plain, "state", fromToJSON);
 }
@@ -55,11 +60,13 @@ export function decodeCheckpoint<T extends object>(
   format: Format,
   parts: Part[],
   fields: Partial<T> & { id: string },
+  states: States = "objects",
 ): T {
   const [state, rest] = stateAndRest(parts, fields.id);
   const what = `checkpoint ${quote(fields.id)}`;
   const checkpoint = deserialize(format, rest.tag, rest.bytes, what) as T;
-  return Object.assign(checkpoint, fields, { state: deserialize(format, state.tag, state.bytes, what) });
+  const read = states === "values" ? deserializeValue : deserialize;
+  return Object.assign(checkpoint, fields, { state: read(format, state.tag, state.bytes, what) });
 }
 
 /** Checks and returns the two parts of a record. */

@@ -143,6 +143,14 @@ export function formatOf(option: "v8" | "json" | Serializer): Format {
 
 /** Deserialises an object that the format named `tag` wrote. */
 export function deserialize(storeFormat: Format, tag: string, bytes: Uint8Array, what: string): object {
+  const value = deserializeValue(storeFormat, tag, bytes, what);
+  // An object was stored, so anything else is an error of the user's serializer.
+  if (typeof value !== "object" || value === null) throw notWhatWasStored(tag, value, what);
+  return value;
+}
+
+/** Deserialises a value that the format named `tag` wrote. Undefined is no value. */
+export function deserializeValue(storeFormat: Format, tag: string, bytes: Uint8Array, what: string): unknown {
   const format = tag === storeFormat.name ? storeFormat : builtIn.get(tag);
   if (format === undefined) {
     throw new ForkpointError(
@@ -151,14 +159,15 @@ export function deserialize(storeFormat: Format, tag: string, bytes: Uint8Array,
     );
   }
   const value = format.deserialize(bytes);
-  // Only objects are stored, so anything else is an error of the user's serializer.
-  if (typeof value !== "object" || value === null) {
-    throw new ForkpointError(
-      "INVALID_ARGUMENT",
-      `serializer "${tag}" returned ${show(value)} for ${what}: deserialize() must return the value that serialize() received`,
-    );
-  }
+  if (value === undefined) throw notWhatWasStored(tag, value, what);
   return value;
+}
+
+function notWhatWasStored(tag: string, value: unknown, what: string): ForkpointError {
+  return new ForkpointError(
+    "INVALID_ARGUMENT",
+    `serializer "${tag}" returned ${show(value)} for ${what}: deserialize() must return the value that serialize() received`,
+  );
 }
 
 /** Deserialises a value that a built-in format wrote. */

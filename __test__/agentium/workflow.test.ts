@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
 import {
-  type IWorkflowCheckpointStore,
+  type WorkflowCheckpointStore,
   StorageBackedCheckpointStore,
   Workflow,
   type WorkflowConfig,
@@ -26,7 +26,7 @@ interface Trace {
 /** Steps that record each of their runs in the state and in a separate list. */
 function tracing(
   names: string[],
-  checkpointStore: IWorkflowCheckpointStore<Trace>,
+  checkpointStore: WorkflowCheckpointStore<Trace>,
   config: Partial<WorkflowConfig<Trace>> = {},
 ): { workflow: Workflow<Trace>; ran: string[]; fail: Set<string> } {
   const ran: string[] = [];
@@ -163,7 +163,7 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       const { workflow, ran } = tracing(["a"], store());
       await workflow.runWithCheckpoints({ runId: "r" });
       const again = await workflow.runWithCheckpoints({ runId: "r", resume: true });
-      expect(again).toEqual({ runId: "r", state: { trace: ["a"] }, stepResults: [] });
+      expect(again).toEqual({ runId: "r", state: { trace: ["a"] }, stepResults: [], fresh: false });
       expect(ran).toEqual(["a"]);
     });
   });
@@ -767,7 +767,7 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
 });
 
 /** Returns the state after a workflow of one step. */
-async function oneStep(checkpointStore: IWorkflowCheckpointStore<object>, step: (state: any) => unknown): Promise<any> {
+async function oneStep(checkpointStore: WorkflowCheckpointStore<object>, step: (state: any) => unknown): Promise<any> {
   const steps = [{ name: "s", run: step as () => Promise<object> }];
   const initialState = { kept: 1, nested: { a: 1 } };
   const workflow = new Workflow<object>({ name: "w", initialState, checkpointStore, steps });
@@ -775,7 +775,7 @@ async function oneStep(checkpointStore: IWorkflowCheckpointStore<object>, step: 
 }
 
 /** Wraps a store in a plain object that forwards every call. */
-function plain<TState>(store: IWorkflowCheckpointStore<TState>): IWorkflowCheckpointStore<TState> {
+function plain<TState>(store: WorkflowCheckpointStore<TState>): WorkflowCheckpointStore<TState> {
   return {
     save: (checkpoint) => store.save(checkpoint),
     load: (checkpointId) => store.load(checkpointId),

@@ -1,3 +1,4 @@
+import type { WorkflowCheckpoint } from "../../agentium.js";
 import { ForkpointError, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
 
@@ -41,6 +42,21 @@ function time(value: unknown, field: string): number | undefined {
   const ms = value instanceof Date ? value.getTime() : value;
   if (typeof ms === "number" && Number.isFinite(ms)) return ms;
   throw typeError(`checkpoint.${field} must be a number of milliseconds since the epoch, and is ${show(value)}`);
+}
+
+/**
+ * Reads the ids and the position of a stored checkpoint. A store may have turned a time into a string or a Date, so times
+ * are converted back. An unknown time counts as 0.
+ */
+export function storedRef(checkpoint: WorkflowCheckpoint<unknown>): StepRef {
+  const { id, runId, stepIndex, stepName } = checkpoint;
+  const { createdAt, timestamp } = checkpoint as { createdAt?: number; timestamp?: unknown };
+  return { id, runId, stepIndex, stepName, age: new Date((createdAt ?? timestamp ?? 0) as number).getTime() || 0 };
+}
+
+/** Sorts stored checkpoints in the order of their run. */
+export function sorted<T extends WorkflowCheckpoint<any>>(checkpoints: Iterable<T>): T[] {
+  return [...checkpoints].toSorted((a, b) => inOrder(storedRef(a), storedRef(b)));
 }
 
 /** Compares two checkpoints in the order of their run: by step index, then by `age`. */

@@ -1,9 +1,9 @@
-import type { IWorkflowCheckpointStore, WorkflowCheckpoint } from "../../agentium.js";
+import type { WorkflowCheckpointStore, WorkflowCheckpoint } from "../../agentium.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import type { StoreHandle } from "../handle.js";
 import { stateAndRest } from "../record.js";
 import { type Format, deserialize, formatOf } from "../serializer.js";
-import { readStepRef } from "./checkpoint.js";
+import { readStepRef, sorted } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
 import { type Found, type OwnStore, find, findLatest, ownStore, put } from "./store.js";
 
@@ -18,6 +18,8 @@ export interface Recorded {
 
 /** A checkpoint to store. */
 export interface Recording extends Recorded {
+  /** How many steps the workflow has. */
+  steps: number;
   /** True if the save also removes the run's other checkpoints of this step and of later steps. */
   rewind: boolean;
   /** The id of the checkpoint that the run was forked from. Set for the run's first checkpoint only. */
@@ -39,17 +41,17 @@ export interface Recorder {
 }
 
 /** Makes the recorder for a store that the user gave. */
-export function recorderOf(store: IWorkflowCheckpointStore<any>): Recorder {
+export function recorderOf(store: WorkflowCheckpointStore<any>): Recorder {
   const own = ownStore(store);
   return own === undefined ? new ForeignRecorder(store) : new OwnRecorder(own);
 }
 
 /** Checks that the value has the methods of the documented store interface or of the framework's store interface. */
-export function readStore(store: unknown): IWorkflowCheckpointStore<any> | undefined {
+export function readStore(store: unknown): WorkflowCheckpointStore<any> | undefined {
   if (store === undefined || store === null) return undefined;
   const { save, load, list, listForRun } = (typeof store === "object" ? store : {}) as Record<string, unknown>;
   if ([save, load, list ?? listForRun].every((method) => typeof method === "function")) {
-    return store as IWorkflowCheckpointStore<any>;
+    return store as WorkflowCheckpointStore<any>;
   }
   throw typeError(`checkpointStore must have the methods save(), load() and list(), and is ${show(store)}`);
 }
@@ -76,7 +78,17 @@ class OwnRecorder implements Recorder {
     return this.#handle.run(async (engine) => this.#recorded(await findLatest(engine, runId)));
   }
 
-  async store({ id, runId, stepIndex, stepName, state, rewind, parent, previous }: Recording): Promise<Snapshot> {
+  async store({
+    id,
+    runId,
+    stepIndex,
+    stepName,
+    state,
+    steps,
+    rewind,
+    parent,
+    previous,
+  }: Recording): Promise<Snapshot> {
     const stored = state.in(this.format);
     const createdAt = Date.now();
     const rest = { id: null, runId: null, stepIndex, stepName, state: null, createdAt };
@@ -84,6 +96,7 @@ class OwnRecorder implements Recorder {
       step: { id, runId, stepIndex, stepName, age: createdAt },
       state: stored,
       rest: this.format.serialize(rest, "checkpoint"),
+      steps,
       parent,
       // A rewind replaces the run's checkpoints, so the latest checkpoint is not checked.
       expectedParent: this.#expectsParent && !rewind ? previous : undefined,
@@ -107,11 +120,11 @@ class OwnRecorder implements Recorder {
  * this class copies both.
  */
 class ForeignRecorder implements Recorder {
-  readonly #store: IWorkflowCheckpointStore<any> & { listForRun?: IWorkflowCheckpointStore<any>["list"] };
+  readonly #store: WorkflowCheckpointStore<any> & { listForRun?: WorkflowCheckpointStore<any>["list"] };
   readonly identity: unknown;
   readonly format = formatOf("v8");
 
-  constructor(store: IWorkflowCheckpointStore<any>) {
+  constructor(store: WorkflowCheckpointStore<any>) {
     this.#store = store;
     this.identity = store;
   }
@@ -160,7 +173,7 @@ class ForeignRecorder implements Recorder {
   async #list(runId: string): Promise<Array<WorkflowCheckpoint<any>>> {
     const list = this.#store.list ?? this.#store.listForRun!;
     const found = await Reflect.apply(list, this.#store, [runId]);
-    return [...found].filter((checkpoint) => checkpoint.runId === runId).toSorted((a, b) => a.stepIndex - b.stepIndex);
+    return sorted([...found].filter((checkpoint) => checkpoint.runId === runId));
   }
 
   #recorded(found: WorkflowCheckpoint<any> | null | undefined): Recorded | null {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { ForkpointError, show, typeError } from "../errors.js";
-import { type Format, type Serialized, deserialize } from "../serializer.js";
+import { type Format, type Serialized, deserializeValue } from "../serializer.js";
 import { serializeState } from "../record.js";
 
 /**
@@ -17,44 +17,63 @@ export class Snapshot {
   }
 
   static of(state: unknown, format: Format): Snapshot {
-    return new Snapshot(format, serializeState(state, format));
+    return new Snapshot(format, serializeState(state, format, "values"));
   }
 
   /** Returns a fresh copy, which the receiver may change. */
-  draft(): object {
+  draft(): unknown {
     const { tag, bytes } = this.#stored;
-    return deserialize(this.format, tag, bytes, "the state");
+    return deserializeValue(this.format, tag, bytes, "the state");
   }
 
   /** Returns the bytes of the state in this format. */
   in(format: Format): Serialized {
-    return format.tags.includes(this.#stored.tag) ? this.#stored : serializeState(this.draft(), format);
+    return format.tags.includes(this.#stored.tag) ? this.#stored : serializeState(this.draft(), format, "values");
   }
 }
 
 /**
- * Returns the state after a step: the step's result merged over its draft, or the draft if the step returned nothing.
+ * Returns the state after a step. The draft is the state if the step returned nothing. An object is merged over a draft
+ * that is an object. In all other cases the result replaces the state.
  */
-export function applyResult(draft: object, result: unknown, step: string): object {
-  if (result === undefined || result === null || result === draft) return draft;
-  if (typeof result !== "object" || (Array.isArray(result) && !Array.isArray(draft))) {
+export function applyResult(draft: unknown, result: unknown, step: string): unknown {
+  if (result === undefined || result === draft) return draft;
+  if (!isRecord(draft)) return isObject(draft) && result === null ? draft : result;
+  if (result === null) return draft;
+  if (!isObject(result) || Array.isArray(result)) {
     throw typeError(`step "${step}" must return an object or nothing, and returned ${show(result)}`);
   }
-  if (!isRecord(draft) || !isRecord(result)) return result;
   // Spread syntax defines properties instead of assigning them, so a key "__proto__" is an ordinary key.
-  return { ...draft, ...result };
+  return isRecord(result) ? { ...draft, ...result } : result;
+}
+
+/** Returns the state that a fork's mutator makes of a draft. */
+export function mutate(draft: unknown, mutator: (state: any) => unknown): unknown {
+  const mutated = mutator(draft);
+  if (isThenable(mutated)) {
+    // No other code handles this promise. The empty handler prevents an unhandled rejection.
+    mutated.then(undefined, () => {});
+    throw typeError(
+      "the mutator of fork() must return the new state itself, and returned a promise: it cannot be async",
+    );
+  }
+  // For a state that is an object, another value is most likely the result of an assignment or of a call.
+  if (mutated === undefined || (isObject(draft) && !isObject(mutated))) {
+    throw typeError(`the mutator of fork() must return the new state, and returned ${show(mutated)}`);
+  }
+  return mutated;
 }
 
 /** Merges the changes that parallel branches made to a state. */
-export function mergeBranches(base: Snapshot, branches: Array<{ name: string; state: Snapshot }>): object {
+export function mergeBranches(base: Snapshot, branches: Array<{ name: string; state: Snapshot }>): unknown {
   const from = base.draft();
-  let merged = base.draft() as unknown;
+  let merged = base.draft();
   let before = "";
   for (const { name, state } of branches) {
     merged = mergeValue(from, merged, state.draft(), { path: "state", ours: before, theirs: name });
     before = before === "" ? `"${name}"` : `${before} or "${name}"`;
   }
-  return merged as object;
+  return merged;
 }
 
 interface Where {
@@ -99,6 +118,15 @@ function of(record: Record<string, unknown>, key: string): unknown {
   return Object.hasOwn(record, key) ? record[key] : ABSENT;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+/** True for a plain object. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return isObject(value) && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 }

@@ -3,7 +3,7 @@ import { show, typeError } from "../errors.js";
 import { idOrNull } from "../ids.js";
 import { atMost, readRecord } from "../options.js";
 import { copyOf } from "../serializer.js";
-import { type StepRef, inOrder, oldestFirst, readStepRef } from "./checkpoint.js";
+import { type StepRef, inOrder, oldestFirst, readStepRef, storedRef } from "./checkpoint.js";
 
 /**
  * The namespace that the framework's own store uses. With the same namespace, this store can read the framework's
@@ -97,9 +97,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     // Copy the checkpoint now, because the caller may change it while this save waits for its turn.
     const given = copyOf(checkpoint, "checkpoint");
     const step = readStepRef(given as unknown as Record<string, unknown>);
-    if (typeof given.state !== "object" || given.state === null) {
-      throw typeError(`checkpoint.state must be an object, and is ${show(given.state)}`);
-    }
+    if (given.state === undefined) throw typeError("checkpoint.state must be a value, and is undefined");
     await this.#inTurn(step.runId, async () => {
       if (rewind) {
         const from = ({ step: { stepIndex, id } }: Entry<TState>) => stepIndex >= step.stepIndex && id !== step.id;
@@ -136,7 +134,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     );
     return [...listed.map(({ value }) => value), ...others]
       .filter((checkpoint) => checkpoint !== null && checkpoint !== undefined && checkpoint.runId === run)
-      .map((checkpoint) => ({ checkpoint: checkpoint!, step: stepRefOf(checkpoint!) }))
+      .map((checkpoint) => ({ checkpoint: checkpoint!, step: storedRef(checkpoint!) }))
       .toSorted((a, b) => inOrder(a.step, b.step));
   }
 
@@ -189,16 +187,6 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
 interface Entry<TState> {
   step: StepRef;
   checkpoint: WorkflowCheckpoint<TState>;
-}
-
-/**
- * Reads the ids and the position of a stored checkpoint. A driver may have turned a time into a string or a Date, so
- * times are converted back.
- */
-function stepRefOf(checkpoint: WorkflowCheckpoint<unknown>): StepRef {
-  const { id, runId, stepIndex, stepName } = checkpoint;
-  const { createdAt, timestamp } = checkpoint as { createdAt?: number; timestamp?: unknown };
-  return { id, runId, stepIndex, stepName, age: new Date((createdAt ?? timestamp ?? 0) as number).getTime() };
 }
 
 function isStray({ id, runId }: Pick<StepRef, "id" | "runId">): boolean {

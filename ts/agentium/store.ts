@@ -1,7 +1,7 @@
 import type {
   CheckpointSummary,
   WorkflowCheckpoint,
-  WorkflowCheckpointStore as Contract,
+  ForkpointWorkflowStore as Contract,
   WorkflowCheckpointStoreOptions,
   WorkflowCheckpointStats,
   WorkflowRunsPage,
@@ -11,7 +11,7 @@ import type { Engine } from "../engine.js";
 import { StoreHandle } from "../handle.js";
 import { idOrNull } from "../ids.js";
 import type { NativeStore } from "../native.js";
-import { pageOptions, readExpectedParent, readRecord } from "../options.js";
+import { pageOptions, readExpectedParent, readRecord, whole } from "../options.js";
 import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../record.js";
 import type { Serialized } from "../serializer.js";
 import type { Open, PackedPart, Part } from "../wire.js";
@@ -31,7 +31,7 @@ const openFound: Open<Omit<Found, "parts"> & { parts: PackedPart[] }, Found> = (
   parts: parts.map(part),
 });
 
-type SaveOptions = { parent?: string; expectedParent?: string | null } | undefined;
+type SaveOptions = { parent?: string; expectedParent?: string | null; steps?: number } | undefined;
 
 /** The parts of a store of this package that a workflow uses. */
 export interface OwnStore {
@@ -40,9 +40,9 @@ export interface OwnStore {
   expectsParent: boolean;
 }
 
-let open: (store: WorkflowCheckpointStore<unknown>) => OwnStore;
+let open: (store: ForkpointWorkflowStore<unknown>) => OwnStore;
 
-export class WorkflowCheckpointStore<TState> implements Contract<TState> {
+export class ForkpointWorkflowStore<TState> implements Contract<TState> {
   readonly #handle: StoreHandle;
   readonly #expectsParent: boolean;
 
@@ -144,9 +144,10 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
 
   #save(checkpoint: unknown, options: SaveOptions, rewind: boolean): Promise<void> {
     return this.#handle.run(async (engine) => {
-      const { parent, expectedParent } = readRecord(options, "options", saveOptions) as NonNullable<SaveOptions>;
-      const { fields, state, rest } = encodeCheckpoint(checkpoint, engine.format, ["id", "runId"], readStepRef);
-      await put(engine, { step: fields, state, rest, parent, expectedParent, rewind });
+      const { parent, expectedParent, steps } = readRecord(options, "options", saveOptions) as NonNullable<SaveOptions>;
+      const ids = ["id", "runId"];
+      const { fields, state, rest } = encodeCheckpoint(checkpoint, engine.format, ids, readStepRef, "values");
+      await put(engine, { step: fields, state, rest, steps, parent, expectedParent, rewind });
       detachBuffers(state, rest);
     });
   }
@@ -155,6 +156,7 @@ export class WorkflowCheckpointStore<TState> implements Contract<TState> {
 const saveOptions = {
   parent: filled,
   expectedParent: (value: unknown, name: string) => (value === null ? null : filled(value, name)),
+  steps: whole(0, 0xffffffff, "steps"),
 };
 
 /**
@@ -162,7 +164,7 @@ const saveOptions = {
  * checkpoints to this handle.
  */
 export function ownStore(store: object): OwnStore | undefined {
-  return store instanceof WorkflowCheckpointStore ? open(store) : undefined;
+  return store instanceof ForkpointWorkflowStore ? open(store) : undefined;
 }
 
 /** A serialised checkpoint. */
@@ -170,6 +172,8 @@ export interface Encoded {
   step: StepRef;
   state: Serialized;
   rest: Serialized;
+  /** How many steps the workflow has. Undefined means that this is not known. */
+  steps: number | undefined;
   /** The id of the checkpoint that the run was forked from. */
   parent: string | undefined;
   /**
@@ -183,7 +187,7 @@ export interface Encoded {
 
 export async function put(
   { native }: Engine,
-  { step, state, rest, parent, expectedParent, rewind }: Encoded,
+  { step, state, rest, steps, parent, expectedParent, rewind }: Encoded,
 ): Promise<void> {
   const call = {
     id: step.id,
@@ -191,6 +195,7 @@ export async function put(
     stepIndex: step.stepIndex,
     stepName: step.stepName,
     createdAt: step.age,
+    steps,
     parent,
     rewind,
     expectsParent: expectedParent !== undefined,
@@ -220,7 +225,7 @@ export async function findLatest({ native }: Engine, runId: unknown): Promise<Fo
 function restore<TState>({ format }: Engine, found: Found | null): WorkflowCheckpoint<TState> | null {
   if (found === null) return null;
   const { id, runId, parts } = found;
-  return decodeCheckpoint<WorkflowCheckpoint<TState>>(format, parts, { id, runId });
+  return decodeCheckpoint<WorkflowCheckpoint<TState>>(format, parts, { id, runId }, "values");
 }
 
 async function runs(native: NativeStore, options: unknown): Promise<WorkflowRunsPage> {
@@ -231,7 +236,7 @@ async function runs(native: NativeStore, options: unknown): Promise<WorkflowRuns
   const found = await agentium.call(native, "runs", { limit: limit + 1, before });
   const page = found.slice(0, limit);
   return {
-    runs: page.map(({ runId, checkpoints, latest }) => ({ runId, checkpoints, latest })),
+    runs: page.map(({ runId, checkpoints, latest, status }) => ({ runId, checkpoints, latest, status })),
     cursor: found.length > limit ? page[limit - 1]!.cursor : null,
   };
 }

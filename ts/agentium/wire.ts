@@ -3,7 +3,7 @@
  * its state machine in the engine. See `src/contract/agentium/`.
  */
 
-import type { CheckpointSummary, StepResult } from "../../agentium.js";
+import type { CheckpointSummary, StepResult, WorkflowRunStatus } from "../../agentium.js";
 import { Contract, type PackedPart } from "../wire.js";
 
 /** A checkpoint as the engine returns it. */
@@ -21,6 +21,8 @@ interface AgentiumCalls {
     stepIndex: number;
     stepName: string;
     createdAt: number;
+    /** How many steps the workflow has. */
+    steps: number | undefined;
     parent: string | undefined;
     rewind: boolean;
     /**
@@ -40,10 +42,13 @@ interface AgentiumCalls {
   list(fields: { runId: string }): Found[];
   /** Lists the run's checkpoints, the last step first. */
   timeline(fields: { runId: string }): CheckpointSummary[];
-  runs(fields: {
-    limit: number;
-    before: number | undefined;
-  }): Array<{ cursor: string; runId: string; checkpoints: number; latest: CheckpointSummary }>;
+  runs(fields: { limit: number; before: number | undefined }): Array<{
+    cursor: string;
+    runId: string;
+    checkpoints: number;
+    latest: CheckpointSummary;
+    status: WorkflowRunStatus;
+  }>;
 }
 
 export const agentium = new Contract<AgentiumCalls>("agentium");
@@ -64,12 +69,23 @@ interface StorageCalls {
 
 export const storage = new Contract<StorageCalls>("storage");
 
+interface Retry {
+  maxRetries: number;
+  backoffMs: number;
+}
+
 /** Describes a run of a workflow to the engine. */
 export interface RunTool {
   run: {
     /** All steps. A parent comes before its nested steps. `parent` is the index of the parent in this list. */
-    steps: Array<{ name: string; kind: "task" | "condition" | "parallel"; parent: number | undefined }>;
-    retry: { maxRetries: number; backoffMs: number };
+    steps: Array<{
+      name: string;
+      kind: "task" | "condition" | "parallel";
+      parent: number | undefined;
+      /** The step's own retry rule. Undefined: `retry`. */
+      retry: Retry | undefined;
+    }>;
+    retry: Retry;
     options: {
       runId: string;
       mode: Mode;

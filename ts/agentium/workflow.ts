@@ -9,16 +9,19 @@ import type {
   WorkflowCheckpoint,
   WorkflowConfig,
   WorkflowEvent,
+  WorkflowEvents,
   WorkflowRunOutput,
 } from "../../agentium.js";
 import { ForkpointError, show, typeError } from "../errors.js";
-import { type OptionParser, readRecord } from "../options.js";
-import { checkpointNotFound, filled } from "./checkpoint.js";
-import { Queue } from "../queue.js";
-import { Events } from "./events.js";
+import { type OptionParser, readRecord, refuseUnknown } from "../options.js";
+import { streamOf } from "../stream.js";
+import { checkpointNotFound, filled, sorted } from "./checkpoint.js";
+import { EventBus, Events, forward } from "./events.js";
 import { Execution, type Plan } from "./execution.js";
 import { type Recorder, readStore, recorderOf } from "./recorder.js";
+import { registry } from "./registry.js";
 import { type Definition, readDefinition } from "./steps.js";
+import { StorageBackedCheckpointStore } from "./storage.js";
 import type { Mode } from "./wire.js";
 
 type Output<TState> = Promise<WorkflowRunOutput<TState>>;
@@ -30,10 +33,11 @@ type StreamOptions<TState> = NonNullable<Parameters<Contract<any>["stream"]>[0]>
   mutator?: Mutator<TState>;
 };
 
-export class Workflow<TState extends object> implements Contract<TState> {
+export class Workflow<TState> implements Contract<TState> {
   readonly kind = "workflow";
   readonly name: string;
-  readonly events = new Events();
+  readonly events = new Events() as WorkflowEvents<TState>;
+  readonly eventBus: EventBus;
   readonly #definition: Definition;
   readonly #initialState: TState;
   readonly #store: ReturnType<typeof readStore>;
@@ -41,10 +45,15 @@ export class Workflow<TState extends object> implements Contract<TState> {
   constructor(config: WorkflowConfig<TState>) {
     if (typeof config !== "object" || config === null)
       throw typeError(`config must be an object, and is ${show(config)}`);
-    this.name = filled(config.name, "name");
-    this.#initialState = state(config.initialState, "initialState") as TState;
-    this.#store = readStore(config.checkpointStore);
+    refuseUnknown(config, configKeys);
+    const { name, initialState, checkpointStore, storage, eventBus, register = true } = config;
+    this.name = filled(name, "name");
+    this.#initialState = state(initialState, "initialState") as TState;
+    const driver = storage === undefined || storage === null ? undefined : new StorageBackedCheckpointStore(storage);
+    this.#store = readStore(checkpointStore) ?? driver;
+    this.eventBus = readBus(eventBus);
     this.#definition = readDefinition(config);
+    if (flag(register, "register")) registry.add(this);
   }
 
   async run(options?: StartOptions<TState>): Output<TState> {
@@ -57,7 +66,8 @@ export class Workflow<TState extends object> implements Contract<TState> {
 
   async listCheckpoints(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
     const store = this.#configured("checkpointStore not configured") as { listForRun?: unknown; list?: unknown };
-    return Reflect.apply((store.list ?? store.listForRun) as () => Promise<[]>, store, [runId]);
+    const list = (store.list ?? store.listForRun) as (runId: string) => Promise<Array<WorkflowCheckpoint<TState>>>;
+    return sorted(await Reflect.apply(list, store, [runId]));
   }
 
   async replay(checkpointId: string, options?: ReplayOptions): Output<TState> {
@@ -71,31 +81,14 @@ export class Workflow<TState extends object> implements Contract<TState> {
   async *stream(
     options?: StreamOptions<TState>,
   ): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void> {
-    const left = new AbortController();
-    const { replay, fork, mutator, signal, ...others } = options ?? {};
-    const given = { ...others, signal: signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]) };
-    const queue = new Queue<WorkflowEvent<TState>>();
-    const tell: Tell = (event) => queue.push(event);
-    const started = () => {
-      if (replay !== undefined) return this.#replay(replay, given as ReplayOptions, tell);
-      if (fork !== undefined) return this.#fork(fork, mutator, given as ForkOptions, tell);
-      if (this.#store !== undefined) return this.#runWithCheckpoints(given, tell);
-      return this.#start(undefined, this.#plan(given, startOptions, { kind: "run", mode: { kind: "plain" } }), tell);
-    };
-    const output = (async () => started())();
-    // The loop below throws the run's error. This handler prevents an unhandled rejection if the reader has left the
-    // loop.
-    output.then(
-      () => queue.end(),
-      () => queue.end(),
-    );
-    try {
-      yield* queue;
-      return await output;
-    } finally {
-      left.abort(new DOMException("the reader of the event stream stopped reading", "AbortError"));
-      await output.catch(() => {});
-    }
+    const { replay, fork, mutator, signal: given, ...others } = options ?? {};
+    return yield* streamOf(given, (signal, tell: Tell) => {
+      const all = { ...others, signal };
+      if (replay !== undefined) return this.#replay(replay, all as ReplayOptions, tell);
+      if (fork !== undefined) return this.#fork(fork, mutator, all as ForkOptions, tell);
+      if (this.#store !== undefined) return this.#runWithCheckpoints(all, tell);
+      return this.#start(undefined, this.#plan(all, startOptions, { kind: "run", mode: { kind: "plain" } }), tell);
+    });
   }
 
   async #runWithCheckpoints(options: RunWithCheckpointsOptions<TState> | undefined, tell?: Tell): Output<TState> {
@@ -138,10 +131,11 @@ export class Workflow<TState extends object> implements Contract<TState> {
 
   #start(recorder: Recorder | undefined, plan: Plan, tell?: Tell): Output<TState> {
     const both: Tell = (event) => {
-      this.events.tell(event);
+      (this.events as unknown as Events).tell(event.type, event);
+      forward(this.eventBus, event, plan.initialState);
       tell?.(event);
     };
-    return new Execution(this.name, this.#definition, recorder, plan, both).start();
+    return new Execution(this, this.#definition, recorder, plan, both).start();
   }
 
   #plan(
@@ -155,7 +149,7 @@ export class Workflow<TState extends object> implements Contract<TState> {
       ...begin,
       runId: read.runId ?? `run-${Date.now()}-${randomBytes(6).toString("hex")}`,
       force: read.force ?? false,
-      initialState: read.initialState ?? this.#initialState,
+      initialState: "initialState" in read ? read.initialState : this.#initialState,
     };
   }
 
@@ -169,9 +163,15 @@ export class Workflow<TState extends object> implements Contract<TState> {
   }
 }
 
-function state(value: unknown, what: string): object {
-  if (typeof value !== "object" || value === null) throw typeError(`${what} must be an object, and is ${show(value)}`);
+function state(value: unknown, what: string): unknown {
+  if (value === undefined) throw typeError(`${what} is missing: give the state before the first step`);
   return value;
+}
+
+function readBus(bus: unknown): EventBus {
+  if (bus === undefined || bus === null) return new EventBus();
+  if (typeof (bus as { emit?: unknown }).emit === "function") return bus as EventBus;
+  throw typeError(`eventBus must be an EventBus, and is ${show(bus)}`);
 }
 
 /** Checks a checkpoint id. No stored checkpoint's id contains half of a surrogate pair. */
@@ -190,6 +190,17 @@ const flag: OptionParser<boolean> = (value, name) => {
   if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
   return value;
 };
+
+const configKeys: Array<keyof WorkflowConfig<any>> = [
+  "name",
+  "initialState",
+  "steps",
+  "checkpointStore",
+  "storage",
+  "retryPolicy",
+  "eventBus",
+  "register",
+];
 
 const common: Record<keyof RunOptions, OptionParser<unknown>> = {
   signal: (value, name) => {

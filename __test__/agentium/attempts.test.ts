@@ -1,0 +1,229 @@
+// Tests retry policies and time limits of single steps, drains that a step sees, and the options that steps refuse.
+import { setTimeout as sleep } from "node:timers/promises";
+import { ForkpointError } from "forkpoint";
+import { DrainController, RunDrainedError, type StepDef, Workflow } from "forkpoint/agentium";
+import { describe, expect, it } from "vitest";
+import { rejection, thrown } from "../helpers.js";
+import { type Counter, chain, counter, inMemory, storeKinds, stores } from "./helpers.js";
+
+/** A step that fails until its attempt with this number, and then counts its attempts in the state. */
+function flaky(name: string, until: number, more: Partial<StepDef<Counter>> = {}): StepDef<Counter> {
+  return {
+    name,
+    run: (state, { attempt }) => {
+      if (attempt < until) throw new Error(`${name} ${attempt}`);
+      return { log: [...state.log, `${name} ${attempt}`] };
+    },
+    ...more,
+  } as StepDef<Counter>;
+}
+
+/** A function that ends only when its signal aborts, and the signals that it got. */
+function endless() {
+  const signals: AbortSignal[] = [];
+  const run = (_: unknown, { signal }: { signal: AbortSignal }) => {
+    signals.push(signal);
+    return new Promise<never>((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  };
+  return { run, signals };
+}
+
+describe.each(storeKinds)("over %s", (kind) => {
+  const store = () => stores[kind]<Counter>();
+
+  it("a step's own retry policy replaces the workflow's", async () => {
+    const workflow = counter(store(), {
+      retryPolicy: { maxRetries: 1, backoffMs: 0 },
+      steps: [flaky("common", 1), flaky("own", 3, { retryPolicy: { maxRetries: 3, backoffMs: 0 } })],
+    });
+    const { state } = await workflow.runWithCheckpoints();
+    expect(state.log).toEqual(["common 1", "own 3"]);
+    const never = counter(store(), {
+      retryPolicy: { maxRetries: 5, backoffMs: 0 },
+      steps: [flaky("never", 1, { retryPolicy: { maxRetries: 0 } })],
+    });
+    expect((await rejection(never.runWithCheckpoints())).message).toBe("never 0");
+  });
+
+  it("a step that takes too long fails, and the run can be resumed", async () => {
+    const checkpoints = store();
+    let slow = true;
+    const steps: StepDef<Counter>[] = [
+      { name: "a", run: () => ({ count: 1 }) },
+      { name: "b", timeoutMs: 20, run: () => (slow ? sleep(5_000, {}, { ref: false }) : { count: 2 }) },
+    ];
+    const workflow = counter(checkpoints, { steps });
+    const error = await rejection(workflow.runWithCheckpoints({ runId: "r" }));
+    expect(error).toBeInstanceOf(ForkpointError);
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true, runId: "r", stepIndex: 1, stepName: "b" });
+    expect(error.message).toContain('step "b" took longer than its 20 ms');
+    expect((await chain(checkpoints, "r")).at(-1)).toEqual([0, "a"]);
+    slow = false;
+    expect((await workflow.runWithCheckpoints({ runId: "r", resume: true })).state.count).toBe(2);
+  });
+});
+
+describe("a time limit", () => {
+  it("aborts the signal of its attempt only, and the step is tried again as its policy says", async () => {
+    const { run, signals } = endless();
+    const statuses: string[] = [];
+    const workflow = counter(inMemory(), {
+      steps: [{ name: "slow", timeoutMs: 15, retryPolicy: { maxRetries: 2, backoffMs: 1 }, run }],
+    });
+    workflow.events.on("workflow.step", ({ status }) => void statuses.push(status));
+    const error = await rejection(workflow.runWithCheckpoints());
+    expect(statuses).toEqual(["start", "retry", "retry", "error"]);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true]);
+    expect(signals.at(-1)!.reason).toBe(error);
+    expect(new Set(signals).size).toBe(3);
+  });
+
+  it("drops the result of an attempt that comes too late", async () => {
+    let late: (() => void) | undefined;
+    const workflow = counter(inMemory(), {
+      retryPolicy: { maxRetries: 1, backoffMs: 0 },
+      steps: [
+        {
+          name: "s",
+          timeoutMs: 20,
+          run: async (_, { attempt }) => {
+            if (attempt === 0) await new Promise<void>((resolve) => (late = resolve));
+            return { count: attempt + 10 };
+          },
+        },
+        {
+          name: "t",
+          run: async () => {
+            late!();
+            await sleep(5);
+          },
+        },
+      ],
+    });
+    expect((await workflow.runWithCheckpoints()).state.count).toBe(11);
+  });
+
+  it("applies to conditions, agents and nested steps", async () => {
+    const { run, signals } = endless();
+    const steps: StepDef<Counter>[] = [
+      { name: "condition", timeoutMs: 10, condition: run as never, steps: [] },
+      { name: "agent", timeoutMs: 10, agent: { run: (_, options) => run(_, options) } },
+      { name: "outer", parallel: [{ name: "inner", timeoutMs: 10, run }] },
+    ];
+    const { stepResults } = await counter(inMemory(), { steps }).runWithCheckpoints({ onStepError: "continue" });
+    expect(stepResults.map(({ stepName, status }) => [stepName, status])).toEqual([
+      ["condition", "error"],
+      ["agent", "error"],
+      ["inner", "error"],
+      ["outer", "done"],
+    ]);
+    for (const { error } of stepResults.slice(0, 3)) expect(error).toContain("took longer than its 10 ms");
+    expect(signals).toHaveLength(3);
+  });
+
+  it("does not change what an abort of the run does", async () => {
+    const { run, signals } = endless();
+    const workflow = counter(inMemory(), { steps: [{ name: "s", timeoutMs: 60_000, run }] });
+    const controller = new AbortController();
+    const running = rejection(workflow.runWithCheckpoints({ signal: controller.signal }));
+    while (signals.length === 0) await sleep(1);
+    const reason = new Error("mine");
+    controller.abort(reason);
+    expect(await running).toBe(reason);
+    expect(signals[0]!.reason).toBe(reason);
+  });
+});
+
+describe("a drain", () => {
+  it("is seen by the step that runs", async () => {
+    const drain = new DrainController();
+    const seen: boolean[] = [];
+    const checkpoints = inMemory<Counter>();
+    const workflow = counter(checkpoints, {
+      steps: [
+        {
+          name: "long",
+          run: async (_, context) => {
+            seen.push(context.draining);
+            drain.requestDrain();
+            seen.push(context.draining);
+            return { count: 5 };
+          },
+        },
+        { name: "next", run: (_, { draining }) => void seen.push(draining) },
+      ],
+    });
+    expect(await rejection(workflow.runWithCheckpoints({ runId: "r", drain }))).toBeInstanceOf(RunDrainedError);
+    expect((await checkpoints.latest("r"))!.state.count).toBe(5);
+    await workflow.runWithCheckpoints({ runId: "r", resume: true });
+    expect(seen).toEqual([false, true, false]);
+  });
+});
+
+describe("a workflow refuses, naming the right one:", () => {
+  const step = { name: "s", run: () => {} };
+  const config = { name: "w", initialState: {}, steps: [step] };
+
+  it.each<[string, object, RegExp]>([
+    ["an option of the workflow", { stpes: [] }, /Unknown option "stpes"\. Did you mean "steps"\?/],
+    ["the beginning of an option", { retry: {} }, /Unknown option "retry"\. Did you mean "retryPolicy"\?/],
+    ["an option that is like no other", { zzzzzz: 1 }, /Unknown option "zzzzzz"\. Known options: name, initialState/],
+    [
+      "an option of a step",
+      { steps: [{ ...step, timeout: 5 }] },
+      /^steps\[0\] \("s"\): .*"timeout"\. Did you mean "timeoutMs"\?/,
+    ],
+    [
+      "an option of a nested step",
+      { steps: [{ name: "p", parallel: [{ name: "q", agent: step, inputForm: () => "" }] }] },
+      /^steps\[0\]\.parallel\[0\] \("q"\): .*Did you mean "inputFrom"\?/,
+    ],
+    ["a time limit of parallel steps", { steps: [{ name: "p", parallel: [], timeoutMs: 5 }] }, /"timeoutMs"/],
+    ["an option of a retry policy", { retryPolicy: { maxRetrys: 1 } }, /^retryPolicy: .*Did you mean "maxRetries"\?/],
+    [
+      "an option of a step's retry policy",
+      { steps: [{ ...step, retryPolicy: { maxRetries: 1, backofMs: 1 } }] },
+      /^steps\[0\]\.retryPolicy: .*Did you mean "backoffMs"\?/,
+    ],
+  ])("%s", (_, wrong, message) => {
+    const error = thrown(() => new Workflow({ ...config, ...wrong } as never));
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toMatch(message);
+  });
+
+  it.each([0, -1, Number.NaN, 2 ** 31, "5"])("the time limit %s", (timeoutMs) => {
+    const error = thrown(() => new Workflow({ ...config, steps: [{ ...step, timeoutMs }] } as never));
+    expect(error).toBeInstanceOf(RangeError);
+    expect(error.message).toContain("steps[0].timeoutMs");
+  });
+
+  it("options of runs, replays and forks", async () => {
+    const workflow = new Workflow({ ...config, checkpointStore: inMemory<object>() });
+    await workflow.runWithCheckpoints({ runId: "r" });
+    for (const [call, name] of [
+      [() => workflow.run({ sesionId: "s" } as never), "sessionId"],
+      [() => workflow.runWithCheckpoints({ runID: "r" } as never), "runId"],
+      [() => workflow.replay("r:initial", { newrun: true } as never), "newRun"],
+      [() => workflow.fork("r:initial", null, { forced: true } as never), "force"],
+      [() => workflow.stream({ resum: true } as never).next(), "resume"],
+    ] as const) {
+      expect((await rejection(call())).message).toContain(`Did you mean "${name}"?`);
+    }
+  });
+
+  it("but a step may be an object of the user's own class", async () => {
+    class Add {
+      readonly by: number;
+      readonly name = "add";
+      readonly timeoutMs = 1_000;
+      constructor(by: number) {
+        this.by = by;
+      }
+      run({ count }: Counter) {
+        return { count: count + this.by };
+      }
+    }
+    const { state } = await counter(inMemory(), { steps: [new Add(4), new Add(3)] }).runWithCheckpoints();
+    expect(state.count).toBe(7);
+  });
+});
