@@ -18,8 +18,8 @@ export class Driver<Event extends { event: string }, Command, Result> {
   /** The functions to call when the run ends. */
   readonly #releases: Array<() => void> = [];
   #signal: AbortSignal | undefined;
+  readonly #ended = new AbortController();
   #draining = false;
-  #over = false;
   #settle!: { resolve: (result: Result) => void; reject: (error: unknown) => void };
 
   /** `machine` describes the state machine to the engine. */
@@ -38,9 +38,14 @@ export class Driver<Event extends { event: string }, Command, Result> {
     return this.#draining;
   }
 
+  /** Aborts when the run has ended. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
   /** True if the run has ended. */
   get over(): boolean {
-    return this.#over;
+    return this.#ended.signal.aborted;
   }
 
   /** Starts the run. `before` is called first, unless the signal is already aborted. */
@@ -50,7 +55,7 @@ export class Driver<Event extends { event: string }, Command, Result> {
       this.#signal = signal;
       if (drain !== undefined) this.#listenToDrain(drain);
       if (signal !== undefined) this.#listenToAbort(signal);
-      if (this.#over) return;
+      if (this.over) return;
       before?.();
       this.#common("started");
     });
@@ -58,7 +63,7 @@ export class Driver<Event extends { event: string }, Command, Result> {
 
   /** Tells the state machine an event, and executes its commands. */
   on(event: Event | Common): void {
-    if (this.#over) return;
+    if (this.over) return;
     try {
       for (const command of parse(this.#tool.call(JSON.stringify(event))) as Command[]) this.#execute(command);
     } catch (error) {
@@ -93,7 +98,7 @@ export class Driver<Event extends { event: string }, Command, Result> {
    * again.
    */
   end(): void {
-    this.#over = true;
+    this.#ended.abort();
     this.#endWaits();
     for (const release of this.#releases.splice(0)) release();
   }

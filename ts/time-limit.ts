@@ -10,11 +10,12 @@ export function readTimeLimit(value: unknown, where: string): number | undefined
 
 /**
  * Runs `work` with a signal of its own. If the work takes longer than the limit, its signal is aborted, and the promise
- * rejects with `UNAVAILABLE`. `what` is the name of the work in the message.
+ * rejects with `UNAVAILABLE`. `what` is the name of the work in the message. The work's signal also aborts when the run
+ * is cancelled. The limit no longer counts when the run has ended, so that its timer does not keep the process alive.
  */
 export async function within<T>(
   timeoutMs: number | undefined,
-  cancelled: AbortSignal,
+  { cancelled, ended }: { cancelled: AbortSignal; ended: AbortSignal },
   what: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -28,9 +29,12 @@ export async function within<T>(
       reject(error);
     }, timeoutMs);
   });
+  const stop = () => clearTimeout(timer);
+  ended.addEventListener("abort", stop);
   try {
     return await Promise.race([work(AbortSignal.any([cancelled, late.signal])), timedOut]);
   } finally {
-    clearTimeout(timer);
+    stop();
+    ended.removeEventListener("abort", stop);
   }
 }

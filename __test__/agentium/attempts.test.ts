@@ -1,8 +1,8 @@
 // Tests retry policies and time limits of single steps, drains that a step sees, and the options that steps refuse.
 import { setTimeout as sleep } from "node:timers/promises";
 import { ForkpointError } from "forkpoint";
-import { DrainController, RunDrainedError, type StepDef, Workflow } from "forkpoint/agentium";
-import { describe, expect, it } from "vitest";
+import { DrainController, EventBus, RunDrainedError, type StepDef, Workflow } from "forkpoint/agentium";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { rejection, thrown } from "../helpers.js";
 import { type Counter, chain, counter, inMemory, storeKinds, stores } from "./helpers.js";
 
@@ -131,6 +131,46 @@ describe("a time limit", () => {
     controller.abort(reason);
     expect(await running).toBe(reason);
     expect(signals[0]!.reason).toBe(reason);
+  });
+});
+
+describe("the timer of a time limit", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it("does not outlive a run that was aborted, even if the step ignores its signal", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const begun = new EventBus();
+    const workflow = counter(inMemory(), {
+      steps: [
+        {
+          name: "s",
+          timeoutMs: 60_000,
+          run: () => {
+            begun.emit("begun", null);
+            return new Promise<never>(() => {});
+          },
+        },
+      ],
+    });
+    const controller = new AbortController();
+    begun.once("begun", () => setImmediate(() => controller.abort(new Error("mine"))));
+    expect((await rejection(workflow.runWithCheckpoints({ signal: controller.signal }))).message).toBe("mine");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("still counts while a failed run waits for a branch that ignores its signal", async () => {
+    const workflow = counter(inMemory(), {
+      steps: [
+        {
+          name: "p",
+          parallel: [
+            { name: "hangs", timeoutMs: 30, run: () => new Promise<never>(() => {}) },
+            { name: "fails", run: () => Promise.reject(new Error("first")) },
+          ],
+        },
+      ],
+    });
+    expect((await rejection(workflow.runWithCheckpoints())).message).toBe("first");
   });
 });
 

@@ -163,6 +163,29 @@ describe.each(storeKinds)("over %s", (kind) => {
   });
 });
 
+it("a replay that is aborted while its checkpoint loads does not hold the run, and tells no start", async () => {
+  const checkpoints = inMemory<Counter>();
+  const workflow = counter(checkpoints);
+  await workflow.runWithCheckpoints({ runId: "r" });
+  const { load } = checkpoints;
+  const [asked, gate] = [deferred(), deferred()];
+  checkpoints.load = async (id) => {
+    asked.resolve();
+    await gate.promise;
+    return Reflect.apply(load, checkpoints, [id]);
+  };
+  const events = heard(workflow);
+  const controller = new AbortController();
+  const aborted = rejection(workflow.replay("r:initial", { signal: controller.signal }));
+  await asked.promise;
+  controller.abort(new Error("mine"));
+  expect((await aborted).message).toBe("mine");
+  gate.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(short(events)).toEqual(["run.error"]);
+  expect((await workflow.replay("r:initial")).state.count).toBe(3);
+});
+
 describe("DrainController", () => {
   it("is requested once, however often", async () => {
     const drain = new DrainController();

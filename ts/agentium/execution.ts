@@ -316,7 +316,7 @@ export class Execution {
   /** Calls a function of the user with the context of an attempt, within the step's time limit. */
   #attempt<T>(node: Node, attempt: number, call: (context: StepContext) => Promise<T>): Promise<T> {
     const draining = () => this.#driver.draining;
-    return within(node.timeoutMs, this.#driver.cancelled, `step ${quote(node.name)}`, (signal) =>
+    return within(node.timeoutMs, this.#driver, `step ${quote(node.name)}`, (signal) =>
       call(contextOf(this.#context, { node, attempt, signal, draining })),
     );
   }

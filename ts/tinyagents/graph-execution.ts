@@ -267,7 +267,7 @@ export class GraphExecution {
     const { state, boundary } = this.#here!;
     const { runId, place } = this.plan;
     const common = { ...place, runId, step: boundary.step + 1 };
-    return within(timeoutMs, this.#driver.cancelled, `node ${quote(held.name)}`, async (signal) => {
+    return within(timeoutMs, this.#driver, `node ${quote(held.name)}`, async (signal) => {
       const made = makeContext(held, attempt, common, { signal, format: this.format, canAsk: this.persists });
       if ("subgraph" in options && options.subgraph !== undefined)
         return runSubgraph(this, options as Subgraph, held, state.fresh(), made.context);
