@@ -66,6 +66,9 @@ const preambles: Record<string, string> = {
     declare const graph: Graph<{ n: number }>;
     declare const checkpointId: string;`,
   "tinyagents-nodes.d.ts": "declare const state: { urls: string[] };",
+  "testing.d.ts": `
+    import { CheckpointStore } from "forkpoint";
+    declare const error: unknown;`,
   "langgraph.d.ts": `
     import type * as base from "@langchain/langgraph-checkpoint";
     declare const saver: ForkpointSaver;

@@ -44,6 +44,7 @@ import { CheckpointStore, openStore, type Checkpoint, type ICheckpointStore, typ
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { CheckpointStore as Same, resumePlan } from "forkpoint/agentos";
 import { SessionStore, type SessionStateStore } from "forkpoint/helix";
+import { type KillReport, killEverywhere, withFaults } from "forkpoint/testing";
 import { Checkpointer, RESUME } from "forkpoint/tinyagents";
 
 const shared: Store = await openStore("typed.db", { durability: "normal" });
@@ -63,6 +64,9 @@ console.log(n, await sessions.getMessageCount("session-1"));
 const threads = new Checkpointer<{ topic: string }>(shared, { expectedParent: true });
 const topic: string | undefined = (await threads.get("thread-1"))?.state.topic;
 console.log(topic, RESUME);
+const faulty: Same = withFaults(same, [{ on: "save", nth: 1, reject: "BUSY" }]);
+const report: Promise<KillReport> = killEverywhere("agent.mjs", { on: "save" }).then(({ unharmed }) => unharmed);
+console.log(faulty, report);
 // @ts-expect-error an option that is none
 await openStore("typed.db", { durabilty: "full" });
 `;
@@ -77,6 +81,7 @@ function tryOut(tarballs: string[]): void {
     if (same.CheckpointStore !== CheckpointStore) throw new Error("two copies");
     if (require("forkpoint/agentium").Workflow.name !== "Workflow") throw new Error("no workflow");
     if (require("forkpoint/helix").SessionStore.name !== "SessionStore") throw new Error("no session store");
+    if (require("forkpoint/testing").withFaults({}, []) === undefined) throw new Error("no faults");
     if (require("forkpoint/tinyagents").Checkpointer.name !== "Checkpointer") throw new Error("no checkpointer");
     (async () => {${use}})();`;
   writeFileSync(join(project, "require.cjs"), required);
@@ -131,6 +136,7 @@ describe("the package", () => {
         "index.d.ts",
         "langgraph.d.ts",
         "package.json",
+        "testing.d.ts",
         "tinyagents-graph.d.ts",
         "tinyagents-nodes.d.ts",
         "tinyagents.d.ts",

@@ -24,7 +24,8 @@ export class ForkpointError extends Error implements Contract {
   }
 }
 
-const codes: Record<ErrorCode, true> = {
+/** The codes of all errors. */
+export const codes: Record<ErrorCode, true> = {
   NOT_FOUND: true,
   INVALID_ARGUMENT: true,
   CLOSED: true,

@@ -1,12 +1,13 @@
-// Tests the documents: every `ts` block of the guide, and those of the README about LangGraph, compiles under strict
-// and runs unchanged in its own folder.
+// Tests the documents: every `ts` block of the guides to LangGraph and to tests, and those of the README about LangGraph,
+// compiles under strict and runs unchanged in its own folder.
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { printedBy, problemsOf, runSnippet, snippetsOf, writeSnippets } from "../../__test__/snippets.js";
+import { type Snippet, printedBy, problemsOf, runSnippet, snippetsOf, writeSnippets } from "../../__test__/snippets.js";
 import { all, open, temporary, thread } from "./helpers.js";
 
 const oldDatabase = fileURLToPath(new URL("fixtures/sqlite-saver.sqlite", import.meta.url));
@@ -15,8 +16,12 @@ const folder = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url
 const { path: elsewhere, remove } = temporary();
 
 const guide = snippetsOf("docs/langgraph.md", folder);
+// The second block is the test of the first one, so it needs it as a file. A test below runs it.
+const [trip, tripTest, ...testing] = snippetsOf("docs/testing.md", folder) as [Snippet, Snippet, ...Snippet[]];
 const found = [
   ...guide,
+  trip,
+  ...testing,
   ...snippetsOf("README.md", folder).filter(({ code }) => /"@langchain\/|"forkpoint\/langgraph"/.test(code)),
 ];
 
@@ -28,7 +33,7 @@ function place(name: string): string {
   return cwd;
 }
 
-beforeAll(() => writeSnippets(found));
+beforeAll(() => writeSnippets([...found, tripTest]));
 
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
@@ -40,7 +45,7 @@ describe("the guide's code", () => {
     expect(guide.length).toBeGreaterThanOrEqual(6);
   });
 
-  it("compiles under strict", { timeout: 120_000 }, () => expect(problemsOf(found)).toEqual([]));
+  it("compiles under strict", { timeout: 120_000 }, () => expect(problemsOf([...found, tripTest])).toEqual([]));
 
   it.each(found)("runs, and prints what it says: $name", { timeout: 60_000 }, (snippet) => {
     const cwd = place(snippet.name);
@@ -92,4 +97,23 @@ it("what it imports goes on", async () => {
   expect(runSnippet(importing, cwd).status).toBe(0);
   const saver = open(join(cwd, "agent.db"));
   expect((await saver.getTuple(thread("waiting")))!.pendingWrites!.length).toBeGreaterThan(0);
+});
+
+describe("the guide to tests", () => {
+  const runTest = () => {
+    const { status, stdout } = runSnippet(tripTest, place(`trip ${randomUUID()}`));
+    return { status, stdout };
+  };
+
+  it("has a test that passes, and that fails if a call is repeated", { timeout: 120_000 }, () => {
+    copyFileSync(`${trip.file}.mjs`, join(folder, "trip.mjs"));
+    expect(runTest()).toEqual({ status: 0, stdout: expect.stringContaining("# pass 1") });
+    // A program that begins anew in every process.
+    const careless = readFileSync(join(folder, "trip.mjs"), "utf8").replace("metadata === undefined", "true");
+    writeFileSync(join(folder, "trip.mjs"), careless);
+    expect(runTest()).toEqual({
+      status: 1,
+      stdout: expect.stringContaining("Killed after call 4 of put(), putWrites()"),
+    });
+  });
 });

@@ -1,0 +1,3 @@
+export { withFaults } from "./testing/faults.js";
+export { killAndResume, killEverywhere } from "./testing/kills.js";
+export { KillTestError } from "./testing/report.js";

@@ -1,0 +1,127 @@
+/** A fault, checked. */
+
+import type { ErrorCode } from "../../index.js";
+import type { Fault } from "../../testing.js";
+import { ForkpointError, codes, quote, rangeError, show, typeError } from "../errors.js";
+import { type OptionParser, hint, readRecord, whole } from "../options.js";
+
+export type Action =
+  { kind: "reject"; error: (place: string) => Error } | { kind: "delay"; ms: number } | { kind: "kill" };
+
+/** A checked fault. */
+export interface FaultRule {
+  on: readonly string[];
+  /** The numbers of the calls, counted from 1. Undefined means every call. */
+  nth: readonly number[] | undefined;
+  when: "before" | "after";
+  action: Action;
+}
+
+interface Rejection {
+  code: ErrorCode;
+  message?: string;
+  retryable?: boolean;
+  outcome?: "unknown";
+}
+
+const LONGEST_DELAY_MS = 2 ** 31 - 1;
+
+const text: OptionParser<string> = (value, name) => {
+  if (typeof value !== "string") throw typeError(`${name} must be a string, and is ${show(value)}`);
+  return value;
+};
+
+/** Parses one of a few words. */
+export function oneOf(...words: string[]): OptionParser<string> {
+  return (value, name) => {
+    if (words.includes(value as string)) return value as string;
+    const shown = typeof value === "string" ? quote(value) : show(value);
+    const near = typeof value === "string" ? hint(value, words) : "";
+    throw typeError(`${name} must be ${words.map(quote).join(" or ")}, and is ${shown}.${near}`);
+  };
+}
+
+const yes: OptionParser<true> = (value, name) => {
+  if (value !== true) throw typeError(`${name} must be true, and is ${show(value)}`);
+  return value;
+};
+
+const rejection: Record<keyof Rejection, OptionParser<unknown>> = {
+  code: oneOf(...Object.keys(codes)),
+  message: text,
+  retryable: (value, name) => {
+    if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
+    return value;
+  },
+  outcome: oneOf("unknown"),
+};
+
+function reject(value: unknown, name: string): Error | Rejection {
+  if (value instanceof Error) return value;
+  if (typeof value !== "object") return { code: rejection.code(value, name) as ErrorCode };
+  const read = readRecord(value, name, rejection);
+  if (read["code"] === undefined) throw typeError(`${name} must have a code, such as "BUSY"`);
+  return read as unknown as Rejection;
+}
+
+/** Parses one method name or a list of them. */
+export const methods: OptionParser<readonly string[]> = (value, name) => {
+  const names: unknown[] = Array.isArray(value) ? value : [value];
+  if (names.length === 0) throw typeError(`${name} must name at least one method`);
+  return names.map((one) => text(one, name));
+};
+
+const number = whole(1, 2 ** 31 - 1, "calls");
+
+function numbers(value: unknown, name: string): readonly number[] {
+  if (!Array.isArray(value)) return [number(value, name)];
+  if (value.length === 0) throw rangeError(`${name} must contain at least one number`);
+  return value.map((one) => number(one, name));
+}
+
+/** The fields of a fault. A kill of the runner has the first three too. */
+export const callFields = { on: methods, nth: numbers, when: oneOf("before", "after") };
+
+const actions = { reject, delayMs: whole(0, LONGEST_DELAY_MS, "milliseconds"), kill: yes };
+
+const fields = { ...callFields, ...actions };
+
+/** Checks the faults of `withFaults`. */
+export function readFaults(faults: unknown): FaultRule[] {
+  if (!Array.isArray(faults)) throw typeError(`faults must be an array, and is ${show(faults)}`);
+  return faults.map((fault, at) => readFault(fault as Fault, `fault ${at + 1}`));
+}
+
+function readFault(fault: Fault, what: string): FaultRule {
+  const read = readRecord(fault, what, fields);
+  const given = Object.keys(actions).filter((action) => read[action] !== undefined);
+  if (given.length !== 1) {
+    throw typeError(`${what} must have exactly one of ${Object.keys(actions).join(", ")}, and has ${given.length}`);
+  }
+  if (read["on"] === undefined) throw typeError(`${what} must name one or more methods in "on"`);
+  const when = (read["when"] ?? "before") as FaultRule["when"];
+  if (read["delayMs"] !== undefined && read["when"] !== undefined) {
+    throw typeError(`${what} has delayMs, which takes no "when": the call begins at once, and its result comes later`);
+  }
+  return {
+    on: read["on"] as readonly string[],
+    nth: read["nth"] as readonly number[] | undefined,
+    when,
+    action: actionOf(read, when),
+  };
+}
+
+function actionOf(read: Record<string, unknown>, when: FaultRule["when"]): Action {
+  if (read["kill"] !== undefined) return { kind: "kill" };
+  if (read["delayMs"] !== undefined) return { kind: "delay", ms: read["delayMs"] as number };
+  return { kind: "reject", error: errorMaker(read["reject"] as Error | Rejection, when) };
+}
+
+function errorMaker(given: Error | Rejection, when: FaultRule["when"]): (place: string) => Error {
+  if (given instanceof Error) return () => given;
+  const { code, message, ...options } = given;
+  // The call was carried out, so its caller must not take the error for "nothing was written".
+  const outcome = when === "after" ? { outcome: "unknown" as const } : {};
+  return (place) =>
+    new ForkpointError(code, message ?? `${when} ${place}, the test makes it fail`, { ...outcome, ...options });
+}

@@ -1,0 +1,226 @@
+/** Kills a program and starts it again, until it ends by itself. */
+
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type {
+  Attempt,
+  KillEverywhereOptions,
+  KillMoment,
+  KillOptions,
+  KillReport,
+  killAndResume as killAndResumeContract,
+  killEverywhere as killEverywhereContract,
+} from "../../testing.js";
+import { rangeError, show, typeError } from "../errors.js";
+import { type OptionParser, readRecord, whole } from "../options.js";
+import { methods, oneOf } from "./fault.js";
+import { type Start, runProgram } from "./program.js";
+import { KillTestError, historyOf, listed } from "./report.js";
+
+const LONGEST_MS = 2 ** 31 - 1;
+
+const texts: OptionParser<string[]> = (value, name) => {
+  if (Array.isArray(value) && value.every((one) => typeof one === "string")) return [...value];
+  throw typeError(`${name} must be an array of strings, and is ${show(value)}`);
+};
+
+const functionParser: OptionParser<unknown> = (value, name) => {
+  if (typeof value !== "function") throw typeError(`${name} must be a function, and is ${show(value)}`);
+  return value;
+};
+
+const programOptions = {
+  args: texts,
+  nodeArgs: texts,
+  env: (value: unknown, name: string) => {
+    const good = typeof value === "object" && value !== null && !Array.isArray(value);
+    if (good && Object.values(value).every((one) => typeof one === "string")) return value;
+    throw typeError(`${name} must be an object whose values are strings, and is ${show(value)}`);
+  },
+  timeoutMs: whole(1, LONGEST_MS, "milliseconds"),
+  signal: (value: unknown, name: string) => {
+    if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
+    return value;
+  },
+  check: functionParser,
+};
+
+const killOptions = {
+  kill: (value: unknown) => value,
+  ...programOptions,
+  cwd: (value: unknown, name: string) => pathOf(value, name),
+  maxAttempts: whole(1, LONGEST_MS, "attempts"),
+  seed: whole(0, 2 ** 32 - 1, "seeds"),
+};
+
+const everywhereOptions = { on: methods, when: oneOf("before", "after"), ...programOptions };
+
+const momentFields = {
+  afterLines: whole(1, LONGEST_MS, "lines"),
+  afterMs: whole(0, LONGEST_MS, "milliseconds"),
+  on: methods,
+  nth: whole(1, LONGEST_MS, "calls"),
+  when: oneOf("before", "after"),
+};
+
+type Plan = (attempt: number) => KillMoment | null;
+
+export const killAndResume: typeof killAndResumeContract = async (program, options) => {
+  const read = readRecord(options, "options", killOptions) as unknown as Partial<KillOptions>;
+  if (read.kill === undefined) throw typeError('options must say in "kill" when the program is killed');
+  const seed = read.seed ?? defaultSeed();
+  return inFolder(read.cwd as string | undefined, async (cwd) => {
+    const start = startOf(program, read, cwd);
+    const report = await chain(start, planOf(read.kill!, seed), seed, read.maxAttempts ?? 100);
+    await checked(report, cwd, () => read.check?.(report));
+    return report;
+  });
+};
+
+export const killEverywhere: typeof killEverywhereContract = async (program, options) => {
+  const read = readRecord(options, "options", everywhereOptions) as unknown as KillEverywhereOptions;
+  const { on, when = "after", check } = read;
+  if (on === undefined && read.when !== undefined) throw typeError('option "when" needs the option "on"');
+  const momentAt = (nth: number): KillMoment => (on === undefined ? { afterLines: nth } : { on, nth, when });
+  const seed = 0;
+  /** Runs the program in a new folder, killed at each of the moments. */
+  const run = (moments: KillMoment[], check: (report: KillReport) => void | Promise<void>) =>
+    inFolder(undefined, async (cwd) => {
+      const plan: Plan = (attempt) => moments[attempt - 1] ?? null;
+      const report = await chain(startOf(program, read, cwd), plan, seed, moments.length + 1);
+      await checked(report, cwd, () => check(report));
+      return report;
+    });
+  const unharmed = await run([], (report) => check?.(report, report));
+  const reports: KillReport[] = [];
+  for (;;) {
+    const nth = reports.length + 1;
+    const report = await run([momentAt(nth)], (killed) => {
+      // The program ended before it could be killed.
+      if (killed.kills === 0 && nth > 1) return;
+      if (killed.kills === 0)
+        throw new Error(`the program ${on === undefined ? "printed no line" : `called none of ${listed(on)}`}`);
+      return check?.(killed, unharmed);
+    });
+    if (report.kills === 0) return { unharmed, reports };
+    reports.push(report);
+  }
+};
+
+/** Starts the program until it ends by itself. */
+async function chain(start: Start, plan: Plan, seed: number, maxAttempts: number): Promise<KillReport> {
+  const attempts: Attempt[] = [];
+  const failed = (problem: string) => new KillTestError(problem, attempts, seed, start.cwd);
+  for (;;) {
+    const moment = plan(attempts.length + 1);
+    const { attempt, late, wrapped } = await runProgram(start, moment);
+    attempts.push(attempt);
+    if (late) throw failed(`The program did not end within ${start.timeoutMs} ms (timeoutMs)`);
+    if (attempt.killed !== null) {
+      if (attempts.length < maxAttempts) continue;
+      throw failed(`The program was killed ${attempts.length} times and never ended by itself (maxAttempts)`);
+    }
+    if (attempt.code !== 0) {
+      throw failed(`The program ended with ${attempt.signal ?? `the exit code ${attempt.code}`}`);
+    }
+    if (moment !== null && "on" in moment && !wrapped) {
+      throw failed("The program did not give its store to withFaults(store), so it could not be killed at a call");
+    }
+    const kills = attempts.length - 1;
+    return { attempts, last: attempt, lines: attempts.flatMap(({ lines }) => lines), kills, seed };
+  }
+}
+
+/** Runs a check of the user, and adds to its error how the program was killed. */
+async function checked(report: KillReport, cwd: string, check: () => void | Promise<void>): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    const history = historyOf(report.attempts, report.seed, cwd);
+    if (!(error instanceof Error)) throw new Error(`${history}: ${String(error)}`, { cause: error });
+    error.message = `${history}: ${error.message}`;
+    throw error;
+  }
+}
+
+/** Runs in the given folder, or in a new one, which is removed if all went well. */
+async function inFolder<T>(given: string | undefined, run: (cwd: string) => Promise<T>): Promise<T> {
+  if (given !== undefined) return run(given);
+  const made = mkdtempSync(join(tmpdir(), "forkpoint-killed-"));
+  const result = await run(made);
+  rmSync(made, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  return result;
+}
+
+function startOf(program: unknown, options: KillOptions | KillEverywhereOptions | object, cwd: string): Start {
+  const { args, nodeArgs, env, signal, timeoutMs = 30_000 } = options as KillEverywhereOptions;
+  const path = pathOf(program, "the program");
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw typeError(`there is no program at ${path}`);
+  return {
+    program: path,
+    cwd,
+    timeoutMs,
+    ...(args && { args }),
+    ...(nodeArgs && { nodeArgs }),
+    ...(env && { env }),
+    ...(signal && { signal }),
+  };
+}
+
+function pathOf(value: unknown, name: string): string {
+  if (value instanceof URL || (typeof value === "string" && value.startsWith("file:"))) return fileURLToPath(value);
+  if (typeof value !== "string" || value === "")
+    throw typeError(`${name} must be a path or a URL, and is ${show(value)}`);
+  return resolve(value);
+}
+
+function planOf(kill: NonNullable<KillOptions["kill"]>, seed: number): Plan {
+  if (typeof kill === "function") {
+    const random = randomNumbers(seed);
+    return (attempt) => {
+      const moment = kill(random, attempt);
+      return moment === null ? null : readMoment(moment, "the moment that kill returned");
+    };
+  }
+  if (Array.isArray(kill)) {
+    const moments = kill.map((moment, at) => readMoment(moment, `moment ${at + 1} of "kill"`));
+    return (attempt) => moments[attempt - 1] ?? null;
+  }
+  const moment = readMoment(kill as KillMoment, 'option "kill"');
+  return () => moment;
+}
+
+function readMoment(moment: unknown, what: string): KillMoment {
+  if (moment === undefined) throw typeError(`${what} must be a moment or null, and is undefined`);
+  const read = readRecord(moment, what, momentFields);
+  const given = (["afterLines", "afterMs", "on"] as const).filter((key) => read[key] !== undefined);
+  if (given.length !== 1) throw typeError(`${what} must have exactly one of afterLines, afterMs, on`);
+  if (given[0] !== "on" && (read["nth"] !== undefined || read["when"] !== undefined)) {
+    throw typeError(`${what} has ${given[0]}, which takes neither "nth" nor "when"`);
+  }
+  return read as unknown as KillMoment;
+}
+
+function defaultSeed(): number {
+  const { FORKPOINT_TEST_SEED: given } = process.env;
+  if (given === undefined || given === "") return Math.floor(Math.random() * 2 ** 32);
+  const seed = Number(given);
+  if (Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32) return seed;
+  throw rangeError("FORKPOINT_TEST_SEED must be a whole number from 0 to 4294967295");
+}
+
+/** Returns a generator of random numbers (mulberry32). */
+function randomNumbers(seed: number): (least: number, most: number) => number {
+  let state = seed;
+  return (least, most) => {
+    if (!Number.isSafeInteger(least) || !Number.isSafeInteger(most) || most < least) {
+      throw rangeError("random(least, most) needs two whole numbers, the smaller one first");
+    }
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return least + Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * (most - least + 1));
+  };
+}

@@ -1,0 +1,126 @@
+/** Runs a program once in a process of its own, and kills it at a moment. */
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Attempt, KillMoment, ProgramOptions } from "../../testing.js";
+import { type RunnerLink, VARIABLE } from "./runner-link.js";
+
+/** How long the runner waits for the rest of the output of a program that has ended, in ms. */
+const PIPES_MS = 2_000;
+
+/** How the runner starts a program. */
+export interface Start extends Omit<ProgramOptions, "timeoutMs"> {
+  program: string;
+  cwd: string;
+  timeoutMs: number;
+}
+
+/** An attempt, and what the runner must know of it. */
+export interface Ended {
+  attempt: Attempt;
+  /** True if the time limit ended it. */
+  late: boolean;
+  /** True if the program called `withFaults(store)`. */
+  wrapped: boolean;
+}
+
+/** Runs the program until it ends. Rejects only if it cannot be started, or with the reason of the signal. */
+export async function runProgram(start: Start, moment: KillMoment | null): Promise<Ended> {
+  const folder = mkdtempSync(join(tmpdir(), "forkpoint-runner-"));
+  try {
+    return await runIn(folder, start, moment);
+  } finally {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  }
+}
+
+async function runIn(folder: string, start: Start, moment: KillMoment | null): Promise<Ended> {
+  const { program, cwd, args = [], nodeArgs = [], env = {}, timeoutMs, signal } = start;
+  const record = join(folder, "record");
+  const link: RunnerLink = { faults: faultsOf(moment), record };
+  const began = performance.now();
+  signal?.throwIfAborted();
+  const child = spawn(process.execPath, [...nodeArgs, program, ...args], {
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+    // Test runners set NODE_OPTIONS for themselves.
+    env: { ...process.env, NODE_OPTIONS: "", ...env, [VARIABLE]: JSON.stringify(link) },
+  });
+  const lines: string[] = [];
+  let stderr = "";
+  let killed = false;
+  let late = false;
+  let pipes: NodeJS.Timeout | undefined;
+  const kill = () => child.kill("SIGKILL");
+  const killNow = () => {
+    killed = true;
+    kill();
+  };
+  const limit = setTimeout(() => {
+    late = true;
+    kill();
+  }, timeoutMs);
+  const due = moment !== null && "afterMs" in moment ? setTimeout(killNow, moment.afterMs) : undefined;
+  const lastLine = moment !== null && "afterLines" in moment ? moment.afterLines : undefined;
+  // No program may outlive this process.
+  process.once("exit", kill);
+  signal?.addEventListener("abort", kill, { once: true });
+  const output = createInterface({ input: child.stdout, crlfDelay: Number.POSITIVE_INFINITY });
+  output.on("line", (line) => {
+    lines.push(line);
+    if (lines.length === lastLine) killNow();
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  try {
+    const [code, signalName] = await new Promise<[number | null, string | null]>((resolve, reject) => {
+      child.on("error", reject);
+      child.on("close", (...end) => resolve(end));
+      // A process that the program started may hold its pipes open.
+      child.on("exit", () => {
+        pipes = setTimeout(() => {
+          child.stdout.destroy();
+          child.stderr.destroy();
+        }, PIPES_MS);
+      });
+    });
+    signal?.throwIfAborted();
+    const records = recordsIn(record);
+    const killedItself = records.some((one) => one.startsWith("killed "));
+    // The signal may arrive when the program has already ended by itself.
+    const hit = killedItself || (killed && signalName === "SIGKILL");
+    const attempt = {
+      lines,
+      stderr,
+      code,
+      signal: signalName,
+      killed: hit && !late ? moment : null,
+      ms: performance.now() - began,
+    };
+    return { attempt, late, wrapped: records.includes("wrapped") };
+  } finally {
+    clearTimeout(limit);
+    clearTimeout(due);
+    clearTimeout(pipes);
+    process.off("exit", kill);
+    signal?.removeEventListener("abort", kill);
+  }
+}
+
+/** Returns the faults with which the program kills itself. */
+function faultsOf(moment: KillMoment | null): unknown[] {
+  if (moment === null || !("on" in moment)) return [];
+  const { on, nth = 1, when = "after" } = moment;
+  return [{ on, nth, when, kill: true }];
+}
+
+function recordsIn(path: string): string[] {
+  try {
+    return readFileSync(path, "utf8").split("\n");
+  } catch {
+    // The program did not wrap a store.
+    return [];
+  }
+}

@@ -1,0 +1,52 @@
+/** What the runner reports: attempts, and the error of a program that does not end as it should. */
+
+import type { Attempt, KillMoment, KillTestError as Contract } from "../../testing.js";
+
+/** The most text of a program's standard error that a message shows. */
+const LONGEST_STDERR = 4_000;
+
+export class KillTestError extends Error implements Contract {
+  declare readonly name: "KillTestError";
+  readonly attempts: Attempt[];
+  readonly seed: number;
+  readonly cwd: string;
+
+  constructor(problem: string, attempts: Attempt[], seed: number, cwd: string) {
+    const stderr = attempts.at(-1)?.stderr ?? "";
+    super(
+      `${problem}. ${historyOf(attempts, seed, cwd)}\n` +
+        `The program's standard error: ${stderr === "" ? "(empty)" : `\n${stderr.slice(-LONGEST_STDERR)}`}`,
+    );
+    this.attempts = attempts;
+    this.seed = seed;
+    this.cwd = cwd;
+  }
+
+  static {
+    Object.defineProperty(KillTestError.prototype, "name", { value: "KillTestError", configurable: true });
+  }
+}
+
+/** Describes the kills in one line. */
+export function historyOf(attempts: readonly Attempt[], seed: number, cwd: string): string {
+  const kills = attempts.flatMap(({ killed }) => (killed === null ? [] : [textOf(killed)]));
+  // A long chain of kills is repeated by its seed, so its first and last moments are enough.
+  const shown = kills.length > 6 ? [...kills.slice(0, 3), "...", ...kills.slice(-2)] : kills;
+  const history = kills.length === 0 ? "It was not killed" : `Killed ${shown.join(", then ")}`;
+  return `${history} (attempts: ${attempts.length}, seed: ${seed}, folder: ${cwd})`;
+}
+
+function textOf(moment: KillMoment): string {
+  if ("afterLines" in moment) return `after line ${moment.afterLines}`;
+  if ("afterMs" in moment) return `after ${moment.afterMs} ms`;
+  const { on, nth = 1, when = "after" } = moment;
+  return `${when} call ${nth} of ${listed(on)}`;
+}
+
+/** Lists methods: `put(), putWrites()`. */
+export function listed(methods: string | readonly string[]): string {
+  return [methods]
+    .flat()
+    .map((name) => `${name}()`)
+    .join(", ");
+}
