@@ -13,6 +13,8 @@ export interface Snippet {
   code: string;
   /** The path of the block's files, without an extension. */
   file: string;
+  /** The path under which other blocks import this one. A first line such as `// keyring.mts` sets it. */
+  alias: string | undefined;
 }
 
 /** The README and the guides. */
@@ -23,16 +25,20 @@ export function snippetsOf(document: string, folder: string): Snippet[] {
   const text = readFileSync(join(root, document), "utf8");
   return [...text.matchAll(/^( *)```ts\n([^]*?)^\1```/gm)].map(([, , code], index) => {
     const name = `${document} block ${index + 1}`;
-    return { name, code: code!, file: join(folder, name.replaceAll(/\W+/g, "-")) };
+    const alias = /^\/\/ ([\w-]+)\.mts\n/.exec(code!)?.[1];
+    const file = join(folder, name.replaceAll(/\W+/g, "-"));
+    return { name, code: code!, file, alias: alias && join(folder, alias) };
   });
 }
 
 /** Writes each block as TypeScript and as JavaScript. */
 export function writeSnippets(snippets: readonly Snippet[]): void {
   const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
-  for (const { code, file } of snippets) {
-    writeFileSync(`${file}.mts`, code);
-    writeFileSync(`${file}.mjs`, ts.transpileModule(code, { compilerOptions }).outputText);
+  for (const { code, file, alias } of snippets) {
+    for (const path of alias === undefined ? [file] : [file, alias]) {
+      writeFileSync(`${path}.mts`, code);
+      writeFileSync(`${path}.mjs`, ts.transpileModule(code, { compilerOptions }).outputText);
+    }
   }
 }
 

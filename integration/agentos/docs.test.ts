@@ -11,11 +11,12 @@ import { documents, problemsOf, runSnippet, snippetsOf, writeSnippets } from "..
 const folder = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
 const elsewhere = mkdtempSync(join(tmpdir(), "forkpoint-docs-"));
 
-// LangGraph's snippets, and those of the guide to tests, run in integration/langgraph/docs.test.ts, where LangGraph is
-// installed. Helix' and TinyAgents'
+// LangGraph's snippets run in integration/langgraph/docs.test.ts, where LangGraph is installed, and so do those of the
+// guides to tests and to encryption. Helix' and TinyAgents'
 // snippets run in __test__/helix/docs.test.ts and __test__/tinyagents/docs.test.ts.
-const elsewhereRun = /from "(@langchain\/|forkpoint\/(langgraph|helix|tinyagents|testing)")/;
+const elsewhereRun = /from "(@langchain\/|forkpoint\/(langgraph|helix|tinyagents)")/;
 const found = documents
+  .filter((document) => !["docs/testing.md", "docs/encryption.md"].includes(document))
   .flatMap((document) => snippetsOf(document, folder))
   .filter(({ code }) => !elsewhereRun.test(code));
 

@@ -1,5 +1,5 @@
-// Tests the documents: every `ts` block of the guides to LangGraph and to tests, and those of the README about LangGraph,
-// compiles under strict and runs unchanged in its own folder.
+// Tests the documents: every `ts` block of the guides to LangGraph, to tests and to encryption, and those of the README
+// about LangGraph, compiles under strict and runs unchanged in its own folder.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -16,12 +16,15 @@ const folder = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url
 const { path: elsewhere, remove } = temporary();
 
 const guide = snippetsOf("docs/langgraph.md", folder);
-// The second block is the test of the first one, so it needs it as a file. A test below runs it.
+// The second block is the test of the first one. A test below runs it.
 const [trip, tripTest, ...testing] = snippetsOf("docs/testing.md", folder) as [Snippet, Snippet, ...Snippet[]];
+// The first block is a module that the others import.
+const [keyring, ...encryption] = snippetsOf("docs/encryption.md", folder) as [Snippet, ...Snippet[]];
 const found = [
   ...guide,
   trip,
   ...testing,
+  ...encryption,
   ...snippetsOf("README.md", folder).filter(({ code }) => /"@langchain\/|"forkpoint\/langgraph"/.test(code)),
 ];
 
@@ -33,7 +36,7 @@ function place(name: string): string {
   return cwd;
 }
 
-beforeAll(() => writeSnippets([...found, tripTest]));
+beforeAll(() => writeSnippets([...found, tripTest, keyring]));
 
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
@@ -45,7 +48,9 @@ describe("the guide's code", () => {
     expect(guide.length).toBeGreaterThanOrEqual(6);
   });
 
-  it("compiles under strict", { timeout: 120_000 }, () => expect(problemsOf([...found, tripTest])).toEqual([]));
+  it("compiles under strict", { timeout: 120_000 }, () =>
+    expect(problemsOf([...found, tripTest, keyring])).toEqual([]),
+  );
 
   it.each(found)("runs, and prints what it says: $name", { timeout: 60_000 }, (snippet) => {
     const cwd = place(snippet.name);
@@ -106,7 +111,6 @@ describe("the guide to tests", () => {
   };
 
   it("has a test that passes, and that fails if a call is repeated", { timeout: 120_000 }, () => {
-    copyFileSync(`${trip.file}.mjs`, join(folder, "trip.mjs"));
     expect(runTest()).toEqual({ status: 0, stdout: expect.stringContaining("# pass 1") });
     // A program that begins anew in every process.
     const careless = readFileSync(join(folder, "trip.mjs"), "utf8").replace("metadata === undefined", "true");
