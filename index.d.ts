@@ -203,6 +203,26 @@ export interface Finding {
   ref: { space: string | null; run: string | null; ns: string | null; id: string | null } | null;
 }
 
+/**
+ * What the diagnostics channel `forkpoint:warning` publishes: a problem that no call can reject with. The process emits a
+ * warning with the same message and code.
+ */
+export interface StoreWarning {
+  /**
+   * - `FORKPOINT_SWEEP_FAILS`: background sweeps fail, so data that retention should remove is still stored.
+   * - `FORKPOINT_NETWORK_FILE`: the file is on a network file system.
+   * - `FORKPOINT_COMMITS_LOST`: a power failure took the newest commits of a folder of text files.
+   * - `FORKPOINT_LEFT_OUT`: a function or a symbol was not stored.
+   */
+  code: "FORKPOINT_SWEEP_FAILS" | "FORKPOINT_NETWORK_FILE" | "FORKPOINT_COMMITS_LOST" | "FORKPOINT_LEFT_OUT";
+  /** The problem and the remedy. Never contains the content of a state. */
+  message: string;
+  /** The path of the database file or folder, or `"memory:"`. Null for `FORKPOINT_LEFT_OUT`. */
+  target: string | null;
+  /** The error behind the problem, if there is one. */
+  cause?: unknown;
+}
+
 /** Statistics of a lineage. */
 export interface LineageStats {
   /** The lineage's name. For AgentOS this is the run id. */

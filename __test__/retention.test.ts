@@ -1,6 +1,7 @@
 // Tests the removal of checkpoints by each save, in the background and by prune(). Also tests statistics, and giving
 // space back to the file system.
 import { randomBytes } from "node:crypto";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -147,6 +148,10 @@ test("a sweep that keeps failing is told once, as a warning of the process", { t
   const hear = (warning: Error) => heard.push(warning);
   process.on("warning", hear);
   onTestFinished(() => void process.off("warning", hear));
+  const published: unknown[] = [];
+  const note = (warning: unknown) => published.push(warning);
+  subscribe("forkpoint:warning", note);
+  onTestFinished(() => void unsubscribe("forkpoint:warning", note));
   const target = place("sqlite");
   const marker = randomBytes(4_096);
   const writer = open(target);
@@ -179,6 +184,7 @@ test("a sweep that keeps failing is told once, as a warning of the process", { t
   expect(await run(store, "other")).toHaveLength(5);
   // The warning contains the message of the error with which prune() rejects.
   expect(message).toContain((await failure(store.prune(), "UNSUPPORTED")).message);
+  expect(published).toEqual([{ code, message, target: expect.stringContaining(target) }]);
 });
 
 describe.each(kinds)("%s: in the background", (kind) => {

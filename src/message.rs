@@ -6,6 +6,7 @@ use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Op, Unit};
 use crate::reader::Question;
+use crate::record::Notice;
 use crate::worker::{Reply, Worker};
 
 /// The maximum weight of the queue. The weight is the number of payload bytes that are not on disk yet. When the queue
@@ -18,7 +19,7 @@ pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
 /// A message to the writer thread.
 pub(crate) enum WriterMessage {
     /// Opens the backend, and replies with its notice for the user.
-    Open(Reply<Option<String>>),
+    Open(Reply<Option<Notice>>),
     Apply(Unit, Reply<Applied>),
     /// A function to run on the backend. No unit is applied while the function runs.
     Work(Work),

@@ -11,6 +11,7 @@ use crate::message::{Closing, QUEUE_BYTES, Work, WriterMessage, send};
 use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader};
+use crate::record::Notice;
 use crate::retention::Policy;
 use crate::sweeper::Sweeper;
 use crate::warnings::Warnings;
@@ -50,7 +51,7 @@ impl Pipeline {
     }
 
     /// Opens the backend now. Otherwise the first message opens it.
-    pub(crate) fn open(&self, reply: Reply<Option<String>>) {
+    pub(crate) fn open(&self, reply: Reply<Option<Notice>>) {
         self.send(WriterMessage::Open(reply));
     }
 
@@ -145,7 +146,7 @@ impl Writing {
         for message in after {
             match message {
                 WriterMessage::Open(reply) => {
-                    reply.send(self.backend.get().map(|backend| backend.notice().map(str::to_owned)));
+                    reply.send(self.backend.get().map(|backend| backend.notice().cloned()));
                 }
                 // The query may also see later saves of this batch, which is harmless.
                 WriterMessage::Ask(question) => self.reader.ask(question),

@@ -4,8 +4,18 @@
 use std::cmp::Reverse;
 
 use bytes::Bytes;
+use serde::Serialize;
 
 use crate::error::Error;
+
+/// A message for the user about the opened storage. JavaScript emits it as a warning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// The warning's code, which is public API.
+    pub code: &'static str,
+    /// The problem and the remedy. Never contains the content of a state.
+    pub message: String,
+}
 
 /// The save number of a checkpoint. It is the checkpoint's position in the save order of the whole store. A checkpoint
 /// with a greater number was saved later, regardless of any clock (D6).

@@ -15,7 +15,7 @@ use crate::pipeline::Pipeline;
 use crate::pre_encoder::PreEncoder;
 use crate::query::{Answer, Query};
 use crate::reader::Reader;
-use crate::record::{ContractId, Header};
+use crate::record::{ContractId, Header, Notice};
 use crate::retention::{Policy, Prune, Pruned};
 use crate::sweeper::Sweeper;
 use crate::target::Target;
@@ -149,10 +149,10 @@ impl Store {
     }
 
     /// Replies when the target is open. The reply contains a notice for the user, if the storage has one.
-    pub fn ready(&self, reply: Reply<Option<String>>) {
+    pub fn ready(&self, reply: Reply<Option<Notice>>) {
         match &self.engine {
             Engine::Inline(backend) => {
-                reply.send(with(backend, |inline| Ok(inline.backend.notice().map(str::to_owned))));
+                reply.send(with(backend, |inline| Ok(inline.backend.notice().cloned())));
             }
             Engine::Threads(writer) => writer.open(reply),
         }

@@ -203,8 +203,8 @@ fn a_power_failure_takes_the_last_commits_that_were_not_synced() {
             restore(&crashed, &files);
             let mut reopened = open(&crashed);
             assert!(dump(&mut reopened) == dumps[2], "{path}: {what}");
-            let notice = reopened.notice().map(str::to_owned);
-            assert!(path == "order.jsonl" || notice.unwrap().contains("the last 1 commit was lost"));
+            let notice = reopened.notice().cloned();
+            assert!(path == "order.jsonl" || notice.unwrap().message.contains("the last 1 commit was lost"));
             apply(&mut reopened, vec![draft("later", "later").put()]).unwrap();
             assert_eq!(dump(&mut open(&crashed)), dump(&mut reopened));
             assert_eq!(findings(&mut open(&crashed)), []);

@@ -18,6 +18,7 @@ use forkpoint::backend::{Backend, Durability};
 use forkpoint::error::{Code, Error, Result};
 use forkpoint::op::{Applied, Op, Unit};
 use forkpoint::query::{Answer, Query};
+use forkpoint::record::Notice;
 use forkpoint::retention::{Cursor, Policy, Prune, Pruned, Rule};
 use forkpoint::store::{Options, Store};
 use forkpoint::target::Target;
@@ -115,10 +116,13 @@ impl Backend for Double {
         Ok(())
     }
 
-    fn notice(&self) -> Option<&str> {
-        Some("a double")
+    fn notice(&self) -> Option<&Notice> {
+        Some(&NOTICE)
     }
 }
+
+/// The notice of every double.
+static NOTICE: Notice = Notice { code: "FORKPOINT_A_DOUBLE", message: String::new() };
 
 impl Drop for Double {
     fn drop(&mut self) {
@@ -545,7 +549,7 @@ fn a_store_that_was_never_opened_is_closed_without_a_trace() {
 #[test]
 fn readiness_tells_what_the_user_should_hear() {
     let (store, _log, _go) = doubles(Options::default());
-    assert_eq!(call(|reply| store.ready(reply)), Ok(Some("a double".to_owned())));
+    assert_eq!(call(|reply| store.ready(reply)), Ok(Some(NOTICE.clone())));
     store.shutdown();
     let [(memory, _), (file, folder)] = stores();
     assert!(memory.is_inline() && !file.is_inline());

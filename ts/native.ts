@@ -7,6 +7,7 @@
 import type { ErrorCode } from "../index.js";
 import { loadAddon } from "./addon.js";
 import { ForkpointError } from "./errors.js";
+import { warn } from "./warnings.js";
 
 interface Failure {
   code: ErrorCode;
@@ -115,7 +116,7 @@ function look(): void {
 }
 
 function settle(callId: number, response: Response, error: Failure | null | undefined): void {
-  if (callId === WARNING && error) return warn(error);
+  if (callId === WARNING && error) return sweepFails(error, response as string);
   const waiting = pending.get(callId);
   if (waiting === undefined) return;
   pending.delete(callId);
@@ -142,12 +143,9 @@ function causeOf({ message, code, errno }: NonNullable<Failure["cause"]>): Error
   return cause;
 }
 
-/**
- * Emits a warning for a failure in the background. Such a failure belongs to no call, so no promise can reject with it.
- */
-function warn({ message, cause }: Failure): void {
-  const warning = new Error(message, cause ? { cause: causeOf(cause) } : undefined);
-  process.emitWarning(Object.assign(warning, { name: "ForkpointWarning", code: "FORKPOINT_SWEEP_FAILS" }));
+/** Warns of a failure in the background. Such a failure belongs to no call, so no promise can reject with it. */
+function sweepFails({ message, cause }: Failure, target: string): void {
+  warn("FORKPOINT_SWEEP_FAILS", message, target, cause ? causeOf(cause) : undefined);
 }
 
 /**

@@ -5,6 +5,7 @@
 
 import { types } from "node:util";
 import { ForkpointError, refusal } from "./errors.js";
+import { warn } from "./warnings.js";
 
 /**
  * The deepest nesting that is stored. V8 reads back fewer levels than it writes: 1,900 with its default stack, measured
@@ -328,9 +329,10 @@ let warned = false;
 function warnLeftOut(path: string, what: string): void {
   if (warned) return;
   warned = true;
-  process.emitWarning(
+  warn(
+    "FORKPOINT_LEFT_OUT",
     `${path} is a ${what}, which is not data: it is left out of the checkpoint, as JSON.stringify would. ` +
       "This warning is emitted only once.",
-    { type: "ForkpointWarning", code: "FORKPOINT_LEFT_OUT" },
+    null,
   );
 }

@@ -16,6 +16,7 @@ import { ForkpointError, typeError } from "./errors.js";
 import { open } from "./native.js";
 import { readOptions, readTarget } from "./options.js";
 import { prune, stats, vacuum } from "./retention.js";
+import { warn } from "./warnings.js";
 import { storeCalls } from "./wire.js";
 
 const PRIVATE = Symbol("openStore");
@@ -33,7 +34,9 @@ export class Store implements Contract {
     // The addon expects undefined for a missing value.
     const limits = { keepLastN: keepLastN ?? undefined, ttl: ttlMs ?? undefined, maxBytes: maxBytes ?? undefined };
     const native = open(readTarget(target), { ...others, busyTimeout, ...limits });
-    const ready = storeCalls.call(native, "ready", {}).then(warnOfNotice);
+    const ready = storeCalls.call(native, "ready", {}).then((notice) => {
+      if (notice !== null) warn(notice.code, notice.message, native.databasePath ?? "memory:");
+    });
     // This handler prevents an unhandled rejection. A caller that does not await `ready` gets the error from its first
     // call.
     ready.catch(() => {});
@@ -119,7 +122,3 @@ export const openStore: typeof openStoreContract = async (target, options) => {
   }
   return store as unknown as Contract;
 };
-
-function warnOfNotice(notice: string | null): void {
-  if (notice !== null) process.emitWarning(notice, { type: "ForkpointWarning", code: "FORKPOINT_NETWORK_FILE" });
-}

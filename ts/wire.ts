@@ -4,7 +4,7 @@
  * the `enum Call` of each contract.
  */
 
-import type { VerifyReport } from "../index.js";
+import type { StoreWarning, VerifyReport } from "../index.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Serialized } from "./serializer.js";
 
@@ -156,7 +156,7 @@ export interface CheckPage extends Omit<VerifyReport, "ok"> {
 /** The calls that every store supports. If `contract` is undefined, a call covers the checkpoints of all contracts. */
 interface StoreCalls {
   /** Returns a warning about the open target, or null. */
-  ready(fields: {}): string | null;
+  ready(fields: {}): Pick<StoreWarning, "code" | "message"> | null;
   close(fields: {}): null;
   vacuum(fields: {}): null;
   prune(fields: { contract: string | undefined; rule: Rule; cursor: Cursor | undefined; most: number }): Pruned;

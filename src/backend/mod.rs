@@ -27,6 +27,7 @@ pub(crate) use self::writes::encode as encode_writes;
 use crate::error::Result;
 use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
+use crate::record::Notice;
 use crate::retention::{Prune, Pruned};
 
 /// The kinds of failures that an acknowledged save survives.
@@ -120,7 +121,7 @@ pub trait Backend: Send {
     }
 
     /// Returns a notice for the user about the opened storage. Returns `None` if there is no notice.
-    fn notice(&self) -> Option<&str> {
+    fn notice(&self) -> Option<&Notice> {
         None
     }
 }

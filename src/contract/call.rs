@@ -10,6 +10,7 @@ use crate::check::CheckCursor;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Unit};
 use crate::query::{Answer, Query};
+use crate::record::Notice;
 use crate::retention::Prune;
 use crate::store::Store;
 use crate::worker::Reply;
@@ -52,7 +53,7 @@ impl Request {
             Self::Check(cursor, limit) => store.check(cursor, limit, then(reply, super::store::checked)),
             Self::Vacuum => store.vacuum(then(reply, |()| Ok(None))),
             Self::Ready => {
-                store.ready(then(reply, |notice: Option<String>| notice.map(|text| Response::json(&text)).transpose()));
+                store.ready(then(reply, |notice: Option<Notice>| notice.as_ref().map(Response::json).transpose()));
             }
             Self::Close => store.close(then(reply, |()| Ok(None))),
         }

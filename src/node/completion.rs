@@ -58,9 +58,10 @@ impl CompletionQueue {
         });
     }
 
-    /// Adds a warning for the user. May be called from any thread.
-    pub fn warn(&self, warning: Error) {
-        self.add(|waiting| waiting.others.push(Settled::new(WARNING, Err(warning))));
+    /// Adds a warning for the user about the store at `target`. May be called from any thread.
+    pub fn warn(&self, target: &str, warning: Error) {
+        let warning = warning.context(&format!("store \"{target}\""));
+        self.add(|waiting| waiting.others.push(Settled::warning(WARNING, target, warning)));
     }
 
     fn add(&self, outcome: impl FnOnce(&mut Waiting)) {

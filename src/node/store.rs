@@ -87,10 +87,10 @@ impl NativeStore {
         };
         // The reference is weak, because a store that is no longer used must not keep the queue alive.
         let queue = Arc::downgrade(&completions.queue);
-        let name = format!("store \"{}\"", database_path.as_deref().unwrap_or("memory:"));
+        let target = database_path.clone().unwrap_or_else(|| "memory:".to_owned());
         store.on_warning(move |warning| {
             if let Some(queue) = queue.upgrade() {
-                queue.warn(warning.context(&name));
+                queue.warn(&target, warning);
             }
         });
         Ok(Self { database_path, calls: Calls { store, completions: Arc::clone(&completions.queue) } })

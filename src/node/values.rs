@@ -124,6 +124,11 @@ impl Settled {
             Err(error) => Self(call_id, Either3::A(Null), Some(error.into())),
         }
     }
+
+    /// A warning about the store at `target`.
+    pub fn warning(call_id: u32, target: &str, warning: Error) -> Self {
+        Self(call_id, Either3::B(target.to_owned()), Some(warning.into()))
+    }
 }
 
 /// A response with buffers: the text, then the buffers.

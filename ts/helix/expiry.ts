@@ -4,6 +4,7 @@ import type { PruneOptions, PruneProgress } from "../../index.js";
 import type { SessionPruneResult } from "../../helix.js";
 import { readRecord } from "../options.js";
 import { betweenSteps, prune as pruneCheckpoints, pruneOptions, throwIfStopped } from "../retention.js";
+import { warn } from "../warnings.js";
 import { type Cursor, storeCalls } from "../wire.js";
 import { type Context, PAGE, expire } from "./sessions.js";
 import { helix } from "./wire.js";
@@ -40,8 +41,8 @@ export class Sweeper {
       this.#failures += 1;
       // A single failure is no news: another process may hold the database.
       if (this.#failures !== 3) return;
-      const warning = new Error("expired sessions could not be removed three times in a row", { cause: error });
-      process.emitWarning(Object.assign(warning, { name: "ForkpointWarning", code: "FORKPOINT_SWEEP_FAILS" }));
+      const target = context.engine.native.databasePath ?? "memory:";
+      warn("FORKPOINT_SWEEP_FAILS", "expired sessions could not be removed three times in a row", target, error);
     }
   }
 }

@@ -29,7 +29,7 @@ mod plan;
 mod records;
 mod touch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use self::index::Index;
@@ -40,6 +40,7 @@ use super::{BUSY_TIMEOUT, Backend, Durability};
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Unit};
 use crate::query::{Answer, Query};
+use crate::record::Notice;
 use crate::retention::{self, Ledger, Prune, Pruned};
 
 /// The number of times that a query begins anew because another process has written a file anew.
@@ -74,7 +75,7 @@ pub struct Jsonl {
     names: Names,
     /// What is known of the folder. `None` if it must be read again.
     index: Option<Index>,
-    notice: Option<String>,
+    notice: Option<Notice>,
     /// The files that got lines since the last sweep.
     grown: Vec<u64>,
 }
@@ -127,7 +128,7 @@ impl Jsonl {
     fn refresh_to_write(&mut self) -> Result<&mut Index> {
         let lost = self.refresh()?.known.lost;
         if lost > 0 {
-            self.notice = Some(lost_notice(lost));
+            self.notice = Some(lost_notice(lost, &self.folder));
         }
         let Some(index) = &mut self.index else { return Err(Error::poisoned()) };
         if lost > 0 {
@@ -169,9 +170,13 @@ impl Jsonl {
     }
 }
 
-fn lost_notice(lost: u64) -> String {
+fn lost_notice(lost: u64, folder: &Path) -> Notice {
     let commits = if lost == 1 { "commit was" } else { "commits were" };
-    format!("the last {lost} {commits} lost, because they were not synced before the power failed: see durability")
+    let message = format!(
+        "\"{}\": the last {lost} {commits} lost, because they were not synced before the power failed: see durability",
+        folder.display()
+    );
+    Notice { code: "FORKPOINT_COMMITS_LOST", message }
 }
 
 fn answer(index: &Index, query: &Query) -> Result<Answer> {
@@ -235,7 +240,7 @@ impl Backend for Jsonl {
         self.lock.closing(deadline);
     }
 
-    fn notice(&self) -> Option<&str> {
-        self.notice.as_deref()
+    fn notice(&self) -> Option<&Notice> {
+        self.notice.as_ref()
     }
 }

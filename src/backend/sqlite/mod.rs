@@ -40,6 +40,7 @@ use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
+use crate::record::Notice;
 use crate::retention::{Prune, Pruned};
 
 /// The oldest `SQLite` version without the WAL-reset bug. This bug loses commits when two connections checkpoint at
@@ -93,7 +94,7 @@ pub struct Sqlite {
     checkpointer: Option<Checkpointer>,
     connection: Connection,
     journal: Journal,
-    notice: Option<String>,
+    notice: Option<Notice>,
     cache: PayloadCache,
     /// The number of saves through this connection since the connection last checked whether the running totals need
     /// folding. The number starts at the threshold, so that the first sweep checks the totals.
@@ -140,13 +141,14 @@ impl Sqlite {
         }
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(from_sqlite)?;
 
-        let notice = network.filter(|_| journal == Journal::Rollback).map(|kind| {
-            format!(
+        let notice = network.filter(|_| journal == Journal::Rollback).map(|kind| Notice {
+            code: "FORKPOINT_NETWORK_FILE",
+            message: format!(
                 "\"{}\" is on a network file system ({kind}), where a write-ahead log would be corrupted. The \
                  store uses a rollback journal instead, which is slower. Use a local disk, or a database server for several \
                  machines.",
                 path.display()
-            )
+            ),
         });
         let checkpointer =
             (journal == Journal::Wal).then(|| Checkpointer::new(path.clone(), synchronous, options.busy_timeout));
@@ -244,7 +246,7 @@ impl Backend for Sqlite {
         retention::vacuum(&self.connection).map_err(|error| from_sqlite(error).context("vacuum"))
     }
 
-    fn notice(&self) -> Option<&str> {
-        self.notice.as_deref()
+    fn notice(&self) -> Option<&Notice> {
+        self.notice.as_ref()
     }
 }
