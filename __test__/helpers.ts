@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -7,10 +7,15 @@ import { fileURLToPath } from "node:url";
 import { type Checkpoint, CheckpointStore, ForkpointError, type StoreOptions } from "forkpoint";
 import { expect, onTestFinished } from "vitest";
 
+/** True on Windows, which has no signals: `kill` ends a process at once, and a handler of a signal never runs. */
+export const windows = process.platform === "win32";
+
 /** Makes a new folder for the running test. The folder is removed when the test ends. */
 export function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), "forkpoint-test-"));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  // The engine resolves links and short names, which macOS and Windows have in the path of their temporary folder.
+  const path = realpathSync.native(mkdtempSync(join(tmpdir(), "forkpoint-test-")));
+  // Windows keeps a file for a moment after its process was killed.
+  onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
   return path;
 }
 
@@ -159,6 +164,8 @@ export function run(
     child.on("close", (code, signal) => {
       clearTimeout(deadline);
       if (late) reject(new Error(`${name} ${args[0] ?? ""} did not end by itself. Its errors: ${errors}`));
+      // On Windows, a process that kills itself ends with the code 1. An exception also prints something.
+      else if (windows && code === 1 && errors === "") resolve({ code: null, signal: "SIGKILL", lines, errors });
       else resolve({ code, signal, lines, errors });
     });
   });

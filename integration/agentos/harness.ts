@@ -1,6 +1,6 @@
 /** Helpers of the tests: temporary stores, tools that need no model, and graphs of such tools. */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CheckpointStore, type EffectClass, type StoreOptions } from "forkpoint";
@@ -18,7 +18,7 @@ import {
 
 /** Makes a new folder that is removed when the test ends. */
 export function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), "forkpoint-agentos-"));
+  const path = realpathSync.native(mkdtempSync(join(tmpdir(), "forkpoint-agentos-")));
   onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
   return path;
 }

@@ -1,6 +1,6 @@
 /** Helpers of the tests. Savers are closed and folders are removed when the running test ends. */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Annotation } from "@langchain/langgraph";
@@ -10,7 +10,7 @@ import { onTestFinished } from "vitest";
 
 /** Makes a new folder. The caller must call `remove`. */
 export function temporary(): { path: string; remove: () => void } {
-  const path = mkdtempSync(join(tmpdir(), "forkpoint-langgraph-"));
+  const path = realpathSync.native(mkdtempSync(join(tmpdir(), "forkpoint-langgraph-")));
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }) };
 }
 
