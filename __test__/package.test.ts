@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { install, layOut, npm, pack, packWithAddon } from "./packages.js";
+import { windows } from "./helpers.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folders: string[] = [];
@@ -87,6 +88,9 @@ function tryOut(tarballs: string[]): void {
   writeFileSync(join(project, "require.cjs"), required);
   expect(node(["require.cjs"], project)).toBe("hello\n");
 
+  const example = join(project, "node_modules/forkpoint/examples/agentium/counter.mjs");
+  expect(node([example], project)).toContain("replay: count 3");
+
   writeFileSync(join(project, "typed.mts"), typed);
   const compiler = {
     module: "nodenext",
@@ -116,7 +120,8 @@ describe("the package", () => {
     const [{ files }] = JSON.parse(npm(["pack", "--json", "--dry-run", "--ignore-scripts", root], root));
     const names = files
       .map((file: { path: string }) => file.path)
-      .filter((path: string) => !/^dist\/(\w+\/)?[\w-]+\.m?js$/.test(path));
+      .filter((path: string) => !/^dist\/(\w+\/)?[\w-]+\.m?js$/.test(path))
+      .filter((path: string) => !/^docs\/\w+\.md$|^examples\/(README\.md|\w+\/[\w-]+\.mjs)$/.test(path));
     const addon = readdirSync(root).find((file) => file.endsWith(".node"));
     expect(names.toSorted()).toEqual(
       [

@@ -1,8 +1,10 @@
 // Lays out the packages of a release: `node scripts/release.mjs <folder with the addons> <output folder>`. Writes one
 // package for each platform with an addon, and the package `forkpoint`, which has the platform packages as optional
-// dependencies. With `--all`, a missing addon is an error.
+// dependencies. With `--all`, a missing addon is an error. The package's documents link to the repository for what the
+// package does not contain.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, resolve, sep } from "node:path";
+import { withAbsoluteLinks } from "./links.mjs";
 import { platforms } from "./platforms.mjs";
 import { root } from "./setup.mjs";
 
@@ -25,14 +27,23 @@ function lay(folder, content, files) {
   console.log(folder);
 }
 
+function refuse(problem) {
+  console.error(problem);
+  process.exit(1);
+}
+
+const complete = process.argv.includes("--all");
+const fileOf = (platform) => `${name}.${platform}.node`;
+const files = Object.keys(platforms).map(fileOf);
+const missing = files.filter((file) => !existsSync(join(addons, file)));
+if (complete && missing.length > 0) refuse(`${missing.join(", ")} is missing in ${addons}`);
+const unknown = readdirSync(addons).filter((file) => file.endsWith(".node") && !files.includes(file));
+if (unknown.length > 0) refuse(`${unknown.join(", ")} has no platform in scripts/platforms.mjs`);
+
 const optionalDependencies = {};
 for (const [platform, { os, cpu, libc }] of Object.entries(platforms)) {
-  const file = `${name}.${platform}.node`;
-  if (!existsSync(join(addons, file))) {
-    if (!process.argv.includes("--all")) continue;
-    console.error(`${file} is missing in ${addons}`);
-    process.exit(1);
-  }
+  const file = fileOf(platform);
+  if (missing.includes(file)) continue;
   optionalDependencies[`${name}-${platform}`] = version;
   const content = {
     name: `${name}-${platform}`,
@@ -54,9 +65,18 @@ for (const [platform, { os, cpu, libc }] of Object.entries(platforms)) {
 }
 const { scripts: _, devDependencies: __, ...published } = manifest;
 const types = readdirSync(root).filter((file) => file.endsWith(".d.ts"));
-const copies = ["dist", ...types, "README.md", "CHANGELOG.md", "LICENSE"];
+const copies = ["dist", "docs", "examples", ...types, "README.md", "CHANGELOG.md", "LICENSE"];
+const packed = join(output, name);
 lay(
-  join(output, name),
+  packed,
   { ...published, files: manifest.files.filter((file) => file !== "*.node"), optionalDependencies },
   copies.map((file) => [root + file, file]),
 );
+// A link to a file that is only in the repository leads to the repository.
+const base = `${repository.url.replace(/^git\+/, "").replace(/\.git$/, "")}/blob/v${version}`;
+for (const file of readdirSync(packed, { recursive: true }).map((path) => path.replaceAll(sep, "/"))) {
+  if (!file.endsWith(".md")) continue;
+  const path = join(packed, file);
+  const isInside = (target) => existsSync(join(packed, target));
+  writeFileSync(path, withAbsoluteLinks(readFileSync(path, "utf8"), file, isInside, base));
+}

@@ -1,7 +1,7 @@
 // A/B exploration: two runs fork after step 2 of an analysis. Each run uses its own model.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
-import { Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";
+import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 
 const reviews = ["great", " late ", "", "broken", "great", "fine"];
 

@@ -1,7 +1,7 @@
 // The counter of Agentium's "Workflow Time Travel": run it, list its checkpoints, replay it, fork it.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
-import { ForkpointStorage, StorageBackedCheckpointStore, Workflow } from "../../dist/agentium.js";
+import { ForkpointStorage, StorageBackedCheckpointStore, Workflow } from "forkpoint/agentium";
 
 // This example uses the store from Agentium's document, over a driver that stores its values on disk. The other
 // examples use WorkflowCheckpointStore instead of this store and its driver. WorkflowCheckpointStore does in one

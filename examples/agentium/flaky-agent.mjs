@@ -1,7 +1,7 @@
 // A pipeline of four agents fails at the third. The replay runs only the missing steps, so you pay for no agent twice.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
-import { Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";
+import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 
 const calls = { research: 0, draft: 0, review: 0, publish: 0 };
 /** The number of the reviewer's next calls that will fail. */

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 // In your project: from "forkpoint/agentium"
-import { DrainController, RunDrainedError, Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";
+import { DrainController, RunDrainedError, Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 
 async function pod(runId) {
   const drain = new DrainController();

@@ -2,7 +2,7 @@
 // then continues with the repaired workflow, under the same runId.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
-import { Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";
+import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 
 const store = new WorkflowCheckpointStore("workflow.db");
 let loads = 0;

@@ -1,7 +1,7 @@
 // The parts of a time travel UI: live progress of a run, its timeline, the state before a step, and a sandbox fork.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/agentium"
-import { Workflow, WorkflowCheckpointStore } from "../../dist/agentium.js";
+import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 
 /** The state that each step received. It is compared with the timeline below. */
 const seen = {};

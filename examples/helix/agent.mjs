@@ -2,7 +2,7 @@
 // the same messages. The programs beside this file import it.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 // In your project: from "forkpoint/helix"
-import { generateCheckpointId } from "../../dist/helix.js";
+import { generateCheckpointId } from "forkpoint/helix";
 
 const prices = { tea: 4, cups: 12, kettle: 30 };
 

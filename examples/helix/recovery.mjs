@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 // In your project: from "forkpoint/helix"
-import { SessionStore } from "../../dist/helix.js";
+import { SessionStore } from "forkpoint/helix";
 import { Stream, ask, lookUp, recover, work } from "./agent.mjs";
 
 const question = "tea, cups, kettle";

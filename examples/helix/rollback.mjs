@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 // In your project: from "forkpoint/helix"
-import { SessionStore } from "../../dist/helix.js";
+import { SessionStore } from "forkpoint/helix";
 import { Stream, ask, rewind, saveCheckpoint, work } from "./agent.mjs";
 
 const store = new SessionStore("sessions.db");

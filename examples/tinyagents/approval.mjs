@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 // In your project: from "forkpoint/tinyagents"
-import { Checkpointer, Command, END, Graph } from "../../dist/tinyagents.js";
+import { Checkpointer, Command, END, Graph } from "forkpoint/tinyagents";
 
 const threadId = "post-1";
 const checkpointer = new Checkpointer("threads.db");

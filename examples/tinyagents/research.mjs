@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 // In your project: from "forkpoint/tinyagents"
-import { Checkpointer, Graph, Send } from "../../dist/tinyagents.js";
+import { Checkpointer, Graph, Send } from "forkpoint/tinyagents";
 
 const [role] = process.argv.slice(2);
 const sources = ["tides", "moons", "storms"];

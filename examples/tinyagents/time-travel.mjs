@@ -1,7 +1,7 @@
 // Time travel: the history of a thread, a run from an older checkpoint, a fork, and an update by hand.
 import assert from "node:assert/strict";
 // In your project: from "forkpoint/tinyagents"
-import { Checkpointer, Graph } from "../../dist/tinyagents.js";
+import { Checkpointer, Graph } from "forkpoint/tinyagents";
 
 const checkpointer = new Checkpointer("threads.db");
 for (const threadId of ["invoice-1", "invoice-2"]) await checkpointer.deleteThread(threadId);

@@ -1,0 +1,102 @@
+// Tests the links of the documents: each target exists, and so does its anchor. In the package of a release, each link
+// leads to a file of the package or is absolute.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { folder } from "./helpers.js";
+
+interface Link {
+  target: string;
+  path: string;
+  anchor: string;
+}
+
+interface Links {
+  relativeLinks(text: string, file: string): Link[];
+  withAbsoluteLinks(text: string, file: string, isInside: (path: string) => boolean, base: string): string;
+  anchorsOf(text: string): Set<string>;
+}
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const script: string = "../scripts/links.mjs";
+const { relativeLinks, withAbsoluteLinks, anchorsOf } = (await import(script)) as Links;
+
+/** Returns the links of a folder's documents whose target is missing. */
+function brokenLinks(place: string, documents: string[]): { broken: string[]; count: number } {
+  const broken: string[] = [];
+  let count = 0;
+  for (const document of documents) {
+    for (const { target, path, anchor } of relativeLinks(readFileSync(join(place, document), "utf8"), document)) {
+      count += 1;
+      const file = join(place, path);
+      if (!existsSync(file)) broken.push(`${document}: ${target} does not exist`);
+      else if (anchor !== "" && !(path.endsWith(".md") && anchorsOf(readFileSync(file, "utf8")).has(anchor))) {
+        broken.push(`${document}: ${target} has no such heading`);
+      }
+    }
+  }
+  return { broken, count };
+}
+
+const markdownIn = (place: string) =>
+  readdirSync(join(root, place), { recursive: true })
+    .map((name) => `${place}/${String(name).replaceAll("\\", "/")}`)
+    .filter((name) => name.endsWith(".md"));
+
+it("every relative link of the repository's documents leads to a file and to a heading of it", () => {
+  const documents = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    ...["docs", "examples", "fixtures"].flatMap(markdownIn),
+  ];
+  const { broken, count } = brokenLinks(root, documents);
+  expect(broken).toEqual([]);
+  expect(count).toBeGreaterThan(100);
+});
+
+it("every link in the package of a release leads into the package or is absolute", () => {
+  const output = folder();
+  execFileSync(process.execPath, [join(root, "scripts/release.mjs"), root, output], { stdio: "pipe" });
+  const place = join(output, "forkpoint");
+  const documents = readdirSync(place, { recursive: true })
+    .map((name) => String(name).replaceAll("\\", "/"))
+    .filter((name) => name.endsWith(".md"));
+  expect(documents).toEqual(
+    expect.arrayContaining(["README.md", "CHANGELOG.md", "docs/index.md", "examples/README.md"]),
+  );
+  expect(brokenLinks(place, documents).broken).toEqual([]);
+  const { version } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"));
+  const readme = readFileSync(join(place, "README.md"), "utf8");
+  expect(readme).toContain(`](https://github.com/forkpoint/forkpoint/blob/v${version}/tests/sqlite_kill.rs)`);
+  expect(readme).toContain("](docs/agentos.md)");
+  // Every absolute link to the repository leads to a file of it.
+  const base = `https://github.com/forkpoint/forkpoint/blob/v${version}/`;
+  for (const document of documents) {
+    const text = readFileSync(join(place, document), "utf8");
+    for (const [, path] of text.matchAll(/\]\(https:\/\/github\.com\/forkpoint\/forkpoint\/blob\/[^/]+\/([^)#]+)/g)) {
+      expect(existsSync(join(root, path!)), `${document}: ${base}${path}`).toBe(true);
+    }
+  }
+});
+
+describe("the search for links", () => {
+  it("finds links of text and tables, and none in code", () => {
+    const text =
+      "[a](b.md#c) and `[no](x.md)`\n```ts\n[no](y.md)\n```\n| [d](../e.md) | [f](https://g.org) | [h](#i) |";
+    expect(relativeLinks(text, "docs/j.md")).toEqual([
+      { target: "b.md#c", path: "docs/b.md", anchor: "#c" },
+      { target: "../e.md", path: "e.md", anchor: "" },
+      { target: "#i", path: "docs/j.md", anchor: "#i" },
+    ]);
+    const absolute = withAbsoluteLinks(text, "docs/j.md", (path) => path.startsWith("docs/"), "https://r.org");
+    expect(absolute).toBe(text.replace("../e.md", "https://r.org/e.md"));
+  });
+
+  it("makes anchors as GitHub does", () => {
+    const text = "# What `save` does, and why\n## Ids\n```\n# no\n```\n### Ids\n## [A link](x.md): *b*";
+    expect([...anchorsOf(text)]).toEqual(["#what-save-does-and-why", "#ids", "#ids-1", "#a-link-b"]);
+  });
+});
