@@ -8,6 +8,7 @@ import type {
   LineageStats,
   PruneOptions,
   RunPruneResult,
+  RunStatus,
   StatsOptions,
   Store,
   StoreOptions,
@@ -76,18 +77,6 @@ export interface CheckpointSummary {
   stateSize: number;
 }
 
-/**
- * How far a run has come, as far as its checkpoints tell. A store cannot know whether a run is in progress.
- *
- * - `"finished"`: all steps of the run are stored.
- * - `"unfinished"`: some steps of the run are not stored. The run can be resumed.
- * - `"unknown"`: the latest checkpoint does not say how many steps the workflow has. The framework's own `Workflow`, a
- *   `save` without the option `steps`, or an earlier version of Forkpoint has stored it.
- * - `"waiting"` and `"failed"` occur in the lists of other frameworks only. A workflow's step that failed stores nothing,
- *   so its run is `"unfinished"`.
- */
-export type WorkflowRunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
-
 /** A run in a list of runs. */
 export interface WorkflowRunInfo {
   runId: string;
@@ -95,7 +84,12 @@ export interface WorkflowRunInfo {
   checkpoints: number;
   /** The run's latest checkpoint. */
   latest: CheckpointSummary;
-  status: WorkflowRunStatus;
+  /**
+   * `"finished"` if all steps of the run are stored, and otherwise `"unfinished"`. A step that failed stores nothing. `"unknown"`
+   * if the framework's own `Workflow`, a `save` without the option `steps`, or an earlier version of Forkpoint stored the
+   * latest checkpoint.
+   */
+  status: RunStatus;
 }
 
 /** A page of runs. */

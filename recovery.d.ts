@@ -18,6 +18,11 @@ export interface RecoverOptions<R> {
    * Choose it greater than the time that a node takes. Default: 0.
    */
   idleMs?: number;
+  /**
+   * Runs whose newest checkpoint is older than this, in ms, are left alone, unless they are named. Default: no limit. Null, 0
+   * and Infinity also mean no limit.
+   */
+  maxAgeMs?: number | null;
   /** How many runs are recovered at once. Default: 4. */
   concurrency?: number;
   /**

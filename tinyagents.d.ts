@@ -7,6 +7,7 @@
 import type {
   CheckOptions,
   LineageStats,
+  RunStatus,
   StatsOptions,
   Store,
   StoreOptions,
@@ -162,6 +163,24 @@ export interface CheckpointerStats extends Omit<StoreStats, "lineages" | "larges
   largest: Array<{ threadId: string; namespace: Namespace } & Omit<LineageStats, "lineage">>;
 }
 
+/** A page of threads. */
+export interface GraphThreadsPage {
+  threads: Array<{
+    threadId: string;
+    /** The id of the latest checkpoint of the graph itself. */
+    checkpointId: string;
+    /**
+     * How far the thread is, as its latest checkpoint tells it: `"waiting"` if a task asks a question without an answer,
+     * `"failed"` if a task has failed, `"unfinished"` if nodes are left to run, and otherwise `"finished"`.
+     */
+    status: RunStatus;
+    /** The nodes that run next. */
+    next: string[];
+  }>;
+  /** Pass this cursor to the next call of `threads`. Null means that this was the last page. */
+  cursor: string | null;
+}
+
 /**
  * Stores the checkpoints of threads, so that a crash loses nothing.
  *
@@ -245,6 +264,22 @@ export declare class Checkpointer<S> implements AsyncDisposable {
    * @example const threadIds = await checkpointer.listThreads();
    */
   listThreads(): Promise<string[]>;
+
+  /**
+   * Returns the threads with their status. The thread that began last comes first. A page contains at most `limit` threads
+   * (default: 100). Pass the cursor of the previous page as `cursor`. The latest checkpoint of each thread is read.
+   *
+   * @example const { threads, cursor } = await checkpointer.threads({ limit: 20 });
+   */
+  threads(options?: { limit?: number; cursor?: string | null | undefined }): Promise<GraphThreadsPage>;
+
+  /**
+   * Returns the threads with their status. The thread that began last comes first. A page contains at most `limit` threads
+   * (default: 100). Pass the cursor of the previous page as `cursor`. The latest checkpoint of each thread is read.
+   *
+   * @example const { threads, cursor } = await checkpointer.threads({ limit: 20 });
+   */
+  threads(options?: { limit?: number; cursor?: string | null | undefined }): Promise<GraphThreadsPage>;
 
   /**
    * Removes a thread with all of its namespaces and writes, in one transaction. An unknown thread causes no error.

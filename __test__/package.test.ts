@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { install, layOut, npm, pack, packWithAddon } from "./packages.js";
-import { windows } from "./helpers.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folders: string[] = [];

@@ -17,19 +17,6 @@ import { prune, stats, vacuum } from "./retention.js";
 import type { Format } from "./serializer.js";
 import { Store, engineOf, openInBackground } from "./store.js";
 
-/** The handles of the contracts' stores, for other modules of this package. */
-const handles = new WeakMap<object, StoreHandle>();
-
-/** Lets `handleOf` find the handle of a contract's store. */
-export function setHandle(store: object, handle: StoreHandle): void {
-  handles.set(store, handle);
-}
-
-/** Returns the handle of a contract's store. Returns undefined for any other value. */
-export function handleOf(store: unknown): StoreHandle | undefined {
-  return typeof store === "object" && store !== null ? handles.get(store) : undefined;
-}
-
 /**
  * The base of a contract's store: a handle to a `Store`. The handle closes a store that it opened itself. A shared
  * store stays open.

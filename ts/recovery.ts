@@ -10,6 +10,7 @@ import { type OptionParser, atMost, readRecord, whole } from "./options.js";
 /** The options that `recover` has for every framework, with their defaults. */
 export interface Settings {
   idleMs: number;
+  maxAgeMs: number;
   concurrency: number;
   leaseTtlMs: number;
   maxAttempts: number;
@@ -31,6 +32,7 @@ export const ids: OptionParser<string[]> = (value, name) => {
 
 const parsers: { [K in keyof Settings]: OptionParser<unknown> } = {
   idleMs: whole(0, Number.MAX_SAFE_INTEGER, "milliseconds"),
+  maxAgeMs: atMost("milliseconds"),
   concurrency: whole(1, 1_000, "runs"),
   leaseTtlMs: whole(100, 2 ** 31 - 1, "milliseconds"),
   maxAttempts: atMost("attempts"),
@@ -49,6 +51,7 @@ export function readSettings(
   const read = readRecord(options, "options", { ...parsers, ...own });
   const settings: Settings = {
     idleMs: (read["idleMs"] as number | undefined) ?? 0,
+    maxAgeMs: (read["maxAgeMs"] as number | null | undefined) ?? Infinity,
     concurrency: (read["concurrency"] as number | undefined) ?? 4,
     leaseTtlMs: (read["leaseTtlMs"] as number | undefined) ?? 30_000,
     maxAttempts: read["maxAttempts"] === null ? Infinity : ((read["maxAttempts"] as number | undefined) ?? 3),

@@ -1,6 +1,7 @@
 // Tests that the declarations match the exports, and that the compiler accepts correct code and rejects wrong code:
 // `npx tsc -p __test__ --noEmit`.
 import * as agentium from "forkpoint/agentium";
+import type { RunStatus } from "forkpoint";
 import {
   type AgentStep,
   type ConditionStep,
@@ -20,7 +21,6 @@ import {
   WorkflowCheckpointStore,
   type WorkflowResult,
   type WorkflowRunOutput,
-  type WorkflowRunStatus,
 } from "forkpoint/agentium";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { declared, methodsOf } from "../declarations.js";
@@ -151,7 +151,7 @@ async function uses(foreign: WorkflowCheckpointStore<State>, driver: StorageDriv
   ];
   const own = new WorkflowCheckpointStore<State>("memory:");
   expectTypeOf(own).toEqualTypeOf<ForkpointWorkflowStore<State>>();
-  expectTypeOf((await own.runs()).runs[0]!.status).toEqualTypeOf<WorkflowRunStatus>();
+  expectTypeOf((await own.runs()).runs[0]!.status).toEqualTypeOf<RunStatus>();
   const eventBus = new EventBus();
   eventBus.on("workflow.step", ({ status }) => expectTypeOf(status).toEqualTypeOf<"start" | "done" | "error">());
   eventBus.on("mine", (data) => void data.anything).emit("mine", 7);

@@ -309,7 +309,9 @@ describe.each(backends)("on %s", (_backend, target) => {
     const graph = chain(three).compile({ checkpointStore: store, deps: new Tools().deps });
     await crashedAfter(graph, "first");
     expect((await recover(graph, store, { idleMs: 60_000 })).runs).toEqual([]);
-    expect((await recover(graph, store, { idleMs: 0 })).runs).toHaveLength(1);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect((await recover(graph, store, { maxAgeMs: 1 })).runs).toEqual([]);
+    expect((await recover(graph, store, { idleMs: 0, maxAgeMs: 60_000 })).runs).toHaveLength(1);
   });
 
   it("two recoveries at once recover each run once", async () => {

@@ -205,7 +205,16 @@ describe.each(kinds)("on %s", (kind) => {
     await crashed(checkpointer, ["one", "two"], 1);
     const app = chain(["one", "two"]).graph.compile({ checkpointer });
     expect((await recover(app, checkpointer, { idleMs: 60_000 })).runs).toEqual([]);
-    expect((await recover(app, checkpointer)).runs).toHaveLength(1);
+    expect((await recover(app, checkpointer, { maxAgeMs: 60_000 })).runs).toHaveLength(1);
+  });
+
+  it("with maxAgeMs, a thread that was active long ago is left alone", async () => {
+    const checkpointer = saver(kind);
+    await crashed(checkpointer, ["one", "two"], 1);
+    const app = chain(["one", "two"]).graph.compile({ checkpointer });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await recover(app, checkpointer, { maxAgeMs: 1 })).toEqual({ runs: [], checked: 0 });
+    expect((await recover(app, checkpointer, { maxAgeMs: null })).runs).toHaveLength(1);
   });
 
   it("two recoveries at once resume and answer each thread once", async () => {

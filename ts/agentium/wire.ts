@@ -3,7 +3,8 @@
  * its state machine in the engine. See `src/contract/agentium/`.
  */
 
-import type { CheckpointSummary, StepResult, WorkflowRunStatus } from "../../agentium.js";
+import type { CheckpointSummary, StepResult } from "../../agentium.js";
+import type { RunStatus } from "../../index.js";
 import { Contract, type PackedPart } from "../wire.js";
 
 /** A checkpoint as the engine returns it. */
@@ -47,7 +48,7 @@ interface AgentiumCalls {
     runId: string;
     checkpoints: number;
     latest: CheckpointSummary;
-    status: WorkflowRunStatus;
+    status: RunStatus;
   }>;
 }
 

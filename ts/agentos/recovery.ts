@@ -9,7 +9,8 @@ import type {
   recover as recoverContract,
 } from "../../index.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
-import { type StoreHandle, handleOf } from "../handle.js";
+import type { StoreHandle } from "../handle.js";
+import { handleOf } from "../handles.js";
 import { flag } from "../options.js";
 import { detachBuffers } from "../record.js";
 import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../recovery.js";
@@ -62,7 +63,8 @@ class Recovery {
     let cursor: string | null | undefined;
     while (cursor !== null) {
       const page = await this.#store.runs({ graphIdPrefix, limit: 1_000, cursor });
-      for (const { runId, graphId, status, forkedFrom, checkpoints } of page.runs) {
+      for (const { runId, graphId, status, forkedFrom, checkpoints, latest } of page.runs) {
+        if (Date.now() - latest.timestamp > this.#settings.maxAgeMs) continue;
         // The status of a parallel graph is exact only together with the graph.
         const finished = status === "finished" && !isParallel;
         // Nobody knows whether the program has resumed this fork: AgentOS stores nothing when a resumed run ends.

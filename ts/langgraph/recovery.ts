@@ -9,7 +9,8 @@ import type {
   recover as recoverContract,
 } from "../../langgraph.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
-import { type StoreHandle, handleOf } from "../handle.js";
+import type { StoreHandle } from "../handle.js";
+import { handleOf } from "../handles.js";
 import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../recovery.js";
 import { langgraph } from "./wire.js";
 
@@ -70,7 +71,11 @@ class Recovery {
     let cursor: string | null | undefined;
     while (cursor !== null) {
       const page = await this.#saver.listThreads({ limit: 1_000, cursor });
-      for (const { threadId } of page.threads) yield threadId;
+      for (const { threadId, updatedAt } of page.threads) {
+        // The threads after this one were active even earlier.
+        if (Date.now() - updatedAt > this.#settings.maxAgeMs) return;
+        yield threadId;
+      }
       cursor = page.cursor;
     }
   }

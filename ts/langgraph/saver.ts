@@ -23,7 +23,8 @@ import type {
 } from "../../langgraph.js";
 import type { Engine } from "../engine.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
-import { StoreHandle, setHandle } from "../handle.js";
+import { StoreHandle } from "../handle.js";
+import { setHandle } from "../handles.js";
 import { flag } from "../options.js";
 import { requireId } from "../ids.js";
 import { dependsOnParent } from "./dependence.js";

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { types } from "node:util";
 import type { Fault, withFaults as withFaultsContract } from "../../testing.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { handleOf, setHandle } from "../handles.js";
 import { hint } from "../options.js";
 import { type FaultRule, readFaults } from "./fault.js";
 import { listed } from "./report.js";
@@ -50,7 +51,7 @@ export const withFaults = ((store: object, faults?: readonly Fault[]) => {
     wrapped.set(name, { method, made });
     return made;
   };
-  return new Proxy(store, {
+  const wrapper = new Proxy(store, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== "function" || key === "constructor" || isFixed(target, key)) return value;
@@ -62,6 +63,10 @@ export const withFaults = ((store: object, faults?: readonly Fault[]) => {
     // members.
     getPrototypeOf: (target) => parentOf(Reflect.getPrototypeOf(target)),
   });
+  // `recover` works on the wrapper as on the store.
+  const handle = handleOf(store);
+  if (handle !== undefined) setHandle(wrapper, handle);
+  return wrapper;
 }) as typeof withFaultsContract;
 
 function parentOf(prototype: object | null): object | null {

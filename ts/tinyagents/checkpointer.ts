@@ -7,6 +7,7 @@ import type {
   Checkpointer as Contract,
   CheckpointerOptions,
   CheckpointerStats,
+  GraphThreadsPage,
   NewThreadCheckpoint,
   Namespace,
   PendingWrite,
@@ -17,10 +18,12 @@ import type {
 import type { Engine } from "../engine.js";
 import { ForkpointError, show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
+import { setHandle } from "../handles.js";
 import { idOrNull, requireId, splitLineage } from "../ids.js";
 import { flag, readExpectedParent, readRecord, whole } from "../options.js";
 import { detachBuffers } from "../record.js";
 import { stats } from "../retention.js";
+import { listWithStatus } from "./thread-list.js";
 import * as threads from "./threads.js";
 import {
   decodeCheckpoint,
@@ -33,21 +36,15 @@ import {
 } from "./values.js";
 import { tinyagents } from "./wire.js";
 
-/** Returns the handle of a checkpointer of this package. Returns undefined for any other object. */
-export let handleOf: (checkpointer: object) => StoreHandle | undefined;
-
 export class Checkpointer<S> implements Contract<S> {
   readonly #handle: StoreHandle;
   readonly #expectsParent: boolean;
-
-  static {
-    handleOf = (checkpointer) => (#handle in checkpointer ? checkpointer.#handle : undefined);
-  }
 
   constructor(target: string | URL | object, options?: CheckpointerOptions) {
     const [expectsParent, others] = readExpectedParent(options);
     this.#expectsParent = expectsParent;
     this.#handle = new StoreHandle(target, others, tinyagents);
+    setHandle(this, this.#handle);
   }
 
   put(checkpoint: NewThreadCheckpoint<S>, options?: { expectedParent?: boolean }): Promise<string> {
@@ -141,6 +138,10 @@ export class Checkpointer<S> implements Contract<S> {
 
   listThreads(): Promise<string[]> {
     return this.#handle.run(threads.listThreads);
+  }
+
+  threads(options?: { limit?: number; cursor?: string | null | undefined }): Promise<GraphThreadsPage> {
+    return this.#handle.run((engine) => listWithStatus(engine, this, options));
   }
 
   deleteThread(threadId: string): Promise<void> {

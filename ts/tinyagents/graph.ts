@@ -17,7 +17,7 @@ import { requireId } from "../ids.js";
 import { type OptionParser, readRecord } from "../options.js";
 import { reserve } from "../running.js";
 import { streamOf } from "../stream.js";
-import { handleOf } from "./checkpointer.js";
+import { handleOf } from "../handles.js";
 import { Command } from "./command.js";
 import { type GraphDefinition, readDefinition } from "./graph-definition.js";
 import { GraphExecution } from "./graph-execution.js";
