@@ -1,6 +1,6 @@
 /** Kills a program and starts it again, until it ends by itself. */
 
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -149,9 +149,17 @@ async function checked(report: KillReport, cwd: string, check: () => void | Prom
 async function inFolder<T>(given: string | undefined, run: (cwd: string) => Promise<T>): Promise<T> {
   if (given !== undefined) return run(given);
   const made = mkdtempSync(join(tmpdir(), "forkpoint-killed-"));
-  const result = await run(made);
-  rmSync(made, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
-  return result;
+  let failed = true;
+  try {
+    const result = await run(made);
+    failed = false;
+    return result;
+  } finally {
+    // After a failure, the folder stays if the program has left something in it.
+    if (!failed || readdirSync(made).length === 0) {
+      rmSync(made, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    }
+  }
 }
 
 function startOf(program: unknown, options: KillOptions | KillEverywhereOptions | object, cwd: string): Start {
