@@ -14,7 +14,7 @@ export function lostInJson(value: unknown, path: string, seen = new Set<object>(
     case "object":
       return value === null ? undefined : lostInObject(value, path, seen);
     default:
-      return `${path} is ${value === undefined ? "undefined" : `a ${typeof value}`}`;
+      return `${path} is ${value === undefined ? "undefined" : `a value of the type ${typeof value}`}`;
   }
 }
 
@@ -22,7 +22,7 @@ function lostInObject(value: object, path: string, seen: Set<object>): string | 
   if (seen.has(value)) return `${path} is an object that the value contains twice`;
   seen.add(value);
   const brand = Object.prototype.toString.call(value).slice(8, -1);
-  if (brand !== "Object" && brand !== "Array") return `${path} is a ${brand}`;
+  if (brand !== "Object" && brand !== "Array") return `${path} has the type ${brand}`;
   const array = Array.isArray(value);
   const entries = Object.entries(value);
   if (array && entries.length !== value.length) return `${path} is an array with holes or named properties`;

@@ -129,7 +129,7 @@ describe("a store that several runtimes use", () => {
       `save ${key} UNSUPPORTED state cannot be stored by the serializer "v8": this runtime is not built on V8, and JSON ` +
       `would change the value, because state.input.${why}. Open the store with serializer: "json" to store what JSON keeps, or use Node.js`;
     expect(lines(executable("bun"), ["exchange.mjs", "bun"])).toEqual([
-      refused("typed", "at is a Date"),
+      refused("typed", "at has the type Date"),
       refused("absent", "a is undefined"),
       refused("twice", "b is an object that the value contains twice"),
       ...reads("bun", ["small", "large"]),
