@@ -176,6 +176,19 @@ describe("the package", () => {
     expect(said).toMatch(/^ERR_MODULE_NOT_FOUND Cannot find package '@langchain\/langgraph-checkpoint'/);
   });
 
+  it("writes the paths of every platform's addon, as file tracers need them", async () => {
+    const { platforms } = (await import(new URL("../scripts/platforms.mjs", import.meta.url).href)) as {
+      platforms: Record<string, object>;
+    };
+    const code = readFileSync(join(root, "dist/addon.js"), "utf8");
+    const written = [...code.matchAll(/path\.join\(__dirname, "(.*)"\)/g)].map(([, path]) => path);
+    const wanted = Object.keys(platforms).flatMap((platform) => {
+      const file = `forkpoint.${platform}.node`;
+      return [`../${file}`, `../../forkpoint-${platform}/${file}`];
+    });
+    expect(written).toEqual(wanted);
+  });
+
   it("says what is missing and what to do where it has no addon", () => {
     const project = folder();
     mkdirSync(join(project, "dist"));

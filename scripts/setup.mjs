@@ -38,7 +38,7 @@ export function install(folder) {
  */
 const peersFolder = `${root}integration/peers/`;
 
-/** The folders of the frameworks. Each has its own lockfile. */
+/** The folders of the frameworks, and of the tools and runtimes. Each has its own lockfile. */
 export function integrations() {
   return readdirSync(`${root}integration`)
     .map((name) => `${root}integration/${name}/`)

@@ -74,7 +74,8 @@ describe.each(forms)("Node, %s", (form) => {
 describe.each(forms)("other runtimes, %s", (form) => {
   it("works in Deno", () => {
     const folder = folderIn(form, { "program.mjs": program });
-    expect(run(executable("deno"), ["run", "--allow-all", "program.mjs"], folder)).toEqual(printed(output));
+    const permissions = ["--no-prompt", "--allow-ffi", "--allow-read", "--allow-write"];
+    expect(run(executable("deno"), ["run", ...permissions, "program.mjs"], folder)).toEqual(printed(output));
   });
 
   it("works in Bun, imported and required", () => {
