@@ -7,4 +7,4 @@ register(new URL("resolve.mjs", import.meta.url));
 export const { Annotation, DeltaChannel, END, START, StateGraph } = await import("@langchain/langgraph");
 export const { MemorySaver } = await import("@langchain/langgraph-checkpoint");
 export const { SqliteSaver } = await import("@langchain/langgraph-checkpoint-sqlite");
-export const { ForkpointSaver } = await import("../../dist/langgraph.js");
+export const { ForkpointSaver } = await import("../../dist/langgraph.mjs");
