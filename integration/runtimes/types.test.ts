@@ -46,7 +46,6 @@ describe("the declarations need no skipLibCheck under exactOptionalPropertyTypes
     ["node16", "node16", ["uses.cts", "uses.mts", "both.mts"]],
     ["nodenext", "nodenext", ["uses.cts", "uses.mts", "both.mts"]],
     ["esnext", "bundler", ["uses.ts"]],
-    ["preserve", "bundler", ["uses.ts"]],
     ["commonjs", "node10", ["uses.ts"]],
   ])("with module %s and moduleResolution %s", (module, moduleResolution, files) => {
     const compilerOptions = {
