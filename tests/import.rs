@@ -1,5 +1,6 @@
 //! Tests the import of a `SqliteSaver` database. These tests cover the cases that are not in the database of the
 //! TypeScript tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -191,7 +192,9 @@ fn a_read_only_folder_can_be_read() {
     for (path, checkpoints) in left_behind(folder.path()) {
         let here = path.parent().unwrap();
         let before = files(here);
-        before.keys().for_each(|name| mode(&here.join(name), 0o444));
+        for name in before.keys() {
+            mode(&here.join(name), 0o444);
+        }
         mode(here, 0o555);
         let mut child = Command::new(&program);
         if root {

@@ -76,7 +76,6 @@ function compare(context: SaverContext, { threadId, checkpoints }: SourceThread)
 }
 
 function compareWrites(found: FoundWrite[], wanted: SourceWrite[]): Compared {
-  const slotOf = ({ task, index }: { task: string; index: number }) => `${index},${task}`;
   const known = new Map(wanted.map((write) => [slotOf(write), write.part]));
   const held = new Set<string>();
   for (const write of found) {
@@ -113,4 +112,8 @@ async function isSame({ serde }: SaverContext, row: SourceCheckpoint, parts: Par
 
 function isEqual(one: Serialized, other: Serialized): boolean {
   return one.tag === other.tag && Buffer.compare(one.bytes, other.bytes) === 0;
+}
+
+function slotOf({ task, index }: { task: string; index: number }): string {
+  return `${index},${task}`;
 }

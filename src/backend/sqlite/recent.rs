@@ -6,6 +6,7 @@
 //! instead.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use rusqlite::Connection;
 
@@ -56,12 +57,11 @@ fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, Lin
         }
         visited += 1;
         let (seq, lin): (Seq, i64) = row.get(0).and_then(|seq| Ok((seq, row.get(1)?))).map_err(from_sqlite)?;
-        if !met.contains_key(&lin) {
-            met.insert(lin, newest(connection, recent, lin)?);
-        }
-        if let Some(known) = met.get_mut(&lin)
-            && known.as_ref().is_some_and(|(newest, _)| *newest == seq)
-        {
+        let known = match met.entry(lin) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unmet) => unmet.insert(newest(connection, recent, lin)?),
+        };
+        if known.as_ref().is_some_and(|(newest, _)| *newest == seq) {
             found.extend(known.take());
         }
     }

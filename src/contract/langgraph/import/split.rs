@@ -101,12 +101,12 @@ mod tests {
         let named = |name: &str, text: &str| (name.to_owned(), text.to_owned());
         let expected = vec![
             named("", r#"{"v":4,"id":"1","channel_versions":{"a":7,"b":"0.é"},"x":"é"}"#),
-            named("a\07", r#"{"lc":2}"#),
-            named("b\00.é", r#"[1, "\ud800"]"#),
+            named("a\u{0}7", r#"{"lc":2}"#),
+            named("b\u{0}0.é", r#"[1, "\ud800"]"#),
         ];
         assert_eq!(texts(checkpoint), Some(expected));
         let unversioned = r#"{"channel_values":{"a":1},"channel_versions":{}}"#;
-        assert_eq!(texts(unversioned).unwrap()[1], named("a\00", "1"));
+        assert_eq!(texts(unversioned).unwrap()[1], named("a\u{0}0", "1"));
         assert_eq!(texts(r#"{"channel_versions":{}}"#).unwrap().len(), 1);
     }
 

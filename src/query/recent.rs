@@ -1,0 +1,46 @@
+//! The query that lists lineages by their last activity.
+
+use crate::record::{ContractId, Seq};
+
+/// Lists lineages by their last activity. The activity of a lineage is the save number of its newest checkpoint. Saving
+/// a checkpoint again gives it a new save number. Lineages without checkpoints are not listed.
+///
+/// A listing goes on from the save number of the last lineage of a page. If a lineage is active between two pages, it
+/// moves to the end of the order. So pages from the latest never repeat a lineage, and pages from the earliest never
+/// leave one out.
+///
+/// The answer takes time in proportion to the smaller of two numbers: the checkpoints that were saved since the last
+/// listed activity, and the lineages of the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recent {
+    /// The contract that the lineages belong to.
+    pub contract: ContractId,
+    /// If true, only lineages are returned whose name is the group of their first checkpoint. A contract can give the
+    /// main one of several lineages this name.
+    pub named_as_group: bool,
+    /// The order of the lineages.
+    pub order: ActivityOrder,
+    /// If given, only lineages with an activity after this one in the order are returned.
+    pub after: Option<Seq>,
+    /// The maximum number of results.
+    pub limit: usize,
+}
+
+/// An order of lineages by their last activity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActivityOrder {
+    /// The lineage that was active last comes first.
+    LatestFirst,
+    /// The lineage that has been inactive for the longest time comes first.
+    EarliestFirst,
+}
+
+impl Recent {
+    /// Returns true if an activity comes after [`Recent::after`] in the order.
+    pub(crate) fn reaches(&self, seq: Seq) -> bool {
+        self.after.is_none_or(|after| match self.order {
+            ActivityOrder::LatestFirst => seq < after,
+            ActivityOrder::EarliestFirst => seq > after,
+        })
+    }
+}
