@@ -1,7 +1,8 @@
 // Tests the list of threads with their status.
 import { Graph } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
-import { checkpointer, kinds } from "./helpers.js";
+import { kinds } from "../helpers.js";
+import { make } from "./helpers.js";
 
 interface Log {
   log: string[];
@@ -9,14 +10,14 @@ interface Log {
 
 describe.each(kinds)("on %s", (kind) => {
   it("a thread is finished, waiting, failed or unfinished, as its latest checkpoint tells it", async () => {
-    const store = checkpointer<Log>(kind);
+    const store = make<Log>(kind);
     const broken = new Set(["failed"]);
     const graph = new Graph<Log, Log>({
       nodes: {
         begin: () => ({ log: ["begin"] }),
-        end: (_state, { interrupt, threadId }) => {
-          if (broken.has(threadId)) throw new Error("no");
-          return { log: [threadId === "waiting" ? String(interrupt("well?")) : "end"] };
+        end: (_state, context) => {
+          if (broken.has(context.threadId)) throw new Error("no");
+          return { log: [context.threadId === "waiting" ? String(context.interrupt("well?")) : "end"] };
         },
       },
       edges: [["begin", "end"]],
@@ -25,7 +26,7 @@ describe.each(kinds)("on %s", (kind) => {
       checkpointer: store,
     });
     for (const threadId of ["finished", "waiting", "failed", "unfinished"]) {
-      await graph.run({ threadId, input: { log: [] } }).catch(() => {});
+      await graph.invoke({ log: [] }, { threadId }).catch(() => {});
     }
     // As if the process was killed after the first superstep.
     const [, first] = await store.stateHistory("unfinished");
@@ -44,14 +45,14 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("pages follow each other", async () => {
-    const store = checkpointer<Log>(kind);
+    const store = make<Log>(kind);
     const graph = new Graph<Log, Log>({
       nodes: { only: () => ({ log: [] }) },
       entry: "only",
       reducer: (state) => state,
       checkpointer: store,
     });
-    for (let i = 0; i < 7; i++) await graph.run({ threadId: `thread-${i}`, input: { log: [] } });
+    for (let i = 0; i < 7; i++) await graph.invoke({ log: [] }, { threadId: `thread-${i}` });
     const seen: string[] = [];
     let cursor: string | null | undefined;
     while (cursor !== null) {

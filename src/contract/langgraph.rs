@@ -144,7 +144,7 @@ pub fn put(put: Put) -> Result<Unit> {
 /// then contains the id of a checkpoint in the same namespace.
 ///
 /// `path` is the path of the task in the graph. It is empty if the framework gave none. The path is stored as one more
-/// write, in the slot [`PATH`], so that it stays with the task's other writes. [`take_paths`] takes it out again.
+/// write, in a slot of its own, so that it stays with the task's other writes. [`take_paths`] takes it out again.
 pub fn put_writes(checkpoint_ref: &CheckpointRef, mut writes: Vec<Write>, path: String, replace: bool) -> Result<Unit> {
     if let Some(write) = writes.first().filter(|_| !path.is_empty()) {
         let part = Part { name: String::new(), tag: String::new(), bytes: path.into_bytes().into() };
