@@ -63,7 +63,9 @@ pub enum Status {
 impl Status {
     /// Returns the status with this number. 0 and unknown numbers: `None`.
     pub fn numbered(number: u8) -> Option<Self> {
-        [Self::Waiting, Self::Failed, Self::Unfinished, Self::Finished].into_iter().find(|status| *status as u8 == number)
+        [Self::Waiting, Self::Failed, Self::Unfinished, Self::Finished]
+            .into_iter()
+            .find(|status| *status as u8 == number)
     }
 }
 

@@ -81,9 +81,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Apply(take(&of, token, expired, &holding, saved_at)?)
         }
         Call::Renew { of, token, holding, saved_at } => Request::Apply(renew(&of, token, &holding, saved_at)?),
-        Call::Release { token } => {
-            Request::Apply(vec![Op::Remove { contract: CONTRACT_ID, id: token }].into())
-        }
+        Call::Release { token } => Request::Apply(vec![Op::Remove { contract: CONTRACT_ID, id: token }].into()),
     })
 }
 
@@ -124,7 +122,8 @@ fn put(of: &Run, token: String, holding: &Holding, saved_at: i64) -> Result<Op> 
         age_offset: 0,
         depends_on_parent: false,
         exempt: true,
-        meta: serde_json::to_vec(holding).map_err(|error| Error::invalid(format!("a lease cannot be written: {error}")))?,
+        meta: serde_json::to_vec(holding)
+            .map_err(|error| Error::invalid(format!("a lease cannot be written: {error}")))?,
     };
     let checkpoint = Checkpoint { header, payload: Payload { parts: Vec::new() }, logs: Vec::new() };
     Ok(Op::Put(Box::new(checkpoint.into())))

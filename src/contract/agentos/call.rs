@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Metadata, REST, STATE, Save, Status, clear, delete, fork, forks, get, list, load, metadata, resume_plan, runs, save, status,
+    Metadata, REST, STATE, Save, Status, clear, delete, fork, forks, get, list, load, metadata, resume_plan, runs,
+    save, status,
 };
 use crate::contract::call::{RawCall, Request, Tool, read_json};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
