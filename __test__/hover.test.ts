@@ -12,6 +12,8 @@ const langgraph = `${root}integration/langgraph/node_modules/@langchain/langgrap
 const preambles: Record<string, string> = {
   "index.d.ts": `
     import { WorkflowCheckpointStore } from "forkpoint/agentium";
+    declare const store: Store;`,
+  "errors.d.ts": `
     declare const store: Store;
     declare const error: unknown;`,
   "agentos.d.ts": `
