@@ -580,7 +580,7 @@ describe("errors", () => {
   test("the codes are those of the engine", () => {
     const engine = readFileSync(join(root, "src/error.rs"), "utf8");
     const names = /fn name\(self\)[^{]*\{(.*?)\n    \}/s.exec(engine)![1]!;
-    const types = readFileSync(join(root, "index.d.ts"), "utf8");
+    const types = readFileSync(join(root, "errors.d.ts"), "utf8");
     const union = /export type ErrorCode =([^;]*);/.exec(types)![1]!;
     const codes: Record<ErrorCode, true> = {
       NOT_FOUND: true,

@@ -1,9 +1,13 @@
 // Calls to the engine have the same field names in TypeScript and in Rust.
+import { createRequire } from "node:module";
 import { expect, test } from "vitest";
-import { agentium } from "../ts/agentium/wire.js";
-import { agentos } from "../ts/agentos/wire.js";
-import { open } from "../ts/native.js";
-import { storeCalls } from "../ts/wire.js";
+
+// The types come from the sources. The code comes from the build, because the sources are CommonJS.
+const require = createRequire(import.meta.url);
+const { agentium } = require("../dist/agentium/wire.js") as typeof import("../ts/agentium/wire.js");
+const { agentos } = require("../dist/agentos/wire.js") as typeof import("../ts/agentos/wire.js");
+const { open } = require("../dist/native.js") as typeof import("../ts/native.js");
+const { storeCalls } = require("../dist/wire.js") as typeof import("../ts/wire.js");
 
 const limits = { keepLastN: undefined, ttl: undefined, maxBytes: undefined };
 const sizes = { busyTimeout: 0, maxPayloadBytes: 2 ** 20, cacheBytes: 0 };

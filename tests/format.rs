@@ -771,7 +771,8 @@ fn parts(raw: &[u8]) -> Vec<Part> {
     parts
 }
 
-fn is_as_documented(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>), version: u8) {
+/// Returns the statuses of AgentOS' checkpoints: whether a checkpoint has a memory snapshot, and the number of its status.
+fn is_as_documented(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>), version: u8) -> BTreeSet<(bool, u8)> {
     let header = fs::read(path).unwrap();
     assert_eq!(header[68..72], *b"Fkpt", "the application id");
     assert_eq!(header[60..64], [0, 0, 0, version], "the version");
@@ -785,6 +786,7 @@ fn is_as_documented(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>), v
     let rows = &decoded.checkpoints;
     assert_eq!(rows.len(), expected.len());
     let mut formats = BTreeSet::new();
+    let mut statuses = BTreeSet::new();
     // Both lists are in save order.
     for ((seq, row), Expected { checkpoint, format, base, agentos }) in rows.iter().zip(expected) {
         let Checkpoint { header, payload, logs } = checkpoint;
@@ -797,8 +799,9 @@ fn is_as_documented(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>), v
         if let Some((timestamp, has_memory_snapshot)) = agentos {
             assert_eq!(header.sort_key.0, sortable(*timestamp));
             let size = payload.parts[0].bytes.len() as u64;
-            let flags = [u8::from(*has_memory_snapshot)];
-            assert_eq!(header.meta, [&size.to_le_bytes()[..], &flags].concat());
+            let (flags, sizes) = header.meta.split_last().unwrap();
+            assert_eq!((sizes, flags & 3), (&size.to_le_bytes()[..], u8::from(*has_memory_snapshot)));
+            statuses.insert((*has_memory_snapshot, flags >> 2));
             assert_eq!(payload.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["state", "rest"]);
         }
     }
@@ -813,6 +816,7 @@ fn is_as_documented(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>), v
     assert_eq!(links, ["n3", "n2", "n1", "n0"], "and a chain");
     let most = rows.keys().map(|base| rows.values().filter(|row| row.base == Some(*base)).count()).max();
     assert!(most >= Some(3), "and a list of dependants");
+    statuses
 }
 
 /// The bytes of a number in a sort key.
@@ -932,7 +936,8 @@ fn what_earlier_versions_wrote_is_read_back_exactly() {
         // The test opens a copy, because reading may write into the file and create files next to it.
         let copy = temporary.path().join(&name);
         fs::copy(&fixture, &copy).unwrap();
-        is_as_documented(&copy, &expected, name[1..].parse().unwrap());
+        let statuses = is_as_documented(&copy, &expected, name[1..].parse().unwrap());
+        assert_eq!(statuses, BTreeSet::from([(false, 0), (true, 0)]), "0: unknown");
         reads_back(&copy, &expected);
         assert_eq!(common::integrity(&copy), "ok");
         names.push(name);
@@ -954,7 +959,8 @@ fn what_this_version_writes_is_as_documented() {
         fs::write(fixture.with_extension("json"), &json).unwrap();
     }
     let expected = read_description(&json);
-    is_as_documented(&made, &expected, 1);
+    let statuses = is_as_documented(&made, &expected, 1);
+    assert_eq!(statuses, BTreeSet::from([(false, 0), (true, 2)]), "2: failed");
     reads_back(&made, &expected);
 }
 
