@@ -131,8 +131,8 @@ export interface ListThreadsOptions {
    */
   filter?: Record<string, unknown> | null | undefined;
   /**
-   * If true, each thread has its status. For each thread, the database then reads the newest checkpoint and its pending
-   * writes. Default: false.
+   * If true, each thread has its status: the database reads the newest checkpoint of each listed thread, and its pending
+   * writes. A checkpoint that cannot be read has the status `"unknown"`. If false, the status is null, and a page is listed several times faster. Default: true.
    */
   withStatus?: boolean | undefined;
 }
@@ -150,9 +150,9 @@ export interface ThreadsPage {
      */
     updatedAt: number;
     latest: { checkpointId: string; checkpointNs: string };
-    /** As `status()` returns it. Null without `withStatus`. */
+    /** As `status()` returns it. Null with `withStatus: false`. */
     status: ThreadStatus["status"] | null;
-    /** As `status()` returns it. Null without `withStatus`. */
+    /** As `status()` returns it. Null with `withStatus: false`. */
     next: string[] | null;
   }>;
   /** Pass this cursor to the next call of `listThreads`. Null means that this was the last page. */

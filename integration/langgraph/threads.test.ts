@@ -1,8 +1,9 @@
 // `listThreads`: the order of activity, pages, filters and statuses.
 import { START, StateGraph, interrupt } from "@langchain/langgraph";
-import { describe, expect, it } from "vitest";
+import { openStore } from "forkpoint";
 import type { ForkpointSaver } from "forkpoint/langgraph";
-import { Log, checkpoint, kinds, metadata, rejection, saver, says, thread } from "./helpers.js";
+import { describe, expect, it } from "vitest";
+import { Log, checkpoint, kinds, metadata, open, place, rejection, saver, says, thread } from "./helpers.js";
 
 const put = (on: ForkpointSaver, id: string, fields: object = {}, checkpoint_ns = "") =>
   on.put(thread(id, { checkpoint_ns }), checkpoint(), metadata(fields), {});
@@ -46,7 +47,8 @@ describe.each(kinds)("on %s", (kind) => {
     expect(threads.map(({ threadId }) => threadId)).toEqual(["a", "c", "b"]);
     const latest = { checkpointId: config.configurable!["checkpoint_id"], checkpointNs: "" };
     const { updatedAt } = threads[2]!;
-    expect(threads[2]).toEqual({ threadId: "b", checkpoints: 1, updatedAt, latest, status: null, next: null });
+    expect(threads[2]).toEqual({ threadId: "b", checkpoints: 1, updatedAt, latest, status: "unknown", next: [] });
+    expect((await on.listThreads({ withStatus: false })).threads[2]).toMatchObject({ status: null, next: null });
     expect(threads.map((one) => one.checkpoints)).toEqual([2, 1, 1]);
     for (const one of threads) expect(one.updatedAt).toBeGreaterThanOrEqual(began);
     expect(threads[0]!.updatedAt).toBeGreaterThanOrEqual(threads[2]!.updatedAt);
@@ -107,13 +109,32 @@ describe.each(kinds)("on %s", (kind) => {
     });
     await rejection(failing.invoke({ log: [] }, thread("failed")));
     await put(on, "bare");
-    const found = (await on.listThreads({ withStatus: true })).threads;
+    const found = (await on.listThreads()).threads;
     expect(found.map(({ threadId, status, next }) => [threadId, status, next])).toEqual([
       ["bare", "unknown", []],
       ["failed", "failed", ["a"]],
       ["waiting", "waiting", ["a"]],
       ["finished", "finished", []],
     ]);
+  });
+
+  it("a thread whose checkpoint cannot be read is listed with an unknown status", async () => {
+    const target = place(kind);
+    const shared = kind === "memory" ? await openStore(target) : undefined;
+    const on = open((shared ?? target) as string);
+    await new StateGraph(Log)
+      .addNode("a", says("a"))
+      .addEdge(START, "a")
+      .compile({ checkpointer: on })
+      .invoke({ log: [] }, thread());
+    const blind = {
+      dumpsTyped: on.serde.dumpsTyped.bind(on.serde),
+      loadsTyped: () => Promise.reject(new Error("wrong key")),
+    };
+    const other = open((shared ?? target) as string, { serde: blind } as never);
+    expect((await other.listThreads()).threads).toMatchObject([{ threadId: "thread", status: "unknown", next: [] }]);
+    await on.close();
+    await shared?.close();
   });
 
   it("wrong options are refused", async () => {

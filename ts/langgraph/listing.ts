@@ -1,6 +1,6 @@
 import type { Metadata } from "@langchain/langgraph-checkpoint";
-import type { ListThreadsOptions, ThreadsPage } from "../../langgraph.js";
-import { quote, show, typeError } from "../errors.js";
+import type { ListThreadsOptions, ThreadStatus, ThreadsPage } from "../../langgraph.js";
+import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { type OptionParser, flag, pageOptions, readRecord } from "../options.js";
 import { load } from "./serde.js";
 import { status } from "./status.js";
@@ -19,7 +19,7 @@ const READS = 32;
  */
 export async function listThreads(context: SaverContext, options: unknown): Promise<ThreadsPage> {
   const read = readRecord(options, "options", listOptions) as ListThreadsOptions;
-  const { limit = 100, order = "desc", withStatus = false } = read;
+  const { limit = 100, order = "desc", withStatus = true } = read;
   const filter = filterOf(read.filter);
   let after = read.cursor as number | undefined;
   const found: FoundThread[] = [];
@@ -48,7 +48,7 @@ async function entryOf(
   { checkpoints, latest: { threadId, namespace, id, savedAt } }: FoundThread,
   withStatus: boolean,
 ): Promise<ThreadsPage["threads"][number]> {
-  const said = withStatus ? await status(context, threadId) : null;
+  const said = withStatus ? await statusOf(context, threadId) : null;
   return {
     threadId,
     checkpoints,
@@ -57,6 +57,19 @@ async function entryOf(
     status: said?.status ?? null,
     next: said?.next ?? null,
   };
+}
+
+/** A checkpoint that cannot be read does not tell the status, and does not keep the other threads from being listed. */
+async function statusOf(
+  context: SaverContext,
+  threadId: string,
+): Promise<Pick<ThreadStatus, "status" | "next"> | null> {
+  try {
+    return await status(context, threadId);
+  } catch (error) {
+    if (error instanceof ForkpointError && error.code !== "CORRUPT") throw error;
+    return { status: "unknown", next: [] };
+  }
 }
 
 const listOptions: { [K in keyof Required<ListThreadsOptions>]: OptionParser<unknown> } = {

@@ -70,7 +70,7 @@ class Recovery {
     }
     let cursor: string | null | undefined;
     while (cursor !== null) {
-      const page = await this.#saver.listThreads({ limit: 1_000, cursor });
+      const page = await this.#saver.listThreads({ limit: 1_000, cursor, withStatus: false });
       for (const { threadId, updatedAt } of page.threads) {
         // The threads after this one were active even earlier.
         if (Date.now() - updatedAt > this.#settings.maxAgeMs) return;
