@@ -5,7 +5,7 @@ use crate::error::{Code, Error, Result};
 use crate::record::{Active, Checkpoint, Header, Lineage, LogMark, LogPage, Logged, Stats, Tuple};
 use crate::retention::Pruned;
 
-/// The answer of a backend to a [`Query`].
+/// The answer of a backend to a [`Query`](super::Query).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// One checkpoint, or none.
