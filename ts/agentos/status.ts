@@ -20,9 +20,17 @@ export interface Progress {
  * Returns the nodes that have a result but did not complete. AgentOS records the result of a human node that waits, and
  * of a node that failed.
  */
-export function openNodes({ nodeResults, visitedNodes, skippedNodes }: Progress): string[] {
-  const done = new Set(skippedNodes === undefined ? visitedNodes : [...visitedNodes, ...skippedNodes]);
-  return Object.keys(nodeResults).filter((node) => !done.has(node));
+export function openNodes({ nodeResults, visitedNodes, skippedNodes = [] }: Progress): string[] {
+  const open: string[] = [];
+  let done: Set<string> | undefined;
+  let at = 0;
+  for (const node of Object.keys(nodeResults)) {
+    // Without parallel branches, results and visited nodes have the same order. Then no set is needed.
+    if (visitedNodes[at++] === node) continue;
+    done ??= new Set([...visitedNodes, ...skippedNodes]);
+    if (!done.has(node)) open.push(node);
+  }
+  return open;
 }
 
 /** True if a node with this effect class waits for a human when it is open. Any other open node has failed. */
@@ -41,7 +49,7 @@ export function statusOf(fields: Record<string, unknown>): Status | undefined {
   if (skippedNodes !== undefined && !Array.isArray(skippedNodes)) return undefined;
   const progress = fields as unknown as Progress;
   const open = openNodes(progress);
-  if (open.some((node) => isHuman(progress, node))) return "waiting";
-  if (open.length > 0) return "failed";
-  return pendingEdges.length > 0 || !visitedNodes.includes(nodeId) ? "unfinished" : "finished";
+  if (open.length > 0) return open.some((node) => isHuman(progress, node)) ? "waiting" : "failed";
+  const isVisited = visitedNodes.at(-1) === nodeId || visitedNodes.includes(nodeId);
+  return isVisited && pendingEdges.length === 0 ? "finished" : "unfinished";
 }
