@@ -26,8 +26,9 @@ export interface RecoverOptions<R> {
   /** How many runs are recovered at once. Default: 4. */
   concurrency?: number;
   /**
-   * How long the lease of a run is valid, in ms. It is renewed while the run is recovered. After a crash in a recovery,
-   * the run can be recovered again when the lease has expired. Default: 30,000.
+   * How long the lease of a run is valid, in ms. It is renewed while the run is recovered. After a crash in a recovery on
+   * another machine, the run can be recovered again when the lease has expired. After a crash on this machine, it can be
+   * recovered at once. Default: 30,000.
    */
   leaseTtlMs?: number;
   /**

@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { isForkpointError } from "./errors.js";
 import type { NativeStore } from "./native.js";
@@ -30,6 +31,37 @@ interface LeaseCalls {
 }
 
 const calls = new Contract<LeaseCalls>("lease");
+
+let named: string | undefined;
+
+/**
+ * Names the machine. Two containers may have the same host name, and process ids of their own. On Linux, the name of the
+ * process's namespace tells them apart.
+ */
+function machine(): string {
+  named ??= `${hostname()} (${processNamespace()})`;
+  return named;
+}
+
+function processNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return process.platform;
+  }
+}
+
+/** Returns true if the process with this name was on this machine and has ended. */
+function hasEnded(name: string): boolean {
+  const pid = Number(/^process (\d+) on /.exec(name)?.[1]);
+  if (!Number.isSafeInteger(pid) || name !== `process ${pid} on ${machine()}`) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
+}
 
 /** The reason why a lease was not taken. */
 export type NotTaken =
@@ -59,8 +91,8 @@ export class Lease {
 
   /**
    * Takes the lease of a run for `ttlMs`, and renews it until it is released. `from` is the id of the run's newest
-   * checkpoint. A process that crashes leaves its lease behind. After `maxAttempts` such leases from the same checkpoint,
-   * the lease is not given again.
+   * checkpoint. A process that crashes leaves its lease behind: it ends when it expires, or at once if the process was on
+   * this machine. After `maxAttempts` such leases from the same checkpoint, the lease is not given again.
    */
   static async take(
     native: NativeStore,
@@ -71,11 +103,11 @@ export class Lease {
     for (;;) {
       const current = await calls.call(native, "read", { of });
       const now = Date.now();
-      if (current !== null && current.until > now) return current;
+      if (current !== null && current.until > now && !hasEnded(current.holder)) return current;
       const crashes = current !== null && current.from === from ? current.attempts : 0;
       if (crashes >= maxAttempts) return { crashes };
       const attempts = crashes + 1;
-      const holding = { holder: `${hostname()}, process ${process.pid}`, until: now + ttlMs, from, attempts };
+      const holding = { holder: `process ${process.pid} on ${machine()}`, until: now + ttlMs, from, attempts };
       const token = randomUUID();
       try {
         await calls.call(native, "take", { of, token, expired: current?.token, holding, savedAt: now });
