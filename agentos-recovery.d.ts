@@ -79,8 +79,8 @@ export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
   passRejections?: boolean;
 }
 
-/** What became of a run. */
-export type RecoveredRun = { runId: string } & (
+/** What became of a run that this process worked on. */
+export type RunOutcome =
   | {
       /** The run was resumed to its end. */
       outcome: "finished";
@@ -102,9 +102,10 @@ export type RecoveredRun = { runId: string } & (
       outcome: "failed";
       checkpointId: string;
       nodes: string[];
-    }
-  | UnrecoveredRun
-);
+    };
+
+/** What became of a run. */
+export type RecoveredRun = { runId: string } & (RunOutcome | UnrecoveredRun);
 
 /**
  * Resumes the crashed runs of a graph. Call it when the program starts.

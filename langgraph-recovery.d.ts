@@ -56,8 +56,8 @@ export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread>
   };
 }
 
-/** What became of a thread. */
-export type RecoveredThread = { threadId: string } & (
+/** What became of a thread that this process worked on. */
+export type ThreadOutcome =
   | {
       /** The thread was resumed to its end. */
       outcome: "finished";
@@ -76,9 +76,10 @@ export type RecoveredThread = { threadId: string } & (
       outcome: "failed";
       checkpointId: string;
       next: string[];
-    }
-  | UnrecoveredRun
-);
+    };
+
+/** What became of a thread. */
+export type RecoveredThread = { threadId: string } & (ThreadOutcome | UnrecoveredRun);
 
 /**
  * Resumes the threads of a graph that a crash cut off. Call it when the program starts.

@@ -1,6 +1,7 @@
 /** The part of `recover` that does not depend on a framework: options, leases, and several runs at once. */
 
 import { setTimeout as delay } from "node:timers/promises";
+import type { UnrecoveredRun } from "../recovery.js";
 import { show, typeError } from "./errors.js";
 import type { StoreHandle } from "./handle.js";
 import { requireId } from "./ids.js";
@@ -91,13 +92,10 @@ export async function recoverAll<R>(
   return { runs: results, checked };
 }
 
-/** What `underLease` did. */
-export type Leased<R> = { done: R } | { crashes: number } | { elsewhere: string };
-
 /**
- * Works on a run while no other process does. If another process holds the run's lease, waits until the lease ends, and
- * works on the run if there is something left to do. `newest` returns the id of the newest checkpoint of a run that
- * needs recovery, and otherwise null.
+ * Works on a run while no other process does, and returns what became of it. If another process holds the run's lease,
+ * waits until the lease ends, and works on the run if there is something left to do. `newest` returns the id of the
+ * newest checkpoint of a run that needs recovery, and otherwise null. Returns undefined if the run needs no recovery.
  */
 export async function underLease<R>(
   handle: StoreHandle,
@@ -105,25 +103,30 @@ export async function underLease<R>(
   settings: Settings,
   newest: () => Promise<string | null>,
   work: () => Promise<R>,
-): Promise<Leased<R> | undefined> {
+): Promise<R | UnrecoveredRun | undefined> {
   let holder: string | undefined;
-  for (;;) {
-    const from = await newest();
-    if (from === null) return holder === undefined ? undefined : { elsewhere: holder };
-    const lease = await handle.run(({ native }) => Lease.take(native, of, from, settings));
-    if (lease instanceof Lease) {
-      try {
-        // Another process may have recovered the run just before this one took the lease.
-        if ((await newest()) === from) return { done: await work() };
-        holder ??= "another process";
-      } finally {
-        await lease.release();
+  try {
+    for (;;) {
+      const from = await newest();
+      if (from === null) return holder === undefined ? undefined : { outcome: "elsewhere", holder };
+      const lease = await handle.run(({ native }) => Lease.take(native, of, from, settings));
+      if (lease instanceof Lease) {
+        try {
+          // Another process may have recovered the run just before this one took the lease.
+          if ((await newest()) === from) return await work();
+          holder ??= "another process";
+        } finally {
+          await lease.release();
+        }
+        continue;
       }
-      continue;
+      if ("crashes" in lease) return { outcome: "gave up", crashes: lease.crashes };
+      holder = lease.holder;
+      const pause = Math.min(Math.max(lease.until - Date.now(), 1), settings.leaseTtlMs / 3, 1_000);
+      await delay(pause, undefined, { signal: settings.signal });
     }
-    if ("crashes" in lease) return lease;
-    holder = lease.holder;
-    const pause = Math.min(Math.max(lease.until - Date.now(), 1), settings.leaseTtlMs / 3, 1_000);
-    await delay(pause, undefined, { signal: settings.signal });
+  } catch (error) {
+    if (settings.signal?.aborted === true) throw error;
+    return { outcome: "error", error };
   }
 }

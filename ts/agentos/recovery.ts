@@ -6,6 +6,7 @@ import type {
   CheckpointStore,
   RecoverableGraph,
   RecoveredRun,
+  RunOutcome,
   recover as recoverContract,
 } from "../../index.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
@@ -77,18 +78,10 @@ class Recovery {
 
   /** Recovers a run. Returns undefined if the run needs no recovery. */
   async recover(runId: string): Promise<RecoveredRun | undefined> {
-    try {
-      const newest = async () => (await this.#unfinished(runId))?.id ?? null;
-      const of = { space: agentos.name, run: runId };
-      const leased = await underLease(this.#handle, of, this.#settings, newest, () => this.#work(runId));
-      if (leased === undefined) return undefined;
-      if ("done" in leased) return leased.done;
-      if ("crashes" in leased) return { runId, outcome: "gave up", crashes: leased.crashes };
-      return { runId, outcome: "elsewhere", holder: leased.elsewhere };
-    } catch (error) {
-      if (this.#settings.signal?.aborted === true) throw error;
-      return { runId, outcome: "error", error };
-    }
+    const newest = async () => (await this.#unfinished(runId))?.id ?? null;
+    const of = { space: agentos.name, run: runId };
+    const ended = await underLease(this.#handle, of, this.#settings, newest, () => this.#work(runId));
+    return ended && { runId, ...ended };
   }
 
   /** Returns the newest checkpoint of a run, unless the run is finished, too fresh or of another graph. */
@@ -108,7 +101,7 @@ class Recovery {
     );
   }
 
-  async #work(runId: string): Promise<RecoveredRun> {
+  async #work(runId: string): Promise<RunOutcome> {
     const retried = new Set<string>();
     let output: unknown;
     for (;;) {
@@ -118,13 +111,13 @@ class Recovery {
       switch (position.status) {
         case "waiting": {
           const left = await this.#answer(checkpoint, position.nodes);
-          if (left !== undefined) return { runId, checkpointId: checkpoint.id, ...left };
+          if (left !== undefined) return { checkpointId: checkpoint.id, ...left };
           break;
         }
         case "failed": {
           const { nodes } = position;
           if (nodes.some((node) => retried.has(node)) || !(await this.#retry(checkpoint, nodes))) {
-            return { runId, checkpointId: checkpoint.id, outcome: "failed", nodes };
+            return { outcome: "failed", checkpointId: checkpoint.id, nodes };
           }
           for (const node of nodes) retried.add(node);
           break;
@@ -133,7 +126,7 @@ class Recovery {
           output = await this.#resume(checkpoint);
           break;
         default:
-          return { runId, checkpointId: checkpoint.id, outcome: "finished", output };
+          return { outcome: "finished", checkpointId: checkpoint.id, output };
       }
     }
   }

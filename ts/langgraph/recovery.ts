@@ -5,6 +5,7 @@ import type {
   ForkpointSaver,
   RecoverableThreads,
   RecoveredThread,
+  ThreadOutcome,
   ThreadStatus,
   recover as recoverContract,
 } from "../../langgraph.js";
@@ -82,22 +83,14 @@ class Recovery {
 
   /** Recovers a thread. Returns undefined if the thread needs no recovery. */
   async recover(threadId: string): Promise<RecoveredThread | undefined> {
-    try {
-      const newest = async () => {
-        const position = await this.#position(threadId);
-        const age = Date.now() - (position?.updatedAt ?? 0);
-        return position === undefined || age < this.#settings.idleMs ? null : position.checkpointId;
-      };
-      const of = { space: langgraph.name, run: threadId };
-      const leased = await underLease(this.#handle, of, this.#settings, newest, () => this.#work(threadId));
-      if (leased === undefined) return undefined;
-      if ("done" in leased) return leased.done;
-      if ("crashes" in leased) return { threadId, outcome: "gave up", crashes: leased.crashes };
-      return { threadId, outcome: "elsewhere", holder: leased.elsewhere };
-    } catch (error) {
-      if (this.#settings.signal?.aborted === true) throw error;
-      return { threadId, outcome: "error", error };
-    }
+    const newest = async () => {
+      const position = await this.#position(threadId);
+      const age = Date.now() - (position?.updatedAt ?? 0);
+      return position === undefined || age < this.#settings.idleMs ? null : position.checkpointId;
+    };
+    const of = { space: langgraph.name, run: threadId };
+    const ended = await underLease(this.#handle, of, this.#settings, newest, () => this.#work(threadId));
+    return ended && { threadId, ...ended };
   }
 
   /** Returns where a thread stands. Returns undefined if it is finished, or was not run by this graph. */
@@ -134,13 +127,13 @@ class Recovery {
     return interruptBefore === "*" || next.some((node) => (interruptBefore ?? []).includes(node));
   }
 
-  async #work(threadId: string): Promise<RecoveredThread> {
+  async #work(threadId: string): Promise<ThreadOutcome> {
     let output: unknown;
     let retried = false;
     let asked: ThreadStatus["interrupts"] | undefined;
     for (;;) {
       const position = await this.#position(threadId);
-      if (position === undefined) return { threadId, outcome: "finished", output };
+      if (position === undefined) return { outcome: "finished", output };
       const { status, checkpointId, next, interrupts } = position;
       let input: unknown = null;
       if (status === "waiting") {
@@ -148,7 +141,7 @@ class Recovery {
         // A graph that asks the same question again did not accept the answer.
         const again = asked !== undefined && isDeepStrictEqual(asked, values);
         input = again ? undefined : await this.#options.onWaiting?.({ threadId, checkpointId, next, interrupts });
-        if (input === undefined) return { threadId, outcome: "waiting", checkpointId, next, interrupts };
+        if (input === undefined) return { outcome: "waiting", checkpointId, next, interrupts };
         if (input === null && interrupts.length > 0) {
           throw typeError(
             `onWaiting must return a Command or undefined for a thread with interrupts, and returned null`,
@@ -157,7 +150,7 @@ class Recovery {
         asked = values;
       } else if (status === "failed") {
         if (retried || !(await this.#retries(threadId, position))) {
-          return { threadId, outcome: "failed", checkpointId, next };
+          return { outcome: "failed", checkpointId, next };
         }
         retried = true;
       }
