@@ -161,7 +161,7 @@ fn a_read_changes_no_file() {
         let here = path.parent().unwrap();
         let before = files(here);
         assert_eq!(count(&path), checkpoints as usize, "{}", path.display());
-        // Whoever reads a database that may be in use takes part in its index of the log.
+        // A reader of a database in WAL mode writes to the `-shm` file, because another process may use the database.
         let shared = |files: BTreeMap<OsString, Vec<u8>>| -> BTreeMap<_, _> {
             files.into_iter().filter(|(name, _)| !name.to_string_lossy().ends_with("-shm")).collect()
         };

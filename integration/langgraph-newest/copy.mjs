@@ -22,7 +22,7 @@ export const tests = [
   "threads",
 ].map((name) => `${name}.test.ts`);
 
-/** Copies the tests and what they use. Leaves what is there already, because another run may use it. */
+/** Copies the tests and the files that they use. A file that is already equal stays, because another run may read it. */
 export function copyTests() {
   const fixtures = readdirSync(`${from}fixtures`).map((name) => `fixtures/${name}`);
   const wanted = [...tests, ...fixtures, "helpers.ts", "children.ts"];

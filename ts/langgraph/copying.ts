@@ -93,7 +93,7 @@ export class ThreadCopy {
   }
 }
 
-/** Adds a call's promise. Its error is reported by whoever waits for all calls. */
+/** Adds a call's promise to `stored`. The function that awaits all of `stored` reports the error. */
 function send(call: Promise<unknown>, stored: Array<Promise<unknown>>): void {
   call.catch(() => {});
   stored.push(call);
