@@ -77,7 +77,9 @@ fn database(folder: &Path) -> std::path::PathBuf {
         }],
     )
     .unwrap();
+    // These queries build the indexes of groups and of forks.
     common::ids(&mut backend, common::group("g"));
+    backend.answer(&Query::Forks { contract: CONTRACT_ID, lineage: "run".to_owned() }).unwrap();
     assert_eq!(check(&mut backend, 2).0.findings, []);
     path
 }

@@ -171,6 +171,7 @@ fn build(page_size: u32) -> Vec<u8> {
     save(b, [draft("gone", "gone")]);
     apply(b, vec![remove("gone")]).unwrap();
     b.answer(&Query::List { contract: OTHER, of: group(GROUPS[0]), before: None, limit: None }).unwrap();
+    b.answer(&Query::Forks { contract: OTHER, lineage: "run".to_owned() }).unwrap();
     drop(backend);
 
     let hand = Connection::open(&path).unwrap();

@@ -6,7 +6,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{apply, draft, get, ids, lineage, names, remove, save, sqlite};
+use common::{append, apply, draft, get, ids, lineage, log, names, record, remove, save, sqlite};
 use forkpoint::backend::sqlite::{Journal, Sqlite};
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::op::Unit;
@@ -96,5 +96,37 @@ fn a_unit_that_fails_alone_is_absent() {
         }
         apply(&mut backend, put("a")).unwrap();
         assert_eq!(ids(&mut backend, lineage("run")), ["a", "stuck", "before"]);
+    }
+}
+
+/// The number of tables and indexes of logs in the file.
+fn tables_of_logs(path: &Path) -> i64 {
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE tbl_name IN ('log', 'log_branch', 'record', 'log_mark')";
+    rusqlite::Connection::open(path).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn the_first_log_creates_the_tables_of_logs_and_open_connections_see_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("units.db");
+    let mut first = trapped(&path, "ABORT");
+    let mut second = open(&path);
+    // Each connection prepares its statements while there are no tables.
+    for backend in [&mut first, &mut second] {
+        assert_eq!(log(backend, "run", "log"), Vec::<String>::new());
+        apply(backend, vec![remove("moved")]).unwrap();
+    }
+    assert_eq!(tables_of_logs(&path), 0, "a store without logs has no tables of logs");
+
+    let unit = vec![append("run", "log", vec![record("lost")]), draft("run", "bad").put()];
+    apply(&mut first, unit).unwrap_err();
+    assert_eq!(tables_of_logs(&path), 0, "the tables go with the unit that failed");
+
+    apply(&mut first, vec![append("run", "log", vec![record("a")])]).unwrap();
+    assert!(tables_of_logs(&path) > 4);
+    assert_eq!(log(&mut second, "run", "log"), ["a"]);
+    apply(&mut second, vec![append("run", "log", vec![record("b")])]).unwrap();
+    for backend in [&mut first, &mut second, &mut open(&path)] {
+        assert_eq!(log(backend, "run", "log"), ["a", "b"]);
     }
 }

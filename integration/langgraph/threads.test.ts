@@ -1,7 +1,9 @@
 // `listThreads`: the order of activity, pages, filters and statuses.
-import { START, StateGraph, interrupt } from "@langchain/langgraph";
+import { statSync } from "node:fs";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { MessagesAnnotation, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { openStore } from "forkpoint";
-import type { ForkpointSaver } from "forkpoint/langgraph";
+import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
 import { Log, checkpoint, kinds, metadata, open, place, rejection, saver, says, thread } from "./helpers.js";
 
@@ -147,4 +149,20 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await refused({ withStatus: 1 })).toMatch(/"withStatus" must be true or false/);
     expect(await refused({ cursor: "x" })).toMatch(/cursor of an earlier page/);
   });
+});
+
+it("20 short threads take fewer bytes than in SqliteSaver", async () => {
+  // SqliteSaver 1.0.4 takes 86,016 bytes for the same threads: 21 pages.
+  const path = place("sqlite");
+  const on = new ForkpointSaver(path);
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("model", () => ({ messages: [new AIMessage("Hello there, how can I help?")] }))
+    .addEdge(START, "model")
+    .compile({ checkpointer: on });
+  for (let i = 0; i < 20; i++) {
+    const threadId = `thread-${i}`;
+    await graph.invoke({ messages: [new HumanMessage(`Hi ${i}`)] }, { configurable: { thread_id: threadId } });
+  }
+  await on.close();
+  expect(statSync(path).size).toBeLessThan(86_016);
 });

@@ -2,75 +2,118 @@
 //!
 //! ```text
 //! format (1 byte)  checksum of the raw bytes (XXH3-64, 8 bytes, little endian)  raw length (LEB128)
-//! content length (LEB128; formats 3 and 4 only)  body
+//! content length (LEB128; formats of deltas only)  body
 //! ```
 //!
-//! Formats 1 and 2 are keyframes: the content is the raw bytes of the payload. Formats 3 and 4 are deltas: the content
-//! is the delta that [`delta::encode`] made against the row's base. In formats 1 and 3 the body is the content itself.
-//! In formats 2 and 4 the body is the content compressed as a zstd frame. `docs/format.md` specifies the format for
-//! users.
+//! | the body is | keyframe | delta |
+//! |---|---|---|
+//! | the content itself | 1 | 3 |
+//! | the content as a zstd frame | 2 | 4 |
+//! | the content as a zstd frame, compressed with the [dictionary] | 5 | 6 |
+//!
+//! The content of a keyframe is the raw bytes of the payload. The content of a delta is the delta that
+//! [`delta::encode`] made against the row's base. `docs/format.md` specifies the format for users.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{self, Read};
+use std::thread::LocalKey;
 
 use xxhash_rust::xxh3::xxh3_64;
-use zstd::bulk::Compressor;
+use zstd::bulk::{Compressor, Decompressor};
 
-use super::{delta, varint};
+use super::{delta, dictionary, varint};
 use crate::error::{Code, Error, Result};
 
 const PLAIN: u8 = 1;
 const ZSTD: u8 = 2;
 const DELTA: u8 = 3;
 const DELTA_ZSTD: u8 = 4;
+const SMALL_ZSTD: u8 = 5;
+const DELTA_SMALL_ZSTD: u8 = 6;
 
-/// Content with fewer bytes than this is not compressed, because compression would save less than the row's own
-/// overhead.
-const WORTH_COMPRESSING: usize = 512;
+/// Content with fewer bytes than this is not compressed, because compression would save next to nothing.
+const WORTH_COMPRESSING: usize = 64;
+/// Content with fewer bytes than this is compressed at [`dictionary::QUICK`] level.
+const WORTH_TIME: usize = 512;
+/// Content with at least this many bytes is compressed without the dictionary, because it repeats its own names.
+const LARGE: usize = 8192;
 /// The fastest standard level of zstd. The next level makes commits slower, and its output is not small enough to be
 /// worth that time.
-const LEVEL: i32 = 1;
+pub(super) const LEVEL: i32 = 1;
 
 /// The largest length that an envelope may claim, in bytes. `SQLite` limits a row to a gigabyte, so a larger length is
 /// damage.
 const MAX_RAW: usize = 1 << 30;
 
+// Each thread keeps its compressors and its decompressor, because setting one up costs more than compressing a small
+// payload.
 thread_local! {
-    /// A compressor that all calls of this thread reuse. Setting up a compressor costs more than compressing a small
-    /// payload.
-    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    /// For content below [`WORTH_TIME`].
+    static QUICK: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    /// For content below [`LARGE`].
+    static SMALL: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    /// For all other content.
+    static WITHOUT_DICTIONARY: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    /// For what was compressed with the dictionary.
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
 /// Seals raw bytes as a keyframe.
 pub fn seal(raw: &[u8]) -> Vec<u8> {
     match compress(raw) {
-        Some(body) => assemble(ZSTD, raw, None, &body),
+        Some(Compressed { body, small }) => assemble(if small { SMALL_ZSTD } else { ZSTD }, raw, None, &body),
         None => assemble(PLAIN, raw, None, raw),
     }
 }
 
 /// Seals raw bytes as a delta. `delta` turns the base into these raw bytes.
 pub fn seal_delta(raw: &[u8], delta: &[u8]) -> Vec<u8> {
+    let length = Some(delta.len());
     match compress(delta) {
-        Some(body) => assemble(DELTA_ZSTD, raw, Some(delta.len()), &body),
-        None => assemble(DELTA, raw, Some(delta.len()), delta),
+        Some(Compressed { body, small }) => {
+            assemble(if small { DELTA_SMALL_ZSTD } else { DELTA_ZSTD }, raw, length, &body)
+        }
+        None => assemble(DELTA, raw, length, delta),
     }
 }
 
+/// A compressed content.
+struct Compressed {
+    body: Vec<u8>,
+    /// It was compressed with the dictionary.
+    small: bool,
+}
+
 /// Compresses the content. Returns `None` if compression is not worth its cost.
-fn compress(content: &[u8]) -> Option<Vec<u8>> {
+fn compress(content: &[u8]) -> Option<Compressed> {
     if content.len() < WORTH_COMPRESSING {
         return None;
     }
-    let body = COMPRESSOR.with_borrow_mut(|compressor| {
-        let compressor = match compressor {
-            Some(compressor) => compressor,
-            empty => empty.insert(Compressor::new(LEVEL).ok()?),
-        };
-        compressor.compress(content).ok()
-    })?;
-    (body.len() < content.len() / 10 * 9).then_some(body)
+    let body = match content.len() {
+        ..WORTH_TIME => with(&QUICK, || Compressor::with_prepared_dictionary(&dictionary::QUICK), content),
+        ..LARGE => with(&SMALL, || Compressor::with_prepared_dictionary(&dictionary::STANDARD), content),
+        _ => with(&WITHOUT_DICTIONARY, || Compressor::new(LEVEL), content),
+    }?;
+    let small = content.len() < LARGE;
+    (body.len() < content.len() / 10 * 9).then_some(Compressed { body, small })
+}
+
+/// Compresses with the compressor that this thread keeps. Returns `None` if there is no memory for it.
+fn with(
+    kept: &'static LocalKey<RefCell<Option<Compressor<'static>>>>,
+    fresh: impl FnOnce() -> io::Result<Compressor<'static>>,
+    content: &[u8],
+) -> Option<Vec<u8>> {
+    kept.with_borrow_mut(|kept| reused(kept, fresh).and_then(|compressor| compressor.compress(content)).ok())
+}
+
+/// Returns the kept value. Makes it if there is none yet.
+fn reused<T>(kept: &mut Option<T>, fresh: impl FnOnce() -> io::Result<T>) -> io::Result<&mut T> {
+    match kept {
+        Some(kept) => Ok(kept),
+        empty => Ok(empty.insert(fresh()?)),
+    }
 }
 
 fn assemble(format: u8, raw: &[u8], content: Option<usize>, body: &[u8]) -> Vec<u8> {
@@ -135,7 +178,7 @@ impl<'a> Envelope<'a> {
         let mut rest = sealed;
         let cut_off = || corrupt("it is cut off");
         let format = *varint::take(&mut rest, 1).and_then(<[u8]>::first).ok_or_else(cut_off)?;
-        if !(PLAIN..=DELTA_ZSTD).contains(&format) {
+        if !(PLAIN..=DELTA_SMALL_ZSTD).contains(&format) {
             let message = format!(
                 "the payload has format {format}, which this version of forkpoint does not know: upgrade forkpoint"
             );
@@ -150,8 +193,9 @@ impl<'a> Envelope<'a> {
                 .ok_or_else(|| corrupt("its length is impossible"))
         };
         let raw = length()?;
-        let content = if format >= DELTA { length()? } else { raw };
-        if format >= DELTA && content > raw.max(delta::SMALLEST) {
+        let is_delta = matches!(format, DELTA | DELTA_ZSTD | DELTA_SMALL_ZSTD);
+        let content = if is_delta { length()? } else { raw };
+        if is_delta && content > raw.max(delta::SMALLEST) {
             return Err(corrupt("its delta is larger than the bytes that it produces"));
         }
         Ok(Self { format, checksum: u64::from_le_bytes(checksum), length: raw, content, body: rest })
@@ -161,6 +205,7 @@ impl<'a> Envelope<'a> {
         match self.format {
             PLAIN => Ok(self.body.to_vec()),
             ZSTD => inflate(self.body, self.content),
+            SMALL_ZSTD => inflate_small(self.body, self.content),
             _ => Err(corrupt("its base is missing")),
         }
     }
@@ -169,6 +214,7 @@ impl<'a> Envelope<'a> {
         match self.format {
             DELTA => Ok(Cow::Borrowed(self.body)),
             DELTA_ZSTD => inflate(self.body, self.content).map(Cow::Owned),
+            DELTA_SMALL_ZSTD => inflate_small(self.body, self.content).map(Cow::Owned),
             _ => Err(corrupt("it is a keyframe, but names a base")),
         }
     }
@@ -177,12 +223,31 @@ impl<'a> Envelope<'a> {
 /// Decompresses the body. The output has at most one byte more than `length`, so that a damaged length or body costs no
 /// memory.
 fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>> {
-    let fails = |error: io::Error| corrupt(&format!("it cannot be decompressed ({error})")).with_cause(error);
     // A wrong length reserves at most a small multiple of the size of the body.
     let mut content = Vec::with_capacity(length.min(body.len().saturating_mul(256)));
-    let decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(fails)?;
-    decoder.take(length as u64 + 1).read_to_end(&mut content).map_err(fails)?;
+    let decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(not_decompressed)?;
+    decoder.take(length as u64 + 1).read_to_end(&mut content).map_err(not_decompressed)?;
     Ok(content)
+}
+
+/// Decompresses a body that was compressed with the dictionary. The output has at most `length` bytes.
+fn inflate_small(body: &[u8], length: usize) -> Result<Vec<u8>> {
+    if length >= LARGE {
+        return Err(corrupt("its length is impossible"));
+    }
+    DECOMPRESSOR.with_borrow_mut(|kept| {
+        let no_memory = |error| {
+            let message = "a payload cannot be decompressed, because memory is short: free some and read it again";
+            Error::new(Code::Unavailable, message).with_cause(error)
+        };
+        let decompressor =
+            reused(kept, || Decompressor::with_prepared_dictionary(&dictionary::BACK)).map_err(no_memory)?;
+        decompressor.decompress(body, length).map_err(not_decompressed)
+    })
+}
+
+fn not_decompressed(error: io::Error) -> Error {
+    corrupt(&format!("it cannot be decompressed ({error})")).with_cause(error)
 }
 
 fn corrupt(why: &str) -> Error {

@@ -5,6 +5,7 @@
 //! - [`frame`] joins a payload's parts into one byte string.
 //! - `plan` decides whether the payload is stored whole or as a delta against another payload.
 //! - [`delta`] encodes and restores deltas.
+//! - [`dictionary`] has the text with which small contents are compressed.
 //! - [`envelope`] wraps the bytes that a row holds: format, checksum, length, compression.
 //! - `chain` rebuilds a payload from its rows.
 //! - [`value`] turns serialised values into JSON text and back.
@@ -12,6 +13,7 @@
 pub(crate) mod chain;
 pub(crate) mod checksum;
 pub mod delta;
+pub mod dictionary;
 pub mod envelope;
 pub mod frame;
 pub(crate) mod plan;

@@ -8,7 +8,10 @@ use crate::error::{Code, Result};
 use crate::record::{Encoded, Seq};
 
 /// A payload with fewer bytes than this is stored whole, because a delta would save less than it costs.
-const WORTH_A_DELTA: usize = 1024;
+const WORTH_A_DELTA: usize = 512;
+/// How many bytes the deltas of a keyframe may take at least. Without this minimum, most deltas of a small payload
+/// would not fit.
+const SMALLEST_BUDGET: i64 = 512;
 /// The maximum number of deltas that a reader applies to rebuild one payload.
 pub(crate) const MAX_DEPTH: i64 = 256;
 
@@ -49,13 +52,13 @@ impl Row {
     /// Seals a payload as a keyframe.
     ///
     /// All deltas of the chain together may take as many bytes as the keyframe takes. So a reader reads at most twice
-    /// the size of the keyframe.
+    /// the size of the keyframe. The deltas of a small keyframe may take [`SMALLEST_BUDGET`].
     pub(crate) fn keyframe(raw: &[u8]) -> Self {
         Self::whole(envelope::seal(raw).into())
     }
 
     fn whole(body: Bytes) -> Self {
-        Self { base: None, depth: 0, budget: length(&body), body }
+        Self { base: None, depth: 0, budget: length(&body).max(SMALLEST_BUDGET), body }
     }
 }
 

@@ -5,6 +5,7 @@
 //! To find a row that is missing in an index, the check looks up the row's index entry. To find an index entry that
 //! leads to no row, the check counts the entries: such an index has more entries than the table has rows.
 
+mod indexes;
 mod rows;
 
 use std::collections::{HashMap, HashSet};
@@ -13,9 +14,11 @@ use rusqlite::{Connection, Params, params};
 
 use super::error::from_sqlite;
 use super::log_check::{self, After, LogTable};
+use super::logs::present;
 use super::row::{Claims, HeaderRow};
+use super::schema::LateIndex;
+use super::setting;
 use super::totals::Totals;
-use super::{listing, setting};
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::error::{Code, Error, Result};
@@ -55,33 +58,6 @@ enum Stage {
     Logs(LogTable),
 }
 
-/// For each index: the name of its table, the rows that should be in the index, and the entries of the index. The
-/// second and the third text follow `FROM` in a statement that counts. `?` is bound to the least integer.
-const INDEXES: [(&str, &str, &str); 7] = [
-    ("lineage", "lineage NOT INDEXED WHERE lin >= ?", "lineage INDEXED BY lineage_name WHERE contract >= ?"),
-    (
-        "lineage",
-        "lineage NOT INDEXED WHERE lin >= ? AND origin_lin IS NOT NULL",
-        "lineage INDEXED BY lineage_origin WHERE origin_lin >= ?",
-    ),
-    ("checkpoint", "checkpoint NOT INDEXED WHERE seq >= ?", "checkpoint INDEXED BY checkpoint_id WHERE id_hash >= ?"),
-    ("checkpoint", "checkpoint NOT INDEXED WHERE seq >= ?", "checkpoint INDEXED BY checkpoint_lineage WHERE lin >= ?"),
-    (
-        "checkpoint",
-        "checkpoint NOT INDEXED WHERE seq >= ? AND flags & 1",
-        "checkpoint INDEXED BY checkpoint_dependent WHERE lin >= ? AND flags & 1",
-    ),
-    ("write", "write NOT INDEXED WHERE num >= ?", "write INDEXED BY write_id WHERE contract >= ?"),
-    GROUPS,
-];
-
-/// The item for the index of groups, in the format of [`INDEXES`]. Not every database has this index.
-const GROUPS: (&str, &str, &str) = (
-    "checkpoint",
-    "checkpoint NOT INDEXED WHERE seq >= ? AND grp <> ''",
-    "checkpoint INDEXED BY checkpoint_group WHERE ? IS NOT NULL AND grp <> ''",
-);
-
 /// The position of a check, which a cursor encodes.
 struct Position {
     stage: usize,
@@ -101,7 +77,7 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
     let limit = limit.max(1);
     // Do not use the store's cache, so that the check reads the payloads from the database.
     let cache = PayloadCache::new(CACHE_BYTES);
-    let mut check = Check { connection, cache, lists: HashMap::new(), groups: None, page: CheckPage::default() };
+    let mut check = Check { connection, cache, lists: HashMap::new(), late: Vec::new(), page: CheckPage::default() };
     let looked_at = match stage {
         Stage::File => {
             check.file()?;
@@ -141,6 +117,13 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
     Ok(page)
 }
 
+/// Counts the checkpoints, the rows of writes, and the records.
+fn count_rows(connection: &Connection) -> Result<i64> {
+    let sql = "SELECT (SELECT count(*) FROM checkpoint) + (SELECT count(*) FROM write)";
+    let records = if present(connection)? { " + (SELECT count(*) FROM record)" } else { "" };
+    connection.query_row(&format!("{sql}{records}"), [], |row| row.get(0)).map_err(from_sqlite)
+}
+
 /// The error for a cursor that no page of a check returned.
 fn no_cursor() -> Error {
     Error::invalid("the cursor of the check is not valid: begin without one")
@@ -149,9 +132,8 @@ fn no_cursor() -> Error {
 impl Position {
     fn read(connection: &Connection, cursor: &CheckCursor) -> Result<Self> {
         if *cursor == CheckCursor::default() {
-            let rows = "SELECT (SELECT count(*) FROM checkpoint) + (SELECT count(*) FROM write) + (SELECT count(*) FROM record)";
             // If a damaged table cannot be counted, use 0. The check reports the damage when it reads this table.
-            let of: i64 = match connection.query_row(rows, [], |row| row.get(0)).map_err(from_sqlite) {
+            let of: i64 = match count_rows(connection) {
                 Err(error) if !damaged(&error) => return Err(error),
                 counted => counted.unwrap_or(0),
             };
@@ -193,8 +175,8 @@ struct Check<'a> {
     cache: PayloadCache,
     /// The dependants of each base whose list was read. `None` if the list is damaged or the base does not exist.
     lists: HashMap<Seq, Option<HashSet<Seq>>>,
-    /// True if the index of groups exists. `None` until the check has looked for it.
-    groups: Option<bool>,
+    /// Whether the file has an index, for each late index that the check has looked for.
+    late: Vec<(LateIndex, bool)>,
     page: CheckPage,
 }
 
@@ -312,35 +294,6 @@ impl Check<'_> {
         self.damage(settings)?;
         let totals = Totals::read(self.connection);
         self.damage(totals).map(drop)
-    }
-
-    /// Compares the number of entries of an index with the number of rows that should be in it. `before` is the
-    /// position of the index in [`INDEXES`]. Returns the position of the next index, or `None` if `before` is past the
-    /// last one.
-    fn index(&mut self, before: i64) -> Result<Option<i64>> {
-        let at = usize::try_from(before).unwrap_or(usize::MAX);
-        let Some((table, rows, entries)) = INDEXES.get(at) else { return Ok(None) };
-        if (*table, *rows, *entries) != GROUPS || self.has_groups()? {
-            let count = |from: &str| self.number(&format!("SELECT count(*) FROM {from}"), [i64::MIN]);
-            let counted = count(rows).and_then(|rows| Ok((rows, count(entries)?)));
-            if let Some((rows, found)) = self.damage(counted)?
-                && rows != found
-            {
-                let message = format!(
-                    "an index of table {table} has {found} entries, and should have {rows} (entries: {entries})"
-                );
-                self.find(FindingCode::Index, message, REBUILD);
-            }
-        }
-        Ok(Some(before + 1))
-    }
-
-    /// Returns true if the index of groups exists. The result is stored for the rest of the page.
-    fn has_groups(&mut self) -> Result<bool> {
-        match self.groups {
-            Some(exists) => Ok(exists),
-            None => Ok(*self.groups.insert(listing::has_group_index(self.connection)?)),
-        }
     }
 
     /// Checks one page of a log table.

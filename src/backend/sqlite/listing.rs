@@ -26,15 +26,6 @@ pub(super) enum Walk<'a> {
     Oldest { prefix: &'a [u8] },
 }
 
-/// Returns true if the index of groups exists. The index must exist before a group is listed: `schema::index_groups`
-/// builds the index.
-pub(super) fn has_group_index(connection: &Connection) -> Result<bool> {
-    connection
-        .prepare_cached("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint_group'")
-        .and_then(|mut statement| statement.exists([]))
-        .map_err(from_sqlite)
-}
-
 /// The part of an index that a listing reads.
 struct Source<'a> {
     /// The SQL of the tables and the condition. `?1` is `one`, and `?4` is the group.

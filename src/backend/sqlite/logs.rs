@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
+
 use rusqlite::{Connection, Params, Row, params};
 
 use super::error::from_sqlite;
@@ -17,12 +19,12 @@ use crate::backend::logs::{Branch, BranchId, End, LogRows};
 use crate::error::Result;
 use crate::record::{ContractId, Record, Seq};
 
-/// The tables of logs.
+/// The tables of logs. The first log creates them, so they cost nothing in a file that has no logs.
 ///
 /// The numbers of logs and records may be used again after a removal, because no row refers to them. The number of a
 /// branch is never used twice: marks and other branches refer to it. So a damaged reference finds nothing instead of
 /// another branch.
-pub(super) const TABLES: &str = "
+const TABLES: &str = "
 CREATE TABLE log (
   log    INTEGER PRIMARY KEY,
   lin    INTEGER NOT NULL,
@@ -63,6 +65,10 @@ CREATE TABLE log_mark (                     -- an index of the marks in checkpoi
 ) STRICT, WITHOUT ROWID;
 ";
 
+/// Returns 1 if the file has tables of logs. One table is enough: if another one is missing, the file is damaged, and a
+/// statement that needs the table fails.
+const PRESENT: &str = "SELECT 1 FROM sqlite_schema WHERE name IN ('log', 'log_branch', 'record', 'log_mark') LIMIT 1";
+
 // In these statements, `i` is the row as the index contains it, and `r` is the same row as the table contains it.
 
 const HEAD: &str = "SELECT r.lin, r.name, r.branch, r.length, r.sum
@@ -91,21 +97,47 @@ pub(super) struct Removed {
     pub bytes: i64,
 }
 
-/// The logs of a database, through one connection.
+/// The logs of a database, through one connection and in one transaction.
 pub(super) struct Logs<'a> {
     connection: &'a Connection,
+    /// Whether the file has the tables of logs. Empty: this is not known yet.
+    present: OnceCell<bool>,
     /// The records that were removed through this `Logs`. The caller subtracts them from the running totals.
     pub(super) removed: Vec<Removed>,
 }
 
 impl<'a> Logs<'a> {
     pub(super) fn new(connection: &'a Connection) -> Self {
-        Self { connection, removed: Vec::new() }
+        Self { connection, present: OnceCell::new(), removed: Vec::new() }
+    }
+
+    /// Returns true if the file has the tables of logs.
+    fn present(&self) -> Result<bool> {
+        if let Some(present) = self.present.get() {
+            return Ok(*present);
+        }
+        let present = present(self.connection)?;
+        Ok(*self.present.get_or_init(|| present))
+    }
+
+    /// Returns the first row. Returns `None` if there is no row or the file has no tables of logs.
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
+        if self.present()? { one(self.connection, sql, params, read) } else { Ok(None) }
     }
 
     /// Returns true if a lineage has logs.
     pub(super) fn any(&self, lin: i64) -> Result<bool> {
-        Ok(one(self.connection, "SELECT 1 FROM log WHERE lin = ? LIMIT 1", params![lin], |_| Ok(()))?.is_some())
+        Ok(self.one("SELECT 1 FROM log WHERE lin = ? LIMIT 1", params![lin], |_| Ok(()))?.is_some())
+    }
+
+    /// Runs a statement that removes rows, unless there are no tables and so no rows.
+    fn delete(&self, sql: &str, params: impl Params) -> Result<()> {
+        if self.present()? { self.execute(sql, params).map(drop) } else { Ok(()) }
     }
 
     /// Runs a statement. Returns the number of rows that it changed.
@@ -116,12 +148,15 @@ impl<'a> Logs<'a> {
 
 impl LogRows for Logs<'_> {
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
-        let Some(head) = one(self.connection, HEAD, params![lin, log], Head::read)? else { return Ok(None) };
+        let Some(head) = self.one(HEAD, params![lin, log], Head::read)? else { return Ok(None) };
         let (name, end) = head.verify(lin)?;
         if name == log { Ok(Some(end)) } else { Err(misled(&format!("log {log:?}"))) }
     }
 
     fn heads(&self, lin: i64) -> Result<Vec<(String, End)>> {
+        if !self.present()? {
+            return Ok(Vec::new());
+        }
         let found = all(self.connection, HEADS, [lin], Head::read)?;
         found.into_iter().map(|head| head.verify(lin)).collect()
     }
@@ -142,21 +177,25 @@ impl LogRows for Logs<'_> {
     }
 
     fn remove_head(&mut self, lin: i64, log: &str) -> Result<()> {
-        self.execute("DELETE FROM log WHERE lin = ? AND name = ?", params![lin, log]).map(drop)
+        self.delete("DELETE FROM log WHERE lin = ? AND name = ?", params![lin, log])
     }
 
     fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
         let sql = "SELECT contract, parent, start, sum FROM log_branch WHERE branch = ?";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-        let Some((contract, parent, start, sum)) = one(self.connection, sql, [id], read)? else { return Ok(None) };
+        let Some((contract, parent, start, sum)) = self.one(sql, [id], read)? else { return Ok(None) };
         verify_branch(id, contract, parent, start, sum).map(Some)
     }
 
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
+        if !self.present()? {
+            self.connection.execute_batch(TABLES).map_err(from_sqlite)?;
+            self.present = OnceCell::from(true);
+        }
         // Choose the number here and not in SQLite, because the checksum of the row includes the number.
         let sql = "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'log_branch'), 0),
                               coalesce((SELECT max(branch) FROM log_branch), 0))";
-        let last: i64 = one(self.connection, sql, [], |row| row.get(0))?.unwrap_or_default();
+        let last: i64 = self.one(sql, [], |row| row.get(0))?.unwrap_or_default();
         let (id, contract) = (last + 1, branch.contract.0);
         let (parent, start) = (branch.parent.map(|parent| parent.branch), signed(branch.start()));
         let sum = branch_sum(id, contract, parent, start);
@@ -166,16 +205,16 @@ impl LogRows for Logs<'_> {
     }
 
     fn remove_branch(&mut self, id: BranchId) -> Result<()> {
-        self.execute("DELETE FROM log_branch WHERE branch = ?", [id]).map(drop)
+        self.delete("DELETE FROM log_branch WHERE branch = ?", [id])
     }
 
     fn needed(&self, id: BranchId) -> Result<Option<u64>> {
-        let length = one(self.connection, NEEDED, [id], |row| row.get(0))?.unwrap_or_default();
+        let length = self.one(NEEDED, [id], |row| row.get(0))?.unwrap_or_default();
         Ok(Some(unsigned(length)?).filter(|length| *length > 0))
     }
 
     fn tip(&self, id: BranchId) -> Result<Option<u64>> {
-        let last = one(self.connection, TIP, [id], |row| row.get(0))?;
+        let last = self.one(TIP, [id], |row| row.get(0))?;
         last.map(|last| Ok(unsigned(last)? + 1)).transpose()
     }
 
@@ -245,8 +284,22 @@ impl LogRows for Logs<'_> {
 
     fn let_go(&mut self, seq: Seq, end: End) -> Result<()> {
         let sql = "DELETE FROM log_mark WHERE branch = ? AND length = ? AND seq = ?";
-        self.execute(sql, params![end.branch, signed(end.length), seq]).map(drop)
+        self.delete(sql, params![end.branch, signed(end.length), seq])
     }
+}
+
+/// Returns true if the file has the tables of logs. The first log creates them.
+pub(super) fn present(connection: &Connection) -> Result<bool> {
+    Ok(one(connection, PRESENT, [], |_| Ok(()))?.is_some())
+}
+
+/// Returns the greatest number of a record. 0: there are no records.
+pub(super) fn last_record(connection: &Connection) -> Result<i64> {
+    if !present(connection)? {
+        return Ok(0);
+    }
+    let last = one(connection, "SELECT coalesce(max(num), 0) FROM record", [], |row| row.get(0))?;
+    Ok(last.unwrap_or_default())
 }
 
 /// Calls `tell` for each record with a number above `num`, in ascending order. The arguments are the record's number,
@@ -256,6 +309,9 @@ pub(super) fn each_record_after(
     num: i64,
     mut tell: impl FnMut(i64, ContractId, i64),
 ) -> Result<()> {
+    if !present(connection)? {
+        return Ok(());
+    }
     let sql = "SELECT num, contract, length(body) FROM record CROSS JOIN log_branch USING (branch) WHERE num > ? ORDER BY num";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
     let mut rows = statement.query([num]).map_err(from_sqlite)?;

@@ -10,8 +10,9 @@ use super::log_rows::decode_marks;
 use super::logs::Logs;
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
+use super::schema::LateIndex;
 use super::stats::stats;
-use super::{check, payloads, recent, schema, writes};
+use super::{check, payloads, recent, writes};
 use crate::backend::{ancestors, logs as log};
 use crate::cache::PayloadCache;
 use crate::codec::frame;
@@ -23,21 +24,24 @@ use crate::retention::{Catalog, preview};
 pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
     let begin = || connection.unchecked_transaction().map_err(from_sqlite);
     let mut snapshot = begin()?;
-    if lists_group(query) && !listing::has_group_index(&snapshot)? {
-        // Building the index writes to the database. So end the snapshot before the build and begin a new snapshot
-        // afterwards.
-        drop(snapshot);
-        schema::index_groups(connection)?;
-        snapshot = begin()?;
+    for index in [LateIndex::Groups, LateIndex::Forks] {
+        if needs(query, index) && !index.exists(&snapshot)? {
+            // Building the index writes to the database. So end the snapshot before the build and begin a new snapshot
+            // afterwards.
+            drop(snapshot);
+            index.build(connection)?;
+            snapshot = begin()?;
+        }
     }
     Reading { connection: &snapshot, cache }.answer(query)
 }
 
-/// Returns true if the query needs the index of groups.
-fn lists_group(query: &Query) -> bool {
+/// Returns true if the query needs the index.
+fn needs(query: &Query, index: LateIndex) -> bool {
     match query {
-        Query::List { of: Of::Group(_), .. } | Query::Whole { of: Of::Group(_), .. } => true,
-        Query::All(queries) => queries.iter().any(lists_group),
+        Query::List { of: Of::Group(_), .. } | Query::Whole { of: Of::Group(_), .. } => index == LateIndex::Groups,
+        Query::Forks { .. } => index == LateIndex::Forks,
+        Query::All(queries) => queries.iter().any(|query| needs(query, index)),
         _ => false,
     }
 }

@@ -10,7 +10,7 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::error::from_sqlite;
-use super::logs;
+use super::statement::one;
 use crate::error::{Code, Error, Result};
 
 /// "Fkpt" in ASCII: the `PRAGMA application_id` of a Forkpoint database.
@@ -18,9 +18,9 @@ pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 
 /// The SQL statements of each schema version. The statements of a version upgrade a file from the previous version.
 /// `PRAGMA user_version` is the number of versions that were applied to the file.
-const STEPS: &[&[&str]] = &[&[VERSION_1, logs::TABLES]];
+const STEPS: &[&[&str]] = &[&[VERSION_1]];
 
-/// The tables of version 1, without the log tables. The log tables are in `logs.rs`.
+/// The tables of version 1, without the tables of logs: the first log creates those (`logs.rs`).
 const VERSION_1: &str = "
 CREATE TABLE lineage (
   lin        INTEGER PRIMARY KEY,           -- never used twice (see setting 'lin_floor'): listings go on from it
@@ -32,8 +32,7 @@ CREATE TABLE lineage (
   origin_lin INTEGER,                       -- and that lineage
   sum        INTEGER NOT NULL               -- of all these
 ) STRICT;
-CREATE UNIQUE INDEX lineage_name   ON lineage (contract, name);
-CREATE INDEX        lineage_origin ON lineage (origin_lin) WHERE origin_lin IS NOT NULL;
+CREATE UNIQUE INDEX lineage_name ON lineage (contract, name);
 
 CREATE TABLE checkpoint (
   seq      INTEGER PRIMARY KEY,             -- the save order; never used twice (see setting 'seq_floor')
@@ -74,9 +73,44 @@ CREATE TABLE setting (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// The index of groups. The first listing of a group builds the index, so the index costs nothing in a store that never
-/// lists groups.
-const GROUP_INDEX: &str = "CREATE INDEX IF NOT EXISTS checkpoint_group ON checkpoint (grp, sort_key) WHERE grp <> ''";
+/// An index that the first query that needs it builds. So the index costs nothing in a store that never gets such a
+/// query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LateIndex {
+    /// The checkpoints of each group.
+    Groups,
+    /// The lineages that were forked from each lineage.
+    Forks,
+}
+
+impl LateIndex {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Groups => "checkpoint_group",
+            Self::Forks => "lineage_origin",
+        }
+    }
+
+    fn rows(self) -> &'static str {
+        match self {
+            Self::Groups => "checkpoint (grp, sort_key) WHERE grp <> ''",
+            Self::Forks => "lineage (origin_lin) WHERE origin_lin IS NOT NULL",
+        }
+    }
+
+    /// Returns true if the file has the index.
+    pub(super) fn exists(self, connection: &Connection) -> Result<bool> {
+        let sql = "SELECT 1 FROM sqlite_schema WHERE name = ?";
+        Ok(one(connection, sql, [self.name()], |_| Ok(()))?.is_some())
+    }
+
+    /// Builds the index if it does not exist. Saves wait during the build, which takes about one second for a million
+    /// rows.
+    pub(super) fn build(self, connection: &Connection) -> Result<()> {
+        let sql = format!("CREATE INDEX IF NOT EXISTS {} ON {}", self.name(), self.rows());
+        connection.execute_batch(&sql).map_err(from_sqlite)
+    }
+}
 
 /// The state of the tables of a database file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,12 +134,6 @@ pub(super) fn inspect(connection: &Connection) -> Result<State> {
 /// Adds the missing tables. Does nothing if another connection has added the tables in the meantime.
 pub(super) fn create(connection: &mut Connection) -> Result<()> {
     create_for(connection, STEPS)
-}
-
-/// Builds the index of groups if it does not exist. Saves wait during the build, which takes about one second for a
-/// million checkpoints.
-pub(super) fn index_groups(connection: &Connection) -> Result<()> {
-    connection.execute_batch(GROUP_INDEX).map_err(from_sqlite)
 }
 
 fn inspect_for(connection: &Connection, steps: &[&[&str]]) -> Result<State> {

@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use super::chain::Chain;
 use super::error::from_sqlite;
 use super::logs::Removed;
+use super::statement::one;
 use super::{logs, setting};
 use crate::codec::varint;
 use crate::error::{Code, Error, Result};
@@ -101,11 +102,7 @@ impl Totals {
         }
         // If the last records of the table are removed, SQLite gives their numbers to new records. Lower `record` to
         // the last remaining number, so that the new records are counted too.
-        let last: i64 = connection
-            .prepare_cached("SELECT coalesce(max(num), 0) FROM record")
-            .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-            .map_err(from_sqlite)?;
-        self.record = self.record.min(last);
+        self.record = self.record.min(logs::last_record(connection)?);
         Ok(())
     }
 
@@ -179,13 +176,9 @@ fn numbers<const N: usize>(value: &mut &[u8]) -> Option<[i64; N]> {
 /// estimated from the greatest numbers in the tables.
 pub(super) fn worth_folding(connection: &Connection) -> Result<bool> {
     let totals = Totals::read(connection)?;
-    let last: i64 = connection
-        .prepare_cached(
-            "SELECT max(coalesce((SELECT max(seq) FROM checkpoint), 0) - ?1, coalesce((SELECT max(num) FROM record), 0) - ?2)",
-        )
-        .and_then(|mut statement| statement.query_row([totals.seq, totals.record], |row| row.get(0)))
-        .map_err(from_sqlite)?;
-    Ok(usize::try_from(last).is_ok_and(|uncounted| uncounted >= WORTH_FOLDING))
+    let last = one(connection, "SELECT coalesce(max(seq), 0) FROM checkpoint", [], |row| row.get::<_, Seq>(0))?;
+    let uncounted = (last.unwrap_or_default() - totals.seq).max(logs::last_record(connection)? - totals.record);
+    Ok(usize::try_from(uncounted).is_ok_and(|uncounted| uncounted >= WORTH_FOLDING))
 }
 
 /// Adds the rows that were saved since the totals were stored, and stores the new totals.

@@ -9,6 +9,7 @@ use crate::backend::logs::list;
 use crate::backend::sqlite::log_rows::decode_marks;
 use crate::backend::sqlite::logs::Logs;
 use crate::backend::sqlite::row::{self, Claims, HeaderRow};
+use crate::backend::sqlite::schema::LateIndex;
 use crate::backend::sqlite::{chain, lineage, listing, log_check, payloads, writes};
 use crate::check::{FindingCode, Severity};
 use crate::codec::frame;
@@ -25,6 +26,7 @@ impl Check<'_> {
             self.find_of(FindingCode::Index, claims(), message, REBUILD);
         }
         if let Some(origin) = &row.origin
+            && self.has(LateIndex::Forks)?
             && !leads(lineage::began_from(self.connection, origin.lin).map(|found| found.contains(&lin)))?
         {
             let message = format!("lineage {:?}: the index of forks does not lead to its row", row.name);
@@ -85,7 +87,7 @@ impl Check<'_> {
         let group = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_group
                      WHERE grp = ?1 AND grp <> '' AND sort_key = ?2 AND seq = ?3";
         if !header.group.is_empty()
-            && self.has_groups()?
+            && self.has(LateIndex::Groups)?
             && !self.has_entry(group, params![header.group, header.sort_key.0, seq])?
         {
             self.find_at(FindingCode::Index, row, "the index of its group does not lead to its row", REBUILD);
