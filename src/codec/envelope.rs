@@ -92,7 +92,7 @@ fn compress(content: &[u8]) -> Option<Compressed> {
     }
     let body = match content.len() {
         ..WORTH_TIME => with(&QUICK, || Compressor::with_prepared_dictionary(&dictionary::QUICK), content),
-        ..LARGE => with(&SMALL, || Compressor::with_prepared_dictionary(&dictionary::STANDARD), content),
+        WORTH_TIME..LARGE => with(&SMALL, || Compressor::with_prepared_dictionary(&dictionary::STANDARD), content),
         _ => with(&WITHOUT_DICTIONARY, || Compressor::new(LEVEL), content),
     }?;
     let small = content.len() < LARGE;
