@@ -40,6 +40,12 @@ export interface StoreOptions {
    */
   maxPayloadBytes?: number;
   /**
+   * The maximum number of bytes that wait to be written: the snapshots of saves that have not settled. Above this number,
+   * a save rejects with `BUSY` before it takes a snapshot. A save of a store without waiting saves is always accepted.
+   * Default: 256 MiB.
+   */
+  maxQueueBytes?: number;
+  /**
    * The size of the payload cache in bytes. The cache prefers the newest payload of each run. A cached payload is read
    * without decompression. A save that stores the difference from a cached payload need not read that payload from the
    * database. Default: 64 MiB. 0 switches the cache off. `memory:` ignores this option.

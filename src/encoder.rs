@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backend::PreEncode;
 use crate::error::Result;
-use crate::message::{QUEUE_BYTES, WriterMessage, send};
+use crate::message::{WriterMessage, send};
 use crate::op::{LogEnd, Op, Subject, Unit};
 use crate::record::ContractId;
 use crate::worker::Worker;
@@ -40,7 +40,7 @@ impl Encoder {
                 shared.lock().leave(&footprint);
             }
         };
-        Ok(Self { worker: Worker::start("forkpoint-encoder", QUEUE_BYTES, work)?, encodes: pre_encoder, in_flight })
+        Ok(Self { worker: Worker::start("forkpoint-encoder", work)?, encodes: pre_encoder, in_flight })
     }
 
     /// Takes the message if it must be encoded, or if it must wait for a message in the encoder. Otherwise returns the
@@ -58,8 +58,7 @@ impl Encoder {
         }
         in_flight.enter(&footprint);
         drop(in_flight);
-        let weight = message.weight();
-        if let Err(((message, footprint), error)) = self.worker.push((message, footprint), weight) {
+        if let Err(((message, footprint), error)) = self.worker.push((message, footprint)) {
             self.in_flight.lock().leave(&footprint);
             message.refuse(error);
         }

@@ -97,7 +97,14 @@ impl Error {
     pub fn poisoned() -> Self {
         let message = "the store's thread panicked, and the store accepts no more calls: close it and open it again. \
                        All writes that were acknowledged before are stored";
-        Self { retryable: false, ..Self::new(Code::Unavailable, message) }
+        Self::new(Code::Unavailable, message).permanent()
+    }
+
+    /// Marks the error as not retryable: the same call fails again until the caller changes something.
+    #[must_use]
+    pub fn permanent(mut self) -> Self {
+        self.retryable = false;
+        self
     }
 
     /// Marks the outcome of the write as unknown: the write may or may not be on disk (D4). The caller may save the

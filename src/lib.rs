@@ -10,7 +10,7 @@
 //! | `contract` | turns a framework's calls into ops and queries; no other module knows a framework |
 //! | `store` | opens a store; the contracts call it |
 //! | `pipeline`, `encoder`, `reader` | the worker threads: they write, encode large payloads ahead of time, and read |
-//! | `worker` | a thread with a queue |
+//! | `worker`, `deadline` | a thread with a queue, and the time by which the work of an ending store must have its locks |
 //! | `sweeper`, `warnings` | retention in the background, and the warnings about repeated failures |
 //! | `backend` | applies batches of units, answers queries, prunes; one folder for each kind of storage |
 //! | `retention` | plans which checkpoints a backend prunes |
@@ -23,6 +23,7 @@ pub mod cache;
 pub mod check;
 pub mod codec;
 pub mod contract;
+mod deadline;
 mod encoder;
 pub mod error;
 mod message;

@@ -4,14 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::op::{Applied, Op, Unit};
+use crate::op::{Applied, Unit};
 use crate::reader::Question;
 use crate::record::Notice;
 use crate::worker::{Reply, Worker};
-
-/// The maximum weight of the queue. The weight is the number of payload bytes that are not on disk yet. When the queue
-/// reaches this weight, callers wait.
-pub(crate) const QUEUE_BYTES: usize = 256 << 20;
 
 /// A function that works on the backend. If the backend cannot be opened, the function receives the error.
 pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
@@ -30,14 +26,6 @@ pub(crate) enum WriterMessage {
 }
 
 impl WriterMessage {
-    /// The weight of the message in a queue, in bytes.
-    pub(crate) fn weight(&self) -> usize {
-        match self {
-            WriterMessage::Apply(unit, _) => unit.ops.iter().map(Op::weight).sum(),
-            _ => 0,
-        }
-    }
-
     /// Replies with the error, because the message will not be processed.
     pub(crate) fn refuse(self, error: Error) {
         match self {
@@ -54,8 +42,7 @@ impl WriterMessage {
 /// Queues a message. After [`WriterMessage::Close`], the worker accepts no more messages.
 pub(crate) fn send(worker: &Worker<WriterMessage>, message: WriterMessage) {
     let last = matches!(message, WriterMessage::Close(_));
-    let weight = message.weight();
-    if let Err((message, error)) = worker.push(message, weight) {
+    if let Err((message, error)) = worker.push(message) {
         message.refuse(error);
     }
     if last {
@@ -70,6 +57,7 @@ pub(crate) struct Closing(Mutex<State>);
 #[derive(Default)]
 struct State {
     closed: bool,
+    error: Option<Error>,
     waiting: Vec<Reply<()>>,
 }
 
@@ -95,14 +83,22 @@ impl Closing {
 /// store was closed. If a thread panics, the message is dropped too.
 pub(crate) struct Close(Arc<Closing>);
 
+impl Close {
+    /// Sends the outcome of closing to all waiting replies.
+    pub(crate) fn end(self, outcome: Result<()>) {
+        self.0.state().error = outcome.err();
+    }
+}
+
 impl Drop for Close {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.closed = true;
         let waiting = std::mem::take(&mut state.waiting);
+        let error = state.error.take();
         drop(state);
         for reply in waiting {
-            reply.send(Ok(()));
+            reply.send(error.clone().map_or(Ok(()), Err));
         }
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::backend::{Lazy, Limits, Open, PreEncode};
+use crate::deadline::Deadline;
 use crate::encoder::Encoder;
 use crate::error::Result;
-use crate::message::{Closing, QUEUE_BYTES, Work, WriterMessage, send};
+use crate::message::{Closing, Work, WriterMessage, send};
 use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader};
@@ -26,23 +27,28 @@ pub(crate) struct Pipeline {
     reader: Arc<Reader>,
     closing: Arc<Closing>,
     warnings: Arc<Warnings>,
+    deadline: Arc<Deadline>,
+    patience: Duration,
 }
 
 impl Pipeline {
-    /// Starts the writer thread. While the store is closing, no call waits longer than `patience` for a lock.
+    /// Starts the writer thread. When the store is closed or its process ends, all work that is left waits for locks no
+    /// longer than `patience` together. `deadline` is the deadline of `reader` too.
     pub(crate) fn start(
         open: Open,
         pre_encoder: Option<Arc<dyn PreEncode>>,
         reader: Arc<Reader>,
         policy: Policy,
         patience: Duration,
+        deadline: Arc<Deadline>,
     ) -> Result<Self> {
         let sweeper = Sweeper::new(policy);
         let warnings = sweeper.warnings();
-        let mut writing = Writing { backend: Lazy::new(open), sweeper, reader: Arc::clone(&reader), patience };
-        let worker = Arc::new(Worker::start("forkpoint-writer", QUEUE_BYTES, move |batch| writing.work(batch))?);
+        let mut writing =
+            Writing { backend: Lazy::new(open, Arc::clone(&deadline)), sweeper, reader: Arc::clone(&reader) };
+        let worker = Arc::new(Worker::start("forkpoint-writer", move |batch| writing.work(batch))?);
         let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&worker))).transpose()?;
-        Ok(Self { encoder, worker, reader, closing: Arc::default(), warnings })
+        Ok(Self { encoder, worker, reader, closing: Arc::default(), warnings, deadline, patience })
     }
 
     /// Returns the receiver of background failures.
@@ -86,6 +92,7 @@ impl Pipeline {
     /// more than once.
     pub(crate) fn close(&self, reply: Reply<()>) {
         if let Some(close) = self.closing.ask(reply) {
+            self.ending();
             self.send(WriterMessage::Close(close));
             self.encoder.iter().for_each(Encoder::close);
         }
@@ -99,6 +106,12 @@ impl Pipeline {
         if let Some(message) = message {
             send(&self.worker, message);
         }
+    }
+
+    /// Announces that the store is being closed or that the process is ending. From now on, the queued work shares one
+    /// deadline for its locks.
+    pub(crate) fn ending(&self) {
+        self.deadline.set(Instant::now() + self.patience);
     }
 
     /// Waits until everything queued so far is done.
@@ -121,16 +134,10 @@ struct Writing {
     backend: Lazy,
     sweeper: Sweeper,
     reader: Arc<Reader>,
-    patience: Duration,
 }
 
 impl Writing {
     fn work(&mut self, batch: Vec<WriterMessage>) {
-        if batch.iter().any(|message| matches!(message, WriterMessage::Close(_)))
-            && let Some(backend) = self.backend.opened()
-        {
-            backend.closing(Instant::now() + self.patience);
-        }
         let (mut units, mut replies) = (Vec::new(), Vec::new());
         let mut after = Vec::new();
         for message in batch {
@@ -153,8 +160,7 @@ impl Writing {
                 WriterMessage::Work(work) => work(self.backend.get()),
                 WriterMessage::Close(closing) => {
                     self.reader.join();
-                    self.backend.close();
-                    drop(closing);
+                    closing.end(self.backend.close());
                 }
                 WriterMessage::Apply(..) => {}
             }
@@ -244,19 +250,26 @@ mod tests {
         Op::Put(Box::new(whole.into()))
     }
 
-    #[test]
-    fn a_large_unit_is_overtaken_by_what_has_nothing_to_do_with_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let options = Options::new(folder.path().join("a.db"));
+    /// Starts a pipeline whose encoder waits at a gate. Returns what the encoder enters, and the key of the gate.
+    fn gated(path: &std::path::Path) -> (Pipeline, Receiver<String>, Sender<()>) {
+        let options = Options::new(path);
         let open =
             move || -> Result<Box<dyn Backend>> { Ok(Box::new(Sqlite::open_with(&options, PayloadCache::new(0))?)) };
         let (entered, begun) = channel();
         let (go, gate) = channel();
-        let reader = Arc::new(Reader::start(Box::new(open.clone()), Box::new(open.clone())).unwrap());
+        let deadline = Arc::new(Deadline::default());
+        let reader = Reader::start(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline)).unwrap();
         let pre_encoder = Arc::new(Gated { entered, gate: Mutex::new(gate) });
-        let writer =
-            Pipeline::start(Box::new(open), Some(pre_encoder), reader, Policy::default(), Duration::from_secs(30))
-                .unwrap();
+        let patience = Duration::from_secs(30);
+        let (open, policy) = (Box::new(open), Policy::default());
+        let writer = Pipeline::start(open, Some(pre_encoder), Arc::new(reader), policy, patience, deadline).unwrap();
+        (writer, begun, go)
+    }
+
+    #[test]
+    fn a_large_unit_is_overtaken_by_what_has_nothing_to_do_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, begun, go) = gated(&folder.path().join("a.db"));
 
         let (sender, replies) = channel::<&str>();
         let reply = |name: &'static str| {

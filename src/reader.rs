@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backend::{Lazy, Open};
+use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::query::{Answer, Query};
 use crate::worker::{Reply, Worker};
@@ -17,6 +18,7 @@ pub(crate) struct Question {
 pub(crate) struct Reader {
     worker: Worker<Question>,
     checks: Mutex<Checks>,
+    deadline: Arc<Deadline>,
 }
 
 /// The thread for checks, with its own connection. Verifying a page takes a long time, and other reads must not wait
@@ -30,9 +32,9 @@ enum Checks {
 
 impl Reader {
     /// Starts the reader thread. `open` runs on the reader thread, and `open_for_checks` on the thread for checks.
-    pub(crate) fn start(open: Open, open_for_checks: Open) -> Result<Self> {
-        let worker = answering("forkpoint-reader", open)?;
-        Ok(Self { worker, checks: Mutex::new(Checks::NotStarted(open_for_checks)) })
+    pub(crate) fn start(open: Open, open_for_checks: Open, deadline: Arc<Deadline>) -> Result<Self> {
+        let worker = answering("forkpoint-reader", open, Arc::clone(&deadline))?;
+        Ok(Self { worker, checks: Mutex::new(Checks::NotStarted(open_for_checks)), deadline })
     }
 
     pub(crate) fn ask(&self, question: Question) {
@@ -51,7 +53,7 @@ impl Reader {
         let mut checks = self.checks();
         // If the thread cannot be started, later checks fail in the same way as on a closed store.
         let worker = match std::mem::replace(&mut *checks, Checks::Closed) {
-            Checks::NotStarted(open) => Arc::new(answering("forkpoint-checker", open)?),
+            Checks::NotStarted(open) => Arc::new(answering("forkpoint-checker", open, Arc::clone(&self.deadline))?),
             Checks::Started(worker) => worker,
             Checks::Closed => return Err(Error::closed()),
         };
@@ -85,10 +87,9 @@ impl Reader {
 }
 
 /// Starts a thread that answers queries with its own backend.
-fn answering(name: &str, open: Open) -> Result<Worker<Question>> {
-    let mut backend = Lazy::new(open);
-    // Queries have weight 0: the memory is taken by their answers, and answers are not queued.
-    Worker::start(name, usize::MAX, move |batch: Vec<Question>| {
+fn answering(name: &str, open: Open, deadline: Arc<Deadline>) -> Result<Worker<Question>> {
+    let mut backend = Lazy::new(open, deadline);
+    Worker::start(name, move |batch: Vec<Question>| {
         let (queries, replies): (Vec<Query>, Vec<Reply<Answer>>) =
             batch.into_iter().map(|question| (question.query, question.reply)).unzip();
         match backend.get() {
@@ -106,7 +107,7 @@ fn answering(name: &str, open: Open) -> Result<Worker<Question>> {
 }
 
 fn send(worker: &Worker<Question>, question: Question) {
-    if let Err((question, error)) = worker.push(question, 0) {
+    if let Err((question, error)) = worker.push(question) {
         question.reply.send(Err(error));
     }
 }

@@ -9,6 +9,7 @@ use crate::backend::sqlite::{self, Sqlite};
 use crate::backend::{BUSY_TIMEOUT, Backend, Durability, PreEncode};
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage};
+use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Op, Unit};
 use crate::pipeline::Pipeline;
@@ -96,12 +97,18 @@ impl Store {
                     durability: options.durability,
                     busy_timeout: options.busy_timeout,
                     cache_bytes: options.cache_bytes,
+                    alone_in_process: true,
                     ..sqlite::Options::new(path)
                 };
                 let cache = PayloadCache::new(sqlite.cache_bytes);
                 let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
-                let open = move || Ok(Box::new(Sqlite::open_with(&sqlite, cache.clone())?) as Box<dyn Backend>);
-                Self::threads(open, Some(pre_encoder), &options)?
+                let deadline = Arc::new(Deadline::default());
+                let shared = Arc::clone(&deadline);
+                let open = move || {
+                    let sqlite = sqlite::Options { busy_timeout: shared.limit(sqlite.busy_timeout), ..sqlite.clone() };
+                    Ok(Box::new(Sqlite::open_with(&sqlite, cache.clone())?) as Box<dyn Backend>)
+                };
+                Self::threads(open, Some(pre_encoder), &options, deadline)?
             }
             Target::Jsonl(path) => {
                 let jsonl = jsonl::Options {
@@ -110,8 +117,13 @@ impl Store {
                     names: options.contract_names,
                     ..jsonl::Options::new(path)
                 };
-                let open = move || Ok(Box::new(Jsonl::open(&jsonl)?) as Box<dyn Backend>);
-                Self::threads(open, None, &options)?
+                let deadline = Arc::new(Deadline::default());
+                let shared = Arc::clone(&deadline);
+                let open = move || {
+                    let jsonl = jsonl::Options { busy_timeout: shared.limit(jsonl.busy_timeout), ..jsonl.clone() };
+                    Ok(Box::new(Jsonl::open(&jsonl)?) as Box<dyn Backend>)
+                };
+                Self::threads(open, None, &options, deadline)?
             }
         };
         Ok(Self { engine, options })
@@ -125,21 +137,23 @@ impl Store {
         pre_encoder: Option<Arc<dyn PreEncode>>,
         options: Options,
     ) -> Result<Self> {
-        Ok(Self { engine: Self::threads(open, pre_encoder, &options)?, options })
+        Ok(Self { engine: Self::threads(open, pre_encoder, &options, Arc::default())?, options })
     }
 
     fn threads(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
         options: &Options,
+        deadline: Arc<Deadline>,
     ) -> Result<Engine> {
-        let reader = Reader::start(Box::new(open.clone()), Box::new(open.clone()))?;
+        let reader = Reader::start(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline))?;
         Ok(Engine::Threads(Pipeline::start(
             Box::new(open),
             pre_encoder,
             Arc::new(reader),
             options.retention,
             options.busy_timeout,
+            deadline,
         )?))
     }
 
@@ -247,6 +261,14 @@ impl Store {
                 reply.send(Ok(()));
             }
             Engine::Threads(writer) => writer.close(reply),
+        }
+    }
+
+    /// Announces that the process is ending. From now on, all work that is left waits for locks no longer than the busy
+    /// timeout together.
+    pub fn ending(&self) {
+        if let Engine::Threads(writer) = &self.engine {
+            writer.ending();
         }
     }
 

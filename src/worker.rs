@@ -36,20 +36,18 @@ impl<T> Drop for Reply<T> {
 pub(crate) struct Worker<T> {
     shared: Arc<Shared<T>>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    capacity: usize,
 }
 
 struct Shared<T> {
     state: Mutex<State<T>>,
     /// Signalled when a message arrives or the worker ends.
     arrived: Condvar,
-    /// Signalled when the thread takes the queue, when it finishes its work, and when the worker ends.
-    moved: Condvar,
+    /// Signalled when the thread finishes its work, and when the worker ends.
+    finished: Condvar,
 }
 
 struct State<T> {
     messages: Vec<T>,
-    weight: usize,
     /// True while the thread is processing messages.
     working: bool,
     /// True while the thread waits for messages.
@@ -67,17 +65,17 @@ impl<T> Shared<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the thread has taken the queue or finished its work.
+    /// Waits until the thread has finished its work.
     fn wait<'a>(&self, mut state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
         state.waiting += 1;
-        state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state = self.finished.wait(state).unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;
         state
     }
 
     fn tell(&self, state: &State<T>) {
         if state.waiting > 0 {
-            self.moved.notify_all();
+            self.finished.notify_all();
         }
     }
 
@@ -86,7 +84,7 @@ impl<T> Shared<T> {
         state.ended.get_or_insert(why);
         drop(state);
         self.arrived.notify_all();
-        self.moved.notify_all();
+        self.finished.notify_all();
     }
 
     /// Takes all queued messages. If the queue is empty, waits for a message. Returns `None` if the worker has ended
@@ -104,27 +102,17 @@ impl<T> Shared<T> {
             state.sleeping = false;
         }
         state.working = true;
-        state.weight = 0;
-        self.tell(&state);
         Some(std::mem::take(&mut state.messages))
     }
 }
 
 impl<T: Send + 'static> Worker<T> {
-    /// Starts the thread. If the total weight of the queue reaches `capacity`, callers wait. `work` receives every
-    /// batch. `work` is dropped on the thread when the thread ends.
-    pub(crate) fn start(name: &str, capacity: usize, mut work: impl FnMut(Vec<T>) + Send + 'static) -> Result<Self> {
+    /// Starts the thread. `work` receives every batch. `work` is dropped on the thread when the thread ends.
+    pub(crate) fn start(name: &str, mut work: impl FnMut(Vec<T>) + Send + 'static) -> Result<Self> {
         let shared = Arc::new(Shared {
-            state: Mutex::new(State {
-                messages: Vec::new(),
-                weight: 0,
-                working: false,
-                sleeping: false,
-                waiting: 0,
-                ended: None,
-            }),
+            state: Mutex::new(State { messages: Vec::new(), working: false, sleeping: false, waiting: 0, ended: None }),
             arrived: Condvar::new(),
-            moved: Condvar::new(),
+            finished: Condvar::new(),
         });
         let queue = Arc::clone(&shared);
         let run = move || {
@@ -140,21 +128,17 @@ impl<T: Send + 'static> Worker<T> {
         let thread = Builder::new().name(name.to_owned()).spawn(run).map_err(|error| {
             Error::new(Code::Unavailable, format!("the store's thread cannot be started: {error}")).with_cause(error)
         })?;
-        Ok(Self { shared, thread: Mutex::new(Some(thread)), capacity })
+        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Queues a message. If the queue is full, the caller waits. Waiting callers keep the memory for the queue limited:
-    /// if the disk is slow, callers wait for the disk. If the worker has ended, the message is returned with an error.
-    pub(crate) fn push(&self, message: T, weight: usize) -> Result<(), (T, Error)> {
+    /// Queues a message. Never waits, because the caller may be an event loop: `ts/native.ts` limits what is queued. If
+    /// the worker has ended, the message is returned with an error.
+    pub(crate) fn push(&self, message: T) -> Result<(), (T, Error)> {
         let mut state = self.shared.state();
-        while state.ended.is_none() && !state.messages.is_empty() && state.weight + weight > self.capacity {
-            state = self.shared.wait(state);
-        }
         if let Some(error) = &state.ended {
             let error = error.clone();
             return Err((message, error));
         }
-        state.weight += weight;
         state.messages.push(message);
         // Wake the thread only once: further wake-ups are needless until the thread takes the queue.
         let wake = std::mem::take(&mut state.sleeping);
@@ -204,7 +188,6 @@ impl<T> Drop for Worker<T> {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
-    use std::time::Duration;
 
     use super::*;
 
@@ -212,61 +195,27 @@ mod tests {
     fn tasks_wait_in_order_and_are_taken_together() {
         let (seen, batches) = mpsc::channel();
         let (go, gate) = mpsc::channel::<()>();
-        let worker = Worker::start("test", 1000, move |batch: Vec<u32>| {
+        let worker = Worker::start("test", move |batch: Vec<u32>| {
             gate.recv().unwrap();
             seen.send(batch).unwrap();
         })
         .unwrap();
-        worker.push(0, 1).unwrap();
+        worker.push(0).unwrap();
         while !worker.shared.state().working {
             std::thread::yield_now();
         }
-        (1..5).for_each(|message| worker.push(message, 1).unwrap());
+        (1..5).for_each(|message| worker.push(message).unwrap());
         go.send(()).unwrap();
         go.send(()).unwrap();
         worker.join();
         assert_eq!(batches.iter().collect::<Vec<_>>(), [vec![0], vec![1, 2, 3, 4]]);
-        assert_eq!(worker.push(5, 1).unwrap_err().1.code(), Code::Closed);
-    }
-
-    #[test]
-    fn a_full_queue_makes_callers_wait_and_loses_nothing() {
-        let (go, gate) = mpsc::channel::<()>();
-        let (seen, done) = mpsc::channel();
-        let worker = Arc::new(
-            Worker::start("test", 10, move |batch: Vec<u32>| {
-                gate.recv().unwrap();
-                for message in batch {
-                    seen.send(message).unwrap();
-                }
-            })
-            .unwrap(),
-        );
-        worker.push(0, 1).unwrap();
-        while !worker.shared.state().working {
-            std::thread::yield_now();
-        }
-        // This message is heavier than the queue's capacity. It is accepted because the queue is empty.
-        worker.push(1, 50).unwrap();
-        let waiting = Arc::clone(&worker);
-        let (entered, returned) = mpsc::channel();
-        let caller = std::thread::spawn(move || {
-            waiting.push(2, 1).unwrap();
-            entered.send(()).unwrap();
-        });
-        assert!(returned.recv_timeout(Duration::from_millis(50)).is_err(), "the queue is full");
-        (0..3).for_each(|_| go.send(()).unwrap());
-        returned.recv().unwrap();
-        caller.join().unwrap();
-        worker.drain();
-        assert!(worker.idle());
-        assert_eq!(done.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(worker.push(5).unwrap_err().1.code(), Code::Closed);
     }
 
     #[test]
     fn a_panic_answers_everyone_who_waits() {
         let (go, gate) = mpsc::channel::<()>();
-        let worker = Worker::start("test", 10, move |_: Vec<Reply<()>>| {
+        let worker = Worker::start("test", move |_: Vec<Reply<()>>| {
             gate.recv().unwrap();
             panic!("as the test wants");
         })
@@ -276,18 +225,18 @@ mod tests {
             let sent = sent.clone();
             Reply::new(move |outcome: Result<()>| sent.send(outcome).unwrap())
         };
-        assert!(worker.push(reply(), 1).is_ok());
+        assert!(worker.push(reply()).is_ok());
         while !worker.shared.state().working {
             std::thread::yield_now();
         }
-        assert!(worker.push(reply(), 1).is_ok());
+        assert!(worker.push(reply()).is_ok());
         go.send(()).unwrap();
         for _ in 0..2 {
             let error = answers.recv().unwrap().unwrap_err();
             assert_eq!((error.code(), error.retryable(), error.outcome_unknown()), (Code::Unavailable, false, true));
         }
         worker.drain();
-        let (_, error) = worker.push(reply(), 1).err().unwrap();
+        let (_, error) = worker.push(reply()).err().unwrap();
         assert_eq!(error, Error::poisoned());
     }
 }

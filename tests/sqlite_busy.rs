@@ -9,8 +9,8 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use common::{apply, call, draft, get, ids, lineage, pending, save, sqlite, store_get, store_ids};
-use forkpoint::backend::Durability;
 use forkpoint::backend::sqlite::{self, Journal, Sqlite};
+use forkpoint::backend::{Backend, Durability};
 use forkpoint::error::{Code, Error};
 use forkpoint::op::Unit;
 use forkpoint::store::{Options, Store};
@@ -99,7 +99,8 @@ fn a_locked_file_is_opened_once_the_lock_is_gone() {
     locked.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let error = Sqlite::open(&sqlite::Options { busy_timeout: SHORT, ..sqlite::Options::new(&path) }).unwrap_err();
     assert_busy(&error);
-    let store = Store::open(&Target::Sqlite(path.clone()), Options::default()).unwrap();
+    let open = move || Ok(Box::new(Sqlite::open(&sqlite::Options::new(&path))?) as Box<dyn Backend>);
+    let store = Store::with_backend(open, None, Options::default()).unwrap();
     let saved = pending(|reply| store.apply(vec![draft("run", "a").put()].into(), reply));
     assert_eq!(saved.recv_timeout(SHORT).unwrap_err(), RecvTimeoutError::Timeout);
     locked.execute_batch("ROLLBACK").unwrap();

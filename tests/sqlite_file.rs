@@ -6,10 +6,15 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+#[cfg(unix)]
+use std::time::Duration;
 
 use common::{draft, get, save};
+use forkpoint::backend::Backend;
 use forkpoint::backend::sqlite::{Options, Sqlite};
 use forkpoint::error::{Code, Error};
+use forkpoint::store::{self, Store};
+use forkpoint::target::Target;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
@@ -220,4 +225,75 @@ fn the_database_of_another_program_in_wal_mode_is_refused_and_unchanged() {
         drop(other);
         refused_and_unchanged(&path, Code::Unsupported);
     }
+}
+
+/// Changes to the path of an open database, by their names.
+#[cfg(unix)]
+const LOSSES: [(&str, fn(&Path)); 3] = [
+    ("removed", |path| fs::remove_file(path).unwrap()),
+    ("moved", |path| fs::rename(path, path.with_extension("away")).unwrap()),
+    ("replaced", |path| {
+        fs::copy(path, path.with_extension("copy")).unwrap();
+        fs::rename(path.with_extension("copy"), path).unwrap();
+    }),
+];
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_gone_gets_no_more_saves() {
+    for (name, lose) in LOSSES {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gone.db");
+        let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+        save(&mut backend, [draft("run", "a")]);
+        lose(&path);
+        // A commit that follows a pause looks at the file.
+        std::thread::sleep(Duration::from_millis(100));
+        for id in ["b", "c"] {
+            let error = common::apply(&mut backend, vec![draft("run", id).put()]).unwrap_err();
+            assert_eq!((error.code(), error.retryable()), (Code::Unavailable, false), "{name}: {error}");
+            assert!(error.message().contains("removed, moved or replaced"), "{error}");
+        }
+        assert_eq!(common::try_get(&mut backend, "a").unwrap_err().code(), Code::Unavailable, "{name}");
+        assert_eq!(backend.close().unwrap_err().code(), Code::Unavailable, "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn closing_a_store_tells_that_its_file_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gone.db");
+    let store = Store::open(&Target::Sqlite(path.clone()), store::Options::default()).unwrap();
+    common::call(|reply| store.apply(vec![draft("run", "a").put()].into(), reply)).unwrap();
+    fs::remove_file(&path).unwrap();
+    let error = common::call(|reply| store.close(reply)).unwrap_err();
+    assert_eq!(error.code(), Code::Unavailable);
+    assert_eq!(common::call(|reply| store.close(reply)), Ok(()), "it is told once");
+    store.shutdown();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_store_refuses_a_file_that_something_else_in_the_process_has_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shared.db");
+    let open = || Store::open(&Target::Sqlite(path.clone()), store::Options::default()).unwrap();
+    let save = |store: &Store, id: &str| common::call(|reply| store.apply(vec![draft("run", id).put()].into(), reply));
+    let store = open();
+    save(&store, "a").unwrap();
+    let second = open();
+    save(&second, "b").unwrap();
+    for store in [store, second] {
+        store.shutdown();
+    }
+
+    let other = fs::File::open(&path).unwrap();
+    let store = open();
+    let error = save(&store, "c").unwrap_err();
+    assert_eq!((error.code(), error.retryable()), (Code::Conflict, false), "{error}");
+    assert!(error.message().contains("npm ls forkpoint"), "{error}");
+    drop(other);
+    save(&store, "c").unwrap();
+    store.shutdown();
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{call, draft, get, get_query, lineage, part, pending, remove, sqlite, store_get, store_ids};
 use forkpoint::Reply;
@@ -51,6 +51,8 @@ enum Seen {
     Batch(Vec<Vec<String>>),
     Question,
     Prune(Rule),
+    /// No call waits for a lock after this time.
+    Deadline(Instant),
     /// A backend was dropped.
     Dropped,
 }
@@ -114,6 +116,10 @@ impl Backend for Double {
 
     fn vacuum(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    fn closing(&mut self, deadline: Instant) {
+        let _ = self.seen.send(Seen::Deadline(deadline));
     }
 
     fn notice(&self) -> Option<&Notice> {
@@ -643,4 +649,31 @@ fn shutdown_after_close_loses_no_earlier_call() {
     release.join().unwrap();
     closed.recv().unwrap().unwrap();
     asked.recv().unwrap().expect("handed in before any close");
+}
+
+#[test]
+fn all_work_that_is_left_when_the_process_ends_shares_one_deadline() {
+    let patience = Duration::from_secs(600);
+    let (store, log, go) = doubles(Options { busy_timeout: patience, ..Options::default() });
+    let first = pending(|reply| store.apply(put("first"), reply));
+    assert_eq!(log.recv().unwrap(), batch(["first"]), "before the end there is no deadline");
+    let saved = pending(|reply| store.apply(put("left"), reply));
+    let prune = Prune { contract: None, rule: Rule::KeepLast(1), cursor: Cursor::default(), most: 100 };
+    let pruned = pending(|reply| store.prune(prune, reply));
+    let vacuumed = pending(|reply| store.vacuum(reply));
+    let before = Instant::now();
+    store.ending();
+    store.ending();
+    let after = Instant::now();
+    (0..2).for_each(|_| go.send(()).unwrap());
+    first.recv().unwrap().unwrap();
+    saved.recv().unwrap().unwrap();
+    pruned.recv().unwrap().unwrap();
+    vacuumed.recv().unwrap().unwrap();
+    store.shutdown();
+    let deadlines: Vec<Instant> =
+        log.try_iter().filter_map(|seen| if let Seen::Deadline(at) = seen { Some(at) } else { None }).collect();
+    assert_eq!(deadlines.len(), 3, "before the save, the prune and the vacuum");
+    assert!(deadlines.iter().all(|at| *at == deadlines[0]));
+    assert!(deadlines[0] >= before + patience && deadlines[0] <= after + patience);
 }

@@ -39,7 +39,7 @@ export class CheckpointStore implements Contract {
   }
 
   save(checkpoint: Checkpoint): Promise<void> {
-    return this.#handle.run(async (engine) => {
+    return this.#handle.save(async (engine) => {
       const { fields, state, rest } = snapshot(checkpoint, engine);
       await put(engine, fields, state, rest);
       detachBuffers(state, rest);

@@ -1,4 +1,5 @@
 import type { Activity } from "./activity.js";
+import type { Backlog } from "./backlog.js";
 import type { NativeStore } from "./native.js";
 import type { Retention } from "./options.js";
 import type { Format } from "./serializer.js";
@@ -12,4 +13,6 @@ export interface Engine {
   readonly ready: Promise<void>;
   /** Counts the operations in progress. `close` waits until they end. */
   readonly activity: Activity;
+  /** The snapshots that are not stored yet. */
+  readonly backlog: Backlog;
 }

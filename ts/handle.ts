@@ -9,6 +9,7 @@ import type {
   VerifyReport,
 } from "../index.js";
 import { Activity } from "./activity.js";
+import type { Held } from "./backlog.js";
 import { check } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, typeError } from "./errors.js";
@@ -87,6 +88,21 @@ export class StoreHandle {
       this.#activity.end();
       engine.activity.end();
     }
+  }
+
+  /**
+   * Starts an operation that stores what it serialises with the engine's format. `held` counts other bytes. Rejects with
+   * `BUSY` if too many bytes wait to be written.
+   */
+  save<T>(work: (engine: Engine, held: Held) => Promise<T>): Promise<T> {
+    return this.run(async (engine) => {
+      const held = engine.backlog.admit();
+      try {
+        return await work({ ...engine, format: held.counting(engine.format) }, held);
+      } finally {
+        held.release();
+      }
+    });
   }
 
   /** In the result, a lineage is called a run, because the contract uses that name. */

@@ -15,6 +15,7 @@ export interface Settings extends Retention {
   durability: "full" | "normal" | "off";
   busyTimeoutMs: number;
   maxPayloadBytes: number;
+  maxQueueBytes: number;
   cacheBytes: number;
   format: Format;
 }
@@ -39,6 +40,7 @@ const parsers: { [K in keyof Required<StoreOptions>]: OptionParser<unknown> } = 
   serializer: (value) => formatOf(value as "v8" | "json" | Serializer),
   busyTimeoutMs: whole(0, 2 ** 31 - 1, "milliseconds"),
   maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
+  maxQueueBytes: whole(1, 2 ** 40, "bytes"),
   cacheBytes: whole(0, 2 ** 40, "bytes"),
   keepLastN: atMost("checkpoints"),
   ttlMs: atMost("milliseconds"),
@@ -52,6 +54,7 @@ export function readOptions(options: unknown): Settings {
     durability: (given["durability"] as Settings["durability"]) ?? "full",
     busyTimeoutMs: (given["busyTimeoutMs"] as number) ?? 30_000,
     maxPayloadBytes: (given["maxPayloadBytes"] as number) ?? 64 * 2 ** 20,
+    maxQueueBytes: (given["maxQueueBytes"] as number) ?? 256 * 2 ** 20,
     cacheBytes: (given["cacheBytes"] as number) ?? 64 * 2 ** 20,
     keepLastN: (given["keepLastN"] as number | null) ?? null,
     ttlMs: (given["ttlMs"] as number | null) ?? null,

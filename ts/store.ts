@@ -10,6 +10,7 @@ import type {
   openStore as openStoreContract,
 } from "../index.js";
 import { Activity } from "./activity.js";
+import { Backlog } from "./backlog.js";
 import { check } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, typeError } from "./errors.js";
@@ -29,7 +30,7 @@ export class Store implements Contract {
 
   constructor(key: symbol, target: string | URL, options: StoreOptions | undefined) {
     if (key !== PRIVATE) throw typeError("Store has no public constructor: use openStore()");
-    const { format, ...settings } = readOptions(options);
+    const { format, maxQueueBytes, ...settings } = readOptions(options);
     const { busyTimeoutMs: busyTimeout, keepLastN, ttlMs, maxBytes, ...others } = settings;
     // The addon expects undefined for a missing value.
     const limits = { keepLastN: keepLastN ?? undefined, ttl: ttlMs ?? undefined, maxBytes: maxBytes ?? undefined };
@@ -40,7 +41,8 @@ export class Store implements Contract {
     // This handler prevents an unhandled rejection. A caller that does not await `ready` gets the error from its first
     // call.
     ready.catch(() => {});
-    this.#engine = { native, format, retention: settings, ready, activity: new Activity() };
+    const backlog = new Backlog(maxQueueBytes);
+    this.#engine = { native, format, retention: settings, ready, activity: new Activity(), backlog };
   }
 
   static {

@@ -1,6 +1,9 @@
 //! A backend that is opened at its first use.
 
+use std::sync::Arc;
+
 use super::Backend;
+use crate::deadline::Deadline;
 use crate::error::Result;
 
 /// Opens a backend on the thread that will use it. If opening fails, the next use calls the function again, because the
@@ -11,26 +14,30 @@ pub(crate) type Open = Box<dyn FnMut() -> Result<Box<dyn Backend>> + Send>;
 pub(crate) struct Lazy {
     open: Open,
     backend: Option<Box<dyn Backend>>,
+    deadline: Arc<Deadline>,
 }
 
 impl Lazy {
-    pub(crate) fn new(open: Open) -> Self {
-        Self { open, backend: None }
+    pub(crate) fn new(open: Open, deadline: Arc<Deadline>) -> Self {
+        Self { open, backend: None, deadline }
     }
 
+    /// Returns the backend for the next piece of work, which keeps to the deadline.
     pub(crate) fn get(&mut self) -> Result<&mut Box<dyn Backend>> {
-        match &mut self.backend {
-            Some(backend) => Ok(backend),
-            empty => Ok(empty.insert((self.open)()?)),
+        let backend = match &mut self.backend {
+            Some(backend) => backend,
+            empty => empty.insert((self.open)()?),
+        };
+        if let Some(deadline) = self.deadline.get() {
+            backend.closing(deadline);
         }
+        Ok(backend)
     }
 
-    /// The backend, if it is already open.
-    pub(crate) fn opened(&mut self) -> Option<&mut Box<dyn Backend>> {
-        self.backend.as_mut()
-    }
-
-    pub(crate) fn close(&mut self) {
-        self.backend = None;
+    pub(crate) fn close(&mut self) -> Result<()> {
+        match self.backend.take() {
+            Some(mut backend) => backend.close(),
+            None => Ok(()),
+        }
     }
 }

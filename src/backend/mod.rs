@@ -114,10 +114,19 @@ pub trait Backend: Send {
         Limits { units: usize::MAX, bytes: usize::MAX }
     }
 
-    /// Announces that the store is being closed. From now on, no call waits for a lock or a connection after
-    /// `deadline`.
+    /// Announces that the store is being closed or its process is ending. From now on, no call waits for a lock or a
+    /// connection after `deadline`. Called before each further piece of work.
     fn closing(&mut self, deadline: Instant) {
         let _ = deadline;
+    }
+
+    /// Called before the backend is dropped.
+    ///
+    /// # Errors
+    ///
+    /// `UNAVAILABLE` if acknowledged writes may be lost, because the storage was removed under the backend.
+    fn close(&mut self) -> Result<()> {
+        Ok(())
     }
 
     /// Returns a notice for the user about the opened storage. Returns `None` if there is no notice.

@@ -6,13 +6,16 @@
 //! After JavaScript has taken several outcomes at once, it looks at the queue again in the next turn of its event loop.
 //! So JavaScript needs no wake-up under load, and its timers still run between two turns.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use napi::bindgen_prelude::{Env, Function, Status};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 
-use super::values::Settled;
+use super::values::{Failure, Settled};
 use crate::contract::fields::Shape;
 use crate::contract::response::Response;
 use crate::error::{Error, Result};
@@ -20,6 +23,9 @@ use crate::store::Store;
 
 /// The maximum number of outcomes that JavaScript settles in one turn of its event loop.
 const TURN: usize = 1024;
+
+/// The maximum number of different failures that are written to the standard error.
+const MOST_TOLD: usize = 10;
 
 /// The call id of a warning. No call has this id.
 const WARNING: u32 = 0;
@@ -82,6 +88,28 @@ impl CompletionQueue {
         stores.push(Arc::downgrade(store));
     }
 
+    /// Writes the failures that are in the queue to the standard error. The environment has ended, so no JavaScript will
+    /// see them.
+    fn tell_what_failed(&self) {
+        let mut failures: BTreeMap<String, usize> = BTreeMap::new();
+        for Settled(_, _, failure) in std::mem::take(&mut self.waiting().others) {
+            if let Some(Failure { code, message, .. }) = failure {
+                *failures.entry(format!("{code}: {message}")).or_default() += 1;
+            }
+        }
+        let mut told = String::new();
+        for (failure, count) in failures.iter().take(MOST_TOLD) {
+            let calls = if *count == 1 { "call" } else { "calls" };
+            // Writing to a string cannot fail.
+            let _ = writeln!(told, "forkpoint: {count} {calls} failed while the process ended: {failure}");
+        }
+        if failures.len() > MOST_TOLD {
+            let _ = writeln!(told, "forkpoint: and {} more errors", failures.len() - MOST_TOLD);
+        }
+        // The standard error may be closed.
+        let _ = std::io::stderr().write_all(told.as_bytes());
+    }
+
     fn shapes(&self) -> MutexGuard<'_, Vec<Arc<Shape>>> {
         self.shapes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -125,9 +153,14 @@ impl Completions {
         // Node calls the hook when the event loop is empty and when a worker is terminated. On process.exit(), `drain`
         // is called instead.
         env.add_env_cleanup_hook(Arc::clone(&queue), |queue| {
-            for store in queue.stores() {
+            let stores = queue.stores();
+            for store in &stores {
+                store.ending();
+            }
+            for store in &stores {
                 store.shutdown();
             }
+            queue.tell_what_failed();
         })?;
         Ok(Self { queue })
     }
@@ -157,12 +190,18 @@ impl Completions {
         Some(Batch(done, others, waiting.watched))
     }
 
-    /// Waits until every store of this environment has finished all of its calls.
+    /// Waits until every store of this environment has finished all of its calls. The environment is ending, so all
+    /// calls that are left share one deadline for their locks. Writes to the standard error what failed.
     #[napi]
     pub fn drain(&self) {
-        for store in self.queue.stores() {
+        let stores = self.queue.stores();
+        for store in &stores {
+            store.ending();
+        }
+        for store in &stores {
             store.drain();
         }
+        self.queue.tell_what_failed();
     }
 }
 

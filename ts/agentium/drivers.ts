@@ -59,7 +59,7 @@ export class ForkpointStorage implements DurableContract {
   }
 
   set<T>(namespace: string, key: string, value: T): Promise<void> {
-    return this.#handle.run(async ({ native, format }) => {
+    return this.#handle.save(async ({ native, format }) => {
       const [ns, id] = [requireId(namespace, "namespace"), requireId(key, "key")];
       const { tag, bytes } = format.serialize({ value }, "value");
       await storage.call(native, "set", { namespace: ns, key: id, savedAt: Date.now(), tag }, [bytes]);

@@ -102,7 +102,10 @@ class OwnRecorder implements Recorder {
       expectedParent: this.#expectsParent && !rewind ? previous : undefined,
       rewind,
     };
-    await this.#handle.run((engine) => put(engine, encoded));
+    await this.#handle.save((engine, held) => {
+      held.add(stored.bytes.byteLength + encoded.rest.bytes.byteLength);
+      return put(engine, encoded);
+    });
     return new Snapshot(this.format, stored);
   }
 

@@ -143,7 +143,7 @@ export class ForkpointWorkflowStore<TState> implements Contract<TState> {
   }
 
   #save(checkpoint: unknown, options: SaveOptions, rewind: boolean): Promise<void> {
-    return this.#handle.run(async (engine) => {
+    return this.#handle.save(async (engine) => {
       const { parent, expectedParent, steps } = readRecord(options, "options", saveOptions) as NonNullable<SaveOptions>;
       const ids = ["id", "runId"];
       const { fields, state, rest } = encodeCheckpoint(checkpoint, engine.format, ids, readStepRef, "values");

@@ -222,7 +222,7 @@ class Recovery {
   async #append(newest: Checkpoint, change: Partial<Checkpoint>): Promise<void> {
     const timestamp = Math.max(Date.now(), newest.timestamp);
     const checkpoint: Checkpoint = { ...newest, ...change, id: randomUUID(), timestamp };
-    await this.#handle.run(async (engine) => {
+    await this.#handle.save(async (engine) => {
       const { fields, state, rest } = snapshot(checkpoint, engine);
       await put(engine, { ...fields, expectedNewest: newest.id }, state, rest);
       detachBuffers(state, rest);

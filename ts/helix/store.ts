@@ -56,7 +56,7 @@ export class SessionStore<TState extends object> implements Contract<TState> {
   }
 
   createSession(sessionId: string, options: CreateSessionOptions<TState> = {} as never): Promise<void> {
-    return this.#run(async (context) => {
+    return this.#save(async (context) => {
       const id = requireId(sessionId, "sessionId");
       const { agentType, initialState, ...others } = fieldsOf(options, "options");
       const begun = { sessionId: id, agentType, status: "active", stepCount: 0 };
@@ -211,7 +211,7 @@ export class SessionStore<TState extends object> implements Contract<TState> {
   }
 
   saveCheckpoint(...given: [checkpoint: object] | [sessionId: string, checkpoint: object]): Promise<void> {
-    return this.#run(async (context) => {
+    return this.#save(async (context) => {
       const [checkpoint, sessionId] = splitSession(given);
       const encoded = checkpoints.encodeCheckpoint(checkpoint, sessionId, context.engine.format);
       await checkpoints.save(context, encoded);
@@ -340,8 +340,15 @@ export class SessionStore<TState extends object> implements Contract<TState> {
   }
 
   #run<T>(work: (context: sessions.Context) => Promise<T>): Promise<T> {
-    const own = { clock: this.#clock, turns: this.#turns, comparison: this.#comparison };
-    return this.#handle.run((engine: Engine) => work({ engine, ...own }));
+    return this.#handle.run((engine) => work(this.#context(engine)));
+  }
+
+  #save<T>(work: (context: sessions.Context) => Promise<T>): Promise<T> {
+    return this.#handle.save((engine) => work(this.#context(engine)));
+  }
+
+  #context(engine: Engine): sessions.Context {
+    return { engine, clock: this.#clock, turns: this.#turns, comparison: this.#comparison };
   }
 
   /** Runs a read, behind the changes of the session. An id that no session can have gives `none`. */
@@ -354,7 +361,7 @@ export class SessionStore<TState extends object> implements Contract<TState> {
 
   /** Runs a write on a session. */
   async #change<T>(sessionId: unknown, work: (context: sessions.Context, id: string) => Promise<T>): Promise<T> {
-    const result = await this.#run((context) => work(context, requireId(sessionId, "sessionId")));
+    const result = await this.#save((context) => work(context, requireId(sessionId, "sessionId")));
     this.#sweepIfDue();
     return result;
   }

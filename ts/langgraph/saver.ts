@@ -21,6 +21,7 @@ import type {
   ThreadStatus,
   ThreadsPage,
 } from "../../langgraph.js";
+import type { Held } from "../backlog.js";
 import type { Engine } from "../engine.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
@@ -118,7 +119,7 @@ export function saverOf(peer: Peer) {
     }
 
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
-      return this.#read(async (context) => {
+      return this.#save(async (context, held) => {
         const { native } = context;
         const { threadId, namespace } = requireThread(config, "put()");
         if (typeof checkpoint !== "object" || checkpoint === null) {
@@ -127,8 +128,8 @@ export function saverOf(peer: Peer) {
         const checkpointRef = { threadId, namespace, id: requireId(checkpoint.id, "checkpoint.id") };
         const parent = idInConfig(config);
         const only = onlyChild(config) ?? this.#onlyChild;
-        const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {});
-        const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata")]);
+        const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {}, held);
+        const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata", held)]);
         const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
         const depends = dependsOnParent(checkpoint, metadata, before);
         // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
@@ -148,7 +149,7 @@ export function saverOf(peer: Peer) {
     }
 
     putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath = ""): Promise<void> {
-      return this.#handle.run(async ({ native }) => {
+      return this.#save(async ({ native }, held) => {
         const { threadId, namespace } = requireThread(config, "putWrites()");
         const id = idInConfig(config);
         if (id === undefined) {
@@ -161,7 +162,7 @@ export function saverOf(peer: Peer) {
         const channels = writes.map(([channel]) => requireId(channel, "the channel of a write"));
         const dumped = writes.map(async ([, value], at): Promise<IndexedWrite> => {
           const channel = channels[at]!;
-          const typed = await dump(this.serde, value, `the write to channel ${JSON.stringify(channel)}`);
+          const typed = await dump(this.serde, value, `the write to channel ${JSON.stringify(channel)}`, held);
           return { index: special(channel) ?? at, part: { name: channel, ...typed } };
         });
         const replace = channels.every((channel) => special(channel) !== undefined);
@@ -242,9 +243,15 @@ export function saverOf(peer: Peer) {
     }
 
     #read<T>(work: (context: SaverContext) => Promise<T>): Promise<T> {
-      return this.#handle.run(({ native }: Engine) =>
-        work({ native, peer, serde: this.serde, getNextVersion: (current) => this.getNextVersion(current) }),
-      );
+      return this.#handle.run((engine) => work(this.#context(engine)));
+    }
+
+    #save<T>(work: (context: SaverContext, held: Held) => Promise<T>): Promise<T> {
+      return this.#handle.save((engine, held) => work(this.#context(engine), held));
+    }
+
+    #context({ native }: Engine): SaverContext {
+      return { native, peer, serde: this.serde, getNextVersion: (current) => this.getNextVersion(current) };
     }
   };
 }

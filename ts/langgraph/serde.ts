@@ -1,4 +1,5 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { Held } from "../backlog.js";
 import { ForkpointError } from "../errors.js";
 import type { Serialized } from "../serializer.js";
 import { toJson } from "./json.js";
@@ -7,12 +8,21 @@ const decoder = new TextDecoder();
 
 /**
  * Serialises a value. Reads the value synchronously, before the caller can change it. `what` names the value in
- * messages.
+ * messages. `held` counts the bytes.
  */
-export async function dump(serde: SerializerProtocol, value: unknown, what: string): Promise<Serialized> {
+export async function dump(
+  serde: SerializerProtocol,
+  value: unknown,
+  what: string,
+  held?: Held,
+): Promise<Serialized> {
   const json = isJsonPlus(serde) ? toJson(value, serde) : undefined;
-  if (json !== undefined) return { tag: "json", bytes: json };
+  if (json !== undefined) {
+    held?.add(json.byteLength);
+    return { tag: "json", bytes: json };
+  }
   const [tag, bytes] = await serde.dumpsTyped(value);
+  held?.add(bytes.byteLength);
   // If LangGraph's serializer cannot write a value, such as a BigInt, it writes this text instead.
   if (
     typeof value !== "string" &&

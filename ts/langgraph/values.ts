@@ -1,4 +1,5 @@
 import type { Checkpoint, ChannelVersions, SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { Held } from "../backlog.js";
 import { ForkpointError } from "../errors.js";
 import type { Part } from "../wire.js";
 import { dump, load } from "./serde.js";
@@ -17,17 +18,18 @@ export function channelOf(name: string): string | undefined {
 
 /**
  * Splits a checkpoint into parts. Changed channels and the rest become bytes; unchanged channels are named in
- * `inherit`.
+ * `inherit`. `held` counts the bytes.
  */
 export async function encodeCheckpoint(
   serde: SerializerProtocol,
   checkpoint: Checkpoint,
   newVersions: ChannelVersions,
+  held?: Held,
 ): Promise<Pick<Pieces, "parts" | "inherit" | "like">> {
   const { channel_values: values = {}, ...rest } = checkpoint;
   const versions = rest.channel_versions ?? {};
   const part = (name: string, value: unknown, what: string) =>
-    dump(serde, value, what).then(({ tag, bytes }): Part => ({ name, tag, bytes }));
+    dump(serde, value, what, held).then(({ tag, bytes }): Part => ({ name, tag, bytes }));
   // Start all serialisations before awaiting the first one, because the graph continues during an await and may change
   // the values.
   const parts = [part("", rest, "the checkpoint")];

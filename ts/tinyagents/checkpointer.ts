@@ -48,7 +48,7 @@ export class Checkpointer<S> implements Contract<S> {
   }
 
   put(checkpoint: NewThreadCheckpoint<S>, options?: { expectedParent?: boolean }): Promise<string> {
-    return this.#handle.run(async (engine) => {
+    return this.#handle.save(async (engine) => {
       const { expectedParent = this.#expectsParent } = readRecord(options, "options", { expectedParent: flag }) as {
         expectedParent?: boolean;
       };
@@ -90,7 +90,7 @@ export class Checkpointer<S> implements Contract<S> {
   }
 
   putWrites(config: CheckpointConfig, writes: readonly PendingWrite[]): Promise<void> {
-    return this.#handle.run(async (engine) => {
+    return this.#handle.save(async (engine) => {
       const { threadId, checkpointId, namespace } = readConfig(config);
       if (checkpointId === undefined || checkpointId === null) {
         throw new ForkpointError(

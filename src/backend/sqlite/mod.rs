@@ -6,6 +6,7 @@ mod check;
 mod connection;
 mod error;
 mod file;
+mod identity;
 mod lineage;
 mod listing;
 mod log_check;
@@ -34,6 +35,7 @@ use rusqlite::config::DbConfig;
 
 use self::connection::{connect, set_journal};
 pub(crate) use self::error::from_sqlite;
+use self::identity::{Claim, Watch};
 use self::wal::Checkpointer;
 use super::{BUSY_TIMEOUT, Backend, Durability, each_alone};
 use crate::cache::PayloadCache;
@@ -71,6 +73,8 @@ pub struct Options {
     pub journal: Option<Journal>,
     /// The size limit, in bytes, of the in-memory cache of recent payloads.
     pub cache_bytes: usize,
+    /// Whether to refuse a file that anything but this engine has open in this process.
+    pub alone_in_process: bool,
 }
 
 impl Options {
@@ -82,6 +86,7 @@ impl Options {
             busy_timeout: BUSY_TIMEOUT,
             journal: None,
             cache_bytes: 64 << 20,
+            alone_in_process: false,
         }
     }
 }
@@ -99,6 +104,10 @@ pub struct Sqlite {
     /// The number of saves through this connection since the connection last checked whether the running totals need
     /// folding. The number starts at the threshold, so that the first sweep checks the totals.
     uncounted: usize,
+    watch: Watch,
+    /// This field is declared last, because the claim must end after the connections have closed the file.
+    #[expect(dead_code, reason = "held for its end")]
+    claim: Claim,
 }
 
 impl Sqlite {
@@ -121,7 +130,7 @@ impl Sqlite {
             );
             return Err(Error::new(Code::Unsupported, message));
         }
-        let (path, mut connection) = Self::connect(options)?;
+        let (path, mut connection, claim) = Self::connect(options)?;
         let state = schema::inspect(&connection)?;
 
         let network = file::network(&path);
@@ -152,17 +161,19 @@ impl Sqlite {
         });
         let checkpointer =
             (journal == Journal::Wal).then(|| Checkpointer::new(path.clone(), synchronous, options.busy_timeout));
-        Ok(Self { checkpointer, connection, journal, notice, cache, uncounted: totals::WORTH_FOLDING })
+        let (uncounted, watch) = (totals::WORTH_FOLDING, Watch::new(&path));
+        Ok(Self { checkpointer, connection, journal, notice, cache, uncounted, watch, claim })
     }
 
     /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
     /// the file.
-    fn connect(options: &Options) -> Result<(PathBuf, Connection)> {
+    fn connect(options: &Options) -> Result<(PathBuf, Connection, Claim)> {
         // Open one file at a time. `file::prepare` closes a file after creating it. Closing any descriptor of a file
         // drops the locks that other connections of this process have on the file.
         static OPENING: Mutex<()> = Mutex::new(());
         let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
         let path = file::prepare(&options.path)?;
+        let claim = Claim::new(&path, options.alone_in_process)?;
         // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
         // are ignored here: the real connection below reports them.
         if let Ok(Err(error)) = file::peek(&path).map(|connection| schema::inspect(&connection))
@@ -171,7 +182,7 @@ impl Sqlite {
             return Err(error);
         }
         let connection = connect(&path, options.busy_timeout)?;
-        Ok((path, connection))
+        Ok((path, connection, claim))
     }
 
     /// The journal in use.
@@ -194,7 +205,13 @@ impl Sqlite {
 
 impl Backend for Sqlite {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
-        match write::transaction(&mut self.connection, &self.cache, batch) {
+        let done = match self.watch.check() {
+            Ok(()) => write::transaction(&mut self.connection, &self.cache, batch),
+            Err(error) => Err(write::Failure::Whole(error)),
+        };
+        // Look at the file after the commit, so that nothing is acknowledged that nobody can find.
+        let done = done.and_then(|applied| self.watch.look().map(|()| applied).map_err(write::Failure::Whole));
+        match done {
             Ok(applied) => {
                 if let Some(checkpointer) = &mut self.checkpointer {
                     checkpointer.after_commit(&self.connection, batch.len());
@@ -217,10 +234,12 @@ impl Backend for Sqlite {
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
+        self.watch.look()?;
         read::answer(&self.connection, &self.cache, query)
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
+        self.watch.look()?;
         write::prune(&mut self.connection, &self.cache, prune)
     }
 
@@ -234,12 +253,17 @@ impl Backend for Sqlite {
         Ok(false)
     }
 
+    fn close(&mut self) -> Result<()> {
+        self.watch.look_now()
+    }
+
     fn closing(&mut self, deadline: Instant) {
         // An error is harmless, because the busy timeout then stays unchanged.
         let _ = self.connection.busy_timeout(deadline.saturating_duration_since(Instant::now()));
     }
 
     fn vacuum(&mut self) -> Result<()> {
+        self.watch.look()?;
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.stop();
         }

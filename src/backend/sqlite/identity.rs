@@ -1,0 +1,188 @@
+//! Knows a database file by its inode, not by its path. The path may lead to another file later, and a descriptor of the
+//! file may be open elsewhere in the process.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::error::{Code, Error, Result};
+
+/// The identity of a file: its device and its inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FileId(u64, u64);
+
+impl FileId {
+    /// Returns the identity of the file at the path. Returns `None` if there is no file, or on a system where an open
+    /// file cannot be removed and locks belong to handles.
+    #[cfg(unix)]
+    fn at(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        fs::metadata(path).ok().map(|found| Self(found.dev(), found.ino()))
+    }
+
+    #[cfg(not(unix))]
+    fn at(_: &Path) -> Option<Self> {
+        None
+    }
+}
+
+/// How long the file at the path is taken to be the same after a look. A look is one system call.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Notices that the file of a connection is no longer at its path. `SQLite` would go on with the removed file, and no
+/// one would ever find what it writes there.
+#[derive(Debug)]
+pub(super) struct Watch {
+    path: PathBuf,
+    id: Option<FileId>,
+    looked: Instant,
+    gone: bool,
+}
+
+impl Watch {
+    /// Watches the file that was just opened.
+    pub(super) fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), id: FileId::at(path), looked: Instant::now(), gone: false }
+    }
+
+    /// Looks at the file, unless the last look was a moment ago.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Watch::check`].
+    pub(super) fn look(&mut self) -> Result<()> {
+        if self.looked.elapsed() >= PAUSE { self.look_now() } else { self.check() }
+    }
+
+    /// Looks at the file, whenever the last look was.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Watch::check`].
+    pub(super) fn look_now(&mut self) -> Result<()> {
+        if !self.gone && self.id.is_some() {
+            self.gone = FileId::at(&self.path) != self.id;
+            self.looked = Instant::now();
+        }
+        self.check()
+    }
+
+    /// Refuses to go on if a look has found that the file is gone.
+    ///
+    /// # Errors
+    ///
+    /// `UNAVAILABLE`, and not retryable, if a look has found another file or none.
+    pub(super) fn check(&self) -> Result<()> {
+        if !self.gone {
+            return Ok(());
+        }
+        let message = format!(
+            "the database file was removed, moved or replaced while it was open, so nothing can be stored in \"{}\" \
+             through this store. Saves of the last moment before this was noticed may be lost. Put the file back or \
+             remove what is there now, then open a new store",
+            self.path.display()
+        );
+        Err(Error::new(Code::Unavailable, message).permanent())
+    }
+}
+
+/// The files that this copy of the engine has open, with the number of connections to each.
+static OPEN: Mutex<Option<HashMap<FileId, usize>>> = Mutex::new(None);
+
+/// If this copy of the engine has at least this many files open, it does not search for other users of a file any more,
+/// because the search reads the list of all descriptors of the process.
+const MOST_SEARCHED: usize = 1000;
+
+fn open_files() -> MutexGuard<'static, Option<HashMap<FileId, usize>>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A connection's entry in the list of open files. The entry ends when it is dropped, which must happen after the
+/// connection is closed.
+#[derive(Debug)]
+pub(super) struct Claim(Option<FileId>);
+
+impl Claim {
+    /// Claims a file for a connection, before the file is opened.
+    ///
+    /// # Errors
+    ///
+    /// If `alone`: `CONFLICT` if something else in this process has the file open: another copy of this engine, another `SQLite`, or
+    /// a stream. POSIX locks belong to the process. If two copies of `SQLite` have a file open, each takes away the locks
+    /// of the other when it closes the file, and commits are lost.
+    pub(super) fn new(path: &Path, alone: bool) -> Result<Self> {
+        let Some(id) = FileId::at(path) else { return Ok(Self(None)) };
+        let mut open = open_files();
+        let open = open.get_or_insert_default();
+        if alone && !open.contains_key(&id) && open.len() < MOST_SEARCHED && is_open(id) {
+            let message = format!(
+                "another copy of forkpoint, another SQLite library or a file handle has \"{}\" open in this process. Two of \
+                 them in one process destroy each other's locks, and saves are lost. Use one copy (`npm ls forkpoint` lists \
+                 the copies in your dependencies), and close other uses of the file first",
+                path.display()
+            );
+            return Err(Error::new(Code::Conflict, message));
+        }
+        *open.entry(id).or_default() += 1;
+        Ok(Self(Some(id)))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let Some(id) = self.0 else { return };
+        let mut open = open_files();
+        let Some(open) = open.as_mut() else { return };
+        if let Some(count) = open.get_mut(&id) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&id);
+            }
+        }
+    }
+}
+
+/// Returns true if a descriptor of this process refers to the file. Returns false where the system has no list of
+/// descriptors.
+fn is_open(id: FileId) -> bool {
+    let list = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
+    let Ok(descriptors) = fs::read_dir(list) else { return false };
+    descriptors.flatten().any(|descriptor| FileId::at(&descriptor.path()) == Some(id))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_replaced_is_another_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        fs::write(&path, "one").unwrap();
+        let mut watch = Watch::new(&path);
+        assert_eq!(watch.look_now(), Ok(()));
+        fs::rename(&path, folder.path().join("b.db")).unwrap();
+        fs::write(&path, "two").unwrap();
+        let error = watch.look_now().unwrap_err();
+        assert_eq!((error.code(), error.retryable()), (Code::Unavailable, false));
+        fs::rename(folder.path().join("b.db"), &path).unwrap();
+        assert_eq!(watch.look(), Err(error), "what was noticed stays noticed");
+    }
+
+    #[test]
+    fn a_file_that_something_else_has_open_cannot_be_claimed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let elsewhere = fs::File::create(&path).unwrap();
+        assert_eq!(Claim::new(&path, true).unwrap_err().code(), Code::Conflict);
+        drop(elsewhere);
+        let first = Claim::new(&path, true).unwrap();
+        let _own = fs::File::open(&path).unwrap();
+        let second = Claim::new(&path, true).unwrap();
+        drop(first);
+        drop(second);
+        assert_eq!(Claim::new(&path, true).unwrap_err().code(), Code::Conflict, "the last claim ended");
+    }
+}
