@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { CheckpointStore } from "forkpoint";
 import { describe, expect, test } from "vitest";
 import { folder, ids, open, run, windows } from "./helpers.js";
+import { holdFile } from "./lock.js";
 
 const home = () => join(folder(), "agent.db");
 const all = Array.from({ length: 50 }, (_, i) => `c-${i}`);
@@ -69,6 +70,22 @@ describe("un-awaited saves are stored", () => {
     expect(await run("exit.mjs", ["collected", target])).toMatchObject({ code: 0, errors: "" });
     for (const part of [0, 1]) expect(await left(`${target}-${part}`)).toHaveLength(all.length);
   });
+});
+
+test.skipIf(windows)("what a lock kept from being stored is said", async () => {
+  const target = home();
+  const holder = await holdFile(target);
+  try {
+    const { code, errors } = await run("exit.mjs", ["locked", target]);
+    expect(code).toBe(0);
+    const lines = errors.trim().split("\n");
+    const failed = lines.map((line) => /^forkpoint: (\d) calls? failed while the process ended: BUSY: /.exec(line)![1]);
+    // Two saves, a prune and a vacuum. Calls with the same error share a line.
+    expect(failed.reduce((sum, count) => sum + Number(count), 0)).toBe(4);
+    expect(errors).toContain("vacuum");
+  } finally {
+    await holder.end();
+  }
 });
 
 describe("waiting holds the process, an open store does not", () => {

@@ -227,9 +227,12 @@ fn the_database_of_another_program_in_wal_mode_is_refused_and_unchanged() {
     }
 }
 
+#[cfg(unix)]
+type Loss = fn(&Path);
+
 /// Changes to the path of an open database, by their names.
 #[cfg(unix)]
-const LOSSES: [(&str, fn(&Path)); 3] = [
+const LOSSES: [(&str, Loss); 3] = [
     ("removed", |path| fs::remove_file(path).unwrap()),
     ("moved", |path| fs::rename(path, path.with_extension("away")).unwrap()),
     ("replaced", |path| {

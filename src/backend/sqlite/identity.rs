@@ -144,6 +144,34 @@ impl Drop for Claim {
     }
 }
 
+/// Lets one copy of this engine at a time claim and open files, so that two copies do not both find a file unused. The
+/// copies share no memory. So the lock is a socket name of this process, which only one of them can bind. If the name
+/// cannot be had in time, there is no lock.
+#[cfg(target_os = "linux")]
+pub(super) fn one_copy_at_a_time() -> Option<std::os::unix::net::UnixDatagram> {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+    // Processes in different containers may have the same number, but not in the same namespace of numbers.
+    let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let name = format!("forkpoint-opens {} {}", namespace.display(), std::process::id());
+    let address = SocketAddr::from_abstract_name(name).ok()?;
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(2) {
+        match UnixDatagram::bind_addr(&address) {
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            bound => return bound.ok(),
+        }
+    }
+    None
+}
+
+/// Other systems have no such names, so two copies that open a file at the same moment are not noticed.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn one_copy_at_a_time() {}
+
 /// Returns true if a descriptor of this process refers to the file. Returns false where the system has no list of
 /// descriptors.
 fn is_open(id: FileId) -> bool {

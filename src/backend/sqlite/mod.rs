@@ -35,7 +35,7 @@ use rusqlite::config::DbConfig;
 
 use self::connection::{connect, set_journal};
 pub(crate) use self::error::from_sqlite;
-use self::identity::{Claim, Watch};
+use self::identity::{Claim, Watch, one_copy_at_a_time};
 use self::wal::Checkpointer;
 use super::{BUSY_TIMEOUT, Backend, Durability, each_alone};
 use crate::cache::PayloadCache;
@@ -172,6 +172,7 @@ impl Sqlite {
         // drops the locks that other connections of this process have on the file.
         static OPENING: Mutex<()> = Mutex::new(());
         let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_copy_at_a_time = options.alone_in_process.then(one_copy_at_a_time);
         let path = file::prepare(&options.path)?;
         let claim = Claim::new(&path, options.alone_in_process)?;
         // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
