@@ -120,7 +120,8 @@ fn what_is_damaged_is_named() {
         let path = database(folder.path());
         let hand = Connection::open(&path).unwrap();
         if sql.contains("setting") {
-            hand.execute("INSERT INTO setting VALUES ('seq_floor', x'')", []).unwrap();
+            let table = "CREATE TABLE setting (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID";
+            hand.execute_batch(&format!("{table}; INSERT INTO setting VALUES ('seq_floor', x'')")).unwrap();
         }
         assert!(hand.execute(sql, []).unwrap() > 0, "{sql}");
         drop(hand);

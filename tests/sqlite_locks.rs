@@ -37,7 +37,7 @@ fn a_transaction_keeps_its_lock_while_the_same_process_opens_the_file_again() {
     save(&mut sqlite(&path, Journal::Rollback, Durability::Full).unwrap(), [draft("run", "first")]);
     // Uses the engine's own SQLite library and holds a lock, like an engine connection in the middle of a batch.
     let writing = rusqlite::Connection::open(&path).unwrap();
-    writing.execute_batch("BEGIN IMMEDIATE; INSERT INTO setting VALUES ('test', x'01')").unwrap();
+    writing.execute_batch("BEGIN IMMEDIATE; INSERT INTO write VALUES (1, 1, 'test', '', 0, NULL, 0, x'01')").unwrap();
     let another_try = || {
         let mut process = Process::start("child", &path);
         let line = process.line();

@@ -265,7 +265,7 @@ describe("an agent that recovers as the guide says", () => {
     return { status, customState, messages, steps: items.map(({ stepCount }) => stepCount), chunks };
   }
 
-  it("comes to the same result, whichever call it was killed before", { timeout: 120_000 }, async () => {
+  it("comes to the same result, whichever call it was killed before", { timeout: 400_000 }, async () => {
     const unharmed = folder();
     const first = await run("clerk.mjs", [unharmed]);
     finished(first);

@@ -20,7 +20,8 @@ pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 /// `PRAGMA user_version` is the number of versions that were applied to the file.
 const STEPS: &[&[&str]] = &[&[VERSION_1]];
 
-/// The tables of version 1, without the tables of logs: the first log creates those (`logs.rs`).
+/// The tables of version 1, without those that are created when they are needed: the tables of logs (`logs.rs`) and of
+/// settings (`setting.rs`).
 const VERSION_1: &str = "
 CREATE TABLE lineage (
   lin        INTEGER PRIMARY KEY,           -- never used twice (see setting 'lin_floor'): listings go on from it
@@ -66,11 +67,6 @@ CREATE TABLE write (
   body      BLOB NOT NULL                   -- the codec's envelope of all that the task wrote
 ) STRICT;
 CREATE INDEX write_id ON write (contract, id);
-
-CREATE TABLE setting (
-  name  TEXT PRIMARY KEY,
-  value BLOB NOT NULL                       -- ends with a checksum of 8 bytes
-) STRICT, WITHOUT ROWID;
 ";
 
 /// An index that the first query that needs it builds. So the index costs nothing in a store that never gets such a
@@ -188,7 +184,7 @@ mod tests {
         assert_eq!(inspect(&connection), Ok(State::Lacks(0)));
         create(&mut connection).unwrap();
         assert_eq!(inspect(&connection), Ok(State::Ready));
-        connection.execute("INSERT INTO setting VALUES ('kept', x'00')", []).unwrap();
+        connection.execute("INSERT INTO write VALUES (1, 1, 'kept', '', 0, NULL, 0, x'00')", []).unwrap();
 
         assert_eq!(inspect_for(&connection, NEXT), Ok(State::Lacks(1)));
         for _ in 0..2 {
@@ -196,7 +192,7 @@ mod tests {
             assert_eq!(inspect_for(&connection, NEXT), Ok(State::Ready));
         }
         let rows = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-        assert_eq!((rows("SELECT count(*) FROM lease"), rows("SELECT count(*) FROM setting")), (1, 1));
+        assert_eq!((rows("SELECT count(*) FROM lease"), rows("SELECT count(*) FROM write")), (1, 1));
 
         let error = inspect(&connection).unwrap_err();
         assert_eq!(error.code(), Code::Unsupported, "this version refuses a file of the next");

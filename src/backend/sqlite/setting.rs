@@ -1,8 +1,9 @@
 //! The table `setting` stores small values that belong to the whole database. Each value has a checksum.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
+use super::statement::{all, one};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 
@@ -13,16 +14,30 @@ pub(super) const LIN_FLOOR: &str = "lin_floor";
 /// The name of the running totals: see `totals.rs`.
 pub(super) const TOTALS: &str = "totals";
 
+/// The table. The first value creates it, so it takes no page in a file without values.
+const TABLE: &str = "
+CREATE TABLE IF NOT EXISTS setting (
+  name  TEXT PRIMARY KEY,
+  value BLOB NOT NULL                       -- ends with a checksum of 8 bytes
+) STRICT, WITHOUT ROWID";
+
+/// Returns 1 if the file has the table. If one of the two names is damaged, the other one still tells.
+const PRESENT: &str = "SELECT 1 FROM sqlite_schema WHERE name = 'setting' OR tbl_name = 'setting' LIMIT 1";
+
+fn present(connection: &Connection) -> Result<bool> {
+    Ok(one(connection, PRESENT, [], |_| Ok(()))?.is_some())
+}
+
 fn sum(name: &str, value: &[u8]) -> [u8; 8] {
     Sum::new().text(name).bytes(value).finish().to_le_bytes()
 }
 
 /// Reads a value and verifies its checksum. Returns `None` if the value does not exist.
 pub(super) fn get(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>> {
-    let found: Option<Vec<u8>> = connection
-        .prepare_cached("SELECT value FROM setting WHERE name = ?")
-        .and_then(|mut statement| statement.query_row([name], |row| row.get(0)).optional())
-        .map_err(from_sqlite)?;
+    if !present(connection)? {
+        return Ok(None);
+    }
+    let found = one(connection, "SELECT value FROM setting WHERE name = ?", [name], |row| row.get::<_, Vec<u8>>(0))?;
     let Some(mut value) = found else { return Ok(None) };
     let damaged =
         || Error::new(Code::Corrupt, format!("setting {name:?} does not match its checksum: restore a backup"));
@@ -33,10 +48,10 @@ pub(super) fn get(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>
 
 /// Verifies the checksums of all values.
 pub(super) fn verify_all(connection: &Connection) -> Result<()> {
-    let names: Vec<String> = connection
-        .prepare_cached("SELECT name FROM setting")
-        .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
-        .map_err(from_sqlite)?;
+    if !present(connection)? {
+        return Ok(());
+    }
+    let names: Vec<String> = all(connection, "SELECT name FROM setting", [], |row| row.get(0))?;
     for name in names {
         if get(connection, &name)?.is_none() {
             let message = format!("setting {name:?} is in its table, but its index does not find it: restore a backup");
@@ -48,6 +63,7 @@ pub(super) fn verify_all(connection: &Connection) -> Result<()> {
 
 /// Stores a value with its checksum.
 pub(super) fn set(connection: &Connection, name: &str, value: &[u8]) -> Result<()> {
+    connection.prepare_cached(TABLE).and_then(|mut statement| statement.execute([])).map_err(from_sqlite)?;
     connection
         .prepare_cached("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)")
         .and_then(|mut statement| statement.execute(params![name, [value, &sum(name, value)].concat()]))
