@@ -82,11 +82,11 @@ fuzz_target!(|input: Input<'_>| {
         Input::Rows(rows) => drop(open(&rows)),
         Input::Bodies(bodies) => {
             let head = |body: &Body<'_>| {
-                let format = body.format % 4 + 1;
+                let format = body.format % 6 + 1;
                 let mut row = vec![format];
                 row.extend_from_slice(&[0; 8]);
                 leb128(&mut row, body.length);
-                if format >= 3 {
+                if matches!(format, 3 | 4 | 6) {
                     leb128(&mut row, body.content);
                 }
                 row.extend_from_slice(body.body);

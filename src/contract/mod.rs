@@ -8,12 +8,12 @@
 
 pub mod agentium;
 pub mod agentos;
-pub(crate) mod call;
-pub(crate) mod fields;
+pub mod call;
+pub mod fields;
 pub mod helix;
 pub mod langgraph;
 pub mod lease;
-pub(crate) mod response;
+pub mod response;
 pub mod retry;
 mod store;
 pub mod thread;

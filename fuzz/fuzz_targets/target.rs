@@ -1,0 +1,14 @@
+//! Fuzzes targets. Any text is an absolute path or an error, and a path is a target again.
+#![no_main]
+
+use forkpoint::error::Code;
+use forkpoint::target::Target;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    match Target::parse(text) {
+        Ok(Target::Memory) => assert_eq!(text, "memory:"),
+        Ok(Target::Sqlite(path) | Target::Jsonl(path)) => assert!(path.is_absolute(), "{path:?}"),
+        Err(error) => assert!(matches!(error.code(), Code::InvalidArgument | Code::Unsupported), "{error}"),
+    }
+});
