@@ -1,10 +1,23 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { constants } from "node:os";
 import { basename, join, relative } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { CheckpointStore, type ErrorCode, ForkpointError, Store, type StoreOptions, openStore } from "forkpoint";
+import { ForkpointStorage, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { SessionStore } from "forkpoint/helix";
+import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkpoint, failure, folder, holding, open, rejection, thrown, wrongType } from "./helpers.js";
 
@@ -397,30 +410,99 @@ describe("what is wrong with the place", () => {
     expect(existsSync(file)).toBe(true);
   });
 
-  test("rejects the calls of a CheckpointStore until it has passed", async () => {
+  test("a directory that is missing is told by every constructor, with the error that opening has", async () => {
     const file = join(folder(), "missing", "agent.db");
+    const { message } = await failure(openStore(file), "UNAVAILABLE");
+    const contracts: Array<new (target: string) => { close(): Promise<void> }> = [
+      CheckpointStore,
+      WorkflowCheckpointStore,
+      ForkpointStorage,
+      SessionStore,
+      Checkpointer,
+    ];
+    for (const Contract of contracts) {
+      for (const target of [file, `sqlite:${file}`, `jsonl:${file}`, String(pathToFileURL(file))]) {
+        const error = thrown(() => new Contract(target));
+        expect(error).toBeInstanceOf(ForkpointError);
+        expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true, cause: { code: "ENOENT" }, message });
+      }
+    }
+    expect(message).toContain("create the directory first");
+    mkdirSync(join(file, ".."));
+    for (const Contract of contracts) await new Contract(file).close();
+  });
+
+  test("a path that ends with a separator names a directory, and creates nothing", async () => {
+    const cwd = folder();
+    const file = join(cwd, "agent.db");
+    const targets = [
+      `${file}/`,
+      `sqlite:${file}/`,
+      `${file}/.`,
+      String(pathToFileURL(`${file}/`)),
+      pathToFileURL(`${file}/`),
+    ];
+    for (const target of targets) {
+      const error = thrown(() => new CheckpointStore(target));
+      expect(error).toMatchObject({ code: "INVALID_ARGUMENT", retryable: false });
+      expect(error.message).toContain("names a directory");
+    }
+    expect(readdirSync(cwd)).toEqual([]);
+    await open(file).save(checkpoint());
+    expect(thrown(() => new CheckpointStore(`${file}/`)).code).toBe("INVALID_ARGUMENT");
+    // A folder of text files may be written like this.
+    await open(`jsonl:${join(cwd, "runs")}/`).save(checkpoint());
+  });
+
+  test("rejects the calls of a CheckpointStore until it has passed", async () => {
+    const file = join(folder(), "agent.db");
+    mkdirSync(file);
     const store = open(file);
     const saved = checkpoint();
-    const error = await failure(store.get(saved.id), "UNAVAILABLE");
+    const error = await failure(store.get(saved.id), "INVALID_ARGUMENT");
     expect(error.message).toContain(file);
-    expect(error.retryable).toBe(true);
-    await failure(store.save(saved), "UNAVAILABLE");
-    await failure(store.list(saved.graphId), "UNAVAILABLE");
-    await failure(store.runs(), "UNAVAILABLE");
-    await failure(store.fork(saved.id), "UNAVAILABLE");
-    mkdirSync(join(file, ".."));
+    await failure(store.save(saved), "INVALID_ARGUMENT");
+    await failure(store.list(saved.graphId), "INVALID_ARGUMENT");
+    await failure(store.runs(), "INVALID_ARGUMENT");
+    await failure(store.fork(saved.id), "INVALID_ARGUMENT");
+    rmdirSync(file);
     await store.save(saved);
     expect(await store.get(saved.id)).toStrictEqual(saved);
     expect(await store.list(saved.graphId)).toHaveLength(1);
   });
 
   test("does not keep a store from being closed", async () => {
-    const store = new CheckpointStore(join(folder(), "missing", "agent.db"));
-    await failure(store.save(checkpoint()), "UNAVAILABLE");
+    const directory = folder();
+    const store = new CheckpointStore(directory);
+    await failure(store.save(checkpoint()), "INVALID_ARGUMENT");
     expect(await store.close()).toBeUndefined();
     await failure(store.get("a"), "CLOSED");
-    const unused = new CheckpointStore(join(folder(), "missing", "agent.db"));
+    const unused = new CheckpointStore(directory);
     expect(await unused.close()).toBeUndefined();
+  });
+
+  test("a file of another program is refused and unchanged, however short it is", async () => {
+    const file = join(folder(), "note.txt");
+    for (const length of [1, 2, 100, 511]) {
+      writeFileSync(file, "a".repeat(length));
+      const error = await failure(openStore(file), "UNSUPPORTED");
+      expect(error.message).toContain("is no SQLite database");
+      expect(readFileSync(file, "utf8")).toBe("a".repeat(length));
+    }
+    expect(readdirSync(join(file, ".."))).toEqual(["note.txt"]);
+  });
+
+  test.skipIf(process.platform === "win32")("a file with two names is refused, and says what to do", async () => {
+    const cwd = folder();
+    const [file, link] = [join(cwd, "agent.db"), join(cwd, "link.db")];
+    const first = open(file);
+    await first.save(checkpoint({ id: "a" }));
+    linkSync(file, link);
+    const error = await failure(openStore(link), "INVALID_ARGUMENT");
+    expect(error.message).toMatch(/2 names \(hard links\).*make a copy/);
+    expect(readdirSync(cwd).filter((name) => name.startsWith("link"))).toEqual(["link.db"]);
+    await first.save(checkpoint({ id: "b" }));
+    expect(await first.get("a")).not.toBeNull();
   });
 
   test("a folder is refused", async () => {
@@ -547,7 +629,7 @@ describe("errors", () => {
   test("stacks lead to the caller", async () => {
     const here = basename(fileURLToPath(import.meta.url));
     const missing = join(folder(), "missing", "agent.db");
-    const broken = open(missing);
+    const broken = open(folder());
     const closed = new CheckpointStore("memory:");
     await closed.close();
     const id = "nobody";

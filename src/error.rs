@@ -97,14 +97,7 @@ impl Error {
     pub fn poisoned() -> Self {
         let message = "the store's thread panicked, and the store accepts no more calls: close it and open it again. \
                        All writes that were acknowledged before are stored";
-        Self::new(Code::Unavailable, message).permanent()
-    }
-
-    /// Marks the error as not retryable: the same call fails again until the caller changes something.
-    #[must_use]
-    pub fn permanent(mut self) -> Self {
-        self.retryable = false;
-        self
+        Self::new(Code::Unavailable, message).lasting()
     }
 
     /// Marks the outcome of the write as unknown: the write may or may not be on disk (D4). The caller may save the
@@ -112,6 +105,13 @@ impl Error {
     #[must_use]
     pub fn with_outcome_unknown(mut self) -> Self {
         self.outcome_unknown = true;
+        self
+    }
+
+    /// Marks the error as lasting: the same call fails again until somebody removes the cause.
+    #[must_use]
+    pub fn lasting(mut self) -> Self {
+        self.retryable = false;
         self
     }
 

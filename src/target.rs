@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::backend::disk::folder_of;
 use crate::error::{Code, Error, Result};
 
 /// The location of a store.
@@ -17,7 +18,24 @@ pub enum Target {
 
 impl Target {
     /// Parses a target. A text with an unknown URL scheme is refused and never treated as a file name.
+    ///
+    /// # Errors
+    ///
+    /// `UNAVAILABLE` if the directory of the file or folder does not exist. Opening would fail with the same error, but
+    /// the caller would learn of it much later.
     pub fn parse(text: &str) -> Result<Self> {
+        let target = Self::locate(text)?;
+        match &target {
+            Self::Memory => {}
+            Self::Sqlite(path) | Self::Jsonl(path) => folder_of(path)
+                .map(drop)
+                .map_err(|error| error.context(&format!("cannot open \"{}\"", path.display())))?,
+        }
+        Ok(target)
+    }
+
+    /// Parses a target without a look at the file system.
+    fn locate(text: &str) -> Result<Self> {
         if text.contains('\0') {
             return Err(Error::invalid(
                 "the target contains a NUL character, which a path cannot contain: remove the character",
@@ -41,6 +59,7 @@ impl Target {
                 ));
             }
         };
+        let is_file = !matches!(scheme(text), Some(("jsonl", _)));
         if path.is_empty() {
             return Err(Error::invalid(
                 "the target is empty: give a file path, \"sqlite:<path>\", \"jsonl:<folder>\" or \"memory:\"",
@@ -49,11 +68,19 @@ impl Target {
         if path == ":memory:" {
             return Err(Error::invalid("\":memory:\" is not a target: for a store in memory, give \"memory:\""));
         }
+        if is_file && names_directory(path) {
+            return Err(Error::invalid(format!("\"{path}\" names a directory: give the path of a file")));
+        }
         // Make the path absolute now: the working directory may change before the first use.
         std::path::absolute(path)
             .map(kind)
             .map_err(|error| Error::invalid(format!("the path cannot be made absolute: {error}")).with_cause(error))
     }
+}
+
+/// Returns true if the path ends with a separator, or with `.` or `..`. Making a path absolute removes some of these.
+fn names_directory(path: &str) -> bool {
+    matches!(path.rsplit(std::path::is_separator).next(), Some("" | "." | ".."))
 }
 
 /// Splits a text into its URL scheme and the rest. Returns `None` if the text has no scheme. A single letter before
@@ -74,26 +101,48 @@ mod tests {
     fn paths_and_urls() {
         let here = std::env::current_dir().unwrap();
         let file = |path: &str| Target::Sqlite(here.join(path));
-        assert_eq!(Target::parse("memory:").unwrap(), Target::Memory);
-        assert_eq!(Target::parse("agent.db").unwrap(), file("agent.db"));
-        assert_eq!(Target::parse("sqlite:agent.db").unwrap(), file("agent.db"));
-        assert_eq!(Target::parse("sqlite:./a/agent.db").unwrap(), file("a/agent.db"));
-        assert_eq!(Target::parse("sqlite:///tmp/a.db").unwrap(), Target::Sqlite("/tmp/a.db".into()));
-        assert_eq!(Target::parse("./odd:name?mode=memory.db").unwrap(), file("odd:name?mode=memory.db"));
-        assert_eq!(Target::parse("jsonl:runs").unwrap(), Target::Jsonl(here.join("runs")));
-        assert_eq!(Target::parse("jsonl:///tmp/runs").unwrap(), Target::Jsonl("/tmp/runs".into()));
-        assert_eq!(Target::parse("10:30.db").unwrap(), file("10:30.db"));
+        assert_eq!(Target::locate("memory:").unwrap(), Target::Memory);
+        assert_eq!(Target::locate("agent.db").unwrap(), file("agent.db"));
+        assert_eq!(Target::locate("sqlite:agent.db").unwrap(), file("agent.db"));
+        assert_eq!(Target::locate("sqlite:./a/agent.db").unwrap(), file("a/agent.db"));
+        assert_eq!(Target::locate("sqlite:///tmp/a.db").unwrap(), Target::Sqlite("/tmp/a.db".into()));
+        assert_eq!(Target::locate("./odd:name?mode=memory.db").unwrap(), file("odd:name?mode=memory.db"));
+        assert_eq!(Target::locate("jsonl:runs").unwrap(), Target::Jsonl(here.join("runs")));
+        assert_eq!(Target::locate("jsonl:///tmp/runs").unwrap(), Target::Jsonl("/tmp/runs".into()));
+        assert_eq!(Target::locate("10:30.db").unwrap(), file("10:30.db"));
+    }
+
+    #[test]
+    fn a_folder_may_end_with_a_separator() {
+        assert_eq!(Target::locate("jsonl:/tmp/runs/").unwrap(), Target::Jsonl("/tmp/runs/".into()));
+    }
+
+    #[test]
+    fn a_missing_directory_is_told_with_the_error_of_opening() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("missing").join("a.db");
+        let text = path.to_str().unwrap();
+        let error = Target::parse(text).unwrap_err();
+        assert_eq!((error.code(), error.retryable()), (Code::Unavailable, true));
+        assert_eq!(Target::parse(&format!("jsonl:{text}")).unwrap_err(), error);
+        let opened = crate::backend::sqlite::Sqlite::open(&crate::backend::sqlite::Options::new(&path)).unwrap_err();
+        assert_eq!(opened, error);
+        std::fs::create_dir(folder.path().join("missing")).unwrap();
+        assert_eq!(Target::parse(text).unwrap(), Target::Sqlite(path));
     }
 
     #[test]
     fn what_is_not_a_target_is_refused() {
-        let code = |text| Target::parse(text).unwrap_err().code();
+        let code = |text| Target::locate(text).unwrap_err().code();
         assert_eq!(code(""), Code::InvalidArgument);
         assert_eq!(code("sqlite:"), Code::InvalidArgument);
         assert_eq!(code("jsonl:"), Code::InvalidArgument);
         assert_eq!(code(":memory:"), Code::InvalidArgument);
         assert_eq!(code("memory:x"), Code::InvalidArgument);
         assert_eq!(code("a\0b"), Code::InvalidArgument);
+        for directory in ["a.db/", "sqlite:a.db/", "sqlite:///tmp/a.db/", "a.db/.", "a/..", ".", "/"] {
+            assert_eq!(code(directory), Code::InvalidArgument, "{directory}");
+        }
         assert_eq!(code("postgres://localhost/x"), Code::Unsupported);
         assert_eq!(code("https://example.org"), Code::Unsupported);
     }

@@ -38,11 +38,11 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.collect()
 }
 
-fn refused_and_unchanged(path: &Path, code: Code) {
+fn refused_and_unchanged(path: &Path, given: &Path, code: Code) {
     let folder = path.parent().unwrap();
     let before = contents(folder);
-    assert_eq!(refusal(path).code(), code);
-    assert_eq!(refusal(path).code(), code, "and again");
+    assert_eq!(refusal(given).code(), code);
+    assert_eq!(refusal(given).code(), code, "and again");
     let after = contents(folder);
     assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
     assert!(after == before, "the bytes changed");
@@ -101,7 +101,7 @@ fn a_symbolic_link_is_refused() {
     save(&mut Sqlite::open(&Options::new(&target)).unwrap(), [draft("run", "a")]);
     let link = folder.path().join("link.db");
     std::os::unix::fs::symlink(&target, &link).unwrap();
-    refused_and_unchanged(&link, Code::InvalidArgument);
+    refused_and_unchanged(&link, &link, Code::InvalidArgument);
     // The engine also refuses a link to a file that does not exist, and does not create that file.
     let dangling = folder.path().join("dangling.db");
     let nowhere = folder.path().join("nowhere.db");
@@ -165,9 +165,131 @@ fn an_empty_file_is_accepted() {
 fn what_is_no_database_is_refused_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("letter.txt");
-    for text in ["Dear reader, ".to_owned(), "a long letter ".repeat(10_000)] {
-        fs::write(&path, text).unwrap();
-        refused_and_unchanged(&path, Code::Corrupt);
+    // A file that is shorter than the smallest page was never a database. SQLite takes one byte for an empty database.
+    for length in [1, 2, 13, 99, 100, 511] {
+        fs::write(&path, "a".repeat(length)).unwrap();
+        refused_and_unchanged(&path, &path, Code::Unsupported);
+    }
+    // A longer file may be a database whose first page is damaged.
+    for length in [512, 513, 1_024, 4_096, 100_000] {
+        fs::write(&path, "a".repeat(length)).unwrap();
+        refused_and_unchanged(&path, &path, Code::Corrupt);
+    }
+}
+
+/// `SQLite` must still restore a short file from its journal. A power failure during the creation may leave one.
+#[test]
+fn a_short_file_with_a_journal_is_left_to_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("torn.db");
+    let writer = Connection::open(&path).unwrap();
+    writer.execute_batch("PRAGMA journal_mode = PERSIST; BEGIN IMMEDIATE; CREATE TABLE a (b)").unwrap();
+    writer.cache_flush().unwrap();
+    let journal = folder.path().join("torn.db-journal");
+    let copy = folder.path().join("copy.db");
+    fs::copy(&journal, folder.path().join("copy.db-journal")).unwrap();
+    drop(writer);
+    fs::write(&copy, "a").unwrap();
+    let mut backend = Sqlite::open(&Options::new(&copy)).unwrap();
+    save(&mut backend, [draft("run", "a")]);
+    assert_eq!(get(&mut backend, "a"), Some(draft("run", "a").0));
+}
+
+#[test]
+fn a_path_that_names_a_directory_is_refused_and_creates_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join("x").parent().unwrap().join(name);
+    assert_eq!(refusal(&path("a.db/")).code(), Code::InvalidArgument);
+    assert!(contents(folder.path()).is_empty());
+    save(&mut Sqlite::open(&Options::new(path("a.db"))).unwrap(), [draft("run", "a")]);
+    refused_and_unchanged(&path("a.db"), &path("a.db/"), Code::InvalidArgument);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_with_two_names_is_refused_by_each_name_and_unchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, other] = ["one.db", "other.db"].map(|name| folder.path().join(name));
+    let mut backend = Sqlite::open(&Options::new(&one)).unwrap();
+    save(&mut backend, [draft("run", "a")]);
+    fs::hard_link(&one, &other).unwrap();
+    for path in [&one, &other] {
+        let error = refusal(path);
+        assert_eq!((error.code(), error.retryable()), (Code::InvalidArgument, false));
+        assert!(error.message().contains("2 names (hard links)") && error.message().contains("make a copy"), "{error}");
+    }
+    assert_eq!(contents(folder.path()).len(), 4, "the other name gets no log: one.db, its log, its index and other.db");
+    // Whoever has the file open goes on.
+    save(&mut backend, [draft("run", "b")]);
+    drop(backend);
+    refused_and_unchanged(&other, &other, Code::InvalidArgument);
+    // The remedies work: remove a name, or copy the file.
+    fs::remove_file(&other).unwrap();
+    fs::copy(&one, &other).unwrap();
+    for path in [&one, &other] {
+        let mut backend = Sqlite::open(&Options::new(path)).unwrap();
+        assert!(get(&mut backend, "a").is_some() && get(&mut backend, "b").is_some());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_that_is_too_long_is_refused_and_creates_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let deep = folder.path().join(["d".repeat(200), "e".repeat(200)].iter().collect::<std::path::PathBuf>());
+    fs::create_dir_all(&deep).unwrap();
+    let fits = 503 - deep.canonicalize().unwrap().as_os_str().len() - 1;
+    for (folder, longest) in [(folder.path(), 247), (&deep, fits)] {
+        for length in [longest + 1, 255, 256, 5_000] {
+            let error = refusal(&folder.join("n".repeat(length)));
+            assert_eq!((error.code(), error.retryable()), (Code::InvalidArgument, false), "{length}: {error}");
+            assert!(error.message().contains("shorter path"), "it says what to do: {error}");
+        }
+        let path = folder.join("n".repeat(longest));
+        save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", "a")]);
+        fs::remove_file(&path).unwrap();
+    }
+    let error = refusal(&folder.path().join("n".repeat(300)).join("a.db"));
+    assert_eq!((error.code(), error.retryable()), (Code::InvalidArgument, false), "a directory: {error}");
+}
+
+#[test]
+fn a_file_in_the_place_of_a_directory_is_no_reason_to_try_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = refusal(&file.join("a.db"));
+    assert_eq!((error.code(), error.retryable()), (Code::Unavailable, false), "{error}");
+}
+
+/// Nobody may create files in this folder, not even root. The error is EACCES, or EROFS in a container.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_refuses_new_files_is_no_reason_to_try_again() {
+    let error = refusal(Path::new("/sys/kernel/forkpoint.db"));
+    assert_eq!((error.code(), error.retryable()), (Code::Unavailable, false), "{error}");
+    assert!(matches!(error.cause().unwrap().code(), Some("EACCES" | "EPERM" | "EROFS")), "{error}");
+}
+
+#[test]
+fn a_table_that_another_program_dropped_is_damage() {
+    for table in ["checkpoint", "lineage", "write", "setting"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dropped.db");
+        save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", "a")]);
+        Connection::open(&path).unwrap().execute_batch(&format!("DROP TABLE {table}")).unwrap();
+        let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+        let outcomes = [
+            common::try_get(&mut backend, "a").map(drop),
+            common::apply(&mut backend, vec![draft("run", "b").put()]).map(drop),
+            common::apply(&mut backend, vec![common::remove("a")]).map(drop),
+        ];
+        let errors: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
+        assert!(!errors.is_empty(), "nobody misses the table {table}");
+        for error in errors {
+            assert_eq!((error.code(), error.retryable()), (Code::Corrupt, false), "{error}");
+            assert!(error.message().contains(table) && error.message().contains("backup"), "{error}");
+        }
     }
 }
 
@@ -180,7 +302,7 @@ fn a_newer_schema_is_refused_and_unchanged() {
     newer.pragma_update(None, "user_version", 2).unwrap();
     drop(newer);
     assert_eq!(contents(folder.path()).len(), 1, "it is in the file's header");
-    refused_and_unchanged(&path, Code::Unsupported);
+    refused_and_unchanged(&path, &path, Code::Unsupported);
     assert!(refusal(&path).message().contains("upgrade forkpoint"), "it says what to do");
 }
 
@@ -194,10 +316,10 @@ fn a_newer_schema_that_is_only_in_the_log_is_refused_and_unchanged() {
     newer.pragma_update(None, "user_version", 2).unwrap();
     // The engine refuses the file while the newer program has it open. It also refuses the file after the newer program
     // was killed.
-    refused_and_unchanged(&path, Code::Unsupported);
+    refused_and_unchanged(&path, &path, Code::Unsupported);
     drop(newer);
     assert_eq!(contents(folder.path()).len(), 3, "the log is there");
-    refused_and_unchanged(&path, Code::Unsupported);
+    refused_and_unchanged(&path, &path, Code::Unsupported);
 }
 
 #[test]
@@ -210,7 +332,7 @@ fn the_database_of_another_program_is_refused_and_unchanged() {
         other.pragma_update(None, "application_id", application_id).unwrap();
         other.pragma_update(None, "user_version", user_version).unwrap();
         drop(other);
-        refused_and_unchanged(&path, Code::Unsupported);
+        refused_and_unchanged(&path, &path, Code::Unsupported);
     }
 }
 
@@ -223,7 +345,7 @@ fn the_database_of_another_program_in_wal_mode_is_refused_and_unchanged() {
         other.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE precious (x)").unwrap();
         other.pragma_update(None, "user_version", user_version).unwrap();
         drop(other);
-        refused_and_unchanged(&path, Code::Unsupported);
+        refused_and_unchanged(&path, &path, Code::Unsupported);
     }
 }
 

@@ -19,7 +19,7 @@ import { find, openFound, put, restore, snapshot } from "./agentos/checkpoints.j
 import { fork } from "./agentos/fork.js";
 import { agentos, rowsOf } from "./agentos/wire.js";
 import type { Engine } from "./engine.js";
-import { quote, show, typeError } from "./errors.js";
+import { isArray, quote, readingArgument, show, typeError } from "./errors.js";
 import { StoreHandle } from "./handle.js";
 import { setHandle } from "./handles.js";
 import { idOrNull, requireId } from "./ids.js";
@@ -147,6 +147,12 @@ async function runs(native: NativeStore, options: unknown): Promise<RunsPage> {
 const planner = new Tool(agentos.name, JSON.stringify({ resumePlanner: {} }));
 
 export const resumePlan: typeof resumePlanContract = (checkpoint) => {
+  const recorded = readingArgument("checkpoint", () => recordedIn(checkpoint));
+  return parse(planner.call(JSON.stringify(recorded))) as ResumePlan;
+};
+
+/** Returns the fields of a checkpoint that the resume planner needs. */
+function recordedIn(checkpoint: Parameters<typeof resumePlanContract>[0]) {
   if (typeof checkpoint !== "object" || checkpoint === null) {
     throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
   }
@@ -162,8 +168,8 @@ export const resumePlan: typeof resumePlanContract = (checkpoint) => {
   const visited = strings(visitedNodes, "checkpoint.visitedNodes");
   const skipped = skippedNodes === undefined ? [] : strings(skippedNodes, "checkpoint.skippedNodes");
   const recorded = nodes.map((node, at) => [node, classes[at]]);
-  return parse(planner.call(JSON.stringify({ recorded, visited, skipped }))) as ResumePlan;
-};
+  return { recorded, visited, skipped };
+}
 
 /** Lists checkpoints. The list is empty for an id that no stored checkpoint can have. */
 async function list(
@@ -183,7 +189,7 @@ function listOptions(options: { limit?: number | null; runId?: string } | undefi
 } {
   if (options === undefined || options === null) return { limit: undefined, runId: undefined };
   if (typeof options !== "object") throw typeError(`options must be an object, and is ${show(options)}`);
-  const { limit, runId } = options;
+  const { limit, runId } = readingArgument("options", () => ({ limit: options.limit, runId: options.runId }));
   if (limit !== undefined && limit !== null && typeof limit !== "number") {
     throw typeError(`options.limit must be a number, and is ${show(limit)}`);
   }
@@ -207,6 +213,6 @@ const runsOptions = {
 };
 
 function strings(value: unknown, what: string): string[] {
-  if (!Array.isArray(value)) throw typeError(`${what} must be an array of strings, and is ${show(value)}`);
+  if (!isArray(value)) throw typeError(`${what} must be an array of strings, and is ${show(value)}`);
   return value.map((item, index) => requireId(item, `${what}[${index}]`));
 }

@@ -72,8 +72,46 @@ export function reading<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw refusal(path, `reading it threw ${String(error)}`, error);
+    throw refusal(path, `reading it threw ${textOf(error)}`, error);
   }
+}
+
+/**
+ * Runs code that reads and checks an argument. If a getter or a proxy's trap throws, the error names the argument. An
+ * error of this package stays as it is.
+ */
+export function readingArgument<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (isForkpointError(error)) {
+      // Leave the frames of this function out, so that the stack still has the frame of the caller.
+      if (Object.isExtensible(error)) Error.captureStackTrace(error, readingArgument);
+      throw error;
+    }
+    throw new ForkpointError("INVALID_ARGUMENT", `${what} cannot be read: reading it threw ${textOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Returns true if the value is a ForkpointError of this copy of the package. `instanceof` throws for some proxies. */
+export function isOwnError(error: unknown): error is ForkpointError {
+  return types.isNativeError(error) && error instanceof ForkpointError;
+}
+
+/** Makes a text of something that was thrown. It need not be an error, and making a text of it may throw too. */
+export function textOf(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return show(thrown);
+  }
+}
+
+/** Returns the message of an error, or the text of something else that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return types.isNativeError(thrown) ? textOf(thrown.message) : textOf(thrown);
 }
 
 /** Quotes an id for a message and shortens a long one. */
@@ -84,7 +122,7 @@ export function quote(id: string): string {
 /** Describes a value of a wrong type for a message. Never shows the value's content, which may be part of a state. */
 export function show(value: unknown): string {
   if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
+  if (isArray(value)) return "an array";
   switch (typeof value) {
     case "undefined":
       return "undefined";
@@ -97,5 +135,14 @@ export function show(value: unknown): string {
       return "an object";
     default:
       return `a ${typeof value}`;
+  }
+}
+
+/** `Array.isArray`, which throws for a revoked proxy. */
+export function isArray(value: unknown): value is unknown[] {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
   }
 }

@@ -12,7 +12,7 @@ import { Activity } from "./activity.js";
 import type { Held } from "./backlog.js";
 import { check } from "./check.js";
 import type { Engine } from "./engine.js";
-import { ForkpointError, typeError } from "./errors.js";
+import { ForkpointError, isOwnError, readingArgument, typeError } from "./errors.js";
 import type { Retention } from "./options.js";
 import { prune, stats, vacuum } from "./retention.js";
 import type { Format } from "./serializer.js";
@@ -32,10 +32,10 @@ export class StoreHandle {
   /** `prune` and `stats` cover only the checkpoints of `contract`. */
   constructor(target: unknown, options: StoreOptions | undefined, contract: { readonly name: string }) {
     this.#contract = contract.name;
-    if (target instanceof Store) {
+    if (readingArgument("target", () => target instanceof Store)) {
       if (options !== undefined)
         throw typeError("the target is an open store, which has its own options: pass the options to openStore()");
-      this.#store = target;
+      this.#store = target as Store;
       this.#owned = false;
     } else {
       this.#store = openInBackground(target as string | URL, options);
@@ -82,7 +82,7 @@ export class StoreHandle {
     try {
       return await work(engine);
     } catch (error) {
-      if (error instanceof ForkpointError) Error.captureStackTrace(error, this.run);
+      if (isOwnError(error)) Error.captureStackTrace(error, this.run);
       throw error;
     } finally {
       this.#activity.end();

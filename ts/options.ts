@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Serializer, StoreOptions } from "../index.js";
-import { quote, rangeError, show, typeError } from "./errors.js";
+import { isArray, quote, rangeError, readingArgument, show, typeError } from "./errors.js";
 import { type Format, formatOf } from "./serializer.js";
 
 /** The retention limits of a store. Null means no limit. */
@@ -70,13 +70,20 @@ export function readRecord(
   known: Record<string, OptionParser<unknown>>,
 ): Record<string, unknown> {
   if (options === undefined) return {};
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+  if (typeof options !== "object" || options === null || isArray(options)) {
     throw typeError(`${what} must be an object, and is ${show(options)}`);
   }
-  refuseUnknown(options, Object.keys(known));
+  const keys = readingArgument(what, () => {
+    refuseUnknown(options, Object.keys(known));
+    return Object.keys(options);
+  });
   const read: Record<string, unknown> = { __proto__: null };
-  for (const [key, value] of Object.entries(options)) {
-    if (value !== undefined) read[key] = known[key]!(value, `option "${key}"`);
+  for (const key of keys) {
+    const name = `option "${key}"`;
+    readingArgument(name, () => {
+      const value = (options as Record<string, unknown>)[key];
+      if (value !== undefined) read[key] = known[key]!(value, name);
+    });
   }
   return read;
 }
@@ -121,10 +128,13 @@ export const flag: OptionParser<boolean> = (value, name) => {
 
 /** Splits the options of a contract's store into `expectedParent` and the options of the store itself. */
 export function readExpectedParent(options: unknown): [expectsParent: boolean, others: StoreOptions | undefined] {
-  if (typeof options !== "object" || options === null || Array.isArray(options))
+  if (typeof options !== "object" || options === null || isArray(options))
     return [false, options as StoreOptions | undefined];
-  const { expectedParent = false, ...others } = options as StoreOptions & { expectedParent?: boolean };
-  const own = Object.hasOwn(options, "expectedParent") && Object.keys(others).length === 0;
+  const { expectedParent = false, ...others } = readingArgument("options", () => ({
+    ...(options as StoreOptions & { expectedParent?: boolean }),
+  }));
+  const own =
+    readingArgument("options", () => Object.hasOwn(options, "expectedParent")) && Object.keys(others).length === 0;
   return [flag(expectedParent, 'option "expectedParent"'), own ? undefined : others];
 }
 
@@ -154,6 +164,10 @@ export const pageOptions = {
 
 /** Turns a target into the text that the engine expects. */
 export function readTarget(target: unknown): string {
+  return readingArgument("target", () => readText(target));
+}
+
+function readText(target: unknown): string {
   if (target instanceof URL) return target.protocol === "file:" ? fileTarget(target) : target.href;
   if (typeof target !== "string") {
     throw typeError(`target must be a path, a URL or an open store, and is ${show(target)}`);
@@ -180,6 +194,10 @@ function fileTarget(url: string | URL): string {
 
 /** Returns the path of a file that is given as a path or URL. */
 export function pathOf(file: unknown, what: string): string {
+  return readingArgument(what, () => readPath(file, what));
+}
+
+function readPath(file: unknown, what: string): string {
   if (typeof file === "string" && file !== "") return file;
   if (file instanceof URL) {
     try {

@@ -4,7 +4,7 @@
  * contracts use this module.
  */
 
-import { ForkpointError, quote, reading, show, typeError } from "./errors.js";
+import { ForkpointError, quote, reading, readingArgument, show, typeError } from "./errors.js";
 import { detach } from "./native.js";
 import { type Format, type Serialized, deserialize, deserializeValue } from "./serializer.js";
 import type { Part } from "./wire.js";
@@ -25,7 +25,7 @@ export function encodeCheckpoint<T>(
   }
   const rest: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
   const state = serializeState(rest["state"], format, states);
-  const fields = read(rest);
+  const fields = readingArgument("checkpoint", () => read(rest));
   for (const key of blanks) rest[key] = null;
   rest["state"] = null;
   return { fields, state, rest: format.serialize(rest, "checkpoint") };

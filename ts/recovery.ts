@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { UnrecoveredRun } from "../recovery.js";
-import { show, typeError } from "./errors.js";
+import { isArray, show, typeError } from "./errors.js";
 import type { StoreHandle } from "./handle.js";
 import { requireId } from "./ids.js";
 import { Lease } from "./lease.js";
@@ -27,7 +27,7 @@ export const callback: OptionParser<(...given: never[]) => unknown> = (value, na
 
 /** Parses a list of ids. */
 export const ids: OptionParser<string[]> = (value, name) => {
-  if (!Array.isArray(value)) throw typeError(`${name} must be an array of ids, and is ${show(value)}`);
+  if (!isArray(value)) throw typeError(`${name} must be an array of ids, and is ${show(value)}`);
   return [...new Set(value.map((id, index) => requireId(id, `${name}[${index}]`)))];
 };
 

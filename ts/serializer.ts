@@ -6,7 +6,7 @@
 import { Deserializer, Serializer as V8Serializer } from "node:v8";
 import type { Serializer } from "../index.js";
 import { adopt } from "./adopt.js";
-import { ForkpointError, refusal, show, typeError } from "./errors.js";
+import { ForkpointError, isOwnError, messageOf, refusal, show, textOf, typeError } from "./errors.js";
 import { lostInJson } from "./exact-json.js";
 import { isPlainData, isSmallJson, plainCopy } from "./snapshot.js";
 
@@ -129,7 +129,13 @@ export function formatOf(option: "v8" | "json" | Serializer): Format {
     name,
     tags: [name],
     serialize(value, path) {
-      const bytes = option.serialize(value);
+      let bytes: Uint8Array;
+      try {
+        bytes = option.serialize(value);
+      } catch (error) {
+        if (isOwnError(error)) throw error;
+        throw refusal(path, `the serializer "${name}" threw ${textOf(error)}`, error);
+      }
       if (!(bytes instanceof Uint8Array)) {
         throw typeError(`serializer "${name}" must return a Uint8Array for ${path}, and returned ${show(bytes)}`);
       }
@@ -158,9 +164,29 @@ export function deserializeValue(storeFormat: Format, tag: string, bytes: Uint8A
       `${what} was written by the serializer "${tag}": open the store with that serializer to read it`,
     );
   }
-  const value = format.deserialize(bytes);
+  const value = reading(format, bytes, what);
   if (value === undefined) throw notWhatWasStored(tag, value, what);
   return value;
+}
+
+/** Deserialises a value. If the serializer cannot read it, the error names the value. */
+function reading(format: Format, bytes: Uint8Array, what: string): unknown {
+  try {
+    return format.deserialize(bytes);
+  } catch (error) {
+    if (isOwnError(error)) throw error;
+    throw notReadable(format.name, what, error);
+  }
+}
+
+/** Makes the error for stored bytes that their serializer does not read. */
+export function notReadable(serializer: string, what: string, cause: unknown): ForkpointError {
+  return new ForkpointError(
+    "CORRUPT",
+    `${what} cannot be read: the serializer "${serializer}" threw ${textOf(cause)}. Restore a backup if the serializer ` +
+      "and its keys are the ones that wrote it",
+    { cause },
+  );
 }
 
 function notWhatWasStored(tag: string, value: unknown, what: string): ForkpointError {
@@ -168,6 +194,15 @@ function notWhatWasStored(tag: string, value: unknown, what: string): ForkpointE
     "INVALID_ARGUMENT",
     `serializer "${tag}" returned ${show(value)} for ${what}: deserialize() must return the value that serialize() received`,
   );
+}
+
+/** Parses a JSON text that this package stored. */
+export function parseStored(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw notReadable("json", what, error);
+  }
 }
 
 /** Deserialises a value that a built-in format wrote. */
@@ -178,10 +213,6 @@ export function readBack({ tag, bytes }: Serialized): unknown {
 /** Copies a value by serialising and deserialising it. The copy equals the value that a store would return. */
 export function copyOf<T>(value: T, path: string): T {
   return readBack(v8Format.serialize(value, path)) as T;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 // This module serialises typed arrays and buffers itself. Node's subclass also numbers these types, but does not

@@ -4,7 +4,7 @@
  */
 
 import { types } from "node:util";
-import { ForkpointError, refusal } from "./errors.js";
+import { isOwnError, refusal, textOf } from "./errors.js";
 import { warn } from "./warnings.js";
 
 /**
@@ -166,11 +166,11 @@ class Copy {
     try {
       return this.#object(value, key, fromToJSON);
     } catch (error) {
-      if (error instanceof ForkpointError) throw error;
-      if (error instanceof RangeError)
+      if (isOwnError(error)) throw error;
+      if (types.isNativeError(error) && error instanceof RangeError)
         throw refusal(this.#root, "it is nested too deeply for the remaining stack", error);
       // A getter, a toJSON or a proxy's trap threw.
-      throw refusal(this.#path(), `reading it threw ${String(error)}`, error);
+      throw refusal(this.#path(), `reading it threw ${textOf(error)}`, error);
     }
   }
 

@@ -13,7 +13,7 @@ import { Activity } from "./activity.js";
 import { Backlog } from "./backlog.js";
 import { check } from "./check.js";
 import type { Engine } from "./engine.js";
-import { ForkpointError, typeError } from "./errors.js";
+import { ForkpointError, isOwnError, typeError } from "./errors.js";
 import { open } from "./native.js";
 import { readOptions, readTarget } from "./options.js";
 import { prune, stats, vacuum } from "./retention.js";
@@ -97,7 +97,7 @@ export class Store implements Contract {
     try {
       return await work(this.#engine);
     } catch (error) {
-      if (error instanceof ForkpointError) Error.captureStackTrace(error, this.#run);
+      if (isOwnError(error)) Error.captureStackTrace(error, this.#run);
       throw error;
     }
   }
@@ -119,7 +119,7 @@ export const openStore: typeof openStoreContract = async (target, options) => {
     await engineOf(store).ready;
   } catch (error) {
     await store.close();
-    if (error instanceof ForkpointError) Error.captureStackTrace(error, openStore);
+    if (isOwnError(error)) Error.captureStackTrace(error, openStore);
     throw error;
   }
   return store as unknown as Contract;

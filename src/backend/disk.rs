@@ -1,22 +1,66 @@
 //! What the backends that store files have in common: errors of the operating system, private files, and syncs of
 //! folders.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Result};
 
-/// Converts an error of the operating system to an [`Error`]. The original error is kept as the cause.
+/// Converts an error of the operating system to an [`Error`]. The original error is kept as the cause. The error is not
+/// retryable if somebody must first change a permission or the path.
 pub(super) fn failed(error: io::Error, what: &str) -> Error {
     let (code, remedy) = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (Code::Full, "; make room on the device and try again"),
         ErrorKind::NotFound => (Code::Unavailable, "; create the directory first"),
         ErrorKind::PermissionDenied => (Code::Unavailable, "; check that this process may write there"),
         ErrorKind::ReadOnlyFilesystem => (Code::Unavailable, "; give a path on a file system that can be written"),
+        ErrorKind::NotADirectory => (Code::Unavailable, "; give a path whose parts but the last are directories"),
+        ErrorKind::InvalidFilename => (Code::InvalidArgument, "; give a shorter path"),
         _ => (Code::Unavailable, ""),
     };
-    Error::new(code, format!("{what}: {error}{remedy}")).with_cause(error)
+    let lasting = lasts(error.kind());
+    let error = Error::new(code, format!("{what}: {error}{remedy}")).with_cause(error);
+    if lasting { error.lasting() } else { error }
+}
+
+/// Returns true if an error of this kind happens again until somebody changes a permission or the path.
+fn lasts(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::PermissionDenied
+            | ErrorKind::ReadOnlyFilesystem
+            | ErrorKind::NotADirectory
+            | ErrorKind::IsADirectory
+            | ErrorKind::InvalidFilename
+    )
+}
+
+/// Marks an error as lasting if this process may not write to the path.
+#[cfg(unix)]
+pub(super) fn lasting_unless_writable(error: Error, path: &Path) -> Error {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+
+    match accessat(CWD, path, Access::READ_OK | Access::WRITE_OK, AtFlags::EACCESS) {
+        Err(refused) if lasts(io::Error::from(refused).kind()) => error.lasting(),
+        _ => error,
+    }
+}
+
+/// Marks an error as lasting if this process may not write to the path. `std` cannot tell this on this system.
+#[cfg(not(unix))]
+pub(super) fn lasting_unless_writable(error: Error, _: &Path) -> Error {
+    error
+}
+
+/// Returns the directory of a file or folder as an absolute path without symbolic links.
+pub(crate) fn folder_of(path: &Path) -> Result<PathBuf> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    fs::canonicalize(folder)
+        .map_err(|error| failed(error, &format!("the directory \"{}\" cannot be used", folder.display())))
 }
 
 /// Creates a file that only the owner can read and write. Fails if the path exists.
@@ -39,4 +83,26 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
 #[expect(clippy::unnecessary_wraps, reason = "the shape that the other systems have")]
 pub(super) fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_may_pass_by_itself_is_retryable() {
+        let of = |kind: ErrorKind| {
+            let error = failed(kind.into(), "the file cannot be created");
+            (error.code(), error.retryable())
+        };
+        for kind in [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem, ErrorKind::NotADirectory] {
+            assert_eq!(of(kind), (Code::Unavailable, false), "{kind:?}");
+        }
+        assert_eq!(of(ErrorKind::InvalidFilename), (Code::InvalidArgument, false));
+        // A directory may be mounted later, and a device may recover.
+        for kind in [ErrorKind::NotFound, ErrorKind::Other, ErrorKind::TimedOut, ErrorKind::Interrupted] {
+            assert_eq!(of(kind), (Code::Unavailable, true), "{kind:?}");
+        }
+        assert_eq!(of(ErrorKind::StorageFull), (Code::Full, false));
+    }
 }

@@ -8,7 +8,7 @@
 //! are removed.
 
 mod ancestors;
-mod disk;
+pub(crate) mod disk;
 mod inherit;
 pub mod jsonl;
 mod lazy;

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { Engine } from "../engine.js";
-import { ForkpointError, quote, reading, show, typeError } from "../errors.js";
+import { ForkpointError, quote, reading, readingArgument, show, typeError } from "../errors.js";
 import { idOrNull } from "../ids.js";
 import { hint } from "../options.js";
 import { stateAndRest } from "../record.js";
@@ -48,11 +48,13 @@ function nothingToFork(checkpointId: string): ForkpointError {
 function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefined {
   if (patch === undefined || patch === null) return undefined;
   if (typeof patch !== "object") throw typeError(`patchState must be an object, and is ${show(patch)}`);
+  const keys = reading("patchState", () => Object.keys(patch));
+  for (const key of keys) refuseMisspelt(key);
   const given = reading("patchState", () => {
-    for (const key of Object.keys(patch)) refuseMisspelt(key);
     return partitions.map((partition) => [partition, (patch as Record<string, unknown>)[partition]] as const);
   }).filter(([, value]) => value !== undefined);
-  for (const [partition, value] of given) requirePartition(partition, value);
+  for (const [partition, value] of given)
+    readingArgument(`patchState.${partition}`, () => requirePartition(partition, value));
   return given.length === 0 ? undefined : format.serialize(Object.fromEntries(given), "patchState");
 }
 

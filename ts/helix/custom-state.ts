@@ -1,7 +1,7 @@
 /** Merges changes into the custom state of a session, and keeps changes that wait to be merged. */
 
 import type { CustomStateChanges, MergeResult } from "../../helix.js";
-import { show, typeError } from "../errors.js";
+import { isArray, readingArgument, show, typeError } from "../errors.js";
 import type { Format, Serialized } from "../serializer.js";
 import { deserialize } from "../serializer.js";
 import { type Context, type Decision, type Session, listPart, update } from "./sessions.js";
@@ -25,20 +25,25 @@ export function encodeChanges(changes: CustomStateChanges, format: Format): Seri
   const fields = fieldsOf(changes, "changes");
   const { values, arrayReplacements } = fields;
   const isFrameworkForm =
-    typeof values === "object" && values !== null && !Array.isArray(values) && isIterable(arrayReplacements);
+    typeof values === "object" && values !== null && !isArray(values) && isIterable(arrayReplacements);
   const read: Changes = isFrameworkForm
-    ? { values: fieldsOf(values, "changes.values"), arrayReplacements: Array.from(arrayReplacements, key) }
+    ? {
+        values: fieldsOf(values, "changes.values"),
+        arrayReplacements: readingArgument(REPLACEMENTS, () => Array.from(arrayReplacements, key)),
+      }
     : { values: fields, arrayReplacements: null };
   return format.serialize(read, "changes");
 }
 
+const REPLACEMENTS = "changes.arrayReplacements";
+
 function isIterable(value: unknown): value is Iterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.iterator in value;
+  return typeof value === "object" && value !== null && readingArgument(REPLACEMENTS, () => Symbol.iterator in value);
 }
 
 function key(value: unknown, at: number): string {
   if (typeof value !== "string") {
-    throw typeError(`changes.arrayReplacements[${at}] must be a string, and is ${show(value)}`);
+    throw typeError(`${REPLACEMENTS}[${at}] must be a string, and is ${show(value)}`);
   }
   return value;
 }

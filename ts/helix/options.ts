@@ -1,6 +1,6 @@
 import type { SessionStoreOptions } from "../../helix.js";
 import type { StoreOptions } from "../../index.js";
-import { rangeError, show, typeError } from "../errors.js";
+import { isArray, rangeError, readingArgument, show, typeError } from "../errors.js";
 import { type OptionParser, atMost, flag, pageOptions, whole } from "../options.js";
 import { pruneOptions } from "../retention.js";
 
@@ -58,10 +58,10 @@ const ttlSeconds: OptionParser<number | null> = (value, name) => {
 
 /** Splits the options into those of sessions and those of the store. */
 export function readSessionOptions(options: unknown): SessionOptions {
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+  if (typeof options !== "object" || options === null || isArray(options)) {
     return { now: Date.now, ttlMs: undefined, others: options as StoreOptions | undefined };
   }
-  const { now, ttl, ttlMs, ...others } = options as SessionStoreOptions;
+  const { now, ttl, ttlMs, ...others } = readingArgument("options", () => ({ ...(options as SessionStoreOptions) }));
   if (now !== undefined && typeof now !== "function") {
     throw typeError(`option "now" must be a function, and is ${show(now)}`);
   }
@@ -104,7 +104,7 @@ const text: OptionParser<string> = (value, name) => {
 };
 
 const texts: OptionParser<string[]> = (value, name) =>
-  Array.isArray(value) ? value.map((one, at) => text(one, `${name}[${at}]`)) : [text(value, name)];
+  isArray(value) ? value.map((one, at) => text(one, `${name}[${at}]`)) : [text(value, name)];
 
 export const messageOptions = { offset: atLeastZero, limit, includeThinking: flag };
 

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { EndRun, Run, StartRun, SubSessionRef } from "../../helix.js";
-import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
 import { type Serialized, deserialize } from "../serializer.js";
 import { type Context, listPart, update } from "./sessions.js";
@@ -87,7 +87,7 @@ export async function addSubSession(context: Context, sessionId: string, ref: Su
 
 /** Describes a list of statuses, of which a session must have one. */
 export function readStatuses(expected: unknown): string[] {
-  const all = Array.isArray(expected) ? expected : [expected];
+  const all = isArray(expected) ? readingArgument("expected", () => [...expected]) : [expected];
   return all.map((status, at) => {
     if (typeof status !== "string") throw typeError(`expected[${at}] must be a status, and is ${show(status)}`);
     return status;

@@ -20,7 +20,7 @@ import type {
 } from "../../helix.js";
 import type { CheckOptions, PruneOptions, StatsOptions, VerifyReport } from "../../index.js";
 import type { Engine } from "../engine.js";
-import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
 import { idOrNull, requireId } from "../ids.js";
 import { readRecord } from "../options.js";
@@ -161,10 +161,11 @@ export class SessionStore<TState extends object> implements Contract<TState> {
 
   appendMessages(sessionId: string, messages: readonly Message[]): Promise<void> {
     return this.#change(sessionId, async ({ engine, clock, turns }, id) => {
-      if (!Array.isArray(messages)) throw typeError(`messages must be an array, and is ${show(messages)}`);
-      const list = messages.findIndex((message) => Array.isArray(message));
+      if (!isArray(messages)) throw typeError(`messages must be an array, and is ${show(messages)}`);
+      const given = readingArgument("messages", () => [...messages]);
+      const list = given.findIndex(isArray);
       if (list !== -1) throw typeError(`messages[${list}] must be an object, and is an array`);
-      const { bytes, ...packed } = packMessages(messages, "messages", engine.format);
+      const { bytes, ...packed } = packMessages(given, "messages", engine.format);
       await turns.shared(id, () => {
         const fields = { sessionId: id, messages: packed, aliveSince: clock.aliveSince(), savedAt: clock.now() };
         return helix.call(engine.native, "append", fields, [bytes]);

@@ -8,8 +8,8 @@
  * - `messages`: the messages, if the session's log does not hold them.
  */
 
-import { ForkpointError, reading, show, typeError } from "../errors.js";
-import { type Format, type Serialized, deserialize } from "../serializer.js";
+import { ForkpointError, isArray, reading, readingArgument, show, typeError } from "../errors.js";
+import { type Format, type Serialized, deserialize, parseStored } from "../serializer.js";
 import type { Part } from "../wire.js";
 import { count } from "./options.js";
 import type { Packed } from "./wire.js";
@@ -36,7 +36,7 @@ function pack(messages: readonly Serialized[]): PackedMessages {
 
 /** Returns true if a value can be stored as a message. */
 export function isMessage(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !isArray(value);
 }
 
 /** Splits packed messages. */
@@ -81,7 +81,7 @@ function plainOf(value: unknown, path: string): [plain: object, fromToJSON: bool
 /** Reads every field of an object once, because a field may be a getter. */
 export function fieldsOf(value: unknown, path: string): Record<string, unknown> {
   const [plain] = plainOf(value, path);
-  if (Array.isArray(plain)) throw typeError(`${path} must be an object, and is an array`);
+  if (isArray(plain)) throw typeError(`${path} must be an object, and is an array`);
   return reading(path, () => ({ ...(plain as Record<string, unknown>) }));
 }
 
@@ -136,8 +136,10 @@ export function encodeState(state: unknown, path: string, format: Format): Encod
   }
   let messages: PackedMessages | null = null;
   const given = fields["messages"];
-  if (Array.isArray(given) && given.every(isMessage)) {
-    messages = packMessages(given, `${path}.messages`, format);
+  const name = `${path}.messages`;
+  if (isArray(given) && readingArgument(name, () => given.every(isMessage))) {
+    const list = readingArgument(name, () => [...given]);
+    messages = packMessages(list, name, format);
     fields["messages"] = null;
   }
   parts.unshift({ name: "state", ...format.serialize(fields, path) });
@@ -164,7 +166,7 @@ export class StoredState {
   constructor(parts: readonly Part[], what: string) {
     this.#parts = new Map(parts.map((part) => [part.name, part]));
     this.#what = what;
-    this.#layout = JSON.parse(Buffer.from(this.#part("layout").bytes).toString()) as Layout;
+    this.#layout = parseStored(Buffer.from(this.#part("layout").bytes).toString(), `the layout of ${what}`) as Layout;
   }
 
   #part(name: string): Part {

@@ -100,7 +100,7 @@ async function isSame({ serde }: SaverContext, row: SourceCheckpoint, parts: Par
   const what = `checkpoint ${quote(row.id)}`;
   const original: Checkpoint = row.split
     ? await decodeCheckpoint(serde, row.parts, what)
-    : await load(serde, row.parts[0]!);
+    : await load(serde, row.parts[0]!, what);
   const [a, b] = await Promise.all(
     [original, await decodeCheckpoint(serde, parts, what)].map(({ channel_values: values = {}, ...rest }) => {
       const sorted = Object.entries(values).toSorted(([x], [y]) => (x < y ? -1 : 1));

@@ -1,5 +1,5 @@
 import type { Config } from "@langchain/langgraph-checkpoint";
-import { ForkpointError, show, typeError } from "../errors.js";
+import { ForkpointError, readingArgument, show, typeError } from "../errors.js";
 import { requireId, splitLineage } from "../ids.js";
 
 /** The thread, namespace and id of a checkpoint. */
@@ -9,21 +9,25 @@ export interface CheckpointRef {
   id: string;
 }
 
+function configured(config: Config | undefined, key: string): unknown {
+  return readingArgument(`config.configurable.${key}`, () => config?.configurable?.[key] as unknown);
+}
+
 /** Reads the thread's id or the namespace from a config. Returns undefined if it is missing. */
 export function nameInConfig(config: Config | undefined, key: "thread_id" | "checkpoint_ns"): string | undefined {
-  const value: unknown = config?.configurable?.[key];
+  const value = configured(config, key);
   return value === undefined || value === null ? undefined : text(value, key);
 }
 
 /** Reads the checkpoint id from a config, from the current key or from its older name. */
 export function idInConfig(config: Config | undefined): string | undefined {
-  const id: unknown = config?.configurable?.["checkpoint_id"] || config?.configurable?.["thread_ts"] || "";
+  const id = configured(config, "checkpoint_id") || configured(config, "thread_ts") || "";
   return id === "" ? undefined : text(id, "checkpoint_id");
 }
 
 /** Reads the thread and the namespace to write to. Throws if the config has no thread. */
 export function requireThread(config: Config, what: string): { threadId: string; namespace: string } {
-  const threadId: unknown = config?.configurable?.["thread_id"];
+  const threadId = configured(config, "thread_id");
   if (threadId === undefined || threadId === null) {
     throw new ForkpointError(
       "INVALID_ARGUMENT",
@@ -40,7 +44,7 @@ export function requireThread(config: Config, what: string): { threadId: string;
  * Returns undefined if the config does not set it.
  */
 export function onlyChild(config: Config): boolean | undefined {
-  const value: unknown = config.configurable?.["expected_parent"];
+  const value = configured(config, "expected_parent");
   if (value === undefined || value === null || typeof value === "boolean") return value ?? undefined;
   throw typeError(`expected_parent must be true or false, and is ${show(value)}`);
 }

@@ -55,7 +55,11 @@ export class ThreadCopy {
       this.#parents.add(key);
     }
     const { checkpoint, parts } = await this.#read(row);
-    const depends = dependsOnParent(checkpoint, await load(this.#context.serde, metadata), before);
+    const depends = dependsOnParent(
+      checkpoint,
+      await load(this.#context.serde, metadata, `the metadata of checkpoint ${quote(id)}`),
+      before,
+    );
     const pieces: Pieces = { parts, inherit: [], like: [], metadata, dependsOnParent: await depends(this.#context) };
     this.#large ||= parts.reduce((sum, { bytes }) => sum + bytes.length, 0) > KEEPS_ITS_PLACE;
     send(putCheckpoint(this.#context.native, checkpointRef, before?.id, pieces), stored);
@@ -75,6 +79,7 @@ export class ThreadCopy {
     const rest = (await load(
       serde,
       row.parts.find(({ name }) => name === "")!,
+      `checkpoint ${quote(row.id)} of the database to import`,
     )) as Checkpoint;
     if (typeof rest !== "object" || rest === null || !("channel_versions" in rest)) {
       throw new ForkpointError(

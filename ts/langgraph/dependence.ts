@@ -1,8 +1,9 @@
 import type { Checkpoint, Metadata } from "@langchain/langgraph-checkpoint";
+import { quote } from "../errors.js";
 import { upwards } from "./history.js";
 import type { CheckpointRef } from "./config.js";
 import { load } from "./serde.js";
-import type { SaverContext } from "./tuples.js";
+import { type SaverContext, metadataOf } from "./tuples.js";
 import { channelOf } from "./values.js";
 
 /**
@@ -32,7 +33,7 @@ export function dependsOnParent(
  * Returns the delta channels that the metadata names. LangGraph's loop counts the updates of each delta channel in the
  * metadata.
  */
-function deltaChannels(metadata: Metadata | undefined): string[] {
+function deltaChannels(metadata: Metadata | null | undefined): string[] {
   return Object.keys((metadata?.["counters_since_delta_snapshot"] as object | undefined) ?? {});
 }
 
@@ -48,9 +49,15 @@ async function deltaChannelsFrom(
   const found: string[] = [];
   for await (const { header, parts } of upwards(context, checkpointRef, channels)) {
     for (const part of parts) {
-      if ((await load(context.serde, part)) instanceof context.peer.DeltaSnapshot) found.push(channelOf(part.name)!);
+      const channel = channelOf(part.name)!;
+      const value: unknown = await load(
+        context.serde,
+        part,
+        `channel ${quote(channel)} of checkpoint ${quote(header.id)}`,
+      );
+      if (value instanceof context.peer.DeltaSnapshot) found.push(channel);
     }
-    const said = (await load(context.serde, header.metadata)) as Metadata | undefined;
+    const said = await metadataOf(context.serde, header);
     found.push(...deltaChannels(said));
     if (found.length > 0 || said?.["source"] === "loop") break;
   }

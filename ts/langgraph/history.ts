@@ -1,7 +1,8 @@
 import type { Config, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
+import { quote } from "../errors.js";
 import type { NativeStore } from "../native.js";
 import { type CheckpointRef, nameInConfig, idInConfig } from "./config.js";
-import { type SaverContext, find, inOrder, refOf } from "./tuples.js";
+import { type SaverContext, find, inOrder, refOf, writeTo } from "./tuples.js";
 import { load } from "./serde.js";
 import { channelOf } from "./values.js";
 import { type Found, type FoundWrite, each, langgraph, openFound } from "./wire.js";
@@ -20,7 +21,8 @@ export async function* upwards(
   { threadId, namespace, id }: CheckpointRef,
   channels: string[],
 ): AsyncGenerator<Found> {
-  const wanted = new Set(channels);
+  // No stored channel has half of a surrogate pair in its name.
+  const wanted = new Set(channels.filter((channel) => channel.isWellFormed()));
   // A checkpoint may have been put again as a child of itself. Without this check, the walk would not end.
   const seen = new Set<string>();
   let next: string | null | undefined = id;
@@ -59,13 +61,16 @@ export async function deltaHistory(context: SaverContext, config: Config, channe
   let child = tip?.header;
   const above = child?.parent ? upwards(context, { ...refOf(child), id: child.parent }, channels) : [];
   for await (const { header, parts, writes: all } of above) {
+    const what = `checkpoint ${quote(header.id)}`;
     for (const { task, part } of ofChild(all, child!.id).toReversed()) {
       const channel = part.name;
-      if (open.has(channel)) writes.get(channel)!.push([task, channel, await load(context.serde, part)]);
+      if (!open.has(channel)) continue;
+      writes.get(channel)!.push([task, channel, await load(context.serde, part, writeTo(channel, what))]);
     }
     for (const part of parts) {
       const channel = channelOf(part.name)!;
-      if (open.delete(channel)) seeds.set(channel, await load(context.serde, part));
+      if (open.delete(channel))
+        seeds.set(channel, await load(context.serde, part, `channel ${quote(channel)} of ${what}`));
     }
     child = header;
   }

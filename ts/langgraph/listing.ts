@@ -1,10 +1,8 @@
-import type { Metadata } from "@langchain/langgraph-checkpoint";
 import type { ListThreadsOptions, ThreadStatus, ThreadsPage } from "../../langgraph.js";
-import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { ForkpointError, isArray, quote, show, typeError } from "../errors.js";
 import { type OptionParser, flag, pageOptions, readRecord } from "../options.js";
-import { load } from "./serde.js";
 import { status } from "./status.js";
-import { type SaverContext, filterOf, matches } from "./tuples.js";
+import { type SaverContext, filterOf, matches, metadataOf } from "./tuples.js";
 import { type FoundThread, each, langgraph, openThread } from "./wire.js";
 
 /** The number of threads in a page if the metadata decides which threads are listed. */
@@ -28,8 +26,7 @@ export async function listThreads(context: SaverContext, options: unknown): Prom
     const call = { latestFirst: order === "desc", after, limit: most };
     const page: FoundThread[] = await langgraph.find(context.native, "threads", call, each(openThread));
     for (const thread of page) {
-      const { metadata } = thread.latest;
-      if (filter.length === 0 || matches((await load(context.serde, metadata)) as Metadata, filter)) found.push(thread);
+      if (filter.length === 0 || matches(await metadataOf(context.serde, thread.latest), filter)) found.push(thread);
     }
     if (found.length > limit || page.length < most) break;
     after = Number(page.at(-1)!.cursor);
@@ -81,7 +78,7 @@ const listOptions: { [K in keyof Required<ListThreadsOptions>]: OptionParser<unk
     );
   },
   filter: (value, name) => {
-    if (value === null || (typeof value === "object" && !Array.isArray(value))) return value;
+    if (value === null || (typeof value === "object" && !isArray(value))) return value;
     throw typeError(`${name} must be an object, and is ${show(value)}`);
   },
   withStatus: flag,

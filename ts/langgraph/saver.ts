@@ -23,7 +23,7 @@ import type {
 } from "../../langgraph.js";
 import type { Held } from "../backlog.js";
 import type { Engine } from "../engine.js";
-import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
 import { setHandle } from "../handles.js";
 import { flag } from "../options.js";
@@ -68,10 +68,14 @@ export function saverOf(peer: Peer) {
     readonly #onlyChild: boolean;
 
     constructor(target: string | URL | object, options?: Options) {
-      if (options !== undefined && (typeof options !== "object" || options === null || Array.isArray(options))) {
+      if (options !== undefined && (typeof options !== "object" || options === null || isArray(options))) {
         throw typeError(`options must be an object, and is ${show(options)}`);
       }
-      const { serde, expectedParent = false, ...others } = options ?? {};
+      const {
+        serde,
+        expectedParent = false,
+        ...others
+      } = readingArgument("options", () => ({ ...options }) as Options);
       if (others.serializer !== undefined)
         throw typeError('Unknown option "serializer". A ForkpointSaver takes the option "serde" instead');
       if (serde !== undefined) checkSerde(serde);
@@ -125,13 +129,15 @@ export function saverOf(peer: Peer) {
         if (typeof checkpoint !== "object" || checkpoint === null) {
           throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
         }
-        const checkpointRef = { threadId, namespace, id: requireId(checkpoint.id, "checkpoint.id") };
-        const parent = idInConfig(config);
+        const id = readingArgument("checkpoint", () => requireId(checkpoint.id, "checkpoint.id"));
+        const checkpointRef = { threadId, namespace, id };
+        const given = idInConfig(config);
+        const parent = given === undefined ? undefined : requireId(given, "checkpoint_id");
         const only = onlyChild(config) ?? this.#onlyChild;
+        const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
+        const depends = readingArgument("checkpoint", () => dependsOnParent(checkpoint, metadata, before));
         const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {}, held);
         const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata", held)]);
-        const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
-        const depends = dependsOnParent(checkpoint, metadata, before);
         // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
         const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
           retrying(async () => {
@@ -158,14 +164,15 @@ export function saverOf(peer: Peer) {
         const checkpointRef = { threadId, namespace, id: requireId(id, "checkpoint_id") };
         const task = requireId(taskId, "taskId");
         const path = taskPath === "" ? "" : requireId(taskPath, "taskPath");
-        if (!Array.isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
-        const channels = writes.map(([channel]) => requireId(channel, "the channel of a write"));
-        const dumped = writes.map(async ([, value], at): Promise<IndexedWrite> => {
-          const channel = channels[at]!;
-          const typed = await dump(this.serde, value, `the write to channel ${JSON.stringify(channel)}`, held);
+        if (!isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
+        const given = readingArgument("writes", () =>
+          Array.from(writes, ([channel, value]) => ({ channel: requireId(channel, "the channel of a write"), value })),
+        );
+        const dumped = given.map(async ({ channel, value }, at): Promise<IndexedWrite> => {
+          const typed = await dump(this.serde, value, `the write to channel ${quote(channel)}`, held);
           return { index: special(channel) ?? at, part: { name: channel, ...typed } };
         });
-        const replace = channels.every((channel) => special(channel) !== undefined);
+        const replace = given.every(({ channel }) => special(channel) !== undefined);
         await this.#order.behind(threadId, Promise.all(dumped), (indexed) =>
           retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace)),
         );
@@ -178,14 +185,14 @@ export function saverOf(peer: Peer) {
       );
     }
 
-    getDeltaChannelHistory({
-      config,
-      channels,
-    }: {
-      config: Config;
-      channels: string[];
-    }): Promise<Record<string, DeltaChannelHistory>> {
-      return this.#read((context) => deltaHistory(context, config, channels));
+    getDeltaChannelHistory(of: { config: Config; channels: string[] }): Promise<Record<string, DeltaChannelHistory>> {
+      return this.#read(async (context) => {
+        const { config, channels } = readingArgument("the argument", () => ({
+          config: of.config,
+          channels: of.channels,
+        }));
+        return deltaHistory(context, config, readChannels(channels));
+      });
     }
 
     prune(
@@ -275,8 +282,17 @@ function overtaken(
   );
 }
 
+function readChannels(channels: unknown): string[] {
+  if (!isArray(channels)) throw typeError(`channels must be an array of strings, and is ${show(channels)}`);
+  return readingArgument("channels", () => [...channels]).map((channel, at) => {
+    if (typeof channel === "string") return channel;
+    throw typeError(`channels[${at}] must be a string, and is ${show(channel)}`);
+  });
+}
+
 function checkSerde(serde: SerializerProtocol): void {
   for (const method of ["dumpsTyped", "loadsTyped"] as const) {
-    if (typeof serde?.[method] !== "function") throw typeError(`option "serde" must have a method ${method}()`);
+    if (typeof readingArgument('option "serde"', () => serde?.[method]) !== "function")
+      throw typeError(`option "serde" must have a method ${method}()`);
   }
 }

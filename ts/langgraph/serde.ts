@@ -1,7 +1,8 @@
+import { types } from "node:util";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { Held } from "../backlog.js";
-import { ForkpointError } from "../errors.js";
-import type { Serialized } from "../serializer.js";
+import { ForkpointError, isOwnError, refusal, show, textOf, typeError } from "../errors.js";
+import { type Serialized, notReadable } from "../serializer.js";
 import { toJson } from "./json.js";
 
 const decoder = new TextDecoder();
@@ -16,12 +17,32 @@ export async function dump(
   what: string,
   held?: Held,
 ): Promise<Serialized> {
+  try {
+    return await serialize(serde, value, what, held);
+  } catch (error) {
+    if (isOwnError(error)) throw error;
+    throw refusal(what, `the serializer threw ${textOf(error)}`, error);
+  }
+}
+
+async function serialize(
+  serde: SerializerProtocol,
+  value: unknown,
+  what: string,
+  held: Held | undefined,
+): Promise<Serialized> {
   const json = isJsonPlus(serde) ? toJson(value, serde) : undefined;
   if (json !== undefined) {
     held?.add(json.byteLength);
     return { tag: "json", bytes: json };
   }
   const [tag, bytes] = await serde.dumpsTyped(value);
+  if (typeof tag !== "string" || tag.includes("\0") || !tag.isWellFormed() || !types.isUint8Array(bytes)) {
+    const made = `[${show(tag)}, ${show(bytes)}]`;
+    throw typeError(`serde.dumpsTyped() must return a type and a Uint8Array for ${what}, and returned ${made}`);
+  }
+  // No JSON text is empty. LangGraph's serializer writes no bytes for a function or a symbol.
+  if (tag === "json" && bytes.length === 0) throw refusal(what, `JSON has no ${typeof value}`);
   held?.add(bytes.byteLength);
   // If LangGraph's serializer cannot write a value, such as a BigInt, it writes this text instead.
   if (
@@ -31,15 +52,24 @@ export async function dump(
   ) {
     throw new ForkpointError(
       "INVALID_ARGUMENT",
-      `${what} cannot be stored: the serializer does not support a value in it, for example a BigInt. Replace the value with ` +
-        "JSON data, or pass a serde of your own",
+      `${what} cannot be stored: the serializer does not support a value in it, for example a BigInt or an object that is ` +
+        "nested in thousands of others. Replace the value with JSON data, or pass a serde of your own",
     );
   }
   return { tag, bytes };
 }
 
-/** Deserialises a value. */
-export async function load(serde: SerializerProtocol, { tag, bytes }: Serialized): Promise<any> {
+/** Deserialises a value. `what` names the value in messages. */
+export async function load(serde: SerializerProtocol, stored: Serialized, what: string): Promise<any> {
+  try {
+    return await deserialize(serde, stored);
+  } catch (error) {
+    if (isOwnError(error)) throw error;
+    throw notReadable(stored.tag, what, error);
+  }
+}
+
+async function deserialize(serde: SerializerProtocol, { tag, bytes }: Serialized): Promise<unknown> {
   if (tag === "json" && isJsonPlus(serde)) {
     const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     // If the text contains neither of these two marks, the serializer would only copy the parsed JSON, so it is not

@@ -1,6 +1,7 @@
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { isDeepStrictEqual } from "node:util";
 import type { ThreadStatus } from "../../langgraph.js";
+import { quote } from "../errors.js";
 import { idOrNull } from "../ids.js";
 import type { Serialized } from "../serializer.js";
 import { load } from "./serde.js";
@@ -65,14 +66,14 @@ async function tasksOf({ serde }: SaverContext, { writes }: Found): Promise<Task
   for (const channels of tasks.values()) {
     const resume = channels.get("__resume__");
     // A task records the answers that it has used, in order, when it asks again, fails or finishes.
-    if (resume) used.push(([await load(serde, resume)] as unknown[]).flat().at(-1));
+    if (resume) used.push(([await load(serde, resume, "an answer")] as unknown[]).flat().at(-1));
     if ([...channels.keys()].some((channel) => !UNFINISHED.has(channel))) continue;
     if (channels.has("__error__") && !channels.has("__error_source_node__")) result.failed = true;
     const question = channels.get("__interrupt__");
-    if (question) result.open.push(...([await load(serde, question)].flat() as Tasks["open"]));
+    if (question) result.open.push(...([await load(serde, question, "a question")].flat() as Tasks["open"]));
   }
   if (answer) {
-    const value: unknown = await load(serde, answer);
+    const value: unknown = await load(serde, answer, "an answer");
     result.answered = !used.some((one) => isDeepStrictEqual(one, value));
   }
   return result;
@@ -102,7 +103,7 @@ async function nextOf({ serde }: SaverContext, { parts }: Found): Promise<string
   let rest: Checkpoint | undefined;
   for (const part of parts) {
     const channel = channelOf(part.name);
-    if (channel === undefined) rest = (await load(serde, part)) as Checkpoint;
+    if (channel === undefined) rest = (await load(serde, part, "the latest checkpoint")) as Checkpoint;
     else values.set(channel, part);
   }
   const versions = rest?.channel_versions;
@@ -117,10 +118,16 @@ async function nextOf({ serde }: SaverContext, { parts }: Found): Promise<string
     if (channel === "__start__" && isNew(channel)) next.add(channel);
     // A list of `Send`s.
     if (channel === "__pregel_tasks")
-      for (const { node } of [await load(serde, value)].flat() as Array<{ node: string }>) next.add(node);
+      for (const send of [await load(serde, value, `channel ${quote(channel)}`)].flat() as Array<{ node?: unknown }>)
+        if (typeof send?.node === "string") next.add(send.node);
     const to = /^(?:branch:to|join:([^:]*)):(.*)$/s.exec(channel);
     const node = to?.[2];
-    if (node !== undefined && isNew(channel, node) && isComplete(await load(serde, value), to![1])) next.add(node);
+    if (
+      node !== undefined &&
+      isNew(channel, node) &&
+      isComplete(await load(serde, value, `channel ${quote(channel)}`), to![1])
+    )
+      next.add(node);
   }
   return [...next];
 }

@@ -1,14 +1,12 @@
-import type { Metadata } from "@langchain/langgraph-checkpoint";
 import type { Engine } from "../engine.js";
-import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../errors.js";
 import { idOrNull, requireId } from "../ids.js";
 import type { NativeStore } from "../native.js";
 import type { SaverPruneOptions, SaverPruneResult } from "../../langgraph.js";
 import { atMost, readRecord } from "../options.js";
 import { betweenSteps, pruneOptions, throwIfStopped } from "../retention.js";
 import type { CheckpointRef } from "./config.js";
-import { type SaverContext, find, listed, refOf } from "./tuples.js";
-import { load } from "./serde.js";
+import { type SaverContext, find, listed, metadataOf, refOf } from "./tuples.js";
 import { type FoundWrite, type Header, langgraph } from "./wire.js";
 import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
 
@@ -98,8 +96,8 @@ export async function removeRuns(
   const threads = new Map<string, Set<string>>();
   for await (const header of headers(context, undefined)) {
     throwIfAsked();
-    const { threadId: thread, namespace, id, metadata } = header;
-    const { run_id: runId } = (await load(context.serde, metadata)) as Metadata;
+    const { threadId: thread, namespace, id } = header;
+    const runId = (await metadataOf(context.serde, header))?.["run_id"];
     if (typeof runId !== "string" || !runs.has(runId)) continue;
     const gone = threads.get(thread) ?? new Set();
     threads.set(thread, gone.add(JSON.stringify([namespace, id])));
@@ -244,6 +242,6 @@ function readStrategy(strategy: unknown): (header: Header, at: number) => boolea
 const strategyOptions = { keepLastN: atMost("checkpoints"), olderThan: pruneOptions.olderThan };
 
 function strings(value: unknown, what: string): string[] {
-  if (!Array.isArray(value)) throw typeError(`${what} must be an array of strings, and is ${show(value)}`);
-  return value.map((item, index) => requireId(item, `${what}[${index}]`));
+  if (!isArray(value)) throw typeError(`${what} must be an array of strings, and is ${show(value)}`);
+  return readingArgument(what, () => [...value]).map((item, index) => requireId(item, `${what}[${index}]`));
 }

@@ -8,7 +8,7 @@ import type {
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { isDeepStrictEqual } from "node:util";
-import { show, typeError } from "../errors.js";
+import { quote, readingArgument, show, typeError } from "../errors.js";
 import { idOrNull } from "../ids.js";
 import type { NativeStore } from "../native.js";
 import { type CheckpointRef, nameInConfig, idInConfig, configOf } from "./config.js";
@@ -55,22 +55,28 @@ export async function tupleOf(context: SaverContext, { header, parts, writes }: 
   const { serde } = context;
   const checkpointRef = refOf(header);
   const { parent, metadata } = header;
-  const checkpoint = await decodeCheckpoint(serde, parts, `checkpoint ${JSON.stringify(checkpointRef.id)}`);
+  const what = `checkpoint ${quote(checkpointRef.id)}`;
+  const checkpoint = await decodeCheckpoint(serde, parts, what);
   if (checkpoint.v < 4 && parent) await migrate(context, checkpoint, { ...checkpointRef, id: parent });
   const pendingWrites = await Promise.all(
     current(writes).map(async ({ task, part }): Promise<[string, string, unknown]> => [
       task,
       part.name,
-      await load(serde, part),
+      await load(serde, part, writeTo(part.name, what)),
     ]),
   );
   return {
     config: configOf(checkpointRef),
     checkpoint,
-    metadata: (await load(serde, metadata)) as Metadata,
+    metadata: (await load(serde, metadata, `the metadata of ${what}`)) as Metadata,
     ...(parent && { parentConfig: configOf({ ...checkpointRef, id: parent }) }),
     pendingWrites,
   };
+}
+
+/** Names a write in messages. */
+export function writeTo(channel: string, checkpoint: string): string {
+  return `a write to channel ${quote(channel)} of ${checkpoint}`;
 }
 
 /**
@@ -116,7 +122,9 @@ async function migrate(
   const parent = await find(context, threadId, namespace, id);
   const sends = current(parent?.writes ?? []).filter(({ part }) => part.name === peer.TASKS);
   const versions = Object.values(checkpoint.channel_versions ?? {});
-  checkpoint.channel_values[peer.TASKS] = await Promise.all(sends.map(({ part }) => load(context.serde, part)));
+  checkpoint.channel_values[peer.TASKS] = await Promise.all(
+    sends.map(({ part }) => load(context.serde, part, writeTo(part.name, `checkpoint ${quote(id)}`))),
+  );
   checkpoint.channel_versions = {
     ...checkpoint.channel_versions,
     [peer.TASKS]: versions.length > 0 ? peer.maxChannelVersion(...versions) : context.getNextVersion(undefined),
@@ -134,7 +142,7 @@ interface Wanted {
 }
 
 export function readListing(config: Config, options: CheckpointListOptions | undefined): Wanted {
-  const { limit, before, filter } = options ?? {};
+  const { limit, before, filter } = readingArgument("options", () => ({ ...options }) as CheckpointListOptions);
   if (limit !== undefined && limit !== null && typeof limit !== "number") {
     throw typeError(`options.limit must be a number, and is ${show(limit)}`);
   }
@@ -153,7 +161,7 @@ export function readListing(config: Config, options: CheckpointListOptions | und
 
 /** Returns the keys and the values that a filter compares. */
 export function filterOf(filter: Record<string, unknown> | null | undefined): Array<[string, unknown]> {
-  return Object.entries(filter ?? {}).filter(([, value]) => value !== undefined);
+  return readingArgument("filter", () => Object.entries(filter ?? {})).filter(([, value]) => value !== undefined);
 }
 
 /** Yields the matching headers, newest id first. Reads the headers page by page. */
@@ -185,7 +193,7 @@ export async function* listed(
     for (const header of whole.length > 0 ? whole : found) {
       if ((namespace !== undefined && header.namespace !== namespace) || (id !== undefined && header.id !== id))
         continue;
-      if (filter.length > 0 && !matches((await load(serde, header.metadata)) as Metadata, filter)) continue;
+      if (filter.length > 0 && !matches(await metadataOf(serde, header), filter)) continue;
       yield header;
       limit -= 1;
       if (limit <= 0) return;
@@ -195,7 +203,13 @@ export async function* listed(
   }
 }
 
+/** Reads the metadata of a checkpoint. It is whatever was put, also null. */
+export async function metadataOf(serde: SerializerProtocol, { id, metadata }: Header): Promise<Metadata | null> {
+  return (await load(serde, metadata, `the metadata of checkpoint ${quote(id)}`)) as Metadata | null;
+}
+
 /** Compares the metadata's literal top-level keys for equality. */
-export function matches(metadata: Metadata, filter: Array<[string, unknown]>): boolean {
+export function matches(metadata: Metadata | null | undefined, filter: Array<[string, unknown]>): boolean {
+  if (metadata === null || metadata === undefined) return filter.length === 0;
   return filter.every(([key, value]) => Object.hasOwn(metadata, key) && isDeepStrictEqual(metadata[key], value));
 }

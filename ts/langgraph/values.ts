@@ -1,13 +1,19 @@
 import type { Checkpoint, ChannelVersions, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { Held } from "../backlog.js";
-import { ForkpointError } from "../errors.js";
+import { ForkpointError, quote, readingArgument, show, typeError } from "../errors.js";
+import { requireId } from "../ids.js";
 import type { Part } from "../wire.js";
 import { dump, load } from "./serde.js";
 import type { Pieces } from "./writing.js";
 
-/** Names the part that holds a channel's value at a version. */
-export function partName(channel: string, version: number | string): string {
-  return `${channel}\0${version}`;
+/** Names the part that holds a channel's value at a version. Throws if the part could not be found under its name. */
+function partName(channel: string, version: unknown): string {
+  const name = requireId(channel, "the name of a channel");
+  if (typeof version === "number") return `${name}\0${version}`;
+  const what = `the version of channel ${quote(channel)}`;
+  if (typeof version !== "string") throw typeError(`${what} must be a number or a string, and is ${show(version)}`);
+  if (version.includes("\0")) throw new ForkpointError("INVALID_ARGUMENT", `${what} contains a NUL character`);
+  return `${name}\0${requireId(version, what)}`;
 }
 
 /** Returns the channel of a part. Returns undefined for the part that holds the rest of the checkpoint. */
@@ -26,31 +32,42 @@ export async function encodeCheckpoint(
   newVersions: ChannelVersions,
   held?: Held,
 ): Promise<Pick<Pieces, "parts" | "inherit" | "like">> {
-  const { channel_values: values = {}, ...rest } = checkpoint;
-  const versions = rest.channel_versions ?? {};
+  const { rest, changed, unchanged, isCopy } = readingArgument("checkpoint", () => split(checkpoint, newVersions));
   const part = (name: string, value: unknown, what: string) =>
     dump(serde, value, what, held).then(({ tag, bytes }): Part => ({ name, tag, bytes }));
   // Start all serialisations before awaiting the first one, because the graph continues during an await and may change
   // the values.
-  const parts = [part("", rest, "the checkpoint")];
-  const inherit: string[] = [];
-  const like: Array<Promise<Part>> = [];
+  const channelPart = ({ name, channel, value }: ChannelValue) => part(name, value, `channel ${quote(channel)}`);
+  const parts = [part("", rest, "the checkpoint"), ...changed.map(channelPart)];
   // A checkpoint without new versions may be a copy of another checkpoint. Its parent may then hold other values, so
   // `like` carries the values that the checkpoint expects.
-  const copy = Object.keys(newVersions).length === 0;
+  const like = isCopy ? unchanged.map(channelPart) : [];
+  const [dumped, looks] = await Promise.all([Promise.all(parts), Promise.all(like)]);
+  const inherit = unchanged.map(({ name }) => name);
+  return { parts: dumped.toSorted((a, b) => (a.name < b.name ? -1 : 1)), inherit, like: looks };
+}
+
+/** The value of a channel, and the name of its part. */
+interface ChannelValue {
+  name: string;
+  channel: string;
+  value: unknown;
+}
+
+/** Reads every field of a checkpoint once. `changed` are the channels with new versions. */
+function split(checkpoint: Checkpoint, newVersions: ChannelVersions) {
+  const { channel_values: values = {}, ...rest } = checkpoint;
+  const versions = rest.channel_versions ?? {};
+  const [changed, unchanged]: [ChannelValue[], ChannelValue[]] = [[], []];
   for (const [channel, value] of Object.entries(values)) {
     if (value === undefined) continue;
-    const what = `channel ${JSON.stringify(channel)}`;
     if (Object.hasOwn(newVersions, channel)) {
-      parts.push(part(partName(channel, newVersions[channel]!), value, what));
+      changed.push({ name: partName(channel, newVersions[channel]), channel, value });
     } else if (Object.hasOwn(versions, channel)) {
-      const name = partName(channel, versions[channel]!);
-      inherit.push(name);
-      if (copy) like.push(part(name, value, what));
+      unchanged.push({ name: partName(channel, versions[channel]), channel, value });
     }
   }
-  const [dumped, looks] = await Promise.all([Promise.all(parts), Promise.all(like)]);
-  return { parts: dumped.toSorted((a, b) => (a.name < b.name ? -1 : 1)), inherit, like: looks };
+  return { rest, changed, unchanged, isCopy: Object.keys(newVersions).length === 0 };
 }
 
 /** Joins a checkpoint from its parts. */
@@ -58,8 +75,8 @@ export async function decodeCheckpoint(serde: SerializerProtocol, parts: Part[],
   let checkpoint: Checkpoint | undefined;
   const values: Array<[string, unknown]> = [];
   for (const part of parts) {
-    const value = await load(serde, part);
     const channel = channelOf(part.name);
+    const value = await load(serde, part, channel === undefined ? what : `channel ${quote(channel)} of ${what}`);
     if (channel === undefined) checkpoint = value as Checkpoint;
     else values.push([channel, value]);
   }

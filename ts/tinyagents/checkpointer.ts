@@ -16,7 +16,7 @@ import type {
   ThreadPruneOptions,
 } from "../../tinyagents.js";
 import type { Engine } from "../engine.js";
-import { ForkpointError, show, typeError } from "../errors.js";
+import { ForkpointError, readingArgument, show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
 import { setHandle } from "../handles.js";
 import { idOrNull, requireId, splitLineage } from "../ids.js";
@@ -195,7 +195,11 @@ export class Checkpointer<S> implements Contract<S> {
 function readConfig(config: unknown): Record<keyof CheckpointConfig, unknown> {
   if (typeof config !== "object" || config === null)
     throw typeError(`config must be an object, and is ${show(config)}`);
-  return config as Record<keyof CheckpointConfig, unknown>;
+  // Read every field once, because a field may be a getter.
+  return readingArgument("config", () => {
+    const { threadId, checkpointId, namespace } = config as Record<keyof CheckpointConfig, unknown>;
+    return { threadId, checkpointId, namespace };
+  });
 }
 
 /** Finds a checkpoint. Returns null if there is none, or if no stored checkpoint can have this place. */

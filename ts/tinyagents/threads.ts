@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { CheckpointMetadata, ThreadPruneOptions } from "../../tinyagents.js";
 import type { Engine } from "../engine.js";
-import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { ForkpointError, isArray, quote, show, typeError } from "../errors.js";
 import { idOrNull, requireId } from "../ids.js";
 import type { NativeStore } from "../native.js";
 import { type OptionParser, readRecord, whole } from "../options.js";
@@ -117,7 +117,7 @@ const listOptions = {
   before: (value: unknown, name: string) => (value === null ? undefined : idOrNull(value, name)),
   limit: whole(0, Number.MAX_SAFE_INTEGER, "checkpoints"),
   filter: (value: unknown, name: string) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    if (typeof value !== "object" || value === null || isArray(value)) {
       throw typeError(`${name} must be an object, and is ${show(value)}`);
     }
     return value;

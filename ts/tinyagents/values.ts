@@ -1,9 +1,9 @@
 /** Turns checkpoints and pending writes into parts and back. */
 
 import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } from "../../tinyagents.js";
-import { ForkpointError, quote, rangeError, reading, show, typeError } from "../errors.js";
+import { ForkpointError, isArray, quote, rangeError, reading, readingArgument, show, typeError } from "../errors.js";
 import { idOrNull, requireId } from "../ids.js";
-import { type Format, type Serialized, deserialize } from "../serializer.js";
+import { type Format, type Serialized, deserialize, parseStored } from "../serializer.js";
 import type { Part } from "../wire.js";
 import type { Found, FoundWrite, Header } from "./wire.js";
 
@@ -40,7 +40,7 @@ const blanks = [
 
 /** Serialises a checkpoint. Reads every field once, because a field may be a getter. `newId` makes a missing id. */
 export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () => string): EncodedCheckpoint {
-  if (typeof checkpoint !== "object" || checkpoint === null || Array.isArray(checkpoint)) {
+  if (typeof checkpoint !== "object" || checkpoint === null || isArray(checkpoint)) {
     throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
   }
   const fields: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
@@ -55,9 +55,10 @@ export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () 
     if (fields[field] === undefined || fields[field] === null) delete fields[field];
     else requireList(fields[field], `checkpoint.${field}`);
   }
-  const interrupted = ((fields["interrupts"] ?? []) as unknown[]).length > 0;
+  const interrupts = (fields["interrupts"] ?? []) as unknown[];
+  const interrupted = readingArgument("checkpoint.interrupts", () => interrupts.length > 0);
   const metadata = fields["metadata"] ?? {};
-  if (typeof metadata !== "object" || Array.isArray(metadata)) {
+  if (typeof metadata !== "object" || isArray(metadata)) {
     throw typeError(`checkpoint.metadata must be an object, and is ${show(metadata)}`);
   }
   const { dependsOnParent = false } = fields;
@@ -88,7 +89,7 @@ function defaults() {
 }
 
 function requireList(value: unknown, name: string): void {
-  if (!Array.isArray(value)) throw typeError(`${name} must be an array, and is ${show(value)}`);
+  if (!isArray(value)) throw typeError(`${name} must be an array, and is ${show(value)}`);
 }
 
 function optionalId(value: unknown, name: string): string | undefined {
@@ -97,14 +98,17 @@ function optionalId(value: unknown, name: string): string | undefined {
 
 /** Checks strings before a write. */
 export function strings(value: unknown, name: string): string[] {
-  if (!Array.isArray(value)) throw typeError(`${name} must be an array of strings, and is ${show(value)}`);
-  return Array.from<unknown>(value).map((item, at) => requireId(item, `${name}[${at}]`));
+  return items(value, name).map((item, at) => requireId(item, `${name}[${at}]`));
 }
 
 /** Checks strings before a read. Strings that cannot be stored become null. */
 export function stringsOrNull(value: unknown, name: string): Array<string | null> {
-  if (!Array.isArray(value)) throw typeError(`${name} must be an array of strings, and is ${show(value)}`);
-  return Array.from<unknown>(value).map((item, at) => idOrNull(item, `${name}[${at}]`));
+  return items(value, name).map((item, at) => idOrNull(item, `${name}[${at}]`));
+}
+
+function items(value: unknown, name: string): unknown[] {
+  if (!isArray(value)) throw typeError(`${name} must be an array of strings, and is ${show(value)}`);
+  return readingArgument(name, () => [...value]);
 }
 
 /** Turns a namespace into the engine's text. The namespace of the graph itself is an empty text. */
@@ -124,7 +128,7 @@ function textOf(names: Namespace): string {
 
 /** Turns the engine's text into a namespace. */
 export function readNamespace(text: string): Namespace {
-  return text === "" ? [] : (JSON.parse(text) as Namespace);
+  return text === "" ? [] : (parseStored(text, "a namespace") as Namespace);
 }
 
 /** Reads the fields that listings show. */
@@ -182,8 +186,8 @@ export interface EncodedWrite {
 
 /** Serialises pending writes. */
 export function encodeWrites(writes: unknown, format: Format): EncodedWrite[] {
-  if (!Array.isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
-  return writes.map((write: unknown, at) => {
+  if (!isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
+  return readingArgument("writes", () => [...writes]).map((write, at) => {
     const name = `writes[${at}]`;
     if (typeof write !== "object" || write === null)
       throw typeError(`${name} must be an object, and is ${show(write)}`);
@@ -198,7 +202,8 @@ export function encodeWrites(writes: unknown, format: Format): EncodedWrite[] {
 
 /** Makes a fresh pending write. */
 export function decodeWrite({ task, index, part }: FoundWrite, format: Format): PendingWrite {
-  const [node, channel] = JSON.parse(part.name) as [string, string];
-  const [payload] = deserialize(format, part.tag, part.bytes, `a write of task ${quote(task)}`) as [unknown];
+  const what = `a write of task ${quote(task)}`;
+  const [node, channel] = parseStored(part.name, what) as [string, string];
+  const [payload] = deserialize(format, part.tag, part.bytes, what) as [unknown];
   return { node, taskId: task, idx: index, channel, payload };
 }

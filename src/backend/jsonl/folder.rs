@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use crate::backend::disk::{create, failed, sync_folder};
+use crate::backend::disk::{create, failed, folder_of, sync_folder};
 use crate::error::{Code, Error, Result};
 
 /// The commit log.
@@ -29,12 +29,7 @@ pub(super) fn prepare(path: &Path) -> Result<(PathBuf, File)> {
     let Some(name) = path.file_name() else {
         return Err(Error::invalid("the path has no name at its end: give the path of a folder"));
     };
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let parent = fs::canonicalize(parent)
-        .map_err(|error| failed(error, &format!("the directory \"{}\" cannot be used", parent.display())))?;
+    let parent = folder_of(path)?;
     let path = parent.join(name);
     match create_folder(&path) {
         Ok(()) => sync_folder(&parent).map_err(|error| failed(error, "the directory cannot be synced"))?,

@@ -16,6 +16,8 @@ pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
             Code::Corrupt
         }
         Some(ErrorCode::TooBig) => Code::InvalidArgument,
+        // All statements are fixed, so a table or a column can only be missing if another program has changed the file.
+        Some(_) if lacks_table(&error) => Code::Corrupt,
         // All other codes come from the file system or from SQLite itself.
         Some(_) => Code::Unavailable,
     };
@@ -30,13 +32,37 @@ pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
         (_, Some(ErrorCode::SystemIoFailure)) => "; check the device and its file system, then try again",
         _ => "",
     };
+    let lasting = lasts(&error);
     let number = error.sqlite_error().map(|error| error.extended_code);
     let name = number.and_then(name);
     let message = match name {
         Some(name) => format!("SQLite: {error} ({name}){remedy}"),
         None => format!("SQLite: {error}{remedy}"),
     };
-    Error::new(code, message).with_cause(Cause::new(error, name, number))
+    let error = Error::new(code, message).with_cause(Cause::new(error, name, number));
+    if lasting { error.lasting() } else { error }
+}
+
+/// Returns true if a statement names a table or a column that the database does not have.
+fn lacks_table(error: &rusqlite::Error) -> bool {
+    // SQLite has no code of its own for this error.
+    error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_ERROR) && {
+        let text = error.to_string();
+        ["no such table", "no such column", "no such index", "has no column named"]
+            .iter()
+            .any(|part| text.contains(part))
+    }
+}
+
+/// Returns true if the error happens again until somebody changes a permission or the path.
+fn lasts(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied))
+        || error.sqlite_error().is_some_and(|error| {
+            matches!(
+                error.extended_code,
+                ffi::SQLITE_CANTOPEN_ISDIR | ffi::SQLITE_CANTOPEN_FULLPATH | ffi::SQLITE_CANTOPEN_SYMLINK
+            )
+        })
 }
 
 /// Converts an error of a failed COMMIT. If the code is busy, locked or full, nothing was committed. For any other
@@ -121,6 +147,43 @@ mod tests {
             let source = error.source().and_then(|source| source.downcast_ref::<rusqlite::Error>()).unwrap();
             assert_eq!(source.sqlite_error().unwrap().extended_code, number);
         }
+    }
+
+    #[test]
+    fn every_io_error_is_unavailable_and_retryable() {
+        for sub in 0..=40 {
+            let error = of(ffi::SQLITE_IOERR | (sub << 8));
+            assert_eq!((error.code(), error.retryable()), (Code::Unavailable, true), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_error_that_lasts_is_not_retryable() {
+        let lasting = [
+            ffi::SQLITE_READONLY,
+            ffi::SQLITE_READONLY_DIRECTORY,
+            ffi::SQLITE_PERM,
+            ffi::SQLITE_CANTOPEN_ISDIR,
+            ffi::SQLITE_CANTOPEN_FULLPATH,
+        ];
+        for number in lasting {
+            assert_eq!((of(number).code(), of(number).retryable()), (Code::Unavailable, false), "{number}");
+        }
+        // For example, this process may have too many open files.
+        assert!(of(ffi::SQLITE_CANTOPEN).retryable());
+    }
+
+    #[test]
+    fn a_missing_table_or_column_is_damage() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE checkpoint (seq INTEGER)").unwrap();
+        for sql in ["SELECT 1 FROM lineage", "SELECT id FROM checkpoint", "INSERT INTO checkpoint (id) VALUES (1)"] {
+            let error = from_sqlite(connection.prepare(sql).map(drop).unwrap_err());
+            assert_eq!((error.code(), error.retryable()), (Code::Corrupt, false), "{error}");
+            assert!(error.message().contains("restore it from a backup"), "{error}");
+        }
+        let error = from_sqlite(connection.execute_batch("COMMIT").unwrap_err());
+        assert_eq!(error.code(), Code::Unavailable, "another error with the same number: {error}");
     }
 
     #[test]

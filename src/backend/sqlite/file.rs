@@ -6,29 +6,28 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::backend::disk::{create, failed, sync_folder};
-use crate::error::{Error, Result};
+use crate::backend::disk::{create, failed, folder_of, lasting_unless_writable, sync_folder};
+use crate::error::{Code, Error, Result};
 
 /// Creates the file if it does not exist. Only the owner can read and write the new file. Refuses a path that is a
-/// symbolic link or not a plain file. Returns the path with its directory resolved to an absolute path.
+/// symbolic link or not a plain file, and a file that has another name or cannot be a database. Returns the path with
+/// its directory resolved to an absolute path.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
-    let Some(name) = path.file_name() else {
+    let name = path.file_name().filter(|_| !names_directory(path));
+    let Some(name) = name else {
         return Err(Error::invalid("the path names a directory: give the path of a file"));
     };
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let folder = fs::canonicalize(folder)
-        .map_err(|error| failed(error, &format!("the directory \"{}\" cannot be used", folder.display())))?;
+    let folder = folder_of(path)?;
     let path = folder.join(name);
+    refuse_long(&path)?;
     match create(&path) {
         // Sync the directory, so that the new file itself survives power loss.
         Ok(_) => sync_folder(&folder).map_err(|error| failed(error, "the directory cannot be synced"))?,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(failed(error, "the file cannot be created")),
     }
-    let kind = fs::symlink_metadata(&path).map_err(|error| failed(error, "the file cannot be read"))?.file_type();
+    let metadata = fs::symlink_metadata(&path).map_err(|error| failed(error, "the file cannot be read"))?;
+    let kind = metadata.file_type();
     if kind.is_symlink() {
         return Err(Error::invalid(
             "the path is a symbolic link, which is not allowed: give the path that it points to",
@@ -37,7 +36,100 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     if !kind.is_file() {
         return Err(Error::invalid("the path names something that is not a file: give the path of a file"));
     }
+    refuse_linked(&metadata)?;
+    refuse_short(&path, &metadata)?;
     Ok(path)
+}
+
+/// Returns true if the path ends with a separator, and so names a directory. `Path::file_name` ignores separators at
+/// the end.
+fn names_directory(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| std::path::is_separator(last.into()))
+}
+
+/// The longest path of a database in bytes: `SQLite` adds `-journal`, and its own limit is 512 bytes with a NUL.
+#[cfg(unix)]
+const LONGEST_PATH: usize = 512 - "-journal".len() - 1;
+/// The longest name of a database in bytes: the name of the journal must fit in the 255 bytes of most file systems.
+#[cfg(unix)]
+const LONGEST_NAME: usize = 255 - "-journal".len();
+
+/// Refuses a path that is too long for `SQLite`, before a file is created that nobody could open.
+#[cfg(unix)]
+fn refuse_long(path: &Path) -> Result<()> {
+    let name = path.file_name().map_or(0, std::ffi::OsStr::len);
+    let longest = if name > LONGEST_NAME {
+        format!("the name of the file is too long: it may have {LONGEST_NAME} bytes")
+    } else if path.as_os_str().len() > LONGEST_PATH {
+        format!("the path is too long: with its directory it may have {LONGEST_PATH} bytes")
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid(format!("{longest}. Give a shorter path")))
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the shape that the other systems have")]
+fn refuse_long(_: &Path) -> Result<()> {
+    Ok(())
+}
+
+/// Refuses a file with several names (hard links). Each name has its own write-ahead log and its own locks. So two
+/// processes that use different names do not see each other's saves, and damage the file.
+#[cfg(unix)]
+fn refuse_linked(metadata: &fs::Metadata) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+
+    match metadata.nlink() {
+        0 | 1 => Ok(()),
+        names => Err(Error::invalid(format!(
+            "the file has {names} names (hard links), and each name would have its own log, which damages the database: \
+             remove the other names, or make a copy and open the copy"
+        ))),
+    }
+}
+
+/// On this system, the number of names of a file is not known.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the shape that the other systems have")]
+fn refuse_linked(_: &fs::Metadata) -> Result<()> {
+    Ok(())
+}
+
+/// The smallest page, and so the smallest database that is not empty.
+const SMALLEST_DATABASE: u64 = 512;
+
+/// Refuses a file that is not empty but too short for a database. `SQLite` takes a file of one byte for an empty
+/// database and overwrites it. A file with a journal or a log is left to `SQLite`, which may restore it from there.
+fn refuse_short(path: &Path, metadata: &fs::Metadata) -> Result<()> {
+    if !(1..SMALLEST_DATABASE).contains(&metadata.len()) {
+        return Ok(());
+    }
+    for suffix in ["-journal", "-wal"] {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(suffix);
+        if fs::symlink_metadata(&beside).is_ok() {
+            return Ok(());
+        }
+    }
+    Err(Error::new(
+        Code::Unsupported,
+        "the file is not empty and is no SQLite database: give the path of a new file. If it was a Forkpoint database, \
+         restore it from a backup",
+    ))
+}
+
+/// Marks an error of opening the file as lasting if this process may not write the file or its directory. `SQLite` does
+/// not tell why it cannot open a file.
+pub(super) fn lasting(error: Error, path: &Path) -> Error {
+    if error.code() != Code::Unavailable {
+        return error;
+    }
+    let error = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => lasting_unless_writable(error, folder),
+        _ => error,
+    };
+    lasting_unless_writable(error, path)
 }
 
 /// Opens a read-only connection to inspect a file that may belong to another program. The connection takes no lock and
@@ -135,7 +227,6 @@ pub(super) fn network(_: &Path) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
 
     #[test]
     fn an_error_keeps_what_the_system_said() {

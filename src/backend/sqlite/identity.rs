@@ -84,7 +84,7 @@ impl Watch {
              remove what is there now, then open a new store",
             self.path.display()
         );
-        Err(Error::new(Code::Unavailable, message).permanent())
+        Err(Error::new(Code::Unavailable, message).lasting())
     }
 }
 

@@ -14,6 +14,7 @@ mod log_rows;
 mod logs;
 mod payloads;
 mod read;
+mod reads;
 mod recent;
 mod retention;
 mod row;
@@ -119,6 +120,7 @@ impl Sqlite {
     /// Opens the database file with a payload cache that other connections to the same file share.
     pub fn open_with(options: &Options, cache: PayloadCache) -> Result<Self> {
         Self::open_file(options, cache)
+            .map_err(|error| file::lasting(error, &options.path))
             .map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
     }
 
@@ -173,6 +175,7 @@ impl Sqlite {
         static OPENING: Mutex<()> = Mutex::new(());
         let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
         let _one_copy_at_a_time = options.alone_in_process.then(one_copy_at_a_time);
+        reads::tell_io_errors_from_damage();
         let path = file::prepare(&options.path)?;
         let claim = Claim::new(&path, options.alone_in_process)?;
         // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors

@@ -1,0 +1,341 @@
+// Every argument of every method, and every field of it, is replaced by hostile values. A call must reject with an error
+// of this package and never throw. Values that the call can store or ignore may resolve.
+import { join } from "node:path";
+import { CheckpointStore, type Serializer, isForkpointError, openStore } from "forkpoint";
+import {
+  ForkpointStorage,
+  InMemoryStorage,
+  StorageBackedCheckpointStore,
+  WorkflowCheckpointStore,
+} from "forkpoint/agentium";
+import { SessionStore } from "forkpoint/helix";
+import { Checkpointer } from "forkpoint/tinyagents";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { checkpoint, failure, folder } from "./helpers.js";
+import { type Methods, variants, wrongAnswers } from "./hostile-values.js";
+
+interface Subject {
+  open(target: any): Methods & object;
+  /** Good arguments of each method. */
+  calls: Record<string, () => unknown[]>;
+}
+
+const signal = () => new AbortController().signal;
+const pruneOptions = () => ({
+  olderThan: 1,
+  keepLastN: 5,
+  maxBytes: 1e9,
+  dryRun: true,
+  signal: signal(),
+  onProgress() {},
+});
+const common = {
+  prune: () => [pruneOptions()],
+  stats: () => [{ largest: 3 }],
+  check: () => [{ onProgress() {}, signal: signal() }],
+  vacuum: () => [],
+};
+const workflowCheckpoint = () => ({
+  id: "run:1",
+  runId: "run",
+  stepIndex: 1,
+  stepName: "step",
+  state: { a: { b: 1 } },
+  createdAt: 5,
+  more: { list: [1] },
+});
+const workflowCalls = {
+  save: () => [workflowCheckpoint()],
+  rewind: () => [workflowCheckpoint()],
+  load: () => ["run:1"],
+  latest: () => ["run"],
+  list: () => ["run"],
+  listForRun: () => ["run"],
+  clear: () => ["run"],
+  delete: () => ["run:1"],
+};
+const session = () => ({
+  agentType: "type",
+  status: "active",
+  stepCount: 1,
+  customState: { a: 1 },
+  messages: [{ role: "user" }],
+});
+const threadCheckpoint = () => ({
+  threadId: "thread",
+  checkpointId: "id",
+  parentCheckpointId: null,
+  namespace: ["sub"],
+  state: { a: { b: 1 } },
+  nextNodes: ["node"],
+  completedTasks: [{ a: 1 }],
+  pendingWrites: [{ a: 1 }],
+  interrupts: [],
+  runId: "run",
+  metadata: { a: { b: 1 } },
+  dependsOnParent: false,
+  more: { a: 1 },
+});
+const config = () => ({ threadId: "thread", checkpointId: "id", namespace: ["sub"] });
+
+const subjects: Record<string, Subject> = {
+  Store: { open: (store) => store, calls: common },
+  CheckpointStore: {
+    open: (store) => new CheckpointStore(store) as unknown as Methods,
+    calls: {
+      ...common,
+      save: () => [checkpoint({ id: "id", skippedNodes: [], memorySnapshot: { a: 1 }, extra: { a: [1] } })],
+      get: () => ["id"],
+      load: () => ["run-1", "node-1"],
+      latest: () => ["run-1"],
+      list: () => ["graph", { limit: 1, runId: "run-1" }],
+      listByRun: () => ["run-1", { limit: 1 }],
+      delete: () => ["other"],
+      clear: () => ["other"],
+      fork: () => ["id", { input: { a: 1 }, scratch: { a: 1 } }],
+      runs: () => [{ graphIdPrefix: "g", limit: 1, cursor: null }],
+    },
+  },
+  WorkflowCheckpointStore: {
+    open: (store) => new WorkflowCheckpointStore(store) as unknown as Methods,
+    calls: {
+      ...common,
+      ...workflowCalls,
+      save: () => [workflowCheckpoint(), { parent: "other", steps: 3 }],
+      rewind: () => [workflowCheckpoint(), { parent: "other", steps: 3 }],
+      timeline: () => ["run"],
+      runs: () => [{ limit: 1, cursor: null }],
+    },
+  },
+  "StorageBackedCheckpointStore in memory": {
+    open: () => new StorageBackedCheckpointStore(new InMemoryStorage()) as unknown as Methods,
+    calls: workflowCalls,
+  },
+  "StorageBackedCheckpointStore on a store": {
+    open: (store) => new StorageBackedCheckpointStore(new ForkpointStorage(store)) as unknown as Methods,
+    calls: workflowCalls,
+  },
+  ForkpointStorage: {
+    open: (store) => new ForkpointStorage(store) as unknown as Methods,
+    calls: {
+      set: () => ["space", "key", { a: { b: 1 } }],
+      get: () => ["space", "key"],
+      list: () => ["space", "k"],
+      delete: () => ["space", "other"],
+    },
+  },
+  InMemoryStorage: {
+    open: () => new InMemoryStorage() as unknown as Methods,
+    calls: {
+      set: () => ["space", "key", { a: { b: 1 } }],
+      get: () => ["space", "key"],
+      list: () => ["space", "k"],
+      delete: () => ["space", "other"],
+    },
+  },
+  SessionStore: {
+    open: (store) => new SessionStore(store) as unknown as Methods,
+    calls: {
+      ...common,
+      createSession: () => [`session-${Math.random()}`, { agentType: "type", initialState: { a: 1 }, more: { a: 1 } }],
+      sessionExists: () => ["session"],
+      exists: () => ["session"],
+      deleteSession: () => ["other"],
+      loadState: () => ["session"],
+      saveState: () => ["session", session()],
+      updateStatus: () => ["session", "done"],
+      compareAndSetStatus: () => ["session", ["active", "done"], "done"],
+      incrementStepCount: () => ["session"],
+      mergeCustomState: () => ["session", { values: { a: [1] }, arrayReplacements: ["a"] }],
+      stageChanges: () => ["session", { values: { a: [1] }, arrayReplacements: ["a"] }],
+      getStaging: () => ["session"],
+      promoteStaging: () => ["session"],
+      discardStaging: () => ["session"],
+      appendMessages: () => ["session", [{ role: "user", content: "a" }]],
+      getMessages: () => ["session", { offset: 0, limit: 1, includeThinking: false }],
+      getMessageCount: () => ["session"],
+      truncateMessages: () => ["session", 0],
+      saveCheckpoint: () => [
+        {
+          id: "id",
+          sessionId: "session",
+          stepCount: 1,
+          timestamp: 1,
+          state: session(),
+          streamSequence: 0,
+          messageCount: 1,
+          more: { a: 1 },
+        },
+      ],
+      getCheckpoint: () => ["session", "id"],
+      getLatestCheckpoint: () => ["session"],
+      listCheckpoints: () => ["session", { limit: 1, cursor: null }],
+      rewindTo: () => ["session", "id"],
+      branchSession: () => ["id", `branch-${Math.random()}`],
+      startRun: () => ["session", { runId: `run-${Math.random()}`, status: "a", more: { a: 1 } }],
+      endRun: () => ["session", "run", { status: "a", more: { a: 1 } }],
+      listRuns: () => ["session"],
+      addSubSession: () => ["session", { subSessionId: "sub", more: { a: 1 } }],
+      listSubSessions: () => ["session"],
+      sessions: () => [{ limit: 1, cursor: null, status: ["active"], agentType: ["type"] }],
+    },
+  },
+  Checkpointer: {
+    open: (store) => new Checkpointer(store) as unknown as Methods,
+    calls: {
+      put: () => [threadCheckpoint(), { expectedParent: false }],
+      get: () => ["thread", "id", ["sub"]],
+      list: () => ["thread", { before: null, limit: 3, filter: { a: 1 }, namespace: ["sub"] }],
+      getTuple: () => [config()],
+      putWrites: () => [config(), [{ node: "n", taskId: "t", idx: 0, channel: "c", payload: { a: 1 } }]],
+      getWrites: () => [config()],
+      stateHistory: () => ["thread", ["sub"], 3],
+      listThreads: () => [],
+      threads: () => [{ limit: 1, cursor: null }],
+      deleteThread: () => ["other"],
+      deleteCheckpoints: () => ["thread", ["other"]],
+      deleteByRun: () => ["thread", "other"],
+      copyThread: () => ["thread", `copy-${Math.random()}`],
+      prune: () => ["thread", 100, { protect: "ancestors", dryRun: true, signal: signal(), onProgress() {} }],
+      stats: common.stats,
+      check: common.check,
+      vacuum: common.vacuum,
+    },
+  },
+};
+
+test.each([
+  ["CheckpointStore", CheckpointStore],
+  ["WorkflowCheckpointStore", WorkflowCheckpointStore],
+  ["ForkpointStorage", ForkpointStorage],
+  ["SessionStore", SessionStore],
+  ["Checkpointer", Checkpointer],
+])("the constructor of %s throws an error of this package for hostile targets and options", (_, Contract) => {
+  const good = {
+    keepLastN: 1,
+    serializer: { name: "mine", serialize: () => new Uint8Array(), deserialize: () => ({}) },
+  };
+  const given = [
+    ...[...variants(undefined)].map(([what, target]) => [what, target, undefined] as const),
+    ...[...variants(good)].map(([what, options]) => [what, "memory:", options] as const),
+  ];
+  let refusals = 0;
+  for (const [what, target, options] of given) {
+    try {
+      void new (Contract as new (...args: unknown[]) => { close(): Promise<void> })(target, options).close();
+    } catch (error) {
+      refusals += 1;
+      expect([what, isForkpointError(error)]).toEqual([what, true]);
+      expect(error).toMatchObject({ code: "INVALID_ARGUMENT", retryable: false });
+    }
+  }
+  expect(refusals).toBeGreaterThan(30);
+});
+
+describe("a serializer", () => {
+  const mine = new Error("mine");
+  const json: Serializer = {
+    name: "mine",
+    serialize: (value) => Buffer.from(JSON.stringify(value)),
+    deserialize: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as unknown,
+  };
+  const fail = (): never => {
+    throw mine;
+  };
+
+  /** What writes and what reads in each contract. */
+  const contracts: Record<
+    string,
+    (store: object) => { write(): Promise<unknown>; reads: Array<() => Promise<unknown>> }
+  > = {
+    CheckpointStore: (store) => {
+      const saver = new CheckpointStore(store);
+      return {
+        write: () => saver.save(checkpoint({ id: "id" })),
+        reads: [() => saver.get("id"), () => saver.latest("run-1"), () => saver.fork("id", { input: { a: 1 } })],
+      };
+    },
+    WorkflowCheckpointStore: (store) => {
+      const saver = new WorkflowCheckpointStore<object>(store);
+      return {
+        write: () => saver.save(workflowCheckpoint()),
+        reads: [() => saver.load("run:1"), () => saver.latest("run"), () => saver.list("run")],
+      };
+    },
+    ForkpointStorage: (store) => {
+      const storage = new ForkpointStorage(store);
+      return {
+        write: () => storage.set("space", "key", 1),
+        reads: [() => storage.get("space", "key"), () => storage.list("space")],
+      };
+    },
+    SessionStore: (store) => {
+      const sessions = new SessionStore(store);
+      return {
+        write: () => sessions.saveState("session", { customState: {}, messages: [{ role: "user" }] } as never),
+        reads: [() => sessions.loadState("session")],
+      };
+    },
+    Checkpointer: (store) => {
+      const threads = new Checkpointer(store);
+      return {
+        write: () => threads.put({ threadId: "thread", checkpointId: "id", state: 1 }),
+        reads: [
+          () => threads.get("thread"),
+          () => threads.list("thread"),
+          () => threads.getTuple({ threadId: "thread" }),
+        ],
+      };
+    },
+  };
+
+  test.each(Object.entries(contracts))(
+    "that throws fails calls of %s with a code and its error",
+    async (_, contract) => {
+      const file = join(folder(), "agent.db");
+      const refusing = await openStore(file, { serializer: { ...json, serialize: fail } });
+      const refusal = await failure(contract(refusing).write(), "INVALID_ARGUMENT");
+      expect(refusal.message).toContain('the serializer "mine" threw Error: mine');
+      expect(refusal.cause).toBe(mine);
+      expect(await refusing.stats()).toMatchObject({ checkpoints: 0, records: 0 });
+      await refusing.close();
+
+      const writing = await openStore(file, { serializer: json });
+      const { write, reads } = contract(writing);
+      // A session must be there before its state is replaced.
+      if (contract === contracts["SessionStore"]) await new SessionStore(writing).createSession("session", {});
+      await write();
+      for (const read of reads) await read();
+      await writing.close();
+
+      const unreadable = await openStore(file, { serializer: { ...json, deserialize: fail } });
+      onTestFinished(() => unreadable.close());
+      for (const read of contract(unreadable).reads) {
+        const error = await failure(read(), "CORRUPT");
+        expect(error.message).toMatch(/ cannot be read: the serializer "mine" threw Error: mine/);
+        expect([error.cause, error.retryable]).toEqual([mine, false]);
+      }
+      expect((await unreadable.check()).ok).toBe(true);
+    },
+  );
+});
+
+/** Begins what the calls on sessions need. */
+async function begin(subject: Methods): Promise<void> {
+  if (!("createSession" in subject)) return;
+  await subject["createSession"]!("session", {});
+  await subject["startRun"]!("session", { runId: "run" });
+}
+
+describe.each(Object.entries(subjects))("%s", (_, { open, calls }) => {
+  test.each(Object.keys(calls))("%s() rejects hostile arguments with an error of this package", async (method) => {
+    const store = await openStore("memory:");
+    onTestFinished(() => store.close());
+    const subject = open(store);
+    await begin(subject);
+    const { calls: made, wrong } = await wrongAnswers(subject, method, calls[method]!, isForkpointError);
+    expect(wrong, `${made} calls`).toEqual([]);
+    // The store still works, and everything in it can be read.
+    expect((await store.check()).findings).toEqual([]);
+  });
+});
