@@ -499,7 +499,7 @@ describe("what is wrong with the place", () => {
     await first.save(checkpoint({ id: "a" }));
     linkSync(file, link);
     const error = await failure(openStore(link), "INVALID_ARGUMENT");
-    expect(error.message).toMatch(/2 names \(hard links\).*make a copy/);
+    expect(error.message).toMatch(/2 names \(hard links\).*keep one name and remove the others/);
     expect(readdirSync(cwd).filter((name) => name.startsWith("link"))).toEqual(["link.db"]);
     await first.save(checkpoint({ id: "b" }));
     expect(await first.get("a")).not.toBeNull();

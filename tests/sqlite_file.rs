@@ -213,17 +213,21 @@ fn a_file_with_two_names_is_refused_by_each_name_and_unchanged() {
     let mut backend = Sqlite::open(&Options::new(&one)).unwrap();
     save(&mut backend, [draft("run", "a")]);
     fs::hard_link(&one, &other).unwrap();
-    for path in [&one, &other] {
-        let error = refusal(path);
-        assert_eq!((error.code(), error.retryable()), (Code::InvalidArgument, false));
-        assert!(error.message().contains("2 names (hard links)") && error.message().contains("make a copy"), "{error}");
+    let error = refusal(&other);
+    assert_eq!((error.code(), error.retryable()), (Code::InvalidArgument, false));
+    for text in ["2 names (hard links)", "keep one name and remove the others", "-wal"] {
+        assert!(error.message().contains(text), "{error}");
     }
     assert_eq!(contents(folder.path()).len(), 4, "the other name gets no log: one.db, its log, its index and other.db");
-    // Whoever has the file open goes on.
+    // Whoever has the file open goes on, also with further connections.
     save(&mut backend, [draft("run", "b")]);
-    drop(backend);
-    refused_and_unchanged(&other, &other, Code::InvalidArgument);
-    // The remedies work: remove a name, or copy the file.
+    let mut reader = Sqlite::open(&Options::new(&one)).unwrap();
+    assert!(get(&mut reader, "b").is_some());
+    drop((backend, reader));
+    for path in [&one, &other] {
+        refused_and_unchanged(path, path, Code::InvalidArgument);
+    }
+    // The remedy works: remove a name. A copy is another file.
     fs::remove_file(&other).unwrap();
     fs::copy(&one, &other).unwrap();
     for path in [&one, &other] {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
+#[cfg(unix)]
+use super::identity::is_open_as;
 use crate::backend::disk::{create, failed, folder_of, lasting_unless_writable, sync_folder};
 use crate::error::{Code, Error, Result};
 
@@ -36,7 +38,7 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     if !kind.is_file() {
         return Err(Error::invalid("the path names something that is not a file: give the path of a file"));
     }
-    refuse_linked(&metadata)?;
+    refuse_linked(&path, &metadata)?;
     refuse_short(&path, &metadata)?;
     Ok(path)
 }
@@ -75,16 +77,18 @@ fn refuse_long(_: &Path) -> Result<()> {
 }
 
 /// Refuses a file with several names (hard links). Each name has its own write-ahead log and its own locks. So two
-/// processes that use different names do not see each other's saves, and damage the file.
+/// processes that use different names do not see each other's saves, and damage the file. A process that already has
+/// the file open under this name may open further connections.
 #[cfg(unix)]
-fn refuse_linked(metadata: &fs::Metadata) -> Result<()> {
+fn refuse_linked(path: &Path, metadata: &fs::Metadata) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
 
     match metadata.nlink() {
         0 | 1 => Ok(()),
+        _ if is_open_as(path) => Ok(()),
         names => Err(Error::invalid(format!(
             "the file has {names} names (hard links), and each name would have its own log, which damages the database: \
-             remove the other names, or make a copy and open the copy"
+             keep one name and remove the others. If a name has a file beside it that ends with -wal, keep that name"
         ))),
     }
 }
@@ -92,7 +96,7 @@ fn refuse_linked(metadata: &fs::Metadata) -> Result<()> {
 /// On this system, the number of names of a file is not known.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the shape that the other systems have")]
-fn refuse_linked(_: &fs::Metadata) -> Result<()> {
+fn refuse_linked(_: &Path, _: &fs::Metadata) -> Result<()> {
     Ok(())
 }
 

@@ -88,15 +88,22 @@ impl Watch {
     }
 }
 
-/// The files that this copy of the engine has open, with the number of connections to each.
-static OPEN: Mutex<Option<HashMap<FileId, usize>>> = Mutex::new(None);
+/// The files that this copy of the engine has open: the path of each, and the number of connections to it.
+static OPEN: Mutex<Option<HashMap<FileId, (PathBuf, usize)>>> = Mutex::new(None);
 
 /// If this copy of the engine has at least this many files open, it does not search for other users of a file any more,
 /// because the search reads the list of all descriptors of the process.
 const MOST_SEARCHED: usize = 1000;
 
-fn open_files() -> MutexGuard<'static, Option<HashMap<FileId, usize>>> {
+fn open_files() -> MutexGuard<'static, Option<HashMap<FileId, (PathBuf, usize)>>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns true if a connection of this copy of the engine has the file open under this path.
+#[cfg(unix)]
+pub(super) fn is_open_as(path: &Path) -> bool {
+    let id = FileId::at(path);
+    open_files().as_ref().zip(id).and_then(|(open, id)| open.get(&id)).is_some_and(|(name, _)| name == path)
 }
 
 /// A connection's entry in the list of open files. The entry ends when it is dropped, which must happen after the
@@ -125,7 +132,7 @@ impl Claim {
             );
             return Err(Error::new(Code::Conflict, message));
         }
-        *open.entry(id).or_default() += 1;
+        open.entry(id).or_insert_with(|| (path.to_owned(), 0)).1 += 1;
         Ok(Self(Some(id)))
     }
 }
@@ -135,7 +142,7 @@ impl Drop for Claim {
         let Some(id) = self.0 else { return };
         let mut open = open_files();
         let Some(open) = open.as_mut() else { return };
-        if let Some(count) = open.get_mut(&id) {
+        if let Some((_, count)) = open.get_mut(&id) {
             *count -= 1;
             if *count == 0 {
                 open.remove(&id);
