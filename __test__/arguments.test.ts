@@ -1,7 +1,7 @@
 // Every argument of every method, and every field of it, is replaced by hostile values. A call must reject with an error
 // of this package and never throw. Values that the call can store or ignore may resolve.
 import { join } from "node:path";
-import { CheckpointStore, type Serializer, isForkpointError, openStore } from "forkpoint";
+import { CheckpointStore, type Serializer, type Store, isForkpointError, openStore } from "forkpoint";
 import {
   ForkpointStorage,
   InMemoryStorage,
@@ -84,7 +84,9 @@ const subjects: Record<string, Subject> = {
     open: (store) => new CheckpointStore(store) as unknown as Methods,
     calls: {
       ...common,
-      save: () => [checkpoint({ id: "id", skippedNodes: [], memorySnapshot: { a: 1 }, extra: { a: [1] } })],
+      save: () => [
+        checkpoint({ id: "id", skippedNodes: [], memorySnapshot: { reads: [], pendingWrites: [] }, extra: { a: [1] } }),
+      ],
       get: () => ["id"],
       load: () => ["run-1", "node-1"],
       latest: () => ["run-1"],
@@ -246,7 +248,7 @@ describe("a serializer", () => {
   /** What writes and what reads in each contract. */
   const contracts: Record<
     string,
-    (store: object) => { write(): Promise<unknown>; reads: Array<() => Promise<unknown>> }
+    (store: Store) => { write(): Promise<unknown>; reads: Array<() => Promise<unknown>> }
   > = {
     CheckpointStore: (store) => {
       const saver = new CheckpointStore(store);
@@ -303,7 +305,8 @@ describe("a serializer", () => {
       const writing = await openStore(file, { serializer: json });
       const { write, reads } = contract(writing);
       // A session must be there before its state is replaced.
-      if (contract === contracts["SessionStore"]) await new SessionStore(writing).createSession("session", {});
+      if (contract === contracts["SessionStore"])
+        await new SessionStore(writing).createSession("session", { agentType: "type" });
       await write();
       for (const read of reads) await read();
       await writing.close();

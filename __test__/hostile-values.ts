@@ -92,7 +92,7 @@ export async function wrongAnswers(
       } catch (error) {
         // The error of a callback of the user stays as it is.
         if (what === "a revoked proxy of a function in onProgress") continue;
-        if (isForkpointError(error) && codes.includes((error as { code: string }).code)) continue;
+        if (isForkpointError(error) && codes.has((error as { code: string }).code)) continue;
         wrong.push(`${where}: ${describe(error)}`);
       }
     }
@@ -101,7 +101,7 @@ export async function wrongAnswers(
 }
 
 /** An id that nothing is stored under is not found, and two calls with the same id may conflict. */
-const codes = ["INVALID_ARGUMENT", "NOT_FOUND", "CONFLICT"];
+const codes = new Set(["INVALID_ARGUMENT", "NOT_FOUND", "CONFLICT"]);
 
 function isIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;

@@ -1,3 +1,4 @@
+import { readingArgument, show, typeError } from "./errors.js";
 import { Queue } from "./queue.js";
 
 /**
@@ -8,6 +9,10 @@ export async function* streamOf<E, R>(
   signal: AbortSignal | undefined,
   start: (signal: AbortSignal, tell: (event: E) => void) => Promise<R>,
 ): AsyncGenerator<E, R, void> {
+  readingArgument("options.signal", () => {
+    if (signal !== undefined && !(signal instanceof AbortSignal))
+      throw typeError(`option "signal" must be an AbortSignal, and is ${show(signal)}`);
+  });
   const left = new AbortController();
   const either = signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]);
   const queue = new Queue<E>();

@@ -1,5 +1,5 @@
 import type { StorageBackedCheckpointStore as Contract, StorageDriver, WorkflowCheckpoint } from "../../agentium.js";
-import { show, typeError } from "../errors.js";
+import { readingArgument, show, typeError } from "../errors.js";
 import { idOrNull } from "../ids.js";
 import { atMost, readRecord } from "../options.js";
 import { copyOf } from "../serializer.js";
@@ -30,7 +30,7 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     if (typeof driver !== "object" || driver === null)
       throw typeError(`driver must be a StorageDriver, and is ${show(driver)}`);
     for (const method of methods) {
-      if (typeof driver[method] !== "function")
+      if (typeof readingArgument("driver", () => driver[method]) !== "function")
         throw typeError(`driver must be a StorageDriver: it has no method ${method}()`);
     }
     this.#driver = driver;

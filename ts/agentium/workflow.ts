@@ -12,7 +12,7 @@ import type {
   WorkflowEvents,
   WorkflowRunOutput,
 } from "../../agentium.js";
-import { ForkpointError, show, typeError } from "../errors.js";
+import { ForkpointError, readingArgument, show, typeError } from "../errors.js";
 import { type OptionParser, readRecord, refuseUnknown } from "../options.js";
 import { streamOf } from "../stream.js";
 import { checkpointNotFound, filled, sorted } from "./checkpoint.js";
@@ -45,14 +45,24 @@ export class Workflow<TState> implements Contract<TState> {
   constructor(config: WorkflowConfig<TState>) {
     if (typeof config !== "object" || config === null)
       throw typeError(`config must be an object, and is ${show(config)}`);
-    refuseUnknown(config, configKeys);
-    const { name, initialState, checkpointStore, storage, eventBus, register = true } = config;
+    const { name, initialState, checkpointStore, storage, eventBus, register, definition } = readingArgument(
+      "config",
+      () => {
+        refuseUnknown(config, configKeys);
+        const { name, initialState, checkpointStore, storage, eventBus, register = true } = config;
+        const definition = readDefinition(config);
+        return { name, initialState, checkpointStore, storage, eventBus, register, definition };
+      },
+    );
     this.name = filled(name, "name");
     this.#initialState = state(initialState, "initialState") as TState;
-    const driver = storage === undefined || storage === null ? undefined : new StorageBackedCheckpointStore(storage);
-    this.#store = readStore(checkpointStore) ?? driver;
-    this.eventBus = readBus(eventBus);
-    this.#definition = readDefinition(config);
+    const driver =
+      storage === undefined || storage === null
+        ? undefined
+        : readingArgument("storage", () => new StorageBackedCheckpointStore<TState>(storage));
+    this.#store = readingArgument("checkpointStore", () => readStore(checkpointStore)) ?? driver;
+    this.eventBus = readingArgument("eventBus", () => readBus(eventBus));
+    this.#definition = definition;
     if (flag(register, "register")) registry.add(this);
   }
 
@@ -81,7 +91,13 @@ export class Workflow<TState> implements Contract<TState> {
   async *stream(
     options?: StreamOptions<TState>,
   ): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void> {
-    const { replay, fork, mutator, signal: given, ...others } = options ?? {};
+    const {
+      replay,
+      fork,
+      mutator,
+      signal: given,
+      ...others
+    } = readingArgument("options", () => ({ ...options }) as StreamOptions<TState>);
     return yield* streamOf(given, (signal, tell: Tell) => {
       const all = { ...others, signal };
       if (replay !== undefined) return this.#replay(replay, all as ReplayOptions, tell);

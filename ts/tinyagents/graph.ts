@@ -12,7 +12,7 @@ import type {
 } from "../../tinyagents-graph.js";
 import type { CommandFields } from "../../tinyagents-nodes.js";
 import type { CheckpointTuple, Namespace } from "../../tinyagents.js";
-import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
 import { type OptionParser, readRecord } from "../options.js";
 import { reserve } from "../running.js";
@@ -44,7 +44,7 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     if (config === undefined) throw typeError("Graph takes an object, and was given undefined");
     const read = readRecord(config, "config", known) as unknown as GraphConfig<S, U, I>;
     const { reducer, checkpointer, durability = "sync", input, memory } = read;
-    this.#definition = readDefinition(read);
+    this.#definition = readingArgument("config", () => readDefinition(read));
     this.name = this.#definition.name;
     const { nodes } = this.#definition;
     for (const { name, options } of nodes) {
@@ -54,7 +54,7 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     if (typeof reducer !== "function") throw typeError(`reducer must be a function, and is ${show(reducer)}`);
     if (input !== undefined && typeof input !== "function")
       throw typeError(`input must be a function, and is ${show(input)}`);
-    this.#checkpointer = readCheckpointer(checkpointer) as GraphCheckpointer<S> | undefined;
+    this.#checkpointer = readingArgument("checkpointer", () => readCheckpointer(checkpointer));
     this.#durability = readDurability(durability, "durability");
     this.#parts = { definition: this.#definition, reducer, input, memory };
     partsOf.set(this, this.#parts);
@@ -68,7 +68,8 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     input: I | Command<U> | null,
     options?: GraphRunOptions,
   ): AsyncGenerator<GraphEvent<S>, GraphResult<S>, void> {
-    return yield* streamOf(options?.signal, (signal, tell: Tell) => this.#run(input, { ...options, signal }, tell));
+    const given = readingArgument("options", () => ({ ...options }));
+    return yield* streamOf(given.signal, (signal, tell: Tell) => this.#run(input, { ...given, signal }, tell));
   }
 
   async resume(
@@ -86,8 +87,11 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     options?: Omit<GraphRunOptions, "threadId" | "checkpointId">,
   ): Promise<GraphResult<S>> {
     const from = target === "latest" ? undefined : requireId(target, "target");
-    const given = command instanceof Command ? command : new Command<U>(command ?? {});
-    return this.#run(given, { ...options, threadId, ...(from !== undefined && { checkpointId: from }) });
+    const given = readingArgument("command", () =>
+      command instanceof Command ? command : new Command<U>(command ?? {}),
+    );
+    const others = readingArgument("options", () => ({ ...options }));
+    return this.#run(given, { ...others, threadId, ...(from !== undefined && { checkpointId: from }) });
   }
 
   async getState(
@@ -121,11 +125,12 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     threadId: string,
     updates: ReadonlyArray<{ update: U; asNode?: string | null }>,
   ): Promise<Config> {
-    if (!Array.isArray(updates)) throw typeError(`updates must be an array, and is ${show(updates)}`);
-    if (updates.length === 0)
-      throw new ForkpointError("INVALID_ARGUMENT", "updates is empty: give at least one update");
+    const list: typeof updates = updates;
+    if (!isArray(updates)) throw typeError(`updates must be an array, and is ${show(updates)}`);
+    const all = readingArgument("updates", () => Array.from(list, ({ update, asNode }) => ({ update, asNode })));
+    if (all.length === 0) throw new ForkpointError("INVALID_ARGUMENT", "updates is empty: give at least one update");
     let config: Config | undefined;
-    for (const { update, asNode } of updates) config = await this.updateState(threadId, update, asNode);
+    for (const { update, asNode } of all) config = await this.updateState(threadId, update, asNode);
     return config!;
   }
 
@@ -158,7 +163,7 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
       durability: durability ?? this.#durability,
       ...(signal !== undefined && { signal }),
       ...(drain !== undefined && { drain }),
-      ...(input === null || input instanceof Command
+      ...(input === null || isCommand(input)
         ? this.#continue(input ?? new Command({}), checkpointId ?? undefined)
         : { mode: { kind: "input" }, input }),
     };
@@ -193,6 +198,10 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
       release();
     }
   }
+}
+
+function isCommand(input: unknown): input is Command<any> {
+  return readingArgument("input", () => input instanceof Command);
 }
 
 function newRunId(): string {
