@@ -62,7 +62,16 @@ export async function crash(
       const [after, waitMs] = [1 + below(200), below(5)];
       const started: Program = start(
         home,
-        { task: "work", target, module, options, seed: below(2 ** 31), writer: `${cycle}.${writer}`, lanes: lanes[writer]!, keep: KEEP },
+        {
+          task: "work",
+          target,
+          module,
+          options,
+          seed: below(2 ** 31),
+          writer: `${cycle}.${writer}`,
+          lanes: lanes[writer]!,
+          keep: KEEP,
+        },
         {
           onLine: () => {
             if (started.lines.length === after) setTimeout(() => started.kill(), waitMs);

@@ -3,16 +3,19 @@
 import type { Entry, Found, Lineage } from "./faults.js";
 
 /** A line of fixtures/faults/work.mjs: a call begins, or has been acknowledged. */
-type Line = { b: number; op: string; lane?: number; name?: string; n?: number; to?: string; owned?: string[] } | {
-  d: number;
-  r?: any;
-};
+type Line =
+  | { b: number; op: string; lane?: number; name?: string; n?: number; to?: string; owned?: string[] }
+  | {
+      d: number;
+      r?: any;
+    };
 
 interface Kept {
   of: [string, number];
   /** True: the checkpoint must be there. False: it may be there. */
   must: boolean;
-  writes: "no" | "may" | "must";
+  /** How many pending writes it may have. */
+  writes: number[];
 }
 
 /** The checkpoints of a lineage by their numbers, ascending. A checkpoint that must not be there is left out. */
@@ -25,6 +28,9 @@ export interface Traits {
   copiesInParts?: boolean;
   forked(entries: Entry[], n: number, to: string): Entry[];
 }
+
+/** How many pending writes a call stores. */
+const WRITES = 2;
 
 export class World {
   readonly #traits: Traits;
@@ -92,8 +98,8 @@ export class World {
       if (kept === undefined) yield `${name} ${n} must not be there`;
       else if (kept.of[0] !== lineage || kept.of[1] !== of)
         yield `${name} ${n} has the content of ${lineage} ${of}, not of ${kept.of.join(" ")}`;
-      else if (!{ no: [0], may: [0, 2], must: [2] }[kept.writes].includes(writes))
-        yield `${name} ${n} has ${writes} writes, and ${kept.writes} have them`;
+      else if (!kept.writes.includes(writes))
+        yield `${name} ${n} has ${writes} writes, not ${kept.writes.join(" or ")}`;
     }
   }
 
@@ -106,7 +112,7 @@ export class World {
       this.#runs.set(name, run);
       const kepts: Kepts = new Map();
       for (const [n, lineage, of, writes = 0] of entries)
-        kepts.set(n, { of: [lineage, of], must: true, writes: writes === 0 ? "no" : "must" });
+        kepts.set(n, { of: [lineage, of], must: true, writes: [writes] });
       this.#lineages.set(name, kepts);
     }
   }
@@ -119,7 +125,12 @@ export class World {
         const held = [...kepts.keys()];
         // The first checkpoint of AgentOS's fork has an id that only the store knows.
         const run = this.#runs.get(name);
-        return { name, run, newest: held.at(-1), held: run === undefined || run === name ? held : held.filter((n) => n > 0) };
+        return {
+          name,
+          run,
+          newest: held.at(-1),
+          held: run === undefined || run === name ? held : held.filter((n) => n > 0),
+        };
       });
   }
 
@@ -165,7 +176,7 @@ export class World {
     const kepts = line.name === undefined ? (new Map() as Kepts) : this.#of(name);
     switch (line.op) {
       case "save": {
-        const kept: Kept = { of: [name, n], must: false, writes: "no" };
+        const kept: Kept = { of: [name, n], must: false, writes: [0] };
         kepts.set(n, kept);
         this.#demote(name);
         return () => {
@@ -175,8 +186,8 @@ export class World {
       }
       case "writes": {
         const kept = kepts.get(n)!;
-        if (kept.writes === "no") kept.writes = "may";
-        return () => void (kept.writes = "must");
+        if (!kept.writes.includes(WRITES)) kept.writes.push(WRITES);
+        return () => void (kept.writes = [WRITES]);
       }
       case "remove":
         return kepts.has(n) ? this.#removing(name, [n], false) : () => {};
@@ -200,13 +211,18 @@ export class World {
         const surely: Array<[Kept, Kept["writes"]]> = [];
         for (const [key, lineage, of] of this.#traits.forked(source, n, line.to!)) {
           const from = kepts.get(key);
-          const writes = this.#traits.copiesInParts === true ? (from?.writes ?? "no") : "no";
-          const copy: Kept = { of: [lineage, of], must: false, writes: writes === "no" ? "no" : "may" };
+          const writes = this.#traits.copiesInParts === true ? (from?.writes ?? [0]) : [0];
+          const most = Math.max(...writes);
+          const copy: Kept = {
+            of: [lineage, of],
+            must: false,
+            writes: Array.from({ length: most + 1 }, (_, at) => at),
+          };
           copies.set(key, copy);
           if (from === undefined || from.must) surely.push([copy, writes]);
         }
         return () => {
-          for (const [copy, writes] of surely) Object.assign(copy, { must: true, writes });
+          for (const [copy, writes] of surely) Object.assign(copy, { must: true, writes: [...writes] });
           this.#demote(line.to!);
         };
       }

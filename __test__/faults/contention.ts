@@ -1,0 +1,151 @@
+/** Several processes on one store at once: they write, read, prune and vacuum, race, or create it. */
+
+import { statSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { type durable, type Program, randomBelow, repeat, seed, start, type Task, targetIn, verify } from "./faults.js";
+import { type Traits, World } from "./world.js";
+
+const KEEP = 4;
+
+/** The write-ahead log may grow to 64 MiB, and by the pages of the commit that passes this limit. */
+const LOG_BYTES = 96 * 1024 * 1024;
+
+/** Returns the size of the write-ahead log, or 0 if there is none at the moment. */
+const logBytes = (target: string): number => statSync(`${target}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+
+export interface Contention {
+  acknowledged: number;
+  pruned: number;
+  vacuums: number;
+  /** How often readers read everything. */
+  reads: number;
+  logBytes: number;
+}
+
+/**
+ * Runs the tasks for some time. No call may fail, and what the writers announced must be there at the end.
+ *
+ * @param tasks each writer must have lineages of its own.
+ */
+export async function contend(
+  home: string,
+  kind: (typeof durable)[number],
+  tasks: Array<Pick<Task, "task" | "module" | "heavy" | "sharing">>,
+  ms: number,
+  file: string,
+): Promise<Contention> {
+  const where = repeat(file, "FORKPOINT_FAULT_MS");
+  const below = randomBelow(seed * 31 + ms);
+  const target = targetIn(home, kind);
+  const programs = tasks.map((one, at) =>
+    start(
+      home,
+      { ...one, target, seed: below(2 ** 31), writer: `w${at}`, lanes: [[], [], []], keep: KEEP },
+      { deadlineMs: ms + 60_000 },
+    ),
+  );
+  const result = { acknowledged: 0, pruned: 0, vacuums: 0, reads: 0, logBytes: 0 };
+  for (const end = performance.now() + ms; performance.now() < end;) {
+    await sleep(20);
+    if (kind === "sqlite") result.logBytes = Math.max(result.logBytes, logBytes(target));
+  }
+  for (const program of programs) program.tell("stop");
+  for (const program of programs) {
+    const { code, signal, errors } = await program.ended;
+    expect({ code, signal, errors }, where).toEqual({ code: 0, signal: null, errors: "" });
+  }
+  expect(result.logBytes, where).toBeLessThan(LOG_BYTES);
+
+  const orders: string[][] = [];
+  for (const program of programs) {
+    for (const line of program.said) {
+      if ("d" in line) result.acknowledged += 1;
+      if ("vacuumed" in line) result.vacuums += 1;
+      if ("seen" in line) {
+        result.reads += 1;
+        orders.push(line.seen);
+      }
+    }
+    const prunes = new Set(program.said.filter(({ op }) => op === "prune").map(({ b }) => b));
+    result.pruned += program.said.filter(({ d }) => prunes.has(d)).reduce((sum, { r }) => sum + r, 0);
+  }
+  expectOneOrder(orders, where);
+
+  const others = tasks.some(({ task }) => task === "prune");
+  for (const module of new Set(tasks.flatMap((one) => one.module ?? []))) {
+    const world = new World(((await import(module)) as { default: Traits }).default, KEEP);
+    const logs = programs.filter((_, at) => tasks[at]!.module === module && tasks[at]!.task === "work");
+    world.add(
+      logs.map(({ said }) => said),
+      others,
+    );
+    expect(world.problems(await verify(home, target, module)), where).toEqual([]);
+  }
+  return result;
+}
+
+/** Expects that no two processes ever saw two checkpoints in different orders. */
+export function expectOneOrder(orders: string[][], where: string): void {
+  const before = new Set<string>();
+  for (const order of orders)
+    for (const [at, first] of order.entries())
+      for (const second of order.slice(at + 1)) {
+        expect(before.has(`${second} > ${first}`), `${first} and ${second}; ${where}`).toBe(false);
+        before.add(`${first} > ${second}`);
+      }
+}
+
+/** Starts programs that say when they are ready. */
+async function readied(count: number, make: (writer: string) => Program): Promise<Program[]> {
+  const programs = Array.from({ length: count }, (_, at) => make(String.fromCharCode(97 + at)));
+  await Promise.all(programs.map((program) => program.until(1)));
+  return programs;
+}
+
+/** In each round, all processes continue after the winner of the round before. Exactly one of them may succeed. */
+export async function race(
+  home: string,
+  kind: (typeof durable)[number],
+  module: string,
+  processes: number,
+  rounds: number,
+  file: string,
+): Promise<void> {
+  const target = targetIn(home, kind);
+  const programs = await readied(processes, (writer) =>
+    start(home, { task: "race", module, target, writer }, { deadlineMs: 60_000 + rounds * 1_000 }),
+  );
+  const winners: string[] = [];
+  for (let n = 0; n < rounds; n++) {
+    for (const program of programs) program.tell(JSON.stringify({ n, parent: winners.at(-1) ?? null }));
+    await Promise.all(programs.map((program) => program.until(n + 2)));
+    const won = programs.map((program) => program.said[n + 1].won as string | null).filter((one) => one !== null);
+    expect(won, `round ${n} of ${kind}; ${repeat(file, "FORKPOINT_FAULT_ROUNDS")}`).toHaveLength(1);
+    winners.push(won[0]!);
+  }
+  for (const program of programs) program.tell("stop");
+  for (const program of programs) await program.success();
+  const { raced } = programs[0]!.said.at(-1);
+  if (raced !== null) expect(raced, repeat(file, "FORKPOINT_FAULT_ROUNDS")).toEqual(winners);
+}
+
+/** Lets processes create a store at the same moment. */
+export async function create(
+  home: string,
+  kind: (typeof durable)[number],
+  module: string,
+  processes: number,
+  file: string,
+): Promise<void> {
+  const target = targetIn(home, kind);
+  const programs = await readied(processes, (writer) => start(home, { task: "create", module, target, writer }));
+  for (const program of programs) program.tell("go");
+  for (const program of programs) await program.success();
+  const found = await verify(home, target, module);
+  const entries = found.lineages.map(({ name, entries }) => [name, entries.map(([n]) => n)] as const);
+  const writers = Array.from({ length: processes }, (_, at) => String.fromCharCode(97 + at));
+  const where = repeat(file, "FORKPOINT_FAULT_ROUNDS");
+  expect({ ok: found.ok, findings: found.findings }, where).toEqual({ ok: true, findings: [] });
+  expect(new Map(entries), where).toEqual(new Map(writers.map((writer) => [writer, [0, 1, 2]])));
+}
