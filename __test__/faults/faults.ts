@@ -61,7 +61,7 @@ export class Program {
    */
   constructor(
     [path, ...args]: [string, ...string[]],
-    { nodeArgs = [] as string[], env = {}, deadlineMs = 60_000, onLine = (_: string): void => {} } = {},
+    { nodeArgs = [] as string[], env = {}, deadlineMs = 60_000, onLine = (): void => {} } = {},
   ) {
     this.#child = spawn(process.execPath, [...nodeArgs, path, ...args], {
       stdio: ["pipe", "pipe", "pipe", ...(args.includes("ipc") ? ["ipc" as const] : [])],
@@ -76,7 +76,7 @@ export class Program {
     }, deadlineMs);
     createInterface(this.#child.stdout!).on("line", (line) => {
       this.lines.push(line);
-      onLine(line);
+      onLine();
       for (const look of this.#waiting) look();
     });
     this.#child.stderr!.setEncoding("utf8").on("data", (text: string) => (errors += text));

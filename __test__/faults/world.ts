@@ -2,13 +2,19 @@
 
 import type { Entry, Found, Lineage } from "./faults.js";
 
+/** A call begins. */
+interface Begun {
+  b: number;
+  op: string;
+  lane?: number;
+  name?: string;
+  n?: number;
+  to?: string;
+  owned?: string[];
+}
+
 /** A line of fixtures/faults/work.mjs: a call begins, or has been acknowledged. */
-type Line =
-  | { b: number; op: string; lane?: number; name?: string; n?: number; to?: string; owned?: string[] }
-  | {
-      d: number;
-      r?: any;
-    };
+type Line = Begun | { d: number; r?: unknown };
 
 interface Kept {
   of: [string, number];
@@ -52,10 +58,10 @@ export class World {
     this.#pruned = prunedByOthers || logs.flat().some((line) => "op" in line && line.op === "prune" && !line.name);
     for (const name of this.#lineages.keys()) this.#demote(name);
     for (const lines of logs) {
-      const open = new Map<number, (result: any) => void>();
+      const open = new Map<number, () => void>();
       for (const line of lines) {
         if ("b" in line) open.set(line.b, this.#begin(line));
-        else if ("d" in line) open.get(line.d)!(line.r);
+        else if ("d" in line) open.get(line.d)!();
       }
     }
     for (const name of this.#lineages.keys()) this.#demote(name);
@@ -170,7 +176,7 @@ export class World {
   }
 
   /** A call begins. Returns what its acknowledgement adds. */
-  #begin(line: Line & { b: number }): (result: any) => void {
+  #begin(line: Begun): () => void {
     const name = line.name ?? "";
     const n = line.n ?? 0;
     const kepts = line.name === undefined ? (new Map() as Kepts) : this.#of(name);
@@ -206,7 +212,7 @@ export class World {
         };
       }
       case "fork": {
-        const source = [...kepts].map(([key, { of }]): Entry => [key, ...of]);
+        const source = [...kepts].map(([key, { of }]): Entry => [key, of[0], of[1]]);
         const copies = this.#of(line.to!);
         const surely: Array<[Kept, Kept["writes"]]> = [];
         for (const [key, lineage, of] of this.#traits.forked(source, n, line.to!)) {
