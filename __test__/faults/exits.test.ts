@@ -1,0 +1,94 @@
+// Ways to end that __test__/exit.test.ts does not have, amid saves. Whatever was acknowledged is stored, and the process
+// ends by itself. If its end leaves JavaScript the time, saves that were not awaited are stored too.
+import { CheckpointStore } from "forkpoint";
+import { describe, expect, it } from "vitest";
+import { fixture, folder, windows } from "../helpers.js";
+import { durable, Program, targetIn } from "./faults.js";
+
+interface Way {
+  ending: string;
+  code?: number | null;
+  signal?: NodeJS.Signals | null;
+  /** What the process prints to its standard error. */
+  errors?: string;
+  /** True if saves that were not awaited are stored too. */
+  all?: boolean;
+  /** What happens to the process when it is ready. */
+  then?: (program: Program) => void;
+}
+
+const left = { code: 0, signal: null, errors: "", all: true };
+
+const kill = (signal: NodeJS.Signals) => (program: Program) => void setTimeout(() => program.kill(signal), 20);
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+const ways: Way[] = [
+  { ...left, ending: "process.exit() when a save resolves", code: 3 },
+  { ...left, ending: "process.exit() in an exit handler", code: 4 },
+  { ...left, ending: "an exception in an exit handler", code: 7, errors: "as the test wants" },
+  { ...left, ending: "a save in an exit handler" },
+  { ...left, ending: "process.exitCode and an empty event loop", code: 5 },
+  { ...left, ending: "saves in two turns of beforeExit" },
+  { ...left, ending: "process.exit() in beforeExit", code: 6 },
+  { ...left, ending: "an uncaught exception", code: 1, errors: "as the test wants" },
+  { ...left, ending: "a handler of an uncaught exception that exits", code: 7 },
+  { ...left, ending: "a handler of an unhandled rejection that exits", code: 8 },
+  { ...left, ending: "a stack overflow", code: 1, errors: "Maximum call stack" },
+  { ...left, ending: "a top-level await that never ends", code: 13, errors: "top-level await" },
+  { ending: "process.abort()", code: null, signal: "SIGABRT" },
+  { ending: "no memory left", code: null, signal: "SIGABRT", errors: "out of memory" },
+  { ...left, ending: "the disconnect of a forked child", then: (program) => program.disconnect() },
+  { ...left, ending: "process.disconnect() and an empty event loop" },
+  { ...left, ending: "process.exit() in a worker" },
+  { ending: "worker.terminate() and process.exit()", code: 0, signal: null, errors: "" },
+  { ending: "process.exit() while a worker saves", code: 0, signal: null, errors: "" },
+  { ...left, ending: "process.exit() during a vacuum, a check and a prune" },
+];
+
+const unix: Way[] = [
+  ...[...signals, "SIGQUIT" as const, "SIGKILL" as const].map((signal) => ({
+    ending: "a signal without a handler",
+    code: null,
+    signal,
+    errors: "",
+    then: kill(signal),
+  })),
+  ...["a handler of a signal that closes the store", "a handler of a signal that saves and exits"].flatMap((ending) =>
+    signals.map((signal) => ({ ...left, ending, then: kill(signal) })),
+  ),
+];
+
+describe.each(durable)("%s", (kind) => {
+  it.each(windows ? ways.filter(({ signal }) => signal !== "SIGABRT") : [...ways, ...unix])(
+    "$ending $signal",
+    async ({ ending, code, signal, errors, all, then }) => {
+      const target = targetIn(folder(), kind);
+      let ready = false;
+      const program: Program = new Program([fixture("faults/exits.mjs"), ending, target, "ipc"], {
+        onLine: () => {
+          if (ready || program.lines.at(-1) !== "ready") return;
+          ready = true;
+          then?.(program);
+        },
+      });
+      const ended = await program.ended;
+      expect({ code: ended.code, signal: ended.signal }, ended.errors).toEqual({ code, signal });
+      if (errors === "") expect(ended.errors).toBe("");
+      else if (errors !== undefined) expect(ended.errors).toContain(errors);
+
+      const named = (word: string) =>
+        ended.lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.split(" ")[1]!);
+      const [called, saved] = [named("called"), named("saved")];
+      expect(saved.length).toBeGreaterThan(5);
+      const store = new CheckpointStore(target);
+      const listed = (await store.list("graph")).map(({ id }) => id);
+      expect(all === true ? called.filter((id) => !listed.includes(id)) : []).toEqual([]);
+      expect(saved.filter((id) => !listed.includes(id))).toEqual([]);
+      expect(listed.filter((id) => !called.includes(id) && id !== "too late")).toEqual([]);
+      for (const id of listed) expect((await store.get(id))!.state.scratch).toEqual({ text: "x".repeat(500) });
+      expect(await store.check()).toMatchObject({ ok: true, findings: [] });
+      await store.close();
+    },
+  );
+});
