@@ -1,6 +1,7 @@
 /** Helpers of the fault tests: settings, and programs that are started, told something and killed. */
 
 import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -84,14 +85,17 @@ export class Program {
     this.#child.stdin!.on("error", () => {});
     this.ended = new Promise((resolve, reject) => {
       this.#child.on("error", reject);
-      this.#child.on("close", (code, signal) => {
+      // After `disconnect()`, a child has no event "close".
+      const { stdout, stderr } = this.#child;
+      const streams = [stdout!, stderr!].map((stream) => once(stream, "close"));
+      void Promise.all([once(this.#child, "exit"), ...streams]).then(([[code, signal]]) => {
         clearTimeout(deadline);
         if (late) reject(new Error(`${path} did not end within ${deadlineMs} ms. Its errors: ${errors}`));
         else if (windows && code === 1 && errors === "")
           resolve({ code: null, signal: "SIGKILL", lines: this.lines, errors });
         else resolve({ code, signal, lines: this.lines, errors });
         for (const look of this.#waiting) look();
-      });
+      }, reject);
     });
     // A test that fails earlier does not wait for the end.
     this.ended.catch(() => {});
