@@ -15,7 +15,7 @@ interface Way {
   all?: boolean;
   nodeArgs?: string[];
   /** What happens to the process when it is ready. */
-  then?: (program: Program) => void;
+  onReady?: (program: Program) => void;
 }
 
 const left = { code: 0, signal: null, errors: "", all: true };
@@ -38,8 +38,14 @@ const ways: Way[] = [
   { ...left, ending: "a stack overflow", code: 1, errors: "Maximum call stack" },
   { ...left, ending: "a top-level await that never ends", code: 13, errors: undefined },
   { ending: "process.abort()", code: null, signal: "SIGABRT" },
-  { ending: "no memory left", code: null, signal: "SIGABRT", errors: "out of memory", nodeArgs: ["--max-old-space-size=64"] },
-  { ...left, ending: "the disconnect of a forked child", then: (program) => program.disconnect() },
+  {
+    ending: "no memory left",
+    code: null,
+    signal: "SIGABRT",
+    errors: "out of memory",
+    nodeArgs: ["--max-old-space-size=64"],
+  },
+  { ...left, ending: "the disconnect of a forked child", onReady: (program) => program.disconnect() },
   { ...left, ending: "process.disconnect() and an empty event loop" },
   { ...left, ending: "process.exit() in a worker" },
   { ending: "worker.terminate() and process.exit()", code: 0, signal: null, errors: "" },
@@ -47,23 +53,23 @@ const ways: Way[] = [
   { ...left, ending: "process.exit() during a vacuum, a check and a prune" },
 ];
 
+const handled = ["a handler of a signal that closes the store", "a handler of a signal that saves and exits"];
+
 const unix: Way[] = [
-  ...[...signals, "SIGQUIT" as const, "SIGKILL" as const].map((signal) => ({
+  ...[...signals, "SIGQUIT" as const, "SIGKILL" as const].map((signal): Way => ({
     ending: "a signal without a handler",
     code: null,
     signal,
     errors: "",
-    then: kill(signal),
+    onReady: kill(signal),
   })),
-  ...["a handler of a signal that closes the store", "a handler of a signal that saves and exits"].flatMap((ending) =>
-    signals.map((signal) => ({ ...left, ending, then: kill(signal) })),
-  ),
+  ...handled.flatMap((ending) => signals.map((signal): Way => Object.assign({ ending, onReady: kill(signal) }, left))),
 ];
 
 describe.each(durable)("%s", (kind) => {
   it.each(windows ? ways.filter(({ signal }) => signal !== "SIGABRT") : [...ways, ...unix])(
     "$ending $signal",
-    async ({ ending, code, signal, errors, all, nodeArgs = [], then }) => {
+    async ({ ending, code, signal, errors, all, nodeArgs = [], onReady }) => {
       const target = targetIn(folder(), kind);
       let ready = false;
       const program: Program = new Program([fixture("faults/exits.mjs"), ending, target, "ipc"], {
@@ -71,7 +77,7 @@ describe.each(durable)("%s", (kind) => {
         onLine: () => {
           if (ready || program.lines.at(-1) !== "ready") return;
           ready = true;
-          then?.(program);
+          onReady?.(program);
         },
       });
       const ended = await program.ended;

@@ -43,7 +43,11 @@ function show(name: string, needs: Needs[]): void {
 function expectFlat(needs: Needs[], files: number): void {
   const half = needs.length / 2;
   const most = (of: keyof Omit<Needs, "what">, part: Needs[]) => Math.max(...part.map((one) => one[of]));
-  for (const [of, more] of [["memory", 48 * MIB], ["threads", 6], ["files", files]] as const)
+  for (const [of, more] of [
+    ["memory", 48 * MIB],
+    ["threads", 6],
+    ["files", files],
+  ] as const)
     expect(most(of, needs.slice(half)), of).toBeLessThanOrEqual(most(of, needs.slice(0, half)) + more);
 }
 
@@ -55,12 +59,16 @@ it.each(kinds)(`${pairs} saves and loads over %s`, { timeout: 120_000 + pairs * 
   expect(end).toEqual({ what: "end", checkpoints: 64 * 5 });
 });
 
-it.each(kinds)(`${stores} stores over %s, closed, unused or forgotten`, { timeout: 120_000 + stores * 50 }, async (kind) => {
-  const { needs, end } = await flood("stores", place(kind), stores);
-  if (isLong("FORKPOINT_FAULT_STORES")) show(kind, needs);
-  expectFlat(needs, 16);
-  expect(end.counts).toEqual(kind === "memory" ? [0, 0, 0] : [stores / 5, stores / 5, stores / 5]);
-});
+it.each(kinds)(
+  `${stores} stores over %s, closed, unused or forgotten`,
+  { timeout: 120_000 + stores * 50 },
+  async (kind) => {
+    const { needs, end } = await flood("stores", place(kind), stores);
+    if (isLong("FORKPOINT_FAULT_STORES")) show(kind, needs);
+    expectFlat(needs, 16);
+    expect(end.counts).toEqual(kind === "memory" ? [0, 0, 0] : [stores / 5, stores / 5, stores / 5]);
+  },
+);
 
 it.each(kinds)(`${together} stores at once over %s`, { timeout: 120_000 + together * 200 }, async (kind) => {
   const { needs } = await flood("together", place(kind), together);

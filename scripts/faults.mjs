@@ -1,0 +1,33 @@
+// Runs the fault tests in their long forms: `npm run test:faults`. Takes about an hour. An argument selects the commands
+// that contain it: `npm run test:faults -- floods`. FORKPOINT_TEST_SEED=<number> selects other random choices.
+import { root, run, setup } from "./setup.mjs";
+
+/** Runs the fault tests of a file with these variables. `npm test` runs the same tests without them. */
+const vitest = (file, env) => [
+  process.execPath,
+  [`${root}node_modules/vitest/vitest.mjs`, "run", "--pool=forks", file],
+  env,
+];
+
+const commands = [
+  // Each of ten stores, and of two stores of LangGraph, is killed 20 times.
+  vitest("__test__/faults/crash.test.ts", { FORKPOINT_FAULT_CYCLES: "20" }),
+  vitest("integration/langgraph/faults.test.ts", {
+    FORKPOINT_FAULT_CYCLES: "20",
+    FORKPOINT_FAULT_MS: "60000",
+    FORKPOINT_FAULT_ROUNDS: "200",
+  }),
+  vitest("__test__/faults/contention.test.ts", { FORKPOINT_FAULT_MS: "60000", FORKPOINT_FAULT_ROUNDS: "200" }),
+  vitest("__test__/faults/floods.test.ts", {
+    FORKPOINT_FAULT_PAIRS: "200000",
+    FORKPOINT_FAULT_STORES: "10000",
+    FORKPOINT_FAULT_TOGETHER: "1000",
+  }),
+  vitest("__test__/faults/workers.test.ts", { FORKPOINT_FAULT_TERMINATIONS: "60" }),
+  vitest("__test__/faults/clock.test.ts", { FORKPOINT_FAULT_CLOCK: "500" }),
+  vitest("__test__/faults/exits.test.ts", {}),
+];
+
+const chosen = process.argv[2] ?? "";
+setup();
+for (const [command, args, env] of commands) if (args.join(" ").includes(chosen)) run(command, args, { env });
