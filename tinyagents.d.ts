@@ -198,7 +198,7 @@ export interface GraphThreadsPage {
  */
 export declare class Checkpointer<S> implements AsyncDisposable {
   /**
-   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"memory:"`, or a store from `openStore`.
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
    * @param options `expectedParent`, and the options of `openStore` unless the target is an open store.
    * @throws TypeError or RangeError for a wrong target or option.
    */
@@ -264,14 +264,6 @@ export declare class Checkpointer<S> implements AsyncDisposable {
    * @example const threadIds = await checkpointer.listThreads();
    */
   listThreads(): Promise<string[]>;
-
-  /**
-   * Returns the threads with their status. The thread that began last comes first. A page contains at most `limit` threads
-   * (default: 100). Pass the cursor of the previous page as `cursor`. The latest checkpoint of each thread is read.
-   *
-   * @example const { threads, cursor } = await checkpointer.threads({ limit: 20 });
-   */
-  threads(options?: { limit?: number; cursor?: string | null | undefined }): Promise<GraphThreadsPage>;
 
   /**
    * Returns the threads with their status. The thread that began last comes first. A page contains at most `limit` threads
