@@ -1,7 +1,7 @@
 // The fault tests of __test__/faults, for LangGraph's threads.
 import { describe, expect, it } from "vitest";
 import { crash } from "../../__test__/faults/crash.js";
-import { contend, create, race } from "../../__test__/faults/contention.js";
+import { contend, race } from "../../__test__/faults/contention.js";
 import { amount, durable } from "../../__test__/faults/faults.js";
 import { folder } from "./helpers.js";
 
@@ -34,8 +34,6 @@ describe.each(durable)("%s", (kind) => {
     const { acknowledged, vacuums } = await contend(folder(), kind, tasks, ms, file);
     expect(Math.min(acknowledged, vacuums)).toBeGreaterThan(0);
   });
-
-  it("sixteen processes create one store", { timeout: 120_000 }, () => create(folder(), kind, langgraph, 16, file));
 
   it("of eight processes that continue after the same parent, one succeeds", { timeout: 60_000 + rounds * 1_000 }, () =>
     race(folder(), kind, langgraph, 8, rounds, file),
