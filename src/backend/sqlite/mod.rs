@@ -8,6 +8,7 @@ mod error;
 mod file;
 mod lineage;
 mod listing;
+mod locks;
 mod log_check;
 mod log_rows;
 mod logs;
@@ -21,6 +22,7 @@ mod setting;
 mod statement;
 mod stats;
 mod totals;
+mod vfs;
 mod wal;
 mod write;
 mod writes;
@@ -94,6 +96,8 @@ pub struct Sqlite {
     checkpointer: Option<Checkpointer>,
     connection: Connection,
     journal: Journal,
+    /// How long one call may wait for locks.
+    patience: Duration,
     notice: Option<Notice>,
     cache: PayloadCache,
     /// The number of saves through this connection since the connection last checked whether the running totals need
@@ -109,7 +113,7 @@ impl Sqlite {
 
     /// Opens the database file with a payload cache that other connections to the same file share.
     pub fn open_with(options: &Options, cache: PayloadCache) -> Result<Self> {
-        Self::open_file(options, cache)
+        vfs::within(options.busy_timeout, || Self::open_file(options, cache))
             .map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
     }
 
@@ -122,11 +126,8 @@ impl Sqlite {
             return Err(Error::new(Code::Unsupported, message));
         }
         let (path, mut connection) = Self::connect(options)?;
-        let state = schema::inspect(&connection)?;
-
         let network = file::network(&path);
         let journal = options.journal.unwrap_or(if network.is_some() { Journal::Rollback } else { Journal::Wal });
-        set_journal(&connection, journal, options.busy_timeout)?;
         let synchronous = match (options.durability, journal) {
             (Durability::Full, Journal::Wal) => "FULL",
             // With a rollback journal, removing the journal file commits the transaction. EXTRA also syncs the
@@ -135,11 +136,10 @@ impl Sqlite {
             (Durability::Normal, _) => "NORMAL",
             (Durability::Off, _) => "OFF",
         };
-        connection.pragma_update(None, "synchronous", synchronous).map_err(from_sqlite)?;
-        if state != schema::State::Ready {
-            schema::create(&mut connection)?;
-        }
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(from_sqlite)?;
+        let prepared = Self::prepare(&mut connection, journal, synchronous, options.busy_timeout);
+        // Also if this failed: closing a connection does not give back the locks of its failed unlocks.
+        locks::release(&connection, journal);
+        prepared?;
 
         let notice = network.filter(|_| journal == Journal::Rollback).map(|kind| Notice {
             code: "FORKPOINT_NETWORK_FILE",
@@ -152,7 +152,19 @@ impl Sqlite {
         });
         let checkpointer =
             (journal == Journal::Wal).then(|| Checkpointer::new(path.clone(), synchronous, options.busy_timeout));
-        Ok(Self { checkpointer, connection, journal, notice, cache, uncounted: totals::WORTH_FOLDING })
+        let patience = options.busy_timeout;
+        Ok(Self { checkpointer, connection, journal, patience, notice, cache, uncounted: totals::WORTH_FOLDING })
+    }
+
+    /// Sets the journal, and creates the tables if they are missing.
+    fn prepare(connection: &mut Connection, journal: Journal, synchronous: &str, busy_timeout: Duration) -> Result<()> {
+        let state = schema::inspect(connection)?;
+        set_journal(connection, journal, busy_timeout)?;
+        connection.pragma_update(None, "synchronous", synchronous).map_err(from_sqlite)?;
+        if state != schema::State::Ready {
+            schema::create(connection)?;
+        }
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(from_sqlite).map(drop)
     }
 
     /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
@@ -174,26 +186,15 @@ impl Sqlite {
         Ok((path, connection))
     }
 
-    /// The journal in use.
-    pub fn journal(&self) -> Journal {
-        self.journal
+    /// Does the work of one call. Before and after it, the connection holds no lock.
+    fn call<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        locks::release(&self.connection, self.journal);
+        let done = vfs::within(self.patience, || work(self));
+        locks::release(&self.connection, self.journal);
+        done
     }
 
-    /// Returns the value of a pragma as text, for tests and diagnosis.
-    pub fn pragma(&self, name: &str) -> Result<String> {
-        self.connection
-            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
-            .map(|value| match value {
-                rusqlite::types::Value::Integer(number) => number.to_string(),
-                rusqlite::types::Value::Text(text) => text,
-                other => format!("{other:?}"),
-            })
-            .map_err(from_sqlite)
-    }
-}
-
-impl Backend for Sqlite {
-    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+    fn apply_batch(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
         match write::transaction(&mut self.connection, &self.cache, batch) {
             Ok(applied) => {
                 if let Some(checkpointer) = &mut self.checkpointer {
@@ -216,34 +217,63 @@ impl Backend for Sqlite {
         }
     }
 
-    fn answer(&mut self, query: &Query) -> Result<Answer> {
-        read::answer(&self.connection, &self.cache, query)
-    }
-
-    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
-        write::prune(&mut self.connection, &self.cache, prune)
-    }
-
-    fn sweep(&mut self) -> Result<bool> {
+    fn fold_totals(&mut self) -> Result<()> {
         if self.uncounted >= totals::WORTH_FOLDING {
             if totals::worth_folding(&self.connection)? {
                 write::fold_totals(&mut self.connection)?;
             }
             self.uncounted = 0;
         }
-        Ok(false)
+        Ok(())
+    }
+
+    /// The journal in use.
+    pub fn journal(&self) -> Journal {
+        self.journal
+    }
+
+    /// Returns the value of a pragma as text, for tests and diagnosis.
+    pub fn pragma(&self, name: &str) -> Result<String> {
+        self.connection
+            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+            .map(|value| match value {
+                rusqlite::types::Value::Integer(number) => number.to_string(),
+                rusqlite::types::Value::Text(text) => text,
+                other => format!("{other:?}"),
+            })
+            .map_err(from_sqlite)
+    }
+}
+
+impl Backend for Sqlite {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+        self.call(|backend| backend.apply_batch(batch))
+    }
+
+    fn answer(&mut self, query: &Query) -> Result<Answer> {
+        self.call(|backend| read::answer(&backend.connection, &backend.cache, query))
+    }
+
+    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
+        self.call(|backend| write::prune(&mut backend.connection, &backend.cache, prune))
+    }
+
+    fn sweep(&mut self) -> Result<bool> {
+        self.call(Self::fold_totals).map(|()| false)
     }
 
     fn closing(&mut self, deadline: Instant) {
         // An error is harmless, because the busy timeout then stays unchanged.
-        let _ = self.connection.busy_timeout(deadline.saturating_duration_since(Instant::now()));
+        self.patience = deadline.saturating_duration_since(Instant::now());
+        let _ = self.connection.busy_timeout(self.patience);
     }
 
     fn vacuum(&mut self) -> Result<()> {
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.stop();
         }
-        retention::vacuum(&self.connection).map_err(|error| from_sqlite(error).context("vacuum"))
+        self.call(|backend| retention::vacuum(&backend.connection))
+            .map_err(|error| from_sqlite(error).context("vacuum"))
     }
 
     fn notice(&self) -> Option<&Notice> {
