@@ -11,6 +11,8 @@ mod calls;
 mod common;
 #[path = "faults/full.rs"]
 mod full;
+#[path = "faults/log.rs"]
+mod log;
 #[path = "faults/power.rs"]
 mod power;
 #[path = "faults/seed.rs"]

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use forkpoint::backend::sqlite::{Journal, Sqlite};
 use forkpoint::backend::Durability;
+use forkpoint::backend::sqlite::{Journal, Sqlite};
 use forkpoint::error::{Code, Result};
 use forkpoint::op::Applied;
 use tempfile::TempDir;

@@ -163,21 +163,26 @@ impl Outcome {
 }
 
 /// Opens the image with the engine, and compares its contents with those after each mark.
-fn restore(image: &Image, recording: &Recording, journal: Journal) -> Outcome {
+fn restore(image: &Image, recording: &Recording, journal: Journal, durability: Durability) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let _disk = Disk::under(folder.path());
     for (name, content) in image {
         fs::write(folder.path().join(name), content).unwrap();
     }
-    match reopened(&folder.path().canonicalize().unwrap().join("power.db"), recording, journal) {
+    match reopened(&folder.path().canonicalize().unwrap().join("power.db"), recording, journal, durability) {
         Ok(marks) => Outcome::Restored(marks),
         Err(error) => Outcome::Lost(error),
     }
 }
 
-fn reopened(path: &Path, recording: &Recording, journal: Journal) -> Result<Vec<usize>, String> {
+fn reopened(
+    path: &Path,
+    recording: &Recording,
+    journal: Journal,
+    durability: Durability,
+) -> Result<Vec<usize>, String> {
     let failed = |error: forkpoint::error::Error| error.to_string();
-    let mut backend = open(path, journal, Durability::Full).map_err(failed)?;
+    let mut backend = open(path, journal, durability).map_err(failed)?;
     let found = contents(&mut backend).map_err(failed)?;
     let same = recording.contents.iter().enumerate().filter(|(_, known)| **known == found);
     let marks: Vec<usize> = same.map(|(mark, _)| mark).collect();
@@ -190,7 +195,7 @@ fn reopened(path: &Path, recording: &Recording, journal: Journal) -> Result<Vec<
     }
     save(&mut backend, [draft("after", "after")]);
     drop(backend);
-    let mut again = open(path, journal, Durability::Full).map_err(failed)?;
+    let mut again = open(path, journal, durability).map_err(failed)?;
     assert!(get(&mut again, "after").is_some());
     Ok(marks)
 }
@@ -220,7 +225,7 @@ fn each_image(
         let mut random = Random::new(seed ^ 0x00ca_fe00);
         for number in 0..EACH.min(count - workload * EACH) {
             let events = &recording.events[..=random.below(recording.events.len())];
-            let outcome = restore(&image(events, &mut random), &recording, journal);
+            let outcome = restore(&image(events, &mut random), &recording, journal, durability);
             look(&format!("seed {seed}, image {number}"), acknowledged(events), outcome);
         }
     }

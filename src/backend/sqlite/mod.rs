@@ -10,6 +10,7 @@ mod lineage;
 mod listing;
 mod locks;
 mod log_check;
+mod log_damage;
 mod log_rows;
 mod logs;
 mod payloads;
@@ -181,6 +182,9 @@ impl Sqlite {
             && error.code() == Code::Unsupported
         {
             return Err(error);
+        }
+        if options.durability == Durability::Full {
+            log_damage::refuse(&path)?;
         }
         let connection = connect(&path, options.busy_timeout)?;
         Ok((path, connection))
