@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use forkpoint::backend::Durability;
 use forkpoint::backend::sqlite::{Journal, Sqlite};
+use forkpoint::backend::{Backend, Durability};
 use forkpoint::error::{Code, Result};
 use forkpoint::op::Applied;
+use forkpoint::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
-use crate::common::{apply, draft, findings, get, noise, part};
+use crate::common::{apply, draft, findings, get, noise, part, remove};
 use crate::vfs::Disk;
 use crate::work::open;
 
@@ -23,11 +24,21 @@ struct Full {
 
 impl Full {
     fn new(journal: Journal) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        // A small file system of its own, if there is one: see docs/development.md.
+        let folder = match std::env::var_os("FORKPOINT_FULL_DISK") {
+            Some(small) => tempfile::tempdir_in(small).unwrap(),
+            None => tempfile::tempdir().unwrap(),
+        };
         let path = folder.path().canonicalize().unwrap().join("full.db");
         let disk = Disk::under(folder.path());
         let backend = Some(open(&path, journal, Durability::Full).unwrap());
         Self { _folder: folder, path, disk, journal, backend, saved: Vec::new() }
+    }
+
+    fn limit(&self, room: u64) {
+        if std::env::var_os("FORKPOINT_FULL_DISK").is_none() {
+            self.disk.limit(Some(self.disk.used() + room));
+        }
     }
 
     fn backend(&mut self) -> &mut Sqlite {
@@ -82,6 +93,54 @@ fn a_save_that_does_not_fit_is_told_and_fits_when_there_is_room() {
             full.save(refused).unwrap();
             full.reopen();
             full.save(refused + 1).unwrap();
+        }
+    }
+}
+
+/// Removes the oldest checkpoints until few are left.
+fn prune(full: &mut Full) {
+    let mut cursor = Cursor::default();
+    loop {
+        let prune = Prune { contract: None, rule: Rule::KeepLast(3), cursor, most: 100 };
+        match full.backend().prune(&prune).expect("a prune frees room").next {
+            Some(next) => cursor = next,
+            None => break,
+        }
+    }
+    let left = full.saved.split_off(full.saved.len() - 3);
+    full.saved = left;
+}
+
+#[test]
+fn a_full_disk_is_freed_from_within() {
+    for journal in [Journal::Wal, Journal::Rollback] {
+        for limit in [0, 1, 5, 11] {
+            let mut full = Full::new(journal);
+            let mut next = 0;
+            while next < 20 + limit * 40 && full.save(next).is_ok() {
+                next += 1;
+            }
+            // The reserve is kept, so it counts as used.
+            full.limit(1 + limit * 3000);
+            for round in 0..3 {
+                let refused = full.fill(next);
+                full.all_there();
+                if round == 1 {
+                    let gone: Vec<u64> = full.saved.drain(..full.saved.len() - 3).collect();
+                    for number in gone {
+                        apply(full.backend(), vec![remove(&number.to_string())]).expect("a removal frees room");
+                    }
+                } else {
+                    prune(&mut full);
+                }
+                full.all_there();
+                for number in refused..refused + 5 {
+                    full.save(number).unwrap_or_else(|error| panic!("{journal:?} {limit} {round} {number}: {error}"));
+                }
+                next = refused + 5;
+                full.all_there();
+            }
+            full.reopen();
         }
     }
 }

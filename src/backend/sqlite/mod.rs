@@ -16,6 +16,7 @@ mod logs;
 mod payloads;
 mod read;
 mod recent;
+mod reserve;
 mod retention;
 mod row;
 mod schema;
@@ -37,6 +38,7 @@ use rusqlite::config::DbConfig;
 
 use self::connection::{connect, set_journal};
 pub(crate) use self::error::from_sqlite;
+use self::reserve::Reserve;
 use self::wal::Checkpointer;
 use super::{BUSY_TIMEOUT, Backend, Durability, each_alone};
 use crate::cache::PayloadCache;
@@ -96,6 +98,8 @@ pub struct Sqlite {
     /// connection to close removes the WAL.
     checkpointer: Option<Checkpointer>,
     connection: Connection,
+    /// This field is declared after `connection`, because the last connection to close removes the reserve.
+    reserve: Reserve,
     journal: Journal,
     /// How long one call may wait for locks.
     patience: Duration,
@@ -153,8 +157,17 @@ impl Sqlite {
         });
         let checkpointer =
             (journal == Journal::Wal).then(|| Checkpointer::new(path.clone(), synchronous, options.busy_timeout));
-        let patience = options.busy_timeout;
-        Ok(Self { checkpointer, connection, journal, patience, notice, cache, uncounted: totals::WORTH_FOLDING })
+        let (reserve, patience) = (Reserve::new(&path), options.busy_timeout);
+        Ok(Self {
+            checkpointer,
+            connection,
+            reserve,
+            journal,
+            patience,
+            notice,
+            cache,
+            uncounted: totals::WORTH_FOLDING,
+        })
     }
 
     /// Sets the journal, and creates the tables if they are missing.
@@ -221,6 +234,70 @@ impl Sqlite {
         }
     }
 
+    /// Applies the units. If the disk is full, makes room and applies what frees room or needs no more of it.
+    fn apply_or_make_room(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+        let mut outcomes = if self.reserve.lacks() {
+            batch.iter().map(|_| Err(reserve_only())).collect()
+        } else {
+            self.apply_batch(batch)
+        };
+        if outcomes.iter().any(is_full) {
+            self.make_room();
+            for (unit, outcome) in batch.iter().zip(&mut outcomes).filter(|(_, outcome)| is_full(outcome)) {
+                if self.fits(unit) {
+                    *outcome =
+                        self.apply_batch(std::slice::from_ref(unit)).pop().unwrap_or_else(|| Err(reserve_only()));
+                    self.truncate_log();
+                }
+            }
+        }
+        self.reserve.keep();
+        outcomes
+    }
+
+    /// Removes one batch of the rule. If the disk is full, makes room and removes smaller batches.
+    fn prune_or_make_room(&mut self, prune: &Prune) -> Result<Pruned> {
+        let mut most = prune.most;
+        loop {
+            let pruned = write::prune(&mut self.connection, &self.cache, &Prune { most, ..prune.clone() });
+            if !is_full(&pruned) || most <= 1 {
+                if most < prune.most {
+                    self.truncate_log();
+                }
+                self.reserve.keep();
+                return pruned;
+            }
+            self.make_room();
+            most = (most / 8).max(1);
+        }
+    }
+
+    /// Gives the room of the reserve and of the log to the database.
+    fn make_room(&mut self) {
+        self.reserve.release();
+        self.truncate_log();
+    }
+
+    fn truncate_log(&self) {
+        if self.journal == Journal::Wal {
+            // If this fails, the caller sees that the disk is still full.
+            let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
+    }
+
+    /// Returns true if the unit removes only, or if the database has enough free pages for it.
+    fn fits(&self, unit: &Unit) -> bool {
+        let adds = |op: &Op| matches!(op, Op::Put(_) | Op::Fork(_) | Op::Append { .. } | Op::Write { .. });
+        if !unit.ops.iter().any(adds) {
+            return true;
+        }
+        // The b-trees may need some pages more than the data.
+        let needed = 2 * unit.ops.iter().map(Op::weight).sum::<usize>() + (32 << 10);
+        let number = |name| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let free = number("freelist_count").and_then(|count| Ok(count * number("page_size")?)).unwrap_or(0);
+        usize::try_from(free).is_ok_and(|free| free >= needed)
+    }
+
     fn fold_totals(&mut self) -> Result<()> {
         if self.uncounted >= totals::WORTH_FOLDING {
             if totals::worth_folding(&self.connection)? {
@@ -249,9 +326,19 @@ impl Sqlite {
     }
 }
 
+fn is_full<T>(outcome: &Result<T>) -> bool {
+    outcome.as_ref().is_err_and(|error| error.code() == Code::Full)
+}
+
+/// The error for a save that would take the room that removals need.
+fn reserve_only() -> Error {
+    let message = "the disk is full: prune or delete checkpoints, or make room on the device, and save again";
+    Error::new(Code::Full, message)
+}
+
 impl Backend for Sqlite {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
-        self.call(|backend| backend.apply_batch(batch))
+        self.call(|backend| backend.apply_or_make_room(batch))
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
@@ -259,7 +346,7 @@ impl Backend for Sqlite {
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
-        self.call(|backend| write::prune(&mut backend.connection, &backend.cache, prune))
+        self.call(|backend| backend.prune_or_make_room(prune))
     }
 
     fn sweep(&mut self) -> Result<bool> {
