@@ -6,16 +6,23 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::Journal;
 use super::error::from_sqlite;
+use super::{Journal, locks, vfs};
 use crate::error::{Code, Error, Result};
 
 pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     // NO_MUTEX is safe because only one thread at a time uses a connection. Without the URI flag, SQLite takes every
     // path literally.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let connection = Connection::open_with_flags(path, flags).map_err(from_sqlite)?;
-    connection.busy_timeout(busy_timeout).map_err(from_sqlite)?;
+    let connection = Connection::open_with_flags_and_vfs(path, flags, vfs::name()).map_err(from_sqlite)?;
+    let configured = configure(&connection, busy_timeout);
+    // Also if this failed: closing a connection does not give back the locks of its failed unlocks.
+    locks::release(&connection, Journal::Wal);
+    configured.map(|()| connection).map_err(from_sqlite)
+}
+
+fn configure(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
+    connection.busy_timeout(busy_timeout)?;
     // NO_CKPT_ON_CLOSE: closing must not write to the file before it is known to be a Forkpoint database.
     for (config, on) in [
         (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
@@ -24,13 +31,10 @@ pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection>
         // QPSG makes query plans independent of the bound values, so a statement is not planned again for each value.
         (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
     ] {
-        connection.set_db_config(config, on).map_err(from_sqlite)?;
+        connection.set_db_config(config, on)?;
     }
     connection.set_prepared_statement_cache_capacity(64);
-    connection
-        .execute_batch("PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")
-        .map_err(from_sqlite)?;
-    Ok(connection)
+    connection.execute_batch("PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")
 }
 
 /// Sets the journal mode. The change needs exclusive access to the file, and `SQLite` does not always wait for this

@@ -9,13 +9,15 @@ mod file;
 mod identity;
 mod lineage;
 mod listing;
+mod locks;
 mod log_check;
+mod log_damage;
 mod log_rows;
 mod logs;
 mod payloads;
 mod read;
-mod reads;
 mod recent;
+mod reserve;
 mod retention;
 mod row;
 mod schema;
@@ -23,6 +25,7 @@ mod setting;
 mod statement;
 mod stats;
 mod totals;
+mod vfs;
 mod wal;
 mod write;
 mod writes;
@@ -37,6 +40,7 @@ use rusqlite::config::DbConfig;
 use self::connection::{connect, set_journal};
 pub(crate) use self::error::from_sqlite;
 use self::identity::{Claim, Watch, one_copy_at_a_time};
+use self::reserve::Reserve;
 use self::wal::Checkpointer;
 use super::{BUSY_TIMEOUT, Backend, Durability, each_alone};
 use crate::cache::PayloadCache;
@@ -99,7 +103,11 @@ pub struct Sqlite {
     /// connection to close removes the WAL.
     checkpointer: Option<Checkpointer>,
     connection: Connection,
+    /// This field is declared after `connection`, because the last connection to close removes the reserve.
+    reserve: Reserve,
     journal: Journal,
+    /// How long one call may wait for locks.
+    patience: Duration,
     notice: Option<Notice>,
     cache: PayloadCache,
     /// The number of saves through this connection since the connection last checked whether the running totals need
@@ -119,7 +127,7 @@ impl Sqlite {
 
     /// Opens the database file with a payload cache that other connections to the same file share.
     pub fn open_with(options: &Options, cache: PayloadCache) -> Result<Self> {
-        Self::open_file(options, cache)
+        vfs::within(options.busy_timeout, || Self::open_file(options, cache))
             .map_err(|error| file::lasting(error, &options.path))
             .map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
     }
@@ -133,11 +141,8 @@ impl Sqlite {
             return Err(Error::new(Code::Unsupported, message));
         }
         let (path, mut connection, claim) = Self::connect(options)?;
-        let state = schema::inspect(&connection)?;
-
         let network = file::network(&path);
         let journal = options.journal.unwrap_or(if network.is_some() { Journal::Rollback } else { Journal::Wal });
-        set_journal(&connection, journal, options.busy_timeout)?;
         let synchronous = match (options.durability, journal) {
             (Durability::Full, Journal::Wal) => "FULL",
             // With a rollback journal, removing the journal file commits the transaction. EXTRA also syncs the
@@ -146,11 +151,10 @@ impl Sqlite {
             (Durability::Normal, _) => "NORMAL",
             (Durability::Off, _) => "OFF",
         };
-        connection.pragma_update(None, "synchronous", synchronous).map_err(from_sqlite)?;
-        if state != schema::State::Ready {
-            schema::create(&mut connection)?;
-        }
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(from_sqlite)?;
+        let prepared = Self::prepare(&mut connection, journal, synchronous, options.busy_timeout);
+        // Also if this failed: closing a connection does not give back the locks of its failed unlocks.
+        locks::release(&connection, journal);
+        prepared?;
 
         let notice = network.filter(|_| journal == Journal::Rollback).map(|kind| Notice {
             code: "FORKPOINT_NETWORK_FILE",
@@ -163,8 +167,30 @@ impl Sqlite {
         });
         let checkpointer =
             (journal == Journal::Wal).then(|| Checkpointer::new(path.clone(), synchronous, options.busy_timeout));
-        let (uncounted, watch) = (totals::WORTH_FOLDING, Watch::new(&path));
-        Ok(Self { checkpointer, connection, journal, notice, cache, uncounted, watch, claim })
+        let (reserve, patience, watch) = (Reserve::new(&path), options.busy_timeout, Watch::new(&path));
+        Ok(Self {
+            checkpointer,
+            connection,
+            reserve,
+            journal,
+            patience,
+            notice,
+            cache,
+            uncounted: totals::WORTH_FOLDING,
+            watch,
+            claim,
+        })
+    }
+
+    /// Sets the journal, and creates the tables if they are missing.
+    fn prepare(connection: &mut Connection, journal: Journal, synchronous: &str, busy_timeout: Duration) -> Result<()> {
+        let state = schema::inspect(connection)?;
+        set_journal(connection, journal, busy_timeout)?;
+        connection.pragma_update(None, "synchronous", synchronous).map_err(from_sqlite)?;
+        if state != schema::State::Ready {
+            schema::create(connection)?;
+        }
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(from_sqlite).map(drop)
     }
 
     /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
@@ -175,7 +201,6 @@ impl Sqlite {
         static OPENING: Mutex<()> = Mutex::new(());
         let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
         let _one_copy_at_a_time = options.alone_in_process.then(one_copy_at_a_time);
-        reads::tell_io_errors_from_damage();
         let path = file::prepare(&options.path)?;
         let claim = Claim::new(&path, options.alone_in_process)?;
         // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
@@ -185,30 +210,22 @@ impl Sqlite {
         {
             return Err(error);
         }
+        if options.durability == Durability::Full {
+            log_damage::refuse(&path)?;
+        }
         let connection = connect(&path, options.busy_timeout)?;
         Ok((path, connection, claim))
     }
 
-    /// The journal in use.
-    pub fn journal(&self) -> Journal {
-        self.journal
+    /// Does the work of one call. Before and after it, the connection holds no lock.
+    fn call<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        locks::release(&self.connection, self.journal);
+        let done = vfs::within(self.patience, || work(self));
+        locks::release(&self.connection, self.journal);
+        done
     }
 
-    /// Returns the value of a pragma as text, for tests and diagnosis.
-    pub fn pragma(&self, name: &str) -> Result<String> {
-        self.connection
-            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
-            .map(|value| match value {
-                rusqlite::types::Value::Integer(number) => number.to_string(),
-                rusqlite::types::Value::Text(text) => text,
-                other => format!("{other:?}"),
-            })
-            .map_err(from_sqlite)
-    }
-}
-
-impl Backend for Sqlite {
-    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+    fn apply_batch(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
         let done = match self.watch.check() {
             Ok(()) => write::transaction(&mut self.connection, &self.cache, batch),
             Err(error) => Err(write::Failure::Whole(error)),
@@ -237,24 +254,125 @@ impl Backend for Sqlite {
         }
     }
 
-    fn answer(&mut self, query: &Query) -> Result<Answer> {
-        self.watch.look()?;
-        read::answer(&self.connection, &self.cache, query)
+    /// Applies the units. If the disk is full, makes room and applies what frees room or needs no more of it.
+    fn apply_or_make_room(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+        let mut outcomes = if self.reserve.lacks() {
+            batch.iter().map(|_| Err(reserve_only())).collect()
+        } else {
+            self.apply_batch(batch)
+        };
+        if outcomes.iter().any(is_full) {
+            self.make_room();
+            for (unit, outcome) in batch.iter().zip(&mut outcomes).filter(|(_, outcome)| is_full(outcome)) {
+                if self.fits(unit) {
+                    *outcome =
+                        self.apply_batch(std::slice::from_ref(unit)).pop().unwrap_or_else(|| Err(reserve_only()));
+                    self.truncate_log();
+                }
+            }
+        }
+        self.reserve.keep();
+        outcomes
     }
 
-    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
-        self.watch.look()?;
-        write::prune(&mut self.connection, &self.cache, prune)
+    /// Removes one batch of the rule. If the disk is full, makes room and removes smaller batches.
+    fn prune_or_make_room(&mut self, prune: &Prune) -> Result<Pruned> {
+        let mut most = prune.most;
+        loop {
+            let pruned = write::prune(&mut self.connection, &self.cache, &Prune { most, ..*prune });
+            if !is_full(&pruned) || most <= 1 {
+                if most < prune.most {
+                    self.truncate_log();
+                }
+                self.reserve.keep();
+                return pruned;
+            }
+            self.make_room();
+            most = (most / 8).max(1);
+        }
     }
 
-    fn sweep(&mut self) -> Result<bool> {
+    /// Gives the room of the reserve and of the log to the database.
+    fn make_room(&mut self) {
+        self.reserve.release();
+        self.truncate_log();
+    }
+
+    fn truncate_log(&self) {
+        if self.journal == Journal::Wal {
+            // If this fails, the caller sees that the disk is still full.
+            let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
+    }
+
+    /// Returns true if the unit removes only, or if the database has enough free pages for it.
+    fn fits(&self, unit: &Unit) -> bool {
+        let adds = |op: &Op| matches!(op, Op::Put(_) | Op::Fork(_) | Op::Append { .. } | Op::Write { .. });
+        if !unit.ops.iter().any(adds) {
+            return true;
+        }
+        // The b-trees may need some pages more than the data.
+        let needed = 2 * unit.ops.iter().map(Op::weight).sum::<usize>() + (32 << 10);
+        let number = |name| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let free = number("freelist_count").and_then(|count| Ok(count * number("page_size")?)).unwrap_or(0);
+        usize::try_from(free).is_ok_and(|free| free >= needed)
+    }
+
+    fn fold_totals(&mut self) -> Result<()> {
         if self.uncounted >= totals::WORTH_FOLDING {
             if totals::worth_folding(&self.connection)? {
                 write::fold_totals(&mut self.connection)?;
             }
             self.uncounted = 0;
         }
-        Ok(false)
+        Ok(())
+    }
+
+    /// The journal in use.
+    pub fn journal(&self) -> Journal {
+        self.journal
+    }
+
+    /// Returns the value of a pragma as text, for tests and diagnosis.
+    pub fn pragma(&self, name: &str) -> Result<String> {
+        self.connection
+            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+            .map(|value| match value {
+                rusqlite::types::Value::Integer(number) => number.to_string(),
+                rusqlite::types::Value::Text(text) => text,
+                other => format!("{other:?}"),
+            })
+            .map_err(from_sqlite)
+    }
+}
+
+fn is_full<T>(outcome: &Result<T>) -> bool {
+    outcome.as_ref().is_err_and(|error| error.code() == Code::Full)
+}
+
+/// The error for a save that would take the room that removals need.
+fn reserve_only() -> Error {
+    let message = "the disk is full: prune or delete checkpoints, or make room on the device, and save again";
+    Error::new(Code::Full, message)
+}
+
+impl Backend for Sqlite {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+        self.call(|backend| backend.apply_or_make_room(batch))
+    }
+
+    fn answer(&mut self, query: &Query) -> Result<Answer> {
+        self.watch.look()?;
+        self.call(|backend| read::answer(&backend.connection, &backend.cache, query))
+    }
+
+    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
+        self.watch.look()?;
+        self.call(|backend| backend.prune_or_make_room(prune))
+    }
+
+    fn sweep(&mut self) -> Result<bool> {
+        self.call(Self::fold_totals).map(|()| false)
     }
 
     fn close(&mut self) -> Result<()> {
@@ -263,7 +381,8 @@ impl Backend for Sqlite {
 
     fn closing(&mut self, deadline: Instant) {
         // An error is harmless, because the busy timeout then stays unchanged.
-        let _ = self.connection.busy_timeout(deadline.saturating_duration_since(Instant::now()));
+        self.patience = deadline.saturating_duration_since(Instant::now());
+        let _ = self.connection.busy_timeout(self.patience);
     }
 
     fn vacuum(&mut self) -> Result<()> {
@@ -271,7 +390,8 @@ impl Backend for Sqlite {
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.stop();
         }
-        retention::vacuum(&self.connection).map_err(|error| from_sqlite(error).context("vacuum"))
+        self.call(|backend| retention::vacuum(&backend.connection))
+            .map_err(|error| from_sqlite(error).context("vacuum"))
     }
 
     fn notice(&self) -> Option<&Notice> {

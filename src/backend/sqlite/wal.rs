@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::{Journal, locks, vfs};
+
 /// A commit with at least this many units counts as a large batch.
 const MANY: usize = 16;
 /// The length of the WAL, in pages, at which a commit of a small batch copies the pages itself. This is the default of
@@ -104,14 +106,17 @@ impl Copier {
             // after `idle` has cleared the busy flag for the last time.
             let idle = Idle(done);
             let woken = woken;
-            let Ok(connection) = super::connection::connect(&path, busy_timeout) else { return };
+            let connect = || super::connection::connect(&path, busy_timeout);
+            let Ok(connection) = vfs::within(busy_timeout, connect) else { return };
             if connection.pragma_update(None, "synchronous", synchronous).is_err() {
                 return;
             }
             while woken.recv().is_ok() {
                 // A passive checkpoint neither waits for other connections nor blocks them. Pages that this checkpoint
                 // cannot copy are copied by the next checkpoint.
-                let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+                let checkpoint = || connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+                let _ = vfs::within(busy_timeout, checkpoint);
+                locks::release(&connection, Journal::Wal);
                 idle.0.store(false, Ordering::Release);
             }
         };

@@ -1,0 +1,52 @@
+//! Gives back locks that a failed unlock has left behind.
+//!
+//! `SQLite` ignores errors of an unlock. Without help, the lock stays until all connections of the process are closed,
+//! and every save is told that another process holds the database.
+#![expect(unsafe_code, reason = "rusqlite has no functions for the locks of a file")]
+
+use std::ffi::c_int;
+use std::ptr;
+
+use rusqlite::{Connection, MAIN_DB, ffi};
+
+use super::Journal;
+
+/// The number of locks in the index of the write-ahead log.
+const INDEX_LOCKS: c_int = 8;
+
+/// Gives back every lock that an idle connection should not hold. Does nothing if the connection is in a transaction.
+/// Does nothing for a lock that the connection does not hold, and then takes no longer than a few function calls.
+pub(super) fn release(connection: &Connection, journal: Journal) {
+    if !connection.is_autocommit() {
+        return;
+    }
+    // SAFETY: the connection is open and only this thread uses it, so its file is open too. The VFS gave the methods,
+    // and a method that it lacks is `None`. An unlock of a lock that is not held changes nothing.
+    unsafe {
+        let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
+        let found = ffi::sqlite3_file_control(
+            connection.handle(),
+            MAIN_DB.as_ptr(),
+            ffi::SQLITE_FCNTL_FILE_POINTER,
+            (&raw mut file).cast(),
+        );
+        let Some(methods) = file.as_ref().and_then(|file| file.pMethods.as_ref()) else { return };
+        if found != ffi::SQLITE_OK {
+            return;
+        }
+        // With a write-ahead log, a connection keeps a shared lock on the file as long as it is open.
+        let idle = match journal {
+            Journal::Wal => ffi::SQLITE_LOCK_SHARED,
+            Journal::Rollback => ffi::SQLITE_LOCK_NONE,
+        };
+        // The results are ignored, because the next call tries again.
+        if let Some(unlock) = methods.xUnlock {
+            unlock(file, idle);
+        }
+        if let (Journal::Wal, Some(lock)) = (journal, methods.xShmLock) {
+            for index in 0..INDEX_LOCKS {
+                lock(file, index, 1, ffi::SQLITE_SHM_UNLOCK | ffi::SQLITE_SHM_SHARED);
+            }
+        }
+    }
+}

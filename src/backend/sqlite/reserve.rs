@@ -1,0 +1,100 @@
+//! A file that takes up space, so that a full disk can be freed by removing checkpoints.
+//!
+//! A removal writes to the log or the journal before it frees anything, so on a full disk it fails like a save. And the
+//! log cannot be copied into the database, because the database would have to grow. So the store keeps a file as large as
+//! the log. When the disk is full, the store deletes this file, copies the log and truncates it. Removals then have room.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Result as IoResult};
+use std::path::{Path, PathBuf};
+
+use crate::backend::disk::create;
+
+/// The room for the log of a removal, in bytes.
+const REMOVAL: u64 = 256 << 10;
+
+/// The reserve of a database file. All connections of all processes share it.
+#[derive(Debug)]
+pub(super) struct Reserve {
+    path: PathBuf,
+    log: PathBuf,
+    /// The size of the file, as far as this connection knows.
+    size: u64,
+    lacks: bool,
+}
+
+impl Reserve {
+    pub(super) fn new(database: &Path) -> Self {
+        let beside = |suffix: &str| {
+            let mut path = database.as_os_str().to_owned();
+            path.push(suffix);
+            PathBuf::from(path)
+        };
+        Self { path: beside("-reserve"), log: beside("-wal"), size: 0, lacks: false }
+    }
+
+    /// Makes the file large enough for the log. If the disk is full, [`Reserve::lacks`] is true afterwards. Any other
+    /// error is ignored: the store then works without a reserve.
+    pub(super) fn keep(&mut self) {
+        let log = fs::metadata(&self.log).map_or(0, |file| file.len());
+        // Large steps, so that the file seldom grows.
+        let size = log.next_multiple_of(REMOVAL) + REMOVAL;
+        if size <= self.size {
+            return;
+        }
+        let grown = self.open().and_then(|file| allocate(&file, size));
+        let full = |error: &std::io::Error| matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+        self.lacks = grown.as_ref().is_err_and(full);
+        if grown.is_ok() {
+            self.size = size;
+        } else if self.size == 0 {
+            self.release();
+        }
+    }
+
+    fn open(&self) -> IoResult<File> {
+        match create(&self.path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => OpenOptions::new().write(true).open(&self.path),
+            created => created,
+        }
+    }
+
+    /// True if the disk has no room for the reserve. Saves would then take the room that removals need.
+    pub(super) fn lacks(&self) -> bool {
+        self.lacks
+    }
+
+    /// Deletes the file, so that its room can be used.
+    pub(super) fn release(&mut self) {
+        self.size = 0;
+        // If the file cannot be deleted, the disk stays full, and the call fails as without a reserve.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Drop for Reserve {
+    fn drop(&mut self) {
+        // The last connection removes the log. Connections that are still open need the reserve.
+        if !self.log.exists() {
+            self.release();
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn allocate(file: &File, size: u64) -> IoResult<()> {
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, size) {
+        Err(rustix::io::Errno::OPNOTSUPP) => fill(file, size),
+        allocated => Ok(allocated?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allocate(file: &File, size: u64) -> IoResult<()> {
+    fill(file, size)
+}
+
+/// Writes the whole file, because a file of only a length takes no room.
+fn fill(file: &File, size: u64) -> IoResult<()> {
+    std::io::copy(&mut std::io::Read::take(std::io::repeat(1), size), &mut &*file).map(drop)
+}
