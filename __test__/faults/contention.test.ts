@@ -34,7 +34,7 @@ describe.each(durable)("%s", (kind) => {
     );
     if (isLong("FORKPOINT_FAULT_MS")) console.log(kind, result);
     for (const count of [result.acknowledged, result.vacuums, result.pruned, result.reads])
-      expect(count).toBeGreaterThan(0);
+      expect(count, JSON.stringify(result)).toBeGreaterThan(0);
   });
 
   it("six writers and two readers of one run agree on its order", { timeout: ms + 120_000 }, async () => {
