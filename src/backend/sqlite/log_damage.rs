@@ -137,7 +137,7 @@ fn look(log: &Path) -> IoResult<Found> {
     let mut bytes = [0; HEADER];
     file.read_exact(&mut bytes)?;
     let Some(header_now) = Header::parse(&bytes) else { return Ok(Found::Nothing) };
-    let damage = scan(&mut file, header_now)?;
+    let damage = scan(&mut file, &header_now)?;
     if damage.is_some() && header(log)? != bytes {
         return Ok(Found::Changed);
     }
@@ -145,8 +145,8 @@ fn look(log: &Path) -> IoResult<Found> {
 }
 
 /// Returns the first wrong frame if a later frame goes on from a commit that is not before the wrong frame.
-fn scan(file: &mut impl Read, header: Header) -> IoResult<Option<u64>> {
-    let Header { big_endian, page_size, mut salts, mut sum, whole } = header;
+fn scan(file: &mut impl Read, header: &Header) -> IoResult<Option<u64>> {
+    let Header { big_endian, page_size, mut salts, mut sum, whole } = *header;
     let mut wrong = (!whole).then_some(0);
     // Whether the frame before is a commit that is not before the wrong frame.
     let mut committed = false;
