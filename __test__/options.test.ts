@@ -35,7 +35,7 @@ async function refusal(target: unknown, options?: unknown): Promise<Error & { co
 
 describe("options", () => {
   const known =
-    "Known options: durability, serializer, busyTimeoutMs, maxPayloadBytes, cacheBytes, keepLastN, ttlMs, maxBytes";
+    "Known options: durability, serializer, busyTimeoutMs, maxPayloadBytes, maxQueueBytes, cacheBytes, keepLastN, ttlMs, maxBytes";
 
   test.each([
     ["durabilty", 'Unknown option "durabilty". Did you mean "durability"?'],

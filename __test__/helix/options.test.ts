@@ -191,7 +191,7 @@ describe.each(kinds)("storage over %s", (kind) => {
     const store = make(kind);
     for (const id of ["a", "b"]) {
       await store.createSession(id, { agentType: "a" });
-      await store.appendMessages(id, texts(50, 0, String(Math.random()).repeat(100)));
+      await store.appendMessages(id, texts(50, 0, Array.from({ length: 50 }, () => Math.random()).join()));
       await store.saveCheckpoint(checkpoint(1, { sessionId: id }));
     }
     const before = await store.stats();

@@ -13,7 +13,7 @@ use crate::record::{Part, Payload};
 /// Several parts share a buffer, because every buffer has the same fixed cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
-    /// The value, in JSON. Each part in the value is a [`PackedPart`].
+    /// The value, in JSON. Each part in the value is a packed part.
     pub text: String,
     /// The bytes of the parts.
     pub buffers: Vec<Vec<u8>>,

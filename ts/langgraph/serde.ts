@@ -11,12 +11,7 @@ const decoder = new TextDecoder();
  * Serialises a value. Reads the value synchronously, before the caller can change it. `what` names the value in
  * messages. `held` counts the bytes.
  */
-export async function dump(
-  serde: SerializerProtocol,
-  value: unknown,
-  what: string,
-  held?: Held,
-): Promise<Serialized> {
+export async function dump(serde: SerializerProtocol, value: unknown, what: string, held?: Held): Promise<Serialized> {
   try {
     return await serialize(serde, value, what, held);
   } catch (error) {
