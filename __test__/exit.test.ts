@@ -100,7 +100,7 @@ describe("waiting holds the process, an open store does not", () => {
   test.each([
     ["idle", []],
     ["worked", ["a", "done"]],
-    ["failed", ["UNAVAILABLE"]],
+    ["failed", ["CORRUPT"]],
     ["memory", ["a"]],
     ["close", ["closed"]],
   ])("%s", async (ending, lines) => {
