@@ -224,7 +224,7 @@ fn a_file_with_two_names_is_refused_by_each_name_and_unchanged() {
         ["one.db", "one.db-reserve", "one.db-shm", "one.db-wal", "other.db"],
         "the other name gets no log"
     );
-    // Whoever has the file open goes on, also with further connections.
+    // A process that already has the file open goes on, and may open further connections.
     save(&mut backend, [draft("run", "b")]);
     let mut reader = Sqlite::open(&Options::new(&one)).unwrap();
     assert!(get(&mut reader, "b").is_some());

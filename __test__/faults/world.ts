@@ -72,7 +72,7 @@ export class World {
     return [...this.#lineages.values()].reduce((sum, kepts) => sum + kepts.size, 0);
   }
 
-  /** Returns what is wrong with what was found. */
+  /** Compares the content of a store with this model, and returns the differences. */
   problems(found: Found): string[] {
     const wrong: string[] = [];
     if (!found.ok || found.findings.length > 0) wrong.push(`check() finds ${JSON.stringify(found.findings)}`);
@@ -109,7 +109,7 @@ export class World {
     }
   }
 
-  /** From now on, the store must hold exactly what was found. */
+  /** Takes over the content of a store: from now on, the store must hold exactly this. */
   settle(found: Found): void {
     this.#lineages.clear();
     this.#runs.clear();

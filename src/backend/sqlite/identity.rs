@@ -80,8 +80,8 @@ impl Watch {
         }
         let message = format!(
             "the database file was removed, moved or replaced while it was open, so nothing can be stored in \"{}\" \
-             through this store. Saves of the last moment before this was noticed may be lost. Put the file back or \
-             remove what is there now, then open a new store",
+             through this store. Saves of the last moment before this was noticed may be lost. Put the original \
+             file back, or remove the file that has its path now. Then open a new store",
             self.path.display()
         );
         Err(Error::new(Code::Unavailable, message).lasting())

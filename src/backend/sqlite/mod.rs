@@ -225,14 +225,17 @@ impl Sqlite {
         done
     }
 
-    fn apply_batch(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
-        let done = match self.watch.check() {
-            Ok(()) => write::transaction(&mut self.connection, &self.cache, batch),
-            Err(error) => Err(write::Failure::Whole(error)),
-        };
+    /// Applies the units in one transaction.
+    fn commit(&mut self, batch: &[Unit]) -> Result<Vec<Applied>, write::Failure> {
+        self.watch.check().map_err(write::Failure::Whole)?;
+        let applied = write::transaction(&mut self.connection, &self.cache, batch)?;
         // Look at the file after the commit, so that nothing is acknowledged that nobody can find.
-        let done = done.and_then(|applied| self.watch.look().map(|()| applied).map_err(write::Failure::Whole));
-        match done {
+        self.watch.look().map_err(write::Failure::Whole)?;
+        Ok(applied)
+    }
+
+    fn apply_batch(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+        match self.commit(batch) {
             Ok(applied) => {
                 if let Some(checkpointer) = &mut self.checkpointer {
                     checkpointer.after_commit(&self.connection, batch.len());
@@ -244,7 +247,7 @@ impl Sqlite {
             // One unit failed, so the whole batch was rolled back. Apply each unit alone, so that only the bad unit
             // fails.
             Err(write::Failure::Unit(_)) if batch.len() > 1 => each_alone(batch, |unit| {
-                let mut applied = write::transaction(&mut self.connection, &self.cache, std::slice::from_ref(unit))?;
+                let mut applied = self.commit(std::slice::from_ref(unit))?;
                 Ok(applied.pop().unwrap_or_default())
             }),
             Err(failure) => {
