@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::definition::Definition;
-use super::protocol::Options;
+use super::protocol::{Event, Options};
 use super::run::Run;
 use crate::contract::call::{Tool, read_json};
 use crate::contract::response::Response;
@@ -20,11 +20,15 @@ enum Which {
 
 pub(in crate::contract::tinyagents) fn tool(which: &str) -> Result<Box<dyn Tool>> {
     let Which::Run { graph, options } = read_json(which)?;
-    Ok(Box::new(Run::new(Arc::new(graph.check()?), options)))
+    let graph = graph.check()?;
+    graph.check_nodes(options.mode.nodes())?;
+    Ok(Box::new(Run::new(Arc::new(graph), options)))
 }
 
 impl Tool for Run {
     fn call(&mut self, event: &str) -> Result<Response> {
-        Response::json(&self.on(read_json(event)?))
+        let event: Event = read_json(event)?;
+        self.definition().check_nodes(event.nodes())?;
+        Response::json(&self.on(event))
     }
 }

@@ -144,10 +144,18 @@ impl Definition {
     pub fn check(self) -> Result<Self> {
         let sources = self.edges.iter().map(|edge| &edge.from).chain(&self.conditional).filter_map(|from| *from);
         let barriers = self.barriers.iter().flat_map(|barrier| barrier.from.iter().copied().chain([barrier.to]));
-        let mut known = sources.chain(self.edges.iter().map(|edge| edge.to)).chain(barriers);
-        match known.find(|node| *node >= self.nodes.len()) {
-            Some(node) => Err(Error::invalid(format!("an edge refers to node {node}, which does not exist"))),
-            None => Ok(self),
+        self.check_nodes(sources.chain(self.edges.iter().map(|edge| edge.to)).chain(barriers))?;
+        Ok(self)
+    }
+
+    /// Checks that these nodes exist.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if one of them does not.
+    pub(super) fn check_nodes(&self, mut nodes: impl Iterator<Item = NodeId>) -> Result<()> {
+        match nodes.find(|node| *node >= self.nodes.len()) {
+            Some(node) => Err(Error::invalid(format!("node {node} does not exist in the graph: please report this"))),
+            None => Ok(()),
         }
     }
 

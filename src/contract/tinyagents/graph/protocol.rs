@@ -76,6 +76,18 @@ pub enum Mode {
     },
 }
 
+impl Mode {
+    /// The nodes that the mode names.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        let (goto, as_node) = match self {
+            Self::Input => (&[][..], None),
+            Self::Continue { goto, .. } => (&goto[..], None),
+            Self::Update { as_node } => (&[][..], *as_node),
+        };
+        goto.iter().map(|target| target.node).chain(as_node)
+    }
+}
+
 /// The options of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -165,6 +177,23 @@ pub enum Event {
     DrainRequested,
     /// The user has cancelled the run.
     Aborted,
+}
+
+impl Event {
+    /// The nodes that the event names.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        let stored = match self {
+            Self::Loaded { base: Some(base) } => &base.tasks[..],
+            _ => &[],
+        };
+        let targets = match self {
+            Self::Made { routes } => &routes[..],
+            Self::Ran { goto, .. } => std::slice::from_ref(goto),
+            _ => &[],
+        };
+        let done = stored.iter().filter_map(|task| task.done.as_ref());
+        done.chain(targets).flatten().map(|target| target.node)
+    }
 }
 
 /// Why a checkpoint was made.

@@ -97,6 +97,11 @@ impl Run {
         }
     }
 
+    /// The graph that runs.
+    pub(super) fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
     /// Handles an event and returns the next commands.
     ///
     /// An event changes nothing if nothing expects it. An event of an abandoned attempt is an example.
