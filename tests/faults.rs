@@ -9,6 +9,9 @@
 #[path = "faults/calls.rs"]
 mod calls;
 mod common;
+mod damage;
+#[path = "faults/file.rs"]
+mod file;
 #[path = "faults/full.rs"]
 mod full;
 #[path = "faults/log.rs"]

@@ -47,9 +47,10 @@ fuzz_target!(|input: (bool, Vec<Damage>)| {
     // A rollback journal leaves no other files behind that a later input would meet.
     let options = Options { journal: Some(Journal::Rollback), ..Options::new(file()) };
     let Ok(mut backend) = Sqlite::open(&options) else { return };
+    // With short pages, the check also continues inside of damaged tables.
     let mut cursor = CheckCursor::default();
     for _ in 0..1000 {
-        match backend.answer(&Query::Check { cursor: cursor.clone(), limit: 100 }) {
+        match backend.answer(&Query::Check { cursor: cursor.clone(), limit: 5 }) {
             Ok(Answer::Checked(page)) => match page.next {
                 Some(next) => cursor = next,
                 None => return,

@@ -15,6 +15,8 @@ pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) | None => {
             Code::Corrupt
         }
+        // The file ends before a page that it should have.
+        Some(ErrorCode::SystemIoFailure) if is_cut(&error) => Code::Corrupt,
         Some(ErrorCode::TooBig) => Code::InvalidArgument,
         // All statements are fixed, so a table or a column can only be missing if another program has changed the file.
         Some(_) if lacks_table(&error) => Code::Corrupt,
@@ -41,6 +43,11 @@ pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
     };
     let error = Error::new(code, message).with_cause(Cause::new(error, name, number));
     if lasting { error.lasting() } else { error }
+}
+
+/// Returns true if a read has found the end of the file.
+fn is_cut(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHORT_READ)
 }
 
 /// Returns true if a statement names a table or a column that the database does not have.
@@ -150,9 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn every_io_error_is_unavailable_and_retryable() {
-        for sub in 0..=40 {
-            let error = of(ffi::SQLITE_IOERR | (sub << 8));
+    fn every_io_error_is_unavailable_and_retryable_but_a_file_that_is_cut() {
+        for number in (0..=40).map(|sub| ffi::SQLITE_IOERR | (sub << 8)) {
+            let error = of(number);
+            if number == ffi::SQLITE_IOERR_SHORT_READ {
+                assert_eq!((error.code(), error.retryable()), (Code::Corrupt, false), "{error}");
+                continue;
+            }
             assert_eq!((error.code(), error.retryable()), (Code::Unavailable, true), "{error}");
         }
     }

@@ -52,7 +52,9 @@ pub(super) fn page(connection: &Connection, table: LogTable, after: After, limit
         LogTable::Marks => marks(connection, after, limit)?,
     };
     let rows = keys.len() as u64;
-    let next = keys.last().copied().filter(|_| signed(rows) == limit);
+    // In a damaged table the last key may not be the greatest. Continuing from the greatest key always moves forward, so
+    // the check ends.
+    let next = keys.into_iter().max().filter(|greatest| signed(rows) == limit && *greatest > after);
     Ok(Checked { rows, findings, next })
 }
 

@@ -67,23 +67,28 @@ impl SqliteCatalog<'_> {
 
 impl Catalog for SqliteCatalog<'_> {
     fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
-        match contract {
+        let entries = match contract {
             None => {
                 let sql =
                     "SELECT seq, lin, saved_at FROM checkpoint WHERE seq > ? AND flags & 2 = 0 ORDER BY seq LIMIT ?";
-                all(self.0, sql, params![after, limit(most)], entry)
+                all(self.0, sql, params![after, limit(most)], entry)?
             }
             Some(contract) => {
                 let sql = "SELECT seq, lin, saved_at FROM checkpoint CROSS JOIN lineage USING (lin)
                            WHERE seq > ? AND flags & 2 = 0 AND contract = ? ORDER BY seq LIMIT ?";
-                all(self.0, sql, params![after, contract.0, limit(most)], entry)
+                all(self.0, sql, params![after, contract.0, limit(most)], entry)?
             }
-        }
+        };
+        in_order(after, entries.iter().map(|entry| entry.seq))?;
+        Ok(entries)
     }
 
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
         let sql = "SELECT lin FROM lineage WHERE lin > ?1 AND (?2 IS NULL OR contract = ?2) ORDER BY lin LIMIT ?3";
-        all(self.0, sql, params![after, contract.map(|contract| contract.0), limit(most)], |row| row.get(0))
+        let most = limit(most);
+        let lineages = all(self.0, sql, params![after, contract.map(|contract| contract.0), most], |row| row.get(0))?;
+        in_order(after, lineages.iter().copied())?;
+        Ok(lineages)
     }
 
     fn count(&self, lineage: i64) -> Result<usize> {
@@ -168,6 +173,20 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
 /// Reads an index entry of a checkpoint: its save number and its sort key.
 fn index_entry(row: &Row<'_>) -> rusqlite::Result<(Seq, Vec<u8>)> {
     Ok((row.get(0)?, row.get(1)?))
+}
+
+/// Returns an error if row numbers do not increase. `SQLite` returns the rows of a damaged table in the order of its
+/// pages. Retention continues after the last row, so it might never end.
+fn in_order(after: i64, numbers: impl Iterator<Item = i64>) -> Result<()> {
+    let mut before = after;
+    for number in numbers {
+        if number <= before {
+            let message = format!("row {number} comes after row {before}, so a table is damaged: restore a backup");
+            return Err(Error::new(Code::Corrupt, message));
+        }
+        before = number;
+    }
+    Ok(())
 }
 
 fn limit(most: usize) -> i64 {

@@ -174,3 +174,12 @@ fn a_lineage_is_looked_up_in_its_index_alone() {
         assert!(plan(sql).contains("INDEX checkpoint_dependent"), "{sql}: {}", plan(sql));
     }
 }
+
+#[test]
+fn rows_in_a_wrong_order_are_damage() {
+    assert_eq!(in_order(2, [3, 4, 9].into_iter()), Ok(()));
+    assert_eq!(in_order(i64::MIN, std::iter::empty()), Ok(()));
+    for (after, numbers) in [(3, [3, 4]), (0, [2, 1]), (0, [1, 1]), (5, [1, 6])] {
+        assert_eq!(in_order(after, numbers.into_iter()).unwrap_err().code(), Code::Corrupt);
+    }
+}
