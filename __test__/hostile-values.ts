@@ -24,7 +24,8 @@ export function nested(depth: number, bottom: unknown = {}): object {
   return value as object;
 }
 
-const hostile: Record<string, () => unknown> = {
+/** Makes each hostile value, by its description. */
+export const hostile: Record<string, () => unknown> = {
   "a revoked proxy": revoked,
   "a revoked proxy of a function": () => {
     const { proxy, revoke } = Proxy.revocable(() => {}, {});

@@ -1,6 +1,6 @@
 import type { SessionStoreOptions } from "../../helix.js";
 import type { StoreOptions } from "../../index.js";
-import { isArray, rangeError, readingArgument, show, typeError } from "../errors.js";
+import { ForkpointError, isArray, rangeError, readingArgument, show, textOf, typeError } from "../errors.js";
 import { type OptionParser, atMost, flag, pageOptions, whole } from "../options.js";
 import { pruneOptions } from "../retention.js";
 
@@ -16,11 +16,19 @@ export class Clock {
 
   /** The current time, in whole ms since the epoch. */
   now(): number {
-    const now = this.#now();
+    const now = this.#read();
     if (typeof now !== "number" || !Number.isFinite(now) || Math.abs(now) > Number.MAX_SAFE_INTEGER) {
       throw typeError(`option "now" must return a number of milliseconds, and returned ${show(now)}`);
     }
     return Math.floor(now);
+  }
+
+  #read(): unknown {
+    try {
+      return this.#now();
+    } catch (error) {
+      throw new ForkpointError("INVALID_ARGUMENT", `option "now" threw ${textOf(error)}`, { cause: error });
+    }
   }
 
   /** The time to live, in ms. Null if sessions do not expire. */
