@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { folder } from "../helpers.js";
 import { contend, create, expectOneOrder, race } from "./contention.js";
-import { amount, contract, durable, isLong } from "./faults.js";
+import { amount, contract, contracts, durable, isLong } from "./faults.js";
 
 const file = "__test__/faults/contention.test.ts";
 
@@ -15,7 +15,7 @@ const creations = Math.ceil(rounds / 10);
 const agentos = contract("agentos");
 
 describe.each(durable)("%s", (kind) => {
-  it("eight processes write, fork, read, prune and vacuum", { timeout: ms + 120_000 }, async () => {
+  it("eight processes write, fork, read, prune and vacuum", { timeout: ms + 180_000 }, async () => {
     const result = await contend(
       folder(),
       kind,
@@ -37,7 +37,7 @@ describe.each(durable)("%s", (kind) => {
       expect(count, JSON.stringify(result)).toBeGreaterThan(0);
   });
 
-  it("six writers and two readers of one run agree on its order", { timeout: ms + 120_000 }, async () => {
+  it("six writers and two readers of one run agree on its order", { timeout: ms + 180_000 }, async () => {
     const writers = Array.from({ length: 6 }, () => ({ task: "work", module: agentos, sharing: true }) as const);
     const watchers = [0, 1].map(() => ({ task: "watch", module: agentos }) as const);
     const { reads } = await contend(folder(), kind, [...writers, ...watchers], Math.ceil(ms / 3), file);
@@ -48,7 +48,7 @@ describe.each(durable)("%s", (kind) => {
     for (let again = 0; again < creations; again++) await create(folder(), kind, agentos, 16, file);
   });
 
-  it.each(["agentium", "tinyagents", "helix"] as const)(
+  it.each(contracts)(
     "of eight processes that continue %s after the same parent, one succeeds",
     { timeout: 60_000 + rounds * 1_000 },
     async (name) => race(folder(), kind, contract(name), 8, rounds, file),

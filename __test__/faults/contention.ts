@@ -11,6 +11,18 @@ const KEEP = 4;
 /** The write-ahead log may grow to 64 MiB, and by the pages of the commit that passes this limit. */
 const LOG_BYTES = 96 * 1024 * 1024;
 
+/** How long to wait until each program has done its work. On a busy machine, some programs begin late. */
+const PATIENCE_MS = 60_000;
+
+/** True if a program has done what its task is for. */
+const did: Record<string, (said: any[]) => boolean> = {
+  work: (said) => said.some((line) => "d" in line),
+  read: (said) => said.some((line) => "seen" in line || "read" in line),
+  watch: (said) => said.some((line) => "seen" in line),
+  prune: (said) => said.some((line) => line.r > 0),
+  vacuum: (said) => said.some((line) => "vacuumed" in line),
+};
+
 /** Returns the size of the write-ahead log, or 0 if there is none at the moment. */
 const logBytes = (target: string): number => statSync(`${target}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 
@@ -24,7 +36,7 @@ export interface Contention {
 }
 
 /**
- * Runs the tasks for some time. No call may fail, and what the writers announced must be there at the end.
+ * Runs the tasks for some time, and until each of them has done its work. No call may fail, and what the writers announced must be there at the end.
  *
  * @param tasks each writer must have lineages of its own.
  */
@@ -42,13 +54,18 @@ export async function contend(
     start(
       home,
       { ...one, target, seed: below(2 ** 31), writer: `w${at}`, lanes: [[], [], []], keep: KEEP },
-      { deadlineMs: ms + 60_000 },
+      { deadlineMs: ms + PATIENCE_MS + 60_000 },
     ),
   );
   const result = { acknowledged: 0, pruned: 0, vacuums: 0, reads: 0, logBytes: 0 };
   for (const end = performance.now() + ms; performance.now() < end;) {
     await sleep(20);
     if (kind === "sqlite") result.logBytes = Math.max(result.logBytes, logBytes(target));
+  }
+  let idle = programs.map((program, at) => ({ program, done: did[tasks[at]!.task]! }));
+  for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await sleep(100)) {
+    idle = idle.filter(({ program, done }) => !done(program.said));
+    if (idle.length === 0) break;
   }
   for (const program of programs) program.tell("stop");
   for (const program of programs) {
@@ -62,10 +79,8 @@ export async function contend(
     for (const line of program.said) {
       if ("d" in line) result.acknowledged += 1;
       if ("vacuumed" in line) result.vacuums += 1;
-      if ("seen" in line) {
-        result.reads += 1;
-        orders.push(line.seen);
-      }
+      if ("seen" in line || "read" in line) result.reads += 1;
+      if ("seen" in line) orders.push(line.seen);
     }
     const prunes = new Set(program.said.filter(({ op }) => op === "prune").map(({ b }) => b));
     result.pruned += program.said.filter(({ d }) => prunes.has(d)).reduce((sum, { r }) => sum + r, 0);

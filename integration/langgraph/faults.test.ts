@@ -26,7 +26,7 @@ describe.each(durable)("%s", (kind) => {
     },
   );
 
-  it("four writers, a reader, a pruner and two processes that vacuum", { timeout: ms + 120_000 }, async () => {
+  it("four writers, a reader, a pruner and two processes that vacuum", { timeout: ms + 180_000 }, async () => {
     const work = (heavy?: "fork") => ({ task: "work", module: langgraph, ...(heavy ? { heavy } : {}) }) as const;
     const others = ["prune", "vacuum", "vacuum"].map((task) => ({ task: task as "prune" | "vacuum" }));
     const reader = { task: "read", module: langgraph } as const;
