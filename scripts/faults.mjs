@@ -35,7 +35,8 @@ const commands = [
   }),
   vitest("__test__/faults/workers.test.ts", { FORKPOINT_FAULT_TERMINATIONS: "60" }),
   vitest("__test__/faults/clock.test.ts", { FORKPOINT_FAULT_CLOCK: "500" }),
-  vitest("__test__/faults/exits.test.ts", {}),
+  vitest("__test__/faults/exits.test.ts", { FORKPOINT_FAULT_EXITS: "all" }),
+  vitest("__test__/faults/options.test.ts", { FORKPOINT_FAULT_OPTIONS: "20000" }),
 ];
 
 const chosen = process.argv[2] ?? "";
