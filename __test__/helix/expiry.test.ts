@@ -353,4 +353,15 @@ describe("the options of expiry", () => {
       expect((await store.sessions()).sessions[0]!.createdAt).toBe(1_000);
     },
   );
+
+  it("a clock that throws fails the call with a code, and the error is its cause", async () => {
+    const broken = new Error("of the clock");
+    const now = () => {
+      throw broken;
+    };
+    const store = at("memory:", { now });
+    const error = await failure(store.createSession("s", { agentType: "a" }), "INVALID_ARGUMENT");
+    expect(error.message).toContain("of the clock");
+    expect(error.cause).toBe(broken);
+  });
 });
