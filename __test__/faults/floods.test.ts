@@ -27,7 +27,7 @@ interface Needs {
 async function flood(task: string, target: string, count: number): Promise<{ needs: Needs[]; end: any }> {
   const program = new Program([fixture("faults/flood.mjs"), task, target, String(count)], {
     nodeArgs: ["--expose-gc"],
-    deadlineMs: 60_000 + count * 20,
+    deadlineMs: 120_000 + count * 200,
   });
   const { said } = await program.success();
   const needs = said.filter(({ threads }) => threads !== undefined) as Needs[];
@@ -51,7 +51,7 @@ function expectFlat(needs: Needs[], files: number): void {
     expect(most(of, needs.slice(half)), of).toBeLessThanOrEqual(most(of, needs.slice(0, half)) + more);
 }
 
-it.each(kinds)(`${pairs} saves and loads over %s`, { timeout: 120_000 + pairs * 20 }, async (kind) => {
+it.each(kinds)(`${pairs} saves and loads over %s`, { timeout: 180_000 + pairs * 200 }, async (kind) => {
   const { needs, end } = await flood("pairs", place(kind), pairs);
   if (isLong("FORKPOINT_FAULT_PAIRS")) show(kind, needs);
   // A folder of text files has some files open, to read them faster.
@@ -61,7 +61,7 @@ it.each(kinds)(`${pairs} saves and loads over %s`, { timeout: 120_000 + pairs * 
 
 it.each(kinds)(
   `${stores} stores over %s, closed, unused or forgotten`,
-  { timeout: 120_000 + stores * 50 },
+  { timeout: 180_000 + stores * 200 },
   async (kind) => {
     const { needs, end } = await flood("stores", place(kind), stores);
     if (isLong("FORKPOINT_FAULT_STORES")) show(kind, needs);
@@ -70,7 +70,7 @@ it.each(kinds)(
   },
 );
 
-it.each(kinds)(`${together} stores at once over %s`, { timeout: 120_000 + together * 200 }, async (kind) => {
+it.each(kinds)(`${together} stores at once over %s`, { timeout: 180_000 + together * 200 }, async (kind) => {
   const { needs } = await flood("together", place(kind), together);
   if (isLong("FORKPOINT_FAULT_TOGETHER")) show(kind, needs);
   const [begin, used, closed] = needs as [Needs, Needs, Needs];
