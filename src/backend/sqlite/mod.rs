@@ -40,7 +40,7 @@ use rusqlite::config::DbConfig;
 use self::connection::{connect, set_journal};
 pub(crate) use self::error::from_sqlite;
 use self::identity::{Claim, Watch, one_copy_at_a_time};
-use self::reserve::Reserve;
+use self::reserve::{Reserve, is_full, reserve_only};
 use self::wal::Checkpointer;
 use super::{BUSY_TIMEOUT, Backend, Durability, each_alone};
 use crate::cache::PayloadCache;
@@ -347,16 +347,6 @@ impl Sqlite {
             })
             .map_err(from_sqlite)
     }
-}
-
-fn is_full<T>(outcome: &Result<T>) -> bool {
-    outcome.as_ref().is_err_and(|error| error.code() == Code::Full)
-}
-
-/// The error for a save that would take the room that removals need.
-fn reserve_only() -> Error {
-    let message = "the disk is full: prune or delete checkpoints, or make room on the device, and save again";
-    Error::new(Code::Full, message)
 }
 
 impl Backend for Sqlite {

@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Result as IoResult};
 use std::path::{Path, PathBuf};
 
 use crate::backend::disk::create;
+use crate::error::{Code, Error, Result};
 
 /// The room for the log of a removal, in bytes.
 const REMOVAL: u64 = 256 << 10;
@@ -70,6 +71,17 @@ impl Reserve {
         // If the file cannot be deleted, the disk stays full, and the call fails as without a reserve.
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// Returns true if a call failed because the disk is full.
+pub(super) fn is_full<T>(outcome: &Result<T>) -> bool {
+    outcome.as_ref().is_err_and(|error| error.code() == Code::Full)
+}
+
+/// The error for a save that would take the room that removals need.
+pub(super) fn reserve_only() -> Error {
+    let message = "the disk is full: prune or delete checkpoints, or make room on the device, and save again";
+    Error::new(Code::Full, message)
 }
 
 impl Drop for Reserve {
