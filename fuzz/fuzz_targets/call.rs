@@ -2,11 +2,12 @@
 //! may report a bug of the engine, and the store must be undamaged afterwards.
 #![no_main]
 
-use std::sync::{Arc, Mutex};
+mod reply;
+
+use std::sync::Arc;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use bytes::Bytes;
-use forkpoint::Reply;
 use forkpoint::check::CheckCursor;
 use forkpoint::contract::call::RawCall;
 use forkpoint::contract::fields::{Shape, Value};
@@ -14,6 +15,8 @@ use forkpoint::error::Code;
 use forkpoint::store::{Options, Store};
 use forkpoint::target::Target;
 use libfuzzer_sys::fuzz_target;
+
+use self::reply::outcome;
 
 use self::Kind::{Bool, Id, Json, Number};
 
@@ -162,15 +165,6 @@ fn any(u: &mut Unstructured<'_>) -> Result<Value> {
         1 => Value::Number(u.arbitrary()?),
         _ => Value::Bool(u.arbitrary()?),
     })
-}
-
-/// Runs a call on a store that replies at once.
-fn outcome<T: Send + 'static>(run: impl FnOnce(Reply<T>)) -> forkpoint::error::Result<T> {
-    let slot = Arc::new(Mutex::new(None));
-    let filled = Arc::clone(&slot);
-    run(Reply::new(move |outcome| *filled.lock().unwrap() = Some(outcome)));
-    let outcome = slot.lock().unwrap().take();
-    outcome.expect("a reply")
 }
 
 fuzz_target!(|calls: Vec<Call>| {

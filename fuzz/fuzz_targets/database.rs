@@ -2,15 +2,16 @@
 //! or report an error; a panic or a hang is a failure.
 #![no_main]
 
+mod whole_check;
+
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use arbitrary::Arbitrary;
-use forkpoint::backend::Backend;
 use forkpoint::backend::sqlite::{Journal, Options, Sqlite};
-use forkpoint::check::CheckCursor;
-use forkpoint::query::{Answer, Query};
 use libfuzzer_sys::fuzz_target;
+
+use self::whole_check::whole_check;
 
 const FILES: [&[u8]; 2] =
     [include_bytes!("../../fixtures/format/v1.sqlite"), include_bytes!("../../fixtures/format/v1-dictionary.sqlite")];
@@ -48,16 +49,5 @@ fuzz_target!(|input: (bool, Vec<Damage>)| {
     let options = Options { journal: Some(Journal::Rollback), ..Options::new(file()) };
     let Ok(mut backend) = Sqlite::open(&options) else { return };
     // With short pages, the check also continues inside of damaged tables.
-    let mut cursor = CheckCursor::default();
-    for _ in 0..1000 {
-        match backend.answer(&Query::Check { cursor: cursor.clone(), limit: 5 }) {
-            Ok(Answer::Checked(page)) => match page.next {
-                Some(next) => cursor = next,
-                None => return,
-            },
-            Ok(_) => unreachable!(),
-            Err(_) => return,
-        }
-    }
-    panic!("the check does not end");
+    whole_check(&mut backend);
 });

@@ -2,6 +2,8 @@
 //! read them, or report an error; a panic or a hang is a failure.
 #![no_main]
 
+mod whole_check;
+
 use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -10,11 +12,12 @@ use arbitrary::Arbitrary;
 use bytes::Bytes;
 use forkpoint::backend::Backend;
 use forkpoint::backend::jsonl::{Jsonl, Options};
-use forkpoint::check::CheckCursor;
 use forkpoint::op::{Op, Unit};
-use forkpoint::query::{Answer, Query};
+use forkpoint::query::Query;
 use forkpoint::record::{ContractId, Draft, Header, LogPin, Part, Payload, Record, SortKey, Write};
 use libfuzzer_sys::fuzz_target;
+
+use self::whole_check::whole_check;
 
 #[derive(Arbitrary, Debug)]
 enum Damage {
@@ -131,16 +134,5 @@ fuzz_target!(|input: (u8, Vec<Damage>)| {
     for number in 0..6 {
         let _ = backend.answer(&Query::Get { contract: CONTRACT, id: format!("id-{number}") });
     }
-    let mut cursor = CheckCursor::default();
-    for _ in 0..1000 {
-        match backend.answer(&Query::Check { cursor: cursor.clone(), limit: 100 }) {
-            Ok(Answer::Checked(page)) => match page.next {
-                Some(next) => cursor = next,
-                None => return,
-            },
-            Ok(_) => unreachable!(),
-            Err(_) => return,
-        }
-    }
-    panic!("the check does not end");
+    whole_check(&mut backend);
 });

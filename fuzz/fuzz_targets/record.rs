@@ -2,11 +2,10 @@
 //! and every call of every contract reads them. Each call must get a reply or a typed error.
 #![no_main]
 
-use std::sync::{Arc, Mutex};
+mod reply;
 
 use arbitrary::Arbitrary;
 use bytes::Bytes;
-use forkpoint::Reply;
 use forkpoint::contract::CONTRACTS;
 use forkpoint::contract::call::RawCall;
 use forkpoint::contract::fields::{Shape, Value};
@@ -16,6 +15,8 @@ use forkpoint::record::{Draft, Header, LogPin, Part, Payload, Record, SortKey, W
 use forkpoint::store::{Options, Store};
 use forkpoint::target::Target;
 use libfuzzer_sys::fuzz_target;
+
+use self::reply::outcome;
 
 /// The names that contracts give to parts and logs, and two that they do not.
 const NAMES: [&str; 9] = ["state", "rest", "metadata", "meta", "messages", "value", "", "a\0b", "[\"n\",\"c\"]"];
@@ -128,15 +129,6 @@ const READS: &[(&str, &str, &[(&str, &str)])] = &[
     ("storage", "list", &[("namespace", "@"), ("prefix", "")]),
     ("store", "stats", &[("largest", "5")]),
 ];
-
-/// Runs a call on a store that replies at once.
-fn outcome<T: Send + 'static>(run: impl FnOnce(Reply<T>)) -> forkpoint::error::Result<T> {
-    let slot = Arc::new(Mutex::new(None));
-    let filled = Arc::clone(&slot);
-    run(Reply::new(move |outcome| *filled.lock().unwrap() = Some(outcome)));
-    let outcome = slot.lock().unwrap().take();
-    outcome.expect("a reply")
-}
 
 fuzz_target!(|checkpoints: Vec<Checkpoint>| {
     let store = Store::open(&Target::Memory, Options::default()).unwrap();
