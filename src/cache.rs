@@ -106,6 +106,14 @@ impl PayloadCache {
         self.lock().holds(bytes)
     }
 
+    /// Returns the payloads below the save number `below` that were used last, at most `most` of them.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn recent(&self, below: Seq, most: usize) -> HashMap<Seq, CachedPayload> {
+        let cache = self.lock();
+        let recent = cache.used.values().rev().filter(|used| **used < below).take(most);
+        recent.filter_map(|seq| Some((*seq, cache.entries.get(seq)?.payload.clone()))).collect()
+    }
+
     /// Adds payloads to the cache.
     pub fn keep(&self, entries: impl IntoIterator<Item = NewEntry>) {
         let mut cache = self.lock();

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `node` (feature `node`) | converts between Node.js and the engine; no other module knows Node.js |
 //! | `contract` | turns a framework's calls into ops and queries; no other module knows a framework |
+//! | `copy` | copies everything from one store to another |
 //! | `store` | opens a store; the contracts call it |
 //! | `pipeline`, `encoder`, `reader` | the worker threads: they write, encode large payloads ahead of time, and read |
 //! | `worker`, `deadline` | a thread with a queue, and the time by which the work of an ending store must have its locks |
@@ -23,6 +24,7 @@ pub mod cache;
 pub mod check;
 pub mod codec;
 pub mod contract;
+pub mod copy;
 mod deadline;
 mod encoder;
 pub mod error;

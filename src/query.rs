@@ -6,7 +6,7 @@ mod recent;
 pub use self::answer::Answer;
 pub use self::recent::{ActivityOrder, Recent};
 use crate::check::CheckCursor;
-use crate::record::{ContractId, SortKey};
+use crate::record::{ContractId, Seq, SortKey};
 use crate::retention::Rule;
 
 /// A query to a backend. The newest checkpoint is the one with the greatest sort key. Among checkpoints with equal
@@ -123,6 +123,11 @@ pub enum Query {
         /// The maximum number of lineages to list by name. The largest lineages are listed.
         largest: usize,
     },
+    /// The time on the store's clock. Answers [`Answer::Clock`].
+    ///
+    /// All processes that use the store must compare times of the same clock. A store on this machine answers with the
+    /// machine's clock. A server answers with its own clock.
+    Clock,
     /// Counts the checkpoints that would be removed if the rules were applied now, one rule after the other. Answers
     /// [`Answer::Pruned`].
     Prunable {
@@ -130,6 +135,46 @@ pub enum Query {
         contract: Option<ContractId>,
         /// The rules.
         rules: Vec<Rule>,
+    },
+    /// A page of the checkpoints of all contracts, in save order. Answers [`Answer::Saves`].
+    Saves {
+        /// The save number after which the page begins. `None` begins with the first checkpoint.
+        after: Option<Seq>,
+        /// The page ends with the checkpoint that fills this number of bytes, as [`Saved::weight`] counts them.
+        ///
+        /// [`Saved::weight`]: crate::record::Saved::weight
+        bytes: usize,
+    },
+    /// A page of the lineages of all contracts, in the order of their creation. Includes lineages that have only logs.
+    /// Answers [`Answer::Starts`].
+    Starts {
+        /// The position after which the page begins. `None` begins with the first lineage.
+        after: Option<i64>,
+        /// The maximum number of results.
+        limit: usize,
+    },
+    /// A page of the pending writes of all contracts, ordered by contract and id of the checkpoint. Includes writes to
+    /// checkpoints that do not exist. Answers [`Answer::Writes`].
+    Writes {
+        /// The contract and the id after which the page begins. `None` begins with the first ones.
+        after: Option<(ContractId, String)>,
+        /// The page ends with the checkpoint whose writes fill this number of bytes, as [`Written::weight`] counts them.
+        ///
+        /// [`Written::weight`]: crate::record::Written::weight
+        bytes: usize,
+    },
+    /// The runs of records of which a log consists, the first records first. No records are read. A log that does not
+    /// exist has no runs. Answers [`Answer::LogRuns`].
+    LogRuns {
+        /// The contract that the lineage belongs to.
+        contract: ContractId,
+        /// The lineage.
+        lineage: String,
+        /// The log's name.
+        log: String,
+        /// The id of a checkpoint of the lineage. If given, the runs of the records that this checkpoint names. `None`
+        /// means the current log.
+        at: Option<String>,
     },
 }
 

@@ -1,11 +1,13 @@
 //! The types of stored data. A checkpoint belongs to a lineage, has searchable fields, and has a payload of named
 //! parts.
 
+mod export;
 mod stats;
 
 use bytes::Bytes;
 use serde::Serialize;
 
+pub use self::export::{FirstCheckpoint, LogRun, Origin, Saved, Start, Written};
 pub use self::stats::{LineageStats, Stats};
 use crate::error::Error;
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use crate::backend::jsonl::{self, Jsonl};
 use crate::backend::memory::Memory;
+#[cfg(feature = "postgres")]
+use crate::backend::postgres::{self, Postgres};
 use crate::backend::sqlite::{self, Sqlite};
 use crate::backend::{BUSY_TIMEOUT, Backend, Durability, PreEncode};
 use crate::cache::PayloadCache;
@@ -125,6 +127,25 @@ impl Store {
                 };
                 Self::threads(open, None, &options, deadline)?
             }
+            #[cfg(feature = "postgres")]
+            Target::Postgres(url) => {
+                let postgres = postgres::Options {
+                    durability: options.durability,
+                    busy_timeout: options.busy_timeout,
+                    cache_bytes: options.cache_bytes,
+                    ..postgres::Options::new((**url).clone())
+                };
+                let cache = PayloadCache::new(postgres.cache_bytes);
+                let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
+                let deadline = Arc::new(Deadline::default());
+                let shared = Arc::clone(&deadline);
+                let open = move || {
+                    let postgres =
+                        postgres::Options { busy_timeout: shared.limit(postgres.busy_timeout), ..postgres.clone() };
+                    Ok(Box::new(Postgres::open_with(&postgres, cache.clone())?) as Box<dyn Backend>)
+                };
+                Self::threads(open, Some(pre_encoder), &options, deadline)?
+            }
         };
         Ok(Self { engine, options })
     }
@@ -155,6 +176,11 @@ impl Store {
             options.busy_timeout,
             deadline,
         )?))
+    }
+
+    /// The limits of retention.
+    pub(crate) fn retention(&self) -> &Policy {
+        &self.options.retention
     }
 
     /// Returns true if each reply is sent before the call returns.

@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, machine_clock};
 use crate::error::Error;
 use crate::retention::{BATCH, Cursor, Policy, Prune, Rule};
 use crate::warnings::Warnings;
@@ -53,9 +53,8 @@ impl Sweeper {
         if !limited {
             return;
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let begun = Instant::now();
-        if self.step(backend, i64::try_from(now).unwrap_or(i64::MAX), begun) {
+        if self.step(backend, machine_clock(), begun) {
             self.spent += begun.elapsed();
             if self.left.is_empty() {
                 self.due = Some(Instant::now() + PAUSE.max(self.spent * REST));

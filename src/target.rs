@@ -1,8 +1,10 @@
-//! The target of a store: `memory:`, a path, `sqlite:` and a path, or `jsonl:` and a path.
+//! The target of a store: `memory:`, a path, `sqlite:` and a path, `jsonl:` and a path, or the URL of a Postgres server.
 
 use std::path::PathBuf;
 
 use crate::backend::disk::folder_of;
+#[cfg(feature = "postgres")]
+use crate::backend::postgres::url::Url;
 use crate::error::{Code, Error, Result};
 
 /// The location of a store.
@@ -14,6 +16,9 @@ pub enum Target {
     Sqlite(PathBuf),
     /// `jsonl:` and a path means a folder of text files. The stored path is absolute.
     Jsonl(PathBuf),
+    /// `postgres:` or `postgresql:` and a URL means tables on a Postgres server.
+    #[cfg(feature = "postgres")]
+    Postgres(Box<Url>),
 }
 
 impl Target {
@@ -27,6 +32,8 @@ impl Target {
         let target = Self::locate(text)?;
         match &target {
             Self::Memory => {}
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => {}
             Self::Sqlite(path) | Self::Jsonl(path) => folder_of(path)
                 .map(drop)
                 .map_err(|error| error.context(&format!("cannot open \"{}\"", path.display())))?,
@@ -41,11 +48,23 @@ impl Target {
                 "the target contains a NUL character, which a path cannot contain: remove the character",
             ));
         }
+        // The text may have a password, so no message shows it.
+        let lower = text.to_ascii_lowercase();
+        let url = lower.find("postgres").and_then(|at| lower.get(at..)).unwrap_or_default();
+        let has_login = url.contains(':') && url.contains('@');
+        if has_login && !["postgres:", "postgresql:"].iter().any(|scheme| text.starts_with(scheme)) {
+            let message = "the target looks like the URL of a Postgres server, but does not begin with \"postgres://\": give the URL alone";
+            return Err(Error::invalid(message));
+        }
         let (kind, path): (fn(PathBuf) -> Self, &str) = match scheme(text) {
             None => (Target::Sqlite, text),
             Some(("memory", "")) => return Ok(Target::Memory),
             Some(("memory", _)) => {
                 return Err(Error::invalid("nothing may follow the colon of \"memory:\": give \"memory:\""));
+            }
+            #[cfg(feature = "postgres")]
+            Some(("postgres" | "postgresql", url)) => {
+                return Url::parse(url).map(|url| Target::Postgres(Box::new(url)));
             }
             Some(("sqlite", path)) => (Target::Sqlite, path.strip_prefix("//").unwrap_or(path)),
             Some(("jsonl", path)) => (Target::Jsonl, path.strip_prefix("//").unwrap_or(path)),
@@ -53,8 +72,8 @@ impl Target {
                 return Err(Error::new(
                     Code::Unsupported,
                     format!(
-                        "no backend for \"{other}:\": give a file path, \"sqlite:<path>\", \"jsonl:<folder>\" or \
-                         \"memory:\" (a file name with a colon in it: \"./{other}:…\")"
+                        "no backend for \"{other}:\": give a file path, \"sqlite:<path>\", \"jsonl:<folder>\", \"memory:\" or \
+                         \"postgres://<host>/<database>\" (a file name with a colon in it: \"./{other}:…\")"
                     ),
                 ));
             }
@@ -143,7 +162,18 @@ mod tests {
         for directory in ["a.db/", "sqlite:a.db/", "sqlite:///tmp/a.db/", "a.db/.", "a/..", ".", "/"] {
             assert_eq!(code(directory), Code::InvalidArgument, "{directory}");
         }
-        assert_eq!(code("postgres://localhost/x"), Code::Unsupported);
+        assert_eq!(code("mysql://localhost/x"), Code::Unsupported);
+        #[cfg(feature = "postgres")]
+        assert_eq!(code("postgres:localhost"), Code::InvalidArgument);
         assert_eq!(code("https://example.org"), Code::Unsupported);
+        for hidden in [
+            " postgres://u:secret@h/d",
+            "URL=postgresql://u:secret@h",
+            "\"postgres://u:secret@h\"",
+            "Postgres://u:secret@h",
+        ] {
+            let error = Target::parse(hidden).unwrap_err();
+            assert_eq!((error.code(), error.message().contains("secret")), (Code::InvalidArgument, false), "{hidden}");
+        }
     }
 }

@@ -19,7 +19,7 @@ use std::collections::{BTreeSet, HashSet};
 use crate::error::{Code, Error, Result};
 use crate::op::Appended;
 use crate::query::LogRange;
-use crate::record::{ContractId, Header, LogMark, LogPage, LogPin, Record, Seq};
+use crate::record::{ContractId, Header, LogMark, LogPage, LogPin, LogRun, Record, Seq};
 
 /// The number of a branch. No two branches ever get the same number, so an old reference cannot find a wrong branch.
 pub(crate) type BranchId = i64;
@@ -315,6 +315,12 @@ pub(crate) fn read(rows: &impl LogRows, end: Option<End>, range: &LogRange) -> R
         }
         Ok(LogPage { length, start, records })
     })
+}
+
+/// The runs of a log with this end: see [`Query::LogRuns`](crate::query::Query::LogRuns).
+pub(crate) fn all_runs(rows: &impl LogRows, lineage: &str, log: &str, end: Option<End>) -> Result<Vec<LogRun>> {
+    let found = in_log(lineage, log, || runs(rows, end, 0))?;
+    Ok(found.into_iter().rev().map(|run| LogRun { branch: run.branch, to: run.to }).collect())
 }
 
 /// Consecutive records of one branch.

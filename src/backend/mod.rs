@@ -13,13 +13,16 @@ mod inherit;
 pub mod jsonl;
 mod lazy;
 mod logs;
+mod marks;
 pub mod memory;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod rebase;
 pub mod sqlite;
 mod tables;
 mod writes;
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 pub(crate) use self::inherit::resolve_from_parent;
 pub(crate) use self::lazy::{Lazy, Open};
@@ -144,6 +147,12 @@ pub trait PreEncode: Send + Sync {
     /// Sets the encoded form in the op, or leaves the field empty. The encoded form affects how the data is stored and
     /// never which data is stored. The backend checks the encoded form against the database before use.
     fn encode(&self, op: &mut Op);
+}
+
+/// The time on the machine's clock, in ms since the epoch.
+pub(crate) fn machine_clock() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    i64::try_from(since).unwrap_or(i64::MAX)
 }
 
 /// Applies each unit by itself. Used after a whole batch failed because of one unit.

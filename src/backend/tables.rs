@@ -4,6 +4,7 @@
 
 mod catalog;
 mod contents;
+mod export;
 mod logs;
 mod read;
 mod write;

@@ -4,11 +4,12 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::fields::{Fields, Shape, Value};
+use super::fields::{FENCE, Fields, Shape, Value};
+use super::lease::Fence;
 use super::response::Response;
 use crate::check::CheckCursor;
 use crate::error::{Error, Result};
-use crate::op::{Applied, Unit};
+use crate::op::{Applied, Expect, Unit};
 use crate::query::{Answer, Query};
 use crate::record::Notice;
 use crate::retention::Prune;
@@ -42,6 +43,15 @@ impl Request {
     /// Runs a query, and converts the answer into a response.
     pub(crate) fn ask(query: Query, respond: impl FnOnce(Answer) -> Result<Option<Response>> + Send + 'static) -> Self {
         Self::Ask(query, Box::new(respond))
+    }
+
+    /// Adds a condition to a unit. It is checked before the unit's other conditions. A request that writes no unit stays
+    /// as it is.
+    pub(super) fn on_condition(mut self, condition: Expect) -> Self {
+        if let Self::Apply(unit) = &mut self {
+            unit.expect.insert(0, condition);
+        }
+        self
     }
 
     /// Hands the request to the store, which sends the reply.
@@ -83,6 +93,16 @@ impl<'a> RawCall<'a> {
     /// The name of the contract that the call belongs to.
     pub fn contract(&self) -> &'a str {
         &self.fields.shape.contract
+    }
+
+    /// Reads the fence: the lease that must be held when the call's unit is applied. `None`: the call has no fence.
+    pub(super) fn fence(&self) -> Result<Option<Fence>> {
+        let Fields { shape, values } = &self.fields;
+        let Some(at) = shape.names.iter().position(|name| name == FENCE) else { return Ok(None) };
+        match values.get(at) {
+            Some(Value::Text(fence)) => read_json(fence).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// Reads the fields into the contract's enum. Also returns the buffers, for the enum's variant to take.

@@ -20,6 +20,10 @@ pub struct Shape {
     pub names: Vec<String>,
 }
 
+/// The name of the field that every call may have beside the fields of its contract: the lease that must be held when the
+/// call's unit is applied. No contract sees this field.
+pub(super) const FENCE: &str = "fence";
+
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -79,7 +83,8 @@ impl<'de> VariantAccess<'de> for Fields<'_> {
     }
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_map(MapDeserializer::new(self.shape.names.iter().map(String::as_str).zip(self.values)))
+        let fields = self.shape.names.iter().map(String::as_str).zip(self.values);
+        visitor.visit_map(MapDeserializer::new(fields.filter(|(name, _)| *name != FENCE)))
     }
 }
 

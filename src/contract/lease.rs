@@ -1,17 +1,23 @@
 //! Leases of runs: a lease lets one process at a time work on a run, and expires if the process does not renew it.
 //!
-//! A lineage is a run that can be leased: the name of its contract, NUL, and the id of the run. It has one checkpoint while the run is leased, and none
-//! otherwise. The id of the checkpoint is the lease's token. The payload is empty, and `meta` is a [`Holding`] as JSON.
-//! No retention rule removes a lease.
+//! A lineage is a run that can be leased (see [`Run`]). It has one checkpoint while the run is leased, and none otherwise.
+//! The payload is empty, and `meta` is a [`Holding`] as JSON. No retention rule removes a lease.
+//!
+//! A lease has a random id, which is the id of its checkpoint, and a token, which is the position of its lineage. A lease
+//! that is taken begins its lineage anew, so each lease of a run has a greater token than all leases before it, whatever
+//! was released and whichever process took them. A renewal keeps both.
+
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::call::{RawCall, Request};
 use super::response::Response;
+use super::thread::{self, ThreadNamespace};
 use super::{Contract, Names, check_id, damaged};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
-use crate::query::{Answer, Query};
+use crate::query::{Of, Query};
 use crate::record::{Checkpoint, ContractId, Header, Payload, SortKey};
 
 /// The contract.
@@ -26,18 +32,34 @@ pub struct Run {
     pub space: String,
     /// The id of the run or thread.
     pub run: String,
+    /// The namespace in the thread. Empty for the thread itself, and for contracts without namespaces.
+    #[serde(default)]
+    pub ns: String,
 }
 
+/// Ends the name of the contract in the lineage of a namespace. No contract has this text in its name.
+const NAMESPACE: &str = "/ns";
+
 impl Run {
+    /// The lineage of the run's lease: the name of the contract, NUL, and the id of the run. A namespace has lineages of
+    /// its own, which no id of a run can have.
     fn lineage(&self) -> Result<String> {
         check_id("the id of the run", &self.run)?;
-        Ok(format!("{}\0{}", self.space, self.run))
+        let Self { space, run, ns } = self;
+        Ok(match &**ns {
+            "" => format!("{space}\0{run}"),
+            ns => format!("{space}{NAMESPACE}\0{}", thread::lineage(run, ns)),
+        })
     }
+}
+
+/// The group of a lease. No group is the beginning of another one.
+fn group(lineage: &str) -> String {
+    thread::prefix(lineage)
 }
 
 /// What a lease says about its holder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Holding {
     /// Names the process that holds the lease, for people.
     pub holder: String,
@@ -49,73 +71,179 @@ pub struct Holding {
     pub attempts: u32,
 }
 
+/// The fence of a call: the lease without which the call writes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Fence {
+    /// The leased run.
+    pub of: Run,
+    /// The id of the lease.
+    pub id: String,
+}
+
+/// The unit fails with [`Code::Conflict`] if another process has taken the lease, or if the lease was released.
+impl From<Fence> for Expect {
+    fn from(Fence { of, id }: Fence) -> Self {
+        let message = format!("the lease of run {} was lost: stop working on the run", quote(&of.run));
+        let otherwise = Error::new(Code::Conflict, message);
+        Self::Checkpoint { contract: CONTRACT_ID, id, must: Must::BeSavedSince(i64::MIN), otherwise }
+    }
+}
+
+/// A lease that has expired, as it was read.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Expired {
+    /// The id of the lease.
+    pub id: String,
+    /// The time at which it was taken or renewed, in ms since the epoch.
+    pub saved_at: i64,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Reads the lease of a run. The response is a [`Lease`] or null.
+    /// Reads the lease of a run. The response is a [`Found`].
     Read { of: Run },
-    /// Takes the lease of a run. `expired` is the token of the expired lease that it replaces. Fails with
-    /// [`Code::Conflict`] if the run has another lease.
-    Take { of: Run, token: String, expired: Option<String>, holding: Holding, saved_at: i64 },
+    /// Reads the store's clock. The response is a time in ms since the epoch.
+    Clock {},
+    /// Reads the leases of runs of one contract. The response has one entry for each run, in the order of `runs`: a
+    /// [`Held`] or null.
+    Held { space: String, runs: Vec<String> },
+    /// Takes the lease of a run. `expired` is the lease that it replaces. Fails with [`Code::Conflict`] if the run has
+    /// another lease.
+    Take { of: Run, id: String, expired: Option<Expired>, holding: Holding, saved_at: i64 },
     /// Writes a lease again with a later end. Fails with [`Code::Conflict`] if the lease was lost.
-    Renew { of: Run, token: String, holding: Holding, saved_at: i64 },
+    Renew { of: Run, id: String, holding: Holding, saved_at: i64 },
     /// Ends a lease. Does nothing if the lease was lost.
-    Release { token: String },
+    Release { id: String },
+}
+
+/// The answer to [`Call::Read`].
+#[derive(Serialize)]
+struct Found {
+    /// The time on the store's clock.
+    now: i64,
+    lease: Option<Lease>,
 }
 
 /// A lease as it is read.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Lease {
-    token: String,
+    id: String,
+    token: i64,
+    saved_at: i64,
+    /// False if the lease has expired.
+    valid: bool,
     #[serde(flatten)]
     holding: Holding,
+}
+
+/// Who holds a lease, and until when.
+#[derive(Clone, Serialize)]
+struct Held {
+    holder: String,
+    until: i64,
 }
 
 fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, _) = call.read()?;
     Ok(match call {
-        Call::Read { of } => {
-            Request::ask(Query::Newest { contract: CONTRACT_ID, lineage: of.lineage()?, label: None }, found)
+        Call::Read { of } => read(&of)?,
+        Call::Clock {} => Request::ask(Query::Clock, |now| Response::json(&now.into_clock()?).map(Some)),
+        Call::Held { space, runs } => held(&space, runs),
+        Call::Take { of, id, expired, holding, saved_at } => {
+            Request::Apply(take(&of, id, expired, &holding, saved_at)?)
         }
-        Call::Take { of, token, expired, holding, saved_at } => {
-            Request::Apply(take(&of, token, expired, &holding, saved_at)?)
-        }
-        Call::Renew { of, token, holding, saved_at } => Request::Apply(renew(&of, token, &holding, saved_at)?),
-        Call::Release { token } => Request::Apply(vec![Op::Remove { contract: CONTRACT_ID, id: token }].into()),
+        Call::Renew { of, id, holding, saved_at } => Request::Apply(renew(&of, id, &holding, saved_at)?),
+        Call::Release { id } => Request::Apply(vec![Op::Remove { contract: CONTRACT_ID, id }].into()),
     })
 }
 
-/// Takes the lease of a run that has no lease, or whose lease `expired` has expired.
-pub fn take(of: &Run, token: String, expired: Option<String>, holding: &Holding, saved_at: i64) -> Result<Unit> {
+fn read(of: &Run) -> Result<Request> {
     let lineage = of.lineage()?;
-    let expect = Expect::Newest { contract: CONTRACT_ID, lineage, newest: expired.clone(), or: token.clone() };
-    let mut ops = vec![put(of, token, holding, saved_at)?];
-    ops.extend(expired.map(|id| Op::Remove { contract: CONTRACT_ID, id }));
-    Ok(Unit { expect: vec![expect], ops })
+    let position = Query::Lineages { contract: CONTRACT_ID, group_prefix: group(&lineage), before: None, limit: 1 };
+    let newest = Query::Newest { contract: CONTRACT_ID, lineage, label: None };
+    Ok(Request::ask(Query::All(vec![newest, position, Query::Clock]), |answer| {
+        let [newest, lineages, now] = answer.into_all()?;
+        // Releases of this package that know no tokens store a lease without a group. It has no token.
+        let token = lineages.into_lineages()?.first().map_or(0, |lineage| lineage.position);
+        let now = now.into_clock()?;
+        let lease = newest.into_checkpoint()?.map(|checkpoint| {
+            let Header { id, saved_at, meta, .. } = checkpoint.header;
+            let holding = holding_in(&id, &meta)?;
+            Ok::<_, Error>(Lease { valid: is_valid(saved_at, holding.until, now), holding, token, saved_at, id })
+        });
+        Response::json(&Found { now, lease: lease.transpose()? }).map(Some)
+    }))
+}
+
+/// Lists the leases of a contract, and answers with those of some runs that have not expired. Their number is the number
+/// of the processes that are at work, so listing them is cheaper than a query for each run.
+fn held(space: &str, runs: Vec<String>) -> Request {
+    let prefix = format!("{space}\0");
+    let of = Of::Lineages(prefix.clone());
+    let list = Query::List { contract: CONTRACT_ID, of, before: None, limit: None };
+    Request::ask(Query::All(vec![list, Query::Clock]), move |answer| {
+        let [headers, now] = answer.into_all()?;
+        let now = now.into_clock()?;
+        let mut found = HashMap::new();
+        for Header { lineage, id, saved_at, meta, .. } in headers.into_headers()? {
+            // A listing of runs must not fail because of one lease.
+            let Ok(Holding { holder, until, .. }) = holding_in(&id, &meta) else { continue };
+            if is_valid(saved_at, until, now) {
+                found.insert(lineage, Held { holder, until });
+            }
+        }
+        let leases: Vec<_> = runs.into_iter().map(|run| found.get(&(prefix.clone() + &run))).collect();
+        Response::json(&leases).map(Some)
+    })
+}
+
+/// Returns true if a lease is valid now. A lease from the future is not valid: the clock was set back.
+fn is_valid(saved_at: i64, until: i64, now: i64) -> bool {
+    let ttl = until.saturating_sub(saved_at);
+    now < until && now.saturating_add(ttl) >= saved_at
+}
+
+fn holding_in(id: &str, meta: &[u8]) -> Result<Holding> {
+    serde_json::from_slice(meta).map_err(|_| damaged(id))
+}
+
+/// Takes the lease of a run that has no lease, or whose lease `expired` has expired.
+pub fn take(of: &Run, id: String, expired: Option<Expired>, holding: &Holding, saved_at: i64) -> Result<Unit> {
+    let newest = expired.as_ref().map(|expired| expired.id.clone());
+    let mut unit = Unit::from(vec![put(of, id.clone(), holding, saved_at)?]);
+    unit.expect.push(Expect::Newest { contract: CONTRACT_ID, lineage: of.lineage()?, newest, or: id });
+    if let Some(Expired { id, saved_at }) = expired {
+        // The lineage ends before it begins anew, because the token is its position.
+        unit.ops.insert(0, Op::Remove { contract: CONTRACT_ID, id: id.clone() });
+        unit.expect.push(Expect::Checkpoint {
+            contract: CONTRACT_ID,
+            id,
+            must: Must::NotBeSavedSince(saved_at.saturating_add(1)),
+            otherwise: Error::new(Code::Conflict, "the lease was renewed meanwhile"),
+        });
+    }
+    Ok(unit)
 }
 
 /// Extends a lease.
-pub fn renew(of: &Run, token: String, holding: &Holding, saved_at: i64) -> Result<Unit> {
-    let expect = Expect::Checkpoint {
-        contract: CONTRACT_ID,
-        id: token.clone(),
-        must: Must::BeSavedSince(i64::MIN),
-        otherwise: Error::new(
-            Code::Conflict,
-            format!("the lease of run {} was lost, because it expired: stop working on the run", quote(&of.run)),
-        ),
-    };
-    Ok(Unit { expect: vec![expect], ops: vec![put(of, token, holding, saved_at)?] })
+pub fn renew(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Unit> {
+    let mut unit = Unit::from(vec![put(of, id.clone(), holding, saved_at)?]);
+    unit.expect.push(Fence { of: of.clone(), id }.into());
+    Ok(unit)
 }
 
-fn put(of: &Run, token: String, holding: &Holding, saved_at: i64) -> Result<Op> {
-    check_id("the token of a lease", &token)?;
+fn put(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Op> {
+    check_id("the id of a lease", &id)?;
+    let lineage = of.lineage()?;
     let header = Header {
         contract: CONTRACT_ID,
-        lineage: of.lineage()?,
-        id: token,
+        group: group(&lineage),
+        lineage,
+        id,
         parent: None,
-        group: String::new(),
         label: String::new(),
         sort_key: SortKey::default(),
         saved_at,
@@ -129,19 +257,17 @@ fn put(of: &Run, token: String, holding: &Holding, saved_at: i64) -> Result<Op> 
     Ok(Op::Put(Box::new(checkpoint.into())))
 }
 
-fn found(answer: Answer) -> Result<Option<Response>> {
-    let Some(checkpoint) = answer.into_checkpoint()? else { return Ok(None) };
-    let Header { id: token, meta, .. } = checkpoint.header;
-    let holding = serde_json::from_slice(&meta).map_err(|_| damaged(&token))?;
-    Response::json(&Lease { token, holding }).map(Some)
-}
-
 fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
-    let run = lineage.map(|lineage| match lineage.split_once('\0') {
-        Some((_, run)) => run.to_owned(),
-        None => lineage,
+    let of = lineage.map(|lineage| match lineage.split_once('\0') {
+        Some((space, of)) if space.ends_with(NAMESPACE) => match thread::split(of) {
+            Some(ThreadNamespace { thread, namespace }) => (thread, Some(namespace)),
+            None => (of.to_owned(), None),
+        },
+        Some((_, run)) => (run.to_owned(), None),
+        None => (lineage, None),
     });
-    Names { run, ns: None, id }
+    let (run, ns) = of.map_or((None, None), |(run, ns)| (Some(run), ns));
+    Names { run, ns, id }
 }
 
 #[cfg(test)]
@@ -151,7 +277,7 @@ mod tests {
     use crate::backend::memory::Memory;
 
     fn run() -> Run {
-        Run { space: "agentos".to_owned(), run: "run\0with NUL".to_owned() }
+        Run { space: "agentos".to_owned(), run: "run\0with NUL".to_owned(), ns: String::new() }
     }
 
     fn holding(until: i64) -> Holding {
@@ -182,19 +308,36 @@ mod tests {
         let mut backend = Memory::default();
         apply(&mut backend, take(&run(), "one".to_owned(), None, &holding(10), 0).unwrap()).unwrap();
         apply(&mut backend, renew(&run(), "one".to_owned(), &holding(20), 1).unwrap()).unwrap();
-        let expired = || Some("one".to_owned());
-        apply(&mut backend, take(&run(), "two".to_owned(), expired(), &holding(30), 2).unwrap()).unwrap();
-        let error =
-            apply(&mut backend, take(&run(), "three".to_owned(), expired(), &holding(30), 2).unwrap()).unwrap_err();
-        assert_eq!(error.code(), Code::Conflict);
-        let error = apply(&mut backend, renew(&run(), "one".to_owned(), &holding(40), 3).unwrap()).unwrap_err();
-        assert_eq!(error.code(), Code::Conflict);
+        let expired = |saved_at| Some(Expired { id: "one".to_owned(), saved_at });
+        let mut conflict = |unit: Result<Unit>| {
+            let error = apply(&mut backend, unit.unwrap()).unwrap_err();
+            assert_eq!(error.code(), Code::Conflict);
+        };
+        // The lease was read before it was renewed.
+        conflict(take(&run(), "early".to_owned(), expired(0), &holding(30), 2));
+        apply(&mut backend, take(&run(), "two".to_owned(), expired(1), &holding(30), 2).unwrap()).unwrap();
+        let mut conflict = |unit: Result<Unit>| {
+            let error = apply(&mut backend, unit.unwrap()).unwrap_err();
+            assert_eq!(error.code(), Code::Conflict);
+        };
+        conflict(take(&run(), "three".to_owned(), expired(1), &holding(30), 2));
+        conflict(renew(&run(), "one".to_owned(), &holding(40), 3));
         assert_eq!(held(&mut backend).as_deref(), Some("two"));
     }
 
     #[test]
-    fn a_lease_has_the_name_of_its_run() {
-        let names = name_of(Some(run().lineage().unwrap()), Some("token".to_owned()));
-        assert_eq!(names, Names { run: Some(run().run), ns: None, id: Some("token".to_owned()) });
+    fn a_lease_from_the_future_is_not_valid() {
+        assert!(is_valid(0, 30, 29) && !is_valid(0, 30, 30));
+        assert!(is_valid(1_000, 1_030, 990), "another machine's clock may be a little ahead");
+        assert!(!is_valid(1_000, 1_030, 900));
+    }
+
+    #[test]
+    fn a_lease_has_the_name_of_its_run_and_of_its_namespace() {
+        let read_back = |of: &Run| name_of(Some(of.lineage().unwrap()), Some("id".to_owned()));
+        let names = Names { run: Some(run().run), ns: None, id: Some("id".to_owned()) };
+        assert_eq!(read_back(&run()), names);
+        let inner = Run { ns: "a|b:1".to_owned(), ..run() };
+        assert_eq!(read_back(&inner), Names { ns: Some(inner.ns.clone()), ..names });
     }
 }

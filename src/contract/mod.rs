@@ -5,6 +5,9 @@
 //!
 //! A call consists of the name of its contract, its own name, named fields and buffers. Each contract reads the fields
 //! into its own enum. So the code between a contract and its TypeScript is the same for all contracts.
+//!
+//! Every call may also have the field `fence`, which names a lease ([`lease::Fence`]). The call then writes only while the
+//! lease is held.
 
 pub mod agentium;
 pub mod agentos;
@@ -86,6 +89,9 @@ pub const NAMES: [(ContractId, &str); CONTRACTS.len()] = {
     names
 };
 
+/// The contracts whose data a copy of a store leaves out, because they belong to living processes.
+pub const NOT_COPIED: [ContractId; 1] = [lease::CONTRACT_ID];
+
 /// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null.
 pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
     match request(call) {
@@ -95,10 +101,15 @@ pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
 }
 
 fn request(call: RawCall<'_>) -> Result<Request> {
-    match call.contract() {
+    let fence = call.fence()?;
+    let request = match call.contract() {
         store::NAME => store::request(call),
         contract => (named(contract)?.request)(call),
-    }
+    }?;
+    Ok(match fence {
+        Some(fence) => request.on_condition(fence.into()),
+        None => request,
+    })
 }
 
 /// Makes a tool of a contract, which works without a store. `which` selects the tool, in JSON.
@@ -174,6 +185,30 @@ mod tests {
         let reply = Reply::new(move |outcome| sent.send(outcome).unwrap());
         run(store, RawCall::new(&shape, values, vec![b"bytes"[..].into(); buffers]), reply);
         Ok(replies.recv().unwrap()?.map_or_else(String::new, |response| response.text))
+    }
+
+    #[test]
+    fn a_call_with_a_fence_writes_only_while_the_lease_is_held() {
+        let store = Store::open(&Target::Memory, Options::default()).unwrap();
+        let of = r#"{"space":"agentos","run":"r","ns":""}"#;
+        let holding = r#"{"holder":"h","until":9,"from":null,"attempts":1}"#;
+        let take = [("of", of), ("id", "one"), ("holding", holding), ("savedAt", "1")];
+        call(&store, "lease", "take", &take, 0).unwrap();
+        let fence = format!(r#"{{"of":{of},"id":"one"}}"#);
+        let key = [("fence", &*fence), ("key", "k"), ("namespace", "n")];
+        let set = [&key[..], &[("tag", "json"), ("savedAt", "5")]].concat();
+        call(&store, "storage", "set", &set, 1).unwrap();
+        assert!(call(&store, "lease", "read", &[("of", of)], 0).unwrap().contains(r#""id":"one","token":1,"#));
+        call(&store, "lease", "release", &[("id", "one")], 0).unwrap();
+        for (name, fields, buffers) in [("set", &set[..], 1), ("delete", &key[..], 0)] {
+            let error = call(&store, "storage", name, fields, buffers).unwrap_err();
+            assert_eq!(error.code(), Code::Conflict);
+            assert!(error.message().contains("the lease of run \"r\" was lost"), "{error}");
+        }
+        // A call that only reads needs no lease.
+        assert!(call(&store, "storage", "get", &key, 0).unwrap().contains(r#""key":"k""#));
+        let damaged = [&[("fence", "{}")], &set[1..]].concat();
+        assert_eq!(call(&store, "storage", "set", &damaged, 1).unwrap_err().code(), Code::InvalidArgument);
     }
 
     #[test]

@@ -8,6 +8,8 @@
 #![allow(missing_docs, clippy::needless_pass_by_value, clippy::trivially_copy_pass_by_ref, unreachable_pub)]
 
 mod completion;
+mod copy;
+mod server;
 mod store;
 mod tool;
 mod values;

@@ -8,6 +8,7 @@ use napi::bindgen_prelude::{Either3, Env, Function, FunctionCallContext, Uint8Ar
 use napi_derive::napi;
 
 use super::completion::{CompletionQueue, Completions};
+use super::server::{self, Passwords};
 use super::values::{Failure, Field, Value, value};
 use crate::backend::Durability;
 use crate::contract::{self, call::RawCall};
@@ -34,6 +35,12 @@ pub struct NativeOptions {
     pub ttl: Option<i64>,
     /// `None`: no limit.
     pub max_bytes: Option<i64>,
+    /// The schema of the tables on a server.
+    pub schema: Option<String>,
+    /// The beginning of the names of the tables on a server.
+    pub prefix: Option<String>,
+    /// Whether the tables on a server are made when they are missing: `auto` or `never`.
+    pub migrate: Option<String>,
 }
 
 impl NativeOptions {
@@ -67,15 +74,32 @@ impl NativeOptions {
 pub struct NativeStore {
     /// The path of the database file or folder. `None` for a store in memory.
     database_path: Option<String>,
+    pub(super) target: Target,
+    passwords: Option<Passwords>,
     calls: Calls,
+}
+
+impl NativeStore {
+    /// The store in the engine.
+    pub(super) fn store(&self) -> &Arc<Store> {
+        &self.calls.store
+    }
 }
 
 #[napi]
 impl NativeStore {
     #[napi(constructor)]
-    pub fn new(env: &Env, completions: &Completions, target: String, options: NativeOptions) -> napi::Result<Self> {
+    pub fn new(
+        env: &Env,
+        completions: &Completions,
+        target: String,
+        options: NativeOptions,
+        password: Option<Function<'_, u32, ()>>,
+    ) -> napi::Result<Self> {
+        let passwords = password.map(Passwords::new).transpose()?;
         let open = || {
-            let target = Target::parse(&target)?;
+            let mut target = Target::parse(&target)?;
+            server::set_options(&mut target, &options, passwords.as_ref())?;
             let store = Store::open(&target, options.read()?)?;
             Ok((target, Arc::new(store)))
         };
@@ -84,16 +108,22 @@ impl NativeStore {
         let database_path = match &target {
             Target::Memory => None,
             Target::Sqlite(path) | Target::Jsonl(path) => Some(path.to_string_lossy().into_owned()),
+            Target::Postgres(url) => Some(url.identity()),
         };
         // The reference is weak, because a store that is no longer used must not keep the queue alive.
         let queue = Arc::downgrade(&completions.queue);
-        let target = database_path.clone().unwrap_or_else(|| "memory:".to_owned());
+        let name = database_path.clone().unwrap_or_else(|| "memory:".to_owned());
         store.on_warning(move |warning| {
             if let Some(queue) = queue.upgrade() {
-                queue.warn(&target, warning);
+                queue.warn(&name, warning);
             }
         });
-        Ok(Self { database_path, calls: Calls { store, completions: Arc::clone(&completions.queue) } })
+        Ok(Self {
+            database_path,
+            target,
+            passwords,
+            calls: Calls { store, completions: Arc::clone(&completions.queue) },
+        })
     }
 
     /// The absolute path of the database file or folder, or null for a store in memory. Two stores with the same path have the
@@ -101,6 +131,14 @@ impl NativeStore {
     #[napi(getter)]
     pub fn database_path(&self) -> Option<String> {
         self.database_path.clone()
+    }
+
+    /// Answers a request for the password of the server. `password` is null if the user's function failed with `failure`.
+    #[napi]
+    pub fn give_password(&self, request: u32, password: Option<String>, failure: Option<String>) {
+        if let Some(passwords) = &self.passwords {
+            passwords.give(request, password.ok_or_else(|| failure.unwrap_or_default()));
+        }
     }
 
     /// Returns the function that runs calls on the store: see [`Calls::run`].

@@ -2,7 +2,9 @@
 
 use crate::check::CheckPage;
 use crate::error::{Code, Error, Result};
-use crate::record::{Active, Checkpoint, Header, Lineage, LogMark, LogPage, Logged, Stats, Tuple};
+use crate::record::{
+    Active, Checkpoint, Header, Lineage, LogMark, LogPage, LogRun, Logged, Saved, Start, Stats, Tuple, Written,
+};
 use crate::retention::Pruned;
 
 /// The answer of a backend to a [`Query`](super::Query).
@@ -38,6 +40,16 @@ pub enum Answer {
     Stats(Stats),
     /// The number and the size of the checkpoints that would be removed.
     Pruned(Pruned),
+    /// A page of checkpoints in save order.
+    Saves(Vec<Saved>),
+    /// A page of lineages in the order of their creation.
+    Starts(Vec<Start>),
+    /// A page of pending writes.
+    Writes(Vec<Written>),
+    /// The runs of a log.
+    LogRuns(Vec<LogRun>),
+    /// A time, in ms since the epoch.
+    Clock(i64),
 }
 
 impl Answer {
@@ -162,6 +174,46 @@ impl Answer {
         }
     }
 
+    /// Returns the page of checkpoints. Fails if the answer is of another kind.
+    pub fn into_saves(self) -> Result<Vec<Saved>> {
+        match self {
+            Answer::Saves(found) => Ok(found),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Returns the page of lineages. Fails if the answer is of another kind.
+    pub fn into_starts(self) -> Result<Vec<Start>> {
+        match self {
+            Answer::Starts(found) => Ok(found),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Returns the page of pending writes. Fails if the answer is of another kind.
+    pub fn into_writes(self) -> Result<Vec<Written>> {
+        match self {
+            Answer::Writes(found) => Ok(found),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Returns the runs of a log. Fails if the answer is of another kind.
+    pub fn into_log_runs(self) -> Result<Vec<LogRun>> {
+        match self {
+            Answer::LogRuns(runs) => Ok(runs),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Returns the time, in ms since the epoch. Fails if the answer is of another kind.
+    pub fn into_clock(self) -> Result<i64> {
+        match self {
+            Answer::Clock(now) => Ok(now),
+            other => Err(other.unexpected()),
+        }
+    }
+
     fn unexpected(&self) -> Error {
         let kind = match self {
             Answer::Checkpoint(_) => "a checkpoint",
@@ -179,6 +231,11 @@ impl Answer {
             Answer::Checked(_) => "the result of a check",
             Answer::Stats(_) => "statistics",
             Answer::Pruned(_) => "a preview of a removal",
+            Answer::Saves(_) => "checkpoints in save order",
+            Answer::Starts(_) => "lineages with their beginnings",
+            Answer::Writes(_) => "pending writes",
+            Answer::LogRuns(_) => "the runs of a log",
+            Answer::Clock(_) => "a time",
         };
         Error::new(Code::Unavailable, format!("the backend gave the wrong kind of answer, {kind}: please report this"))
     }

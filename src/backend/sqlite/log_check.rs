@@ -3,10 +3,11 @@
 
 use rusqlite::{Connection, Params, Row, params};
 
-use super::log_rows::{Head, Stored, decode_marks, misled, signed, verify_branch};
+use super::log_rows::{Head, Stored, misled, signed, verify_branch};
 use super::logs::{Logs, present};
 use super::statement::{all, one};
 use crate::backend::logs::{End, LogRows, Mark};
+use crate::backend::marks::decode_marks;
 use crate::check::{Finding, FindingCode, Severity};
 use crate::error::{Error, Result};
 use crate::record::{ContractId, Seq};
@@ -245,7 +246,7 @@ fn exists(connection: &Connection, sql: &str, params: impl Params) -> Result<boo
 mod tests {
     use super::*;
     use crate::backend::logs::{self, LogName};
-    use crate::backend::sqlite::log_rows::encode_marks;
+    use crate::backend::marks::encode_marks;
     use crate::record::Record;
 
     const OF: LogName<'_> = LogName { contract: ContractId(1), lin: 7, lineage: "run", log: "log" };

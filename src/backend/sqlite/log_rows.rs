@@ -1,14 +1,13 @@
-//! Reads and verifies the rows of the log tables, and encodes the marks of a checkpoint. A mark consists of the name of
-//! a log and the end of this log at the time when the checkpoint was saved.
+//! Reads and verifies the rows of the log tables.
 
 use rusqlite::Row;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::backend::logs::{Branch, BranchId, End, Mark};
+use crate::backend::logs::{Branch, BranchId, End};
+use crate::backend::marks::{head_sum, open_record, record_sum};
 use crate::codec::checksum::Sum;
-use crate::codec::{envelope, frame, varint};
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Part, Payload, Record};
+use crate::record::{ContractId, Record};
 
 /// A row of the table `log` that is not verified yet.
 pub(super) struct Head {
@@ -78,21 +77,9 @@ impl Stored {
 
     /// Opens the envelope and returns the record.
     pub(super) fn record(self) -> Result<Record> {
-        let open = || frame::split(&envelope::open(&[&self.body])?.into());
-        let where_ = || format!("the record at {} of branch {}", self.position, self.branch);
-        let mut parts = open().map_err(|error| error.context(&where_()))?.parts;
-        match (parts.pop(), parts.is_empty()) {
-            (Some(Part { tag, bytes, .. }), true) => Ok(Record { key: self.key, tag, bytes }),
-            _ => Err(damaged(&where_())),
-        }
+        let place = format!("the record at {} of branch {}", self.position, self.branch);
+        open_record(self.key, &self.body, &place)
     }
-}
-
-/// Encodes the tag and the bytes of a record as an envelope, for the column `body`.
-pub(super) fn seal(record: &Record) -> Vec<u8> {
-    let Record { tag, bytes, .. } = record;
-    let part = Part { name: String::new(), tag: tag.clone(), bytes: bytes.clone() };
-    envelope::seal(&frame::join(&Payload { parts: vec![part] }))
 }
 
 /// Verifies a row of the table `log_branch`. Returns its branch.
@@ -106,66 +93,8 @@ pub(super) fn verify_branch(id: BranchId, contract: i64, parent: Option<i64>, st
     Ok(Branch { contract: ContractId(contract), parent: parent.map(|branch| End { branch, length: start }) })
 }
 
-/// Encodes the marks of a checkpoint for the column `logs`. The format is the number of marks, then for each mark: the
-/// length of the log's name, the name, the number of records and, if that is not 0, the branch. Returns `None` if there
-/// are no marks.
-pub(super) fn encode_marks(marks: &[Mark]) -> Option<Vec<u8>> {
-    if marks.is_empty() {
-        return None;
-    }
-    let mut out = Vec::new();
-    varint::write(&mut out, marks.len() as u64);
-    for Mark { log, end } in marks {
-        varint::write(&mut out, log.len() as u64);
-        out.extend_from_slice(log.as_bytes());
-        match end {
-            None => varint::write(&mut out, 0),
-            Some(end) => {
-                varint::write(&mut out, end.length);
-                varint::write(&mut out, end.branch.cast_unsigned());
-            }
-        }
-    }
-    Some(out)
-}
-
-/// Decodes the output of [`encode_marks`].
-///
-/// # Errors
-///
-/// `CORRUPT` if the bytes are not a list of marks.
-pub(super) fn decode_marks(bytes: Option<&[u8]>) -> Result<Vec<Mark>> {
-    bytes.map_or_else(|| Some(Vec::new()), parse_marks).ok_or_else(|| damaged("the list of a checkpoint's logs"))
-}
-
-fn parse_marks(mut rest: &[u8]) -> Option<Vec<Mark>> {
-    let count = varint::read(&mut rest)?;
-    // A mark takes at least two bytes. The count may be damaged, so do not reserve memory for more marks than the
-    // bytes can contain.
-    let mut marks = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 2));
-    for _ in 0..count {
-        let length = varint::read(&mut rest)?;
-        let log = std::str::from_utf8(varint::take(&mut rest, length)?).ok()?.to_owned();
-        let length = varint::read(&mut rest)?;
-        let end = match length {
-            0 => None,
-            length => Some(End { branch: varint::read(&mut rest)?.cast_signed(), length }),
-        };
-        marks.push(Mark { log, end });
-    }
-    rest.is_empty().then_some(marks)
-}
-
-pub(super) fn head_sum(lin: i64, name: &str, branch: i64, length: i64) -> i64 {
-    Sum::new().text("log").int(lin).text(name).int(branch).int(length).finish()
-}
-
 pub(super) fn branch_sum(id: BranchId, contract: u8, parent: Option<i64>, start: i64) -> i64 {
     Sum::new().text("log_branch").int(id).int(contract.into()).opt_int(parent).int(start).finish()
-}
-
-pub(super) fn record_sum(branch: i64, position: i64, key: Option<&str>, body: &[u8]) -> i64 {
-    Sum::new().text("record").int(branch).int(position).opt_text(key).bytes(body).finish()
 }
 
 pub(super) fn key_hash(key: &str) -> i64 {
@@ -196,12 +125,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    fn marks() -> impl Strategy<Value = Vec<Mark>> {
-        let end = (any::<i64>(), 1..u64::MAX).prop_map(|(branch, length)| End { branch, length });
-        let mark = (".{0,8}", prop::option::of(end)).prop_map(|(log, end)| Mark { log, end });
-        prop::collection::vec(mark, 0..5)
-    }
+    use crate::backend::marks::seal_record;
+    use crate::codec::{envelope, frame};
+    use crate::record::{Part, Payload};
 
     /// Generates arbitrary bytes or small numbers. With small numbers the decoder reads further before it finds an
     /// error.
@@ -225,31 +151,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn marks_come_back(marks in marks()) {
-            prop_assert_eq!(decode_marks(encode_marks(&marks).as_deref()).unwrap(), marks);
-        }
-
-        #[test]
-        fn any_bytes_are_marks_or_an_error(bytes in bytes()) {
-            match decode_marks(Some(&bytes)) {
-                // Compare the marks and not the bytes: a varint has longer encodings than the encoding that
-                // `encode_marks` writes.
-                Ok(marks) => prop_assert_eq!(decode_marks(encode_marks(&marks).as_deref()).unwrap(), marks),
-                Err(error) => prop_assert_eq!(error.code(), Code::Corrupt),
-            }
-        }
-
-        #[test]
-        fn a_cut_is_an_error(marks in marks(), cut in any::<prop::sample::Index>()) {
-            if let Some(whole) = encode_marks(&marks) {
-                prop_assert!(decode_marks(Some(&whole[..cut.index(whole.len())])).is_err());
-            }
-        }
-
-        #[test]
         fn a_record_comes_back(key in prop::option::of(".{0,8}"), tag in ".{0,4}", bytes in bytes()) {
             let record = Record { key: key.clone(), tag, bytes: bytes.into() };
-            let row = stored(1, 2, key, seal(&record));
+            let row = stored(1, 2, key, seal_record(&record));
             prop_assert_eq!(row.verify(1, 2).and_then(Stored::record).unwrap(), record);
         }
 

@@ -11,11 +11,10 @@ use std::cell::OnceCell;
 use rusqlite::{Connection, Params, Row, params};
 
 use super::error::from_sqlite;
-use super::log_rows::{
-    Head, Stored, branch_sum, head_sum, key_hash, misled, record_sum, seal, signed, unsigned, verify_branch,
-};
+use super::log_rows::{Head, Stored, branch_sum, key_hash, misled, signed, unsigned, verify_branch};
 use super::statement::{all, one};
 use crate::backend::logs::{Branch, BranchId, End, LogRows};
+use crate::backend::marks::{head_sum, record_sum, seal_record};
 use crate::error::Result;
 use crate::record::{ContractId, Record, Seq};
 
@@ -223,7 +222,7 @@ impl LogRows for Logs<'_> {
         let mut statement = self.connection.prepare_cached(sql).map_err(from_sqlite)?;
         for (position, record) in (signed(at)..).zip(records) {
             let key = record.key.as_deref();
-            let body = seal(record);
+            let body = seal_record(record);
             let sum = record_sum(id, position, key, &body);
             let row = params![id, position, key.map(key_hash), key, sum, body];
             statement.execute(row).map_err(from_sqlite)?;

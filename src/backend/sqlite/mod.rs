@@ -5,6 +5,7 @@ mod chain;
 mod check;
 mod connection;
 mod error;
+mod export;
 mod file;
 mod identity;
 mod lineage;

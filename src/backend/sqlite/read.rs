@@ -6,14 +6,15 @@ use rusqlite::{Connection, params};
 use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
 use super::listing::{self, Walk};
-use super::log_rows::decode_marks;
 use super::logs::Logs;
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
 use super::stats::stats;
-use super::{check, payloads, recent, writes};
-use crate::backend::{ancestors, logs as log};
+use super::{check, export, payloads, recent, writes};
+use crate::backend::logs::{self as log, Mark};
+use crate::backend::marks::decode_marks;
+use crate::backend::{ancestors, machine_clock};
 use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::error::Result;
@@ -47,9 +48,9 @@ fn needs(query: &Query, index: LateIndex) -> bool {
 }
 
 /// Reads from one snapshot of the database.
-struct Reading<'a> {
-    connection: &'a Connection,
-    cache: &'a PayloadCache,
+pub(super) struct Reading<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) cache: &'a PayloadCache,
 }
 
 impl Reading<'_> {
@@ -98,10 +99,18 @@ impl Reading<'_> {
                 Some(row) => log::list(&Logs::new(snapshot), row.lin).map(Answer::Logs),
                 None => Ok(Answer::Logs(Vec::new())),
             },
+            Query::Saves { after, bytes } => export::saves(snapshot, *after, *bytes).map(Answer::Saves),
+            Query::Starts { after, limit } => export::starts(snapshot, *after, *limit).map(Answer::Starts),
+            Query::Writes { after, bytes } => export::writes(snapshot, after.as_ref(), *bytes).map(Answer::Writes),
+            Query::LogRuns { contract, lineage, log, at } => {
+                let end = self.mark_of(*contract, lineage, log, at.as_deref())?.and_then(|mark| mark.end);
+                log::all_runs(&Logs::new(snapshot), lineage, log, end).map(Answer::LogRuns)
+            }
             Query::Check { cursor, limit } => {
                 check::page(snapshot, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
             }
             Query::Stats { contract, largest } => stats(snapshot, *contract, *largest).map(Answer::Stats),
+            Query::Clock => Ok(Answer::Clock(machine_clock())),
             Query::Prunable { contract, rules } => {
                 preview(&SqliteCatalog(snapshot), *contract, rules).map(Answer::Pruned)
             }
@@ -126,13 +135,13 @@ impl Reading<'_> {
     }
 
     /// Converts a row to a checkpoint: loads the payload and decodes the marks of logs.
-    fn checkpoint(&self, row: HeaderRow) -> Result<Checkpoint> {
+    pub(super) fn checkpoint(&self, row: HeaderRow) -> Result<Checkpoint> {
         let HeaderRow { seq, header, logs, .. } = row;
         let payload = payloads::load(self.connection, self.cache, seq)
             .and_then(|payload| frame::split(&payload.raw))
             .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
         let marks = decode_marks(logs.as_deref())?;
-        Ok(Checkpoint { header, payload, logs: marks.iter().map(log::Mark::shown).collect() })
+        Ok(Checkpoint { header, payload, logs: marks.iter().map(Mark::shown).collect() })
     }
 
     /// Converts a checkpoint to a tuple: adds the pending writes of the checkpoint.
@@ -223,25 +232,20 @@ impl Reading<'_> {
     }
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
-        let logs = Logs::new(self.connection);
-        let lineage = lineage::find(self.connection, range.contract, &range.lineage)?;
-        let end = match &range.at {
-            None => match lineage {
-                Some(lineage) => log::LogRows::head(&logs, lineage.lin, &range.log)?,
-                None => None,
-            },
-            Some(id) => {
-                let Some(row) = row::by_id(self.connection, range.contract, id)? else { return Ok(None) };
-                if row.header.lineage != range.lineage {
-                    return Ok(None);
-                }
-                let marks = decode_marks(row.logs.as_deref())?;
-                match marks.into_iter().find(|mark| mark.log == range.log) {
-                    Some(mark) => mark.end,
-                    None => return Ok(None),
-                }
-            }
+        let mark = self.mark_of(range.contract, &range.lineage, &range.log, range.at.as_deref())?;
+        mark.map(|mark| log::read(&Logs::new(self.connection), mark.end, range)).transpose()
+    }
+
+    /// The end of a log, or of a log as the checkpoint `at` names it. Returns `None` if the checkpoint does not exist or
+    /// does not name the log.
+    fn mark_of(&self, contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Result<Option<Mark>> {
+        let Some(id) = at else {
+            let found = lineage::find(self.connection, contract, lineage)?;
+            let head = |row: LineageRow| log::LogRows::head(&Logs::new(self.connection), row.lin, log);
+            return Ok(Some(Mark { log: log.to_owned(), end: found.map(head).transpose()?.flatten() }));
         };
-        log::read(&logs, end, range).map(Some)
+        let row = row::by_id(self.connection, contract, id)?.filter(|row| row.header.lineage == lineage);
+        let marks = row.map(|row| decode_marks(row.logs.as_deref())).transpose()?.unwrap_or_default();
+        Ok(marks.into_iter().find(|mark| mark.log == log))
     }
 }

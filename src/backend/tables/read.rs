@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::ops::Bound;
 
 use super::{Contents, LineageRow, Ordered, Row, Tables};
-use crate::backend::ancestors;
-use crate::backend::logs::{self, LogRows};
+use crate::backend::logs::{self, LogRows, Mark};
+use crate::backend::{ancestors, machine_clock};
 use crate::check::{CheckPage, Counted};
 use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, LogRange, Of, Pick, Query, Recent};
@@ -71,8 +71,16 @@ impl<C: Contents> Tables<C> {
                 let lin = self.positions.get(&(*contract, lineage.clone()));
                 Answer::Logs(lin.map(|lin| logs::list(self, *lin)).transpose()?.unwrap_or_default())
             }
+            Query::Saves { after, bytes } => Answer::Saves(self.saves(*after, *bytes)?),
+            Query::Starts { after, limit } => Answer::Starts(self.starts(*after, *limit)),
+            Query::Writes { after, bytes } => Answer::Writes(self.all_writes(after.as_ref(), *bytes)),
+            Query::LogRuns { contract, lineage, log, at } => {
+                let end = self.mark_of(*contract, lineage, log, at.as_deref())?.and_then(|mark| mark.end);
+                Answer::LogRuns(logs::all_runs(self, lineage, log, end)?)
+            }
             Query::Check { .. } => Answer::Checked(Box::new(self.check())),
             Query::Stats { contract, largest } => Answer::Stats(self.stats(*contract, *largest)),
+            Query::Clock => Answer::Clock(machine_clock()),
             Query::Prunable { contract, rules } => Answer::Pruned(retention::preview(self, *contract, rules)?),
         })
     }
@@ -121,19 +129,20 @@ impl<C: Contents> Tables<C> {
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
         let LogRange { contract, lineage, log, at, .. } = range;
-        let end = match at {
-            Some(id) => {
-                let row = self.find(*contract, id).filter(|row| row.checkpoint.header.lineage == *lineage);
-                let mark = row.and_then(|row| row.marks.iter().find(|mark| mark.log == *log));
-                let Some(mark) = mark else { return Ok(None) };
-                mark.end
-            }
-            None => match self.positions.get(&(*contract, lineage.clone())) {
-                Some(lin) => self.head(*lin, log)?,
-                None => None,
-            },
-        };
-        logs::read(self, end, range).map(Some)
+        let mark = self.mark_of(*contract, lineage, log, at.as_deref())?;
+        mark.map(|mark| logs::read(self, mark.end, range)).transpose()
+    }
+
+    /// The end of a log, or of a log as the checkpoint `at` names it. Returns `None` if the checkpoint does not exist or
+    /// does not name the log.
+    fn mark_of(&self, contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Result<Option<Mark>> {
+        if let Some(id) = at {
+            let row = self.find(contract, id).filter(|row| row.checkpoint.header.lineage == lineage);
+            return Ok(row.and_then(|row| row.marks.iter().find(|mark| mark.log == log)).cloned());
+        }
+        let lin = self.positions.get(&(contract, lineage.to_owned()));
+        let end = lin.map(|lin| self.head(*lin, log)).transpose()?.flatten();
+        Ok(Some(Mark { log: log.to_owned(), end }))
     }
 
     /// Returns the checkpoints that a query with this `of` may select, in their order. If the function also returns a

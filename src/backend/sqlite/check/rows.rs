@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::{Check, HARMLESS, REBUILD, RESTORE, damaged, leads};
 use crate::backend::logs::list;
-use crate::backend::sqlite::log_rows::decode_marks;
+use crate::backend::marks::decode_marks;
 use crate::backend::sqlite::logs::Logs;
 use crate::backend::sqlite::row::{self, Claims, HeaderRow};
 use crate::backend::sqlite::schema::LateIndex;

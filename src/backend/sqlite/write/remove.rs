@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::Writing;
 use crate::backend::logs::{self as log, Mark};
+use crate::backend::marks::decode_marks;
 use crate::backend::sqlite::lineage::{self, LineageRow};
-use crate::backend::sqlite::log_rows::decode_marks;
 use crate::backend::sqlite::retention::SqliteCatalog;
 use crate::backend::sqlite::row::{self, HeaderRow};
 use crate::backend::sqlite::{listing, setting, writes};

@@ -1,0 +1,131 @@
+//! What backends store of logs as bytes: the marks of a checkpoint, the records, and their checksums. A mark consists of
+//! the name of a log and the end of this log at the time when the checkpoint was saved.
+
+use super::logs::{End, Mark};
+use crate::codec::checksum::Sum;
+use crate::codec::{envelope, frame, varint};
+use crate::error::{Code, Error, Result};
+use crate::record::{Part, Payload, Record};
+
+/// Encodes the tag and the bytes of a record as an envelope.
+pub(crate) fn seal_record(record: &Record) -> Vec<u8> {
+    let Record { tag, bytes, .. } = record;
+    let part = Part { name: String::new(), tag: tag.clone(), bytes: bytes.clone() };
+    envelope::seal(&frame::join(&Payload { parts: vec![part] }))
+}
+
+/// Opens an envelope that [`seal_record`] made. `place` is for error messages.
+pub(crate) fn open_record(key: Option<String>, body: &[u8], place: &str) -> Result<Record> {
+    let open = || frame::split(&envelope::open(&[body])?.into());
+    let mut parts = open().map_err(|error| error.context(place))?.parts;
+    match (parts.pop(), parts.is_empty()) {
+        (Some(Part { tag, bytes, .. }), true) => Ok(Record { key, tag, bytes }),
+        _ => Err(damaged(place)),
+    }
+}
+
+/// Encodes the marks of a checkpoint. The format is the number of marks, then for each mark: the
+/// length of the log's name, the name, the number of records and, if that is not 0, the branch. Returns `None` if there
+/// are no marks.
+pub(crate) fn encode_marks(marks: &[Mark]) -> Option<Vec<u8>> {
+    if marks.is_empty() {
+        return None;
+    }
+    let mut out = Vec::new();
+    varint::write(&mut out, marks.len() as u64);
+    for Mark { log, end } in marks {
+        varint::write(&mut out, log.len() as u64);
+        out.extend_from_slice(log.as_bytes());
+        match end {
+            None => varint::write(&mut out, 0),
+            Some(end) => {
+                varint::write(&mut out, end.length);
+                varint::write(&mut out, end.branch.cast_unsigned());
+            }
+        }
+    }
+    Some(out)
+}
+
+/// Decodes the output of [`encode_marks`].
+///
+/// # Errors
+///
+/// `CORRUPT` if the bytes are not a list of marks.
+pub(crate) fn decode_marks(bytes: Option<&[u8]>) -> Result<Vec<Mark>> {
+    bytes.map_or_else(|| Some(Vec::new()), parse_marks).ok_or_else(|| damaged("the list of a checkpoint's logs"))
+}
+
+fn parse_marks(mut rest: &[u8]) -> Option<Vec<Mark>> {
+    let count = varint::read(&mut rest)?;
+    // A mark takes at least two bytes. The count may be damaged, so do not reserve memory for more marks than the
+    // bytes can contain.
+    let mut marks = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 2));
+    for _ in 0..count {
+        let length = varint::read(&mut rest)?;
+        let log = std::str::from_utf8(varint::take(&mut rest, length)?).ok()?.to_owned();
+        let length = varint::read(&mut rest)?;
+        let end = match length {
+            0 => None,
+            length => Some(End { branch: varint::read(&mut rest)?.cast_signed(), length }),
+        };
+        marks.push(Mark { log, end });
+    }
+    rest.is_empty().then_some(marks)
+}
+
+pub(crate) fn head_sum(lin: i64, name: &str, branch: i64, length: i64) -> i64 {
+    Sum::new().text("log").int(lin).text(name).int(branch).int(length).finish()
+}
+
+pub(crate) fn record_sum(branch: i64, position: i64, key: Option<&str>, body: &[u8]) -> i64 {
+    Sum::new().text("record").int(branch).int(position).opt_text(key).bytes(body).finish()
+}
+
+fn damaged(what: &str) -> Error {
+    let message = format!("{what} is damaged: its checksum does not match; restore the database from a backup");
+    Error::new(Code::Corrupt, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn marks() -> impl Strategy<Value = Vec<Mark>> {
+        let end = (any::<i64>(), 1..u64::MAX).prop_map(|(branch, length)| End { branch, length });
+        let mark = (".{0,8}", prop::option::of(end)).prop_map(|(log, end)| Mark { log, end });
+        prop::collection::vec(mark, 0..5)
+    }
+
+    /// Generates arbitrary bytes or small numbers. With small numbers the decoder reads further before it finds an
+    /// error.
+    fn bytes() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![prop::collection::vec(any::<u8>(), 0..60), prop::collection::vec(0..8u8, 0..60)]
+    }
+
+    proptest! {
+        #[test]
+        fn marks_come_back(marks in marks()) {
+            prop_assert_eq!(decode_marks(encode_marks(&marks).as_deref()).unwrap(), marks);
+        }
+
+        #[test]
+        fn any_bytes_are_marks_or_an_error(bytes in bytes()) {
+            match decode_marks(Some(&bytes)) {
+                // Compare the marks and not the bytes: a varint has longer encodings than the encoding that
+                // `encode_marks` writes.
+                Ok(marks) => prop_assert_eq!(decode_marks(encode_marks(&marks).as_deref()).unwrap(), marks),
+                Err(error) => prop_assert_eq!(error.code(), Code::Corrupt),
+            }
+        }
+
+        #[test]
+        fn a_cut_is_an_error(marks in marks(), cut in any::<prop::sample::Index>()) {
+            if let Some(whole) = encode_marks(&marks) {
+                prop_assert!(decode_marks(Some(&whole[..cut.index(whole.len())])).is_err());
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A batch of units, and what a store remembers between two batches.
+
+use std::cell::{Cell, RefCell};
+
+use super::heads::Heads;
+use super::known::Known;
+use super::session::{Session, Transaction};
+use super::value::values;
+use super::writes;
+use crate::cache::PayloadCache;
+use crate::error::Result;
+use crate::op::{Applied, Op, Unit};
+
+/// A worker that the server cannot reach any more must not keep its locks.
+pub(super) const RELEASE: &str = "SET LOCAL idle_in_transaction_session_timeout = 30000";
+
+/// Begins a transaction that may wait for locks. `sync` is the value of `synchronous_commit`, if the store sets it.
+pub(super) fn begin<'a>(session: &'a Session, sync: Option<&'static str>) -> Transaction<'a> {
+    let patience = session.left().as_millis().clamp(1, i32::MAX as u128);
+    let mut begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience}");
+    if let Some(sync) = sync {
+        begin.push_str("; SET LOCAL synchronous_commit = ");
+        begin.push_str(sync);
+    }
+    session.begin(&begin)
+}
+
+/// A batch, and the number that all rows of one attempt get.
+#[derive(Clone, Copy)]
+pub(super) struct Batch<'a> {
+    pub(super) units: &'a [Unit],
+    pub(super) call: i64,
+}
+
+impl<'a> Batch<'a> {
+    pub(super) fn new(units: &'a [Unit]) -> Self {
+        Self { units, call: (uuid::Uuid::new_v4().as_u64_pair().0 >> 1).cast_signed() }
+    }
+
+    /// Returns true if an earlier attempt with one of these numbers has stored the batch: its commit succeeded, and the
+    /// answer was lost.
+    pub(super) fn is_stored(self, open: &Transaction<'_>, known: &Known, calls: &[i64]) -> Result<bool> {
+        if open.one("SELECT 1 FROM @batch WHERE call = ANY($1)", values![calls.to_vec()])?.is_some() {
+            return Ok(true);
+        }
+        // A batch that was stored in one round trip is known by its rows.
+        for op in self.units.iter().flat_map(|unit| &unit.ops) {
+            let stored = match op {
+                Op::Put(draft) => {
+                    let row = known.row(open, draft.header.contract, &draft.header.id)?;
+                    row.is_some_and(|row| calls.contains(&row.call))
+                }
+                Op::Write { contract, id, .. } => writes::has_call(open, *contract, id, calls)?,
+                _ => false,
+            };
+            if stored {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// What a store remembers of the database.
+#[derive(Debug)]
+pub(super) struct Memory {
+    pub(super) cache: PayloadCache,
+    pub(super) heads: RefCell<Heads>,
+    /// The number of the last batch that this store has noted in the table of batches.
+    pub(super) noted: Cell<i64>,
+}
+
+impl Memory {
+    pub(super) fn new(cache: PayloadCache) -> Self {
+        Self { cache, heads: RefCell::default(), noted: Cell::new(0) }
+    }
+
+    /// Notes the batch, so that a later attempt learns whether this one was committed. The note of the batch before is not
+    /// needed any more. The first note also removes those of programs that have ended.
+    pub(super) fn note(&self, open: &Transaction<'_>, call: i64) {
+        if self.noted.get() == 0 {
+            open.later(
+                "DELETE FROM @batch WHERE call IN (
+                   SELECT call FROM @batch WHERE at < now() - interval '1 day' FOR UPDATE SKIP LOCKED)",
+                values![],
+            );
+        }
+        open.later(
+            "WITH before AS (DELETE FROM @batch WHERE call = $2) INSERT INTO @batch (call) VALUES ($1)",
+            values![call, self.noted.get()],
+        );
+    }
+}
+
+/// The attempts that may have stored a batch: their commits got no answer.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    calls: RefCell<Vec<i64>>,
+    applied: RefCell<Vec<Applied>>,
+}
+
+impl Sent {
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.borrow().is_empty()
+    }
+
+    /// Remembers an attempt, and the results that it has if it was committed.
+    pub(super) fn add(&self, call: i64, applied: Vec<Applied>) {
+        self.calls.borrow_mut().push(call);
+        self.applied.replace(applied);
+    }
+
+    /// Learns whether one of the attempts has stored the batch, and returns its results. The caller holds the locks, so an
+    /// attempt that is still under way on the server finds later that it is too late: its guess is wrong, and no row has
+    /// its number.
+    pub(super) fn resolve(
+        &self,
+        batch: Batch<'_>,
+        open: &Transaction<'_>,
+        known: &Known,
+    ) -> Result<Option<Vec<Applied>>> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let stored = batch.is_stored(open, known, &self.calls.borrow())?;
+        self.calls.borrow_mut().clear();
+        Ok(stored.then(|| self.applied.take()))
+    }
+}

@@ -1,0 +1,92 @@
+//! Turns errors of the server and of the connection into the engine's errors.
+//!
+//! A message holds the host, the database, the SQLSTATE and the primary message of the server. It never holds the
+//! DETAIL, which may contain ids, nor the statement, its parameters or the URL.
+
+use std::io::ErrorKind;
+
+use tokio_postgres::error::SqlState;
+
+use crate::error::{Code, Error};
+
+/// The host and the database, for messages.
+#[derive(Clone, Debug)]
+pub(super) struct Place(pub(super) String);
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+pub(super) fn lost(place: &Place) -> Error {
+    Error::new(Code::Unavailable, format!("the connection to {place} was lost"))
+}
+
+/// The error for a server that did not answer in time.
+pub(super) fn late(place: &Place) -> Error {
+    Error::new(Code::Unavailable, format!("{place} did not answer before the busy timeout"))
+}
+
+/// The error of a failed connection attempt.
+pub(super) fn unreachable(error: &tokio_postgres::Error, place: &Place) -> Error {
+    if error.as_db_error().is_some() {
+        return from_server(error, place);
+    }
+    let source = std::error::Error::source(error);
+    let why = source.map_or_else(|| error.to_string(), ToString::to_string);
+    let told = error.to_string();
+    if why.contains("password missing") {
+        let message = format!(
+            "{place} asks for a password, and there is none: give it in the URL, in the option \"password\", in PGPASSWORD or in the \
+             password file"
+        );
+        return Error::new(Code::Unavailable, message).lasting();
+    }
+    let refused = Error::new(Code::Unavailable, format!("cannot connect to {place}: {why}"));
+    // A certificate that is not accepted now will not be accepted later. A connection that was cut may be.
+    let is_certificate = told.contains("TLS")
+        && source
+            .and_then(|source| source.downcast_ref::<std::io::Error>())
+            .is_some_and(|io| io.kind() == ErrorKind::InvalidData);
+    if is_certificate { refused.lasting() } else { refused }
+}
+
+pub(super) fn from_server(error: &tokio_postgres::Error, place: &Place) -> Error {
+    let Some(told) = error.as_db_error() else {
+        return lost(place);
+    };
+    let state = told.code();
+    let (code, lasting, remedy) = meaning(state);
+    let remedy = if remedy.is_empty() { String::new() } else { format!(": {remedy}") };
+    let message = format!("{place}: {} (SQLSTATE {}){remedy}", told.message(), state.code());
+    let error = Error::new(code, message);
+    if lasting { error.lasting() } else { error }
+}
+
+/// The code of an SQLSTATE, whether the error lasts until somebody removes the cause, and the remedy.
+fn meaning(state: &SqlState) -> (Code, bool, &'static str) {
+    match state.code() {
+        "40001" | "40P01" | "55P03" | "57014" | "25P03" | "25P04" | "23505" => (Code::Busy, false, "try again"),
+        "53300" | "53400" => (Code::Unavailable, false, "use fewer connections, a pooler, or raise max_connections"),
+        "53200" => (Code::Unavailable, false, "the server is out of memory"),
+        "53100" => (Code::Full, true, "make room on the server's disk"),
+        "54000" | "54001" | "22001" | "22023" | "08P01" => (Code::InvalidArgument, true, ""),
+        "XX001" | "XX002" | "22P03" => (Code::Corrupt, true, "restore the database from a backup"),
+        "42501" => (Code::Unavailable, true, "grant the right to the role"),
+        "3D000" => (Code::Unavailable, true, "create the database"),
+        "3F000" | "42P01" | "42883" | "42703" | "0A000" | "FP002" => {
+            (Code::Unsupported, true, "the schema is not the one of this version")
+        }
+        other if other.starts_with("28") => (Code::Unavailable, true, "check the user and the password"),
+        other if other.starts_with("08") || other.starts_with("57P") || other == "25006" => {
+            (Code::Unavailable, false, "")
+        }
+        _ => (Code::Unavailable, true, ""),
+    }
+}
+
+/// Returns true if the same call may succeed when it is sent again, and nothing of it was stored.
+pub(super) fn worth_another_try(error: &Error) -> bool {
+    matches!(error.code(), Code::Busy | Code::Unavailable) && error.retryable() && !error.outcome_unknown()
+}

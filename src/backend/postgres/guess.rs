@@ -1,0 +1,312 @@
+//! Stores a batch of saves in one round trip.
+//!
+//! The store guesses that the newest checkpoint of each lineage is still the one that it remembers, and that the new ids
+//! are free. It sends everything together: the locks, a statement that verifies the guess and stores only if the guess is
+//! right, and the commit. After a wrong guess nothing is stored, and the batch takes the way of [`super::write`].
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use bytes::Bytes;
+
+use super::batch::{Batch, Memory, begin};
+use super::guess_rows::{CLAIMS, LOCK, Put, STORE, WRITES, WriteRow, columns, write_columns};
+use super::heads::{Head, Heads};
+use super::known::Name;
+use super::payloads::{length, tip};
+use super::row::{self, number};
+use super::session::Session;
+use super::value::values;
+
+use super::writes;
+use crate::backend::inherit::resolve_from_parent;
+use crate::backend::writes::{by_task, merge, seal};
+use crate::cache::{CachedPayload, NewEntry, PayloadCache};
+use crate::codec::frame;
+use crate::codec::plan::{Base, plan};
+use crate::error::{Code, Error, Result};
+use crate::op::{Expect, Must, Op, Unit};
+use crate::record::{ContractId, Draft, Seq, Write};
+
+/// A payload of more bytes is not guessed, because it would travel twice after a wrong guess.
+const LARGEST: usize = 16 << 20;
+
+/// Writes and claims that the same two statements store: first the writes, then the claims.
+#[derive(Default)]
+struct Stage {
+    writes: Vec<WriteRow>,
+    claims: Vec<(Name, Vec<u8>)>,
+}
+
+/// What a batch stores if the guess is right.
+struct Guess<'a> {
+    heads: &'a Heads,
+    cache: &'a PayloadCache,
+    call: i64,
+    /// The lineages that the batch looks at, with the newest save numbers that they must have.
+    lineages: BTreeMap<i64, Seq>,
+    /// The heads after the puts so far. A save number below zero is the place of a put.
+    moved: HashMap<Name, Head>,
+    puts: Vec<Put>,
+    ids: HashSet<Name>,
+    stages: Vec<Stage>,
+    /// The stage of the last write or claim of an id, and whether it was a claim.
+    last: HashMap<Name, (usize, bool)>,
+}
+
+/// A batch that the guess does not cover.
+struct NoGuess;
+
+/// Stores the batch in one round trip. Returns false if nothing was stored: because the batch has other changes than
+/// saves, or because the guess was wrong.
+pub(super) fn store(session: &Session, memory: &Memory, sync: Option<&'static str>, batch: Batch<'_>) -> Result<bool> {
+    let Batch { units, call } = batch;
+    let (cache, heads) = (&memory.cache, &mut *memory.heads.borrow_mut());
+    let mut guess = Guess {
+        heads,
+        cache,
+        call,
+        lineages: BTreeMap::new(),
+        moved: HashMap::new(),
+        puts: Vec::new(),
+        ids: HashSet::new(),
+        stages: Vec::new(),
+        last: HashMap::new(),
+    };
+    if units.iter().try_for_each(|unit| guess.unit(unit)).is_err() {
+        return Ok(false);
+    }
+    let Guess { lineages, puts, stages, .. } = guess;
+    let open = begin(session, sync);
+    let (lins, newest): (Vec<i64>, Vec<Seq>) = lineages.into_iter().unzip();
+    let first = puts.first().map(|put| (put.head.header.contract, put.head.header.id.clone()));
+    if !lins.is_empty() {
+        open.later(LOCK, values![lins.clone()]);
+    }
+    let at = open.count();
+    if first.is_some() {
+        open.later(STORE, columns(lins, newest, &puts, call));
+    }
+    let was_right = || match &first {
+        Some((contract, id)) => values![id, number(*contract), call],
+        None => values!["", 0_i16, call],
+    };
+    for Stage { writes, claims } in stages {
+        if !writes.is_empty() {
+            let mut values = was_right();
+            values.extend(write_columns(writes));
+            open.later(WRITES, values);
+        }
+        if !claims.is_empty() {
+            let (ids, claimed_by): (Vec<Name>, Vec<Vec<u8>>) = claims.into_iter().unzip();
+            let (contracts, ids): (Vec<i16>, Vec<Vec<u8>>) = ids.into_iter().unzip();
+            let mut values = was_right();
+            values.extend(values![contracts, ids, claimed_by]);
+            open.later(CLAIMS, values);
+        }
+    }
+    let answers = open.commit()?;
+    if first.is_none() {
+        return Ok(true);
+    }
+    let seqs = answers.get(at).map(|rows| row::numbers(rows)).unwrap_or_default();
+    if seqs.len() != puts.len() {
+        for unit in units {
+            forget(heads, unit);
+        }
+        return Ok(false);
+    }
+    learn(cache, heads, puts, &seqs);
+    Ok(true)
+}
+
+/// Others have written the lineages of the unit, so nothing is assumed about them until the next look at the database.
+fn forget(heads: &mut Heads, unit: &Unit) {
+    for op in &unit.ops {
+        if let Op::Put(draft) = op {
+            heads.doubt(draft.header.contract, &draft.header.lineage);
+        }
+    }
+}
+
+/// Remembers what was stored.
+fn learn(cache: &PayloadCache, heads: &mut Heads, puts: Vec<Put>, seqs: &[Seq]) {
+    let seq_of = |place: Seq| {
+        if place < 0 { usize::try_from(-place - 1).ok().and_then(|at| seqs.get(at)).copied() } else { Some(place) }
+    };
+    let mut kept = Vec::with_capacity(puts.len());
+    for (put, seq) in puts.into_iter().zip(seqs) {
+        let Put { mut head, payload, supersedes, .. } = put;
+        head.base.seq = *seq;
+        let supersedes = supersedes.and_then(seq_of);
+        let tip = tip(*seq, &head.header, payload.raw.len(), head.base);
+        kept.push(NewEntry { seq: *seq, payload, supersedes, tip });
+        let later = heads
+            .of(head.header.contract, &head.header.lineage)
+            .is_none_or(|newest| head.header.sort_key >= newest.header.sort_key);
+        if later {
+            heads.put(head);
+        }
+    }
+    cache.keep(kept);
+}
+
+impl Guess<'_> {
+    fn unit(&mut self, unit: &Unit) -> Result<(), NoGuess> {
+        unit.expect.iter().try_for_each(|expect| self.expect(expect, unit))?;
+        unit.ops.iter().try_for_each(|op| match op {
+            Op::Put(draft) => self.put(draft),
+            Op::Write { contract, id, writes, replace, encoded } => {
+                self.write(*contract, id, writes, *replace, encoded.as_deref());
+                Ok(())
+            }
+            Op::Claim { contract, id, claimed_by } => {
+                self.claim(*contract, id, claimed_by);
+                Ok(())
+            }
+            _ => Err(NoGuess),
+        })
+    }
+
+    /// Checks a condition against the remembered heads. A condition that seems false is left to a look at the database.
+    fn expect(&mut self, expect: &Expect, unit: &Unit) -> Result<(), NoGuess> {
+        let holds = match expect {
+            Expect::Newest { contract, lineage, .. } => {
+                let head = self.head(*contract, lineage).ok_or(NoGuess)?;
+                expect.check(Some(&head.header))
+            }
+            Expect::Checkpoint { contract, id, must, .. } => {
+                let is_new = |op: &Op| matches!(op, Op::Put(draft) if draft.header.contract == *contract && draft.header.id == *id);
+                if !self.ids.contains(&(number(*contract), id.as_bytes().to_vec())) && unit.ops.iter().any(is_new) {
+                    // The statement verifies that the id is free.
+                    expect.check(None)
+                } else if matches!(must, Must::NotBeSavedSince(_)) {
+                    // The remembered time may be too early.
+                    return Err(NoGuess);
+                } else {
+                    let head = self.heads.with_id(*contract, id).cloned().ok_or(NoGuess)?;
+                    let head = self
+                        .head(*contract, &head.header.lineage)
+                        .filter(|head| head.header.id == *id)
+                        .ok_or(NoGuess)?;
+                    expect.check(Some(&head.header))
+                }
+            }
+        };
+        holds.map_err(|_| NoGuess)
+    }
+
+    /// The head of a lineage, after the puts so far. The statement verifies it.
+    fn head(&mut self, contract: ContractId, lineage: &str) -> Option<Head> {
+        let name = (number(contract), lineage.as_bytes().to_vec());
+        if let Some(head) = self.moved.get(&name) {
+            return Some(head.clone());
+        }
+        let head = self.heads.of(contract, lineage)?;
+        self.lineages.insert(head.lin, head.base.seq);
+        Some(head.clone())
+    }
+
+    fn put(&mut self, draft: &Draft) -> Result<(), NoGuess> {
+        let header = &draft.header;
+        let head = self.head(header.contract, &header.lineage).ok_or(NoGuess)?;
+        let id = (number(header.contract), header.id.as_bytes().to_vec());
+        let is_head = header.parent.as_ref() == Some(&head.header.id);
+        if !draft.logs.is_empty() || head.header.age_offset != header.age_offset || !self.ids.insert(id) {
+            return Err(NoGuess);
+        }
+        let encoded = draft.encoded.as_ref().filter(|encoded| match encoded.parent {
+            None => draft.inherit.is_empty(),
+            Some(seq) => is_head && seq == head.base.seq,
+        });
+        let raw: Bytes = match encoded {
+            Some(encoded) => encoded.raw.clone(),
+            None if draft.inherit.is_empty() => frame::join(&draft.payload).into(),
+            None if is_head => {
+                let parent =
+                    self.payload(head.base.seq).and_then(|payload| frame::split(&payload.raw).ok()).ok_or(NoGuess)?;
+                frame::join(&resolve_from_parent(draft, &parent).ok_or(NoGuess)?).into()
+            }
+            None => return Err(NoGuess),
+        };
+        let unknown = || Error::new(Code::Unavailable, "the payload is not in memory");
+        let planned = plan(&raw, Some(head.base), encoded, |seq| self.payload(seq).ok_or_else(unknown));
+        let (row, misses) = planned.map_err(|_| NoGuess)?;
+        if row.body.len() > LARGEST {
+            return Err(NoGuess);
+        }
+        let place = -(length(self.puts.len()) + 1);
+        let base = Base { seq: place, depth: row.depth, budget: row.budget };
+        let (flags, sum) = row::flags_and_sum(self.call, header, None);
+        let mut known = header.clone();
+        let meta = Bytes::from(std::mem::take(&mut known.meta));
+        let new = Head { lin: head.lin, header: known, base };
+        if new.header.sort_key >= head.header.sort_key {
+            self.moved.insert((number(header.contract), header.lineage.as_bytes().to_vec()), new.clone());
+        } else {
+            self.moved.entry((number(header.contract), header.lineage.as_bytes().to_vec())).or_insert(head.clone());
+        }
+        let parent = header.parent.as_ref().map(|parent| Bytes::copy_from_slice(parent.as_bytes()));
+        let size = length(raw.len());
+        let payload = CachedPayload { raw, misses };
+        self.puts.push(Put {
+            head: new,
+            parent,
+            meta,
+            flags,
+            sum,
+            size,
+            row,
+            payload,
+            supersedes: Some(head.base.seq),
+        });
+        Ok(())
+    }
+
+    /// A payload that is in memory.
+    fn payload(&self, seq: Seq) -> Option<CachedPayload> {
+        if seq >= 0 {
+            return self.cache.get(seq);
+        }
+        self.puts.get(usize::try_from(-seq - 1).ok()?).map(|put| put.payload.clone())
+    }
+
+    fn write(&mut self, contract: ContractId, id: &str, added: &[Write], replace: bool, encoded: Option<&[u8]>) {
+        let name = (number(contract), id.as_bytes().to_vec());
+        // A write that follows a claim is not claimed, so it comes after the claim's statement.
+        let at = self.last.get(&name).map_or(0, |(stage, claims)| stage + usize::from(*claims));
+        let stage = self.stage(at);
+        for group in by_task(added) {
+            stage.writes.push(WriteRow {
+                contract: name.0,
+                id: name.1.clone(),
+                task: group.task.as_bytes().to_vec(),
+                replaces: replace,
+                claimed: group.claimed_by.map(|by| by.as_bytes().to_vec()),
+                sum: writes::sum(contract, id, group.task, replace),
+                body: match (encoded, group.claimed_by) {
+                    (Some(body), _) => body.to_vec(),
+                    (None, Some(_)) => {
+                        seal(group.writes.iter().map(|write| (write.index, write.part.clone())).collect())
+                    }
+                    (None, None) => seal(merge(Vec::new(), group.writes, replace)),
+                },
+            });
+        }
+        self.last.insert(name, (at, false));
+    }
+
+    fn claim(&mut self, contract: ContractId, id: &str, claimed_by: &str) {
+        let name = (number(contract), id.as_bytes().to_vec());
+        // One statement claims the writes of an id once.
+        let at = self.last.get(&name).map_or(0, |(stage, claims)| stage + usize::from(*claims));
+        self.stage(at).claims.push((name.clone(), claimed_by.as_bytes().to_vec()));
+        self.last.insert(name, (at, true));
+    }
+
+    fn stage(&mut self, at: usize) -> &mut Stage {
+        if self.stages.len() <= at {
+            self.stages.resize_with(at + 1, Stage::default);
+        }
+        &mut self.stages[at]
+    }
+}

@@ -1,0 +1,211 @@
+//! What a transaction knows of the rows that its batch needs. Most of it is read together with the locks, so a batch of
+//! saves takes one round trip before the one that stores and commits.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use super::heads::Head;
+use super::lineage::{self, LineageRow};
+use super::row::{self, HeaderRow, number};
+use super::schema::key;
+use super::session::Transaction;
+use super::value::values;
+use crate::codec::plan::Base;
+use crate::error::{Code, Error, Result};
+use crate::record::{ContractId, Header, Seq};
+
+/// A contract, and an id or a name within it.
+pub(super) type Name = (i16, Vec<u8>);
+
+/// The newest checkpoint of a lineage.
+#[derive(Clone, Debug)]
+pub(super) struct Newest {
+    pub(super) row: HeaderRow,
+    pub(super) base: Base,
+}
+
+/// The rows that a transaction has read. A row that is not here is read when it is needed.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    rows: RefCell<HashMap<Name, Option<HeaderRow>>>,
+    lineages: RefCell<HashMap<Name, LineageRow>>,
+    newest: RefCell<HashMap<i64, Option<Newest>>>,
+    seqs: RefCell<std::vec::IntoIter<Seq>>,
+}
+
+/// Reads the rows of several checkpoints.
+pub(super) const ROWS: &str = concat!(
+    "SELECT ",
+    row::columns!(),
+    " FROM unnest($1, $2) AS w(contract, id) JOIN @checkpoint AS c ON c.contract = w.contract AND ",
+    key!("c.id"),
+    " = ",
+    key!("w.id"),
+    " AND c.id = w.id LEFT JOIN @lineage AS l USING (lin)"
+);
+
+/// Reads several lineages, each with its newest checkpoint.
+pub(super) const LINEAGES: &str = concat!(
+    "SELECT ",
+    row::columns!(),
+    ", p.depth, p.budget, l.lin, l.contract, l.origin, l.origin_lin
+     FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS l ON l.contract = w.contract AND ",
+    key!("l.name"),
+    " = ",
+    key!("w.name"),
+    " AND l.name = w.name LEFT JOIN LATERAL (
+       SELECT n.* FROM @checkpoint AS n WHERE n.lin = l.lin
+       ORDER BY substr(n.sort_key, 1, 1000) DESC, n.sort_key DESC, n.seq DESC LIMIT 1) AS c ON true
+     LEFT JOIN @payload AS p ON p.seq = c.seq"
+);
+
+/// Gives out save numbers. The caller holds the locks of the lineages.
+pub(super) const SEQS: &str = "SELECT nextval('@save_order') FROM generate_series(1, $1)";
+
+fn newest_of(found: &tokio_postgres::Row) -> Result<Option<Newest>> {
+    if found.get::<_, Option<Seq>>(0).is_none() {
+        return Ok(None);
+    }
+    let row = HeaderRow::read(found)?;
+    // A payload that is missing takes no deltas.
+    let (depth, budget) = (found.get::<_, Option<i64>>(16), found.get::<_, Option<i64>>(17));
+    let base = Base { seq: row.seq, depth: depth.unwrap_or(i64::MAX), budget: budget.unwrap_or(0) };
+    Ok(Some(Newest { row, base }))
+}
+
+impl Known {
+    /// Takes the answers of [`ROWS`] for these ids, of [`LINEAGES`] and of [`SEQS`]. Damaged rows are left out, so that
+    /// whoever needs them meets the damage.
+    pub(super) fn new(
+        ids: impl Iterator<Item = Name>,
+        rows: &[tokio_postgres::Row],
+        lineages: &[tokio_postgres::Row],
+        seqs: &[tokio_postgres::Row],
+    ) -> Result<Self> {
+        let mut known: HashMap<Name, Option<HeaderRow>> = ids.map(|id| (id, None)).collect();
+        for found in rows {
+            let name: Name = (found.get(2), found.get(7));
+            match HeaderRow::read(found) {
+                Ok(row) => {
+                    known.insert(name, Some(row));
+                }
+                Err(_) => {
+                    known.remove(&name);
+                }
+            }
+        }
+        let (mut named, mut newest) = (HashMap::new(), HashMap::new());
+        for found in lineages {
+            let line = LineageRow {
+                lin: found.get(18),
+                contract: row::contract(found, 19)?,
+                name: row::text(found, 14)?,
+                age_offset: u8::try_from(found.get::<_, i16>(15)).unwrap_or(u8::MAX),
+                origin: row::opt_text(found, 20)?.zip(found.get(21)),
+            };
+            if let Ok(found) = newest_of(found) {
+                newest.insert(line.lin, found);
+            }
+            named.insert((number(line.contract), line.name.clone().into_bytes()), line);
+        }
+        let seqs: Vec<Seq> = seqs.iter().map(|row| row.get(0)).collect();
+        Ok(Self {
+            rows: RefCell::new(known),
+            lineages: RefCell::new(named),
+            newest: RefCell::new(newest),
+            seqs: RefCell::new(seqs.into_iter()),
+        })
+    }
+
+    /// The row of the checkpoint with this id.
+    pub(super) fn row(&self, open: &Transaction<'_>, contract: ContractId, id: &str) -> Result<Option<HeaderRow>> {
+        let name = (number(contract), id.as_bytes().to_vec());
+        if let Some(found) = self.rows.borrow().get(&name) {
+            return Ok(found.clone());
+        }
+        let found = row::by_id(open, contract, id)?;
+        self.rows.borrow_mut().insert(name, found.clone());
+        Ok(found)
+    }
+
+    /// Returns true if no checkpoint has this id, without a look at the database.
+    pub(super) fn is_free(&self, contract: ContractId, id: &str) -> bool {
+        self.rows.borrow().get(&(number(contract), id.as_bytes().to_vec())).is_some_and(Option::is_none)
+    }
+
+    /// The row of a lineage.
+    pub(super) fn lineage(
+        &self,
+        open: &Transaction<'_>,
+        contract: ContractId,
+        name: &str,
+    ) -> Result<Option<LineageRow>> {
+        let key = (number(contract), name.as_bytes().to_vec());
+        if let Some(found) = self.lineages.borrow().get(&key) {
+            return Ok(Some(found.clone()));
+        }
+        let found = lineage::find(open, contract, name)?;
+        if let Some(found) = &found {
+            self.lineages.borrow_mut().insert(key, found.clone());
+        }
+        Ok(found)
+    }
+
+    /// The newest checkpoint of a lineage.
+    pub(super) fn newest(&self, open: &Transaction<'_>, line: &LineageRow) -> Result<Option<Newest>> {
+        if let Some(found) = self.newest.borrow().get(&line.lin) {
+            return Ok(found.clone());
+        }
+        let name = values![vec![number(line.contract)], vec![line.name.clone().into_bytes()]];
+        let found = open.one(LINEAGES, name)?.as_ref().map(newest_of).transpose()?.flatten();
+        self.newest.borrow_mut().insert(line.lin, found.clone());
+        Ok(found)
+    }
+
+    /// A new save number.
+    pub(super) fn next_seq(&self, open: &Transaction<'_>) -> Result<Seq> {
+        if let Some(seq) = self.seqs.borrow_mut().next() {
+            return Ok(seq);
+        }
+        let found = open.one(SEQS, values![1_i64])?;
+        found.map(|row| row.get(0)).ok_or_else(|| Error::new(Code::Unavailable, "the server gave no save number"))
+    }
+
+    /// Remembers a checkpoint that was stored.
+    pub(super) fn stored(&self, row: HeaderRow, base: Base) {
+        let name = (number(row.header.contract), row.header.id.clone().into_bytes());
+        self.rows.borrow_mut().insert(name, Some(row.clone()));
+        let mut newest = self.newest.borrow_mut();
+        let later = match newest.get(&row.lin) {
+            // A checkpoint with the same sort key as the newest becomes the newest, because it was saved later.
+            Some(Some(found)) => row.header.sort_key >= found.row.header.sort_key,
+            Some(None) => true,
+            None => return,
+        };
+        if later {
+            newest.insert(row.lin, Some(Newest { row, base }));
+        }
+    }
+
+    /// Remembers what a lineage took from its first checkpoint.
+    pub(super) fn described(&self, line: &LineageRow) {
+        self.lineages.borrow_mut().insert((number(line.contract), line.name.clone().into_bytes()), line.clone());
+    }
+
+    /// The newest checkpoints of the lineages, as the transaction leaves them.
+    pub(super) fn into_heads(self) -> Vec<Head> {
+        let newest = self.newest.into_inner();
+        let head = |Newest { row, base }: Newest| {
+            let header = Header { meta: Vec::new(), ..row.header };
+            Head { lin: row.lin, header, base }
+        };
+        newest.into_values().flatten().map(head).collect()
+    }
+
+    /// Forgets all rows, because a change may have removed some. The save numbers stay.
+    pub(super) fn forget(&self) {
+        self.rows.borrow_mut().clear();
+        self.lineages.borrow_mut().clear();
+        self.newest.borrow_mut().clear();
+    }
+}

@@ -1,0 +1,115 @@
+//! The rows of lineages.
+
+use tokio_postgres::Row;
+
+use super::row::{self, number};
+use super::schema::key;
+use super::session::Transaction;
+use super::value::values;
+use crate::error::Result;
+use crate::record::{ContractId, Header};
+
+/// A row of the table `lineage`.
+#[derive(Clone, Debug)]
+pub(super) struct LineageRow {
+    /// The number of the lineage. This number is also the lineage's position in listings.
+    pub(super) lin: i64,
+    pub(super) contract: ContractId,
+    pub(super) name: String,
+    /// The byte offset in a sort key at which the age begins.
+    pub(super) age_offset: u8,
+    /// The id of the checkpoint of another lineage that the lineage was forked from, and the number of that lineage.
+    pub(super) origin: Option<(String, i64)>,
+}
+
+macro_rules! columns {
+    () => {
+        "lin, contract, name, age_offset, origin, origin_lin"
+    };
+}
+
+impl LineageRow {
+    fn read(row: &Row) -> Result<Self> {
+        Ok(Self {
+            lin: row.get(0),
+            contract: row::contract(row, 1)?,
+            name: row::text(row, 2)?,
+            age_offset: u8::try_from(row.get::<_, i16>(3)).unwrap_or(u8::MAX),
+            origin: row::opt_text(row, 4)?.zip(row.get(5)),
+        })
+    }
+}
+
+fn read_all(rows: &[Row]) -> Result<Vec<LineageRow>> {
+    rows.iter().map(LineageRow::read).collect()
+}
+
+pub(super) fn find(open: &Transaction<'_>, contract: ContractId, name: &str) -> Result<Option<LineageRow>> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM @lineage WHERE contract = $1 AND ",
+        key!("name"),
+        " = ",
+        key!("$2"),
+        " AND name = $2"
+    );
+    open.one(SQL, values![number(contract), name])?.as_ref().map(LineageRow::read).transpose()
+}
+
+pub(super) fn read(open: &Transaction<'_>, lin: i64) -> Result<Option<LineageRow>> {
+    const SQL: &str = concat!("SELECT ", columns!(), " FROM @lineage WHERE lin = $1");
+    open.one(SQL, values![lin])?.as_ref().map(LineageRow::read).transpose()
+}
+
+/// The lineages whose names begin with the prefix, in the order of their numbers.
+pub(super) fn with_prefix(open: &Transaction<'_>, contract: ContractId, prefix: &str) -> Result<Vec<LineageRow>> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM @lineage WHERE contract = $1 AND substr(name, 1, octet_length($2)) = $2 ORDER BY lin"
+    );
+    read_all(&open.query(SQL, values![number(contract), prefix])?)
+}
+
+/// The lineages that were forked from this one, the latest first.
+pub(super) fn forks(open: &Transaction<'_>, lin: i64) -> Result<Vec<LineageRow>> {
+    const SQL: &str = concat!("SELECT ", columns!(), " FROM @lineage WHERE origin_lin = $1 ORDER BY lin DESC");
+    read_all(&open.query(SQL, values![lin])?)
+}
+
+/// A page of the lineages whose groups begin with a prefix, the latest first.
+pub(super) fn page(
+    open: &Transaction<'_>,
+    contract: ContractId,
+    group_prefix: &str,
+    before: i64,
+    limit: usize,
+) -> Result<Vec<LineageRow>> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM @lineage AS l WHERE contract = $1 AND substr(grp, 1, octet_length($2)) = $2 AND lin < $3
+           AND EXISTS (SELECT 1 FROM @checkpoint AS c WHERE c.lin = l.lin) ORDER BY lin DESC LIMIT $4"
+    );
+    read_all(&open.query(SQL, values![number(contract), group_prefix, before, row::limit(limit)])?)
+}
+
+/// Sets the fields that a lineage takes from its first checkpoint.
+pub(super) fn describe(open: &Transaction<'_>, lin: i64, header: &Header, origin: Option<(String, i64)>) {
+    let (origin, origin_lin) = origin.unzip();
+    open.later(
+        "UPDATE @lineage SET grp = $2, age_offset = $3, origin = $4, origin_lin = $5 WHERE lin = $1",
+        values![lin, &header.group, i16::from(header.age_offset), origin.as_deref(), origin_lin],
+    );
+}
+
+/// Removes the lineages that have neither checkpoints nor logs.
+pub(super) fn end_empty(open: &Transaction<'_>, lins: &[i64]) {
+    open.later(
+        "DELETE FROM @lineage AS l WHERE l.lin = ANY($1)
+           AND NOT EXISTS (SELECT 1 FROM @checkpoint AS c WHERE c.lin = l.lin)
+           AND NOT EXISTS (SELECT 1 FROM @log AS o WHERE o.lin = l.lin)",
+        values![lins.to_vec()],
+    );
+}

@@ -1,0 +1,156 @@
+//! Lists checkpoints and lineages.
+
+use super::lineage::{self, LineageRow};
+use super::row::{self, HeaderRow, columns, number};
+use super::schema::key;
+use super::session::Transaction;
+use super::value::{Value, values};
+use crate::error::Result;
+use crate::query::{ActivityOrder, Of, Recent};
+use crate::record::{ContractId, Seq, SortKey};
+
+macro_rules! newest_first {
+    ($($from:tt)*) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM ",
+            $($from)*,
+            " AND ($1::bytea IS NULL OR c.sort_key < $1)
+             ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT $2"
+        )
+    };
+}
+
+macro_rules! oldest_first {
+    ($($from:tt)*) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM ",
+            $($from)*,
+            " AND substr(c.sort_key, 1, octet_length($1::bytea)) = $1 AND $2::bigint IS NULL
+             ORDER BY substr(c.sort_key, 1, 1000), c.sort_key, c.seq"
+        )
+    };
+}
+
+macro_rules! of_contract {
+    () => {
+        "@checkpoint AS c LEFT JOIN @lineage AS l USING (lin) WHERE c.contract = $3"
+    };
+}
+macro_rules! of_lineages {
+    () => {
+        "@checkpoint AS c JOIN @lineage AS l USING (lin) WHERE l.contract = $3 AND substr(l.name, 1, octet_length($4)) = $4"
+    };
+}
+macro_rules! of_lineage {
+    () => {
+        concat!(
+            "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $3 AND ",
+            key!("l.name"),
+            " = ",
+            key!("$4"),
+            " AND l.name = $4"
+        )
+    };
+}
+macro_rules! of_group {
+    () => {
+        concat!(
+            "@checkpoint AS c LEFT JOIN @lineage AS l USING (lin) WHERE c.contract = $3 AND ",
+            key!("c.grp"),
+            " = ",
+            key!("$4"),
+            " AND c.grp = $4 AND c.grp <> ''"
+        )
+    };
+}
+macro_rules! of_both {
+    () => {
+        concat!(of_lineage!(), " AND c.grp = $5 AND c.grp <> ''")
+    };
+}
+
+/// The rows of a listing, the newest first, with a sort key below `before`.
+pub(super) fn newest(
+    open: &Transaction<'_>,
+    contract: ContractId,
+    of: &Of,
+    before: Option<&SortKey>,
+    limit: usize,
+) -> Result<Vec<HeaderRow>> {
+    let sql = match of {
+        Of::Contract => newest_first!(of_contract!()),
+        Of::Lineage(_) => newest_first!(of_lineage!()),
+        Of::Lineages(_) => newest_first!(of_lineages!()),
+        Of::Group(_) => newest_first!(of_group!()),
+        Of::LineageInGroup { .. } => newest_first!(of_both!()),
+    };
+    rows(open, sql, contract, of, before.map(|before| &before.0[..]).into(), row::limit(limit))
+}
+
+/// The rows of a listing whose sort keys begin with `prefix`, the oldest first.
+pub(super) fn oldest(open: &Transaction<'_>, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<HeaderRow>> {
+    let sql = match of {
+        Of::Contract => oldest_first!(of_contract!()),
+        Of::Lineage(_) => oldest_first!(of_lineage!()),
+        Of::Lineages(_) => oldest_first!(of_lineages!()),
+        Of::Group(_) => oldest_first!(of_group!()),
+        Of::LineageInGroup { .. } => oldest_first!(of_both!()),
+    };
+    rows(open, sql, contract, of, prefix.into(), row::limit(usize::MAX))
+}
+
+fn rows(
+    open: &Transaction<'_>,
+    sql: &'static str,
+    contract: ContractId,
+    of: &Of,
+    bound: Value,
+    limit: Value,
+) -> Result<Vec<HeaderRow>> {
+    let mut given = vec![bound, limit, number(contract).into()];
+    match of {
+        Of::Contract => {}
+        Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),
+        Of::LineageInGroup { lineage, group } => given.extend([lineage.into(), group.into()]),
+    }
+    open.query(sql, given)?.iter().map(HeaderRow::read).collect()
+}
+
+/// The save numbers of a lineage's checkpoints whose sort key is equal to or greater than `sort_key`.
+pub(super) fn from_sort_key(open: &Transaction<'_>, lin: i64, sort_key: &SortKey) -> Result<Vec<Seq>> {
+    let sql = "SELECT seq FROM @checkpoint WHERE lin = $1 AND sort_key >= $2 ORDER BY seq";
+    Ok(row::numbers(&open.query(sql, values![lin, &sort_key.0[..]])?))
+}
+
+/// The lineages of a listing by activity, and the save numbers of their newest checkpoints.
+pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<(Seq, LineageRow)>> {
+    macro_rules! by_activity {
+        ($bound:literal, $order:literal) => {
+            concat!(
+                "SELECT n.seq, l.lin FROM @lineage AS l CROSS JOIN LATERAL (
+                   SELECT c.seq FROM @checkpoint AS c WHERE c.lin = l.lin
+                   ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1) AS n
+                 WHERE l.contract = $1 AND (NOT $2 OR l.name = l.grp) AND ($3::bigint IS NULL OR n.seq ",
+                $bound,
+                " $3) ORDER BY n.seq ",
+                $order,
+                " LIMIT $4"
+            )
+        };
+    }
+    let sql = match recent.order {
+        ActivityOrder::LatestFirst => by_activity!("<", "DESC"),
+        ActivityOrder::EarliestFirst => by_activity!(">", "ASC"),
+    };
+    let given = values![number(recent.contract), recent.named_as_group, recent.after, row::limit(recent.limit)];
+    let mut found = Vec::new();
+    for row in open.query(sql, given)? {
+        let lineage = lineage::read(open, row.get(1))?;
+        found.extend(lineage.map(|lineage| (row.get(0), lineage)));
+    }
+    Ok(found)
+}

@@ -1,0 +1,179 @@
+//! Locks the lineages that a batch changes.
+//!
+//! The lock is the lineage's row. Lineages that are missing are made first, in the order of their names, while the
+//! transaction has no lock. Then all are locked in the order of their numbers. So transactions of this engine wait for
+//! each other but do not deadlock. Each later statement has a snapshot that was taken after the locks.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::known::{Known, LINEAGES, Name, ROWS, SEQS};
+use super::row::number;
+use super::schema::key;
+use super::session::Transaction;
+use super::value::values;
+use crate::error::{Code, Error, Result};
+use crate::op::{Expect, LogEnd, Op, Unit};
+use crate::record::{ContractId, Seq};
+
+/// What a batch changes.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    /// Lineages that must exist, in the order in which the batch needs them.
+    made: Vec<Name>,
+    /// Lineages that may exist.
+    known: BTreeSet<Name>,
+    /// Checkpoints that may exist, whose lineages are locked.
+    ids: BTreeSet<Name>,
+    /// Other checkpoints that the batch reads: the parents.
+    read: BTreeSet<Name>,
+    /// The lineages whose names begin with these texts.
+    prefixes: BTreeSet<Name>,
+    /// The number of checkpoints that the batch stores.
+    puts: i64,
+}
+
+impl Wanted {
+    pub(super) fn of(batch: &[Unit]) -> Self {
+        let mut wanted = Self::default();
+        for unit in batch {
+            for expect in &unit.expect {
+                match expect {
+                    Expect::Newest { contract, lineage, .. } => wanted.line(*contract, lineage),
+                    Expect::Checkpoint { contract, id, .. } => wanted.id(*contract, id),
+                }
+            }
+            unit.ops.iter().for_each(|op| wanted.op(op));
+        }
+        wanted
+    }
+
+    fn op(&mut self, op: &Op) {
+        match op {
+            Op::Put(draft) => {
+                self.make(draft.header.contract, &draft.header.lineage);
+                self.id(draft.header.contract, &draft.header.id);
+                if let Some(parent) = &draft.header.parent {
+                    self.read.insert((number(draft.header.contract), parent.as_bytes().to_vec()));
+                }
+                self.puts += 1;
+            }
+            Op::Fork(fork) => {
+                self.make(fork.contract, &fork.lineage);
+                self.id(fork.contract, &fork.source);
+                self.id(fork.contract, &fork.id);
+                self.puts += 1;
+            }
+            Op::Append { contract, lineage, .. } => self.make(*contract, lineage),
+            Op::Remove { contract, id } | Op::Touch { contract, id, .. } => self.id(*contract, id),
+            Op::RemoveFrom { contract, lineage, .. }
+            | Op::RemoveLogs { contract, lineage }
+            | Op::KeepLast { contract, lineage, .. } => self.line(*contract, lineage),
+            Op::Truncate { contract, lineage, to, .. } => {
+                self.line(*contract, lineage);
+                if let LogEnd::Checkpoint(id) = to {
+                    self.id(*contract, id);
+                }
+            }
+            Op::RemoveLineages { contract, prefix } if !prefix.is_empty() => {
+                self.prefixes.insert((number(*contract), prefix.clone().into_bytes()));
+            }
+            // Writes belong to ids that need not exist. A call only adds rows.
+            Op::Write { .. }
+            | Op::Claim { .. }
+            | Op::Reopen { .. }
+            | Op::RemoveWrites { .. }
+            | Op::RemoveLineages { .. } => {}
+        }
+    }
+
+    fn make(&mut self, contract: ContractId, lineage: &str) {
+        let name = (number(contract), lineage.as_bytes().to_vec());
+        self.known.insert(name.clone());
+        if !self.made.contains(&name) {
+            self.made.push(name);
+        }
+    }
+
+    fn line(&mut self, contract: ContractId, lineage: &str) {
+        self.known.insert((number(contract), lineage.as_bytes().to_vec()));
+    }
+
+    fn id(&mut self, contract: ContractId, id: &str) {
+        self.ids.insert((number(contract), id.as_bytes().to_vec()));
+    }
+}
+
+fn columns(names: impl IntoIterator<Item = Name>) -> (Vec<i16>, Vec<Vec<u8>>) {
+    names.into_iter().unzip()
+}
+
+const MAKE: &str = concat!(
+    "INSERT INTO @lineage (lin, contract, name, grp, age_offset)
+       SELECT lin, contract, name, '', 0 FROM (
+         SELECT nextval('@lineage_order') AS lin, contract, name FROM (
+           SELECT w.contract, w.name FROM unnest($1, $2) WITH ORDINALITY AS w(contract, name, place)
+           WHERE NOT EXISTS (SELECT 1 FROM @lineage AS l WHERE l.contract = w.contract AND ",
+    key!("l.name"),
+    " = ",
+    key!("w.name"),
+    " AND l.name = w.name) ORDER BY w.place OFFSET 0) AS missing OFFSET 0) AS numbered
+       ORDER BY contract, name ON CONFLICT DO NOTHING RETURNING lin"
+);
+
+const LOCK: &str = concat!(
+    "SELECT l.lin, l.contract, l.name FROM @lineage AS l WHERE l.lin IN (
+       SELECT k.lin FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS k ON k.contract = w.contract AND ",
+    key!("k.name"),
+    " = ",
+    key!("w.name"),
+    " AND k.name = w.name
+       UNION SELECT c.lin FROM unnest($3, $4) AS w(contract, id) JOIN @checkpoint AS c ON c.contract = w.contract AND ",
+    key!("c.id"),
+    " = ",
+    key!("w.id"),
+    " AND c.id = w.id
+       UNION SELECT k.lin FROM unnest($5, $6) AS w(contract, prefix) JOIN @lineage AS k
+         ON k.contract = w.contract AND substr(k.name, 1, octet_length(w.prefix)) = w.prefix)
+     ORDER BY l.lin FOR NO KEY UPDATE"
+);
+
+/// What [`lock`] returns.
+pub(super) struct Locked {
+    /// The lineages.
+    pub(super) lins: HashSet<i64>,
+    /// The rows that the batch needs.
+    pub(super) known: Known,
+    /// The lineages that were made for the batch.
+    pub(super) made: BTreeSet<i64>,
+    /// The newest checkpoints of the lineages that the batch needs.
+    pub(super) newest: Vec<(Name, Option<Seq>)>,
+}
+
+/// Locks what the batch changes, and reads the rows that it needs.
+pub(super) fn lock(open: &Transaction<'_>, wanted: &Wanted) -> Result<Locked> {
+    let made = columns(wanted.made.iter().cloned());
+    let known = columns(wanted.known.iter().cloned());
+    let ids = columns(wanted.ids.iter().cloned());
+    let prefixes = columns(wanted.prefixes.iter().cloned());
+    let all = || wanted.ids.union(&wanted.read).cloned();
+    let read = columns(all());
+    open.later(MAKE, values![made.0, made.1]);
+    open.later(LOCK, values![known.0.clone(), known.1.clone(), ids.0, ids.1, prefixes.0, prefixes.1]);
+    // These statements see what was committed before the locks were given.
+    open.later(ROWS, values![read.0, read.1]);
+    open.later(LINEAGES, values![known.0, known.1]);
+    open.later(SEQS, values![wanted.puts]);
+    let [made, locked, rows, lineages, seqs] = open.last::<5>()?;
+    let lins: HashSet<i64> = locked.iter().map(|row| row.get(0)).collect();
+    let names: HashSet<Name> = locked.iter().map(|row| (row.get(1), row.get(2))).collect();
+    let moved = |row: &tokio_postgres::Row| {
+        wanted.ids.contains(&(row.get(2), row.get::<_, Vec<u8>>(7))) && !lins.contains(&row.get(1))
+    };
+    if !wanted.made.iter().all(|name| names.contains(name)) || rows.iter().any(moved) {
+        // A lineage ended, or a checkpoint moved, between the look and the lock. The caller tries the batch again.
+        return Err(Error::new(Code::Busy, "a lineage has ended meanwhile: try again"));
+    }
+    let made = made.iter().map(|row| row.get(0)).collect();
+    let newest = lineages.iter().map(|row| ((row.get(19), row.get(14)), row.get(0))).collect();
+    Ok(Locked { lins, known: Known::new(all(), &rows, &lineages, &seqs)?, made, newest })
+}

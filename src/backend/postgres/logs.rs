@@ -1,0 +1,207 @@
+//! Stores logs in rows. [`crate::backend::logs`] explains logs, branches, records and ends.
+//!
+//! All branches of a log belong to one lineage, whose lock protects them: a fork copies the records.
+
+use super::row;
+use super::schema::key;
+use super::session::Transaction;
+use super::value::values;
+use crate::backend::logs::{Branch, BranchId, End, LogRows, Mark};
+use crate::backend::marks::{head_sum, open_record, record_sum, seal_record};
+use crate::error::{Code, Error, Result};
+use crate::record::{ContractId, Record, Seq};
+
+/// Stands for the branch in the checksum of a record, because a fork copies records into other branches.
+const OF_ANY_BRANCH: BranchId = 0;
+
+/// The logs of a database, in one transaction.
+pub(super) struct Logs<'a>(pub(super) &'a Transaction<'a>);
+
+fn signed(value: u64) -> i64 {
+    // No log has 2^63 records, so no real value is too large.
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn unsigned(value: i64) -> Result<u64> {
+    u64::try_from(value).map_err(|_| damaged("a length or a position"))
+}
+
+fn damaged(what: &str) -> Error {
+    let message = format!("{what} is damaged: its checksum does not match; restore the database from a backup");
+    Error::new(Code::Corrupt, message)
+}
+
+macro_rules! of_log {
+    () => {
+        concat!("lin = $1 AND ", key!("name"), " = ", key!("$2"), " AND name = $2")
+    };
+}
+
+impl Logs<'_> {
+    fn head_of(row: &tokio_postgres::Row) -> Result<(String, End)> {
+        let (lin, name, branch, length, sum) = (
+            row.get::<_, i64>(0),
+            row::text(row, 1)?,
+            row.get::<_, i64>(2),
+            row.get::<_, i64>(3),
+            row.get::<_, i64>(4),
+        );
+        if sum != head_sum(lin, &name, branch, length) || length < 1 {
+            return Err(damaged(&format!("log {name:?}")));
+        }
+        Ok((name, End { branch, length: unsigned(length)? }))
+    }
+
+    /// Copies the records that the marks name into branches of their own, and returns the marks of the copies.
+    pub(super) fn copy(&mut self, contract: ContractId, marks: &[Mark]) -> Result<Vec<Mark>> {
+        marks.iter().map(|mark| self.copy_mark(contract, mark)).collect()
+    }
+
+    fn copy_mark(&mut self, contract: ContractId, mark: &Mark) -> Result<Mark> {
+        let Some(end) = mark.end else { return Ok(mark.clone()) };
+        let branch = self.create_branch(Branch { contract, parent: None })?;
+        let (mut from, mut length) = (Some(end), end.length);
+        while let Some(End { branch: source, .. }) = from {
+            let Some(found) = self.branch(source)? else { return Err(damaged(&format!("log {:?}", mark.log))) };
+            self.0.later(
+                "INSERT INTO @record (branch, pos, key, sum, body)
+                   SELECT $1, pos, key, sum, body FROM @record WHERE branch = $2 AND pos >= $3 AND pos < $4",
+                values![branch, source, signed(found.start()), signed(length)],
+            );
+            length = found.start();
+            from = found.parent;
+        }
+        Ok(Mark { log: mark.log.clone(), end: Some(End { branch, length: end.length }) })
+    }
+}
+
+impl LogRows for Logs<'_> {
+    fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
+        const SQL: &str = concat!("SELECT lin, name, branch, length, sum FROM @log WHERE ", of_log!());
+        let found = self.0.one(SQL, values![lin, log])?;
+        Ok(found.as_ref().map(Self::head_of).transpose()?.map(|(_, end)| end))
+    }
+
+    fn heads(&self, lin: i64) -> Result<Vec<(String, End)>> {
+        let sql = "SELECT lin, name, branch, length, sum FROM @log WHERE lin = $1 ORDER BY name";
+        self.0.query(sql, values![lin])?.iter().map(Self::head_of).collect()
+    }
+
+    fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()> {
+        const SQL: &str = concat!(
+            "INSERT INTO @log (lin, name, branch, length, sum) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (lin, ",
+            key!("name"),
+            ") DO UPDATE SET branch = excluded.branch, length = excluded.length, sum = excluded.sum"
+        );
+        let (branch, length) = (end.branch, signed(end.length));
+        self.0.later(SQL, values![lin, log, branch, length, head_sum(lin, log, branch, length)]);
+        Ok(())
+    }
+
+    fn remove_head(&mut self, lin: i64, log: &str) -> Result<()> {
+        const SQL: &str = concat!("DELETE FROM @log WHERE ", of_log!());
+        self.0.later(SQL, values![lin, log]);
+        Ok(())
+    }
+
+    fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
+        let found = self.0.one("SELECT contract, parent, start FROM @log_branch WHERE branch = $1", values![id])?;
+        let Some(row) = found else { return Ok(None) };
+        let (parent, start): (Option<i64>, i64) = (row.get(1), row.get(2));
+        if parent.is_some() != (start > 0) {
+            return Err(damaged(&format!("branch {id}")));
+        }
+        let start = unsigned(start)?;
+        Ok(Some(Branch {
+            contract: row::contract(&row, 0)?,
+            parent: parent.map(|branch| End { branch, length: start }),
+        }))
+    }
+
+    fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
+        let sql = "INSERT INTO @log_branch (contract, parent, start) VALUES ($1, $2, $3) RETURNING branch";
+        let (parent, start) = (branch.parent.map(|parent| parent.branch), signed(branch.start()));
+        let created = self.0.one(sql, values![row::number(branch.contract), parent, start])?;
+        created.map(|row| row.get(0)).ok_or_else(|| damaged("a new branch"))
+    }
+
+    fn remove_branch(&mut self, id: BranchId) -> Result<()> {
+        self.0.later("DELETE FROM @log_branch WHERE branch = $1", values![id]);
+        Ok(())
+    }
+
+    fn needed(&self, id: BranchId) -> Result<Option<u64>> {
+        let sql = "SELECT greatest(coalesce((SELECT max(length) FROM @log WHERE branch = $1), 0),
+                                   coalesce((SELECT max(length) FROM @log_mark WHERE branch = $1), 0),
+                                   coalesce((SELECT max(start) FROM @log_branch WHERE parent = $1), 0))";
+        let length = self.0.one(sql, values![id])?.map_or(0, |row| row.get(0));
+        Ok(Some(unsigned(length)?).filter(|length| *length > 0))
+    }
+
+    fn tip(&self, id: BranchId) -> Result<Option<u64>> {
+        let last = self.0.one("SELECT max(pos) FROM @record WHERE branch = $1", values![id])?;
+        last.and_then(|row| row.get::<_, Option<i64>>(0)).map(|last| Ok(unsigned(last)? + 1)).transpose()
+    }
+
+    fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()> {
+        let (mut positions, mut keys, mut sums, mut bodies) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (position, record) in (signed(at)..).zip(records) {
+            let (key, body) = (record.key.as_deref(), seal_record(record));
+            positions.push(position);
+            keys.push(key.map(|key| key.as_bytes().to_vec()));
+            sums.push(record_sum(OF_ANY_BRANCH, position, key, &body));
+            bodies.push(body);
+        }
+        self.0.later(
+            "INSERT INTO @record (branch, pos, key, sum, body)
+               SELECT $1, * FROM unnest($2, $3, $4, $5)",
+            values![id, positions, keys, sums, bodies],
+        );
+        Ok(())
+    }
+
+    fn cut(&mut self, id: BranchId, from: u64) -> Result<()> {
+        self.0.later("DELETE FROM @record WHERE branch = $1 AND pos >= $2", values![id, signed(from)]);
+        Ok(())
+    }
+
+    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
+        let sql = "SELECT pos, key, sum, body FROM @record WHERE branch = $1 AND pos >= $2 AND pos < $3 ORDER BY pos";
+        let record = |row: &tokio_postgres::Row| {
+            let (position, key, body) = (row.get::<_, i64>(0), row::opt_text(row, 1)?, row.get::<_, Vec<u8>>(3));
+            let what = || format!("the record at {position} of branch {id}");
+            if record_sum(OF_ANY_BRANCH, position, key.as_deref(), &body) != row.get::<_, i64>(2) {
+                return Err(damaged(&what()));
+            }
+            open_record(key, &body, &what())
+        };
+        self.0.query(sql, values![id, signed(from), signed(to)])?.iter().map(record).collect()
+    }
+
+    fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
+        const SQL: &str = concat!(
+            "SELECT 1 FROM @record WHERE branch = $1 AND ",
+            key!("key"),
+            " = ",
+            key!("$2"),
+            " AND key = $2 AND key IS NOT NULL AND pos < $3 LIMIT 1"
+        );
+        Ok(self.0.one(SQL, values![id, key, signed(below)])?.is_some())
+    }
+
+    fn hold(&mut self, seq: Seq, end: End) -> Result<()> {
+        self.0.later(
+            "INSERT INTO @log_mark (branch, length, seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+            values![end.branch, signed(end.length), seq],
+        );
+        Ok(())
+    }
+
+    fn let_go(&mut self, seq: Seq, end: End) -> Result<()> {
+        self.0.later(
+            "DELETE FROM @log_mark WHERE branch = $1 AND length = $2 AND seq = $3",
+            values![end.branch, signed(end.length), seq],
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! Where the password of a server comes from.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::Result;
+
+/// A text that is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub(super) String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// Asks the user's program for a password. It may wait for as long as the parameter says.
+#[derive(Clone)]
+pub struct Ask(pub Arc<dyn Fn(Duration) -> Result<String> + Send + Sync>);
+
+impl fmt::Debug for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+impl PartialEq for Ask {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Ask {}
+
+/// Where the password comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Password {
+    /// From the URL.
+    Text(Secret),
+    /// From a function that is called at each connect, for passwords that change.
+    Asked(Ask),
+}

@@ -1,0 +1,267 @@
+//! Stores payloads: as keyframes, or as deltas against other payloads of the same lineage.
+//!
+//! A delta refers to its base by save number. Save numbers are never used twice, and the payload under a save number
+//! never changes. So if the base exists, it is the base that the delta was made against.
+
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use bytes::Bytes;
+use tokio_postgres::Row;
+
+use super::row::{self, HeaderRow};
+use super::session::Transaction;
+use super::value::values;
+use crate::backend::rebase;
+use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
+use crate::codec::plan::{self, Base, plan};
+use crate::codec::{envelope, frame};
+use crate::error::{Code, Error, Result};
+use crate::record::{ContractId, Encoded, Header, Payload, Seq};
+
+/// If a payload has at least this many raw bytes, the cache remembers it as the newest payload of its lineage. The next
+/// payload of the lineage may then be encoded ahead of time.
+const WORTH_A_TIP: usize = 1 << 10;
+
+/// The tip of a lineage whose newest payload has this many bytes.
+pub(super) fn tip(seq: Seq, header: &Header, bytes: usize, base: Base) -> Option<((ContractId, String), LineageTip)> {
+    let tip = || LineageTip { seq, id: header.id.clone(), depth: base.depth, budget: base.budget };
+    (bytes >= WORTH_A_TIP).then(|| ((header.contract, header.lineage.clone()), tip()))
+}
+
+/// The maximum size of a stored payload in bytes. A server needs several copies of it in memory, and refuses 1 GiB.
+const LARGEST: usize = 256 << 20;
+
+/// A longer chain is damaged.
+const MOST_LINKS: usize = 1000;
+
+/// How many recent payloads a read may build on. It names them, so that the server sends a chain only down to the first of
+/// them.
+const MOST_HELD: usize = 32;
+
+/// A payload to store.
+pub(super) struct New<'a> {
+    pub(super) seq: Seq,
+    pub(super) call: i64,
+    pub(super) header: &'a Header,
+    pub(super) raw: Bytes,
+    /// The encoded payload, if the payload was encoded ahead of time.
+    pub(super) encoded: Option<&'a Encoded>,
+    /// The payload that the new payload probably resembles. This payload becomes the base if a delta is worthwhile.
+    pub(super) base: Option<Base>,
+}
+
+/// The payloads as seen by an open transaction.
+pub(super) struct Payloads<'a> {
+    open: &'a Transaction<'a>,
+    cache: &'a PayloadCache,
+    /// The payloads that this transaction has stored. They are added to the shared cache only after the commit.
+    stored: BTreeMap<Seq, NewEntry>,
+}
+
+impl<'a> Payloads<'a> {
+    pub(super) fn new(open: &'a Transaction<'a>, cache: &'a PayloadCache) -> Self {
+        Self { open, cache, stored: BTreeMap::new() }
+    }
+
+    /// Stores a payload. Returns it as the base of the next one.
+    pub(super) fn store(&mut self, new: New<'_>) -> Result<Base> {
+        let New { seq, call, header, raw, encoded, base } = new;
+        let (row, misses) = plan(&raw, base, encoded, |seq| self.load(seq))?;
+        let supersedes = base.map(|base| base.seq);
+        let plan::Row { base, depth, budget, body } = row;
+        if body.len() > LARGEST {
+            let message =
+                format!("the checkpoint takes {} bytes: a Postgres server stores at most {LARGEST}", body.len());
+            return Err(Error::invalid(message));
+        }
+        self.open.later(
+            "INSERT INTO @payload (seq, call, base, depth, budget, size, body) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            values![seq, call, base, depth, budget, length(raw.len()), body],
+        );
+        let base = Base { seq, depth, budget };
+        let tip = tip(seq, header, raw.len(), base);
+        self.stored.insert(seq, NewEntry { seq, payload: CachedPayload { raw, misses }, supersedes, tip });
+        Ok(base)
+    }
+
+    /// Removes payloads. Returns the number of freed bytes minus the number of bytes by which remaining payloads grew.
+    pub(super) fn remove(&mut self, victims: &[Seq]) -> Result<i64> {
+        rebase::remove(self, victims)
+    }
+
+    /// Loads the payload of a stored checkpoint and splits it into its parts.
+    pub(super) fn parts(&self, row: &HeaderRow) -> Result<Payload> {
+        let split = self.load(row.seq).and_then(|payload| frame::split(&payload.raw));
+        split.map_err(|error| error.context(&format!("checkpoint {:?}", row.header.id)))
+    }
+
+    pub(super) fn load(&self, seq: Seq) -> Result<CachedPayload> {
+        match self.stored.get(&seq) {
+            Some(NewEntry { payload, .. }) => Ok(payload.clone()),
+            None => load(self.open, self.cache, seq, None),
+        }
+    }
+
+    /// The payloads that the transaction has stored. The caller adds them to the cache after the commit.
+    pub(super) fn finish(self) -> Vec<NewEntry> {
+        self.stored.into_values().collect()
+    }
+}
+
+impl rebase::Payloads for Payloads<'_> {
+    fn dependants(&self, base: Seq) -> Result<Vec<Seq>> {
+        Ok(row::numbers(&self.open.query("SELECT seq FROM @payload WHERE base = $1 ORDER BY seq DESC", values![base])?))
+    }
+
+    fn describe(&self, seq: Seq) -> String {
+        match row::by_seq(self.open, seq) {
+            Ok(Some(row)) => format!("checkpoint {:?}", row.header.id),
+            _ => format!("row {seq}"),
+        }
+    }
+
+    fn load(&self, seq: Seq) -> Result<CachedPayload> {
+        Payloads::load(self, seq)
+    }
+
+    fn rewrite(&mut self, seq: Seq, row: &plan::Row) -> Result<i64> {
+        const SQL: &str = "UPDATE @payload AS p SET base = NULL, depth = 0, budget = $2, body = $3
+            FROM (SELECT seq, octet_length(body) AS bytes FROM @payload WHERE seq = $1) AS before
+            WHERE p.seq = before.seq RETURNING before.bytes";
+        let before = self.open.one(SQL, values![seq, row.budget, row.body.clone()])?;
+        Ok(before.map_or(0, |before| length(row.body.len()) - i64::from(before.get::<_, i32>(0))))
+    }
+
+    fn delete(&mut self, seq: Seq, _: &HashSet<Seq>) -> Result<i64> {
+        self.stored.remove(&seq);
+        let deleted =
+            self.open.one("DELETE FROM @payload WHERE seq = $1 RETURNING octet_length(body)", values![seq])?;
+        Ok(deleted.map_or(0, |row| i64::from(row.get::<_, i32>(0))))
+    }
+}
+
+pub(super) fn length(bytes: usize) -> i64 {
+    // No payload has 2^63 bytes, so the fallback value is never used.
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// Selects the chain of a payload, down to the first payload that the reader has or to the keyframe. The first parameter
+/// selects the save number, the second is the parameter with the save numbers of the payloads that the reader has.
+macro_rules! chain {
+    ($found:expr, $held:literal) => {
+        concat!(
+            "WITH RECURSIVE found AS MATERIALIZED (",
+            $found,
+            "), chain AS (
+               SELECT p.seq, p.call, p.base, p.body, 0 AS n FROM found JOIN @payload AS p USING (seq) WHERE NOT (p.seq = ANY(",
+            $held,
+            ")) UNION ALL
+               SELECT p.seq, p.call, p.base, p.body, chain.n + 1 FROM chain JOIN @payload AS p ON p.seq = chain.base
+               WHERE chain.n < 1000 AND NOT (p.seq = ANY(",
+            $held,
+            "))) SELECT seq, call, base, body FROM chain ORDER BY n"
+        )
+    };
+}
+pub(super) use chain;
+
+/// Payloads in memory that a read may build on. A read holds them, since the cache may drop them meanwhile.
+pub(super) struct Held(HashMap<Seq, CachedPayload>);
+
+impl Held {
+    pub(super) fn new(cache: &PayloadCache, below: Seq) -> Self {
+        Self(cache.recent(below, MOST_HELD))
+    }
+
+    /// Adds the newest payload of a lineage.
+    pub(super) fn and_newest(mut self, cache: &PayloadCache, contract: ContractId, lineage: &str) -> Self {
+        self.0.extend(cache.newest(contract, lineage).map(|(tip, payload)| (tip.seq, payload)));
+        self
+    }
+
+    pub(super) fn seqs(&self) -> Vec<Seq> {
+        self.0.keys().copied().collect()
+    }
+
+    /// Rebuilds the payload with the save number from the rows of [`chain`]. If `call` is given, the payload must belong to
+    /// the checkpoint with this number.
+    pub(super) fn rebuild<R: Borrow<Row>>(
+        &self,
+        cache: &PayloadCache,
+        seq: Seq,
+        call: Option<i64>,
+        rows: &[R],
+    ) -> Result<CachedPayload> {
+        let corrupt =
+            |what: &str| Error::new(Code::Corrupt, format!("row {seq}: {what}: restore the database from a backup"));
+        if let Some(payload) = self.0.get(&seq) {
+            return Ok(payload.clone());
+        }
+        let (mut chain, mut next) = (Vec::with_capacity(rows.len()), Some(seq));
+        for row in rows {
+            let row: &Row = row.borrow();
+            let (link, base): (Seq, Option<Seq>) = (row.get(0), row.get(2));
+            if next != Some(link) || base.is_some_and(|base| base >= link) {
+                return Err(corrupt("the base of its payload is not older than the payload"));
+            }
+            if link == seq && call.is_some_and(|call| call != row.get::<_, i64>(1)) {
+                return Err(corrupt("its payload belongs to another checkpoint"));
+            }
+            chain.push(row.get::<_, Vec<u8>>(3));
+            next = base;
+        }
+        let below = next.and_then(|base| self.0.get(&base));
+        let raw = envelope::open_on(below.map(|payload| &*payload.raw), &chain)?;
+        let payload = CachedPayload::from(Bytes::from(raw));
+        cache.keep([NewEntry { seq, payload: payload.clone(), supersedes: None, tip: None }]);
+        Ok(payload)
+    }
+}
+
+/// Loads the raw payload with the save number, from the cache or by rebuilding it from its chain of rows, which one
+/// statement reads. If `call` is given, the payload must belong to the checkpoint with this number.
+pub(super) fn load(open: &Transaction<'_>, cache: &PayloadCache, seq: Seq, call: Option<i64>) -> Result<CachedPayload> {
+    if let Some(payload) = cache.get(seq) {
+        return Ok(payload);
+    }
+    let held = Held::new(cache, seq);
+    let rows = open.query(chain!("SELECT $1::bigint AS seq", "$2"), values![seq, held.seqs()])?;
+    held.rebuild(cache, seq, call, &rows)
+}
+
+/// Loads several payloads. One statement reads the rows of all chains, each row once.
+pub(super) fn load_all(
+    open: &Transaction<'_>,
+    cache: &PayloadCache,
+    wanted: &[(Seq, i64)],
+) -> Result<Vec<Result<CachedPayload>>> {
+    const SQL: &str = "WITH RECURSIVE chain AS (
+          SELECT seq, base FROM @payload WHERE seq = ANY($1)
+          UNION SELECT p.seq, p.base FROM chain JOIN @payload AS p ON p.seq = chain.base WHERE NOT (p.seq = ANY($2)))
+        SELECT p.seq, p.call, p.base, p.body FROM chain JOIN @payload AS p USING (seq)";
+    let mut held = Held::new(cache, Seq::MAX);
+    held.0.extend(wanted.iter().filter_map(|(seq, _)| Some((*seq, cache.get(*seq)?))));
+    let missing: Vec<Seq> = wanted.iter().map(|(seq, _)| *seq).filter(|seq| !held.0.contains_key(seq)).collect();
+    let rows = if missing.is_empty() { Vec::new() } else { open.query(SQL, values![missing, held.seqs()])? };
+    let rows: HashMap<Seq, &Row> = rows.iter().map(|row| (row.get(0), row)).collect();
+    // A base is older than what is built on it. So in this order most payloads are one step from the one before.
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by_key(|at| wanted[*at].0);
+    let mut loaded: Vec<Option<Result<CachedPayload>>> = wanted.iter().map(|_| None).collect();
+    for at in order {
+        let (seq, call) = wanted[at];
+        let mut chain: Vec<&Row> = Vec::new();
+        let mut next = Some(seq).filter(|seq| !held.0.contains_key(seq));
+        while let Some(row) = next.and_then(|seq| rows.get(&seq)).filter(|_| chain.len() < MOST_LINKS) {
+            chain.push(row);
+            next = row.get::<_, Option<Seq>>(2).filter(|base| !held.0.contains_key(base));
+        }
+        let payload = held.rebuild(cache, seq, Some(call), &chain);
+        if let Ok(payload) = &payload {
+            held.0.insert(seq, payload.clone());
+        }
+        loaded[at] = Some(payload);
+    }
+    Ok(loaded.into_iter().flatten().collect())
+}

@@ -1,0 +1,153 @@
+//! Reads of one checkpoint. All statements of such a read are sent together, so it takes one round trip. Several of them
+//! take two.
+
+use tokio_postgres::Row;
+
+use super::payloads::{self, Held, chain};
+use super::read::{SNAPSHOT, whole};
+use super::row::{HeaderRow, columns, number, select_by_id, select_labelled, select_newest};
+use super::schema::key;
+use super::session::{Session, Transaction};
+use super::value::{Value, values};
+use super::writes::{self, columns as write_columns};
+use crate::cache::{CachedPayload, PayloadCache};
+use crate::error::{Error, Result};
+use crate::query::{Answer, Pick, Query};
+use crate::record::{ContractId, Seq, Tuple};
+
+/// The number of statements of a read.
+const STATEMENTS: usize = 3;
+
+/// Selects the writes to the checkpoint whose id the parameter selects.
+macro_rules! writes_to {
+    ($found:expr) => {
+        concat!(
+            "SELECT ",
+            write_columns!(),
+            " FROM (",
+            $found,
+            ") AS found JOIN @write AS w ON w.contract = $1 AND ",
+            key!("w.id"),
+            " = ",
+            key!("found.id"),
+            " AND w.id = found.id ORDER BY w.num"
+        )
+    };
+}
+
+/// The statements of a read: the row, the chain of payloads, and the writes.
+type Statements = [&'static str; STATEMENTS];
+
+const BY_ID: Statements =
+    [select_by_id!(columns!()), chain!(select_by_id!("c.seq"), "$3"), writes_to!(select_by_id!("c.id"))];
+const NEWEST: Statements =
+    [select_newest!(columns!()), chain!(select_newest!("c.seq"), "$3"), writes_to!(select_newest!("c.id"))];
+const LABELLED: Statements =
+    [select_labelled!(columns!()), chain!(select_labelled!("c.seq"), "$4"), writes_to!(select_labelled!("c.id"))];
+
+/// A read of one checkpoint.
+pub(super) struct Point {
+    contract: ContractId,
+    statements: Statements,
+    values: Vec<Value>,
+    held: Held,
+    /// True if the answer has the pending writes.
+    tuple: bool,
+}
+
+impl Point {
+    /// The read that a query asks for. Returns `None` for other queries.
+    pub(super) fn of(query: &Query, cache: &PayloadCache) -> Option<Self> {
+        let (contract, pick, label, tuple) = match query {
+            Query::Get { contract, id } => (*contract, Pick::Id(id.clone()), None, false),
+            Query::Newest { contract, lineage, label } => {
+                (*contract, Pick::Newest(lineage.clone()), label.as_deref(), false)
+            }
+            Query::Tuple { contract, pick } => (*contract, pick.clone(), None, true),
+            _ => return None,
+        };
+        let held = Held::new(cache, Seq::MAX);
+        let (statements, values, held) = match (&pick, label) {
+            (Pick::Id(id), _) => (BY_ID, values![number(contract), id], held),
+            (Pick::Newest(lineage), None) => {
+                (NEWEST, values![number(contract), lineage], held.and_newest(cache, contract, lineage))
+            }
+            (Pick::Newest(lineage), Some(label)) => {
+                (LABELLED, values![number(contract), lineage, label], held.and_newest(cache, contract, lineage))
+            }
+        };
+        Some(Self { contract, statements, values, held, tuple })
+    }
+
+    /// Adds the statements to a transaction.
+    pub(super) fn ask(&self, open: &Transaction<'_>) {
+        let [row, chain, writes] = self.statements;
+        open.later(row, self.values.clone());
+        let mut values = self.values.clone();
+        values.push(self.held.seqs().into());
+        open.later(chain, values);
+        if self.tuple {
+            open.later(writes, self.values.clone());
+        } else {
+            open.later("SELECT", Vec::new());
+        }
+    }
+
+    /// Reads the answer from the rows of the statements.
+    pub(super) fn answer(
+        &self,
+        cache: &PayloadCache,
+        [row, chain, written]: &[Vec<Row>; STATEMENTS],
+    ) -> Result<Answer> {
+        let Some(row) = row.first() else { return Ok(self.none()) };
+        let row = HeaderRow::read(row)?;
+        let payload = self.held.rebuild(cache, row.seq, Some(row.call), chain);
+        self.whole(row, payload, written)
+    }
+
+    fn none(&self) -> Answer {
+        if self.tuple { Answer::Tuple(None) } else { Answer::Checkpoint(None) }
+    }
+
+    fn whole(&self, row: HeaderRow, payload: Result<CachedPayload>, written: &[Row]) -> Result<Answer> {
+        let checkpoint = whole(row.header, payload, row.logs.as_deref())?;
+        if !self.tuple {
+            return Ok(Answer::Checkpoint(Some(Box::new(checkpoint))));
+        }
+        let writes = writes::merged(self.contract, &checkpoint.header.id, written)?;
+        Ok(Answer::Tuple(Some(Box::new(Tuple { checkpoint, writes }))))
+    }
+}
+
+/// Answers one read in one round trip.
+pub(super) fn answer(session: &Session, cache: &PayloadCache, point: &Point) -> Result<Answer> {
+    let open = session.begin(SNAPSHOT);
+    point.ask(&open);
+    let mut rows = open.finish()?.into_iter().skip(1);
+    let mut next = || rows.next().unwrap_or_default();
+    point.answer(cache, &[next(), next(), next()])
+}
+
+/// Answers several reads in two round trips, from one snapshot. A payload on which several others are built travels once.
+pub(super) fn answer_all(session: &Session, cache: &PayloadCache, points: &[Point]) -> Result<Vec<Result<Answer>>> {
+    let open = session.begin(SNAPSHOT);
+    for Point { statements: [row, _, writes], values, tuple, .. } in points {
+        open.later(row, values.clone());
+        open.later(if *tuple { writes } else { "SELECT" }, if *tuple { values.clone() } else { Vec::new() });
+    }
+    let found = open.flush()?;
+    let mut found = found.into_iter().skip(1);
+    let mut next = || found.next().unwrap_or_default();
+    let read: Vec<(Option<Result<HeaderRow>>, Vec<Row>)> =
+        points.iter().map(|_| (next().first().map(HeaderRow::read), next())).collect();
+    let wanted: Vec<(Seq, i64)> =
+        read.iter().filter_map(|(row, _)| row.as_ref()?.as_ref().ok().map(|row| (row.seq, row.call))).collect();
+    let mut payloads = payloads::load_all(&open, cache, &wanted)?.into_iter();
+    let answer = |(point, (row, written)): (&Point, (Option<Result<HeaderRow>>, Vec<Row>))| {
+        let Some(row) = row else { return Ok(point.none()) };
+        let row = row?;
+        let payload = payloads.next().unwrap_or_else(|| Err(Error::poisoned()));
+        point.whole(row, payload, &written)
+    };
+    Ok(points.iter().zip(read).map(answer).collect())
+}

@@ -1,0 +1,51 @@
+//! Removes what a retention rule selects.
+
+use std::collections::{HashMap, HashSet};
+
+use super::batch::{RELEASE, begin};
+use super::retention::PostgresCatalog;
+use super::row;
+use super::session::Session;
+use super::value::values;
+use super::write::Writing;
+use crate::cache::PayloadCache;
+use crate::error::{Code, Error, Result};
+use crate::record::Seq;
+use crate::retention::{Ledger, Prune, Pruned, plan};
+
+/// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
+pub(super) fn prune(
+    session: &Session,
+    cache: &PayloadCache,
+    sync: Option<&'static str>,
+    prune: &Prune,
+) -> Result<Pruned> {
+    let open = begin(session, sync);
+    open.script(RELEASE);
+    // Plan once without locks, to learn which lineages to lock. Then plan again: other workers may have changed them.
+    let first = plan(&PostgresCatalog(&open), prune, &mut Ledger::default())?;
+    let locked = open.query(
+        "SELECT l.lin FROM @lineage AS l WHERE l.lin IN (SELECT lin FROM @checkpoint WHERE seq = ANY($1)) ORDER BY l.lin FOR NO KEY UPDATE",
+        values![first.victims],
+    )?;
+    let locked: HashSet<i64> = row::numbers(&locked).into_iter().collect();
+    let mut plan = plan(&PostgresCatalog(&open), prune, &mut Ledger::default())?;
+    let lins = open.query("SELECT seq, lin FROM @checkpoint WHERE seq = ANY($1)", values![plan.victims.clone()])?;
+    let lins: HashMap<Seq, i64> = lins.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let selected = plan.victims.len();
+    // What a checkpoint depends on is in its own lineage, so a lineage may be left for the next batch.
+    plan.victims.retain(|seq| lins.get(seq).is_some_and(|lin| locked.contains(lin)));
+    if plan.victims.len() < selected {
+        if plan.victims.is_empty() {
+            return Err(Error::new(Code::Busy, "other workers changed what the rule selects: try again"));
+        }
+        plan.next = Some(prune.cursor);
+    }
+    let mut writing = Writing::new(&open, cache, 0);
+    plan.victims.dedup();
+    let (bytes, lineages) = writing.remove_all(&plan.victims)?;
+    writing.payloads.finish();
+    // If the answer is lost, the caller plans again: what is removed is not selected again.
+    open.finish()?;
+    Ok(plan.done(bytes, lineages))
+}

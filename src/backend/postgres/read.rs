@@ -1,0 +1,209 @@
+//! Answers queries, each from one snapshot.
+
+use super::lineage::{self, LineageRow};
+use super::logs::Logs;
+use super::point::Point;
+use super::retention::PostgresCatalog;
+use super::row::{self, HeaderRow};
+use super::session::Transaction;
+use super::stats::stats;
+use super::value::values;
+use super::{check, export, listing, payloads, writes};
+use crate::backend::ancestors;
+use crate::backend::logs::{self as log, End, LogRows, Mark};
+use crate::backend::marks::decode_marks;
+use crate::cache::{CachedPayload, PayloadCache};
+use crate::codec::frame;
+use crate::error::{Error, Result};
+use crate::query::{Answer, LogRange, Of, Pick, Query, Recent};
+use crate::record::{Active, Checkpoint, ContractId, Header, Lineage, LogPage, Logged, Tuple};
+use crate::retention::{Catalog, preview};
+
+/// A transaction of this kind sees one snapshot.
+pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// How many payloads one statement reads.
+const MOST_AT_ONCE: usize = 128;
+
+/// Reads from one snapshot of the database.
+pub(super) struct Reading<'a> {
+    pub(super) open: &'a Transaction<'a>,
+    pub(super) cache: &'a PayloadCache,
+}
+
+impl Reading<'_> {
+    pub(super) fn answer(&self, query: &Query) -> Result<Answer> {
+        match query {
+            Query::All(queries) => {
+                queries.iter().map(|query| self.answer(query)).collect::<Result<_>>().map(Answer::All)
+            }
+            Query::Count { contract, lineage } => match lineage::find(self.open, *contract, lineage)? {
+                Some(row) => PostgresCatalog(self.open).count(row.lin).map(|count| Answer::Count(count as u64)),
+                None => Ok(Answer::Count(0)),
+            },
+            Query::Get { .. } | Query::Newest { .. } | Query::Tuple { .. } => {
+                let point = Point::of(query, self.cache).ok_or_else(Error::poisoned)?;
+                point.ask(self.open);
+                point.answer(self.cache, &self.open.last()?)
+            }
+            Query::Ancestors(walk) => {
+                let get = |id: &str| self.tuple(walk.contract, self.get(walk.contract, id)?);
+                ancestors::walk(walk, get).map(Answer::Tuples)
+            }
+            Query::List { contract, of, before, limit } => {
+                let rows = listing::newest(self.open, *contract, of, before.as_ref(), limit.unwrap_or(usize::MAX))?;
+                Ok(Answer::Headers(rows.into_iter().map(|row| row.header).collect()))
+            }
+            Query::Whole { contract, of, prefix } => self.whole(*contract, of, prefix).map(Answer::Checkpoints),
+            Query::Lineages { contract, group_prefix, before, limit } => {
+                let before = before.unwrap_or(i64::MAX);
+                self.shown_all(lineage::page(self.open, *contract, group_prefix, before, *limit)?).map(Answer::Lineages)
+            }
+            Query::Recent(recent) => self.recent(recent).map(Answer::Recent),
+            Query::Forks { contract, lineage } => match lineage::find(self.open, *contract, lineage)? {
+                Some(origin) => self.shown_all(lineage::forks(self.open, origin.lin)?).map(Answer::Lineages),
+                None => Ok(Answer::Lineages(Vec::new())),
+            },
+            Query::Log(range) => self.log(range).map(Answer::Log),
+            Query::Logged { contract, pick, log } => {
+                let Some(checkpoint) = self.pick(*contract, pick)? else { return Ok(Answer::Logged(None)) };
+                let header = &checkpoint.header;
+                let page = self.log(&LogRange::kept(*contract, &header.lineage, log, &header.id))?;
+                let records = page.unwrap_or_default().records;
+                Ok(Answer::Logged(Some(Box::new(Logged { checkpoint, records }))))
+            }
+            Query::Logs { contract, lineage } => match lineage::find(self.open, *contract, lineage)? {
+                Some(row) => log::list(&Logs(self.open), row.lin).map(Answer::Logs),
+                None => Ok(Answer::Logs(Vec::new())),
+            },
+            Query::Check { cursor, limit } => {
+                check::page(self.open, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
+            }
+            Query::Stats { contract, largest } => stats(self.open, *contract, *largest).map(Answer::Stats),
+            Query::Clock => {
+                let now = self.open.one("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", values![])?;
+                Ok(Answer::Clock(now.map_or(0, |row| row.get(0))))
+            }
+            Query::Saves { after, bytes } => export::saves(self.open, *after, *bytes).map(Answer::Saves),
+            Query::Starts { after, limit } => export::starts(self.open, *after, *limit).map(Answer::Starts),
+            Query::Writes { after, bytes } => export::all_writes(self.open, after.as_ref(), *bytes).map(Answer::Writes),
+            Query::LogRuns { contract, lineage, log, at } => {
+                let end = match self.end_of(*contract, lineage, log, at.as_deref())? {
+                    Found::End(end) => end,
+                    Found::NoMark => None,
+                };
+                log::all_runs(&Logs(self.open), lineage, log, end).map(Answer::LogRuns)
+            }
+            Query::Prunable { contract, rules } => {
+                preview(&PostgresCatalog(self.open), *contract, rules).map(Answer::Pruned)
+            }
+        }
+    }
+
+    fn get(&self, contract: ContractId, id: &str) -> Result<Option<Checkpoint>> {
+        let row = row::by_id(self.open, contract, id)?;
+        row.map(|row| self.checkpoint(row)).transpose()
+    }
+
+    fn pick(&self, contract: ContractId, pick: &Pick) -> Result<Option<Checkpoint>> {
+        match pick {
+            Pick::Id(id) => self.get(contract, id),
+            Pick::Newest(lineage) => {
+                let row = row::newest(self.open, contract, lineage)?;
+                row.map(|row| self.checkpoint(row)).transpose()
+            }
+        }
+    }
+
+    /// Converts a row to a checkpoint: loads the payload and decodes the marks of logs.
+    pub(super) fn checkpoint(&self, row: HeaderRow) -> Result<Checkpoint> {
+        let HeaderRow { seq, call, header, logs, .. } = row;
+        whole(header, payloads::load(self.open, self.cache, seq, Some(call)), logs.as_deref())
+    }
+
+    /// Converts a checkpoint to a tuple: adds the pending writes of the checkpoint.
+    fn tuple(&self, contract: ContractId, checkpoint: Option<Checkpoint>) -> Result<Option<Tuple>> {
+        let Some(checkpoint) = checkpoint else { return Ok(None) };
+        let writes = writes::of(self.open, contract, &checkpoint.header.id)?;
+        Ok(Some(Tuple { checkpoint, writes }))
+    }
+
+    fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
+        self.checkpoints(&listing::oldest(self.open, contract, of, prefix)?)
+    }
+
+    /// Converts rows to checkpoints.
+    pub(super) fn checkpoints(&self, rows: &[HeaderRow]) -> Result<Vec<Checkpoint>> {
+        let mut found = Vec::with_capacity(rows.len());
+        for rows in rows.chunks(MOST_AT_ONCE) {
+            let wanted: Vec<_> = rows.iter().map(|row| (row.seq, row.call)).collect();
+            let payloads = payloads::load_all(self.open, self.cache, &wanted)?;
+            for (row, payload) in rows.iter().zip(payloads) {
+                found.push(whole(row.header.clone(), payload, row.logs.as_deref())?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn recent(&self, wanted: &Recent) -> Result<Vec<Active>> {
+        let mut found = Vec::new();
+        for (seq, row) in listing::recent(self.open, wanted)? {
+            found.extend(self.shown(row)?.map(|lineage| Active { seq, lineage }));
+        }
+        Ok(found)
+    }
+
+    fn shown_all(&self, rows: Vec<LineageRow>) -> Result<Vec<Lineage>> {
+        let mut found = Vec::with_capacity(rows.len());
+        for row in rows {
+            found.extend(self.shown(row)?);
+        }
+        Ok(found)
+    }
+
+    /// A lineage with its newest header and its number of checkpoints, for a listing. Returns `None` if the lineage has
+    /// no checkpoint.
+    fn shown(&self, row: LineageRow) -> Result<Option<Lineage>> {
+        let Some(newest) = row::newest(self.open, row.contract, &row.name)? else { return Ok(None) };
+        let checkpoints = PostgresCatalog(self.open).count(row.lin)? as u64;
+        let origin = row.origin.map(|(id, _)| id);
+        Ok(Some(Lineage { position: row.lin, checkpoints, newest: newest.header, origin }))
+    }
+
+    fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
+        match self.end_of(range.contract, &range.lineage, &range.log, range.at.as_deref())? {
+            Found::End(end) => log::read(&Logs(self.open), end, range).map(Some),
+            Found::NoMark => Ok(None),
+        }
+    }
+
+    /// The end of a log, or of the part of it that a checkpoint names.
+    fn end_of(&self, contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Result<Found> {
+        let Some(id) = at else {
+            let line = lineage::find(self.open, contract, lineage)?;
+            let end = line.map(|line| Logs(self.open).head(line.lin, log)).transpose()?.flatten();
+            return Ok(Found::End(end));
+        };
+        let row = row::by_id(self.open, contract, id)?.filter(|row| row.header.lineage == lineage);
+        let marks = row.map(|row| decode_marks(row.logs.as_deref())).transpose()?;
+        let mark = marks.and_then(|marks| marks.into_iter().find(|mark| mark.log == log));
+        Ok(mark.map_or(Found::NoMark, |mark| Found::End(mark.end)))
+    }
+}
+
+/// Where a log ends.
+enum Found {
+    /// The checkpoint does not exist, or does not name the log.
+    NoMark,
+    /// The end. `None`: there are no records.
+    End(Option<End>),
+}
+
+/// A checkpoint from its row and its payload.
+pub(super) fn whole(header: Header, payload: Result<CachedPayload>, logs: Option<&[u8]>) -> Result<Checkpoint> {
+    let payload = payload
+        .and_then(|payload| frame::split(&payload.raw))
+        .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
+    let marks = decode_marks(logs)?;
+    Ok(Checkpoint { header, payload, logs: marks.iter().map(Mark::shown).collect() })
+}

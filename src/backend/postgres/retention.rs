@@ -1,0 +1,157 @@
+//! Answers the questions of retention. Each question about many checkpoints is one statement.
+
+use std::collections::HashMap;
+
+use tokio_postgres::Row;
+
+use super::row::{self, number};
+use super::session::Transaction;
+use super::value::values;
+use crate::error::Result;
+use crate::record::{ContractId, Seq};
+use crate::retention::{Catalog, Entry, Stored};
+
+/// The [`Catalog`] of a database. The caller holds the transaction.
+pub(super) struct PostgresCatalog<'a>(pub(super) &'a Transaction<'a>);
+
+fn entry(row: &Row, first: usize) -> Entry {
+    Entry { seq: row.get(first), lineage: row.get(first + 1), saved_at: row.get(first + 2) }
+}
+
+fn entries(rows: &[Row]) -> Vec<Entry> {
+    rows.iter().map(|row| entry(row, 0)).collect()
+}
+
+fn unsigned(bytes: i64) -> u64 {
+    u64::try_from(bytes).unwrap_or(0)
+}
+
+/// Splits a list of pairs of a lineage and a maximum into two lists of parameters.
+fn split(lineages: &[(i64, usize)]) -> (Vec<i64>, Vec<i64>) {
+    lineages.iter().map(|(lineage, most)| (*lineage, i64::try_from(*most).unwrap_or(i64::MAX))).unzip()
+}
+
+impl PostgresCatalog<'_> {
+    /// Runs a statement that returns the place of a lineage in `lineages` and an entry, in order.
+    fn grouped(&self, sql: &'static str, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
+        let (lins, most) = split(lineages);
+        let mut found = vec![Vec::new(); lineages.len()];
+        for row in self.0.query(sql, values![lins, most])? {
+            let place = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or(usize::MAX);
+            if let Some(entries) = found.get_mut(place) {
+                entries.push(entry(&row, 1));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Runs a statement that returns a value for each of these lineages.
+    fn each<T: for<'a> tokio_postgres::types::FromSql<'a>>(
+        &self,
+        sql: &'static str,
+        lineages: &[i64],
+    ) -> Result<HashMap<i64, T>> {
+        let rows = self.0.query(sql, values![lineages.to_vec()])?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+}
+
+impl Catalog for PostgresCatalog<'_> {
+    fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
+        let sql = "SELECT seq, lin, saved_at FROM @checkpoint
+                   WHERE seq > $1 AND flags & 2 = 0 AND ($2::smallint IS NULL OR contract = $2) ORDER BY seq LIMIT $3";
+        Ok(entries(&self.0.query(sql, values![after, contract.map(number), row::limit(most)])?))
+    }
+
+    fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
+        let sql =
+            "SELECT lin FROM @lineage WHERE lin > $1 AND ($2::smallint IS NULL OR contract = $2) ORDER BY lin LIMIT $3";
+        Ok(row::numbers(&self.0.query(sql, values![after, contract.map(number), row::limit(most)])?))
+    }
+
+    fn count(&self, lineage: i64) -> Result<usize> {
+        Ok(self.counts(&[lineage])?.pop().unwrap_or(0))
+    }
+
+    fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
+        Ok(self.oldest_of(&[(lineage, most)])?.pop().unwrap_or_default())
+    }
+
+    fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
+        Ok(self.newest_of(&[(lineage, most)])?.pop().unwrap_or_default())
+    }
+
+    fn has_dependent(&self, lineage: i64) -> Result<bool> {
+        Ok(self.have_dependents(&[lineage])?.pop().unwrap_or(false))
+    }
+
+    fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
+        let sql = "SELECT parent.seq, child.seq, child.lin, child.saved_at
+                   FROM @checkpoint AS parent JOIN @checkpoint AS child
+                     ON child.lin = parent.lin AND child.parent = parent.id AND child.flags & 1 = 1
+                   WHERE parent.seq = ANY($1) ORDER BY parent.seq, child.seq";
+        let rows = self.0.query(sql, values![parents.to_vec()])?;
+        Ok(rows.iter().map(|row| (row.get(0), entry(row, 1))).collect())
+    }
+
+    fn stored(&self, seqs: &[Seq]) -> Result<Vec<(Seq, Stored)>> {
+        let sql = "SELECT seq, base, octet_length(body)::bigint FROM @payload WHERE seq = ANY($1)";
+        let rows = self.0.query(sql, values![seqs.to_vec()])?;
+        Ok(rows.iter().map(|row| (row.get(0), Stored { base: row.get(1), bytes: unsigned(row.get(2)) })).collect())
+    }
+
+    fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>> {
+        let sql =
+            "SELECT base, seq, octet_length(body)::bigint FROM @payload WHERE base = ANY($1) ORDER BY base, seq DESC";
+        let rows = self.0.query(sql, values![bases.to_vec()])?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1), unsigned(row.get(2)))).collect())
+    }
+
+    fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
+        let counts: HashMap<i64, i64> =
+            self.each("SELECT lin, count(*) FROM @checkpoint WHERE lin = ANY($1) GROUP BY lin", lineages)?;
+        let count = |lin: &i64| usize::try_from(counts.get(lin).copied().unwrap_or(0)).unwrap_or(0);
+        Ok(lineages.iter().map(count).collect())
+    }
+
+    fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
+        self.grouped(
+            "SELECT w.place, e.seq, e.lin, e.saved_at FROM unnest($1, $2) WITH ORDINALITY AS w(lin, most, place)
+             JOIN @lineage AS l ON l.lin = w.lin CROSS JOIN LATERAL (
+               SELECT c.seq, c.lin, c.saved_at,
+                      row_number() OVER (ORDER BY substr(c.sort_key, 1 + l.age_offset), c.sort_key, c.seq) AS n
+               FROM @checkpoint AS c WHERE c.lin = w.lin ORDER BY n LIMIT w.most) AS e
+             ORDER BY w.place, e.n",
+            lineages,
+        )
+    }
+
+    fn newest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
+        self.grouped(
+            "SELECT w.place, e.seq, e.lin, e.saved_at FROM unnest($1, $2) WITH ORDINALITY AS w(lin, most, place)
+             CROSS JOIN LATERAL (
+               SELECT c.seq, c.lin, c.saved_at, row_number() OVER () AS n FROM (
+                 SELECT c.seq, c.lin, c.saved_at FROM @checkpoint AS c WHERE c.lin = w.lin
+                 ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT w.most) AS c) AS e
+             ORDER BY w.place, e.n",
+            lineages,
+        )
+    }
+
+    fn have_dependents(&self, lineages: &[i64]) -> Result<Vec<bool>> {
+        let found: HashMap<i64, bool> =
+            self.each("SELECT DISTINCT lin, true FROM @checkpoint WHERE lin = ANY($1) AND flags & 1 = 1", lineages)?;
+        Ok(lineages.iter().map(|lin| found.contains_key(lin)).collect())
+    }
+
+    fn total(&self, contract: Option<ContractId>, _: u64) -> Result<Option<u64>> {
+        let found = match contract {
+            None => self.0.one("SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM @payload", values![])?,
+            Some(contract) => self.0.one(
+                "SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM @payload JOIN @checkpoint USING (seq) WHERE contract = $1",
+                values![number(contract)],
+            )?,
+        };
+        Ok(found.map(|row| unsigned(row.get(0))))
+    }
+}

@@ -1,0 +1,219 @@
+//! Finds, reads and verifies the rows of checkpoints.
+
+use tokio_postgres::Row;
+
+use super::schema::key;
+use super::session::Transaction;
+use super::value::{Value, values};
+use crate::codec::checksum::Sum;
+use crate::error::{Code, Error, Result};
+use crate::record::{ContractId, Header, Seq, SortKey};
+
+/// A bit of the column `flags`. If set, the checkpoint cannot be read without its parent.
+const DEPENDS_ON_PARENT: i16 = 1;
+/// A bit of the column `flags`. If set, retention by age and by size never removes the checkpoint.
+const EXEMPT: i16 = 2;
+
+/// The columns that [`HeaderRow::read`] reads, in this order, from `checkpoint AS c` and `lineage AS l`.
+macro_rules! columns {
+    () => {
+        "c.seq, c.lin, c.contract, c.call, c.saved_at, c.flags, c.sum, c.id, c.parent, c.grp, c.label, c.sort_key, c.meta, c.logs, \
+         l.name, l.age_offset"
+    };
+}
+pub(super) use columns;
+
+/// A verified checkpoint row without its payload.
+#[derive(Clone, Debug)]
+pub(super) struct HeaderRow {
+    pub(super) seq: Seq,
+    pub(super) lin: i64,
+    /// A random number that the row shares with the row of its payload.
+    pub(super) call: i64,
+    pub(super) header: Header,
+    /// The content of the column `logs`.
+    pub(super) logs: Option<Vec<u8>>,
+}
+
+/// A column of bytes as text.
+pub(super) fn text(row: &Row, column: usize) -> Result<String> {
+    String::from_utf8(row.get::<_, Vec<u8>>(column)).map_err(|_| not_text())
+}
+
+pub(super) fn opt_text(row: &Row, column: usize) -> Result<Option<String>> {
+    row.get::<_, Option<Vec<u8>>>(column).map(String::from_utf8).transpose().map_err(|_| not_text())
+}
+
+fn not_text() -> Error {
+    Error::new(Code::Corrupt, "a stored name is not UTF-8: restore the database from a backup")
+}
+
+/// The number of a contract in the database.
+pub(super) fn number(contract: ContractId) -> i16 {
+    i16::from(contract.0)
+}
+
+pub(super) fn contract(row: &Row, column: usize) -> Result<ContractId> {
+    let number: i16 = row.get(column);
+    u8::try_from(number)
+        .map(ContractId)
+        .map_err(|_| Error::new(Code::Corrupt, format!("{number} is no contract: restore the database from a backup")))
+}
+
+/// Computes the columns `flags` and `sum` of a row.
+pub(super) fn flags_and_sum(call: i64, header: &Header, logs: Option<&[u8]>) -> (i16, i64) {
+    let flags = (i16::from(header.depends_on_parent) * DEPENDS_ON_PARENT) | (i16::from(header.exempt) * EXEMPT);
+    let Header {
+        contract,
+        lineage,
+        id,
+        parent,
+        group,
+        label,
+        sort_key,
+        saved_at,
+        age_offset,
+        depends_on_parent: _,
+        exempt: _,
+        meta,
+    } = header;
+    let sum = Sum::new()
+        .int(call)
+        .int(contract.0.into())
+        .text(lineage)
+        .text(id)
+        .opt_text(parent.as_deref())
+        .text(group)
+        .text(label)
+        .bytes(&sort_key.0)
+        .int(*saved_at)
+        .int((*age_offset).into())
+        .int(flags.into())
+        .bytes(meta)
+        .bytes(logs.unwrap_or_default());
+    (flags, sum.finish())
+}
+
+impl HeaderRow {
+    /// Reads and verifies a row that has the columns of [`columns`].
+    pub(super) fn read(row: &Row) -> Result<Self> {
+        let seq: Seq = row.get(0);
+        if row.get::<_, Option<&[u8]>>(14).is_none() {
+            let message =
+                format!("checkpoint row {seq}: the row of its lineage is missing: restore the database from a backup");
+            return Err(Error::new(Code::Corrupt, message));
+        }
+        let flags: i16 = row.get(5);
+        let header = Header {
+            contract: contract(row, 2)?,
+            lineage: text(row, 14)?,
+            id: text(row, 7)?,
+            parent: opt_text(row, 8)?,
+            group: text(row, 9)?,
+            label: text(row, 10)?,
+            sort_key: SortKey(row.get(11)),
+            saved_at: row.get(4),
+            age_offset: u8::try_from(row.get::<_, i16>(15)).unwrap_or(u8::MAX),
+            depends_on_parent: flags & DEPENDS_ON_PARENT != 0,
+            exempt: flags & EXEMPT != 0,
+            meta: row.get(12),
+        };
+        let (call, logs): (i64, Option<Vec<u8>>) = (row.get(3), row.get(13));
+        if flags_and_sum(call, &header, logs.as_deref()) != (flags, row.get(6)) {
+            let message = format!(
+                "checkpoint {:?}: its row {seq} does not match its checksum: restore the database from a backup",
+                header.id
+            );
+            return Err(Error::new(Code::Corrupt, message));
+        }
+        Ok(Self { seq, lin: row.get(1), call, header, logs })
+    }
+}
+
+/// Selects the checkpoint with the id `$2` of the contract `$1`.
+macro_rules! select_by_id {
+    ($($columns:tt)*) => {
+        concat!(
+            "SELECT ",
+            $($columns)*,
+            " FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin) WHERE c.contract = $1 AND ",
+            key!("c.id"),
+            " = ",
+            key!("$2"),
+            " AND c.id = $2"
+        )
+    };
+}
+pub(super) use select_by_id;
+
+/// Selects the newest checkpoint of the lineage `$2` of the contract `$1`.
+macro_rules! select_newest {
+    ($($columns:tt)*) => {
+        concat!(
+            "SELECT ",
+            $($columns)*,
+            " FROM @lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
+            key!("l.name"),
+            " = ",
+            key!("$2"),
+            " AND l.name = $2 ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1"
+        )
+    };
+}
+pub(super) use select_newest;
+
+/// Selects the newest checkpoint with the label `$3` of the lineage `$2` of the contract `$1`.
+macro_rules! select_labelled {
+    ($($columns:tt)*) => {
+        concat!(
+            "SELECT ",
+            $($columns)*,
+            " FROM @lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
+            key!("l.name"),
+            " = ",
+            key!("$2"),
+            " AND l.name = $2 AND ",
+            key!("c.label"),
+            " = ",
+            key!("$3"),
+            " AND c.label = $3 AND c.label <> '' ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1"
+        )
+    };
+}
+pub(super) use select_labelled;
+
+/// The row of the checkpoint with this id.
+pub(super) fn by_id(open: &Transaction<'_>, contract: ContractId, id: &str) -> Result<Option<HeaderRow>> {
+    open.one(select_by_id!(columns!()), values![number(contract), id])?.as_ref().map(HeaderRow::read).transpose()
+}
+
+/// The row with this save number.
+pub(super) fn by_seq(open: &Transaction<'_>, seq: Seq) -> Result<Option<HeaderRow>> {
+    const SQL: &str =
+        concat!("SELECT ", columns!(), " FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin) WHERE c.seq = $1");
+    open.one(SQL, values![seq])?.as_ref().map(HeaderRow::read).transpose()
+}
+
+/// The newest row of a lineage.
+pub(super) fn newest(open: &Transaction<'_>, contract: ContractId, lineage: &str) -> Result<Option<HeaderRow>> {
+    open.one(select_newest!(columns!()), values![number(contract), lineage])?.as_ref().map(HeaderRow::read).transpose()
+}
+
+/// Sets the save time of a checkpoint to a later time.
+pub(super) fn touch(open: &Transaction<'_>, mut row: HeaderRow, saved_at: i64) {
+    if row.header.saved_at < saved_at {
+        row.header.saved_at = saved_at;
+        let (_, sum) = flags_and_sum(row.call, &row.header, row.logs.as_deref());
+        open.later("UPDATE @checkpoint SET saved_at = $1, sum = $2 WHERE seq = $3", values![saved_at, sum, row.seq]);
+    }
+}
+
+/// The numbers of the rows.
+pub(super) fn numbers(rows: &[Row]) -> Vec<i64> {
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+/// A limit as a parameter. No limit becomes null.
+pub(super) fn limit(most: usize) -> Value {
+    i64::try_from(most).ok().filter(|most| *most < i64::MAX).into()
+}

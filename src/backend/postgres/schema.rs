@@ -1,0 +1,231 @@
+//! The tables. `@name` stands for a table of the schema with the prefix, `@@` for the schema itself.
+//!
+//! Ids and names are `bytea`: `text` refuses U+0000, and its order depends on the operating system.
+
+use tokio_postgres::Row;
+
+use super::Names;
+use super::batch::begin;
+use super::session::Session;
+use super::value::{Value, values};
+use crate::error::{Code, Error, Result};
+
+/// The version of the schema.
+const VERSION: i64 = 1;
+
+/// What an index holds of an id or a name. An entry of an index has at most 2,704 bytes, and an id may have 4,096.
+macro_rules! key {
+    ($name:literal) => {
+        concat!("sha256(", $name, ")")
+    };
+}
+pub(super) use key;
+
+const TABLES: &str = concat!(
+    "
+CREATE SEQUENCE @save_order AS bigint CACHE 1;
+CREATE SEQUENCE @claim_order AS bigint CACHE 1;
+CREATE SEQUENCE @lineage_order AS bigint CACHE 1;
+CREATE TABLE @setting (name text PRIMARY KEY, value bigint NOT NULL);
+CREATE TABLE @batch (call bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE @lineage (
+  lin        bigint PRIMARY KEY,
+  contract   smallint NOT NULL,
+  name       bytea NOT NULL,
+  grp        bytea NOT NULL,
+  age_offset smallint NOT NULL,
+  origin     bytea,
+  origin_lin bigint
+);
+CREATE TABLE @checkpoint (
+  seq      bigint PRIMARY KEY,
+  lin      bigint NOT NULL,
+  contract smallint NOT NULL,
+  call     bigint NOT NULL,
+  saved_at bigint NOT NULL,
+  flags    smallint NOT NULL,
+  sum      bigint NOT NULL,
+  id       bytea NOT NULL,
+  parent   bytea,
+  grp      bytea NOT NULL,
+  label    bytea NOT NULL,
+  sort_key bytea NOT NULL,
+  meta     bytea NOT NULL,
+  logs     bytea
+);
+CREATE TABLE @payload (
+  seq    bigint PRIMARY KEY,
+  call   bigint NOT NULL,
+  base   bigint,
+  depth  bigint NOT NULL,
+  budget bigint NOT NULL,
+  size   bigint NOT NULL,
+  body   bytea NOT NULL
+) WITH (toast_tuple_target = 4080, autovacuum_vacuum_insert_scale_factor = 0.05);
+ALTER TABLE @payload ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE TABLE @write (
+  num       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  contract  smallint NOT NULL,
+  id        bytea NOT NULL,
+  call      bigint NOT NULL,
+  task      bytea NOT NULL,
+  replaces  boolean NOT NULL,
+  claimed   bytea,
+  claim     bigint,
+  sum       bigint NOT NULL,
+  body      bytea NOT NULL
+);
+ALTER TABLE @write ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE TABLE @log (
+  lin bigint NOT NULL, name bytea NOT NULL, branch bigint NOT NULL, length bigint NOT NULL, sum bigint NOT NULL);
+CREATE TABLE @log_branch (
+  branch bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, contract smallint NOT NULL, parent bigint, start bigint NOT NULL);
+CREATE TABLE @record (
+  branch bigint NOT NULL, pos bigint NOT NULL, key bytea, sum bigint NOT NULL, body bytea NOT NULL, PRIMARY KEY (branch, pos));
+ALTER TABLE @record ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE TABLE @log_mark (branch bigint NOT NULL, length bigint NOT NULL, seq bigint NOT NULL, PRIMARY KEY (branch, length, seq));
+CREATE UNIQUE INDEX @-lineage_name ON @lineage (contract, ",
+    key!("name"),
+    ");
+CREATE INDEX @-lineage_origin ON @lineage (origin_lin) WHERE origin_lin IS NOT NULL;
+CREATE UNIQUE INDEX @-checkpoint_id ON @checkpoint (contract, ",
+    key!("id"),
+    ");
+CREATE INDEX @-checkpoint_lineage ON @checkpoint (lin, substr(sort_key, 1, 1000), seq);
+CREATE INDEX @-checkpoint_label ON @checkpoint (lin, ",
+    key!("label"),
+    ", substr(sort_key, 1, 1000), seq) WHERE label <> '';
+CREATE INDEX @-checkpoint_group ON @checkpoint (contract, ",
+    key!("grp"),
+    ", substr(sort_key, 1, 1000), seq) WHERE grp <> '';
+CREATE INDEX @-checkpoint_dependent ON @checkpoint (lin, ",
+    key!("parent"),
+    ") WHERE flags & 1 = 1;
+CREATE INDEX @-payload_base ON @payload (base) WHERE base IS NOT NULL;
+CREATE INDEX @-write_id ON @write (contract, ",
+    key!("id"),
+    ", num);
+CREATE UNIQUE INDEX @-log_name ON @log (lin, ",
+    key!("name"),
+    ");
+CREATE INDEX @-log_head ON @log (branch);
+CREATE INDEX @-log_branch_parent ON @log_branch (parent, start) WHERE parent IS NOT NULL;
+CREATE INDEX @-record_key ON @record (branch, ",
+    key!("key"),
+    ") WHERE key IS NOT NULL;
+INSERT INTO @setting VALUES ('schema_version', 1), ('oldest_writer', 1);
+"
+);
+
+/// The oldest version of Postgres that has all that the statements need.
+const OLDEST_SERVER: i32 = 14;
+
+/// What a store learns of the server when it opens.
+#[derive(Debug)]
+pub(super) struct Server {
+    /// True if the settings of the server sync what is committed to its disk.
+    pub(super) is_durable: bool,
+    /// True if the role's commits are acknowledged before they are synced.
+    pub(super) commits_early: bool,
+}
+
+/// What the database has of the schema.
+struct Found {
+    server: Server,
+    schema: bool,
+    settings: bool,
+    /// True if the schema has tables of any kind.
+    others: bool,
+}
+
+/// The statements that make the tables, for people who run them with another role.
+pub(super) fn script(names: &Names) -> String {
+    let statements = format!("CREATE SCHEMA IF NOT EXISTS @@;{TABLES}");
+    statements.trim_end().split_inclusive(';').map(|statement| names.fill(statement) + "\n").collect()
+}
+
+/// Makes the tables if they are missing, unless `migrates` is false.
+///
+/// # Errors
+///
+/// `UNSUPPORTED` if the schema is of a newer version, or if it is another program's, or if the server is too old.
+pub(super) fn prepare(session: &Session, migrates: bool) -> Result<Server> {
+    let names = session.names();
+    let found = Found::read(session, &session.query(LOOK, looked_for(names))?)?;
+    if found.settings {
+        is_usable(session)?;
+        return Ok(found.server);
+    }
+    if !migrates {
+        return Err(unsupported(
+            names,
+            "its tables are missing, and \"migrate\" is \"never\": run the statements that postgresSchema() returns, with a role that \
+             may make tables",
+        ));
+    }
+    // One transaction, on one connection: if the connection is lost, nothing of it was made, and the caller begins again.
+    let open = begin(session, None);
+    open.script(&format!("SELECT pg_advisory_xact_lock(hashtext('forkpoint {}'))", names.schema()));
+    // Another worker may have made the tables meanwhile.
+    let rows = open.query(LOOK, looked_for(names))?;
+    let now = Found::read(session, &rows)?;
+    if !now.settings {
+        if now.others && names.prefix.is_empty() {
+            return Err(unsupported(
+                names,
+                "it has tables of another program: give another \"schema\", or a \"prefix\"",
+            ));
+        }
+        if !now.schema {
+            open.script(&names.fill("CREATE SCHEMA @@"));
+        }
+        open.script(&names.fill(TABLES));
+    }
+    open.finish()?;
+    is_usable(session)?;
+    Ok(found.server)
+}
+
+/// Parameters: the names of the schema and of the table of settings.
+const LOOK: &str = "SELECT current_setting('server_version_num')::int4,
+      current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on', current_setting('synchronous_commit') = 'off',
+      to_regnamespace($1) IS NOT NULL, to_regclass($2) IS NOT NULL,
+      EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S'))";
+
+fn looked_for(names: &Names) -> Vec<Value> {
+    vec![Value::Text(format!("\"{}\"", names.schema())), Value::Text(names.table("setting"))]
+}
+
+impl Found {
+    /// Reads the row of [`LOOK`].
+    fn read(session: &Session, rows: &[Row]) -> Result<Self> {
+        let Some(row) = rows.first() else { return Err(session.lost()) };
+        let version = row.get::<_, i32>(0) / 10_000;
+        if version < OLDEST_SERVER {
+            let message =
+                format!("the Postgres server has version {version}: Forkpoint needs version {OLDEST_SERVER} or later");
+            return Err(Error::new(Code::Unsupported, message).lasting());
+        }
+        let server = Server { is_durable: row.get(1), commits_early: row.get(2) };
+        Ok(Self { server, schema: row.get(3), settings: row.get(4), others: row.get(5) })
+    }
+}
+
+/// Checks the version of the tables.
+fn is_usable(session: &Session) -> Result<()> {
+    let names = session.names();
+    let found = session.query("SELECT name, value FROM @setting", values![])?;
+    let setting = |name: &str| found.iter().find(|row| row.get::<_, &str>(0) == name).map(|row| row.get::<_, i64>(1));
+    match (setting("schema_version"), setting("oldest_writer")) {
+        (Some(version), oldest) if version > VERSION && oldest.is_none_or(|oldest| oldest > VERSION) => {
+            let why = format!("it has version {version}, and this program writes version {VERSION}: update Forkpoint");
+            Err(unsupported(names, &why))
+        }
+        (Some(_), _) => Ok(()),
+        (None, _) => Err(unsupported(names, "its table of settings has no version")),
+    }
+}
+
+fn unsupported(names: &Names, why: &str) -> Error {
+    Error::new(Code::Unsupported, format!("the schema \"{}\" cannot be used: {why}", names.schema())).lasting()
+}

@@ -1,0 +1,333 @@
+//! A connection to a server, for one thread. Statements are sent without waiting for the answers of earlier statements,
+//! so a transaction takes as few round trips as its reads allow.
+//!
+//! All statements are unnamed and give the types of their parameters, so a pooler in transaction mode can run them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use futures_util::stream::{FuturesOrdered, StreamExt};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
+
+use super::Names;
+use super::connect::Connector;
+use super::error::{from_server, late, lost};
+use super::value::Value;
+use crate::error::{Code, Error, Result};
+
+#[derive(Debug)]
+struct Statement {
+    text: Arc<str>,
+    /// The parameters. `None`: the text holds statements without parameters and without answers.
+    values: Option<Vec<Value>>,
+}
+
+async fn run(client: &Client, statement: &Statement) -> std::result::Result<Vec<Row>, tokio_postgres::Error> {
+    let Some(values) = &statement.values else {
+        return client.batch_execute(&statement.text).await.map(|()| Vec::new());
+    };
+    let params: Vec<(&(dyn ToSql + Sync), Type)> =
+        values.iter().map(|value| (value as &(dyn ToSql + Sync), value.type_of())).collect();
+    client.query_typed(&statement.text, &params).await
+}
+
+/// How long the connection may be silent before the session looks whether the server has closed it.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// How long the server may take for an answer, however short the busy timeout is.
+const LEAST_ANSWER_TIME: Duration = Duration::from_secs(2);
+
+pub(super) struct Session {
+    runtime: Runtime,
+    connector: Arc<Connector>,
+    client: RefCell<Option<Client>>,
+    /// When the connection was used last.
+    used: Cell<Instant>,
+    /// True if the state of the connection is not known any more.
+    broken: Cell<bool>,
+    names: Names,
+    /// The statements with the names of the tables filled in, by the address of the template.
+    texts: RefCell<HashMap<(usize, usize), Arc<str>>>,
+    /// How long one call may take.
+    patience: Cell<Duration>,
+    /// When the current call must have ended.
+    deadline: Cell<Instant>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    pub(super) fn new(connector: Arc<Connector>, names: Names, patience: Duration) -> Result<Self> {
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(|error| {
+            Error::new(Code::Unavailable, "the runtime of the connection cannot be made").with_cause(error)
+        })?;
+        let now = Instant::now();
+        Ok(Self {
+            runtime,
+            connector,
+            client: RefCell::new(None),
+            used: Cell::new(now),
+            broken: Cell::new(false),
+            names,
+            texts: RefCell::default(),
+            patience: Cell::new(patience),
+            deadline: Cell::new(now + patience),
+        })
+    }
+
+    pub(super) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    pub(super) fn set_patience(&self, patience: Duration) {
+        self.patience.set(patience);
+        self.begin_call();
+    }
+
+    /// Begins a call. All its statements together may take the session's patience.
+    pub(super) fn begin_call(&self) {
+        self.deadline.set(Instant::now() + self.patience.get());
+    }
+
+    /// The time that is left for the current call.
+    pub(super) fn left(&self) -> Duration {
+        self.deadline.get().saturating_duration_since(Instant::now())
+    }
+
+    /// How long the server may take for its answer. A busy timeout of 0 waits for nobody else, but still for the network.
+    fn answer_time(&self) -> Duration {
+        self.left().max(LEAST_ANSWER_TIME)
+    }
+
+    /// Waits, for another attempt of the same call.
+    pub(super) fn pause(&self, time: Duration) {
+        let time = time.min(self.left());
+        self.runtime.block_on(async { tokio::time::sleep(time).await });
+    }
+
+    fn text(&self, template: &'static str) -> Arc<str> {
+        let mut texts = self.texts.borrow_mut();
+        Arc::clone(
+            texts
+                .entry((template.as_ptr() as usize, template.len()))
+                .or_insert_with(|| self.names.fill(template).into()),
+        )
+    }
+
+    /// Connects if there is no connection.
+    fn connect(&self) -> Result<()> {
+        self.runtime.block_on(async {
+            if self.used.get().elapsed() > SILENCE && self.client.borrow().is_some() {
+                // The task of the connection runs only while this thread waits. It notices what the server did since.
+                tokio::task::yield_now().await;
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            let usable = self.client.borrow().as_ref().is_some_and(|client| !client.is_closed());
+            if usable && !self.broken.get() {
+                return Ok(());
+            }
+            self.client.take();
+            let client = self.connector.connect(self.answer_time()).await?;
+            self.client.replace(Some(client));
+            self.broken.set(false);
+            Ok(())
+        })
+    }
+
+    /// Sends the statements together. Returns the rows of each.
+    fn send(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
+        let client = self.client.borrow();
+        let place = self.connector.place();
+        let Some(client) = client.as_ref() else { return Err(lost(place)) };
+        let sent = self.runtime.block_on(async {
+            timeout(self.answer_time(), async {
+                let mut answers: FuturesOrdered<_> = statements.iter().map(|one| run(client, one)).collect();
+                let (mut found, mut failed) = (Vec::with_capacity(statements.len()), None);
+                while let Some(answer) = answers.next().await {
+                    match answer {
+                        Ok(rows) => found.push(rows),
+                        // What follows the first failure fails because of it.
+                        Err(error) => {
+                            failed.get_or_insert(error);
+                        }
+                    }
+                }
+                match failed {
+                    None => Ok(found),
+                    Some(error) => Err(error),
+                }
+            })
+            .await
+        });
+        self.used.set(Instant::now());
+        match sent {
+            Ok(Ok(rows)) => Ok(rows),
+            Ok(Err(error)) => {
+                // A server that has become a replica accepts no writes any more: another one may.
+                let is_replica = error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION);
+                // After a fatal error the server closes the connection, and the error may be the answer to a commit that it has done.
+                let is_fatal =
+                    error.as_db_error().is_none_or(|told| !matches!(told.parsed_severity(), Some(Severity::Error)));
+                self.broken.set(client.is_closed() || is_fatal || is_replica);
+                Err(from_server(&error, place))
+            }
+            Err(_) => {
+                self.broken.set(true);
+                self.cancel(client);
+                Err(late(place))
+            }
+        }
+    }
+
+    /// Tells the server to give up what it does for this connection.
+    fn cancel(&self, client: &Client) {
+        let token = client.cancel_token();
+        let connector = Arc::clone(&self.connector);
+        let cancel = async move { connector.cancel(token).await };
+        // A server that cannot be reached gives up by itself when it notices that the connection is closed.
+        let _ = self.runtime.block_on(async { timeout(Duration::from_secs(1), cancel).await });
+    }
+
+    /// Runs a statement outside of a transaction.
+    pub(super) fn query(&self, template: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
+        self.connect()?;
+        let found = self.send(&[Statement { text: self.text(template), values: Some(values) }])?;
+        Ok(found.into_iter().next_back().unwrap_or_default())
+    }
+
+    /// Runs a statement without parameters that may take any time.
+    pub(super) fn run(&self, text: &str) -> Result<()> {
+        self.connect()?;
+        let client = self.client.borrow();
+        let Some(client) = client.as_ref() else { return Err(self.lost()) };
+        let text = self.names.fill(text);
+        self.runtime.block_on(client.batch_execute(&text)).map_err(|error| {
+            self.broken.set(client.is_closed() || error.as_db_error().is_none());
+            from_server(&error, self.connector.place())
+        })
+    }
+
+    /// The error for a connection that was lost.
+    pub(super) fn lost(&self) -> Error {
+        lost(self.connector.place())
+    }
+
+    /// Begins a transaction. The text is sent with the first statement that needs an answer.
+    pub(super) fn begin(&self, begin: &str) -> Transaction<'_> {
+        let begin = Statement { text: begin.into(), values: None };
+        Transaction {
+            session: self,
+            waiting: RefCell::new(vec![begin]),
+            sent: Cell::new(false),
+            ended: Cell::new(false),
+        }
+    }
+
+    /// Sends the end of a transaction that changed nothing, and does not wait for the answer.
+    fn roll_back(&self) {
+        let client = self.client.borrow();
+        let Some(client) = client.as_ref() else { return };
+        self.runtime.block_on(async {
+            let mut end = pin!(client.batch_execute("ROLLBACK"));
+            // The task of the connection sends it while this one yields. Whatever follows is answered after it.
+            poll_fn(|context| {
+                let _ = end.as_mut().poll(context);
+                Poll::Ready(())
+            })
+            .await;
+            tokio::task::yield_now().await;
+            tokio::task::yield_now().await;
+        });
+    }
+}
+
+/// An open transaction.
+pub(super) struct Transaction<'a> {
+    session: &'a Session,
+    /// The statements that are sent with the next one that needs an answer.
+    waiting: RefCell<Vec<Statement>>,
+    sent: Cell<bool>,
+    ended: Cell<bool>,
+}
+
+impl Transaction<'_> {
+    /// Runs a statement and returns its rows.
+    pub(super) fn query(&self, template: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
+        self.later(template, values);
+        Ok(self.flush()?.pop().unwrap_or_default())
+    }
+
+    /// Sends the statements that wait. Returns the rows of the last `N` of them.
+    pub(super) fn last<const N: usize>(&self) -> Result<[Vec<Row>; N]> {
+        let mut found = self.flush()?;
+        let last = found.split_off(found.len().saturating_sub(N));
+        <[Vec<Row>; N]>::try_from(last).map_err(|_| lost(self.session.connector.place()))
+    }
+
+    /// Runs a statement and returns its first row.
+    pub(super) fn one(&self, template: &'static str, values: Vec<Value>) -> Result<Option<Row>> {
+        Ok(self.query(template, values)?.into_iter().next())
+    }
+
+    /// Runs a statement whose answer nobody needs. An error of it is the error of the next statement.
+    pub(super) fn later(&self, template: &'static str, values: Vec<Value>) {
+        self.waiting.borrow_mut().push(Statement { text: self.session.text(template), values: Some(values) });
+    }
+
+    /// Runs statements without parameters. An error of them is the error of the next statement.
+    pub(super) fn script(&self, text: &str) {
+        self.waiting.borrow_mut().push(Statement { text: text.into(), values: None });
+    }
+
+    /// Sends the statements that wait. Returns the rows of each.
+    pub(super) fn flush(&self) -> Result<Vec<Vec<Row>>> {
+        if !self.sent.replace(true) {
+            self.session.connect()?;
+        }
+        let waiting = self.waiting.take();
+        self.session.send(&waiting)
+    }
+
+    /// The number of statements that wait.
+    pub(super) fn count(&self) -> usize {
+        self.waiting.borrow().len()
+    }
+
+    /// Sends the statements that wait and commits. Returns the rows of each statement.
+    ///
+    /// # Errors
+    ///
+    /// If the connection is lost meanwhile, the outcome is unknown.
+    pub(super) fn commit(self) -> Result<Vec<Vec<Row>>> {
+        let session = self.session;
+        self.finish().map_err(|error| if session.broken.get() { error.with_outcome_unknown() } else { error })
+    }
+
+    /// Sends the statements that wait and ends a transaction that changes nothing. Returns the rows of each statement.
+    pub(super) fn finish(self) -> Result<Vec<Vec<Row>>> {
+        self.waiting.borrow_mut().push(Statement { text: "COMMIT".into(), values: None });
+        self.ended.set(true);
+        self.flush()
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if !self.ended.get() && self.sent.get() && !self.session.broken.get() {
+            self.session.roll_back();
+        }
+    }
+}

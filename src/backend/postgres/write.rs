@@ -1,0 +1,450 @@
+//! Applies a batch of units in one transaction.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashSet};
+
+use bytes::Bytes;
+
+use super::batch::{Batch, Memory, RELEASE, Sent, begin};
+use super::error::worth_another_try;
+use super::known::Known;
+use super::lineage::{self, LineageRow};
+use super::locks::{Locked, Wanted, lock};
+use super::logs::Logs;
+use super::payloads::{New, Payloads};
+use super::retention::PostgresCatalog;
+use super::row::{self, HeaderRow, number};
+use super::session::{Session, Transaction};
+use super::value::values;
+use super::{listing, writes};
+use crate::backend::inherit;
+use crate::backend::logs::{self as log, LogName, Mark};
+use crate::backend::marks::{decode_marks, encode_marks};
+use crate::cache::PayloadCache;
+use crate::codec::frame;
+use crate::error::{Code, Error, Result};
+use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Subject, Unit};
+use crate::query::Of;
+use crate::record::{ContractId, Draft, Encoded, Header, Record, SortKey};
+use crate::retention::Ledger;
+
+/// The part of a transaction that failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// One unit failed. The other units may succeed when each is applied alone.
+    Unit(Error),
+    /// Beginning or committing the transaction failed. The error applies to all units.
+    Whole(Error),
+}
+
+impl Failure {
+    /// What the failure of a unit means. An error of the connection or of a lock is no error of the unit.
+    fn of(error: Error) -> Self {
+        if worth_another_try(&error) { Self::Whole(error) } else { Self::Unit(error) }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Unit(error) | Failure::Whole(error) => error,
+        }
+    }
+}
+
+/// Applies the units in one transaction: all of them are committed, or none.
+pub(super) fn transaction(
+    session: &Session,
+    memory: &Memory,
+    sync: Option<&'static str>,
+    batch: Batch<'_>,
+    sent: &Sent,
+) -> Result<Vec<Applied>, Failure> {
+    let open = begin(session, sync);
+    open.script(RELEASE);
+    let Locked { lins, known, made, newest } = lock(&open, &Wanted::of(batch.units)).map_err(Failure::Whole)?;
+    if let Some(applied) = sent.resolve(batch, &open, &known).map_err(Failure::Whole)? {
+        return Ok(applied);
+    }
+    for (lineage, newest) in &newest {
+        memory.heads.borrow_mut().compare(lineage, *newest);
+    }
+    let locked = RefCell::new(lins);
+    let mut writing = Writing { locked, known, unused: made, ..Writing::new(&open, &memory.cache, batch.call) };
+    let applied: Vec<Applied> =
+        batch.units.iter().map(|unit| writing.unit(unit).map_err(Failure::of)).collect::<Result<_, _>>()?;
+    if !writing.unused.is_empty() {
+        lineage::end_empty(&open, &Vec::from_iter(writing.unused));
+    }
+    memory.note(&open, batch.call);
+    let (stored, heads) = (writing.payloads.finish(), writing.known.into_heads());
+    match open.commit() {
+        Ok(_) => {}
+        Err(error) if error.outcome_unknown() => {
+            sent.add(batch.call, applied);
+            return Err(Failure::Whole(session.lost()));
+        }
+        Err(error) => return Err(Failure::Whole(error)),
+    }
+    memory.noted.set(batch.call);
+    memory.cache.keep(stored);
+    for head in heads {
+        memory.heads.borrow_mut().put(head);
+    }
+    Ok(applied)
+}
+
+/// An open write transaction.
+pub(super) struct Writing<'a> {
+    pub(super) open: &'a Transaction<'a>,
+    /// The number of the batch.
+    call: i64,
+    /// The lineages that the transaction has locked or made.
+    locked: RefCell<HashSet<i64>>,
+    pub(super) known: Known,
+    /// Lineages that were made for the batch and into which nothing was stored yet.
+    pub(super) unused: BTreeSet<i64>,
+    /// The greatest number of a lineage that the batch has begun.
+    begun: i64,
+    pub(super) payloads: Payloads<'a>,
+}
+
+/// A checkpoint to store, with its complete payload.
+struct Put<'a> {
+    header: &'a Header,
+    raw: Bytes,
+    encoded: Option<&'a Encoded>,
+    marks: Vec<Mark>,
+    /// The parent's row, if the parent exists.
+    parent: Option<HeaderRow>,
+}
+
+impl<'a> Writing<'a> {
+    pub(super) fn new(open: &'a Transaction<'a>, cache: &'a PayloadCache, call: i64) -> Self {
+        let payloads = Payloads::new(open, cache);
+        let locked = RefCell::default();
+        Self { open, call, locked, known: Known::default(), unused: BTreeSet::new(), begun: 0, payloads }
+    }
+}
+
+impl Writing<'_> {
+    fn unit(&mut self, unit: &Unit) -> Result<Applied> {
+        unit.expect.iter().try_for_each(|expect| self.expect(expect))?;
+        let mut applied = Applied::default();
+        for op in &unit.ops {
+            applied.appended.extend(self.op(op)?);
+        }
+        Ok(applied)
+    }
+
+    fn expect(&self, expect: &Expect) -> Result<()> {
+        let found = match expect.subject() {
+            Subject::Newest(contract, lineage) => match self.known.lineage(self.open, contract, lineage)? {
+                Some(line) => self.known.newest(self.open, &line)?.map(|newest| newest.row),
+                None => None,
+            },
+            Subject::Id(contract, id) => self.known.row(self.open, contract, id)?,
+        };
+        found.iter().try_for_each(|row| self.check_locked(row.lin))?;
+        expect.check(found.as_ref().map(|row| &row.header))
+    }
+
+    /// Checks that the transaction has locked a lineage that it has found. A lineage that began after the locks were given
+    /// was not there when the conditions were checked, so the batch begins again.
+    pub(super) fn check_locked(&self, lin: i64) -> Result<()> {
+        if self.locked.borrow().contains(&lin) {
+            return Ok(());
+        }
+        Err(Error::new(Code::Busy, "a lineage has begun meanwhile: try again"))
+    }
+
+    /// The row of a lineage that is changed, if it exists.
+    fn line(&self, contract: ContractId, name: &str) -> Result<Option<LineageRow>> {
+        let found = lineage::find(self.open, contract, name)?;
+        found.iter().try_for_each(|line| self.check_locked(line.lin))?;
+        Ok(found)
+    }
+
+    /// The row of a checkpoint that is changed or copied, if it exists.
+    fn row(&self, contract: ContractId, id: &str) -> Result<Option<HeaderRow>> {
+        let found = row::by_id(self.open, contract, id)?;
+        found.iter().try_for_each(|row| self.check_locked(row.lin))?;
+        Ok(found)
+    }
+
+    fn op(&mut self, op: &Op) -> Result<Option<Appended>> {
+        self.change(op).map_err(|error| match op {
+            Op::Put(draft) => error.context(&format!("checkpoint {:?}", draft.header.id)),
+            Op::Remove { id, .. } | Op::Touch { id, .. } => error.context(&format!("checkpoint {id:?}")),
+            Op::RemoveFrom { lineage, .. } | Op::KeepLast { lineage, .. } => {
+                error.context(&format!("lineage {lineage:?}"))
+            }
+            _ => error,
+        })
+    }
+
+    fn change(&mut self, op: &Op) -> Result<Option<Appended>> {
+        let open = self.open;
+        if !matches!(op, Op::Put(_) | Op::Write { .. } | Op::Claim { .. }) {
+            self.known.forget();
+        }
+        match op {
+            Op::Put(draft) => self.put(draft)?,
+            Op::Fork(fork) => self.fork(fork)?,
+            Op::Remove { contract, id } => {
+                // The row may be damaged, and goes all the same.
+                let victims = self.numbers(*contract, id)?;
+                self.remove_all(&victims)?;
+            }
+            Op::Touch { contract, id, saved_at } => {
+                if let Some(row) = self.row(*contract, id)? {
+                    row::touch(open, row, *saved_at);
+                }
+            }
+            Op::RemoveFrom { contract, lineage, sort_key } => {
+                if let Some(lineage) = self.line(*contract, lineage)? {
+                    let victims = listing::from_sort_key(open, lineage.lin, sort_key)?;
+                    self.remove_all(&victims)?;
+                }
+            }
+            Op::RemoveLineages { contract, prefix } if !prefix.is_empty() => {
+                for lineage in lineage::with_prefix(open, *contract, prefix)? {
+                    self.check_locked(lineage.lin)?;
+                    log::remove_all(&mut Logs(open), lineage.lin)?;
+                    let victims = listing::from_sort_key(open, lineage.lin, &SortKey::default())?;
+                    self.remove_all(&victims)?;
+                    self.end_empty(&[lineage.lin]);
+                }
+            }
+            Op::RemoveLineages { .. } => {}
+            Op::Write { contract, id, writes, replace, encoded } => {
+                writes::add(open, self.call, (*contract, id), writes, *replace, encoded.as_deref());
+            }
+            Op::Claim { contract, id, claimed_by } => writes::claim(open, *contract, id, claimed_by),
+            Op::Reopen { contract, id } => writes::reopen(open, self.call, *contract, id)?,
+            Op::RemoveWrites { contract, prefix } => writes::remove_prefix(open, *contract, prefix),
+            Op::KeepLast { contract, lineage, keep, pinned } => {
+                if let Some(lineage) = self.line(*contract, lineage)? {
+                    let pinned = row::by_id(open, *contract, pinned)?.map(|row| row.seq);
+                    let catalog = PostgresCatalog(open);
+                    let victims = Ledger::default().beyond(&catalog, lineage.lin, *keep, pinned, usize::MAX)?;
+                    self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>())?;
+                }
+            }
+            Op::Append { contract, lineage, log, records, expect } => {
+                return self.append(*contract, lineage, log, records, *expect).map(Some);
+            }
+            Op::Truncate { contract, lineage, log, to } => self.truncate(*contract, lineage, log, to)?,
+            Op::RemoveLogs { contract, lineage } => {
+                if let Some(row) = self.line(*contract, lineage)? {
+                    log::remove_all(&mut Logs(open), row.lin)?;
+                    self.end_empty(&[row.lin]);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn put(&mut self, draft: &Draft) -> Result<()> {
+        let header = &draft.header;
+        let parent = match &header.parent {
+            Some(parent) => self.known.row(self.open, header.contract, parent)?,
+            None => None,
+        };
+        let encoded = draft.encoded.as_ref().filter(|encoded| match encoded.parent {
+            None => true,
+            Some(seq) => parent.as_ref().is_some_and(|parent| parent.seq == seq),
+        });
+        // Compute the payload before a checkpoint with the same id is deleted, because inherited parts may come from
+        // this checkpoint.
+        let raw = match encoded {
+            Some(encoded) => encoded.raw.clone(),
+            None => self.raw(draft, parent.as_ref())?.into(),
+        };
+        let lineage = self.lineage(header.contract, &header.lineage)?;
+        let marks = log::pin(&Logs(self.open), Some(lineage.lin), header, &draft.logs)?;
+        self.store(&lineage, Put { header, raw, encoded, marks, parent })
+    }
+
+    /// The row of a lineage that the batch has locked, for a change that may begin it. It exists again if it ended earlier
+    /// in the batch. Lineages are numbered in the order in which they begin.
+    fn lineage(&mut self, contract: ContractId, name: &str) -> Result<LineageRow> {
+        if let Some(found) = self.known.lineage(self.open, contract, name)? {
+            self.check_locked(found.lin)?;
+            if found.lin > self.begun || !self.unused.remove(&found.lin) {
+                return Ok(found);
+            }
+            // Another lineage of the batch began first. Nothing refers to this one yet.
+            self.known.forget();
+            let sql = "UPDATE @lineage SET lin = nextval('@lineage_order') WHERE lin = $1 RETURNING lin";
+            let renumbered = self.open.one(sql, values![found.lin])?.map(|row| row.get::<_, i64>(0));
+            self.unused.extend(renumbered);
+            self.locked.borrow_mut().extend(renumbered);
+            return lineage::find(self.open, contract, name)?.ok_or_else(ended);
+        }
+        self.open.later(
+            "INSERT INTO @lineage (lin, contract, name, grp, age_offset) VALUES (nextval('@lineage_order'), $1, $2, '', 0)",
+            values![number(contract), name],
+        );
+        let made = lineage::find(self.open, contract, name)?.ok_or_else(ended)?;
+        self.unused.insert(made.lin);
+        self.locked.borrow_mut().insert(made.lin);
+        Ok(made)
+    }
+
+    /// Something is stored into a lineage.
+    fn begins(&mut self, lin: i64) {
+        self.unused.remove(&lin);
+        self.begun = self.begun.max(lin);
+    }
+
+    /// Returns the payload as one byte string, including the inherited parts.
+    fn raw(&self, draft: &Draft, parent: Option<&HeaderRow>) -> Result<Vec<u8>> {
+        if draft.inherit.is_empty() {
+            return Ok(frame::join(&draft.payload));
+        }
+        let header = &draft.header;
+        let parent = parent.map(|parent| self.payloads.parts(parent)).transpose()?;
+        let of = Of::Lineage(header.lineage.clone());
+        let mut rest: Option<std::vec::IntoIter<HeaderRow>> = None;
+        let newest_first = std::iter::from_fn(|| {
+            let rows = match &mut rest {
+                Some(rows) => rows,
+                // Read the index only if the parent lacks a part.
+                empty => match listing::newest(self.open, header.contract, &of, None, usize::MAX) {
+                    Ok(rows) => empty.insert(rows.into_iter()),
+                    Err(error) => return Some(Err(error)),
+                },
+            };
+            let row = rows.next()?;
+            Some(self.payloads.parts(&row))
+        });
+        Ok(frame::join(&inherit::resolve(draft, parent, newest_first)?))
+    }
+
+    fn store(&mut self, lineage: &LineageRow, put: Put<'_>) -> Result<()> {
+        let Put { header, raw, encoded, marks, parent } = put;
+        let newest = self.known.newest(self.open, lineage)?;
+        if newest.is_none() {
+            // The lineage has no checkpoint yet, so a parent that exists belongs to another lineage.
+            let origin = parent.as_ref().map(|parent| (parent.header.id.clone(), parent.lin));
+            lineage::describe(self.open, lineage.lin, header, origin.clone());
+            self.known.described(&LineageRow { age_offset: header.age_offset, origin, ..lineage.clone() });
+        } else if lineage.age_offset != header.age_offset {
+            return Err(header.other_age_offset(lineage.age_offset));
+        }
+        let (left, base) = if self.known.is_free(header.contract, &header.id) {
+            (Vec::new(), newest)
+        } else {
+            // A damaged row is replaced too.
+            let replaced = self.numbers(header.contract, &header.id)?;
+            let left = self.delete(&replaced)?.1;
+            self.known.forget();
+            (left, self.known.newest(self.open, lineage)?)
+        };
+        let base = base.map(|newest| newest.base);
+        self.begins(lineage.lin);
+        let seq = self.known.next_seq(self.open)?;
+        log::hold(&mut Logs(self.open), seq, &marks)?;
+        let call = self.call;
+        let logs = encode_marks(&marks);
+        let (flags, sum) = row::flags_and_sum(call, header, logs.as_deref());
+        let Header { contract, id, parent, group, label, sort_key, saved_at, meta, .. } = header;
+        self.open.later(
+            "INSERT INTO @checkpoint (seq, lin, contract, call, saved_at, flags, sum, id, parent, grp, label, sort_key, meta, logs)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+            values![
+                seq,
+                lineage.lin,
+                number(*contract),
+                call,
+                *saved_at,
+                flags,
+                sum,
+                id,
+                parent.as_deref(),
+                group,
+                label,
+                &sort_key.0[..],
+                &meta[..],
+                logs.clone()
+            ],
+        );
+        let base = self.payloads.store(New { seq, call, header, raw, encoded, base })?;
+        self.known.stored(HeaderRow { seq, lin: lineage.lin, call, header: (*header).clone(), logs }, base);
+        // The replaced checkpoint may have been the last one of another lineage.
+        if left.iter().any(|lin| *lin != lineage.lin) {
+            self.end_empty(&left);
+        }
+        Ok(())
+    }
+
+    fn fork(&mut self, fork: &Fork) -> Result<()> {
+        let Fork { contract, source, id, lineage, sort_key, saved_at } = fork;
+        let Some(found) = self.row(*contract, source)? else { return Err(fork.no_source()) };
+        if let Some(copy) = self.row(*contract, id)? {
+            return fork.check_sent_again(&copy.header.lineage, copy.header.parent.as_deref());
+        }
+        let line = self.lineage(*contract, lineage)?;
+        let begun =
+            "SELECT EXISTS (SELECT 1 FROM @checkpoint WHERE lin = $1) OR EXISTS (SELECT 1 FROM @log WHERE lin = $1)";
+        if self.open.one(begun, values![line.lin])?.is_some_and(|row| row.get(0)) {
+            return Err(fork.lineage_taken());
+        }
+        let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
+        let marks = Logs(self.open).copy(*contract, &decode_marks(found.logs.as_deref())?)?;
+        let header = Header {
+            lineage: lineage.clone(),
+            id: id.clone(),
+            parent: Some(source.clone()),
+            sort_key: sort_key.clone(),
+            saved_at: *saved_at,
+            ..found.header.clone()
+        };
+        let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };
+        self.store(&line, copy)?;
+        log::fork(&mut Logs(self.open), line.lin, &marks)
+    }
+
+    fn append(
+        &mut self,
+        contract: ContractId,
+        lineage: &str,
+        log: &str,
+        records: &[Record],
+        expect: Option<u64>,
+    ) -> Result<Appended> {
+        let line = self.lineage(contract, lineage)?;
+        let of = LogName { contract, lin: line.lin, lineage, log };
+        let appended = log::append(&mut Logs(self.open), of, records, expect)?;
+        if self.unused.contains(&line.lin) && appended.length > 0 {
+            self.begins(line.lin);
+        }
+        self.end_empty(&[line.lin]);
+        Ok(appended)
+    }
+
+    fn truncate(&mut self, contract: ContractId, lineage: &str, log: &str, to: &LogEnd) -> Result<()> {
+        let line = self.line(contract, lineage)?;
+        let of = |lin| LogName { contract, lin, lineage, log };
+        match (to, line) {
+            (LogEnd::Length(_), None) => Ok(()),
+            (LogEnd::Length(length), Some(line)) => {
+                log::truncate(&mut Logs(self.open), of(line.lin), *length)?;
+                self.end_empty(&[line.lin]);
+                Ok(())
+            }
+            (LogEnd::Checkpoint(id), line) => match (row::by_id(self.open, contract, id)?, line) {
+                (Some(found), Some(line)) if found.lin == line.lin => {
+                    let marks = decode_marks(found.logs.as_deref())?;
+                    log::rewind(&mut Logs(self.open), of(line.lin), id, &marks)
+                }
+                _ => Err(log::no_such_checkpoint(lineage, log, id)),
+            },
+        }
+    }
+}
+
+fn ended() -> Error {
+    Error::new(Code::Busy, "a lineage has ended meanwhile: try again")
+}

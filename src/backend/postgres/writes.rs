@@ -1,0 +1,153 @@
+//! The rows of pending writes. A call adds rows and never changes one, so two calls never wait for each other: a read
+//! merges the rows of a task. A claim marks the rows that it finds.
+
+use tokio_postgres::Row;
+
+use super::row::{self, number};
+use super::schema::key;
+use super::session::Transaction;
+use super::value::values;
+use crate::backend::writes::{by_task, merge, open as opened, reopen as unclaimed, seal};
+use crate::codec::checksum::Sum;
+use crate::error::{Code, Error, Result};
+use crate::record::{ContractId, Part, Write};
+
+/// The writes of one task, as a read returns them.
+struct Task {
+    name: String,
+    claimed: Option<String>,
+    /// The claim that took the rows. Rows of the same claim belong together.
+    claim: Option<i64>,
+    /// True if the writes were claimed when they were added. They are not merged with others.
+    alone: bool,
+    parts: Vec<(i64, Part)>,
+}
+
+pub(super) fn sum(contract: ContractId, id: &str, task: &str, replaces: bool) -> i64 {
+    Sum::new().int(contract.0.into()).text(id).text(task).int(replaces.into()).finish()
+}
+
+/// The columns that [`merged`] reads, in this order, from `write AS w`.
+macro_rules! columns {
+    () => {
+        "w.contract, w.id, w.task, w.replaces, w.claimed, w.claim, w.sum, w.body"
+    };
+}
+pub(super) use columns;
+
+macro_rules! of_id {
+    () => {
+        concat!("contract = $1 AND ", key!("id"), " = ", key!("$2"), " AND id = $2")
+    };
+}
+
+/// Returns the writes to a checkpoint. The tasks are in the order of each task's first write. The writes of a task are
+/// in the order in which their slots were first written.
+pub(super) fn of(open: &Transaction<'_>, contract: ContractId, id: &str) -> Result<Vec<Write>> {
+    const SQL: &str = concat!("SELECT ", columns!(), " FROM @write AS w WHERE ", of_id!(), " ORDER BY num");
+    merged(contract, id, &open.query(SQL, values![number(contract), id])?)
+}
+
+pub(super) fn merged(contract: ContractId, id: &str, rows: &[Row]) -> Result<Vec<Write>> {
+    let mut tasks: Vec<Task> = Vec::new();
+    for row in rows {
+        let (task, claimed, claim) = (row::text(row, 2)?, row::opt_text(row, 4)?, row.get::<_, Option<i64>>(5));
+        let replaces: bool = row.get(3);
+        if sum(contract, id, &task, replaces) != row.get::<_, i64>(6) || claim.is_some() && claimed.is_none() {
+            let message = format!(
+                "the writes of task {task:?} to {id:?}: a row does not match its checksum: restore the database from a backup"
+            );
+            return Err(Error::new(Code::Corrupt, message));
+        }
+        let parts = opened(id, &task, row.get(7))?;
+        let alone = claimed.is_some() && claim.is_none();
+        let held = tasks.iter_mut().find(|held| !alone && !held.alone && held.name == task && held.claim == claim);
+        match held {
+            None => tasks.push(Task { name: task, claimed, claim, alone, parts }),
+            Some(held) => {
+                let write = |(index, part): (i64, Part)| Write { task: String::new(), index, claimed_by: None, part };
+                let new: Vec<Write> = parts.into_iter().map(write).collect();
+                held.parts = merge(std::mem::take(&mut held.parts), &new, replaces);
+            }
+        }
+    }
+    let writes = tasks.into_iter().flat_map(|Task { name, claimed, parts, .. }| {
+        parts.into_iter().map(move |(index, part)| Write {
+            task: name.clone(),
+            index,
+            claimed_by: claimed.clone(),
+            part,
+        })
+    });
+    Ok(writes.collect())
+}
+
+/// Adds writes to a checkpoint. If a slot already holds an unclaimed write, `replace` decides when the rows are read.
+/// `call` is the number of the batch.
+pub(super) fn add(
+    open: &Transaction<'_>,
+    call: i64,
+    (contract, id): (ContractId, &str),
+    writes: &[Write],
+    replace: bool,
+    encoded: Option<&[u8]>,
+) {
+    for group in by_task(writes) {
+        let body = match (encoded, group.claimed_by) {
+            (Some(body), _) => body.to_vec(),
+            (None, Some(_)) => seal(group.writes.iter().map(|write| (write.index, write.part.clone())).collect()),
+            (None, None) => seal(merge(Vec::new(), group.writes, replace)),
+        };
+        open.later(
+            "INSERT INTO @write (contract, id, call, task, replaces, claimed, sum, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            values![
+                number(contract),
+                id,
+                call,
+                group.task,
+                replace,
+                group.claimed_by,
+                sum(contract, id, group.task, replace),
+                body
+            ],
+        );
+    }
+}
+
+/// Returns true if a batch with one of these numbers has stored a write to the checkpoint.
+pub(super) fn has_call(open: &Transaction<'_>, contract: ContractId, id: &str, calls: &[i64]) -> Result<bool> {
+    const SQL: &str = concat!("SELECT 1 FROM @write WHERE ", of_id!(), " AND call = ANY($3) LIMIT 1");
+    Ok(open.one(SQL, values![number(contract), id, calls.to_vec()])?.is_some())
+}
+
+/// Marks all unclaimed writes of the checkpoint `id` as claimed by the checkpoint `claimed_by`.
+pub(super) fn claim(open: &Transaction<'_>, contract: ContractId, id: &str, claimed_by: &str) {
+    const SQL: &str = concat!(
+        "UPDATE @write SET claimed = $3, claim = (SELECT nextval('@claim_order')) WHERE ",
+        of_id!(),
+        " AND claimed IS NULL"
+    );
+    open.later(SQL, values![number(contract), id, claimed_by]);
+}
+
+/// Makes all writes of a checkpoint unclaimed again.
+pub(super) fn reopen(open: &Transaction<'_>, call: i64, contract: ContractId, id: &str) -> Result<()> {
+    // What the statement returns is what it deletes, so a write that arrives meanwhile stays.
+    const SQL: &str = concat!(
+        "WITH gone AS (DELETE FROM @write WHERE ",
+        of_id!(),
+        " RETURNING num, contract, id, task, replaces, claimed, claim, sum, body)
+         SELECT contract, id, task, replaces, claimed, claim, sum, body FROM gone ORDER BY num"
+    );
+    let left = unclaimed(merged(contract, id, &open.query(SQL, values![number(contract), id])?)?);
+    add(open, call, (contract, id), &left, false, None);
+    Ok(())
+}
+
+/// Removes all writes of the checkpoints whose ids begin with `prefix`.
+pub(super) fn remove_prefix(open: &Transaction<'_>, contract: ContractId, prefix: &str) {
+    open.later(
+        "DELETE FROM @write WHERE contract = $1 AND substr(id, 1, octet_length($2)) = $2",
+        values![number(contract), prefix],
+    );
+}

@@ -1,0 +1,92 @@
+//! One of the two stores of a copy. A copy runs on a thread of its own, so it may wait for answers.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+use crate::error::{Error, Result};
+use crate::op::{Applied, Unit};
+use crate::query::{Answer, Query};
+use crate::record::{Checkpoint, ContractId, Start};
+use crate::store::Store;
+use crate::worker::Reply;
+
+/// The number of lineages in a page.
+pub(super) const LINEAGES: usize = 256;
+
+/// A store, and what it is called in messages.
+pub(super) struct Side {
+    store: Arc<Store>,
+    what: &'static str,
+}
+
+/// An answer that was asked for.
+pub(super) struct Pending {
+    answer: Receiver<Result<Answer>>,
+    what: &'static str,
+}
+
+impl Pending {
+    pub(super) fn wait(self) -> Result<Answer> {
+        received(&self.answer, self.what)
+    }
+}
+
+impl Side {
+    pub(super) fn new(store: Arc<Store>, what: &'static str) -> Self {
+        Self { store, what }
+    }
+
+    /// Asks a query without waiting for the answer.
+    pub(super) fn request(&self, query: Query) -> Pending {
+        let (sent, answer) = channel();
+        self.store.ask(query, reply(sent));
+        Pending { answer, what: self.what }
+    }
+
+    pub(super) fn ask(&self, query: Query) -> Result<Answer> {
+        self.request(query).wait()
+    }
+
+    /// Asks several queries at once.
+    pub(super) fn ask_all(&self, queries: Vec<Query>) -> Result<Vec<Answer>> {
+        if queries.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self.ask(Query::All(queries))? {
+            Answer::All(all) => Ok(all),
+            _ => Err(Error::poisoned()),
+        }
+    }
+
+    pub(super) fn apply(&self, unit: Unit) -> Result<Applied> {
+        let (sent, applied) = channel();
+        self.store.apply(unit, reply(sent));
+        received(&applied, self.what)
+    }
+
+    /// The lineages after this position, in the order of their creation.
+    pub(super) fn starts(&self, after: Option<i64>) -> Result<Vec<Start>> {
+        self.ask(Query::Starts { after, limit: LINEAGES })?.into_starts()
+    }
+
+    pub(super) fn get(&self, contract: ContractId, id: &str) -> Result<Option<Checkpoint>> {
+        Ok(self.ask(Query::Get { contract, id: id.to_owned() })?.into_checkpoint()?.map(|found| *found))
+    }
+
+    /// The name of the lineage that a checkpoint belongs to.
+    pub(super) fn lineage_of(&self, contract: ContractId, id: &str) -> Result<Option<String>> {
+        Ok(self.get(contract, id)?.map(|found| found.header.lineage))
+    }
+}
+
+fn reply<T: Send + 'static>(sent: std::sync::mpsc::Sender<Result<T>>) -> Reply<T> {
+    Reply::new(move |outcome| {
+        // Nobody waits any more if the copy was dropped.
+        let _ = sent.send(outcome);
+    })
+}
+
+fn received<T>(outcome: &Receiver<Result<T>>, what: &str) -> Result<T> {
+    // A reply is always sent, even if the store's thread panics.
+    outcome.recv().unwrap_or_else(|_| Err(Error::poisoned())).map_err(|error| error.context(what))
+}

@@ -1,0 +1,89 @@
+//! What the queries return that read everything that a store holds.
+
+use super::{Checkpoint, ContractId, Seq, Write};
+
+/// A checkpoint of any contract, in a page in save order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// The save number. The next page continues from this number.
+    pub seq: Seq,
+    /// The position of the lineage: see [`Start::position`].
+    pub lineage: i64,
+    /// The checkpoint.
+    pub checkpoint: Checkpoint,
+}
+
+impl Saved {
+    /// The size that counts towards the size of a page, in bytes.
+    pub fn weight(&self) -> usize {
+        512 + self.checkpoint.payload.len() + self.checkpoint.header.meta.len()
+    }
+}
+
+/// A lineage of any contract, as its first checkpoint or its first record has begun it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The position in the order in which the store created its lineages. The next page continues from this position.
+    pub position: i64,
+    /// The contract that the lineage belongs to.
+    pub contract: ContractId,
+    /// The name of the lineage.
+    pub name: String,
+    /// What the first checkpoint has determined. `None` if the lineage has only logs.
+    pub first: Option<FirstCheckpoint>,
+}
+
+/// What a lineage takes from its first checkpoint. It stays after this checkpoint is removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstCheckpoint {
+    /// The group of the checkpoint.
+    pub group: String,
+    /// The age offset of all checkpoints of the lineage: see [`Header::age_offset`](super::Header::age_offset).
+    pub age_offset: u8,
+    /// The checkpoint of another lineage from which the first checkpoint was made. `Some` means that the lineage is a
+    /// fork.
+    pub origin: Option<Origin>,
+}
+
+/// The checkpoint from which a lineage was forked. It need not exist any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The id of the checkpoint.
+    pub id: String,
+    /// The position of the lineage to which the checkpoint belonged.
+    pub position: i64,
+    /// The name of this lineage. `None` if the lineage does not exist any more.
+    pub lineage: Option<String>,
+}
+
+/// The pending writes to a checkpoint of any contract. The checkpoint need not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The contract that the checkpoint belongs to.
+    pub contract: ContractId,
+    /// The id of the checkpoint. The next page continues from the contract and this id.
+    pub id: String,
+    /// The writes, in the order in which a read of the checkpoint returns them.
+    pub writes: Vec<Write>,
+}
+
+impl Written {
+    /// The size that counts towards the size of a page, in bytes.
+    pub fn weight(&self) -> usize {
+        128 + self.writes.iter().map(|write| 64 + write.part.bytes.len()).sum::<usize>()
+    }
+}
+
+/// A run of records that are stored together.
+///
+/// The runs of a log cover its records from the first to the last. If two logs have a run with the same branch, they
+/// share the records of this branch up to the smaller of the two ends. So two logs can be compared without a look at
+/// their records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogRun {
+    /// The number of the branch that holds the records. The records of a branch never change, and no two branches ever
+    /// get the same number.
+    pub branch: i64,
+    /// The position after the last record of the run. Positions count from the first record of the log.
+    pub to: u64,
+}
