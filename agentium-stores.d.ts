@@ -5,9 +5,13 @@
 import type {
   CheckOptions,
   ErrorCode,
+  Lease,
+  LeaseHolder,
+  LeaseOptions,
   LineageStats,
   PruneOptions,
   RunPruneResult,
+  RunRef,
   RunStatus,
   StatsOptions,
   Store,
@@ -90,6 +94,8 @@ export interface WorkflowRunInfo {
    * latest checkpoint.
    */
   status: RunStatus;
+  /** Who holds the run's lease. Null: nobody, or the lease has expired. */
+  lease: LeaseHolder | null;
 }
 
 /** A page of runs. */
@@ -132,6 +138,8 @@ export interface WorkflowSaveOptions {
   expectedParent?: string | null;
   /** How many steps the workflow has. `runs()` needs it to tell whether a run is finished. Default: not known. */
   steps?: number;
+  /** A lease that the save needs. If it was lost, the save rejects with `CONFLICT` and stores nothing. */
+  lease?: Lease;
 }
 
 /**
@@ -231,6 +239,23 @@ export class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<T
    * @example await store.delete("run-1:step-2");
    */
   delete(checkpointId: string): Promise<void>;
+
+  /**
+   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
+   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
+   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
+   *   `error.lease` says who, and until when.
+   * @example await using lease = await store.lease({ space: "agentium", run: "run-1" });
+   */
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
+
+  /**
+   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
+   * if the lease was lost.
+   * @throws TypeError if the lease is of another store.
+   * @example const mine = store.withLease(lease);
+   */
+  withLease(lease: Lease): ForkpointWorkflowStore<TState>;
 
   /**
    * Removes workflow checkpoints, at most 500 in each transaction. Saves can run between the transactions. Without

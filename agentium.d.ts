@@ -36,6 +36,13 @@ export interface WorkflowConfig<TState = Record<string, unknown>> {
   eventBus?: { emit(event: any, data: any): unknown };
   /** If true, adds the workflow to {@link registry}. A registered workflow stays in memory. Default: true. */
   register?: boolean;
+  /**
+   * If true, a run is executed by one process at a time: it takes its lease when it begins, and releases it when it ends. A
+   * run that another process executes rejects with `CONFLICT`. Needs a `WorkflowCheckpointStore` of this package; over
+   * another store the constructor throws `UNSUPPORTED`. `run()`, which stores nothing, takes no lease. Default: false. See
+   * docs/leases.md.
+   */
+  lease?: boolean | { ttlMs?: number };
 }
 
 /** The result of a workflow. */

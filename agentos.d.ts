@@ -9,15 +9,19 @@
 import type {
   CheckOptions,
   ErrorCode,
+  Lease,
+  LeaseHolder,
+  LeaseOptions,
   LineageStats,
   PruneOptions,
   RunPruneResult,
+  RunRef,
+  RunStatus,
   StatsOptions,
   Store,
   StoreOptions,
   StoreStats,
   VerifyReport,
-  RunStatus,
 } from "./index.js";
 
 export * from "./agentos-recovery.js";
@@ -133,6 +137,8 @@ export interface RunInfo {
   status: RunStatus;
   /** If the run is a fork: the id of the checkpoint that it was forked from. Null if it is none. */
   forkedFrom: string | null;
+  /** Who holds the run's lease. Null: nobody, or the lease has expired. */
+  lease: LeaseHolder | null;
 }
 
 /** Statistics of the AgentOS checkpoints. */
@@ -272,6 +278,23 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
    * @example const { runs, cursor } = await store.runs({ graphIdPrefix: "graph-trip-", limit: 20 });
    */
   runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null | undefined }): Promise<RunsPage>;
+
+  /**
+   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
+   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
+   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
+   *   `error.lease` says who, and until when.
+   * @example await using lease = await store.lease({ space: "agentos", run: "run-1" });
+   */
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
+
+  /**
+   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
+   * if the lease was lost.
+   * @throws TypeError if the lease is of another store.
+   * @example const mine = store.withLease(lease);
+   */
+  withLease(lease: Lease): CheckpointStore;
 
   /**
    * Removes checkpoints of AgentOS, at most 500 in each transaction. Saves can run between the transactions. Without

@@ -1,5 +1,7 @@
 /** The errors of this package. `index.d.ts` exports them. */
 
+import type { LeaseHolder } from "./leases.js";
+
 /**
  * The code of an error. Each code stands for a different reaction of the caller. See docs/errors.md.
  *
@@ -34,7 +36,7 @@ export class ForkpointError extends Error {
   constructor(
     code: ErrorCode,
     message: string,
-    options?: { retryable?: boolean; outcome?: "unknown"; cause?: unknown },
+    options?: { retryable?: boolean; outcome?: "unknown"; cause?: unknown; lease?: LeaseHolder | null },
   );
   readonly name: "ForkpointError";
   readonly code: ErrorCode;
@@ -51,6 +53,11 @@ export class ForkpointError extends Error {
    * safe.
    */
   readonly outcome?: "unknown";
+  /**
+   * Only if the error is about a lease: who holds it now. Null if nobody does, or if this is not known. See
+   * docs/leases.md.
+   */
+  readonly lease?: LeaseHolder | null;
 }
 
 /** A TypeError or a RangeError that this package throws for a wrong argument. */

@@ -22,7 +22,16 @@ import type {
   StartRun,
   SubSessionRef,
 } from "./helix.js";
-import type { CheckOptions, PruneOptions, StatsOptions, Store, VerifyReport } from "./index.js";
+import type {
+  CheckOptions,
+  Lease,
+  LeaseOptions,
+  PruneOptions,
+  RunRef,
+  StatsOptions,
+  Store,
+  VerifyReport,
+} from "./index.js";
 
 /**
  * Sessions of Helix agents that survive crashes.
@@ -330,6 +339,23 @@ export declare class SessionStore<TState extends object = Record<string, any>>
    * @example for await (const chunk of store.events("session-1")) console.log(chunk.checkpointId, chunk.stepCount);
    */
   events(sessionId?: string, options?: { signal?: AbortSignal }): AsyncIterableIterator<CheckpointCreatedEvent>;
+
+  /**
+   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
+   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
+   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
+   *   `error.lease` says who, and until when.
+   * @example await using lease = await store.lease({ space: "helix", run: "session-1" });
+   */
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
+
+  /**
+   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
+   * if the lease was lost.
+   * @throws TypeError if the lease is of another store.
+   * @example const mine = store.withLease(lease);
+   */
+  withLease(lease: Lease): SessionStore<TState>;
 
   /**
    * Removes checkpoints as in every store, and the sessions whose last write was before `olderThan`. Default: removes

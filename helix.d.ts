@@ -7,6 +7,7 @@
 
 import type {
   CheckOptions,
+  LeaseHolder,
   LineageStats,
   PruneOptions,
   PruneResult,
@@ -175,6 +176,8 @@ export interface SessionInfo {
   createdAt: number;
   /** The time of the last write to the session, in ms since the epoch. */
   updatedAt: number;
+  /** Who holds the session's lease. Null: nobody, or the lease has expired. */
+  lease: LeaseHolder | null;
 }
 
 /** A page of sessions. */

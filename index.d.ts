@@ -6,8 +6,13 @@
  */
 
 export * from "./agentos.js";
+export * from "./copy.js";
 export * from "./errors.js";
+export * from "./leases.js";
+export * from "./postgres.js";
 export * from "./recovery.js";
+
+import type { Lease, LeaseOptions, RunRef } from "./leases.js";
 
 /** How a store behaves. Every option has a default. */
 export interface StoreOptions {
@@ -70,6 +75,26 @@ export interface StoreOptions {
    * no limit. Null, 0 and Infinity also mean no limit.
    */
   maxBytes?: number | null;
+  /**
+   * The schema of the tables on a Postgres server: a lower-case letter or an underscore, and at most 30 more of these and
+   * digits. Other targets refuse this option. Default: `"forkpoint"`.
+   */
+  schema?: string;
+  /**
+   * The beginning of the names of the tables and indexes on a Postgres server. Use it if the schema also has tables of
+   * another program. Other targets refuse this option. Default: empty.
+   */
+  prefix?: string;
+  /**
+   * Whether the store makes its tables on a Postgres server if they are missing. `"never"` is for a role that may not make
+   * tables: see {@link postgresSchema}. Other targets refuse this option. Default: `"auto"`.
+   */
+  migrate?: "auto" | "never";
+  /**
+   * Returns the password of the role on a Postgres server. It is called at each connect, so a password may change while
+   * the store is open. It is used instead of the password in the URL. Other targets refuse this option.
+   */
+  password?: () => string | Promise<string>;
 }
 
 /**
@@ -314,6 +339,14 @@ export class Store implements AsyncDisposable {
    * @example await store.vacuum();
    */
   vacuum(): Promise<void>;
+  /**
+   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
+   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
+   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
+   *   `error.lease` says who, and until when.
+   * @example await using lease = await store.lease({ space: "langgraph", run: "thread-1" });
+   */
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
   /**
    * Waits for earlier calls to end, then closes the store. Later calls reject with `CLOSED`. A second call is allowed.
    * @example await store.close();

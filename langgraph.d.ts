@@ -18,7 +18,11 @@ import type {
 import { BaseCheckpointSaver as Base } from "@langchain/langgraph-checkpoint";
 import type {
   CheckOptions,
+  Lease,
+  LeaseHolder,
+  LeaseOptions,
   LineageStats,
+  RunRef,
   StatsOptions,
   Store,
   StoreOptions,
@@ -47,6 +51,13 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
    * false. `expected_parent` in a call's `configurable` overrides this option. Pass false to make a branch on purpose.
    */
   expectedParent?: boolean;
+  /**
+   * If true, a thread is run by one process at a time: a run takes the lease of its thread when it begins, and releases it
+   * when it ends or waits. A run on a thread that another process runs rejects with `CONFLICT`. Set `ttlMs` greater than
+   * the time that a node takes, because a run that writes nothing for so long loses its lease. Default: false. See
+   * docs/leases.md.
+   */
+  lease?: boolean | { ttlMs?: number };
 }
 
 /**
@@ -154,6 +165,8 @@ export interface ThreadsPage {
     status: ThreadStatus["status"] | null;
     /** As `status()` returns it. Null with `withStatus: false`. */
     next: string[] | null;
+    /** Who holds the thread's lease. Null: nobody, or the lease has expired. */
+    lease: LeaseHolder | null;
   }>;
   /** Pass this cursor to the next call of `listThreads`. Null means that this was the last page. */
   cursor: string | null;
@@ -212,7 +225,7 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
    *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.
-   * @param options `serde` and `expectedParent`, and the options of `openStore` unless the target is an open store.
+   * @param options `serde`, `expectedParent` and `lease`, and the options of `openStore` unless the target is an open store.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: SaverOptions);
@@ -358,11 +371,40 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress>;
 
   /**
+   * Copies the checkpoints, metadata and pending writes of LangGraph's PostgresSaver. The method only reads the saver's
+   * tables, in one snapshot and on one connection of the saver's pool. Each copied thread is read back and compared. If
+   * the import of a thread fails, the copied part of this thread is removed. The saver stays open.
+   * @param from The PostgresSaver. If it has a serializer of your own, pass that one to this saver too.
+   * @throws ForkpointError `CONFLICT` if one of the threads is in this store already: nothing was copied.
+   *   `UNSUPPORTED` if the database does not have the saver's tables. `UNAVAILABLE` if the server cannot be read.
+   *
+   * @example const { threads } = await saver.importPostgresSaver(postgresSaver, { onProgress: console.log });
+   */
+  importPostgresSaver(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportProgress>;
+
+  /**
    * Returns how many LangGraph checkpoints are stored and how much storage they use.
    *
    * @example const { checkpoints, storedBytes, largest } = await saver.stats({ largest: 3 });
    */
   stats(options?: StatsOptions): Promise<SaverStats>;
+
+  /**
+   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
+   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
+   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
+   *   `error.lease` says who, and until when.
+   * @example await using lease = await saver.lease({ space: "langgraph", run: "thread-1" });
+   */
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
+
+  /**
+   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
+   * if the lease was lost.
+   * @throws TypeError if the lease is of another store.
+   * @example const mine = saver.withLease(lease);
+   */
+  withLease(lease: Lease): ForkpointSaver;
 
   /**
    * Verifies the whole database, including the data of other contracts, and changes nothing. The same as

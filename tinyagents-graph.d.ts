@@ -9,6 +9,7 @@ import type {
   PendingWrite,
   ThreadCheckpoint,
 } from "./tinyagents.js";
+import type { Lease } from "./index.js";
 
 import type {
   Command,
@@ -47,10 +48,10 @@ export type Edge<S> = readonly [from: string | readonly string[], to: EdgeTarget
 /** The methods of a checkpointer that a graph uses. It must keep all fields and values. */
 export interface GraphCheckpointer<S> {
   /** `expectedParent: false`: the checkpoint begins a branch, so its parent is not the latest checkpoint. */
-  put(checkpoint: NewThreadCheckpoint<S>, options?: { expectedParent?: boolean }): Promise<unknown>;
+  put(checkpoint: NewThreadCheckpoint<S>, options?: { expectedParent?: boolean; lease?: Lease }): Promise<unknown>;
   get(threadId: string, checkpointId?: string | null, namespace?: Namespace): Promise<ThreadCheckpoint<S> | null>;
   getTuple(config: CheckpointConfig): Promise<CheckpointTuple<S> | null>;
-  putWrites(config: CheckpointConfig, writes: readonly PendingWrite[]): Promise<void>;
+  putWrites(config: CheckpointConfig, writes: readonly PendingWrite[], options?: { lease?: Lease }): Promise<void>;
 }
 
 export interface GraphConfig<S, U, I = S> {
@@ -84,6 +85,12 @@ export interface GraphConfig<S, U, I = S> {
   maxSupersteps?: number;
   /** Default: `"graph"`. */
   name?: string;
+  /**
+   * If true, a thread is run by one process at a time: a run takes the lease of its thread and namespace, and releases it
+   * when it ends. A run on a thread that another process runs rejects with `CONFLICT`. Needs a `Checkpointer`; over
+   * another store the constructor throws `UNSUPPORTED`. Default: false. See docs/leases.md.
+   */
+  lease?: boolean | { ttlMs?: number };
 }
 
 export interface GraphRunOptions {

@@ -6,7 +6,11 @@
 
 import type {
   CheckOptions,
+  Lease,
+  LeaseHolder,
+  LeaseOptions,
   LineageStats,
+  RunRef,
   RunStatus,
   StatsOptions,
   Store,
@@ -176,6 +180,8 @@ export interface GraphThreadsPage {
     status: RunStatus;
     /** The nodes that run next. */
     next: string[];
+    /** Who holds the thread's lease. Null: nobody, or the lease has expired. */
+    lease: LeaseHolder | null;
   }>;
   /** Pass this cursor to the next call of `threads`. Null means that this was the last page. */
   cursor: string | null;
@@ -208,11 +214,12 @@ export declare class Checkpointer<S> implements AsyncDisposable {
    * Appends a checkpoint and returns its id. Without a `checkpointId`, the checkpoint gets a random one. If the id was
    * put before, `get` returns the checkpoint that was put last; `list` lists both.
    * @throws TypeError for wrong fields. ForkpointError `INVALID_ARGUMENT` if a value cannot be stored. `CONFLICT` with
-   *   `expectedParent` if the parent is not the latest checkpoint. In each case nothing was stored.
+   *   `expectedParent` if the parent is not the latest checkpoint, and with `lease` if the lease was lost. In each case
+   *   nothing was stored.
    *
    * @example const checkpointId = await checkpointer.put({ threadId: "thread-1", state: { topic: "rust" } });
    */
-  put(checkpoint: NewThreadCheckpoint<S>, options?: { expectedParent?: boolean }): Promise<string>;
+  put(checkpoint: NewThreadCheckpoint<S>, options?: { expectedParent?: boolean; lease?: Lease }): Promise<string>;
 
   /**
    * Returns a checkpoint, or null if there is none. Without a `checkpointId`, it is the one of the namespace that was
@@ -242,7 +249,7 @@ export declare class Checkpointer<S> implements AsyncDisposable {
    *
    * @example await checkpointer.putWrites(config, [{ node: "search", taskId: "t1", idx: 0, channel: "hits", payload: 3 }]);
    */
-  putWrites(config: CheckpointConfig, writes: readonly PendingWrite[]): Promise<void>;
+  putWrites(config: CheckpointConfig, writes: readonly PendingWrite[], options?: { lease?: Lease }): Promise<void>;
 
   /**
    * Returns the pending writes of a checkpoint. An unknown checkpoint has none.
@@ -272,6 +279,23 @@ export declare class Checkpointer<S> implements AsyncDisposable {
    * @example const { threads, cursor } = await checkpointer.threads({ limit: 20 });
    */
   threads(options?: { limit?: number; cursor?: string | null | undefined }): Promise<GraphThreadsPage>;
+
+  /**
+   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
+   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
+   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
+   *   `error.lease` says who, and until when.
+   * @example await using lease = await checkpointer.lease({ space: "tinyagents", run: "thread-1" });
+   */
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
+
+  /**
+   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
+   * if the lease was lost.
+   * @throws TypeError if the lease is of another store.
+   * @example const mine = checkpointer.withLease(lease);
+   */
+  withLease(lease: Lease): Checkpointer<S>;
 
   /**
    * Removes a thread with all of its namespaces and writes, in one transaction. An unknown thread causes no error.

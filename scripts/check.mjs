@@ -11,6 +11,7 @@ tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
 tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}__test__`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph`, "--noEmit"]);
+tool("typescript/bin/tsc", ["-p", `${root}integration/postgres`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/runtimes/tsconfig.tests.json`, "--noEmit"]);
 copyTests();
 tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph-newest`, "--noEmit"]);

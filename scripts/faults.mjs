@@ -37,6 +37,18 @@ const commands = [
   vitest("__test__/faults/clock.test.ts", { FORKPOINT_FAULT_CLOCK: "500" }),
   vitest("__test__/faults/exits.test.ts", { FORKPOINT_FAULT_EXITS: "all" }),
   vitest("__test__/faults/options.test.ts", { FORKPOINT_FAULT_OPTIONS: "20000" }),
+  // On the oldest and the newest Postgres. One connection is cut at each message, and the server is killed 10 times.
+  vitest("integration/postgres/faults-contention.test.ts", {
+    FORKPOINT_FAULT_MS: "60000",
+    FORKPOINT_FAULT_ROUNDS: "500",
+  }),
+  vitest("integration/postgres/faults-pooler.test.ts", { FORKPOINT_FAULT_MS: "60000", FORKPOINT_FAULT_ROUNDS: "500" }),
+  vitest("integration/postgres/faults-crash.test.ts", { FORKPOINT_FAULT_RESTARTS: "10" }),
+  vitest("integration/postgres/faults-wire.test.ts", { FORKPOINT_FAULT_EVERY: "1" }),
+  vitest("integration/postgres/faults-text.test.ts", { FORKPOINT_FAULT_TEXTS: "300" }),
+  vitest("integration/postgres/faults-disk.test.ts", { FORKPOINT_FAULT_POSTGRES: "1" }),
+  vitest("integration/postgres/faults-roles.test.ts", { FORKPOINT_FAULT_POSTGRES: "1" }),
+  vitest("integration/postgres/faults-secrets.test.ts", { FORKPOINT_FAULT_POSTGRES: "1" }),
 ];
 
 const chosen = process.argv[2] ?? "";

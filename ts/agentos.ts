@@ -5,9 +5,12 @@ import type {
   CheckpointMetadata,
   CheckpointStats,
   CheckpointStore as Contract,
+  Lease,
+  LeaseOptions,
   PruneOptions,
   ResumePlan,
   RunPruneResult,
+  RunRef,
   RunsPage,
   StatePartitions,
   StatsOptions,
@@ -23,6 +26,7 @@ import { isArray, quote, readingArgument, show, typeError } from "./errors.js";
 import { StoreHandle } from "./handle.js";
 import { setHandle } from "./handles.js";
 import { idOrNull, requireId } from "./ids.js";
+import { holdersOf } from "./lease.js";
 import { type NativeStore, Tool } from "./native.js";
 import { pageOptions, readRecord } from "./options.js";
 import { detachBuffers } from "./record.js";
@@ -34,7 +38,7 @@ export class CheckpointStore implements Contract {
   readonly #handle: StoreHandle;
 
   constructor(target: string | URL | Contract | object, options?: StoreOptions) {
-    this.#handle = new StoreHandle(target, options, agentos);
+    this.#handle = StoreHandle.of(target, options, agentos);
     setHandle(this, this.#handle);
   }
 
@@ -102,6 +106,14 @@ export class CheckpointStore implements Contract {
     return this.#handle.run(({ native }) => runs(native, options));
   }
 
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
+    return this.#handle.lease(run, options);
+  }
+
+  withLease(lease: Lease): CheckpointStore {
+    return new CheckpointStore(this.#handle.withLease(lease));
+  }
+
   prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult> {
     return this.#handle.prune(options);
   }
@@ -135,10 +147,15 @@ async function runs(native: NativeStore, options: unknown): Promise<RunsPage> {
   // Request one run more than the page holds. If the engine returns it, there is a next page.
   const found = await agentos.call(native, "runs", { graphIdPrefix: prefix, limit: limit + 1, before });
   const page = found.slice(0, limit);
+  const leases = await holdersOf(
+    native,
+    agentos.name,
+    page.map(({ latest }) => latest.runId),
+  );
   return {
-    runs: page.map(({ checkpoints, latest, status, forkedFrom }) => {
+    runs: page.map(({ checkpoints, latest, status, forkedFrom }, at) => {
       const { runId, graphId } = latest;
-      return { runId, graphId, checkpoints, latest, status: status ?? "unknown", forkedFrom };
+      return { runId, graphId, checkpoints, latest, status: status ?? "unknown", forkedFrom, lease: leases[at]! };
     }),
     cursor: found.length > limit ? page[limit - 1]!.cursor : null,
   };

@@ -1,5 +1,6 @@
 import type { Activity } from "./activity.js";
 import type { Backlog } from "./backlog.js";
+import type { Lease } from "./lease.js";
 import type { NativeStore } from "./native.js";
 import type { Retention } from "./options.js";
 import type { Format } from "./serializer.js";
@@ -15,4 +16,6 @@ export interface Engine {
   readonly activity: Activity;
   /** The snapshots that are not stored yet. */
   readonly backlog: Backlog;
+  /** The leases that this process holds. */
+  readonly leases: Set<Lease>;
 }

@@ -1,5 +1,10 @@
 import { types } from "node:util";
-import type { ErrorCode, ForkpointError as Contract, isForkpointError as isForkpointErrorContract } from "../index.js";
+import type {
+  ErrorCode,
+  ForkpointError as Contract,
+  LeaseHolder,
+  isForkpointError as isForkpointErrorContract,
+} from "../index.js";
 
 export class ForkpointError extends Error implements Contract {
   declare readonly name: "ForkpointError";
@@ -7,16 +12,18 @@ export class ForkpointError extends Error implements Contract {
   readonly retryable: boolean;
   declare readonly outcome?: "unknown";
   declare readonly cause?: unknown;
+  declare readonly lease?: LeaseHolder | null;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { retryable?: boolean; outcome?: "unknown"; cause?: unknown } = {},
+    options: { retryable?: boolean; outcome?: "unknown"; cause?: unknown; lease?: LeaseHolder | null } = {},
   ) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.code = code;
     this.retryable = options.retryable ?? (code === "BUSY" || code === "UNAVAILABLE");
     if (options.outcome !== undefined) this.outcome = options.outcome;
+    if (options.lease !== undefined) this.lease = options.lease;
   }
 
   static {
@@ -98,6 +105,14 @@ export function readingArgument<T>(what: string, read: () => T): T {
 /** Returns true if the value is a ForkpointError of this copy of the package. `instanceof` throws for some proxies. */
 export function isOwnError(error: unknown): error is ForkpointError {
   return types.isNativeError(error) && error instanceof ForkpointError;
+}
+
+/**
+ * Returns true if a write was refused because another writer was faster. Returns false for a lost lease: the writer must
+ * not try again.
+ */
+export function isOvertaken(error: unknown): error is ForkpointError {
+  return isOwnError(error) && error.code === "CONFLICT" && error.lease === undefined;
 }
 
 /** Makes a text of something that was thrown. It need not be an error, and making a text of it may throw too. */

@@ -1,8 +1,10 @@
 import type {
   CheckOptions,
+  LeaseOptions,
   PruneOptions,
   PruneProgress,
   RunPruneResult,
+  RunRef,
   StatsOptions,
   StoreOptions,
   StoreStats,
@@ -13,8 +15,10 @@ import type { Held } from "./backlog.js";
 import { check } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, readingArgument, typeError } from "./errors.js";
+import { Lease, fenced, leaseOption, releaseAll, takeLease } from "./lease.js";
 import type { Retention } from "./options.js";
 import { prune, stats, vacuum } from "./retention.js";
+import { type RunKey, readRun } from "./run-ref.js";
 import type { Format } from "./serializer.js";
 import { Store, engineOf, openInBackground } from "./store.js";
 
@@ -27,11 +31,21 @@ export class StoreHandle {
   readonly #owned: boolean;
   readonly #contract: string;
   readonly #activity = new Activity();
+  /** The lease that all writes carry. Null: none. */
+  readonly #lease: Lease | null;
+  /** The leases that were taken with this handle. */
+  readonly #leases = new Set<Lease>();
   #closing: Promise<void> | undefined;
 
   /** `prune` and `stats` cover only the checkpoints of `contract`. */
-  constructor(target: unknown, options: StoreOptions | undefined, contract: { readonly name: string }) {
+  constructor(
+    target: unknown,
+    options: StoreOptions | undefined,
+    contract: { readonly name: string },
+    lease: Lease | null = null,
+  ) {
     this.#contract = contract.name;
+    this.#lease = lease;
     if (readingArgument("target", () => target instanceof Store)) {
       if (options !== undefined)
         throw typeError("the target is an open store, which has its own options: pass the options to openStore()");
@@ -41,6 +55,20 @@ export class StoreHandle {
       this.#store = openInBackground(target as string | URL, options);
       this.#owned = true;
     }
+  }
+
+  /** Returns the target itself if it is a handle, and otherwise a handle to the target. */
+  static of(target: unknown, options: StoreOptions | undefined, contract: { readonly name: string }): StoreHandle {
+    // A private name is looked up without the traps of a proxy.
+    const isHandle = typeof target === "object" && target !== null && #contract in target;
+    return isHandle ? target : new StoreHandle(target, options, contract);
+  }
+
+  /** Returns a handle to the same store whose writes carry the lease. */
+  withLease(lease: unknown): StoreHandle {
+    const checked = leaseOption(lease, "lease");
+    checked.requireStore(engineOf(this.#store).native);
+    return new StoreHandle(this.#store, undefined, { name: this.#contract }, checked);
   }
 
   /**
@@ -54,6 +82,11 @@ export class StoreHandle {
   /** True if this handle opened its store. False if the store is shared. */
   get owned(): boolean {
     return this.#owned;
+  }
+
+  /** True if all writes carry a lease. */
+  get isLeased(): boolean {
+    return this.#lease !== null;
   }
 
   /** The retention limits that the store was opened with. */
@@ -71,12 +104,16 @@ export class StoreHandle {
     return this.#closing !== undefined;
   }
 
-  /** Starts an operation immediately. An error's stack shows the caller of the public method. */
-  async run<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+  /**
+   * Starts an operation immediately. Its writes carry the lease. An error's stack shows the caller of the public method.
+   */
+  async run<T>(work: (engine: Engine) => Promise<T>, lease: Lease | null = this.#lease): Promise<T> {
     if (this.closing) {
       throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
     }
-    const engine = engineOf(this.#store);
+    const shared = engineOf(this.#store);
+    lease?.requireStore(shared.native);
+    const engine = lease === null ? shared : { ...shared, native: fenced(shared.native, lease) };
     engine.activity.begin();
     this.#activity.begin();
     try {
@@ -94,7 +131,7 @@ export class StoreHandle {
    * Starts an operation that stores what it serialises with the engine's format. `held` counts other bytes. Rejects with
    * `BUSY` if too many bytes wait to be written.
    */
-  save<T>(work: (engine: Engine, held: Held) => Promise<T>): Promise<T> {
+  save<T>(work: (engine: Engine, held: Held) => Promise<T>, lease?: Lease): Promise<T> {
     return this.run(async (engine) => {
       const held = engine.backlog.admit();
       try {
@@ -102,7 +139,22 @@ export class StoreHandle {
       } finally {
         held.release();
       }
-    });
+    }, lease);
+  }
+
+  /** Takes the lease of a run of this contract. */
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
+    return this.leasing((engine, own) => takeLease(engine, readRun(run, this.#contract), options, own));
+  }
+
+  /** Takes the lease of a run that need not be checked. */
+  leaseOf(of: RunKey, options: LeaseOptions): Promise<Lease> {
+    return this.leasing((engine, own) => takeLease(engine, of, options, own));
+  }
+
+  /** Runs work that takes a lease. The lease is released when the handle is closed. */
+  leasing<T>(work: (engine: Engine, own: Set<Lease>) => Promise<T>): Promise<T> {
+    return this.run((engine) => work(engine, this.#leases), null);
   }
 
   /** In the result, a lineage is called a run, because the contract uses that name. */
@@ -131,6 +183,7 @@ export class StoreHandle {
 
   async #close(): Promise<void> {
     await this.#activity.idle();
+    await releaseAll(this.#leases);
     if (this.#owned) await this.#store.close();
   }
 }

@@ -7,6 +7,7 @@
 import type { ErrorCode } from "../index.js";
 import { loadAddon } from "./addon.js";
 import { ForkpointError } from "./errors.js";
+import type { ServerOptions } from "./options.js";
 import { warn } from "./warnings.js";
 
 interface Failure {
@@ -25,6 +26,12 @@ type Settled = [callId: number, response: Response, error: Failure | null | unde
 /** The value of a call's field. An object is sent as JSON text. */
 export type Field = string | number | boolean | null | undefined;
 
+/** A lease that the calls on a store carry. */
+export interface Fence {
+  /** Runs a call. `work` gets the value of the call's field `fence`. */
+  guard<T>(work: (fence: object) => Promise<T>): Promise<T>;
+}
+
 /** A store in the addon. */
 export interface NativeStore {
   /**
@@ -32,6 +39,10 @@ export interface NativeStore {
    * memory.
    */
   readonly databasePath: string | null;
+  /** The addon's own object. */
+  readonly handle: object;
+  /** The lease that writing calls carry. Undefined: none. */
+  readonly fence?: Fence;
   /** Runs a call. If `call` returns undefined, the outcome arrives through the completion queue. */
   readonly call: (
     callId: number,
@@ -58,6 +69,11 @@ interface NativeTool {
   callOnPool(call: string): Promise<[response: Response, error: Failure | null | undefined]>;
 }
 
+/** A copy from one store to another. */
+interface NativeCopy {
+  step(): Promise<[response: Response, error: Failure | null | undefined]>;
+}
+
 interface Completions {
   shape(contract: string, call: string, names: string[]): number;
   take(): [done: number[], others: Settled[], again: boolean] | null;
@@ -70,8 +86,16 @@ interface Binding {
     completions: Completions,
     target: string,
     options: NativeOptions,
-  ) => { readonly databasePath: string | null; calls(): NativeStore["call"] };
+    password: ((request: number) => void) | undefined,
+  ) => {
+    readonly databasePath: string | null;
+    calls(): NativeStore["call"];
+    givePassword(request: number, password: string | null, failure: string | null): void;
+  };
   NativeTool: new (contract: string, which: string) => NativeTool;
+  NativeCopy: new (from: object, to: object) => NativeCopy;
+  pathOfTarget(target: string): string | null;
+  postgresSchema(schema: string | undefined, prefix: string | undefined): string;
   detach(buffer: ArrayBuffer): void;
 }
 
@@ -185,11 +209,59 @@ function isFailure(outcome: Response | Failure): outcome is Failure {
 }
 
 /** Opens a store. Throws for a wrong target or option. */
-export function open(target: string, options: NativeOptions): NativeStore {
+export function open(target: string, options: NativeOptions, { password, ...server }: ServerOptions = {}): NativeStore {
   return throwing(() => {
-    const native = new binding.NativeStore(completions, target, options);
-    return { databasePath: native.databasePath, call: native.calls() };
+    const native = new binding.NativeStore(completions, target, { ...options, ...server }, password && give);
+    // The addon asks only after the constructor has returned.
+    function give(request: number): void {
+      passwordFrom(password!).then(
+        (text) => native.givePassword(request, text, null),
+        (error: unknown) => native.givePassword(request, null, messageOf(error)),
+      );
+    }
+    return { databasePath: native.databasePath, handle: native, call: native.calls() };
   });
+}
+
+async function passwordFrom(password: () => unknown): Promise<string> {
+  const text = await password();
+  if (typeof text === "string") return text;
+  throw new TypeError("it returned no string");
+}
+
+/** Returns the message of an error that the user's code has thrown. */
+function messageOf(error: unknown): string {
+  try {
+    return error instanceof Error ? error.message : String(error);
+  } catch {
+    return "it threw a value that has no text";
+  }
+}
+
+/** Returns the SQL that makes the tables on a Postgres server. */
+export function postgresSql(schema: string | undefined, prefix: string | undefined): string {
+  return throwing(() => binding.postgresSchema(schema, prefix));
+}
+
+/** Returns the path of the file or folder that a target names. Null: the target has no path. Throws for a wrong target. */
+export function pathOfTarget(target: string): string | null {
+  return throwing(() => binding.pathOfTarget(target));
+}
+
+/** A copy from one open store to another one. */
+export class Copy {
+  readonly #native: NativeCopy;
+
+  constructor(from: NativeStore, to: NativeStore) {
+    this.#native = throwing(() => new binding.NativeCopy(from.handle, to.handle));
+  }
+
+  /** Copies or compares about one page, on Node's thread pool. The response is the progress. */
+  async step(): Promise<Response> {
+    const [response, error] = await this.#native.step();
+    if (error) throw failure(error);
+    return response;
+  }
 }
 
 /** The part of a contract that needs no store. */

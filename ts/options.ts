@@ -10,8 +10,17 @@ export interface Retention {
   maxBytes: number | null;
 }
 
+/** The options of a store on a Postgres server. */
+export interface ServerOptions {
+  schema?: string;
+  prefix?: string;
+  migrate?: "auto" | "never";
+  password?: () => string | Promise<string>;
+}
+
 /** A store's options with all defaults filled in. */
 export interface Settings extends Retention {
+  server: ServerOptions;
   durability: "full" | "normal" | "off";
   busyTimeoutMs: number;
   maxPayloadBytes: number;
@@ -45,7 +54,20 @@ const parsers: { [K in keyof Required<StoreOptions>]: OptionParser<unknown> } = 
   keepLastN: atMost("checkpoints"),
   ttlMs: atMost("milliseconds"),
   maxBytes: atMost("bytes"),
+  schema: text,
+  prefix: text,
+  migrate: text,
+  password: (value, name) => {
+    if (typeof value !== "function") throw typeError(`${name} must be a function that returns a password`);
+    return value;
+  },
 };
+
+/** Parses a text. The engine checks it further. */
+export function text(value: unknown, name: string): string {
+  if (typeof value !== "string") throw typeError(`${name} must be a string, and is ${show(value)}`);
+  return value;
+}
 
 /** Checks the options of `openStore` and fills in the defaults. */
 export function readOptions(options: unknown): Settings {
@@ -60,6 +82,12 @@ export function readOptions(options: unknown): Settings {
     ttlMs: (given["ttlMs"] as number | null) ?? null,
     maxBytes: (given["maxBytes"] as number | null) ?? null,
     format: (given["serializer"] as Format) ?? formatOf("v8"),
+    server: {
+      schema: given["schema"] as string,
+      prefix: given["prefix"] as string,
+      migrate: given["migrate"] as "auto" | "never",
+      password: given["password"] as () => string,
+    },
   };
 }
 
@@ -138,6 +166,12 @@ export function readExpectedParent(options: unknown): [expectsParent: boolean, o
   return [flag(expectedParent, 'option "expectedParent"'), own ? undefined : others];
 }
 
+/** Parses an AbortSignal. */
+export const signalOption: OptionParser<AbortSignal> = (value, name) => {
+  if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
+  return value;
+};
+
 /** Parses a limit: a whole number above 0. Null, 0 and Infinity mean no limit, and the parser returns null for them. */
 export function atMost(unit: string): OptionParser<number | null> {
   return (value, name) => {
@@ -174,7 +208,9 @@ function readText(target: unknown): string {
   }
   if (/^file:/i.test(target)) return fileTarget(target);
   if (target === "")
-    throw typeError('target is empty: give a file path, "sqlite:<path>", "jsonl:<folder>" or "memory:"');
+    throw typeError(
+      'target is empty: give a file path, "sqlite:<path>", "jsonl:<folder>", "postgres://<host>/<database>" or "memory:"',
+    );
   if (!target.isWellFormed()) {
     throw typeError("target contains an unpaired surrogate (invalid Unicode), which a path cannot contain");
   }

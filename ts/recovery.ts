@@ -5,8 +5,9 @@ import type { UnrecoveredRun } from "../recovery.js";
 import { isArray, show, typeError } from "./errors.js";
 import type { StoreHandle } from "./handle.js";
 import { requireId } from "./ids.js";
-import { Lease } from "./lease.js";
-import { type OptionParser, atMost, readRecord, whole } from "./options.js";
+import { Lease, TTL_MS, ttlOption } from "./lease.js";
+import { type OptionParser, atMost, readRecord, signalOption, whole } from "./options.js";
+import type { RunKey } from "./run-ref.js";
 
 /** The options that `recover` has for every framework, with their defaults. */
 export interface Settings {
@@ -35,12 +36,9 @@ const parsers: { [K in keyof Settings]: OptionParser<unknown> } = {
   idleMs: whole(0, Number.MAX_SAFE_INTEGER, "milliseconds"),
   maxAgeMs: atMost("milliseconds"),
   concurrency: whole(1, 1_000, "runs"),
-  leaseTtlMs: whole(100, 2 ** 31 - 1, "milliseconds"),
+  leaseTtlMs: ttlOption,
   maxAttempts: atMost("attempts"),
-  signal: (value, name) => {
-    if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
-    return value;
-  },
+  signal: signalOption,
   onRecovered: callback,
 };
 
@@ -54,7 +52,7 @@ export function readSettings(
     idleMs: (read["idleMs"] as number | undefined) ?? 0,
     maxAgeMs: (read["maxAgeMs"] as number | null | undefined) ?? Infinity,
     concurrency: (read["concurrency"] as number | undefined) ?? 4,
-    leaseTtlMs: (read["leaseTtlMs"] as number | undefined) ?? 30_000,
+    leaseTtlMs: (read["leaseTtlMs"] as number | undefined) ?? TTL_MS,
     maxAttempts: read["maxAttempts"] === null ? Infinity : ((read["maxAttempts"] as number | undefined) ?? 3),
     signal: read["signal"] as AbortSignal | undefined,
     onRecovered: read["onRecovered"] as Settings["onRecovered"],
@@ -95,25 +93,26 @@ export async function recoverAll<R>(
 /**
  * Works on a run while no other process does, and returns what became of it. If another process holds the run's lease,
  * waits until the lease ends, and works on the run if there is something left to do. `newest` returns the id of the
- * newest checkpoint of a run that needs recovery, and otherwise null. Returns undefined if the run needs no recovery.
+ * newest checkpoint of a run that needs recovery, and otherwise null. `work` gets the lease, which its writes carry. Returns undefined if the run needs no recovery.
  */
 export async function underLease<R>(
   handle: StoreHandle,
-  of: { space: string; run: string },
+  of: RunKey,
   settings: Settings,
   newest: () => Promise<string | null>,
-  work: () => Promise<R>,
+  work: (lease: Lease) => Promise<R>,
 ): Promise<R | UnrecoveredRun | undefined> {
   let holder: string | undefined;
   try {
     for (;;) {
       const from = await newest();
       if (from === null) return holder === undefined ? undefined : { outcome: "elsewhere", holder };
-      const lease = await handle.run(({ native }) => Lease.take(native, of, from, settings));
+      const { leaseTtlMs: ttlMs, maxAttempts } = settings;
+      const lease = await handle.leasing((engine, own) => Lease.take(engine, of, { ttlMs, from, maxAttempts }, own));
       if (lease instanceof Lease) {
         try {
           // Another process may have recovered the run just before this one took the lease.
-          if ((await newest()) === from) return await work();
+          if ((await newest()) === from) return await work(lease);
           holder ??= "another process";
         } finally {
           await lease.release();

@@ -1,7 +1,9 @@
 import type {
   CheckOptions,
+  LeaseOptions,
   PruneOptions,
   PruneResult,
+  RunRef,
   StatsOptions,
   Store as Contract,
   StoreOptions,
@@ -14,9 +16,11 @@ import { Backlog } from "./backlog.js";
 import { check } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, typeError } from "./errors.js";
+import { type Lease, releaseAll, takeLease } from "./lease.js";
 import { open } from "./native.js";
 import { readOptions, readTarget } from "./options.js";
 import { prune, stats, vacuum } from "./retention.js";
+import { readRun } from "./run-ref.js";
 import { warn } from "./warnings.js";
 import { storeCalls } from "./wire.js";
 
@@ -30,11 +34,11 @@ export class Store implements Contract {
 
   constructor(key: symbol, target: string | URL, options: StoreOptions | undefined) {
     if (key !== PRIVATE) throw typeError("Store has no public constructor: use openStore()");
-    const { format, maxQueueBytes, ...settings } = readOptions(options);
+    const { format, maxQueueBytes, server, ...settings } = readOptions(options);
     const { busyTimeoutMs: busyTimeout, keepLastN, ttlMs, maxBytes, ...others } = settings;
     // The addon expects undefined for a missing value.
     const limits = { keepLastN: keepLastN ?? undefined, ttl: ttlMs ?? undefined, maxBytes: maxBytes ?? undefined };
-    const native = open(readTarget(target), { ...others, busyTimeout, ...limits });
+    const native = open(readTarget(target), { ...others, busyTimeout, ...limits }, server);
     const ready = storeCalls.call(native, "ready", {}).then((notice) => {
       if (notice !== null) warn(notice.code, notice.message, native.databasePath ?? "memory:");
     });
@@ -42,7 +46,7 @@ export class Store implements Contract {
     // call.
     ready.catch(() => {});
     const backlog = new Backlog(maxQueueBytes);
-    this.#engine = { native, format, retention: settings, ready, activity: new Activity(), backlog };
+    this.#engine = { native, format, retention: settings, ready, activity: new Activity(), backlog, leases: new Set() };
   }
 
   static {
@@ -77,14 +81,27 @@ export class Store implements Contract {
     return this.#run(vacuum);
   }
 
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
+    return this.#run(async () => {
+      const engine = engineOf(this);
+      engine.activity.begin();
+      try {
+        return await takeLease(engine, readRun(run), options, engine.leases);
+      } finally {
+        engine.activity.end();
+      }
+    });
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    const { native, activity } = this.#engine;
+    const { native, activity, leases } = this.#engine;
     await activity.idle();
+    await releaseAll(leases);
     await storeCalls.call(native, "close", {});
   }
 

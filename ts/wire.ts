@@ -51,13 +51,12 @@ export class Contract<C extends Calls<C>> {
     fields: Fields<C, K>,
     buffers: Uint8Array[] = none,
   ): Promise<Result<C, K>> {
-    return submit(
-      store,
-      this.#shape(call, fields),
-      values(fields),
-      buffers,
-      parse as (response: Response) => Result<C, K>,
-    );
+    const send = (all: object) =>
+      submit(store, this.#shape(call, all), values(all), buffers, parse as (response: Response) => Result<C, K>);
+    // The engine ignores the fence of a call that only reads.
+    return store.fence === undefined
+      ? send(fields)
+      : store.fence.guard((fence) => send({ ...(fields as object), fence }));
   }
 
   /** Runs a call whose response contains parts. Resolves to null if nothing was found. */

@@ -17,6 +17,7 @@ import { RunDrainedError } from "../drain.js";
 import { Driver } from "../driver.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import { carrying } from "../failure.js";
+import type { RunLease } from "../run-lease.js";
 import { reserve } from "../running.js";
 import { formatOf } from "../serializer.js";
 import { within } from "../time-limit.js";
@@ -68,7 +69,8 @@ export class Execution {
     const { runId, mode, force, sessionId = runId, userId } = plan;
     this.#definition = definition;
     this.#recorder = recorder;
-    this.#plan = plan;
+    const lease = recorder?.lease;
+    this.#plan = lease === undefined ? plan : { ...plan, signal: lease.with(plan.signal) };
     this.#reporter = new Reporter(definition, runId, tell);
     const empty = { metadata: {}, dependencies: {}, sessionState: {} };
     this.#context = { runId, workflow: name, sessionId, userId, eventBus, ...empty };
@@ -83,12 +85,16 @@ export class Execution {
     const format = this.#recorder?.format ?? formatOf("v8");
     try {
       // A replay reads its run id from the checkpoint, so it reserves the run after it has loaded the checkpoint.
-      if (this.#recorder !== undefined && kind !== "replay") this.#reserve();
+      if (this.#recorder !== undefined && kind !== "replay") {
+        this.#reserve();
+        if (this.#recorder.lease !== undefined) await this.#takeLease(this.#recorder.lease);
+      }
       if (this.#fresh || kind === "resume") this.#slots.set(ENTRY, Snapshot.of(this.#plan.initialState, format));
       return await this.#driver.start(this.#plan, () => {
         if (this.#fresh) this.#tellStart(0);
       });
     } catch (error) {
+      if (this.#recorder?.lease !== undefined) await this.#recorder.lease.release();
       this.#driver.end();
       this.#reporter.tell({ type: "run.error", error });
       throw error;
@@ -107,6 +113,10 @@ export class Execution {
 
   #reserve(): void {
     this.#driver.onEnd(reserve(this.#recorder!.identity, this.#runId));
+  }
+
+  #takeLease(lease: RunLease): Promise<void> {
+    return lease.take({ space: agentium.name, run: this.#runId, ns: "" });
   }
 
   #do(told: Command): void {
@@ -141,7 +151,7 @@ export class Execution {
       case "cancel":
         return this.#driver.cancel();
       case "finish":
-        return this.#finish(told.slot);
+        return this.#end(told.slot);
       case "fail":
         return this.#driver.reject(this.#failure(told.why));
     }
@@ -155,6 +165,9 @@ export class Execution {
       if (found !== null && this.#plan.mode.kind === "replay") {
         this.#rename(found.runId);
         this.#reserve();
+        const lease = this.#recorder!.lease;
+        if (lease !== undefined) await this.#takeLease(lease);
+        if (this.#driver.over) return void lease?.release();
       }
     } catch (error) {
       return this.#broke(error);
@@ -271,6 +284,16 @@ export class Execution {
       return this.#driver.on({ event: "conflicted", step: id });
     }
     this.#driver.on({ event: "merged", step: id });
+  }
+
+  /** Releases the lease before anybody hears of the end, so that it can be taken then. */
+  #end(slot: number): void {
+    const lease = this.#recorder?.lease;
+    if (lease === undefined) return this.#finish(slot);
+    lease
+      .release()
+      .then(() => this.#finish(slot))
+      .catch((error: unknown) => this.#driver.reject(error));
   }
 
   #finish(slot: number): void {

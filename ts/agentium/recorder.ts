@@ -2,6 +2,7 @@ import type { WorkflowCheckpointStore, WorkflowCheckpoint } from "../../agentium
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import type { StoreHandle } from "../handle.js";
 import { stateAndRest } from "../record.js";
+import { RunLease } from "../run-lease.js";
 import { type Format, deserialize, formatOf } from "../serializer.js";
 import { readStepRef, sorted } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
@@ -34,16 +35,18 @@ export interface Recorder {
   readonly identity: unknown;
   /** The format that turns states into bytes. */
   readonly format: Format;
+  /** The lease of the run. Undefined if the workflow takes no leases. */
+  readonly lease?: RunLease | undefined;
   load(checkpointId: string): Promise<Recorded | null>;
   latest(runId: string): Promise<Recorded | null>;
   /** Stores a checkpoint. Resolves to the state as the store will return it. */
   store(recording: Recording): Promise<Snapshot>;
 }
 
-/** Makes the recorder for a store that the user gave. */
-export function recorderOf(store: WorkflowCheckpointStore<any>): Recorder {
+/** Makes the recorder of a run for a store that the user gave. With `leaseMs`, the run takes a lease. */
+export function recorderOf(store: WorkflowCheckpointStore<any>, leaseMs: number | undefined): Recorder {
   const own = ownStore(store);
-  return own === undefined ? new ForeignRecorder(store) : new OwnRecorder(own);
+  return own === undefined ? new ForeignRecorder(store) : new OwnRecorder(own, leaseMs);
 }
 
 /** Checks that the value has the methods of the documented store interface or of the framework's store interface. */
@@ -62,8 +65,10 @@ class OwnRecorder implements Recorder {
   readonly #expectsParent: boolean;
   readonly identity: unknown;
   readonly format: Format;
+  readonly lease: RunLease | undefined;
 
-  constructor({ handle, expectsParent }: OwnStore) {
+  constructor({ handle, expectsParent }: OwnStore, leaseMs: number | undefined) {
+    this.lease = leaseMs === undefined ? undefined : new RunLease(handle, leaseMs);
     this.#handle = handle;
     this.#expectsParent = expectsParent;
     this.identity = handle.identity;
@@ -105,7 +110,7 @@ class OwnRecorder implements Recorder {
     await this.#handle.save((engine, held) => {
       held.add(stored.bytes.byteLength + encoded.rest.bytes.byteLength);
       return put(engine, encoded);
-    });
+    }, this.lease?.held);
     return new Snapshot(this.format, stored);
   }
 

@@ -6,10 +6,19 @@ import type {
   WorkflowCheckpointStats,
   WorkflowRunsPage,
 } from "../../agentium.js";
-import type { CheckOptions, PruneOptions, RunPruneResult, StatsOptions, VerifyReport } from "../../index.js";
+import type {
+  CheckOptions,
+  LeaseOptions,
+  PruneOptions,
+  RunPruneResult,
+  RunRef,
+  StatsOptions,
+  VerifyReport,
+} from "../../index.js";
 import type { Engine } from "../engine.js";
 import { StoreHandle } from "../handle.js";
 import { idOrNull } from "../ids.js";
+import { type Lease, holdersOf, leaseOption } from "../lease.js";
 import type { NativeStore } from "../native.js";
 import { pageOptions, readExpectedParent, readRecord, whole } from "../options.js";
 import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../record.js";
@@ -31,7 +40,7 @@ const openFound: Open<Omit<Found, "parts"> & { parts: PackedPart[] }, Found> = (
   parts: parts.map(part),
 });
 
-type SaveOptions = { parent?: string; expectedParent?: string | null; steps?: number } | undefined;
+type SaveOptions = { parent?: string; expectedParent?: string | null; steps?: number; lease?: Lease } | undefined;
 
 /** The parts of a store of this package that a workflow uses. */
 export interface OwnStore {
@@ -49,7 +58,7 @@ export class ForkpointWorkflowStore<TState> implements Contract<TState> {
   constructor(target: string | URL | object, options?: WorkflowCheckpointStoreOptions) {
     const [expectsParent, others] = readExpectedParent(options);
     this.#expectsParent = expectsParent;
-    this.#handle = new StoreHandle(target, others, agentium);
+    this.#handle = StoreHandle.of(target, others, agentium);
   }
 
   static {
@@ -118,6 +127,14 @@ export class ForkpointWorkflowStore<TState> implements Contract<TState> {
     });
   }
 
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
+    return this.#handle.lease(run, options);
+  }
+
+  withLease(lease: Lease): ForkpointWorkflowStore<TState> {
+    return new ForkpointWorkflowStore(this.#handle.withLease(lease), { expectedParent: this.#expectsParent });
+  }
+
   prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult> {
     return this.#handle.prune(options);
   }
@@ -142,14 +159,15 @@ export class ForkpointWorkflowStore<TState> implements Contract<TState> {
     return this.close();
   }
 
-  #save(checkpoint: unknown, options: SaveOptions, rewind: boolean): Promise<void> {
+  async #save(checkpoint: unknown, options: SaveOptions, rewind: boolean): Promise<void> {
+    const read = readRecord(options, "options", saveOptions) as NonNullable<SaveOptions>;
+    const { parent, expectedParent, steps, lease } = read;
     return this.#handle.save(async (engine) => {
-      const { parent, expectedParent, steps } = readRecord(options, "options", saveOptions) as NonNullable<SaveOptions>;
       const ids = ["id", "runId"];
       const { fields, state, rest } = encodeCheckpoint(checkpoint, engine.format, ids, readStepRef, "values");
       await put(engine, { step: fields, state, rest, steps, parent, expectedParent, rewind });
       detachBuffers(state, rest);
-    });
+    }, lease);
   }
 }
 
@@ -157,6 +175,7 @@ const saveOptions = {
   parent: filled,
   expectedParent: (value: unknown, name: string) => (value === null ? null : filled(value, name)),
   steps: whole(0, 0xffffffff, "steps"),
+  lease: leaseOption,
 };
 
 /**
@@ -235,8 +254,19 @@ async function runs(native: NativeStore, options: unknown): Promise<WorkflowRuns
   // Request one run more than the page holds. If the engine returns it, there is a next page.
   const found = await agentium.call(native, "runs", { limit: limit + 1, before });
   const page = found.slice(0, limit);
+  const leases = await holdersOf(
+    native,
+    agentium.name,
+    page.map(({ runId }) => runId),
+  );
   return {
-    runs: page.map(({ runId, checkpoints, latest, status }) => ({ runId, checkpoints, latest, status })),
+    runs: page.map(({ runId, checkpoints, latest, status }, at) => ({
+      runId,
+      checkpoints,
+      latest,
+      status,
+      lease: leases[at]!,
+    })),
     cursor: found.length > limit ? page[limit - 1]!.cursor : null,
   };
 }

@@ -13,7 +13,9 @@ import type {
   WorkflowRunOutput,
 } from "../../agentium.js";
 import { ForkpointError, readingArgument, show, typeError } from "../errors.js";
-import { type OptionParser, readRecord, refuseUnknown } from "../options.js";
+import { ownLeaseOption } from "../lease.js";
+import { type OptionParser, readRecord, refuseUnknown, signalOption } from "../options.js";
+import { noLeases } from "../run-lease.js";
 import { streamOf } from "../stream.js";
 import { checkpointNotFound, filled, sorted } from "./checkpoint.js";
 import { EventBus, Events, forward } from "./events.js";
@@ -22,6 +24,7 @@ import { type Recorder, readStore, recorderOf } from "./recorder.js";
 import { registry } from "./registry.js";
 import { type Definition, readDefinition } from "./steps.js";
 import { StorageBackedCheckpointStore } from "./storage.js";
+import { ownStore } from "./store.js";
 import type { Mode } from "./wire.js";
 
 type Output<TState> = Promise<WorkflowRunOutput<TState>>;
@@ -41,17 +44,19 @@ export class Workflow<TState> implements Contract<TState> {
   readonly #definition: Definition;
   readonly #initialState: TState;
   readonly #store: ReturnType<typeof readStore>;
+  /** How long the lease of a run is valid, in ms. Undefined: runs take no leases. */
+  readonly #leaseMs: number | undefined;
 
   constructor(config: WorkflowConfig<TState>) {
     if (typeof config !== "object" || config === null)
       throw typeError(`config must be an object, and is ${show(config)}`);
-    const { name, initialState, checkpointStore, storage, eventBus, register, definition } = readingArgument(
+    const { name, initialState, checkpointStore, storage, eventBus, register, lease, definition } = readingArgument(
       "config",
       () => {
         refuseUnknown(config, configKeys);
-        const { name, initialState, checkpointStore, storage, eventBus, register = true } = config;
+        const { name, initialState, checkpointStore, storage, eventBus, register = true, lease = false } = config;
         const definition = readDefinition(config);
-        return { name, initialState, checkpointStore, storage, eventBus, register, definition };
+        return { name, initialState, checkpointStore, storage, eventBus, register, lease, definition };
       },
     );
     this.name = filled(name, "name");
@@ -61,6 +66,9 @@ export class Workflow<TState> implements Contract<TState> {
         ? undefined
         : readingArgument("storage", () => new StorageBackedCheckpointStore<TState>(storage));
     this.#store = readingArgument("checkpointStore", () => readStore(checkpointStore)) ?? driver;
+    this.#leaseMs = ownLeaseOption(lease, "lease");
+    if (this.#leaseMs !== undefined && (this.#store === undefined || ownStore(this.#store) === undefined))
+      throw noLeases('the option "lease"', "WorkflowCheckpointStore");
     this.eventBus = readingArgument("eventBus", () => readBus(eventBus));
     this.#definition = definition;
     if (flag(register, "register")) registry.add(this);
@@ -175,7 +183,7 @@ export class Workflow<TState> implements Contract<TState> {
   }
 
   #recorder(otherwise: string): Recorder {
-    return recorderOf(this.#configured(otherwise));
+    return recorderOf(this.#configured(otherwise), this.#leaseMs);
   }
 }
 
@@ -216,13 +224,11 @@ const configKeys: Array<keyof WorkflowConfig<any>> = [
   "retryPolicy",
   "eventBus",
   "register",
+  "lease",
 ];
 
 const common: Record<keyof RunOptions, OptionParser<unknown>> = {
-  signal: (value, name) => {
-    if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
-    return value;
-  },
+  signal: signalOption,
   drain: (value, name) => {
     const { waitForDrain } = (value ?? {}) as { waitForDrain?: unknown };
     if (typeof waitForDrain !== "function") throw typeError(`${name} must be a DrainController, and is ${show(value)}`);

@@ -12,8 +12,10 @@ import type {
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import type { StoreHandle } from "../handle.js";
 import { handleOf } from "../handles.js";
+import type { Lease } from "../lease.js";
 import { flag } from "../options.js";
 import { detachBuffers } from "../record.js";
+import { isForeign, noLeases } from "../run-lease.js";
 import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../recovery.js";
 import { put, snapshot } from "./checkpoints.js";
 import { END, Graph } from "./graph.js";
@@ -26,6 +28,7 @@ const ownOptions = { onWaiting: callback, onFailed: callback, runs: ids, askFork
 export const recover: typeof recoverContract = async (graph, store, options) => {
   const { settings, own } = readSettings(options, ownOptions);
   const handle = handleOf(store);
+  if (handle === undefined && isForeign(store, "save")) throw noLeases("recover", "CheckpointStore");
   if (handle === undefined) throw typeError(`store must be a CheckpointStore of forkpoint, and is ${show(store)}`);
   const recovery = new Recovery(graph, store, handle, settings, own as Options);
   return recoverAll(recovery.candidates(), settings, (runId) => recovery.recover(runId));
@@ -54,6 +57,11 @@ class Recovery {
     this.#options = options;
   }
 
+  /** Returns a recovery whose own writes carry the lease. */
+  #under(lease: Lease): Recovery {
+    return new Recovery(this.#graph, this.#store, this.#handle.withLease(lease), this.#settings, this.#options);
+  }
+
   /** The runs of this graph that may need recovery. */
   async *candidates(): AsyncGenerator<string> {
     if (this.#options.runs !== undefined) {
@@ -79,8 +87,9 @@ class Recovery {
   /** Recovers a run. Returns undefined if the run needs no recovery. */
   async recover(runId: string): Promise<RecoveredRun | undefined> {
     const newest = async () => (await this.#unfinished(runId))?.id ?? null;
-    const of = { space: agentos.name, run: runId };
-    const ended = await underLease(this.#handle, of, this.#settings, newest, () => this.#work(runId));
+    const of = { space: agentos.name, run: runId, ns: "" };
+    const work = (lease: Lease) => this.#under(lease).#work(runId);
+    const ended = await underLease(this.#handle, of, this.#settings, newest, work);
     return ended && { runId, ...ended };
   }
 

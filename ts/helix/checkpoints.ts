@@ -1,7 +1,7 @@
 /** Saves, reads and lists checkpoints, and takes sessions back to them. */
 
 import type { Checkpoint, CheckpointMeta, CheckpointPage } from "../../helix.js";
-import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { ForkpointError, isOvertaken, quote, show, typeError } from "../errors.js";
 import { idOrNull, requireId } from "../ids.js";
 import { readRecord } from "../options.js";
 import { detachBuffers } from "../record.js";
@@ -10,17 +10,7 @@ import type { Open, PackedPart, Part } from "../wire.js";
 import { generateCheckpointId } from "./checkpoint-id.js";
 import type { Compared } from "./comparison.js";
 import { checkpointListOptions, count, finite } from "./options.js";
-import {
-  type Context,
-  type Edit,
-  change,
-  compare,
-  expire,
-  isConflict,
-  listPart,
-  newRow,
-  notFound,
-} from "./sessions.js";
+import { type Context, type Edit, change, compare, expire, listPart, newRow, notFound } from "./sessions.js";
 import { type EncodedState, StoredState, encodeState, fieldsOf, partsOf, readMessages } from "./values.js";
 import { type FoundCheckpoint, helix } from "./wire.js";
 
@@ -71,7 +61,7 @@ export function save(context: Context, checkpoint: EncodedCheckpoint): Promise<v
         detachBuffers(checkpoint.rest, ...state.parts, ...(state.messages ? [{ ...state.messages, tag: "" }] : []));
         return;
       } catch (error) {
-        if (!isConflict(error)) throw error;
+        if (!isOvertaken(error)) throw error;
         // If the session's messages were cut or went back since they were compared, compare them again.
         const now = await compare(context, sessionId, null);
         if (now?.version === compared?.version) throw error;

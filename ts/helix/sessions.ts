@@ -3,11 +3,12 @@
 import { randomInt } from "node:crypto";
 import type { SessionInfo, SessionsPage } from "../../helix.js";
 import type { Engine } from "../engine.js";
-import { ForkpointError, quote } from "../errors.js";
+import { ForkpointError, isOvertaken, quote } from "../errors.js";
 import { readRecord } from "../options.js";
 import { deserialize } from "../serializer.js";
 import type { Part } from "../wire.js";
 import type { Compared, Comparison } from "./comparison.js";
+import { holdersOf } from "../lease.js";
 import { type Clock, sessionListOptions } from "./options.js";
 import type { Turns } from "./turns.js";
 import { type EncodedState, StoredState, partsOf, readMessages } from "./values.js";
@@ -97,7 +98,7 @@ export function change<T>(
         await store(context, sessionId, session, edit, aliveSince);
         return result;
       } catch (error) {
-        if (!isConflict(error)) throw error;
+        if (!isOvertaken(error)) throw error;
         const now = await stored(context.engine, sessionId);
         if (now?.row.version === session?.row.version) throw error;
       }
@@ -162,17 +163,13 @@ export function notFound(sessionId: string): ForkpointError {
   return new ForkpointError("NOT_FOUND", message);
 }
 
-export function isConflict(error: unknown): boolean {
-  return error instanceof ForkpointError && error.code === "CONFLICT";
-}
-
 /** Removes a session that has expired. Does nothing if it is alive. */
 export async function expire({ engine: { native } }: Context, sessionId: string, aliveSince: number): Promise<boolean> {
   try {
     await helix.call(native, "expire", { sessionId, aliveSince });
     return true;
   } catch (error) {
-    if (!isConflict(error)) throw error;
+    if (!isOvertaken(error)) throw error;
     return false;
   }
 }
@@ -265,9 +262,15 @@ export async function listSessions({ engine: { native }, clock }: Context, optio
     before = Number(page.at(-1)!.cursor);
   }
   const shown = found.slice(0, limit);
-  return { sessions: shown.map(infoOf), cursor: found.length > limit ? shown.at(-1)!.cursor : null };
+  const leases = await holdersOf(
+    native,
+    helix.name,
+    shown.map(({ id }) => id),
+  );
+  const infos = shown.map((row, at) => ({ ...infoOf(row), lease: leases[at]! }));
+  return { sessions: infos, cursor: found.length > limit ? shown.at(-1)!.cursor : null };
 }
 
-function infoOf({ id, agentType, status, stepCount, createdAt, savedAt }: Row): SessionInfo {
+function infoOf({ id, agentType, status, stepCount, createdAt, savedAt }: Row): Omit<SessionInfo, "lease"> {
   return { sessionId: id, agentType, status, stepCount, createdAt, updatedAt: savedAt };
 }

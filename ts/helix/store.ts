@@ -18,7 +18,15 @@ import type {
   StartRun,
   SubSessionRef,
 } from "../../helix.js";
-import type { CheckOptions, PruneOptions, StatsOptions, VerifyReport } from "../../index.js";
+import type {
+  CheckOptions,
+  Lease,
+  LeaseOptions,
+  PruneOptions,
+  RunRef,
+  StatsOptions,
+  VerifyReport,
+} from "../../index.js";
 import type { Engine } from "../engine.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
@@ -34,20 +42,20 @@ import { Clock, count, messageOptions, readSessionOptions } from "./options.js";
 import * as runs from "./runs.js";
 import * as sessions from "./sessions.js";
 import { Turns } from "./turns.js";
-import { encodeState, fieldsOf, optionalText, packMessages } from "./values.js";
+import { encodeState, fieldsOf, optionalText, packMessages, requireStatus, splitSession } from "./values.js";
 import { SESSIONS, helix } from "./wire.js";
 
 export class SessionStore<TState extends object> implements Contract<TState> {
   readonly #handle: StoreHandle;
-  readonly #clock: Clock;
-  readonly #turns = new Turns();
+  #clock: Clock;
+  #turns = new Turns();
   readonly #comparison = new Comparison();
   readonly #sweeper = new Sweeper();
-  readonly #events = new Events();
+  #events = new Events();
 
   constructor(target: string | URL | object, options?: SessionStoreOptions) {
     const { now, ttlMs, others } = readSessionOptions(options);
-    this.#handle = new StoreHandle(target, others, helix);
+    this.#handle = StoreHandle.of(target, others, helix);
     if (!this.#handle.owned && ttlMs !== undefined) {
       throw typeError('option "ttlMs" belongs to openStore() when the target is an open store');
     }
@@ -310,6 +318,16 @@ export class SessionStore<TState extends object> implements Contract<TState> {
     return this.#events.stream(sessionId, options, this.#handle.closing);
   }
 
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
+    return this.#handle.lease(run, options);
+  }
+
+  withLease(lease: Lease): SessionStore<TState> {
+    const view = new SessionStore<TState>(this.#handle.withLease(lease));
+    [view.#clock, view.#turns, view.#events] = [this.#clock, this.#turns, this.#events];
+    return view;
+  }
+
   prune(options?: PruneOptions<SessionPruneResult>): Promise<SessionPruneResult> {
     return this.#run((context) => prune(context, options, () => this.#handle.closing));
   }
@@ -333,7 +351,8 @@ export class SessionStore<TState extends object> implements Contract<TState> {
 
   async close(): Promise<void> {
     await this.#handle.close();
-    this.#events.close();
+    // An object from `withLease` shares the events of the one that made it.
+    if (!this.#handle.isLeased) this.#events.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -378,17 +397,4 @@ export class SessionStore<TState extends object> implements Contract<TState> {
       if (this.#sweeper.due(context)) await this.#sweeper.sweep(context, () => this.#handle.closing);
     }).catch(() => {});
   }
-}
-
-/** Takes the arguments of a method that takes a session's id first, or leaves it out. */
-function splitSession(given: readonly unknown[]): [last: unknown, sessionId: unknown] {
-  if (given.length <= 1) return [given[0], undefined];
-  // A session's id that is missing by mistake must not find the checkpoints of all sessions.
-  idOrNull(given[0], "sessionId");
-  return [given[1], given[0]];
-}
-
-function requireStatus(status: unknown, name: string): string {
-  if (typeof status !== "string") throw typeError(`${name} must be a string, and is ${show(status)}`);
-  return optionalText(status, name)!;
 }

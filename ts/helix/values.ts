@@ -9,6 +9,7 @@
  */
 
 import { ForkpointError, isArray, reading, readingArgument, show, typeError } from "../errors.js";
+import { idOrNull } from "../ids.js";
 import { type Format, type Serialized, deserialize, parseStored } from "../serializer.js";
 import type { Part } from "../wire.js";
 import { count } from "./options.js";
@@ -233,4 +234,17 @@ export class StoredState {
     }
     return state;
   }
+}
+
+/** Takes the arguments of a method that takes a session's id first, or leaves it out. */
+export function splitSession(given: readonly unknown[]): [last: unknown, sessionId: unknown] {
+  if (given.length <= 1) return [given[0], undefined];
+  // A session's id that is missing by mistake must not find the checkpoints of all sessions.
+  idOrNull(given[0], "sessionId");
+  return [given[1], given[0]];
+}
+
+export function requireStatus(status: unknown, name: string): string {
+  if (typeof status !== "string") throw typeError(`${name} must be a string, and is ${show(status)}`);
+  return optionalText(status, name)!;
 }

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, quote } from "../errors.js";
 import type { Serialized } from "../serializer.js";
 import type { Part } from "../wire.js";
 import { dump, load } from "./serde.js";
-import type { SourceCheckpoint, SourceThread, SourceWrite, SqliteSaver } from "./source.js";
+import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./source.js";
 import { headers } from "./threads.js";
 import { type SaverContext, find } from "./tuples.js";
 import { decodeCheckpoint } from "./values.js";
@@ -22,7 +23,7 @@ export interface Size {
 export type State = "other" | "part" | Size;
 
 /** Compares a thread of the store with the same thread of the database. */
-export async function stateOf(context: SaverContext, source: SqliteSaver, threadId: string): Promise<State> {
+export async function stateOf(context: SaverContext, source: Source, threadId: string): Promise<State> {
   let stored = 0;
   for await (const _ of headers(context, threadId)) stored += 1;
   const size: Size = { checkpoints: 0, writes: 0 };
@@ -68,7 +69,7 @@ function compare(context: SaverContext, { threadId, checkpoints }: SourceThread)
       if (found === null) return "missing";
       const same =
         (found.header.parent ?? "") === (parent ?? "") &&
-        isEqual(found.header.metadata, metadata) &&
+        (await isSameValue(context, found.header.metadata, metadata, `the metadata of checkpoint ${quote(id)}`)) &&
         ((row.split && areEqual(found.parts, row.parts)) || (await isSame(context, row, found.parts)));
       return same ? compareWrites(found.writes, writes) : "other";
     }),
@@ -96,18 +97,30 @@ function areEqual(some: Part[], others: Part[]): boolean {
 }
 
 /** Compares two checkpoints by their values. The order of the channels does not matter. */
-async function isSame({ serde }: SaverContext, row: SourceCheckpoint, parts: Part[]): Promise<boolean> {
+async function isSame(context: SaverContext, row: SourceCheckpoint, parts: Part[]): Promise<boolean> {
+  const { serde } = context;
   const what = `checkpoint ${quote(row.id)}`;
   const original: Checkpoint = row.split
     ? await decodeCheckpoint(serde, row.parts, what)
     : await load(serde, row.parts[0]!, what);
+  const checkpoints = [original, await decodeCheckpoint(serde, parts, what)];
   const [a, b] = await Promise.all(
-    [original, await decodeCheckpoint(serde, parts, what)].map(({ channel_values: values = {}, ...rest }) => {
+    checkpoints.map(({ channel_values: values = {}, ...rest }) => {
       const sorted = Object.entries(values).toSorted(([x], [y]) => (x < y ? -1 : 1));
       return dump(serde, { ...rest, channel_values: Object.fromEntries(sorted) }, what);
     }),
   );
-  return isEqual(a!, b!);
+  return isEqual(a!, b!) || isDeepStrictEqual(checkpoints[0], checkpoints[1]);
+}
+
+/** Compares two values. A serializer that encrypts writes other bytes each time. */
+async function isSameValue(
+  { serde }: SaverContext,
+  one: Serialized,
+  other: Serialized,
+  what: string,
+): Promise<boolean> {
+  return isEqual(one, other) || isDeepStrictEqual(await load(serde, one, what), await load(serde, other, what));
 }
 
 function isEqual(one: Serialized, other: Serialized): boolean {

@@ -3,7 +3,7 @@ import { ForkpointError, quote } from "../errors.js";
 import type { CheckpointRef } from "./config.js";
 import { dependsOnParent } from "./dependence.js";
 import { load } from "./serde.js";
-import type { SourceCheckpoint, SourceThread, SourceWrite, SqliteSaver } from "./source.js";
+import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./source.js";
 import type { SaverContext } from "./tuples.js";
 import { channelOf, encodeCheckpoint } from "./values.js";
 import { type IndexedWrite, type Pieces, putCheckpoint, putWrites } from "./writing.js";
@@ -11,12 +11,12 @@ import { type IndexedWrite, type Pieces, putCheckpoint, putWrites } from "./writ
 /** The engine may store a larger checkpoint later than smaller ones of other threads. */
 const KEEPS_ITS_PLACE = 128 << 10;
 
-/** Copies a thread of another saver's file. The pages of the thread are added one after the other. */
+/** Copies a thread of another saver. The pages of the thread are added one after the other. */
 export class ThreadCopy {
   /** The number of pages so far. */
   pages = 0;
   readonly #context: SaverContext;
-  readonly #source: SqliteSaver;
+  readonly #source: Source;
   readonly #threadId: string;
   /** The checkpoints that have a child. Their writes are copied before the child, which claims them. */
   readonly #parents = new Set<string>();
@@ -24,7 +24,7 @@ export class ThreadCopy {
   readonly #leaves = new Map<string, { checkpointRef: CheckpointRef; writes: SourceWrite[] }>();
   #large = false;
 
-  constructor(context: SaverContext, source: SqliteSaver, threadId: string) {
+  constructor(context: SaverContext, source: Source, threadId: string) {
     this.#context = context;
     this.#source = source;
     this.#threadId = threadId;

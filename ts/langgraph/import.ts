@@ -5,28 +5,53 @@ import { pruneOptions } from "../retention.js";
 import { type State, addSize, stateOf, verify } from "./comparison.js";
 import { ThreadCopy } from "./copying.js";
 import { splitsExactly } from "./serde.js";
-import { SqliteSaver } from "./source.js";
+import { openPostgresSaver } from "./postgres-saver.js";
+import { type Source, SqliteSaver } from "./source.js";
 import { headers, remove } from "./threads.js";
 import type { SaverContext } from "./tuples.js";
 
 /** The number of threads that are looked up at the same time. */
 const LOOK_UPS = 256;
 
-/**
- * Copies a SqliteSaver's database, and reads everything back to compare it. Each checkpoint claims the writes that it was
- * made from, as it would in a `put` to this saver.
- *
- * Threads that the store has already are compared first. If such a thread has only what the database has, it is left
- * alone or, if something is missing, copied again. So an import that was killed is completed by the next one.
- */
+/** Copies a SqliteSaver's database. */
 export async function importSqliteSaver(
   context: SaverContext,
   from: unknown,
   options: unknown,
 ): Promise<ImportProgress> {
   const path = pathOf(from, "the database to import");
-  const { signal, onProgress } = readRecord(options, "options", importOptions) as ImportOptions;
-  const source = new SqliteSaver(path, await splitsExactly(context.serde));
+  const read = readRecord(options, "options", importOptions) as ImportOptions;
+  return importThreads(context, new SqliteSaver(path, await splitsExactly(context.serde)), read, "into another file");
+}
+
+/** Copies the tables of a PostgresSaver. */
+export async function importPostgresSaver(
+  context: SaverContext,
+  from: unknown,
+  options: unknown,
+): Promise<ImportProgress> {
+  const read = readRecord(options, "options", importOptions) as ImportOptions;
+  const source = await openPostgresSaver(context.serde, from);
+  try {
+    return await importThreads(context, source, read, "into another store");
+  } finally {
+    await source.close();
+  }
+}
+
+/**
+ * Copies all threads of a source, and reads everything back to compare it. Each checkpoint claims the writes that it was
+ * made from, as it would in a `put` to this saver.
+ *
+ * Threads that the store has already are compared first. If such a thread has only what the source has, it is left
+ * alone or, if something is missing, copied again. So an import that was killed is completed by the next one.
+ */
+async function importThreads(
+  context: SaverContext,
+  source: Source,
+  { signal, onProgress }: ImportOptions,
+  elsewhere: string,
+): Promise<ImportProgress> {
   const threads = await source.threads();
   const done: ImportProgress = { threads: 0, ofThreads: threads.length, checkpoints: 0, writes: 0 };
   const step = () => {
@@ -41,7 +66,7 @@ export async function importSqliteSaver(
       const where = `thread ${quote(thread)} already exists and differs from the database`;
       throw new ForkpointError(
         "CONFLICT",
-        `${where}: import into another file, or delete the thread first. Nothing was imported`,
+        `${where}: import ${elsewhere}, or delete the thread first. Nothing was imported`,
       );
     }
     states.set(thread, state);
@@ -81,7 +106,7 @@ async function existing(context: SaverContext, threads: string[]): Promise<strin
 
 async function copyThreads(
   context: SaverContext,
-  source: SqliteSaver,
+  source: Source,
   threads: string[],
   done: ImportProgress,
   step: () => void,

@@ -1,5 +1,7 @@
+import type { LeaseHolder } from "../../index.js";
 import type { ListThreadsOptions, ThreadStatus, ThreadsPage } from "../../langgraph.js";
 import { ForkpointError, isArray, quote, show, typeError } from "../errors.js";
+import { holdersOf } from "../lease.js";
 import { type OptionParser, flag, pageOptions, readRecord } from "../options.js";
 import { status } from "./status.js";
 import { type SaverContext, filterOf, matches, metadataOf } from "./tuples.js";
@@ -32,17 +34,24 @@ export async function listThreads(context: SaverContext, options: unknown): Prom
     after = Number(page.at(-1)!.cursor);
   }
   const shown = found.slice(0, limit);
+  const leases = await holdersOf(
+    context.native,
+    langgraph.name,
+    shown.map(({ latest }) => latest.threadId),
+  );
   const threads: ThreadsPage["threads"] = [];
-  for (let at = 0; at < shown.length; at += READS)
-    threads.push(
-      ...(await Promise.all(shown.slice(at, at + READS).map((thread) => entryOf(context, thread, withStatus)))),
-    );
+  for (let at = 0; at < shown.length; at += READS) {
+    const some = shown.slice(at, at + READS);
+    const read = some.map((thread, n) => entryOf(context, thread, leases[at + n]!, withStatus));
+    threads.push(...(await Promise.all(read)));
+  }
   return { threads, cursor: found.length > limit ? shown.at(-1)!.cursor : null };
 }
 
 async function entryOf(
   context: SaverContext,
   { checkpoints, latest: { threadId, namespace, id, savedAt } }: FoundThread,
+  lease: LeaseHolder | null,
   withStatus: boolean,
 ): Promise<ThreadsPage["threads"][number]> {
   const said = withStatus ? await statusOf(context, threadId) : null;
@@ -53,6 +62,7 @@ async function entryOf(
     latest: { checkpointId: id, checkpointNs: namespace },
     status: said?.status ?? null,
     next: said?.next ?? null,
+    lease,
   };
 }
 

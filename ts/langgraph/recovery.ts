@@ -12,7 +12,10 @@ import type {
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import type { StoreHandle } from "../handle.js";
 import { handleOf } from "../handles.js";
+import { isForeign, noLeases } from "../run-lease.js";
 import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../recovery.js";
+import type { Lease } from "../lease.js";
+import { threadLeasesOf } from "./thread-leases.js";
 import { langgraph } from "./wire.js";
 
 type Options = NonNullable<Parameters<typeof recoverContract>[2]>;
@@ -25,6 +28,7 @@ export const recover: typeof recoverContract = async (graph, saver, options) => 
     throw typeError(`graph must be a compiled graph of LangGraph, and is ${show(graph)}`);
   }
   const handle = handleOf(saver);
+  if (handle === undefined && isForeign(saver, "getTuple")) throw noLeases("recover", "ForkpointSaver");
   if (handle === undefined) throw typeError(`saver must be a ForkpointSaver, and is ${show(saver)}`);
   if (graph.checkpointer !== saver) {
     throw typeError("graph was compiled with another checkpointer than saver: pass the saver that compile() got");
@@ -88,8 +92,16 @@ class Recovery {
       const age = Date.now() - (position?.updatedAt ?? 0);
       return position === undefined || age < this.#settings.idleMs ? null : position.checkpointId;
     };
-    const of = { space: langgraph.name, run: threadId };
-    const ended = await underLease(this.#handle, of, this.#settings, newest, () => this.#work(threadId));
+    const of = { space: langgraph.name, run: threadId, ns: "" };
+    const work = async (lease: Lease) => {
+      const giveBack = threadLeasesOf(this.#handle)?.lend(threadId, lease);
+      try {
+        return await this.#work(threadId);
+      } finally {
+        giveBack?.();
+      }
+    };
+    const ended = await underLease(this.#handle, of, this.#settings, newest, work);
     return ended && { threadId, ...ended };
   }
 

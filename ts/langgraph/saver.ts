@@ -9,7 +9,15 @@ import type {
   PendingWrite,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import type { CheckOptions, StatsOptions, StoreOptions, VerifyReport } from "../../index.js";
+import type {
+  CheckOptions,
+  Lease,
+  LeaseOptions,
+  RunRef,
+  StatsOptions,
+  StoreOptions,
+  VerifyReport,
+} from "../../index.js";
 import type {
   ImportOptions,
   ImportProgress,
@@ -23,14 +31,15 @@ import type {
 } from "../../langgraph.js";
 import type { Held } from "../backlog.js";
 import type { Engine } from "../engine.js";
-import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../errors.js";
+import { ForkpointError, isArray, isOvertaken, quote, readingArgument, show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
 import { setHandle } from "../handles.js";
+import { ownLeaseOption } from "../lease.js";
 import { flag } from "../options.js";
 import { requireId } from "../ids.js";
 import { dependsOnParent } from "./dependence.js";
 import { deltaHistory } from "./history.js";
-import { importSqliteSaver } from "./import.js";
+import { importPostgresSaver, importSqliteSaver } from "./import.js";
 import { listThreads } from "./listing.js";
 import { Order } from "./order.js";
 import {
@@ -43,7 +52,8 @@ import {
   requireThread,
 } from "./config.js";
 import { retrying } from "./retry.js";
-import { status } from "./status.js";
+import { hasStopped, status } from "./status.js";
+import { ThreadLeases, setThreadLeases } from "./thread-leases.js";
 import * as threads from "./threads.js";
 import { type Peer, type SaverContext, find, listed, refOf, readListing, tupleOf } from "./tuples.js";
 import { dump, trust } from "./serde.js";
@@ -51,7 +61,11 @@ import { encodeCheckpoint } from "./values.js";
 import { langgraph } from "./wire.js";
 import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
 
-type Options = StoreOptions & { serde?: SerializerProtocol; expectedParent?: boolean };
+type Options = StoreOptions & {
+  serde?: SerializerProtocol;
+  expectedParent?: boolean;
+  lease?: boolean | { ttlMs?: number };
+};
 
 /**
  * Makes the saver class for one copy of LangGraph's package. LangGraph has one copy for `import` and one for `require`.
@@ -66,6 +80,7 @@ export function saverOf(peer: Peer) {
     readonly #handle: StoreHandle;
     readonly #order = new Order();
     readonly #onlyChild: boolean;
+    readonly #leases: ThreadLeases;
 
     constructor(target: string | URL | object, options?: Options) {
       if (options !== undefined && (typeof options !== "object" || options === null || isArray(options))) {
@@ -74,23 +89,28 @@ export function saverOf(peer: Peer) {
       const {
         serde,
         expectedParent = false,
+        lease = false,
         ...others
       } = readingArgument("options", () => ({ ...options }) as Options);
       if (others.serializer !== undefined)
         throw typeError('Unknown option "serializer". A ForkpointSaver takes the option "serde" instead');
       if (serde !== undefined) checkSerde(serde);
       const onlyChildren = flag(expectedParent, 'option "expectedParent"');
+      const leaseMs = ownLeaseOption(lease, 'option "lease"');
       super(serde);
       if (serde === undefined) trust(this.serde);
       this.#onlyChild = onlyChildren;
-      this.#handle = new StoreHandle(target, Object.keys(others).length > 0 ? others : undefined, langgraph);
+      this.#handle = StoreHandle.of(target, Object.keys(others).length > 0 ? others : undefined, langgraph);
+      this.#leases = new ThreadLeases(this.#handle, leaseMs);
       setHandle(this, this.#handle);
+      setThreadLeases(this.#handle, this.#leases);
     }
 
     getTuple(config: Config): Promise<CheckpointTuple | undefined> {
       return this.#read(async (context) => {
         const threadId = nameInConfig(config, "thread_id");
         if (threadId === undefined) return undefined;
+        await this.#leases.begin(config);
         const found = await find(context, threadId, nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config));
         return found === null ? undefined : tupleOf(context, found);
       });
@@ -124,7 +144,6 @@ export function saverOf(peer: Peer) {
 
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
       return this.#save(async (context, held) => {
-        const { native } = context;
         const { threadId, namespace } = requireThread(config, "put()");
         if (typeof checkpoint !== "object" || checkpoint === null) {
           throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
@@ -135,27 +154,36 @@ export function saverOf(peer: Peer) {
         const parent = given === undefined ? undefined : requireId(given, "checkpoint_id");
         const only = onlyChild(config) ?? this.#onlyChild;
         const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
+        // A checkpoint of the graph itself without a node to run next may be the last.
+        const mayBeLast = namespace === "" && !readingArgument("checkpoint", () => hasNext(checkpoint));
+        const write = {
+          threadId,
+          config,
+          stops: false,
+          mayBeLast,
+          hasStopped: () => hasStopped(context, threadId, id),
+        };
         const depends = readingArgument("checkpoint", () => dependsOnParent(checkpoint, metadata, before));
         const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {}, held);
         const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata", held)]);
         // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
         const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
-          retrying(async () => {
-            const whole = { ...pieces, metadata, dependsOnParent: await depends(context) };
-            await putCheckpoint(native, checkpointRef, parent, whole, only);
-          }),
+          this.#leases.write(context.native, write, (native) =>
+            retrying(async () => {
+              const whole = { ...pieces, metadata, dependsOnParent: await depends(context) };
+              await putCheckpoint(native, checkpointRef, parent, whole, only);
+            }),
+          ),
         );
         await stored.catch((error) => {
-          throw error instanceof ForkpointError && error.code === "CONFLICT"
-            ? overtaken(checkpointRef, parent, error)
-            : error;
+          throw isOvertaken(error) ? overtaken(checkpointRef, parent, error) : error;
         });
         return configOf(checkpointRef);
       });
     }
 
     putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath = ""): Promise<void> {
-      return this.#save(async ({ native }, held) => {
+      return this.#save(async (context, held) => {
         const { threadId, namespace } = requireThread(config, "putWrites()");
         const id = idInConfig(config);
         if (id === undefined) {
@@ -173,8 +201,14 @@ export function saverOf(peer: Peer) {
           return { index: special(channel) ?? at, part: { name: channel, ...typed } };
         });
         const replace = given.every(({ channel }) => special(channel) !== undefined);
+        const stops =
+          namespace === "" && given.some(({ channel }) => channel === "__interrupt__" || channel === "__error__");
+        const stopped = () => hasStopped(context, threadId, checkpointRef.id);
+        const write = { threadId, config, stops, mayBeLast: false, hasStopped: stopped };
         await this.#order.behind(threadId, Promise.all(dumped), (indexed) =>
-          retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace)),
+          this.#leases.write(context.native, write, (native) =>
+            retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace)),
+          ),
         );
       });
     }
@@ -227,6 +261,19 @@ export function saverOf(peer: Peer) {
       return this.#read((context) => importSqliteSaver(context, from, options));
     }
 
+    importPostgresSaver(from: unknown, options?: ImportOptions): Promise<ImportProgress> {
+      return this.#read((context) => importPostgresSaver(context, from, options));
+    }
+
+    lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
+      return this.#handle.lease(run, options);
+    }
+
+    withLease(lease: Lease): ForkpointSaver {
+      const options = { serde: this.serde, expectedParent: this.#onlyChild };
+      return new ForkpointSaver(this.#handle.withLease(lease), options);
+    }
+
     check(options?: CheckOptions): Promise<VerifyReport> {
       return this.#handle.check(options);
     }
@@ -261,6 +308,13 @@ export function saverOf(peer: Peer) {
       return { native, peer, serde: this.serde, getNextVersion: (current) => this.getNextVersion(current) };
     }
   };
+}
+
+/** Returns true if a node runs after the checkpoint: an edge or a `Send` has chosen it. */
+function hasNext({ channel_values: values }: Checkpoint): boolean {
+  const sends: unknown = values?.["__pregel_tasks"];
+  if (isArray(sends) && sends.length > 0) return true;
+  return Object.keys(values ?? {}).some((channel) => channel === "__start__" || channel.startsWith("branch:to:"));
 }
 
 /** Makes the error for a run when another run has also continued from the same checkpoint. */

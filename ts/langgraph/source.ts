@@ -1,11 +1,11 @@
-/** Reads the database of a SqliteSaver, on Node's thread pool. See `src/contract/langgraph/import/`. */
+/** The checkpoints of other savers. */
 
 import { Tool } from "../native.js";
 import { type Open, type PackedPart, type Part, opened } from "../wire.js";
 import type { CheckpointRef } from "./config.js";
 import { langgraph } from "./wire.js";
 
-/** A checkpoint in another saver's file, with the writes to it. */
+/** A checkpoint of another saver, with the writes to it. */
 export interface SourceCheckpoint<P = Part> {
   namespace: string;
   id: string;
@@ -17,7 +17,7 @@ export interface SourceCheckpoint<P = Part> {
   writes: Array<SourceWrite<P>>;
 }
 
-/** A write in another saver's file. The channel is the name of its part. */
+/** A write of another saver. The channel is the name of its part. */
 export interface SourceWrite<P = Part> {
   task: string;
   index: number;
@@ -34,6 +34,19 @@ export interface SourceThread<P = Part> {
   ended: boolean;
 }
 
+/** The threads of another saver, which do not change while they are read. */
+export interface Source {
+  /** Lists all threads. The thread that was active last comes last. */
+  threads(): Promise<string[]>;
+  /**
+   * Yields the checkpoints of threads, page by page, ordered by namespace and id within each thread. A page may end within a
+   * thread.
+   */
+  pages(threads: string[]): AsyncGenerator<SourceThread[]>;
+  /** Reads the writes to a checkpoint, which need not exist. */
+  writes(checkpointRef: CheckpointRef): Promise<SourceWrite[]>;
+}
+
 interface Calls {
   /** The thread that was active last comes last. */
   threads(fields: {}): string[];
@@ -45,7 +58,8 @@ interface Calls {
 /** The maximum number of threads that a page can begin. */
 const THREADS = 256;
 
-export class SqliteSaver {
+/** Reads the database of a SqliteSaver, on Node's thread pool. See `src/contract/langgraph/import/`. */
+export class SqliteSaver implements Source {
   readonly #tool: Tool;
   readonly #split: boolean;
 
@@ -55,12 +69,10 @@ export class SqliteSaver {
     this.#split = split;
   }
 
-  /** Lists all threads. The thread that was active last comes last. */
   threads(): Promise<string[]> {
     return this.#ask("threads", {}, (threads) => threads);
   }
 
-  /** Yields the checkpoints of threads, page by page. A page may end within a thread. */
   async *pages(threads: string[]): AsyncGenerator<SourceThread[]> {
     let after = { namespace: "", id: "" };
     for (let at = 0; at < threads.length;) {

@@ -26,7 +26,8 @@ export async function status(context: SaverContext, threadId: unknown): Promise<
   const found = await outline(context, thread, "");
   if (found === null) return null;
   const { failed, open, answered } = await tasksOf(context, found);
-  const next = await nextOf(context, found);
+  const tasks = await nextOf(context, found);
+  const next = tasks && [...new Set(tasks)];
   // LangGraph keeps the answer of an earlier question beside the next question of the same subgraph. Only the
   // subgraph's own checkpoints say whether the answer was used.
   const waits = open.length > 0 && (!answered || (await asksInside(context, found)));
@@ -36,6 +37,18 @@ export async function status(context: SaverContext, threadId: unknown): Promise<
   if (waits) return { status: "waiting", ...rest };
   if (next === null) return { status: "unknown", ...rest };
   return { status: next.length > 0 ? "unfinished" : "finished", ...rest };
+}
+
+/**
+ * Returns true if a run has stopped at this checkpoint: it is the newest of the thread, and no task is left, a task has
+ * failed, or every task has ended and one waits for an answer. Tasks that run beside the one that asks go on.
+ */
+export async function hasStopped(context: SaverContext, threadId: string, id: string): Promise<boolean> {
+  const found = await outline(context, threadId, "");
+  if (found?.header.id !== id) return false;
+  const { failed, open, ended } = await tasksOf(context, found);
+  const next = await nextOf(context, found);
+  return failed || (next !== null && (next.length === 0 || (open.length > 0 && ended >= next.length)));
 }
 
 function outline({ native }: Pick<SaverContext, "native">, threadId: string, namespace: string): Promise<Found | null> {
@@ -50,6 +63,8 @@ interface Tasks {
   open: ThreadStatus["interrupts"];
   /** True if there is an answer that no task has used. */
   answered: boolean;
+  /** How many tasks have written: they have finished, have failed, or ask a question. */
+  ended: number;
 }
 
 async function tasksOf({ serde }: SaverContext, { writes }: Found): Promise<Tasks> {
@@ -61,7 +76,7 @@ async function tasksOf({ serde }: SaverContext, { writes }: Found): Promise<Task
   }
   const answer = tasks.get(NO_TASK)?.get("__resume__");
   tasks.delete(NO_TASK);
-  const result: Tasks = { failed: false, open: [], answered: false };
+  const result: Tasks = { failed: false, open: [], answered: false, ended: tasks.size };
   const used: unknown[] = [];
   for (const channels of tasks.values()) {
     const resume = channels.get("__resume__");
@@ -95,7 +110,7 @@ async function asksInside(context: SaverContext, { header: root }: Found): Promi
 }
 
 /**
- * Returns the names of the nodes that run next. Returns null if the checkpoint does not say it, because it has an old
+ * Returns the name of the node of each task that runs next. Returns null if the checkpoint does not say it, because it has an old
  * format or was not made by a `StateGraph` or an `entrypoint`.
  */
 async function nextOf({ serde }: SaverContext, { parts }: Found): Promise<string[] | null> {
@@ -113,13 +128,15 @@ async function nextOf({ serde }: SaverContext, { parts }: Found): Promise<string
   const seen = Object.entries(rest.versions_seen ?? {}).filter(([node]) => !NO_NODES.has(node));
   const isNew = (channel: string, node?: string) =>
     seen.every(([name, known]) => (node !== undefined && name !== node) || !(known[channel]! >= versions[channel]!));
+  /** The nodes of edges. Several edges to a node make one task, and each `Send` makes one. */
   const next = new Set<string>();
+  const sent: string[] = [];
   for (const [channel, value] of values) {
     if (channel === "__start__" && isNew(channel)) next.add(channel);
     // A list of `Send`s.
     if (channel === "__pregel_tasks")
       for (const send of [await load(serde, value, `channel ${quote(channel)}`)].flat() as Array<{ node?: unknown }>)
-        if (typeof send?.node === "string") next.add(send.node);
+        if (typeof send?.node === "string") sent.push(send.node);
     const to = /^(?:branch:to|join:([^:]*)):(.*)$/s.exec(channel);
     const node = to?.[2];
     if (
@@ -129,7 +146,7 @@ async function nextOf({ serde }: SaverContext, { parts }: Found): Promise<string
     )
       next.add(node);
   }
-  return [...next];
+  return [...next, ...sent];
 }
 
 /**

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { CheckOptions, StatsOptions, VerifyReport } from "../../index.js";
+import type { CheckOptions, LeaseOptions, RunRef, StatsOptions, VerifyReport } from "../../index.js";
 import type {
   CheckpointConfig,
   CheckpointMetadata,
@@ -20,6 +20,7 @@ import { ForkpointError, readingArgument, show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
 import { setHandle } from "../handles.js";
 import { idOrNull, requireId, splitLineage } from "../ids.js";
+import { type Lease, leaseOption } from "../lease.js";
 import { flag, readExpectedParent, readRecord, whole } from "../options.js";
 import { detachBuffers } from "../record.js";
 import { stats } from "../retention.js";
@@ -43,20 +44,22 @@ export class Checkpointer<S> implements Contract<S> {
   constructor(target: string | URL | object, options?: CheckpointerOptions) {
     const [expectsParent, others] = readExpectedParent(options);
     this.#expectsParent = expectsParent;
-    this.#handle = new StoreHandle(target, others, tinyagents);
+    this.#handle = StoreHandle.of(target, others, tinyagents);
     setHandle(this, this.#handle);
   }
 
-  put(checkpoint: NewThreadCheckpoint<S>, options?: { expectedParent?: boolean }): Promise<string> {
+  async put(
+    checkpoint: NewThreadCheckpoint<S>,
+    options?: { expectedParent?: boolean; lease?: Lease },
+  ): Promise<string> {
+    const read = readRecord(options, "options", { expectedParent: flag, lease: leaseOption });
+    const { expectedParent = this.#expectsParent, lease } = read as NonNullable<typeof options>;
     return this.#handle.save(async (engine) => {
-      const { expectedParent = this.#expectsParent } = readRecord(options, "options", { expectedParent: flag }) as {
-        expectedParent?: boolean;
-      };
       const encoded = encodeCheckpoint(checkpoint, engine.format, randomUUID);
       await threads.put(engine, encoded, expectedParent);
       detachBuffers(...encoded.parts, encoded.metadata);
       return encoded.id;
-    });
+    }, lease);
   }
 
   get(threadId: string, checkpointId?: string | null, namespace?: Namespace): Promise<ThreadCheckpoint<S> | null> {
@@ -89,7 +92,12 @@ export class Checkpointer<S> implements Contract<S> {
     });
   }
 
-  putWrites(config: CheckpointConfig, writes: readonly PendingWrite[]): Promise<void> {
+  async putWrites(
+    config: CheckpointConfig,
+    writes: readonly PendingWrite[],
+    options?: { lease?: Lease },
+  ): Promise<void> {
+    const { lease } = readRecord(options, "options", { lease: leaseOption }) as { lease?: Lease };
     return this.#handle.save(async (engine) => {
       const { threadId, checkpointId, namespace } = readConfig(config);
       if (checkpointId === undefined || checkpointId === null) {
@@ -106,7 +114,7 @@ export class Checkpointer<S> implements Contract<S> {
       const encoded = encodeWrites(writes, engine.format);
       await threads.putWrites(engine, place, encoded);
       detachBuffers(...encoded.map(({ part }) => part));
-    });
+    }, lease);
   }
 
   getWrites(config: CheckpointConfig): Promise<PendingWrite[]> {
@@ -142,6 +150,14 @@ export class Checkpointer<S> implements Contract<S> {
 
   threads(options?: { limit?: number; cursor?: string | null | undefined }): Promise<GraphThreadsPage> {
     return this.#handle.run((engine) => listWithStatus(engine, this, options));
+  }
+
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
+    return this.#handle.lease(run, options);
+  }
+
+  withLease(lease: Lease): Checkpointer<S> {
+    return new Checkpointer(this.#handle.withLease(lease), { expectedParent: this.#expectsParent });
   }
 
   deleteThread(threadId: string): Promise<void> {

@@ -102,7 +102,9 @@ export class GraphExecution {
       case "record": {
         const { tasks } = this.#boundaries.get(told.id)!;
         const held = told.tasks.map((task) => tasks[task]!);
-        return void this.#write(told.write, () => recordTasks(this.plan.checkpointer!, this.plan.place, told.id, held));
+        return void this.#write(told.write, () =>
+          recordTasks(this.plan.checkpointer!, this.plan.place, told.id, held, this.plan.lease),
+        );
       }
       case "drop":
         return void this.#boundaries.delete(told.id);
@@ -291,7 +293,7 @@ export class GraphExecution {
   }
 
   async #put(id: string, parent: string | null): Promise<void> {
-    const { checkpointer, place, runId } = this.plan;
+    const { checkpointer, place, runId, lease } = this.plan;
     const held = this.#boundaries.get(id)!;
     // An asynchronous put may begin when the tasks of its superstep have ended. Their results are recorded beside it.
     const tasks =
@@ -301,7 +303,7 @@ export class GraphExecution {
     const more = { runId, graph: this.parts.definition.name, createdAt: Date.now() };
     // The parent is not the latest checkpoint if the run continues from an older one.
     const branches = this.#loaded?.latest === false && parent === this.#loaded.checkpoint.checkpointId;
-    await putBoundary(checkpointer!, place, { ...held, tasks }, parent, { ...more, branches });
+    await putBoundary(checkpointer!, place, { ...held, tasks }, parent, { ...more, branches, lease });
     this.#saved = id;
     const { step, origin: source } = held.boundary;
     this.tell?.({ type: "checkpoint.saved", ...this.#at(), checkpointId: id, step, source: source ?? "loop" });

@@ -3,6 +3,7 @@
 import type { Durability, GraphCheckpointer, GraphRunOptions } from "../../tinyagents-graph.js";
 import type { MemoryHooks } from "../../tinyagents-nodes.js";
 import { ForkpointError, show, typeError } from "../errors.js";
+import type { Lease } from "../lease.js";
 import type { GraphDefinition } from "./graph-definition.js";
 import type { Held, Loaded, Place } from "./graph-recorder.js";
 import type { GraphMode } from "./graph-wire.js";
@@ -22,6 +23,8 @@ export interface GraphPlan extends Pick<GraphRunOptions, "signal" | "drain"> {
   mode: GraphMode;
   checkpointer: GraphCheckpointer<any> | undefined;
   durability: Durability;
+  /** The lease that the run's writes carry. */
+  lease?: Lease | undefined;
   /** Given in the modes `continue` and `update` if the state is updated. */
   update?: unknown;
   /** The input of the mode `input`. */

@@ -3,6 +3,7 @@
 import type { GraphCheckpointer } from "../../tinyagents-graph.js";
 import type { MemorySnapshot } from "../../tinyagents-nodes.js";
 import type { Namespace, NewThreadCheckpoint, ThreadCheckpoint } from "../../tinyagents.js";
+import type { Lease } from "../lease.js";
 import type { Format } from "../serializer.js";
 import {
   type Activation,
@@ -82,7 +83,7 @@ export async function putBoundary(
   place: Place,
   held: HeldBoundary,
   parent: string | null,
-  more: { runId: string; graph: string; createdAt: number; branches: boolean },
+  more: { runId: string; graph: string; createdAt: number; branches: boolean; lease: Lease | undefined },
 ): Promise<void> {
   const { boundary, state, tasks } = held;
   const { runId, graph, createdAt } = more;
@@ -105,7 +106,8 @@ export async function putBoundary(
     metadata: { source: boundary.origin ?? "loop", step: boundary.step, graph, createdAt },
     ...(memorySnapshot !== undefined && { memorySnapshot }),
   };
-  await (more.branches ? checkpointer.put(checkpoint, { expectedParent: false }) : checkpointer.put(checkpoint));
+  const options = { ...(more.branches && { expectedParent: false }), ...leased(more.lease) };
+  await (Object.keys(options).length > 0 ? checkpointer.put(checkpoint, options) : checkpointer.put(checkpoint));
 }
 
 /** Records what is known about tasks as pending writes of their checkpoint. */
@@ -114,7 +116,17 @@ export async function recordTasks(
   place: Place,
   checkpointId: string,
   tasks: readonly Held[],
+  lease: Lease | undefined,
 ): Promise<void> {
   const writes = tasks.flatMap(({ name, id, known }) => writesOf(name, id, known));
-  if (writes.length > 0) await checkpointer.putWrites({ ...place, checkpointId }, writes);
+  if (writes.length === 0) return;
+  const config = { ...place, checkpointId };
+  await (lease === undefined
+    ? checkpointer.putWrites(config, writes)
+    : checkpointer.putWrites(config, writes, { lease }));
+}
+
+/** The option of a write that carries the lease. A checkpointer that is not of this package gets none. */
+function leased(lease: Lease | undefined): { lease?: Lease } {
+  return lease === undefined ? {} : { lease };
 }

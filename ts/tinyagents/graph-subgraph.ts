@@ -26,8 +26,8 @@ export async function runSubgraph(
   const loaded = checkpointer && (await loadCheckpoint(checkpointer, place, undefined, format));
   const mode: Partial<GraphPlan> = loaded ? continued(held, loaded) : { mode: { kind: "input" } };
   const given = loaded ? undefined : input === undefined ? state : await input(state, context);
-  const { drain, durability, runId } = plan;
-  const own = { place, runId, checkpointer, durability, signal: context.signal, ...(drain && { drain }) };
+  const { drain, durability, runId, lease } = plan;
+  const own = { place, runId, checkpointer, durability, signal: context.signal, lease, ...(drain && { drain }) };
   const parts = partsOf.get(subgraph)!;
   const execution = new GraphExecution(parts, { ...own, input: given, ...mode } as GraphPlan, parent.tell, format);
   try {

@@ -14,7 +14,9 @@ import type { CommandFields } from "../../tinyagents-nodes.js";
 import type { CheckpointTuple, Namespace } from "../../tinyagents.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
-import { type OptionParser, readRecord } from "../options.js";
+import { ownLeaseOption } from "../lease.js";
+import { type OptionParser, readRecord, signalOption } from "../options.js";
+import { RunLease, noLeases } from "../run-lease.js";
 import { reserve } from "../running.js";
 import { streamOf } from "../stream.js";
 import { handleOf } from "../handles.js";
@@ -26,6 +28,7 @@ import { fork, getHistory, getSnapshot } from "./graph-inspection.js";
 import type { Place } from "./graph-recorder.js";
 import { partsOf } from "./graph-subgraph.js";
 import { strings } from "./values.js";
+import { tinyagents } from "./wire.js";
 
 type Config = CheckpointTuple<any>["config"];
 type Tell = (event: GraphEvent<any>) => void;
@@ -38,12 +41,14 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
   readonly #definition: GraphDefinition;
   readonly #checkpointer: GraphCheckpointer<S> | undefined;
   readonly #durability: Durability;
+  /** How long the lease of a thread is valid, in ms. Undefined: runs take no leases. */
+  readonly #leaseMs: number | undefined;
 
   constructor(config: GraphConfig<S, U, I>) {
     const known = Object.fromEntries(configKeys.map((key) => [key, (value: unknown) => value]));
     if (config === undefined) throw typeError("Graph takes an object, and was given undefined");
     const read = readRecord(config, "config", known) as unknown as GraphConfig<S, U, I>;
-    const { reducer, checkpointer, durability = "sync", input, memory } = read;
+    const { reducer, checkpointer, durability = "sync", input, memory, lease = false } = read;
     this.#definition = readingArgument("config", () => readDefinition(read));
     this.name = this.#definition.name;
     const { nodes } = this.#definition;
@@ -56,6 +61,9 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
       throw typeError(`input must be a function, and is ${show(input)}`);
     this.#checkpointer = readingArgument("checkpointer", () => readCheckpointer(checkpointer));
     this.#durability = readDurability(durability, "durability");
+    this.#leaseMs = ownLeaseOption(lease, "lease");
+    if (this.#leaseMs !== undefined && handleOf(this.#checkpointer) === undefined)
+      throw noLeases('the option "lease"', "Checkpointer");
     this.#parts = { definition: this.#definition, reducer, input, memory };
     partsOf.set(this, this.#parts);
   }
@@ -192,9 +200,14 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     const own = plan.checkpointer && handleOf(plan.checkpointer);
     const identity = own?.identity ?? plan.checkpointer ?? plan;
     const release = reserve(identity, JSON.stringify([threadId, namespace]), `thread ${quote(threadId)}`);
+    const lease = this.#leaseMs === undefined ? undefined : new RunLease(own!, this.#leaseMs);
     try {
-      return await new GraphExecution(this.#parts, plan, tell, own?.format).start();
+      const ns = namespace.length === 0 ? "" : JSON.stringify(namespace);
+      await lease?.take({ space: tinyagents.name, run: threadId, ns });
+      const leased = lease === undefined ? plan : { ...plan, lease: lease.held, signal: lease.with(plan.signal) };
+      return await new GraphExecution(this.#parts, leased, tell, own?.format).start();
     } finally {
+      await lease?.release();
       release();
     }
   }
@@ -220,6 +233,7 @@ const configKeys = [
   "memory",
   "maxSupersteps",
   "name",
+  "lease",
 ] as const;
 
 function readCheckpointer(value: unknown): GraphCheckpointer<any> | undefined {
@@ -241,10 +255,7 @@ const runOptions: Record<keyof GraphRunOptions, OptionParser<unknown>> = {
   checkpointId: (value, name) => (value === null ? null : requireId(value, name)),
   namespace: strings,
   durability: readDurability,
-  signal: (value, name) => {
-    if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
-    return value;
-  },
+  signal: signalOption,
   drain: (value, name) => {
     const { waitForDrain } = (value ?? {}) as { waitForDrain?: unknown };
     if (typeof waitForDrain !== "function") throw typeError(`${name} must be a DrainController, and is ${show(value)}`);

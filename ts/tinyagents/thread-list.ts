@@ -4,6 +4,7 @@ import type { RunStatus } from "../../index.js";
 import type { GraphCheckpointer, StateSnapshot } from "../../tinyagents-graph.js";
 import type { GraphThreadsPage } from "../../tinyagents.js";
 import type { Engine } from "../engine.js";
+import { holdersOf } from "../lease.js";
 import { pageOptions, readRecord } from "../options.js";
 import { getSnapshot } from "./graph-inspection.js";
 import { tinyagents } from "./wire.js";
@@ -17,11 +18,19 @@ export async function listWithStatus<S>(
   const read = readRecord(options, "options", pageOptions);
   const limit = (read["limit"] as number | undefined) ?? 100;
   let before = read["cursor"] as number | undefined;
-  const threads: GraphThreadsPage["threads"] = [];
+  const threads: Array<Omit<GraphThreadsPage["threads"][number], "lease">> = [];
+  const pageWith = async (cursor: string | null) => {
+    const leases = await holdersOf(
+      native,
+      tinyagents.name,
+      threads.map(({ threadId }) => threadId),
+    );
+    return { threads: threads.map((thread, at) => ({ ...thread, lease: leases[at]! })), cursor };
+  };
   for (;;) {
     const page = await tinyagents.call(native, "namespaces", { before, limit: limit + 1 });
     for (const { cursor, threadId, namespace } of page) {
-      if (threads.length === limit) return { threads, cursor: String(before) };
+      if (threads.length === limit) return pageWith(String(before));
       before = Number(cursor);
       const snapshot = namespace === "" ? await getSnapshot(checkpointer, { threadId }) : null;
       // The thread may have been removed since it was listed.
@@ -29,7 +38,7 @@ export async function listWithStatus<S>(
       const { checkpointId } = snapshot.config;
       threads.push({ threadId, checkpointId, status: statusOf(snapshot), next: snapshot.next });
     }
-    if (page.length <= limit) return { threads, cursor: null };
+    if (page.length <= limit) return pageWith(null);
   }
 }
 

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { CheckpointMetadata, ThreadPruneOptions } from "../../tinyagents.js";
 import type { Engine } from "../engine.js";
-import { ForkpointError, isArray, quote, show, typeError } from "../errors.js";
+import { ForkpointError, isArray, isOvertaken, quote, show, typeError } from "../errors.js";
 import { idOrNull, requireId } from "../ids.js";
 import type { NativeStore } from "../native.js";
 import { type OptionParser, readRecord, whole } from "../options.js";
@@ -42,7 +42,7 @@ export async function put({ native }: Engine, encoded: EncodedCheckpoint, expect
   try {
     await tinyagents.call(native, "put", fields, buffers);
   } catch (error) {
-    if (!isConflict(error)) throw error;
+    if (!isOvertaken(error)) throw error;
     const found = await tinyagents.find(native, "get", { threadId, namespace, id }, openFound);
     const again = found?.first == null ? undefined : randomUUID();
     // The clock may have gone back. The checkpoint that is put last must not be older than the first one.
@@ -52,13 +52,9 @@ export async function put({ native }: Engine, encoded: EncodedCheckpoint, expect
     try {
       await tinyagents.call(native, "put", { ...fields, savedAt, again, parentKey }, buffers);
     } catch (conflict) {
-      throw isConflict(conflict) ? continued(encoded, conflict) : conflict;
+      throw isOvertaken(conflict) ? continued(encoded, conflict) : conflict;
     }
   }
-}
-
-function isConflict(error: unknown): error is ForkpointError {
-  return error instanceof ForkpointError && error.code === "CONFLICT";
 }
 
 /** Returns the engine's id of the latest checkpoint if it has this id and was put again. */

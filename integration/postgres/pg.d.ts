@@ -1,0 +1,2 @@
+/** Has no declarations of its own. */
+declare module "pg";

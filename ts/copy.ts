@@ -1,0 +1,96 @@
+import { existsSync } from "node:fs";
+import type { CopyOptions, CopyProgress, CopyResult, copyStore as copyStoreContract } from "../copy.js";
+import { ForkpointError, isOwnError, quote, readingArgument, typeError } from "./errors.js";
+import { Copy, pathOfTarget } from "./native.js";
+import { type OptionParser, readRecord, readTarget } from "./options.js";
+import { pruneOptions } from "./retention.js";
+import { Store, engineOf, openInBackground } from "./store.js";
+import { parse } from "./wire.js";
+
+/** The progress as the engine reports it: see `src/copy.rs`. */
+interface Step extends CopyResult {
+  verifying: boolean;
+  done: boolean;
+  ofCheckpoints: number;
+  ofRecords: number;
+}
+
+/** One of the two stores of a copy. */
+interface Side {
+  store: Store;
+  /** True if `copyStore` opened the store, and closes it. */
+  owned: boolean;
+}
+
+/** The options of stores that `copyStore` opens: every payload that a store can hold must fit. */
+const options = { maxPayloadBytes: 900 * 2 ** 20 };
+
+const copyOptions: { [K in keyof Required<CopyOptions>]: OptionParser<unknown> } = {
+  signal: pruneOptions.signal,
+  onProgress: pruneOptions.onProgress,
+};
+
+export const copyStore: typeof copyStoreContract = async (from, to, given) => {
+  const sides: Side[] = [];
+  try {
+    const { signal, onProgress } = readRecord(given, "options", copyOptions) as CopyOptions;
+    signal?.throwIfAborted();
+    // The destination is not opened, and so not created, if the source cannot be opened.
+    const open = async (target: unknown, name: "from" | "to") => {
+      const side = sideOf(target, name);
+      sides.push(side);
+      await engineOf(side.store).ready;
+      return side.store;
+    };
+    const source = await open(from, "from");
+    const destination = await open(to, "to");
+    const copy = new Copy(engineOf(source).native, engineOf(destination).native);
+    for (;;) {
+      signal?.throwIfAborted();
+      const { done, verifying, ofCheckpoints, ofRecords, ...counts } = await step(copy, source, destination);
+      const progress: CopyProgress = {
+        phase: verifying ? "verifying" : "copying",
+        ...counts,
+        ofCheckpoints,
+        ofRecords,
+      };
+      onProgress?.(progress);
+      if (done) return counts;
+    }
+  } catch (error) {
+    if (isOwnError(error)) Error.captureStackTrace(error, copyStore);
+    throw error;
+  } finally {
+    await Promise.all(sides.map(({ store, owned }) => (owned ? store.close() : undefined)));
+  }
+};
+
+/** Makes one step. A store that is closed meanwhile waits for the end of the step. */
+async function step(copy: Copy, ...stores: Store[]): Promise<Step> {
+  const engines = stores.map(engineOf);
+  for (const { activity } of engines) activity.begin();
+  try {
+    return parse(await copy.step()) as Step;
+  } finally {
+    for (const { activity } of engines) activity.end();
+  }
+}
+
+function sideOf(target: unknown, name: "from" | "to"): Side {
+  if (readingArgument(name, () => target instanceof Store)) return { store: target as Store, owned: false };
+  if (readingArgument(name, () => typeof target === "object" && target !== null && !(target instanceof URL))) {
+    throw typeError(`${name} must be a path, a URL or a store from openStore()`);
+  }
+  const text = readTarget(target);
+  const path = pathOfTarget(text);
+  if (text === "memory:") {
+    throw typeError(
+      `${name} is "memory:", which is a new store that nobody else can use: give a store from openStore()`,
+    );
+  }
+  // Opening the source would create it.
+  if (name === "from" && path !== null && !existsSync(path)) {
+    throw new ForkpointError("NOT_FOUND", `there is no store at ${quote(path)}: nothing to copy`);
+  }
+  return { store: openInBackground(text, options), owned: true };
+}
