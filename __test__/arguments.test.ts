@@ -29,6 +29,10 @@ const pruneOptions = () => ({
   signal: signal(),
   onProgress() {},
 });
+const lease = (space: string, ns?: string | string[]) => () => [
+  { space, run: `run-${Math.random()}`, ...(ns !== undefined && { ns }) },
+  { ttlMs: 1_000, signal: signal() },
+];
 const common = {
   prune: () => [pruneOptions()],
   stats: () => [{ largest: 3 }],
@@ -79,7 +83,7 @@ const threadCheckpoint = () => ({
 const config = () => ({ threadId: "thread", checkpointId: "id", namespace: ["sub"] });
 
 const subjects: Record<string, Subject> = {
-  Store: { open: (store) => store, calls: common },
+  Store: { open: (store) => store, calls: { ...common, lease: lease("langgraph", "ns") } },
   CheckpointStore: {
     open: (store) => new CheckpointStore(store) as unknown as Methods,
     calls: {
@@ -96,6 +100,7 @@ const subjects: Record<string, Subject> = {
       clear: () => ["other"],
       fork: () => ["id", { input: { a: 1 }, scratch: { a: 1 } }],
       runs: () => [{ graphIdPrefix: "g", limit: 1, cursor: null }],
+      lease: lease("agentos"),
     },
   },
   WorkflowCheckpointStore: {
@@ -106,6 +111,7 @@ const subjects: Record<string, Subject> = {
       save: () => [workflowCheckpoint(), { parent: "other", steps: 3 }],
       rewind: () => [workflowCheckpoint(), { parent: "other", steps: 3 }],
       timeline: () => ["run"],
+      lease: lease("agentium"),
       runs: () => [{ limit: 1, cursor: null }],
     },
   },
@@ -180,6 +186,7 @@ const subjects: Record<string, Subject> = {
       addSubSession: () => ["session", { subSessionId: "sub", more: { a: 1 } }],
       listSubSessions: () => ["session"],
       sessions: () => [{ limit: 1, cursor: null, status: ["active"], agentType: ["type"] }],
+      lease: lease("helix"),
     },
   },
   Checkpointer: {
@@ -199,6 +206,7 @@ const subjects: Record<string, Subject> = {
       deleteByRun: () => ["thread", "other"],
       copyThread: () => ["thread", `copy-${Math.random()}`],
       prune: () => ["thread", 100, { protect: "ancestors", dryRun: true, signal: signal(), onProgress() {} }],
+      lease: lease("tinyagents", ["sub"]),
       stats: common.stats,
       check: common.check,
       vacuum: common.vacuum,

@@ -19,12 +19,24 @@ export function folder(): string {
   return path;
 }
 
+export type Kind = "memory" | "sqlite" | "jsonl" | "postgres";
+
+/** Makes a database on a server. Only the project that runs these tests on Postgres has it: `integration/postgres/setup.ts`. */
+const { makeDatabase } = globalThis as { makeDatabase?: () => string };
+
 /** The kinds of target that each test runs on. */
-export const kinds = ["memory", "sqlite", "jsonl"] as const;
+export const kinds: readonly Kind[] = makeDatabase ? ["postgres"] : ["memory", "sqlite", "jsonl"];
+
+/** The kinds of target for tests that need two of them. */
+export const everyKind: readonly Kind[] = makeDatabase ? ["memory", "sqlite", "jsonl", "postgres"] : kinds;
+
+/** The kind of target for tests of what a process leaves behind. */
+export const durable: Kind = makeDatabase ? "postgres" : "sqlite";
 
 /** Returns the target for a new store. */
-export function place(kind: (typeof kinds)[number]): string {
+export function place(kind: Kind): string {
   if (kind === "memory") return "memory:";
+  if (kind === "postgres") return makeDatabase!();
   return kind === "jsonl" ? `jsonl:${join(folder(), "agent")}` : join(folder(), "agent.db");
 }
 

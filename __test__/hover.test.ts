@@ -13,10 +13,12 @@ const preambles: Record<string, string> = {
   "index.d.ts": `
     import { WorkflowCheckpointStore } from "forkpoint/agentium";
     declare const store: Store;`,
+  "copy.d.ts": "",
   "errors.d.ts": `
     declare const store: Store;
     declare const error: unknown;`,
   "agentos.d.ts": `
+    declare const lease: import("forkpoint").Lease;
     declare const store: CheckpointStore;
     declare const checkpoint: Checkpoint;
     declare const graphId: string;
@@ -29,6 +31,10 @@ const preambles: Record<string, string> = {
     declare const graph: RecoverableThreads;
     declare const saver: ForkpointSaver;
     declare const answers: Map<string, unknown>;`,
+  "leases.d.ts": `
+    declare const store: CheckpointStore;
+    declare const checkpoint: Checkpoint;
+    declare const lease: Lease;`,
   "recovery.d.ts": `
     declare const graph: RecoverableGraph;
     declare const store: CheckpointStore;`,
@@ -42,6 +48,7 @@ const preambles: Record<string, string> = {
     declare const eventBus: EventBus;
     declare const listener: () => void;`,
   "agentium-stores.d.ts": `
+    declare const lease: import("forkpoint").Lease;
     type State = { n: number };
     declare const store: ForkpointWorkflowStore<State>;
     declare const checkpoint: WorkflowCheckpoint<State>;
@@ -55,12 +62,14 @@ const preambles: Record<string, string> = {
     declare const driver: StorageDriver;`,
   "helix.d.ts": "",
   "helix-store.d.ts": `
+    declare const lease: import("forkpoint").Lease;
     declare const store: SessionStore<{ topic: string }>;
     declare const state: AgentState<{ topic: string }>;
     declare const checkpointId: string;
     declare const runId: string;
     declare const listener: () => void;`,
   "tinyagents.d.ts": `
+    declare const lease: import("forkpoint").Lease;
     declare const checkpointer: Checkpointer<{ topic: string }>;
     declare const config: CheckpointConfig;`,
   "tinyagents-graph.d.ts": `
@@ -73,7 +82,9 @@ const preambles: Record<string, string> = {
     declare const error: unknown;`,
   "langgraph.d.ts": `
     import type * as base from "@langchain/langgraph-checkpoint";
+    declare const lease: import("forkpoint").Lease;
     declare const saver: ForkpointSaver;
+    declare const postgresSaver: base.BaseCheckpointSaver;
     declare const config: Parameters<ForkpointSaver["getTuple"]>[0];
     declare const checkpoint: base.Checkpoint;
     declare const metadata: base.CheckpointMetadata;

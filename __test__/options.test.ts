@@ -35,7 +35,7 @@ async function refusal(target: unknown, options?: unknown): Promise<Error & { co
 
 describe("options", () => {
   const known =
-    "Known options: durability, serializer, busyTimeoutMs, maxPayloadBytes, maxQueueBytes, cacheBytes, keepLastN, ttlMs, maxBytes";
+    "Known options: durability, serializer, busyTimeoutMs, maxPayloadBytes, maxQueueBytes, cacheBytes, keepLastN, ttlMs, maxBytes, schema, prefix, migrate, password";
 
   test.each([
     ["durabilty", 'Unknown option "durabilty". Did you mean "durability"?'],
@@ -368,7 +368,7 @@ describe("targets", () => {
     expect((await refusal(target)).message).toMatch(message);
   });
 
-  test.each(["postgres://localhost/x", "redis://localhost", "https://example.org/a.db", "json:logs", "sqlite3:a.db"])(
+  test.each(["mysql://localhost/x", "redis://localhost", "https://example.org/a.db", "json:logs", "sqlite3:a.db"])(
     "the scheme of %s is not supported",
     async (target) => {
       for (const given of [target, new URL(target)]) {

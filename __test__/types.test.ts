@@ -31,8 +31,10 @@ describe("what is exported is what is declared", () => {
       "CheckpointStore",
       "ForkpointError",
       "Store",
+      "copyStore",
       "isForkpointError",
       "openStore",
+      "postgresSchema",
       "recover",
       "resumePlan",
     ]);

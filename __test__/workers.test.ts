@@ -1,9 +1,8 @@
-import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
-import { checkpoint, fixture, folder, ids, open } from "./helpers.js";
+import { checkpoint, durable, fixture, ids, open, place } from "./helpers.js";
 
-const home = () => join(folder(), "agent.db");
+const home = () => place(durable);
 
 interface Ended {
   code: number;

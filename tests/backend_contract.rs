@@ -6,6 +6,8 @@ mod common;
 
 #[path = "backend_contract/conditions.rs"]
 mod conditions;
+#[path = "backend_contract/export.rs"]
+mod export;
 #[path = "backend_contract/forks.rs"]
 mod forks;
 #[path = "backend_contract/logs.rs"]
@@ -17,6 +19,8 @@ use common::{
 };
 use forkpoint::backend::jsonl::{self, Jsonl};
 use forkpoint::backend::memory::Memory;
+#[cfg(all(feature = "postgres", unix))]
+use forkpoint::backend::postgres::Postgres;
 use forkpoint::backend::sqlite::Journal;
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::error::Code;
@@ -27,6 +31,7 @@ use forkpoint::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
 use self::conditions::*;
+use self::export::*;
 use self::forks::*;
 use self::logs::*;
 
@@ -52,6 +57,12 @@ fn text_files(durability: Durability) -> Place {
     Place { open: Box::new(move || Box::new(Jsonl::open(&options).unwrap())), _folder: Some(folder) }
 }
 
+#[cfg(all(feature = "postgres", unix))]
+fn server() -> Option<Place> {
+    let options = common::postgres::server()?.options();
+    Some(Place { open: Box::new(move || Box::new(Postgres::open(&options).unwrap())), _folder: None })
+}
+
 /// Makes one test for each kind of backend and each behaviour.
 macro_rules! suite {
     ($($kind:ident: $place:expr;)+) => {$(
@@ -59,7 +70,7 @@ macro_rules! suite {
             use super::*;
             each! {
                 |behaviour: fn(&mut dyn Backend)| {
-                    let place = $place;
+                    let Some(place) = $place else { return };
                     behaviour(&mut *(place.open)());
                 }:
                 a_payload_comes_back_exactly,
@@ -89,6 +100,8 @@ macro_rules! suite {
                 the_first_group_decides,
                 a_prefix_is_literal,
                 a_lineage_that_begins_anew_is_the_last,
+                a_lineage_that_begins_anew_in_one_unit_is_the_last,
+                the_clock_is_that_of_the_machine_or_of_the_server,
                 contracts_keep_the_same_ids_apart,
                 the_ops_of_a_unit_happen_in_order,
                 the_units_of_a_batch_happen_in_order,
@@ -148,6 +161,10 @@ macro_rules! suite {
                 no_rule_on_age_or_size_removes_an_exempt_checkpoint,
                 several_queries_are_answered_together,
                 a_refused_unit_leaves_the_group_of_a_lineage,
+                all_checkpoints_come_in_pages_in_save_order,
+                all_lineages_come_in_pages_as_they_began,
+                all_pending_writes_come_in_pages,
+                the_runs_of_a_log_say_what_it_shares,
             }
         }
     )+};
@@ -164,16 +181,21 @@ macro_rules! each {
 }
 
 suite! {
-    memory: memory();
-    wal: file(Journal::Wal, Durability::Full);
-    wal_normal: file(Journal::Wal, Durability::Normal);
-    wal_off: file(Journal::Wal, Durability::Off);
-    rollback: file(Journal::Rollback, Durability::Full);
-    rollback_normal: file(Journal::Rollback, Durability::Normal);
-    rollback_off: file(Journal::Rollback, Durability::Off);
-    jsonl_full: text_files(Durability::Full);
-    jsonl_normal: text_files(Durability::Normal);
-    jsonl_off: text_files(Durability::Off);
+    memory: Some(memory());
+    wal: Some(file(Journal::Wal, Durability::Full));
+    wal_normal: Some(file(Journal::Wal, Durability::Normal));
+    wal_off: Some(file(Journal::Wal, Durability::Off));
+    rollback: Some(file(Journal::Rollback, Durability::Full));
+    rollback_normal: Some(file(Journal::Rollback, Durability::Normal));
+    rollback_off: Some(file(Journal::Rollback, Durability::Off));
+    jsonl_full: Some(text_files(Durability::Full));
+    jsonl_normal: Some(text_files(Durability::Normal));
+    jsonl_off: Some(text_files(Durability::Off));
+}
+
+#[cfg(all(feature = "postgres", unix))]
+suite! {
+    postgres: server();
 }
 
 /// Makes the tests of several backends on one database.
@@ -182,7 +204,10 @@ macro_rules! shared_suite {
         mod $kind {
             use super::*;
             each! {
-                |behaviour: fn(&Place)| { behaviour(&$place) }:
+                |behaviour: fn(&Place)| {
+                    let Some(place) = $place else { return };
+                    behaviour(&place);
+                }:
                 everything_is_there_after_opening_again,
                 another_backend_sees_what_was_answered_ok,
                 one_save_order_across_backends,
@@ -196,11 +221,16 @@ macro_rules! shared_suite {
 }
 
 shared_suite! {
-    shared_wal: file(Journal::Wal, Durability::Full);
-    shared_rollback: file(Journal::Rollback, Durability::Full);
-    shared_jsonl: text_files(Durability::Full);
-    shared_jsonl_normal: text_files(Durability::Normal);
-    shared_jsonl_off: text_files(Durability::Off);
+    shared_wal: Some(file(Journal::Wal, Durability::Full));
+    shared_rollback: Some(file(Journal::Rollback, Durability::Full));
+    shared_jsonl: Some(text_files(Durability::Full));
+    shared_jsonl_normal: Some(text_files(Durability::Normal));
+    shared_jsonl_off: Some(text_files(Durability::Off));
+}
+
+#[cfg(all(feature = "postgres", unix))]
+shared_suite! {
+    shared_postgres: server();
 }
 
 fn a_payload_comes_back_exactly(backend: &mut dyn Backend) {
@@ -706,6 +736,32 @@ fn a_lineage_that_begins_anew_is_the_last(backend: &mut dyn Backend) {
     assert!(names(backend, "old").is_empty(), "its first checkpoint is another one now");
     assert_eq!(names(backend, "new"), ["a"]);
     assert!(lineages(backend, "", None, 10).iter().all(|line| line.position > before), "no position is used twice");
+}
+
+fn a_lineage_that_begins_anew_in_one_unit_is_the_last(backend: &mut dyn Backend) {
+    let position = |backend: &mut dyn Backend| lineages(backend, "group", None, 1)[0].position;
+    let mut last = 0;
+    for round in 0..4 {
+        let (before, id) = (format!("{}", round - 1), format!("{round}"));
+        let put = draft("run", &id).group("group").put();
+        // A removal of what is not there does nothing.
+        apply(backend, vec![remove(&before), put]).unwrap();
+        let begun = position(backend);
+        assert!(begun > last, "round {round}: {begun} after {last}");
+        save(backend, [draft("run", &id).group("group").saved_at(7)]);
+        assert_eq!(position(backend), begun, "saving its checkpoint again leaves a lineage where it is");
+        last = begun;
+    }
+}
+
+fn the_clock_is_that_of_the_machine_or_of_the_server(backend: &mut dyn Backend) {
+    let clock = |backend: &mut dyn Backend| backend.answer(&Query::Clock).unwrap().into_clock().unwrap();
+    let first = clock(backend);
+    // 2020-01-01.
+    assert!(first > 1_577_836_800_000, "{first}");
+    let all = Query::All(vec![Query::Clock, Query::Clock]);
+    let [one, two] = backend.answer(&all).unwrap().into_all().unwrap();
+    assert!(one.into_clock().unwrap() >= first && two.into_clock().unwrap() >= first);
 }
 
 fn contracts_keep_the_same_ids_apart(backend: &mut dyn Backend) {

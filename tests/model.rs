@@ -4,12 +4,17 @@
 
 mod common;
 
+#[path = "model/copies.rs"]
+mod copies;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::{draft, log_range, noise, part, sqlite};
 use forkpoint::backend::jsonl::{self, Jsonl};
 use forkpoint::backend::memory::Memory;
+#[cfg(all(feature = "postgres", unix))]
+use forkpoint::backend::postgres::Postgres;
 use forkpoint::backend::sqlite::Journal;
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::check::{CheckCursor, Finding, FindingCode, Severity};
@@ -18,8 +23,8 @@ use forkpoint::error::{Code, Error};
 use forkpoint::op::{Appended, Applied, Expect, Fork, LogEnd, Must, Op, Unit};
 use forkpoint::query::{ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Pick, Query, Recent};
 use forkpoint::record::{
-    Active, Checkpoint, ContractId, Draft, Header, Lineage, LineageStats, LogMark, LogPage, LogPin, Logged, Part,
-    Payload, Record, SortKey, Stats, Tuple, Write,
+    Active, Checkpoint, ContractId, Draft, FirstCheckpoint, Header, Lineage, LineageStats, LogMark, LogPage, LogPin,
+    LogRun, Logged, Origin, Part, Payload, Record, Saved, SortKey, Start, Stats, Tuple, Write, Written,
 };
 use forkpoint::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
@@ -465,6 +470,19 @@ impl Model {
         }
     }
 
+    fn start(&self, begun: &Begun) -> Start {
+        let Begun { contract, name, group, origin, .. } = begun;
+        let rows = self.newest_first(*contract, |header| header.lineage == *name);
+        let origin = origin.as_ref().map(|(id, of)| Origin {
+            id: id.clone(),
+            position: 0,
+            lineage: self.begun.iter().find(|begun| begun.position == *of).map(|begun| begun.name.clone()),
+        });
+        let first =
+            rows.first().map(|row| FirstCheckpoint { group: group.clone(), age_offset: row.header.age_offset, origin });
+        Start { position: 0, contract: *contract, name: name.clone(), first }
+    }
+
     fn tuple(&self, found: &Checkpoint) -> Tuple {
         let to = (found.header.contract, &found.header.id);
         let writes = self.writes.iter().filter(|(contract, id, _)| (*contract, id) == to);
@@ -593,9 +611,48 @@ impl Model {
                 };
                 Answer::Logs(logs.map(mark).collect())
             }
+            Query::Saves { after, bytes } => {
+                assert_eq!(*after, None, "the model has no save numbers");
+                let saved = |row: &Checkpoint| Saved { seq: 0, lineage: 0, checkpoint: row.clone() };
+                Answer::Saves(filled(self.saved.iter().map(saved), *bytes, Saved::weight))
+            }
+            Query::Starts { after, limit } => {
+                assert_eq!(*after, None, "positions differ between backends");
+                Answer::Starts(self.begun.iter().take(*limit).map(|begun| self.start(begun)).collect())
+            }
+            Query::Writes { after, bytes } => {
+                let keys: BTreeSet<_> = self.writes.iter().map(|(of, id, _)| (*of, id.clone())).collect();
+                let keys = keys.into_iter().filter(|key| after.as_ref().is_none_or(|after| key > after));
+                let written = |(contract, id): (ContractId, String)| {
+                    let mine = self.writes.iter().filter(|(of, to, _)| (*of, to) == (contract, &id));
+                    let writes = mine.map(|(.., write)| write.clone()).collect();
+                    Written { contract, id, writes }
+                };
+                Answer::Writes(filled(keys.map(written), *bytes, Written::weight))
+            }
+            Query::LogRuns { contract, lineage, log, at } => {
+                let records = match at {
+                    None => self.log(*contract, lineage, log),
+                    Some(id) => self.kept_by(*contract, lineage, id, log).unwrap_or_default(),
+                };
+                let to = records.len() as u64;
+                Answer::LogRuns((to > 0).then_some(LogRun { branch: 0, to }).into_iter().collect())
+            }
             Query::Stats { .. } | Query::Prunable { .. } | Query::Check { .. } => unreachable!("steps of their own"),
+            Query::Clock => unreachable!("no step asks for the time"),
         }
     }
+}
+
+/// Returns the items of a page. The page ends with the item that fills it.
+fn filled<T>(items: impl Iterator<Item = T>, bytes: usize, weight: fn(&T) -> usize) -> Vec<T> {
+    let mut size = 0;
+    let fits = |item: &T| {
+        let before = size;
+        size += weight(item);
+        before < bytes.max(1)
+    };
+    items.take_while(fits).collect()
 }
 
 fn is_of(header: &Header, of: &Of) -> bool {
@@ -826,6 +883,15 @@ fn one_query() -> impl Strategy<Value = Query> {
         }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Logs { contract, lineage }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Count { contract, lineage }),
+        (contract(), run(), log(), prop::option::of(id())).prop_map(|(contract, lineage, log, at)| Query::LogRuns {
+            contract,
+            lineage,
+            log,
+            at
+        }),
+        (prop::option::of((contract(), id())), 0..400_usize).prop_map(|(after, bytes)| Query::Writes { after, bytes }),
+        (0..3000_usize).prop_map(|bytes| Query::Saves { after: None, bytes }),
+        (0..4_usize).prop_map(|limit| Query::Starts { after: None, limit }),
         (contract(), run(), log(), prop::option::of(id()), any::<bool>(), 0..6_u64, 0..6_usize).prop_map(
             |(contract, lineage, log, at, first, skip, limit)| {
                 let from = if first { LogSide::First } else { LogSide::Last };
@@ -959,13 +1025,35 @@ fn comparable(answer: Answer) -> Answer {
                 .collect(),
         ),
         Answer::All(all) => Answer::All(all.into_iter().map(comparable).collect()),
+        Answer::Saves(found) => {
+            Answer::Saves(found.into_iter().map(|saved| Saved { seq: 0, lineage: 0, ..saved }).collect())
+        }
+        Answer::Starts(mut found) => {
+            for start in &mut found {
+                start.position = 0;
+                let origin = start.first.as_mut().and_then(|first| first.origin.as_mut());
+                if let Some(origin) = origin {
+                    origin.position = 0;
+                }
+            }
+            Answer::Starts(found)
+        }
+        // The model stores all records of a log in one place.
+        Answer::LogRuns(runs) => {
+            assert!(runs.is_sorted_by(|a, b| a.to < b.to), "{runs:?}");
+            Answer::LogRuns(runs.last().map(|run| LogRun { branch: 0, to: run.to }).into_iter().collect())
+        }
         answer => answer,
     }
 }
 
 /// Returns queries of every kind. Together these queries ask for all stored data.
 fn everything() -> Vec<Query> {
-    let mut all = Vec::new();
+    let mut all = vec![
+        Query::Saves { after: None, bytes: usize::MAX },
+        Query::Starts { after: None, limit: usize::MAX },
+        Query::Writes { after: None, bytes: usize::MAX },
+    ];
     for contract in [ContractId(1), ContractId(2), ContractId(4)] {
         for id in ["a", "b", "c", "d", "e", "%", "a\0"] {
             all.push(Query::Get { contract, id: id.to_owned() });
@@ -986,9 +1074,28 @@ fn everything() -> Vec<Query> {
     all
 }
 
-fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> Result<(), TestCaseError> {
+fn check(steps: &[Step], open: impl FnMut() -> Option<Box<dyn Backend>>) -> Result<(), TestCaseError> {
+    check_from(Model::default(), Records::Shared, steps, open)
+}
+
+/// How a backend stores a record that several logs have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Records {
+    /// Once.
+    Shared,
+    /// Once or more often. A copy or a fork may store a record again.
+    Any,
+}
+
+/// Compares a backend that holds the model's data with the model.
+fn check_from(
+    mut model: Model,
+    records: Records,
+    steps: &[Step],
+    mut open: impl FnMut() -> Option<Box<dyn Backend>>,
+) -> Result<(), TestCaseError> {
     let mut backend = open().unwrap();
-    let mut model = Model::default();
+    let as_shared = |found: u64, shared: u64| if records == Records::Any { found.min(shared) } else { found };
     let (mut ours, mut theirs): (Place, Place) = (None, None);
     let asks = everything().into_iter().map(Step::Ask).chain([Step::Stats(None), Step::Check(3)]);
     for step in steps.iter().cloned().chain([Step::Reopen]).chain(asks) {
@@ -1034,7 +1141,9 @@ fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> 
                 (stats.stored_bytes, stats.record_bytes, stats.file_bytes) = (0, 0, None);
                 stats.largest.iter_mut().for_each(|lineage| lineage.stored_bytes = 0);
                 stats.largest.sort_by(|a, b| (a.contract, &a.lineage).cmp(&(b.contract, &b.lineage)));
-                prop_assert_eq!(stats, model.stats(contract));
+                let expected = model.stats(contract);
+                stats.records = as_shared(stats.records, expected.records);
+                prop_assert_eq!(stats, expected);
             }
             Step::Check(limit) => {
                 let (mut counted, mut next) = ((0, 0, 0), Some(CheckCursor::default()));
@@ -1049,8 +1158,9 @@ fn check(steps: &[Step], mut open: impl FnMut() -> Option<Box<dyn Backend>>) -> 
                     counted = (counted.0 + part.checkpoints, counted.1 + part.payloads, counted.2 + part.records);
                     next = page.next;
                 }
-                let saved = model.saved.len() as u64;
-                prop_assert_eq!(counted, (saved, saved, model.stats(None).records));
+                let (saved, shared) = (model.saved.len() as u64, model.stats(None).records);
+                counted.2 = as_shared(counted.2, shared);
+                prop_assert_eq!(counted, (saved, saved, shared));
             }
             Step::Reopen => {
                 if let Some(opened) = open() {
@@ -1153,6 +1263,16 @@ proptest! {
         let options = jsonl::Options { durability: Durability::Off, ..jsonl::Options::new(folder.path().join("model")) };
         let one = || Jsonl::open(&options).unwrap();
         check(&steps, || Some(Box::new(Turns { backends: [one(), one()], calls: 0 })))?;
+    }
+
+    #[cfg(all(feature = "postgres", unix))]
+    #[test]
+    fn a_server_answers_as_the_model(steps in steps()) {
+        if let Some(server) = common::postgres::server() {
+            let options = server.options();
+            // A fork copies the records of its source.
+            check_from(Model::default(), Records::Any, &steps, || Some(Box::new(Postgres::open(&options).unwrap())))?;
+        }
     }
 
     #[test]

@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import { ForkpointStorage, InMemoryStorage, type StorageDriver } from "forkpoint/agentium";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { failure, folder, wrongType } from "../helpers.js";
+import { durable, failure, folder, place, wrongType } from "../helpers.js";
 
-function durable(target: string, options?: ConstructorParameters<typeof ForkpointStorage>[1]): ForkpointStorage {
+function opened(target: string, options?: ConstructorParameters<typeof ForkpointStorage>[1]): ForkpointStorage {
   const storage = new ForkpointStorage(target, options);
   onTestFinished(() => storage.close());
   return storage;
@@ -12,8 +12,8 @@ function durable(target: string, options?: ConstructorParameters<typeof Forkpoin
 
 const kinds: Record<string, () => StorageDriver> = {
   InMemoryStorage: () => new InMemoryStorage(),
-  "ForkpointStorage in memory": () => durable("memory:"),
-  "ForkpointStorage in a file": () => durable(join(folder(), "storage.db")),
+  "ForkpointStorage in memory": () => opened("memory:"),
+  [`ForkpointStorage in ${durable}`]: () => opened(place(durable)),
 };
 
 const hostile = [
@@ -116,20 +116,20 @@ describe("ForkpointStorage", () => {
     for (const key of ["b", "a", "c", "a:2", "a:1", "é"]) await first.set("ns", key, key);
     await first.close();
     await failure(first.get("ns", "a"), "CLOSED");
-    const again = durable(path);
+    const again = opened(path);
     expect((await again.list("ns")).map(({ key }) => key)).toEqual(["a", "a:1", "a:2", "b", "c", "é"]);
     expect((await again.list("ns", "a:")).map(({ value }) => value)).toEqual(["a:1", "a:2"]);
   });
 
   it("never loses a value to keepLastN", async () => {
-    const storage = durable("memory:", { keepLastN: 1 });
+    const storage = opened("memory:", { keepLastN: 1 });
     for (const key of ["a", "b", "c"]) await storage.set("ns", key, key);
     await storage.set("ns", "a", "anew");
     expect((await storage.list("ns")).map(({ value }) => value)).toEqual(["anew", "b", "c"]);
   });
 
   it("refuses keys that are too long", async () => {
-    const storage = durable("memory:");
+    const storage = opened("memory:");
     await failure(storage.set("ns", "x".repeat(5000), 1), "INVALID_ARGUMENT");
     expect(await storage.get("ns", "x".repeat(5000))).toBeNull();
   });

@@ -9,7 +9,7 @@ import {
   type WorkflowConfig,
 } from "forkpoint/agentium";
 import { onTestFinished } from "vitest";
-import { place } from "../helpers.js";
+import { durable, place } from "../helpers.js";
 
 /** A driver as a user might write it. It stores values as JSON in a map, as a database would store text. */
 export class JsonDriver implements StorageDriver {
@@ -96,9 +96,12 @@ export const stores = {
   "a driver of the user's own": <TState>(): WorkflowCheckpointStore<TState> =>
     new StorageBackedCheckpointStore(new JsonDriver()),
   "a foreign store": <TState>(): WorkflowCheckpointStore<TState> => new ForeignStore(),
+  postgres: <TState>(): WorkflowCheckpointStore<TState> => own(place("postgres")),
 };
 
-export const storeKinds = Object.keys(stores) as Array<keyof typeof stores>;
+export const storeKinds = (Object.keys(stores) as Array<keyof typeof stores>).filter(
+  (kind) => (kind === "postgres") === (durable === "postgres"),
+);
 
 /** Opens a store of this package that is closed when the running test ends. */
 export function own<TState>(

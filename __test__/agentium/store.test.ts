@@ -1,5 +1,4 @@
 // Tests the contract of Agentium's checkpoint store on every store of this package.
-import { join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
 import {
   ForkpointStorage,
@@ -9,7 +8,7 @@ import {
   WorkflowCheckpointStore,
 } from "forkpoint/agentium";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { failure, folder, ids, place, rejection, thrown, wrongType } from "../helpers.js";
+import { durable, failure, ids, place, rejection, thrown, wrongType } from "../helpers.js";
 import { JsonDriver, checkpoint, own } from "./helpers.js";
 
 type AnyState = Record<string, unknown>;
@@ -17,11 +16,11 @@ type Full = ForkpointWorkflowStore<AnyState> | StorageBackedCheckpointStore<AnyS
 
 const kinds = {
   memory: (options?: { keepLastN?: number }): Full => own("memory:", options),
-  sqlite: (options?: { keepLastN?: number }): Full => own(join(folder(), "workflow.db"), options),
+  [durable]: (options?: { keepLastN?: number }): Full => own(place(durable), options),
   "storage in memory": (options?: { keepLastN?: number }): Full =>
     new StorageBackedCheckpointStore(new InMemoryStorage(), options),
-  "storage in a database": (options?: { keepLastN?: number }): Full => {
-    const storage = new ForkpointStorage(join(folder(), "storage.db"));
+  [`storage in ${durable}`]: (options?: { keepLastN?: number }): Full => {
+    const storage = new ForkpointStorage(place(durable));
     onTestFinished(() => storage.close());
     return new StorageBackedCheckpointStore(storage, options);
   },

@@ -3,7 +3,7 @@
 import { statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import { type durable, type Program, randomBelow, repeat, seed, start, type Task, targetIn, verify } from "./faults.js";
+import { type Kind, type Program, randomBelow, repeat, seed, start, type Task, targetIn, verify } from "./faults.js";
 import { type Traits, World } from "./world.js";
 
 const KEEP = 4;
@@ -39,13 +39,15 @@ export interface Contention {
  * Runs the tasks for some time, and until each of them has done its work. No call may fail, and what the writers announced must be there at the end.
  *
  * @param tasks each writer must have lineages of its own.
+ * @param trouble what happens to the store meanwhile. The tasks go on until it has ended.
  */
 export async function contend(
   home: string,
-  kind: (typeof durable)[number],
+  kind: Kind,
   tasks: Array<Pick<Task, "task" | "module" | "heavy" | "sharing">>,
   ms: number,
   file: string,
+  trouble: () => Promise<unknown> = async () => {},
 ): Promise<Contention> {
   const where = repeat(file, "FORKPOINT_FAULT_MS");
   const below = randomBelow(seed * 31 + ms);
@@ -58,12 +60,20 @@ export async function contend(
     ),
   );
   const result = { acknowledged: 0, pruned: 0, vacuums: 0, reads: 0, logBytes: 0 };
+  const troubled = trouble();
+  // A program that fails says more.
+  troubled.catch(() => {});
   for (const end = performance.now() + ms; performance.now() < end;) {
     await sleep(20);
     if (kind === "sqlite") result.logBytes = Math.max(result.logBytes, logBytes(target));
   }
+  const over = new AbortController();
+  // A program that ends by itself has failed.
+  const ended = Promise.race(programs.map((program) => program.ended)).finally(() => over.abort());
+  ended.catch(() => {});
+  await Promise.race([troubled, ended]);
   let idle = programs.map((program, at) => ({ program, done: did[tasks[at]!.task]! }));
-  for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await sleep(100)) {
+  for (const end = performance.now() + PATIENCE_MS; performance.now() < end && !over.signal.aborted; await sleep(100)) {
     idle = idle.filter(({ program, done }) => !done(program.said));
     if (idle.length === 0) break;
   }
@@ -72,6 +82,7 @@ export async function contend(
     const { code, signal, errors } = await program.ended;
     expect({ code, signal, errors }, where).toEqual({ code: 0, signal: null, errors: "" });
   }
+  await troubled;
   expect(result.logBytes, where).toBeLessThan(LOG_BYTES);
 
   const orders: string[][] = [];
@@ -134,7 +145,7 @@ async function readied(count: number, make: (writer: string) => Program): Promis
 /** In each round, all processes continue after the winner of the round before. Exactly one of them may succeed. */
 export async function race(
   home: string,
-  kind: (typeof durable)[number],
+  kind: Kind,
   module: string,
   processes: number,
   rounds: number,
@@ -159,13 +170,7 @@ export async function race(
 }
 
 /** Lets processes create a store at the same moment. */
-export async function create(
-  home: string,
-  kind: (typeof durable)[number],
-  module: string,
-  processes: number,
-  file: string,
-): Promise<void> {
+export async function create(home: string, kind: Kind, module: string, processes: number, file: string): Promise<void> {
   const target = targetIn(home, kind);
   const programs = await readied(processes, (writer) => start(home, { task: "create", module, target, writer }));
   for (const program of programs) program.tell("go");

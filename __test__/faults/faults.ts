@@ -6,12 +6,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
-// @ts-expect-error the fixture is plain JavaScript, and has no types
-import * as random from "../fixtures/faults/random.mjs";
+import { randomBelow } from "../fixtures/faults/random.mjs";
 import { type Ended, fixture, windows } from "../helpers.js";
 
-/** Makes a function that returns a whole number from 0 to below its argument, the same ones for the same seed. */
-export const randomBelow: (seed: number) => (limit: number) => number = random.randomBelow;
+export { randomBelow };
 
 /** `FORKPOINT_TEST_SEED` selects other random choices. A failed test prints its seed. */
 export const seed = Number(process.env["FORKPOINT_TEST_SEED"] ?? 1);
@@ -45,8 +43,13 @@ export const contract = (name: (typeof contracts)[number]): string =>
 /** The kinds of store that survive a process. */
 export const durable = ["sqlite", "jsonl"] as const;
 
-export const targetIn = (home: string, kind: (typeof durable)[number]): string =>
-  kind === "sqlite" ? join(home, "agent.db") : `jsonl:${join(home, "agent")}`;
+/** A kind of store, or the URL of an empty database on a server. */
+export type Kind = (typeof durable)[number] | `postgres://${string}`;
+
+export function targetIn(home: string, kind: Kind): string {
+  if (kind === "sqlite") return join(home, "agent.db");
+  return kind === "jsonl" ? `jsonl:${join(home, "agent")}` : kind;
+}
 
 /** A process that a test started. */
 export class Program {

@@ -7,10 +7,9 @@ import {
   type SessionStoreOptions,
 } from "forkpoint/helix";
 import { expect, onTestFinished } from "vitest";
-import { type kinds, place } from "../helpers.js";
+import { type Kind, place } from "../helpers.js";
 
-/** A kind of target. */
-export type Kind = (typeof kinds)[number];
+export type { Kind };
 
 /**
  * Opens a session store on a new target. When the running test ends, the database must be undamaged, and the store is

@@ -199,7 +199,8 @@ describe.each(kinds)("storage over %s", (kind) => {
     await store.vacuum();
     const after = await store.stats();
     expect([after.records, after.recordBytes < before.recordBytes]).toEqual([50, true]);
-    if (before.fileBytes !== undefined) expect(after.fileBytes).toBeLessThan(before.fileBytes);
+    // A server keeps the room for what comes next.
+    if (before.fileBytes !== undefined && kind !== "postgres") expect(after.fileBytes).toBeLessThan(before.fileBytes);
     expect((await store.getLatestCheckpoint("b"))!.state.messages).toHaveLength(50);
     await expectSound(store);
   });

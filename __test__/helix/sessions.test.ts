@@ -403,7 +403,8 @@ describe.each(kinds)("sessions over %s", (kind) => {
       await store.incrementStepCount("a");
       const info = (sessionId: string, createdAt: number) => {
         const agentType = `type ${sessionId}`;
-        return { sessionId, agentType, status: "active", stepCount: 0, createdAt, updatedAt: createdAt };
+        const begun = { status: "active", stepCount: 0, createdAt, updatedAt: createdAt };
+        return { sessionId, agentType, ...begun, lease: null };
       };
       expect(await store.sessions()).toEqual({
         sessions: [

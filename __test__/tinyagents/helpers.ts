@@ -6,10 +6,9 @@ import {
   type PendingWrite,
 } from "forkpoint/tinyagents";
 import { expect, onTestFinished } from "vitest";
-import { type kinds, place } from "../helpers.js";
+import { type Kind, place } from "../helpers.js";
 
-/** A kind of target. */
-export type Kind = (typeof kinds)[number];
+export type { Kind };
 
 /** Opens a checkpointer on a new target. Checks and closes it as `at` does. */
 export function make<S = any>(kind: Kind, options?: CheckpointerOptions): Checkpointer<S> {

@@ -34,10 +34,10 @@ describe.each(kinds)("on %s", (kind) => {
     const { threads, cursor } = await store.threads();
     expect(cursor).toBeNull();
     expect(threads).toEqual([
-      { threadId: "unfinished", checkpointId: first!.checkpointId, status: "unfinished", next: ["end"] },
-      { threadId: "failed", checkpointId: expect.any(String), status: "failed", next: ["end"] },
-      { threadId: "waiting", checkpointId: expect.any(String), status: "waiting", next: ["end"] },
-      { threadId: "finished", checkpointId: expect.any(String), status: "finished", next: [] },
+      { threadId: "unfinished", checkpointId: first!.checkpointId, status: "unfinished", next: ["end"], lease: null },
+      { threadId: "failed", checkpointId: expect.any(String), status: "failed", next: ["end"], lease: null },
+      { threadId: "waiting", checkpointId: expect.any(String), status: "waiting", next: ["end"], lease: null },
+      { threadId: "finished", checkpointId: expect.any(String), status: "finished", next: [], lease: null },
     ]);
 
     await graph.resume("waiting", { resume: "yes" });

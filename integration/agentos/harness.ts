@@ -33,11 +33,16 @@ export function open(target: string, options?: StoreOptions): CheckpointStore {
   return store;
 }
 
+/** Makes a database on a server. Only the project that runs these tests on Postgres has it: `../postgres/setup.ts`. */
+const { makeDatabase } = globalThis as { makeDatabase?: () => string };
+
 /** The backends that every graph is tested on, each with a function that makes a new target. */
-export const backends: Array<[name: string, target: () => string]> = [
-  ["SQLite", () => join(folder(), "agent.db")],
-  ["memory", () => "memory:"],
-];
+export const backends: Array<[name: string, target: () => string]> = makeDatabase
+  ? [["postgres", makeDatabase]]
+  : [
+      ["SQLite", () => join(folder(), "agent.db")],
+      ["memory", () => "memory:"],
+    ];
 
 /** A function that returns a tool's result. If the function throws, the node fails. */
 export type Handler = (state: { input?: unknown; scratch?: Record<string, unknown> }) => unknown;

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Child } from "./children.js";
-import { AgentGraph, END, START, humanNode, routerNode, workflow } from "./framework.js";
+import { AgentGraph, END, InMemoryCheckpointStore, START, humanNode, routerNode, workflow } from "./framework.js";
 import { Tools, backends, chain, everyNode, failing, folder, open, savedAt, schema, tool, watch } from "./harness.js";
 
 /** The refund graph: `draft`, the human node `approve`, a router, and `refund` or `decline`. */
@@ -322,7 +322,7 @@ describe.each(backends)("on %s", (_backend, target) => {
     const graphs = stores.map((checkpointStore) => chain(three).compile({ checkpointStore, deps: tools.deps }));
     for (let i = 0; i < 10; i++) await crashedAfter(graphs[0]!, "first");
     tools.calls.length = 0;
-    const reports = await Promise.all(graphs.map((graph, i) => recover(graph, stores[i]!, { leaseTtlMs: 300 })));
+    const reports = await Promise.all(graphs.map((graph, i) => recover(graph, stores[i]!, { leaseTtlMs: 3_000 })));
     const finished = reports.flatMap(({ runs }) => runs.filter(({ outcome }) => outcome === "finished"));
     expect(finished).toHaveLength(10);
     expect(tools.count("second")).toBe(10);
@@ -338,9 +338,16 @@ describe.each(backends)("on %s", (_backend, target) => {
     const graphs = stores.map((checkpointStore) => refund().compile({ checkpointStore, deps: tools.deps }));
     await watch(graphs[0]!.stream({}));
     const onWaiting = () => ({ approved: true });
-    await Promise.all(graphs.map((graph, i) => recover(graph, stores[i]!, { onWaiting, leaseTtlMs: 300 })));
+    await Promise.all(graphs.map((graph, i) => recover(graph, stores[i]!, { onWaiting, leaseTtlMs: 3_000 })));
     expect(tools.count("refund")).toBe(1);
     await shared?.close();
+  });
+
+  it("over AgentOS' own store, it is UNSUPPORTED, because it needs leases", async () => {
+    const checkpointStore = new InMemoryCheckpointStore();
+    const graph = chain(three).compile({ checkpointStore, deps: new Tools().deps });
+    const error = await recover(graph, checkpointStore as never).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: "ForkpointError", code: "UNSUPPORTED" });
   });
 
   it("refuses wrong arguments before it resumes anything", async () => {

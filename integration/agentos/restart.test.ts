@@ -67,6 +67,7 @@ it("`runs` finds the interrupted run by its graph's name, and a newly compiled g
       latest: expect.objectContaining({ runId, graphId: old.toIR().id, nodeId: "check" }),
       status: "failed",
       forkedFrom: null,
+      lease: null,
     },
   ]);
   expect(await graph.resume(runs[0]!.runId)).toEqual({ draft: "draft!", check: "check!", send: "send!" });

@@ -16,6 +16,7 @@ export const tests = [
   "crash",
   "functional",
   "interrupts",
+  "leases",
   "order",
   "status",
   "subgraphs",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { deltaChannelHistoryTests, validate } from "@langchain/langgraph-checkpoint-validation";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { type RunnerTask, describe, expect, it } from "vitest";
-import { type Kind, kinds, temporary } from "./helpers.js";
+import { type Kind, kinds, place, temporary } from "./helpers.js";
 
 /** The number of published tests: 718 for a checkpointer, and 8 for the history of delta channels. */
 const published = 718 + 8;
@@ -14,7 +14,7 @@ function conformance(kind: Kind) {
   const initializer = {
     checkpointerName: `ForkpointSaver on ${kind}`,
     createCheckpointer() {
-      if (kind === "memory") return new ForkpointSaver("memory:");
+      if (kind === "memory" || kind === "postgres") return new ForkpointSaver(place(kind));
       const { path, remove } = temporary();
       const made = new ForkpointSaver(kind === "jsonl" ? `jsonl:${join(path, "graph")}` : join(path, "graph.db"));
       folders.set(made, remove);

@@ -25,6 +25,7 @@ const found = [
   trip,
   ...testing,
   ...encryption,
+  ...snippetsOf("docs/leases.md", folder).filter(({ code }) => code.includes('"forkpoint/langgraph"')),
   ...snippetsOf("README.md", folder).filter(({ code }) => /"@langchain\/|"forkpoint\/langgraph"/.test(code)),
 ];
 

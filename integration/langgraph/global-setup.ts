@@ -20,8 +20,12 @@ function parts(folder: string): string[] {
   ];
 }
 
+export default function setup({ config }: TestProject): void {
+  copyPackage(config.root);
+}
+
 /** `project` is the folder with the tests and their LangGraph. */
-export default function setup({ config: { root: project } }: TestProject): void {
+export function copyPackage(project: string): void {
   const installed = join(project, "node_modules/forkpoint/");
   const wanted = parts(root);
   if (!wanted.some((path) => path.startsWith("dist"))) throw new Error("the package is not built: npm run build");

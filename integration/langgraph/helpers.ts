@@ -21,14 +21,24 @@ export function folder(): string {
   return path;
 }
 
-/** The kinds of store that each test runs on. */
-export const kinds = ["memory", "sqlite", "jsonl"] as const;
+export type Kind = "memory" | "sqlite" | "jsonl" | "postgres";
 
-export type Kind = (typeof kinds)[number];
+/** Makes a database on a server. Only the project that runs these tests on Postgres has it: `../postgres/setup.ts`. */
+const { makeDatabase } = globalThis as { makeDatabase?: () => string };
+
+/** The kinds of store that each test runs on. */
+export const kinds: readonly Kind[] = makeDatabase ? ["postgres"] : ["memory", "sqlite", "jsonl"];
+
+/** The kinds of store for tests that need two of them. */
+export const everyKind: readonly Kind[] = makeDatabase ? ["memory", "sqlite", "jsonl", "postgres"] : kinds;
+
+/** The kind of store for tests of what a process leaves behind. */
+export const durable: Kind = makeDatabase ? "postgres" : "sqlite";
 
 /** Returns the target for a new store. */
 export function place(kind: Kind): string {
   if (kind === "memory") return "memory:";
+  if (kind === "postgres") return makeDatabase!();
   return kind === "jsonl" ? `jsonl:${join(folder(), "graph")}` : join(folder(), "graph.db");
 }
 

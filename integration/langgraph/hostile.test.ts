@@ -70,13 +70,18 @@ const calls: Record<string, () => unknown[]> = {
   copyThread: () => ["thread", `copy-${Math.random()}`],
   listThreads: () => [{ limit: 1, cursor: null, order: "asc", filter: { a: 1 }, withStatus: true }],
   status: () => ["thread"],
+  importPostgresSaver: () => [{ pool: {} }, { onProgress() {}, signal: new AbortController().signal }],
   importSqliteSaver: () => ["no such file", { onProgress() {}, signal: new AbortController().signal }],
   check: () => [{ onProgress() {} }],
   stats: () => [{ largest: 1 }],
+  lease: () => [{ space: "langgraph", run: `run-${Math.random()}`, ns: "ns" }, { ttlMs: 1_000 }],
 };
 
-test.each(Object.keys(calls))("%s() rejects hostile arguments with an error of this package", async (method) => {
-  const checkpointer = saver("memory");
+const ways = [false, true].flatMap((lease) => Object.keys(calls).map((method) => ({ method, lease })));
+
+test.each(ways)("$method() rejects hostile arguments with an error of this package, lease: $lease", async (way) => {
+  const { method, lease } = way;
+  const checkpointer = saver("memory", { lease });
   await put(checkpointer, { a: 1 });
   const subject = checkpointer as unknown as Methods;
   const { calls: made, wrong } = await wrongAnswers(subject, method, calls[method]!, isForkpointError);
@@ -92,6 +97,8 @@ test("the constructor throws an error of this package for hostile options", () =
     { serde: revoked() },
     { expectedParent: revoked() },
     { keepLastN: revoked() },
+    { lease: revoked() },
+    { lease: { ttlMs: revoked() } },
     Object.defineProperty({}, "serde", { enumerable: true, get: () => revoked().toString() }),
   ];
   for (const options of hostile) {

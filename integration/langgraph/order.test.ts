@@ -2,11 +2,11 @@
 // and position. Earlier versions pass no path.
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { checkpoint, folder, kinds, metadata, open, place, saver, thread } from "./helpers.js";
+import { checkpoint, kinds, metadata, open, place, saver, thread } from "./helpers.js";
 
 describe.each(kinds)("on %s", (kind) => {
   it("writes come back by path, task and position, also after a reopen, a copy and a claim", async () => {
-    const target = kind === "memory" ? "memory:" : place(kind);
+    const target = place(kind);
     let on = open(target);
     const config = await on.put(thread(), checkpoint(), metadata(), {});
     const write = (task: string, path: string | undefined, ...channels: string[]) =>
@@ -81,7 +81,7 @@ describe.each(kinds)("on %s", (kind) => {
           })
           .addEdge(START, name);
       }
-      return graph.compile({ checkpointer: open(kind === "memory" ? "memory:" : `${folder()}/${path}.db`) });
+      return graph.compile({ checkpointer: open(place(kind)) });
     };
     const whole = await build("whole").invoke({ words: "" }, thread());
     const resumed = build("resumed");

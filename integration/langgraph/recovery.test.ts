@@ -225,7 +225,7 @@ describe.each(kinds)("on %s", (kind) => {
     for (let i = 0; i < 5; i++) await apps[0]!.app.invoke({ log: [] }, sync(`thread-${i}`));
     const onWaiting = () => new Command({ resume: "yes" });
     const reports = await Promise.all(
-      apps.map(({ app }, at) => recover(app, savers[at]!, { onWaiting, leaseTtlMs: 300 })),
+      apps.map(({ app }, at) => recover(app, savers[at]!, { onWaiting, leaseTtlMs: 3_000 })),
     );
     expect(reports.flatMap(({ runs }) => runs.filter(({ outcome }) => outcome === "finished"))).toHaveLength(5);
     expect(apps.flatMap(({ ran }) => ran.filter((node) => node === "pay"))).toHaveLength(5);

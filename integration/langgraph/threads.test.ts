@@ -49,7 +49,8 @@ describe.each(kinds)("on %s", (kind) => {
     expect(threads.map(({ threadId }) => threadId)).toEqual(["a", "c", "b"]);
     const latest = { checkpointId: config.configurable!["checkpoint_id"], checkpointNs: "" };
     const { updatedAt } = threads[2]!;
-    expect(threads[2]).toEqual({ threadId: "b", checkpoints: 1, updatedAt, latest, status: "unknown", next: [] });
+    const entry = { threadId: "b", checkpoints: 1, updatedAt, latest, status: "unknown", next: [], lease: null };
+    expect(threads[2]).toEqual(entry);
     expect((await on.listThreads({ withStatus: false })).threads[2]).toMatchObject({ status: null, next: null });
     expect(threads.map((one) => one.checkpoints)).toEqual([2, 1, 1]);
     for (const one of threads) expect(one.updatedAt).toBeGreaterThanOrEqual(began);

@@ -307,7 +307,9 @@ pub(crate) fn a_fork_has_the_logs_of_its_source(backend: &mut dyn Backend) {
     apply(backend, vec![draft("run", "1").pin("log", 2).pin_live("none").put(), fork("1", "2", "fork")]).unwrap();
     assert_eq!(logs(backend, "fork"), [("log".to_owned(), 2)]);
     assert_eq!(get(backend, "2").unwrap().logs, get(backend, "1").unwrap().logs);
-    assert_eq!(records(backend, None), 4, "stored once");
+    // A backend on a server copies the records, so that no lineage shares rows with another one.
+    let copied = records(backend, None) - 4;
+    assert!([0, 2].contains(&copied), "{copied}");
     // The source and the fork continue independently, so their logs end with different records.
     let unit = vec![texts("fork", "log", &["d"]), texts("run", "log", &["e"]), texts("fork", "log", &["f"])];
     assert_eq!(appended(backend, unit), [said(3, &[]), said(4, &[]), said(4, &[])]);
@@ -326,7 +328,7 @@ pub(crate) fn a_fork_has_the_logs_of_its_source(backend: &mut dyn Backend) {
     apply(backend, vec![Op::RemoveLineages { contract: CONTRACT_ID, prefix: "run".to_owned() }]).unwrap();
     assert_eq!(["fork", "twin", "third"].map(|run| log(backend, run, "log").concat()), ["abdf", "abceg", "abcei"]);
     assert_eq!(log_at(backend, "twin", "log", "4").unwrap().concat(), "abce");
-    assert_eq!(records(backend, None), 8);
+    assert_eq!(records(backend, None), if copied == 0 { 8 } else { 14 });
     apply(backend, vec![remove("5"), remove_logs("third"), remove("4"), remove_logs("twin")]).unwrap();
     assert_eq!(log(backend, "fork", "log").concat(), "abdf");
     assert_eq!(log_at(backend, "fork", "log", "2").unwrap().concat(), "ab");
@@ -554,7 +556,8 @@ pub(crate) fn logs_are_there_after_opening_again(place: &Place) {
     let mut backend = (place.open)();
     assert_eq!(log(&mut *backend, "run", "log"), ["a", "c"]);
     assert_eq!(log_at(&mut *backend, "run", "log", "1").unwrap(), ["a", "b"]);
-    assert_eq!(records(&mut *backend, None), 3);
+    // A backend on a server copies the records of a fork.
+    assert!([3, 5].contains(&records(&mut *backend, None)));
     // The next appends make a new branch. They do not use the removed branch again.
     let unit =
         vec![append("run", "log", vec![keyed("k", "no")]), texts("fork", "log", &["d"]), texts("gone", "log", &["y"])];

@@ -1,6 +1,9 @@
 //! Helpers for the test files. Each test file uses some of these helpers.
 #![allow(dead_code, reason = "every test file compiles all of this and uses its part")]
 
+#[cfg(all(feature = "postgres", unix))]
+pub(crate) mod postgres;
+
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;

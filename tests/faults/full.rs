@@ -1,15 +1,19 @@
 //! A full disk. All files of the folder together are limited in size, so a write that needs more answers `SQLITE_FULL`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use forkpoint::backend::sqlite::{Journal, Sqlite};
 use forkpoint::backend::{Backend, Durability};
+use forkpoint::copy::{Copy, CopyOptions};
 use forkpoint::error::{Code, Result};
 use forkpoint::op::Applied;
 use forkpoint::retention::{Cursor, Prune, Rule};
+use forkpoint::store::{Options as StoreOptions, Store};
+use forkpoint::target::Target;
 use tempfile::TempDir;
 
-use crate::common::{apply, draft, findings, get, noise, part, remove};
+use crate::common::{apply, call, draft, findings, get, noise, part, remove};
 use crate::vfs::Disk;
 use crate::work::open;
 
@@ -94,6 +98,44 @@ fn a_save_that_does_not_fit_is_told_and_fits_when_there_is_room() {
             full.reopen();
             full.save(refused + 1).unwrap();
         }
+    }
+}
+
+#[test]
+fn a_copy_that_does_not_fit_goes_on_when_there_is_room() {
+    for limit in [0, 1, 7] {
+        let full = Full::new(Journal::Wal);
+        let from = Arc::new(Store::open(&Target::Memory, StoreOptions::default()).unwrap());
+        for n in 0..60 {
+            let unit = vec![draft("run", &n.to_string()).parts(vec![part("state", "t", noise(n, 5000))]).put()];
+            call(|reply| from.apply(unit.into(), reply)).unwrap();
+        }
+        let path = full.path.clone();
+        let open = move || Ok(Box::new(open(&path, Journal::Wal, Durability::Full)?) as Box<dyn Backend>);
+        let to = Arc::new(Store::with_backend(open, None, StoreOptions::default()).unwrap());
+        let options = CopyOptions { source: "a source".to_owned(), left_out: &[], page_bytes: 20_000 };
+        let mut copy = Copy::new(from, Arc::clone(&to), options).unwrap();
+        while copy.step().unwrap().checkpoints < 10 {}
+        full.disk.limit(Some(full.disk.used() + 1 + limit * 1500));
+        for _ in 0..2 {
+            let error = loop {
+                match copy.step() {
+                    Ok(progress) => assert!(!progress.verifying, "the disk is full"),
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(error.code(), Code::Full, "{error}");
+        }
+        full.disk.limit(None);
+        while !copy.step().unwrap().done {}
+        to.shutdown();
+        drop((copy, to));
+        let mut backend = full.backend;
+        let backend = backend.as_mut().unwrap();
+        for n in 0..60 {
+            assert_eq!(get(backend, &n.to_string()).unwrap().payload.parts[0].bytes, noise(n, 5000));
+        }
+        assert!(findings(backend).is_empty());
     }
 }
 

@@ -1,0 +1,357 @@
+// Tests copyStore with the stores of all frameworks, and with programs that are really killed.
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { CheckpointStore, type CopyProgress, type Store, copyStore, isForkpointError, openStore } from "forkpoint";
+import { Workflow, WorkflowCheckpointStore, ForkpointStorage } from "forkpoint/agentium";
+import { SessionStore } from "forkpoint/helix";
+import { Checkpointer } from "forkpoint/tinyagents";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { checkpoint as session, texts } from "./helix/helpers.js";
+import { checkpoint, everyKind, failure, folder, open, place, rejection, run, windows, wrongType } from "./helpers.js";
+import { type Methods, wrongAnswers } from "./hostile-values.js";
+
+/** Opens a store that is closed when the running test ends. */
+async function opened(target: string): Promise<Store> {
+  const store = await openStore(target);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** Fills a store with data of every framework. */
+async function fill(store: Store): Promise<void> {
+  const graphs = new CheckpointStore(store);
+  for (let n = 0; n < 30; n++) {
+    const notes = Array.from({ length: n }, (_, at) => `note ${at} of a conversation that grows`);
+    const state = { ...checkpoint().state, scratch: { notes, when: new Date(n), bytes: new Uint8Array([n, 0, 255]) } };
+    await graphs.save(checkpoint({ id: `g${n}`, runId: `run-${n % 3}`, timestamp: n, state }));
+  }
+  await graphs.fork("g4", { scratch: { forked: true } });
+  await graphs.delete("g0");
+  const workflows = new WorkflowCheckpointStore<{ n: number }>(store);
+  for (let n = 0; n < 5; n++) {
+    await workflows.save({ id: `w${n}`, runId: "w", stepIndex: n, stepName: `s${n}`, state: { n }, createdAt: n });
+  }
+  const storage = new ForkpointStorage(store);
+  for (let n = 0; n < 40; n++) await storage.set(`namespace ${n % 2}`, `key ${n % 20}`, { n });
+  const sessions = new SessionStore(store);
+  await sessions.createSession("s", { agentType: "writer", initialState: { topic: "rust" } });
+  await sessions.appendMessages("s", texts(3));
+  await sessions.saveCheckpoint(session(1));
+  await sessions.appendMessages("s", texts(4));
+  await sessions.saveCheckpoint(session(2));
+  await sessions.branchSession("s/1", "branch");
+  await sessions.appendMessages("branch", texts(2));
+  await sessions.rewindTo("s", "s/1");
+  await sessions.createSession("only messages", { agentType: "a" });
+  await sessions.appendMessages("only messages", texts(1));
+  const threads = new Checkpointer<{ n: number }>(store);
+  for (let n = 0; n < 4; n++) {
+    const checkpointId = await threads.put({ threadId: `t${n % 2}`, state: { n } });
+    const write = { node: "n", taskId: `task ${n}`, idx: 0, channel: "update", payload: { n } };
+    await threads.putWrites({ threadId: `t${n % 2}`, checkpointId }, [write]);
+  }
+}
+
+/** Reads what a store answers to every framework. */
+async function contentOf(store: Store) {
+  const graphs = new CheckpointStore(store);
+  const { runs } = await graphs.runs();
+  const listed = await Promise.all(runs.map(({ runId }) => graphs.listByRun(runId)));
+  const workflows = new WorkflowCheckpointStore<object>(store);
+  const storage = new ForkpointStorage(store);
+  const sessions = new SessionStore(store);
+  const names = (await sessions.sessions()).sessions;
+  const threads = new Checkpointer<object>(store);
+  const read = async ({ sessionId }: { sessionId: string }) => ({
+    state: await sessions.loadState(sessionId),
+    messages: await sessions.getMessages(sessionId, { limit: 100 }),
+    checkpoints: await sessions.listCheckpoints(sessionId),
+  });
+  const { checkpoints, lineages, logicalBytes, records } = await store.stats();
+  return {
+    runs,
+    listed,
+    whole: await Promise.all(listed.flat().map(({ id }) => graphs.get(id))),
+    workflows: [await workflows.runs(), await workflows.list("w")],
+    storage: [await storage.list("namespace 0"), await storage.list("namespace 1", "key 1")],
+    sessions: [names, await Promise.all(names.map(read))],
+    loaded: [await sessions.getCheckpoint("s/1"), await sessions.getCheckpoint("s/2")],
+    threads: [await threads.listThreads(), await threads.stateHistory("t0"), await threads.stateHistory("t1")],
+    stats: { checkpoints, lineages, logicalBytes, records },
+  };
+}
+
+describe.each(everyKind)("from %s", (from) => {
+  test.each(everyKind)("to %s: every framework finds its data, and goes on", async (to) => {
+    const [source, destination] = [await opened(place(from)), await opened(place(to))];
+    await fill(source);
+    const before = await contentOf(source);
+    const seen: CopyProgress[] = [];
+    const result = await copyStore(source, destination, { onProgress: (progress) => seen.push(progress) });
+    // On a server, a fork has copies of the records that it shares with its source elsewhere.
+    const shared = to === ("postgres" as string) ? { records: expect.any(Number) as number } : {};
+    const copied = { ...before, stats: { ...before.stats, ...shared } };
+    expect(await contentOf(destination)).toEqual(copied);
+    expect(await contentOf(source)).toEqual(before);
+    expect(await destination.check()).toMatchObject({ ok: true, findings: [] });
+    const { checkpoints, lineages, ...others } = await source.stats();
+    const { records } = { ...others, ...shared };
+    expect(result).toEqual({ checkpoints, lineages, records, writes: expect.any(Number), bytes: expect.any(Number) });
+    expect(new Set(seen.map(({ phase }) => phase))).toEqual(new Set(["copying", "verifying"]));
+    expect(seen.at(-1)).toEqual({
+      ...result,
+      phase: "verifying",
+      ofCheckpoints: checkpoints,
+      ofRecords: others.records,
+    });
+    // A copy that has ended is compared again, and nothing else is done.
+    expect(await copyStore(source, destination)).toEqual(result);
+    expect(await contentOf(destination)).toEqual(copied);
+
+    const sessions = new SessionStore(destination);
+    await sessions.appendMessages("branch", texts(1));
+    expect(await sessions.getMessageCount("branch")).toBe(6);
+    await sessions.rewindTo("branch", (await sessions.listCheckpoints("branch")).items[0]!.id);
+    expect(await sessions.getMessageCount("branch")).toBe(3);
+    const graphs = new CheckpointStore(destination);
+    await graphs.save(checkpoint({ id: "new", runId: "run-1", timestamp: 99 }));
+    expect((await graphs.latest("run-1"))!.id).toBe("new");
+    expect((await failure(copyStore(source, destination), "CONFLICT")).message).toContain("not empty");
+  });
+});
+
+test("a workflow that failed on one side is resumed on the other", async () => {
+  const [source, destination] = [await opened(place("sqlite")), await opened(place("jsonl"))];
+  const done: string[] = [];
+  let broken = true;
+  const workflow = (store: Store) =>
+    new Workflow<{ n: number }>({
+      name: "sum",
+      initialState: { n: 1 },
+      checkpointStore: new WorkflowCheckpointStore<{ n: number }>(store),
+      steps: [
+        {
+          name: "one",
+          run: (state) => {
+            done.push("one");
+            return { n: state.n + 1 };
+          },
+        },
+        {
+          name: "two",
+          run: (state) => {
+            if (broken) throw new Error("broken");
+            done.push("two");
+            return { n: state.n * 10 };
+          },
+        },
+      ],
+    });
+  await rejection(workflow(source).runWithCheckpoints({ runId: "r" }));
+  await copyStore(source, destination);
+  broken = false;
+  expect(await workflow(destination).runWithCheckpoints({ runId: "r", resume: true })).toMatchObject({
+    state: { n: 20 },
+  });
+  expect(done).toEqual(["one", "two"]);
+});
+
+describe("an interrupted copy", () => {
+  /** A database whose copy takes several pages. */
+  async function large(): Promise<{ path: string; ids: string[] }> {
+    const path = join(folder(), "large.db");
+    const store = open(path);
+    const ids: string[] = [];
+    for (let n = 0; n < 24; n++) {
+      const state = { ...checkpoint().state, scratch: { noise: randomBytes(1 << 20) } };
+      const one = checkpoint({ id: `c${n}`, runId: `run-${n % 3}`, timestamp: n, state });
+      await store.save(one);
+      ids.push(one.id);
+    }
+    return { path, ids };
+  }
+
+  test("an abort leaves what was copied, and the next call goes on", async () => {
+    const { path } = await large();
+    const to = join(folder(), "to.db");
+    const reason = new Error("enough");
+    await expect(copyStore(path, to, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(existsSync(to)).toBe(false);
+    const aborting = new AbortController();
+    const stop = ({ checkpoints }: CopyProgress) => checkpoints > 10 && aborting.abort(reason);
+    await expect(copyStore(path, to, { signal: aborting.signal, onProgress: stop })).rejects.toBe(reason);
+    const throws = () => {
+      throw reason;
+    };
+    await expect(copyStore(path, to, { onProgress: throws })).rejects.toBe(reason);
+    // The begun copy is not given to another source.
+    const other = join(folder(), "other.db");
+    await open(other).save(checkpoint());
+    expect((await failure(copyStore(other, to), "CONFLICT")).message).toContain("another store");
+    expect((await failure(copyStore(to, place("sqlite")), "CONFLICT")).message).toContain("finish that copy");
+    const seen: number[] = [];
+    const goesOn = ({ phase, checkpoints }: CopyProgress) => phase === "copying" && seen.push(checkpoints);
+    await copyStore(path, to, { onProgress: goesOn });
+    expect(seen[0]).toBeGreaterThan(10);
+    const [source, copy] = [open(path), open(to)];
+    expect(await copy.runs()).toEqual(await source.runs());
+  });
+
+  test("a copy that is killed again and again ends with the same store", { timeout: 180_000 }, async () => {
+    const { path, ids } = await large();
+    const to = join(folder(), "to.db");
+    let kills = 0;
+    let finished = 0;
+    for (let cycle = 0; cycle < 20; cycle++) {
+      // The moment is random: after some pages, and some time after the last of them.
+      let lines = cycle % 2;
+      const wait = Math.random() * 60;
+      const ended = await run("copy.mjs", [path, to], (_, child) => {
+        if (lines-- === 0) setTimeout(() => child.kill("SIGKILL"), wait);
+      });
+      if (ended.signal === "SIGKILL") kills += 1;
+      else finished += 1;
+      expect(ended.errors).toBe("");
+    }
+    expect(kills).toBeGreaterThan(0);
+    expect(kills + finished).toBe(20);
+    const ended = await run("copy.mjs", [path, to]);
+    expect(ended).toMatchObject({ code: 0, errors: "" });
+    expect(ended.lines.at(-1)).toContain(`"checkpoints":${ids.length},`);
+    const [source, copy] = [open(path), open(to)];
+    for (const id of ids) {
+      const [before, after] = [await source.get(id), await copy.get(id)];
+      const noise = (one: typeof before) => Buffer.from((one!.state.scratch as { noise: Uint8Array }).noise);
+      expect(noise(after).equals(noise(before))).toBe(true);
+    }
+    expect(await copy.runs()).toEqual(await source.runs());
+    expect(await copy.check()).toMatchObject({ ok: true, findings: [], checked: { checkpoints: ids.length } });
+  });
+});
+
+describe("what is refused", () => {
+  test("one store on both sides, whatever path leads to it", async () => {
+    const at = folder();
+    const path = join(at, "agent.db");
+    const store = await opened(path);
+    await new CheckpointStore(store).save(checkpoint());
+    const paths = [path, `sqlite:${path}`, relative(process.cwd(), path), join(at, "..", basename(at), "agent.db")];
+    if (!windows) {
+      const link = join(folder(), "folder");
+      symlinkSync(at, link);
+      paths.push(join(link, "agent.db"));
+    }
+    for (const to of [...paths, store]) {
+      expect((await failure(copyStore(path, to), "INVALID_ARGUMENT")).message).toContain("same store");
+      expect((await failure(copyStore(store, to), "INVALID_ARGUMENT")).message).toContain("same store");
+      expect((await failure(copyStore(to, path), "INVALID_ARGUMENT")).message).toContain("same store");
+    }
+    if (!windows) {
+      // A link to the file itself is refused wherever a store is opened.
+      symlinkSync(path, join(at, "link.db"));
+      await failure(copyStore(path, join(at, "link.db")), "INVALID_ARGUMENT");
+    }
+    const memory = await opened("memory:");
+    await failure(copyStore(memory, memory), "INVALID_ARGUMENT");
+    const texts = await opened(`jsonl:${join(at, "runs")}`);
+    for (const to of [`jsonl:${join(at, "runs")}/`, `jsonl:${relative(process.cwd(), at)}/./runs`]) {
+      expect((await failure(copyStore(texts, to), "INVALID_ARGUMENT")).message).toContain("same store");
+    }
+  });
+
+  test("a source that does not exist is not created", async () => {
+    const path = join(folder(), "missing.db");
+    const to = join(folder(), "to.db");
+    for (const from of [path, `jsonl:${path}`]) {
+      expect((await failure(copyStore(from, to), "NOT_FOUND")).message).toContain("missing.db");
+    }
+    expect([existsSync(path), existsSync(to)]).toEqual([false, false]);
+    await failure(copyStore(join(folder(), "no folder", "a.db"), to), "UNAVAILABLE");
+  });
+
+  test("a source that is another program's is told, and stays as it is", async () => {
+    const path = join(folder(), "text.db");
+    writeFileSync(path, "this is no database, but a text that is long enough to look like one".repeat(50));
+    const before = readFileSync(path);
+    const to = join(folder(), "to.db");
+    const error = await rejection(copyStore(path, to));
+    expect(["CORRUPT", "UNSUPPORTED"]).toContain(error.code);
+    expect(readFileSync(path)).toEqual(before);
+    expect(existsSync(to)).toBe(false);
+  });
+
+  test("a store that would lose the copy", async () => {
+    const source = await opened("memory:");
+    await wrongType(copyStore("memory:", source));
+    await wrongType(copyStore(source, "memory:"));
+    for (const limits of [{ keepLastN: 3 }, { ttlMs: 1000 }, { maxBytes: 1000 }]) {
+      const limited = await openStore("memory:", limits);
+      onTestFinished(() => limited.close());
+      expect((await failure(copyStore(source, limited), "INVALID_ARGUMENT")).message).toContain("keepLastN");
+      await copyStore(limited, await opened("memory:"));
+    }
+  });
+
+  test("a closed store, before and during the copy", async () => {
+    for (const which of [0, 1]) {
+      const stores = [await opened(place("sqlite")), await opened(place("sqlite"))] as const;
+      await fill(stores[0]);
+      let closing: Promise<void> | undefined;
+      const close = () => void (closing ??= stores[which]!.close());
+      await failure(copyStore(...stores, { onProgress: close }), "CLOSED");
+      await closing;
+      await failure(copyStore(...stores), "CLOSED");
+    }
+  });
+
+  test("wrong arguments and options, with the errors of the package", async () => {
+    const [source, destination] = [await opened("memory:"), await opened("memory:")];
+    for (const wrong of [undefined, null, 7, {}, [], () => 1, new CheckpointStore(source)]) {
+      await wrongType(copyStore(wrong as Store, destination));
+      await wrongType(copyStore(source, wrong as Store));
+    }
+    for (const options of [null, 7, [], { signal: 1 }, { onProgress: 1 }, { onprogress: () => 1 }]) {
+      await wrongType(copyStore(source, destination, options as never));
+    }
+    const subject = { copyStore } as unknown as Methods;
+    const args = () => [source, destination, { onProgress: () => {}, signal: new AbortController().signal }];
+    const { calls, wrong } = await wrongAnswers(subject, "copyStore", args, isForkpointError);
+    expect(wrong).toEqual([]);
+    expect(calls).toBeGreaterThan(30);
+    expect(await copyStore(source, destination)).toMatchObject({ checkpoints: 0 });
+  });
+});
+
+test("paths and URLs work, and what copyStore opened is closed", async () => {
+  const [from, to] = [join(folder(), "from é.db"), join(folder(), "to 100%.db")];
+  const source = await openStore(from);
+  await fill(source);
+  const before = await contentOf(source);
+  await source.close();
+  await copyStore(pathToFileURL(from), pathToFileURL(to));
+  // The last connection to close removes the log.
+  for (const path of [from, to]) expect([existsSync(path), existsSync(`${path}-wal`)]).toEqual([true, false]);
+  await copyStore(to, `jsonl:${join(folder(), "runs")}`);
+  expect(await contentOf(await opened(to))).toEqual(before);
+});
+
+test("a large payload that only one of the stores would take", async () => {
+  const from = join(folder(), "from.db");
+  const large = await openStore(from, { maxPayloadBytes: 80 * 2 ** 20 });
+  const state = { ...checkpoint().state, scratch: { blob: new Uint8Array(70 * 2 ** 20).fill(7) } };
+  await new CheckpointStore(large).save(checkpoint({ id: "large", state }));
+  const destination = await opened(place("sqlite"));
+  const error = await failure(copyStore(large, destination), "INVALID_ARGUMENT");
+  expect(error.message).toContain('"large"');
+  await large.close();
+  expect(await copyStore(from, join(folder(), "to.db"))).toMatchObject({ checkpoints: 1 });
+});
+
+test("the leases of living processes stay behind", async () => {
+  const target = place("sqlite");
+  const to = place("sqlite");
+  const ended = await run("copy-leases.mjs", [target, to]);
+  expect(ended).toMatchObject({ code: 0, errors: "", lines: ["true", "false"] });
+});

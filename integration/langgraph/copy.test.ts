@@ -1,0 +1,66 @@
+// copyStore with LangGraph's threads: they are resumed on the other side, as if nothing had happened.
+import { copyStore, openStore } from "forkpoint";
+import { ForkpointSaver } from "forkpoint/langgraph";
+import { describe, expect, it, onTestFinished } from "vitest";
+// @ts-expect-error The module is JavaScript, so that the script that makes the database runs without a build.
+import * as graphs from "./fixtures/moving.mjs";
+import { type Kind, all, everyKind, place, thread } from "./helpers.js";
+
+const { Command, chat, fan, nested } = graphs;
+
+async function store(kind: Kind) {
+  const opened = await openStore(place(kind));
+  onTestFinished(() => opened.close());
+  return { opened, saver: new ForkpointSaver(opened) };
+}
+
+/** A thread that waits, one that was answered, branches, a failed step, a subgraph, and writes without a checkpoint. */
+async function fill(saver: ForkpointSaver): Promise<void> {
+  for (const id of ["waiting", "answered", "branches", "a:b", "%_'é\n"]) {
+    await chat(saver).invoke({ messages: [], topic: id }, thread(id));
+  }
+  await chat(saver).invoke(new Command({ resume: "yes" }), thread("answered"));
+  const app = chat(saver);
+  for await (const { config, next } of app.getStateHistory(thread("branches"))) {
+    if (next[0] !== "ask") continue;
+    for (const topic of ["cats", "birds"]) await app.updateState(config, { topic, notes: [topic] });
+    break;
+  }
+  await fan(saver, () => true)
+    .invoke({ notes: [] }, thread("failed"))
+    .catch(() => {});
+  await nested(saver).invoke({ notes: [] }, thread("nested"));
+  const orphan = thread("orphan", { checkpoint_ns: "", checkpoint_id: "1ef00000-0000-6000-8000-000000000000" });
+  await saver.putWrites(orphan, [["notes", ["early"]]], "task");
+  await saver.copyThread("answered", "a copy");
+  await saver.prune(["branches"], { keepLastN: 2 });
+}
+
+async function contentOf(saver: ForkpointSaver) {
+  const { threads } = await saver.listThreads({ withStatus: true });
+  const tuples = await all(saver.list({}));
+  const ids = ["waiting", "branches", "nested", "failed", "a copy"];
+  const histories = await Promise.all(ids.map((id) => all(saver.list(thread(id)))));
+  const early = thread("orphan", { checkpoint_id: "1ef00000-0000-6000-8000-000000000000" });
+  return { threads, tuples, histories, early: await saver.getTuple(early) };
+}
+
+describe.each(everyKind)("from %s", (from) => {
+  it.each(everyKind)("to %s: threads are the same, and are resumed on the other side", async (to) => {
+    const [source, destination] = [await store(from), await store(to)];
+    await fill(source.saver);
+    const before = await contentOf(source.saver);
+    await copyStore(source.opened, destination.opened);
+    expect(await contentOf(destination.saver)).toEqual(before);
+
+    for (const { saver } of [source, destination]) {
+      const { messages } = await chat(saver).invoke(new Command({ resume: "yes" }), thread("waiting"));
+      expect(messages.map(({ content }: { content: string }) => content)).toEqual(["waiting? yes", "said 1"]);
+      // The branches that worked are not repeated.
+      const { notes } = await fan(saver, () => false).invoke(null, thread("failed"));
+      expect(notes).toEqual(["planned", "worked 0", "worked 1", "worked 2"]);
+      const inner = await nested(saver).invoke(new Command({ resume: "inside" }), thread("nested"));
+      expect(inner.notes).toEqual(["first", "inside", "last"]);
+    }
+  });
+});

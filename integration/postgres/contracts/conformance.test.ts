@@ -1,0 +1,2 @@
+// The suite that LangGraph publishes.
+import "../../langgraph/conformance.test.js";

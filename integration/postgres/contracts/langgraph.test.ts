@@ -1,0 +1,11 @@
+// LangGraph's saver.
+import "../../langgraph/beyond.test.js";
+import "../../langgraph/delta.test.js";
+import "../../langgraph/expected.test.js";
+import "../../langgraph/functional.test.js";
+import "../../langgraph/hostile.test.js";
+import "../../langgraph/import.test.js";
+import "../../langgraph/list.test.js";
+import "../../langgraph/order.test.js";
+import "../../langgraph/queue.test.js";
+import "../../langgraph/retention.test.js";

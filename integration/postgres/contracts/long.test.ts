@@ -1,0 +1,2 @@
+// A long graph.
+import "../../langgraph/long.test.js";

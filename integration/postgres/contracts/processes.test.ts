@@ -1,0 +1,7 @@
+// The ends of processes and of workers, none of which takes what was saved.
+import { describe } from "vitest";
+
+describe("postgres", async () => {
+  await import("../../../__test__/exit.test.js");
+  await import("../../../__test__/workers.test.js");
+});

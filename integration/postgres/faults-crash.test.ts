@@ -1,0 +1,64 @@
+// Kills the server, or processes of it, while eight processes save, fork, remove, read, prune and vacuum. No call may
+// fail: each goes on when the server answers again. Afterwards everything that was acknowledged must be there, once.
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it, onTestFinished } from "vitest";
+import { contend, race } from "../../__test__/faults/contention.js";
+import { contract, contracts } from "../../__test__/faults/faults.js";
+import { folder } from "../../__test__/helpers.js";
+import { amount, answering, emptyUrl, killBackend, long, onServer, type Server, terminate } from "./faults.js";
+
+const file = "integration/postgres/faults-crash.test.ts";
+
+/** How often the server is killed. */
+const restarts = amount("FORKPOINT_FAULT_RESTARTS", 2);
+
+const langgraph = new URL("../langgraph/fixtures/faults.mjs", import.meta.url).href;
+
+const accidents: Array<[name: string, happen: (server: Server) => Promise<unknown>]> = [
+  [
+    "the server is killed",
+    async (server) => {
+      await server.kill();
+      await server.start();
+    },
+  ],
+  ["a process of the server is killed", killBackend],
+  ["the connections are ended", terminate],
+];
+
+onServer("oldest", (server, version) => {
+  it.each(accidents)("%s during saves", { timeout: 120_000 + restarts * 20_000 }, async (name, happen) => {
+    const tasks = [...contracts.map(contract), langgraph, contract("agentium")].map((module) => ({
+      task: "work" as const,
+      module,
+    }));
+    const others = [{ task: "read", module: contract("agentos") } as const, { task: "prune" } as const];
+    const over = new AbortController();
+    let happened = 0;
+    const trouble = async () => {
+      // A moment in which the processes work comes before each accident.
+      for (await sleep(1_500); happened < restarts && !over.signal.aborted; await sleep(500 + Math.random() * 500)) {
+        await happen(server());
+        await answering(server());
+        happened += 1;
+      }
+    };
+    onTestFinished(async () => {
+      over.abort();
+      await answering(server());
+    });
+    const result = await contend(folder(), await emptyUrl(server()), [...tasks, ...others], 1, file, trouble);
+    if (long) console.log({ version, name, happened, ...result });
+    expect(happened).toBe(restarts);
+    expect(Math.min(result.acknowledged, result.pruned)).toBeGreaterThan(0);
+  });
+
+  it("the server is killed while eight processes continue after the same parent", { timeout: 600_000 }, async () => {
+    const over = new AbortController();
+    const racing = race(folder(), await emptyUrl(server()), contract("agentium"), 8, 15 * restarts, file);
+    const trouble = async () => {
+      for (await sleep(1_500); !over.signal.aborted; await sleep(1_000)) await killBackend(server());
+    };
+    await Promise.all([racing.finally(() => over.abort()), trouble()]);
+  });
+});

@@ -1,0 +1,102 @@
+/** Helpers of the fault tests: servers, databases of their own, and what happens to servers. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
+import { amount, type Kind } from "../../__test__/faults/faults.js";
+import * as proxies from "./proxy.mjs";
+import { inMemory, installed, programs, type Server, startPooler, startServer } from "./server.mjs";
+
+/** A message that the proxy passes. */
+export interface Message {
+  from: "client" | "server";
+  type: string;
+  bytes: Buffer;
+  connection: number;
+}
+
+export type Verdict = "pass" | "cut" | "cut-after" | "stall" | void;
+
+export interface Proxy {
+  readonly port: number;
+  readonly counted: { flights: number; sent: number; received: number; connections: number };
+  cutAll(): void;
+  stop(): Promise<void>;
+}
+
+export const startProxy: (port: number, options?: { onMessage?: (message: Message) => Verdict }) => Promise<Proxy> =
+  proxies.startProxy;
+
+/** True if a test does more than `npm test` wants. */
+export const long = Object.keys(process.env).some((name) => name.startsWith("FORKPOINT_FAULT_"));
+
+/** The oldest and the newest version of Postgres on this machine. Without any, the tests do nothing: an error in CI. */
+const found = [...installed().keys()] as number[];
+const versions = { oldest: found.at(0), newest: found.at(-1) };
+if (found.length === 0) programs();
+
+/**
+ * Runs the tests on a server of this version. Long forms run them on both versions. The callback gets a function that
+ * returns the server.
+ */
+export function onServer(
+  short: "oldest" | "newest",
+  tests: (server: () => Server, version: number) => void,
+  settings: Record<string, string | number> = {},
+): void {
+  const chosen = new Set(
+    [versions[short], ...(long ? Object.values(versions) : [])].filter((one) => one !== undefined),
+  );
+  describe.each([...chosen])("Postgres %i", (version) => {
+    let server: Server | undefined;
+    beforeAll(async () => {
+      server = await startServer({
+        version,
+        settings,
+        ...inMemory,
+      });
+    });
+    afterAll(() => server?.stop());
+    tests(() => server!, version);
+  });
+}
+
+let databases = 0;
+
+/** Makes an empty database for the running test. `sql` is run in it. Returns its name. */
+export async function makeDatabase(server: Server, { options = "", sql = "" } = {}): Promise<string> {
+  const database = `test_${process.pid}_${databases++}`;
+  await server.query(`CREATE DATABASE ${database} ${options}`);
+  onTestFinished(async () => void (await server.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`)));
+  if (sql !== "") await server.query(sql, undefined, { database });
+  return database;
+}
+
+/** Makes an empty database for the running test. Returns its URL. */
+export async function emptyUrl(server: Server, options?: Parameters<typeof makeDatabase>[1]) {
+  return server.url({ database: await makeDatabase(server, options) }) as Kind & string;
+}
+
+/** Ends every connection of the engine to the server. Returns how many there were. */
+export async function terminate(server: Server): Promise<number> {
+  const sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'forkpoint'";
+  return (await server.query(sql).catch(() => [])).length;
+}
+
+/** Kills one process of the server with SIGKILL, of those that work for the engine. The server then restarts all others. */
+export async function killBackend(server: Server): Promise<number> {
+  const sql = `SELECT pid FROM pg_stat_activity WHERE application_name = 'forkpoint' ORDER BY state = 'active' DESC, random() LIMIT 1`;
+  await answering(server);
+  const found = await server.query(sql).catch(() => []);
+  for (const { pid } of found) process.kill(pid, "SIGKILL");
+  return found.length;
+}
+
+/** Waits until the server answers. */
+export async function answering(server: Server): Promise<void> {
+  for (;;) {
+    if (await server.query("SELECT 1").catch(() => undefined)) return;
+    await sleep(20);
+  }
+}
+
+export { amount, type Server, startPooler, startServer };

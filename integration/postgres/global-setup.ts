@@ -1,0 +1,42 @@
+/** Starts one server for all tests, and copies the built package beside LangGraph. */
+import { fileURLToPath } from "node:url";
+import type { TestProject } from "vitest/node";
+import { copyPackage } from "../langgraph/global-setup.js";
+import { type Server, inMemory, startServer } from "./server.mjs";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The URL of the server's first database. */
+    postgres: string;
+  }
+}
+
+/** The server, and the number of vitest projects that use it. */
+const shared = ((globalThis as { postgresOfTests?: Shared }).postgresOfTests ??= { projects: 0 });
+interface Shared {
+  projects: number;
+  server?: Promise<Server>;
+}
+
+/** The version that `FORKPOINT_POSTGRES_VERSION` names: a number, "oldest" (the default) or "newest". */
+function version(): "oldest" | "newest" | number {
+  const named = process.env["FORKPOINT_POSTGRES_VERSION"] ?? "oldest";
+  return named === "oldest" || named === "newest" ? named : Number(named);
+}
+
+async function start(): Promise<Server> {
+  const server = await startServer({ version: version(), ...inMemory });
+  if (server === undefined) throw new Error("no Postgres server is installed: see docs/development.md");
+  return server;
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  copyPackage(fileURLToPath(new URL("../langgraph", import.meta.url)));
+  shared.projects += 1;
+  const server = await (shared.server ??= start());
+  project.provide("postgres", server.url());
+  return async () => {
+    shared.projects -= 1;
+    if (shared.projects === 0) await server.stop();
+  };
+}

@@ -1,0 +1,191 @@
+// The options of a store on a server: the tables' names, migrations, and passwords that change.
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CheckpointStore, copyStore, openStore, postgresSchema } from "forkpoint";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { makeDatabase } from "./databases.js";
+import { type Server, inMemory, startServer } from "./server.mjs";
+
+/** Runs SQL on a database. Returns the rows of the last statement. */
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const result = await client.query(sql);
+    return (Array.isArray(result) ? result.at(-1)! : result).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function tablesOf(url: string): Promise<string[]> {
+  const rows = await query(
+    url,
+    "SELECT schemaname || '.' || tablename AS name FROM pg_tables WHERE tablename LIKE '%checkpoint' ORDER BY 1",
+  );
+  return (rows as Array<{ name: string }>).map(({ name }) => name);
+}
+
+async function saveOne(url: string, options?: ConstructorParameters<typeof CheckpointStore>[1]): Promise<void> {
+  const store = new CheckpointStore(url, options);
+  await store.save({
+    id: "a",
+    graphId: "g",
+    runId: "r",
+    nodeId: "n",
+    timestamp: 1,
+    state: { n: 1 },
+    visitedNodes: ["n"],
+    pendingEdges: [],
+  } as unknown as Parameters<typeof store.save>[0]);
+  await store.close();
+}
+
+async function count(target: string, options?: Parameters<typeof openStore>[1]): Promise<number> {
+  await using store = await openStore(target, options);
+  return (await store.stats()).checkpoints;
+}
+
+describe("the tables", () => {
+  it("are in the schema and have the prefix that the options or the URL name", async () => {
+    const url = makeDatabase();
+    await saveOne(url);
+    await saveOne(url, { schema: "team_a" });
+    await saveOne(`${url}?schema=team_b&prefix=x_`);
+    await saveOne(`${url}?schema=team_b`, { schema: "public", prefix: "fp_" });
+    expect(await tablesOf(url)).toEqual([
+      "forkpoint.checkpoint",
+      "public.fp_checkpoint",
+      "team_a.checkpoint",
+      "team_b.x_checkpoint",
+    ]);
+    expect(await count(`${url}?schema=team_a`)).toBe(1);
+    expect(await count(`${url}?schema=team_c`)).toBe(0);
+  });
+
+  it("are copied from one schema to another", async () => {
+    const url = makeDatabase();
+    await saveOne(url);
+    await copyStore(url, `${url}?schema=copy`);
+    expect(await count(url, { schema: "copy" })).toBe(1);
+    await expect(copyStore(url, `${url}?schema=forkpoint`)).rejects.toThrow(/the same store/);
+  });
+
+  it.each(["", "A", "1a", "a-b", 'a"b', "a".repeat(32), "ä", "a b"])("refuse the schema %j", (schema) => {
+    expect(() => new CheckpointStore("postgres://localhost/x", { schema })).toThrow(
+      expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining('"schema"') }) as Error,
+    );
+    expect(() => postgresSchema({ schema })).toThrow(/"schema"/);
+  });
+
+  it.each([{ schema: "a" }, { prefix: "a" }, { migrate: "never" as const }, { password: () => "a" }])(
+    "of a file refuse %o",
+    (options) => {
+      expect(() => new CheckpointStore("memory:", options)).toThrow(/for a Postgres server only/);
+    },
+  );
+
+  it("of another program are left alone", async () => {
+    const url = makeDatabase();
+    await query(url, "CREATE SCHEMA forkpoint; CREATE TABLE forkpoint.invoice (id int)");
+    await expect(openStore(url)).rejects.toMatchObject({ code: "UNSUPPORTED", retryable: false });
+    expect(await tablesOf(url)).toEqual([]);
+    expect(await count(url, { prefix: "agents_" })).toBe(0);
+  });
+
+  it("of a newer version are refused and not changed, unless they accept this one", async () => {
+    const url = makeDatabase();
+    await saveOne(url);
+    await query(url, "UPDATE forkpoint.setting SET value = 2");
+    await expect(openStore(url)).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("version 2") as string,
+    });
+    await query(url, "UPDATE forkpoint.setting SET value = 1 WHERE name = 'oldest_writer'");
+    expect(await count(url)).toBe(1);
+  });
+
+  it("are not made with migrate: never, and postgresSchema() makes them", async () => {
+    const url = makeDatabase();
+    await expect(openStore(url, { migrate: "never" })).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("postgresSchema()") as string,
+    });
+    expect(await tablesOf(url)).toEqual([]);
+    await query(url, postgresSchema());
+    await saveOne(url, { migrate: "never" });
+    await query(url, postgresSchema({ schema: "other", prefix: "p_" }));
+    await saveOne(`${url}?migrate=never`, { schema: "other", prefix: "p_" });
+  });
+});
+
+describe("a password", () => {
+  let server: Server;
+
+  beforeAll(async () => {
+    server = (await startServer({ settings: { password_encryption: "scram-sha-256" }, ...inMemory }))!;
+    await server.query("CREATE ROLE agent LOGIN PASSWORD 'first'; GRANT CREATE ON DATABASE postgres TO agent");
+    await server.requirePasswords();
+  });
+
+  afterAll(() => server.stop());
+
+  const url = (password?: string) => server.url({ user: "agent", ...(password === undefined ? {} : { password }) });
+
+  it("comes from a function, which is called at each connect", async () => {
+    let [password, calls] = ["first", 0];
+    const store = new CheckpointStore(url(), {
+      password: async () => {
+        calls += 1;
+        return password;
+      },
+    });
+    onTestFinished(() => store.close());
+    await expect(store.load("none")).resolves.toBeNull();
+    const before = calls;
+    expect(before).toBeGreaterThan(0);
+    password = "second word";
+    await server.query("ALTER ROLE agent PASSWORD 'second word'");
+    await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'agent'");
+    await expect(store.load("none")).resolves.toBeNull();
+    expect(calls).toBeGreaterThan(before);
+    await server.query("ALTER ROLE agent PASSWORD 'first'");
+  });
+
+  it("of a function that fails is asked for again until busyTimeoutMs is over", async () => {
+    const failing = { busyTimeoutMs: 300, password: () => Promise.reject(new Error("the vault is closed")) };
+    await expect(openStore(url(), failing)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringContaining("the vault is closed") as string,
+    });
+    const wrong = { busyTimeoutMs: 300, password: () => 7 as unknown as string };
+    await expect(openStore(url(), wrong)).rejects.toThrow(/returned no string/);
+    expect(() => new CheckpointStore(url(), { password: "first" as unknown as () => string })).toThrow(
+      /must be a function/,
+    );
+  });
+
+  it("comes from the password file, if only its owner can read the file", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "forkpoint-test-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "pgpass");
+    writeFileSync(file, `127.0.0.1:${server.port}:postgres:other:no\n*:*:postgres:agent:first\n`, { mode: 0o600 });
+    process.env["PGPASSFILE"] = file;
+    onTestFinished(() => void delete process.env["PGPASSFILE"]);
+    expect(await count(url())).toBe(0);
+    chmodSync(file, 0o644);
+    await expect(openStore(url())).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: expect.stringContaining("asks for a password") as string,
+    });
+  });
+
+  it("that is wrong is no reason to try again", async () => {
+    const opened = openStore(url("wrong"));
+    await expect(opened).rejects.toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    await expect(opened).rejects.not.toThrow(/wrong@/);
+  });
+});

@@ -1,0 +1,25 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  root: file("."),
+  resolve: {
+    // The package as its users have it, with LangGraph beside it.
+    alias: [
+      { find: /^forkpoint\/langgraph$/, replacement: file("../langgraph/node_modules/forkpoint/dist/langgraph.mjs") },
+      { find: /^forkpoint$/, replacement: file("../langgraph/node_modules/forkpoint/dist/index.js") },
+      { find: /^forkpoint\/(\w+)$/, replacement: file("../langgraph/node_modules/forkpoint/dist/$1.js") },
+    ],
+  },
+  test: {
+    name: "postgres",
+    include: ["*.test.ts"],
+    globalSetup: ["./global-setup.ts"],
+    // Load these modules with Node, without Vite's transforms.
+    server: { deps: { external: [/\/node_modules\//, /\/dist\//] } },
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
