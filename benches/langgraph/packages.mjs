@@ -2,7 +2,12 @@
 // packages.
 import { register } from "node:module";
 
-register(new URL("resolve.mjs", import.meta.url));
+const homes = {
+  "@langchain/langgraph": "langgraph",
+  "@langchain/langgraph-checkpoint": "langgraph",
+  "@langchain/langgraph-checkpoint-sqlite": "peers",
+};
+register(new URL("../lib/resolve.mjs", import.meta.url), { data: homes });
 
 export const { Annotation, DeltaChannel, END, START, StateGraph } = await import("@langchain/langgraph");
 export const { MemorySaver } = await import("@langchain/langgraph-checkpoint");

@@ -82,17 +82,35 @@ export function times(ours, theirs) {
   return `x${figure(ratio(ours, theirs))}`;
 }
 
-/** Runs the subjects named on the command line, or all of them, and prints a table of the comparisons. */
-export async function compare(name, subjects) {
+/**
+ * Runs the subjects named on the command line, or all of them, and prints a table of the comparisons. With `goals`, the
+ * table says which goals are reached. The `goal` of a row is the ratio, and `most` is the greatest figure of our side.
+ */
+export async function compare(name, subjects, { goals = false } = {}) {
   const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
   const rows = [];
   for (const subject of chosen.length > 0 ? chosen : Object.keys(subjects)) rows.push(...(await subjects[subject]()));
   machine();
-  table(["work", "what", "forkpoint", "", "beside", "", "ratio"], rows.map(compared));
+  const head = ["work", "what", "forkpoint", "", "beside", "", "ratio"];
+  if (goals)
+    table(
+      [...head, "goal", "reached"],
+      rows.map((row) => [...compared(row), ...aim(row)]),
+    );
+  else table(head, rows.map(compared));
   print("\nThe ratio says how many times less time or bytes Forkpoint takes: below 1 it loses.");
   if (chosen.length === 0) write(name);
 }
 
 function compared({ work, what, mode, peer, ours, theirs, unit }) {
   return [work, what, mode, spread(ours, unit), peer, spread(theirs, unit), times(ours, theirs)];
+}
+
+function aim({ ours, theirs, unit, goal, most }) {
+  if (goal !== undefined) return [`x${goal}`, reached(ratio(ours, theirs) >= goal)];
+  return most === undefined ? ["", ""] : [`at most ${unit(most)}`, reached(ours.median <= most)];
+}
+
+function reached(is) {
+  return is ? "yes" : "**no**";
 }

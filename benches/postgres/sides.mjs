@@ -1,0 +1,78 @@
+// The compared sides, each with its default options: two savers of LangGraph, and a table of one's own.
+import { ForkpointSaver, Pool, PostgresSaver, uuid6 } from "./packages.mjs";
+
+/**
+ * A side has these members. `open(thread)` returns a function that saves the next state of a thread: it gets the state,
+ * and the names of the channels that have changed. `latest(thread)` and `list(thread, limit)` return states.
+ */
+export const sides = {
+  async ours(url) {
+    const saver = new ForkpointSaver(url);
+    return { ...savesTo(saver), close: () => saver.close() };
+  },
+  async theirs(url) {
+    const saver = new PostgresSaver(poolOf(url));
+    return { ...savesTo(saver), setup: () => saver.setup(), close: () => saver.end() };
+  },
+  async plain(url) {
+    const pool = poolOf(url);
+    return {
+      setup: () => pool.query(TABLE),
+      open(thread) {
+        let parent;
+        return async (state) => {
+          const id = uuid6(0);
+          await pool.query(INSERT, [thread, id, parent, JSON.stringify(state)]);
+          parent = id;
+        };
+      },
+      latest: async (thread) => (await newest(pool, thread, 1))[0],
+      list: (thread, limit) => newest(pool, thread, limit),
+      close: () => pool.end(),
+    };
+  },
+};
+
+/**
+ * A pool as `PostgresSaver.fromConnString` makes it, but it keeps idle connections. To close them would be counted in the
+ * turn of another side.
+ */
+const poolOf = (url) => new Pool({ connectionString: url, idleTimeoutMillis: 0 });
+
+const TABLE = `CREATE TABLE saved (thread text, id text, parent text, state text NOT NULL, PRIMARY KEY (thread, id))`;
+const INSERT = "INSERT INTO saved (thread, id, parent, state) VALUES ($1, $2, $3, $4)";
+
+async function newest(pool, thread, limit) {
+  const text = "SELECT state FROM saved WHERE thread = $1 ORDER BY id DESC LIMIT $2";
+  const { rows } = await pool.query(text, [thread, limit]);
+  return rows.map(({ state }) => JSON.parse(state));
+}
+
+const place = (thread_id) => ({ configurable: { thread_id, checkpoint_ns: "" } });
+
+/** Saves through `put` as LangGraph does: all channel values, with the previous checkpoint as the parent. */
+function savesTo(saver) {
+  return {
+    open(thread) {
+      let config = place(thread);
+      let channel_versions = {};
+      let step = -1;
+      return async (channel_values, changed) => {
+        step += 1;
+        const version = saver.getNextVersion(step);
+        const versions = Object.fromEntries(changed.map((channel) => [channel, version]));
+        const versions_seen = { __input__: {}, agent: channel_versions };
+        channel_versions = { ...channel_versions, ...versions };
+        const ts = new Date(1_700_000_000_000 + step).toISOString();
+        const checkpoint = { v: 4, id: uuid6(step), ts, channel_values, channel_versions, versions_seen };
+        config = await saver.put(config, checkpoint, { source: "loop", step, parents: {} }, versions);
+      };
+    },
+    latest: async (thread) => (await saver.getTuple(place(thread)))?.checkpoint.channel_values,
+    async list(thread, limit) {
+      const states = [];
+      for await (const { checkpoint } of saver.list(place(thread), { limit })) states.push(checkpoint.channel_values);
+      return states;
+    },
+  };
+}
