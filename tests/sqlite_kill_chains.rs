@@ -342,7 +342,6 @@ impl World {
                     changes.push(Change::Remove(source.id));
                 } else {
                     let (lineage, id) = (self.name("fork", cycle), self.name(&kind, cycle));
-                    self.lineages.insert(lineage.clone(), source.recipe.clone());
                     if random.below(2) == 0 {
                         let records = vec![self.name("r", cycle)];
                         changes.push(Change::Append { lineage: lineage.clone(), records });
@@ -377,6 +376,16 @@ impl World {
             }
         }
         changes
+    }
+
+    /// Shows the lineages of the forks to all threads. A thread that knew such a lineage before the fork is submitted could
+    /// save into it first, and the fork would be refused.
+    fn submitted(&mut self, changes: &[Change]) {
+        for change in changes {
+            if let Change::Fork { source, lineage, .. } = change {
+                self.lineages.insert(lineage.clone(), source.recipe.clone());
+            }
+        }
     }
 
     /// Plans changes of the log that the thread has in a lineage. In the unit, these changes come before the put of a
@@ -459,6 +468,7 @@ fn work(store: &Store, world: &Mutex<World>, cycle: usize, thread: usize) {
             told.send(()).unwrap();
         });
         store.apply(unit, acknowledge);
+        world.lock().unwrap().submitted(&changes);
         pending.push_back(done);
     }
 }

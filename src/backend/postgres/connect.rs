@@ -9,7 +9,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, RootCertStore, SignatureScheme, WantsVerifier,
+};
 use tokio_postgres::config::{LoadBalanceHosts, SslMode as Encryption, TargetSessionAttrs};
 use tokio_postgres::{CancelToken, Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -127,18 +129,20 @@ fn client_config(mode: SslMode, url: &Url) -> Result<ClientConfig> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(tls)?;
-    if matches!(mode, SslMode::Prefer | SslMode::Require) {
-        let verifier = Arc::new(AnyCertificate(provider));
-        return Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth());
+    let lenient = |builder: ConfigBuilder<ClientConfig, WantsVerifier>, signer| {
+        let verifier = Arc::new(Lenient { provider: Arc::clone(&provider), signer });
+        builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
+    };
+    match mode {
+        SslMode::Disable | SslMode::Prefer | SslMode::Require => Ok(lenient(builder, None)),
+        SslMode::VerifyCa => {
+            let signer = WebPkiServerVerifier::builder_with_provider(roots(url)?.into(), Arc::clone(&provider))
+                .build()
+                .map_err(|error| Error::new(Code::Unavailable, format!("TLS cannot be set up: {error}")).lasting())?;
+            Ok(lenient(builder, Some(signer)))
+        }
+        SslMode::VerifyFull => Ok(builder.with_root_certificates(roots(url)?).with_no_client_auth()),
     }
-    let roots = Arc::new(roots(url)?);
-    if mode == SslMode::VerifyFull {
-        return Ok(builder.with_root_certificates(roots).with_no_client_auth());
-    }
-    let inner = WebPkiServerVerifier::builder_with_provider(roots, provider)
-        .build()
-        .map_err(|error| Error::new(Code::Unavailable, format!("TLS cannot be set up: {error}")).lasting())?;
-    Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyName(inner))).with_no_client_auth())
 }
 
 fn roots(url: &Url) -> Result<RootCertStore> {
@@ -162,50 +166,16 @@ fn roots(url: &Url) -> Result<RootCertStore> {
     Ok(roots)
 }
 
-/// Accepts every certificate, as `sslmode=require` promises no more.
+/// A verifier for the modes that promise less than `verify-full`.
 #[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> std::result::Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
+struct Lenient {
+    provider: Arc<CryptoProvider>,
+    /// Verifies who signed the certificate (`verify-ca`), and not the name in it. Without it every certificate is
+    /// accepted, as `require` promises no more.
+    signer: Option<Arc<WebPkiServerVerifier>>,
 }
 
-/// Verifies who signed the certificate, and not the name in it.
-#[derive(Debug)]
-struct AnyName(Arc<WebPkiServerVerifier>);
-
-impl ServerCertVerifier for AnyName {
+impl ServerCertVerifier for Lenient {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -214,7 +184,8 @@ impl ServerCertVerifier for AnyName {
         stapled: &[u8],
         now: UnixTime,
     ) -> std::result::Result<ServerCertVerified, rustls::Error> {
-        match self.0.verify_server_cert(certificate, intermediates, name, stapled, now) {
+        let Some(signer) = &self.signer else { return Ok(ServerCertVerified::assertion()) };
+        match signer.verify_server_cert(certificate, intermediates, name, stapled, now) {
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),
@@ -228,7 +199,7 @@ impl ServerCertVerifier for AnyName {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls12_signature(message, certificate, signed)
+        verify_tls12_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
     }
 
     fn verify_tls13_signature(
@@ -237,10 +208,10 @@ impl ServerCertVerifier for AnyName {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls13_signature(message, certificate, signed)
+        verify_tls13_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

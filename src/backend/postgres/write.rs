@@ -18,14 +18,14 @@ use super::session::{Session, Transaction};
 use super::value::values;
 use super::{listing, writes};
 use crate::backend::inherit;
-use crate::backend::logs::{self as log, LogName, Mark};
+use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::{decode_marks, encode_marks};
 use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::error::{Code, Error, Result};
-use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Subject, Unit};
+use crate::op::{Appended, Applied, Expect, Fork, Op, Subject, Unit};
 use crate::query::Of;
-use crate::record::{ContractId, Draft, Encoded, Header, Record, SortKey};
+use crate::record::{ContractId, Draft, Encoded, Header, SortKey};
 use crate::retention::Ledger;
 
 /// The part of a transaction that failed.
@@ -159,7 +159,7 @@ impl Writing<'_> {
     }
 
     /// The row of a lineage that is changed, if it exists.
-    fn line(&self, contract: ContractId, name: &str) -> Result<Option<LineageRow>> {
+    pub(super) fn line(&self, contract: ContractId, name: &str) -> Result<Option<LineageRow>> {
         let found = lineage::find(self.open, contract, name)?;
         found.iter().try_for_each(|line| self.check_locked(line.lin))?;
         Ok(found)
@@ -268,7 +268,7 @@ impl Writing<'_> {
 
     /// The row of a lineage that the batch has locked, for a change that may begin it. It exists again if it ended earlier
     /// in the batch. Lineages are numbered in the order in which they begin.
-    fn lineage(&mut self, contract: ContractId, name: &str) -> Result<LineageRow> {
+    pub(super) fn lineage(&mut self, contract: ContractId, name: &str) -> Result<LineageRow> {
         if let Some(found) = self.known.lineage(self.open, contract, name)? {
             self.check_locked(found.lin)?;
             if found.lin > self.begun || !self.unused.remove(&found.lin) {
@@ -293,7 +293,7 @@ impl Writing<'_> {
     }
 
     /// Something is stored into a lineage.
-    fn begins(&mut self, lin: i64) {
+    pub(super) fn begins(&mut self, lin: i64) {
         self.unused.remove(&lin);
         self.begun = self.begun.max(lin);
     }
@@ -404,44 +404,6 @@ impl Writing<'_> {
         let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };
         self.store(&line, copy)?;
         log::fork(&mut Logs(self.open), line.lin, &marks)
-    }
-
-    fn append(
-        &mut self,
-        contract: ContractId,
-        lineage: &str,
-        log: &str,
-        records: &[Record],
-        expect: Option<u64>,
-    ) -> Result<Appended> {
-        let line = self.lineage(contract, lineage)?;
-        let of = LogName { contract, lin: line.lin, lineage, log };
-        let appended = log::append(&mut Logs(self.open), of, records, expect)?;
-        if self.unused.contains(&line.lin) && appended.length > 0 {
-            self.begins(line.lin);
-        }
-        self.end_empty(&[line.lin]);
-        Ok(appended)
-    }
-
-    fn truncate(&mut self, contract: ContractId, lineage: &str, log: &str, to: &LogEnd) -> Result<()> {
-        let line = self.line(contract, lineage)?;
-        let of = |lin| LogName { contract, lin, lineage, log };
-        match (to, line) {
-            (LogEnd::Length(_), None) => Ok(()),
-            (LogEnd::Length(length), Some(line)) => {
-                log::truncate(&mut Logs(self.open), of(line.lin), *length)?;
-                self.end_empty(&[line.lin]);
-                Ok(())
-            }
-            (LogEnd::Checkpoint(id), line) => match (row::by_id(self.open, contract, id)?, line) {
-                (Some(found), Some(line)) if found.lin == line.lin => {
-                    let marks = decode_marks(found.logs.as_deref())?;
-                    log::rewind(&mut Logs(self.open), of(line.lin), id, &marks)
-                }
-                _ => Err(log::no_such_checkpoint(lineage, log, id)),
-            },
-        }
     }
 }
 
