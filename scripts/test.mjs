@@ -13,9 +13,14 @@ if (chosen.length > 0) {
   setup();
   run(process.execPath, [`${root}scripts/check.mjs`]);
   run("cargo", ["test", "--locked"]);
-  run("cargo", ["test", "--locked", "--no-default-features"]);
+  // Without the addon the engine is the same code, so random tests need fewer cases.
+  const few = { FORKPOINT_TEST_FLIPS: "300", FORKPOINT_DAMAGES: "60", FORKPOINT_IMAGES: "200", PROPTEST_CASES: "60" };
+  run("cargo", ["test", "--locked", "--no-default-features"], { env: few });
   vitest("--pool=forks");
-  // The fault tests start processes and measure their own, so a pool of threads tells nothing new.
+  // Tests that start processes of their own tell nothing new in a pool of threads.
   const others = readdirSync(`${root}__test__`).filter((name) => name !== "faults");
-  vitest("--pool=threads", ...others.map((name) => `__test__/${name}`));
+  const processes = ["crash", "kills", "docs", "examples", "exit", "package"].map(
+    (name) => `--exclude=**/${name}.test.ts`,
+  );
+  vitest("--pool=threads", ...processes, ...others.map((name) => `__test__/${name}`));
 }

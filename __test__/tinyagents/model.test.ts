@@ -6,8 +6,8 @@ import { type Kind, idsOf, make } from "./helpers.js";
 import { Model, type Row } from "./model.js";
 import { randomNumbers, seed } from "./random.js";
 
-/** Each call to a server is a round trip. */
-const SEQUENCES = durable === "postgres" ? 20 : 200;
+/** `FORKPOINT_TEST_SEQUENCES` sets the number. On a server each call is a round trip. */
+const SEQUENCES = Number(process.env["FORKPOINT_TEST_SEQUENCES"] ?? (durable === "postgres" ? 20 : 60));
 const OPERATIONS = 30;
 
 // Few names, so that operations meet. One thread's name is the beginning of another's.
