@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use bytes::Bytes;
 
 use super::batch::{Batch, Memory, begin};
-use super::guess_rows::{CLAIMS, LOCK, Put, STORE, WRITES, WriteRow, columns, write_columns};
+use super::guess_rows::{
+    CLAIMS, LOCK, Put, STORE, STORE_AND_CLAIM, WRITES, WriteRow, claim_columns, columns, write_columns,
+};
 use super::heads::{Head, Heads};
 use super::known::Name;
 use super::payloads::{length, tip};
@@ -75,7 +77,7 @@ pub(super) fn store(session: &Session, memory: &Memory, sync: Option<&'static st
     if units.iter().try_for_each(|unit| guess.unit(unit)).is_err() {
         return Ok(false);
     }
-    let Guess { lineages, puts, stages, .. } = guess;
+    let Guess { lineages, puts, mut stages, .. } = guess;
     let open = begin(session, sync);
     let (lins, newest): (Vec<i64>, Vec<Seq>) = lineages.into_iter().unzip();
     let first = puts.first().map(|put| (put.head.header.contract, put.head.header.id.clone()));
@@ -84,7 +86,15 @@ pub(super) fn store(session: &Session, memory: &Memory, sync: Option<&'static st
     }
     let at = open.count();
     if first.is_some() {
-        open.later(STORE, columns(lins, newest, &puts, call));
+        let mut values = columns(lins, newest, &puts, call);
+        // Claims that come after writes of the batch need a statement of their own.
+        match stages.first_mut().filter(|stage| stage.writes.is_empty() && !stage.claims.is_empty()) {
+            Some(stage) => {
+                values.extend(claim_columns(std::mem::take(&mut stage.claims)));
+                open.later(STORE_AND_CLAIM, values);
+            }
+            None => open.later(STORE, values),
+        }
     }
     let was_right = || match &first {
         Some((contract, id)) => values![id, number(*contract), call],
@@ -97,10 +107,8 @@ pub(super) fn store(session: &Session, memory: &Memory, sync: Option<&'static st
             open.later(WRITES, values);
         }
         if !claims.is_empty() {
-            let (ids, claimed_by): (Vec<Name>, Vec<Vec<u8>>) = claims.into_iter().unzip();
-            let (contracts, ids): (Vec<i16>, Vec<Vec<u8>>) = ids.into_iter().unzip();
             let mut values = was_right();
-            values.extend(values![contracts, ids, claimed_by]);
+            values.extend(claim_columns(claims));
             open.later(CLAIMS, values);
         }
     }

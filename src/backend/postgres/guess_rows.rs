@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::heads::Head;
+use super::known::Name;
 use super::row::number;
 use super::schema::key;
 use super::value::{Value, values};
@@ -13,36 +14,61 @@ use crate::record::Seq;
 /// Locks lineages by number.
 pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) ORDER BY lin FOR NO KEY UPDATE";
 
+/// The text of [`STORE`] and [`STORE_AND_CLAIM`]. It travels with every batch, so its names are short: `h` holds whether
+/// the guess is right (`ok`), and `n` the new rows: `s` save number, `k` contract, `i` id, `l` lineage, `t` saved at,
+/// `f` flags, `c` sum, `p` parent, `g` group, `b` label, `o` sort key, `m` metadata, `e` base, `d` depth, `r` budget,
+/// `z` size, `y` body, `a` place.
+macro_rules! store {
+    ($($more:expr)?) => {
+        concat!(
+            "WITH h AS MATERIALIZED (
+               SELECT NOT EXISTS (
+                 SELECT 1 FROM unnest($1, $2) g(l, s) WHERE s IS DISTINCT FROM (
+                   SELECT seq FROM @checkpoint WHERE lin = l
+                   ORDER BY substr(sort_key, 1, 1000) DESC, sort_key DESC, seq DESC LIMIT 1))
+               AND NOT EXISTS (
+                 SELECT 1 FROM unnest($3, $4) w(k, i) JOIN @checkpoint ON contract = k AND ",
+            key!("id"),
+            " = ",
+            key!("i"),
+            " AND id = i) ok
+             ), n AS MATERIALIZED (
+               SELECT nextval('@save_order') s, u.*
+               FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+                    WITH ORDINALITY u(k, i, l, t, f, c, p, g, b, o, m, e, d, r, z, y, a)
+               WHERE (SELECT ok FROM h)
+             ), c AS (
+               INSERT INTO @checkpoint
+                 (seq, lin, contract, call, saved_at, flags, sum, id, parent, grp, label, sort_key, meta)
+               SELECT s, l, k, $19, t, f, c, i, p, g, b, o, m FROM n
+             ), p AS (
+               INSERT INTO @payload (seq, call, base, depth, budget, size, body)
+               SELECT n.s, $19, CASE WHEN n.e < 0 THEN b.s ELSE nullif(n.e, 0) END, n.d, n.r, n.z, n.y
+               FROM n LEFT JOIN n b ON b.a = -n.e
+             )",
+            $($more,)?
+            "SELECT s FROM n ORDER BY a"
+        )
+    };
+}
+
 /// Verifies the guess, and stores checkpoints with their payloads. A base below zero is the place of another payload of
 /// the same statement. Returns the save numbers, or no row if the guess is wrong.
-pub(super) const STORE: &str = concat!(
-    "WITH holds AS MATERIALIZED (
-       SELECT NOT EXISTS (
-         SELECT 1 FROM unnest($1, $2) AS g(lin, newest) WHERE g.newest IS DISTINCT FROM (
-           SELECT c.seq FROM @checkpoint AS c WHERE c.lin = g.lin
-           ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1))
-       AND NOT EXISTS (
-         SELECT 1 FROM unnest($3, $4) AS w(contract, id) JOIN @checkpoint AS c ON c.contract = w.contract AND ",
-    key!("c.id"),
+pub(super) const STORE: &str = store!();
+
+/// As [`STORE`]. If the guess is right, claims pending writes too. Most saves claim the writes of their parent, and one
+/// statement is shorter than two.
+pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
+    ", k AS MATERIALIZED (
+       SELECT i, k, b, nextval('@claim_order') s FROM unnest($20, $21, $22) u(k, i, b) WHERE (SELECT ok FROM h)
+     ), w AS (
+       UPDATE @write SET claimed = b, claim = s FROM k WHERE contract = k.k AND ",
+    key!("id"),
     " = ",
-    key!("w.id"),
-    " AND c.id = w.id) AS all_of_it
-     ), new AS MATERIALIZED (
-       SELECT nextval('@save_order') AS seq, u.*
-       FROM unnest($3, $4, $5, $6, $7, $8, $9, $10,
-                   $11, $12, $13, $14, $15, $16, $17, $18)
-            WITH ORDINALITY AS u(contract, id, lin, saved_at, flags, sum, parent, grp, label, sort_key, meta,
-                                 base, depth, budget, size, body, place)
-       WHERE (SELECT all_of_it FROM holds)
-     ), stored AS (
-       INSERT INTO @checkpoint (seq, lin, contract, call, saved_at, flags, sum, id, parent, grp, label, sort_key, meta)
-       SELECT seq, lin, contract, $19, saved_at, flags, sum, id, parent, grp, label, sort_key, meta FROM new
-     ), filled AS (
-       INSERT INTO @payload (seq, call, base, depth, budget, size, body)
-       SELECT n.seq, $19, CASE WHEN n.base < 0 THEN b.seq ELSE nullif(n.base, 0) END, n.depth, n.budget, n.size, n.body
-       FROM new AS n LEFT JOIN new AS b ON b.place = -n.base
-     ) SELECT seq FROM new ORDER BY place"
-);
+    key!("i"),
+    " AND id = i AND claimed IS NULL
+     )"
+));
 
 /// True if this batch stored its checkpoints, or has none.
 macro_rules! was_right {
@@ -104,7 +130,7 @@ pub(super) struct WriteRow {
     pub(super) body: Vec<u8>,
 }
 
-/// The parameters of [`STORE`].
+/// The parameters of [`STORE`], and the first ones of [`STORE_AND_CLAIM`].
 pub(super) fn columns(lins: Vec<i64>, newest: Vec<Seq>, puts: &[Put], call: i64) -> Vec<Value> {
     fn each<T>(puts: &[Put], of: impl Fn(&Put) -> T) -> Vec<T> {
         puts.iter().map(of).collect()
@@ -131,6 +157,13 @@ pub(super) fn columns(lins: Vec<i64>, newest: Vec<Seq>, puts: &[Put], call: i64)
         each(puts, |put| put.row.body.to_vec()),
         call,
     ]
+}
+
+/// The last parameters of [`STORE_AND_CLAIM`] and [`CLAIMS`].
+pub(super) fn claim_columns(claims: Vec<(Name, Vec<u8>)>) -> Vec<Value> {
+    let (ids, claimed_by): (Vec<Name>, Vec<Vec<u8>>) = claims.into_iter().unzip();
+    let (contracts, ids): (Vec<i16>, Vec<Vec<u8>>) = ids.into_iter().unzip();
+    values![contracts, ids, claimed_by]
 }
 
 /// The parameters of [`WRITES`] after the first three.
