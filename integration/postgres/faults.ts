@@ -23,8 +23,10 @@ export interface Proxy {
   stop(): Promise<void>;
 }
 
-export const startProxy: (port: number, options?: { onMessage?: (message: Message) => Verdict }) => Promise<Proxy> =
-  proxies.startProxy;
+export const startProxy: (
+  port: number,
+  options?: { delayMs?: number; onMessage?: (message: Message) => Verdict },
+) => Promise<Proxy> = proxies.startProxy;
 
 /** True if a test does more than `npm test` wants. */
 export const long = Object.keys(process.env).some((name) => name.startsWith("FORKPOINT_FAULT_"));

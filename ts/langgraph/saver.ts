@@ -37,6 +37,7 @@ import { setHandle } from "../handles.js";
 import { ownLeaseOption } from "../lease.js";
 import { flag } from "../options.js";
 import { requireId } from "../ids.js";
+import { readAhead } from "../read-ahead.js";
 import { dependsOnParent } from "./dependence.js";
 import { deltaHistory } from "./history.js";
 import { importPostgresSaver, importSqliteSaver } from "./import.js";
@@ -58,7 +59,7 @@ import * as threads from "./threads.js";
 import { type Peer, type SaverContext, find, listed, refOf, readListing, tupleOf } from "./tuples.js";
 import { dump, trust } from "./serde.js";
 import { encodeCheckpoint } from "./values.js";
-import { langgraph } from "./wire.js";
+import { type Found, langgraph } from "./wire.js";
 import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
 
 type Options = StoreOptions & {
@@ -127,18 +128,10 @@ export function saverOf(peer: Peer) {
         const { threadId, namespace, id } = refOf(header);
         return this.#read((context) => find(context, threadId, namespace, id));
       };
-      let upcoming = fetch();
-      for (let shown = 0; ;) {
-        const found = await upcoming;
-        if (found === undefined) return;
-        const ahead = shown > 0;
-        // After the second tuple, fetch the next tuple before the reader asks for it, because the reader probably wants
-        // all tuples.
-        if (ahead) (upcoming = fetch()).catch(() => {});
+      const bytesOf = (found: Found | null) => found?.parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) ?? 0;
+      for await (const found of readAhead(fetch, bytesOf)) {
         // The checkpoint may have been removed since its header was read.
         if (found !== null) yield await this.#read((context) => tupleOf(context, found));
-        shown += 1;
-        if (!ahead) upcoming = fetch();
       }
     }
 

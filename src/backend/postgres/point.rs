@@ -142,6 +142,7 @@ pub(super) fn answer_all(session: &Session, cache: &PayloadCache, points: &[Poin
         points.iter().map(|_| (next().first().map(HeaderRow::read), next())).collect();
     let wanted: Vec<(Seq, i64)> =
         read.iter().filter_map(|(row, _)| row.as_ref()?.as_ref().ok().map(|row| (row.seq, row.call))).collect();
+    open.end_with_next();
     let mut payloads = payloads::load_all(&open, cache, &wanted)?.into_iter();
     let answer = |(point, (row, written)): (&Point, (Option<Result<HeaderRow>>, Vec<Row>))| {
         let Some(row) = row else { return Ok(point.none()) };

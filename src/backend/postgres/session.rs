@@ -232,6 +232,7 @@ impl Session {
             session: self,
             waiting: RefCell::new(vec![begin]),
             sent: Cell::new(false),
+            ending: Cell::new(false),
             ended: Cell::new(false),
         }
     }
@@ -260,6 +261,8 @@ pub(super) struct Transaction<'a> {
     /// The statements that are sent with the next one that needs an answer.
     waiting: RefCell<Vec<Statement>>,
     sent: Cell<bool>,
+    /// True if the transaction ends with what is sent next.
+    ending: Cell<bool>,
     ended: Cell<bool>,
 }
 
@@ -297,8 +300,21 @@ impl Transaction<'_> {
         if !self.sent.replace(true) {
             self.session.connect()?;
         }
-        let waiting = self.waiting.take();
-        self.session.send(&waiting)
+        let mut waiting = self.waiting.take();
+        if !self.ending.get() {
+            return self.session.send(&waiting);
+        }
+        waiting.push(Statement { text: "COMMIT".into(), values: None });
+        self.ended.set(true);
+        let mut found = self.session.send(&waiting)?;
+        found.pop();
+        Ok(found)
+    }
+
+    /// Ends a transaction that changes nothing together with the statements that are sent next, so that the end takes no
+    /// round trip of its own.
+    pub(super) fn end_with_next(&self) {
+        self.ending.set(true);
     }
 
     /// The number of statements that wait.

@@ -1,0 +1,80 @@
+// Counts the round trips of saves and reads with a proxy between the store and the server.
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+import { ForkpointSaver } from "forkpoint/langgraph";
+import { expect, it, onTestFinished } from "vitest";
+import { makeDatabase, onServer, startProxy } from "./faults.js";
+
+const thread = (thread_id: string) => ({ configurable: { thread_id, checkpoint_ns: "" } });
+
+onServer("newest", (server) => {
+  /** Opens a saver behind a proxy that adds `delayMs` to each round trip. */
+  async function behindProxy(delayMs: number) {
+    const proxy = await startProxy(server().port, { delayMs });
+    const database = await makeDatabase(server());
+    const saver = new ForkpointSaver(server().url({ database, port: proxy.port, query: "?sslmode=disable" }));
+    onTestFinished(async () => {
+      await saver.close();
+      await proxy.stop();
+    });
+    /** Saves the next checkpoints of a thread, one after the other. */
+    const save = async (threadId: string, from: number, count: number) => {
+      let config: object = thread(threadId);
+      for (let n = from; n < from + count; n++) {
+        const values = { channel_values: { n, text: `step ${n} `.repeat(50) }, channel_versions: { n, text: n } };
+        const checkpoint = { ...emptyCheckpoint(), ...values, id: uuid6(n) };
+        config = await saver.put(config, checkpoint, { source: "loop", step: n, parents: {} }, { n, text: n });
+      }
+    };
+    /** The round trips of this work. */
+    const counted = async (work: () => Promise<unknown>) => {
+      const before = proxy.counted.flights;
+      await work();
+      return proxy.counted.flights - before;
+    };
+    return { saver, save, counted };
+  }
+
+  it("a save takes one", async () => {
+    const { save, counted } = await behindProxy(0);
+    await save("a", 0, 1);
+    expect(await counted(() => save("a", 1, 20))).toBe(20);
+  });
+
+  it("saves that wait for each other share theirs", async () => {
+    const { save, counted } = await behindProxy(10);
+    const threads = Array.from({ length: 64 }, (_, n) => `thread ${n}`);
+    await Promise.all(threads.map((id) => save(id, 0, 1)));
+    // 320 saves.
+    expect(await counted(() => Promise.all(threads.map((id) => save(id, 1, 5))))).toBeLessThan(32);
+  });
+
+  it("the newest state that this process has saved takes one", async () => {
+    const { saver, save, counted } = await behindProxy(0);
+    await save("a", 0, 3);
+    await saver.getTuple(thread("a"));
+    const read = counted(async () => {
+      expect((await saver.getTuple(thread("a")))!.checkpoint.channel_values["n"]).toBe(2);
+    });
+    expect(await read).toBe(1);
+  });
+
+  it("a list asks for many states at once", async () => {
+    const { saver, save, counted } = await behindProxy(10);
+    await save("a", 0, 100);
+    const found: unknown[] = [];
+    const list = counted(async () => {
+      for await (const { checkpoint } of saver.list(thread("a"))) found.push(checkpoint.channel_values["n"]);
+    });
+    // The end of a read is sent by itself, and nobody waits for it.
+    expect(await list).toBeLessThan(50);
+    expect(found).toEqual(Array.from({ length: 100 }, (_, n) => 99 - n));
+    // One state: the page of the list, and the state.
+    const first = counted(async () => {
+      for await (const { checkpoint } of saver.list(thread("a"))) {
+        expect(checkpoint.channel_values["n"]).toBe(99);
+        break;
+      }
+    });
+    expect(await first).toBeLessThan(6);
+  });
+});

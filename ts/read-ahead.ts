@@ -1,0 +1,35 @@
+/** The most results that are fetched before they are asked for. */
+const MOST = 32;
+
+/** The most bytes that may be fetched ahead, if the results are as large as the last one. */
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Yields results in order, and fetches the next ones while the reader works. `fetch` resolves to undefined after the last
+ * result.
+ *
+ * A reader that stops early has fetched at most as many results as it has used: nothing ahead of the first, then one, then
+ * two. A reader that goes on gets up to 32 results ahead. So a server that is far away answers many in one round trip.
+ */
+export async function* readAhead<T>(
+  fetch: () => Promise<T | undefined>,
+  bytesOf: (result: T) => number,
+): AsyncGenerator<T> {
+  const upcoming: Array<Promise<T | undefined>> = [];
+  const more = () => {
+    const next = fetch();
+    // A reader that has stopped hears of no failure.
+    next.catch(() => {});
+    upcoming.push(next);
+  };
+  for (let used = 0; ; used++) {
+    if (upcoming.length === 0) more();
+    const result = await upcoming.shift();
+    if (result === undefined) return;
+    const fitting = Math.max(1, Math.floor(MOST_BYTES / Math.max(1, bytesOf(result))));
+    const most = Math.min(used, MOST, fitting);
+    // Many at once share a round trip, so the next ones wait until half of them are used.
+    if (upcoming.length <= most / 2) while (upcoming.length < most) more();
+    yield result;
+  }
+}
