@@ -6,12 +6,14 @@
  */
 
 export * from "./agentos.js";
+export * from "./backup.js";
 export * from "./copy.js";
 export * from "./errors.js";
 export * from "./leases.js";
 export * from "./postgres.js";
 export * from "./recovery.js";
 
+import type { BackupOptions, BackupResult } from "./backup.js";
 import type { Lease, LeaseOptions, RunRef } from "./leases.js";
 
 /** How a store behaves. Every option has a default. */
@@ -339,6 +341,17 @@ export class Store implements AsyncDisposable {
    * @example await store.vacuum();
    */
   vacuum(): Promise<void>;
+  /**
+   * Copies the database into a new file and verifies the copy, while saves go on. The backup has every save that was
+   * resolved before the call. It is one file, without a log. A backup that fails or is killed leaves no file at `path`.
+   *
+   * @param path the path or file: URL of the backup. Its directory must exist.
+   * @throws TypeError for a wrong argument or option. ForkpointError `CONFLICT` if `path` exists and `overwrite` is not
+   *   true. `CORRUPT` if the database is damaged. `UNSUPPORTED` if the store is not a SQLite database: the message names
+   *   another way. `CLOSED` if the store is closed before `backup` ends.
+   * @example const { checkpoints } = await store.backup("agent-backup.db");
+   */
+  backup(path: string | URL, options?: BackupOptions): Promise<BackupResult>;
   /**
    * Takes the lease of a run, so that no other process works on it. It is renewed until it is
    * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.

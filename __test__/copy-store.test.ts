@@ -4,84 +4,13 @@ import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CheckpointStore, type CopyProgress, type Store, copyStore, isForkpointError, openStore } from "forkpoint";
-import { Workflow, WorkflowCheckpointStore, ForkpointStorage } from "forkpoint/agentium";
+import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
-import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { checkpoint as session, texts } from "./helix/helpers.js";
+import { contentOf, fill, opened } from "./contents.js";
+import { texts } from "./helix/helpers.js";
 import { checkpoint, everyKind, failure, folder, open, place, rejection, run, windows, wrongType } from "./helpers.js";
 import { type Methods, wrongAnswers } from "./hostile-values.js";
-
-/** Opens a store that is closed when the running test ends. */
-async function opened(target: string): Promise<Store> {
-  const store = await openStore(target);
-  onTestFinished(() => store.close());
-  return store;
-}
-
-/** Fills a store with data of every framework. */
-async function fill(store: Store): Promise<void> {
-  const graphs = new CheckpointStore(store);
-  for (let n = 0; n < 30; n++) {
-    const notes = Array.from({ length: n }, (_, at) => `note ${at} of a conversation that grows`);
-    const state = { ...checkpoint().state, scratch: { notes, when: new Date(n), bytes: new Uint8Array([n, 0, 255]) } };
-    await graphs.save(checkpoint({ id: `g${n}`, runId: `run-${n % 3}`, timestamp: n, state }));
-  }
-  await graphs.fork("g4", { scratch: { forked: true } });
-  await graphs.delete("g0");
-  const workflows = new WorkflowCheckpointStore<{ n: number }>(store);
-  for (let n = 0; n < 5; n++) {
-    await workflows.save({ id: `w${n}`, runId: "w", stepIndex: n, stepName: `s${n}`, state: { n }, createdAt: n });
-  }
-  const storage = new ForkpointStorage(store);
-  for (let n = 0; n < 40; n++) await storage.set(`namespace ${n % 2}`, `key ${n % 20}`, { n });
-  const sessions = new SessionStore(store);
-  await sessions.createSession("s", { agentType: "writer", initialState: { topic: "rust" } });
-  await sessions.appendMessages("s", texts(3));
-  await sessions.saveCheckpoint(session(1));
-  await sessions.appendMessages("s", texts(4));
-  await sessions.saveCheckpoint(session(2));
-  await sessions.branchSession("s/1", "branch");
-  await sessions.appendMessages("branch", texts(2));
-  await sessions.rewindTo("s", "s/1");
-  await sessions.createSession("only messages", { agentType: "a" });
-  await sessions.appendMessages("only messages", texts(1));
-  const threads = new Checkpointer<{ n: number }>(store);
-  for (let n = 0; n < 4; n++) {
-    const checkpointId = await threads.put({ threadId: `t${n % 2}`, state: { n } });
-    const write = { node: "n", taskId: `task ${n}`, idx: 0, channel: "update", payload: { n } };
-    await threads.putWrites({ threadId: `t${n % 2}`, checkpointId }, [write]);
-  }
-}
-
-/** Reads what a store answers to every framework. */
-async function contentOf(store: Store) {
-  const graphs = new CheckpointStore(store);
-  const { runs } = await graphs.runs();
-  const listed = await Promise.all(runs.map(({ runId }) => graphs.listByRun(runId)));
-  const workflows = new WorkflowCheckpointStore<object>(store);
-  const storage = new ForkpointStorage(store);
-  const sessions = new SessionStore(store);
-  const names = (await sessions.sessions()).sessions;
-  const threads = new Checkpointer<object>(store);
-  const read = async ({ sessionId }: { sessionId: string }) => ({
-    state: await sessions.loadState(sessionId),
-    messages: await sessions.getMessages(sessionId, { limit: 100 }),
-    checkpoints: await sessions.listCheckpoints(sessionId),
-  });
-  const { checkpoints, lineages, logicalBytes, records } = await store.stats();
-  return {
-    runs,
-    listed,
-    whole: await Promise.all(listed.flat().map(({ id }) => graphs.get(id))),
-    workflows: [await workflows.runs(), await workflows.list("w")],
-    storage: [await storage.list("namespace 0"), await storage.list("namespace 1", "key 1")],
-    sessions: [names, await Promise.all(names.map(read))],
-    loaded: [await sessions.getCheckpoint("s/1"), await sessions.getCheckpoint("s/2")],
-    threads: [await threads.listThreads(), await threads.stateHistory("t0"), await threads.stateHistory("t1")],
-    stats: { checkpoints, lineages, logicalBytes, records },
-  };
-}
 
 describe.each(everyKind)("from %s", (from) => {
   test.each(everyKind)("to %s: every framework finds its data, and goes on", async (to) => {

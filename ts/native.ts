@@ -74,6 +74,13 @@ interface NativeCopy {
   step(): Promise<[response: Response, error: Failure | null | undefined]>;
 }
 
+/** A backup of a store. */
+interface NativeBackup {
+  run(): Promise<[response: Response, error: Failure | null | undefined]>;
+  progress(): string | null;
+  cancel(): void;
+}
+
 interface Completions {
   shape(contract: string, call: string, names: string[]): number;
   take(): [done: number[], others: Settled[], again: boolean] | null;
@@ -94,6 +101,7 @@ interface Binding {
   };
   NativeTool: new (contract: string, which: string) => NativeTool;
   NativeCopy: new (from: object, to: object) => NativeCopy;
+  NativeBackup: new (store: object, to: string, overwrite: boolean) => NativeBackup;
   pathOfTarget(target: string): string | null;
   postgresSchema(schema: string | undefined, prefix: string | undefined): string;
   detach(buffer: ArrayBuffer): void;
@@ -261,6 +269,32 @@ export class Copy {
     const [response, error] = await this.#native.step();
     if (error) throw failure(error);
     return response;
+  }
+}
+
+/** A backup of a store into a file. */
+export class Backup {
+  readonly #native: NativeBackup;
+
+  constructor(of: NativeStore, to: string, overwrite: boolean) {
+    this.#native = throwing(() => new binding.NativeBackup(of.handle, to, overwrite));
+  }
+
+  /** Makes the backup, on Node's thread pool. The response says what was made. */
+  async run(): Promise<Response> {
+    const [response, error] = await this.#native.run();
+    if (error) throw failure(error);
+    return response;
+  }
+
+  /** The progress as JSON text. Null before the first page. */
+  progress(): string | null {
+    return throwing(() => this.#native.progress());
+  }
+
+  /** Ends the backup soon. `run` then rejects. */
+  cancel(): void {
+    this.#native.cancel();
   }
 }
 

@@ -234,7 +234,10 @@ export function pathOf(file: unknown, what: string): string {
 }
 
 function readPath(file: unknown, what: string): string {
-  if (typeof file === "string" && file !== "") return file;
+  if (typeof file === "string" && file !== "") {
+    if (!file.includes("\0") && file.isWellFormed()) return file;
+    throw typeError(`${what} contains a NUL character or an unpaired surrogate, which a path cannot contain`);
+  }
   if (file instanceof URL) {
     try {
       return fileURLToPath(file);

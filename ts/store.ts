@@ -1,4 +1,6 @@
 import type {
+  BackupOptions,
+  BackupResult,
   CheckOptions,
   LeaseOptions,
   PruneOptions,
@@ -13,6 +15,7 @@ import type {
 } from "../index.js";
 import { Activity } from "./activity.js";
 import { Backlog } from "./backlog.js";
+import { backup } from "./backup.js";
 import { check } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, typeError } from "./errors.js";
@@ -79,6 +82,10 @@ export class Store implements Contract {
 
   vacuum(): Promise<void> {
     return this.#run(vacuum);
+  }
+
+  backup(path: string | URL, options?: BackupOptions): Promise<BackupResult> {
+    return this.#run((engine) => backup(engine, path, options, () => this.#closing !== undefined));
   }
 
   lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {

@@ -7,6 +7,7 @@
 // The macros of napi generate items without documentation, and items that these lints reject.
 #![allow(missing_docs, clippy::needless_pass_by_value, clippy::trivially_copy_pass_by_ref, unreachable_pub)]
 
+mod backup;
 mod completion;
 mod copy;
 mod server;

@@ -68,6 +68,11 @@ type Options = StoreOptions & {
   lease?: boolean | { ttlMs?: number };
 };
 
+/** The size of a checkpoint's parts in bytes. */
+function sizeOf(found: Found | null): number {
+  return found?.parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) ?? 0;
+}
+
 /**
  * Makes the saver class for one copy of LangGraph's package. LangGraph has one copy for `import` and one for `require`.
  * Objects of one copy are not instances of the classes of the other copy.
@@ -128,8 +133,7 @@ export function saverOf(peer: Peer) {
         const { threadId, namespace, id } = refOf(header);
         return this.#read((context) => find(context, threadId, namespace, id));
       };
-      const bytesOf = (found: Found | null) => found?.parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) ?? 0;
-      for await (const found of readAhead(fetch, bytesOf)) {
+      for await (const found of readAhead(fetch, sizeOf)) {
         // The checkpoint may have been removed since its header was read.
         if (found !== null) yield await this.#read((context) => tupleOf(context, found));
       }

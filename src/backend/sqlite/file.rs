@@ -43,6 +43,13 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// The path of a file beside the database, whose name has this at its end.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(suffix);
+    PathBuf::from(beside)
+}
+
 /// Returns true if the path ends with a separator, and so names a directory. `Path::file_name` ignores separators at
 /// the end.
 fn names_directory(path: &Path) -> bool {
@@ -110,9 +117,7 @@ fn refuse_short(path: &Path, metadata: &fs::Metadata) -> Result<()> {
         return Ok(());
     }
     for suffix in ["-journal", "-wal"] {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(suffix);
-        if fs::symlink_metadata(&beside).is_ok() {
+        if fs::symlink_metadata(beside(path, suffix)).is_ok() {
             return Ok(());
         }
     }

@@ -1,6 +1,7 @@
 //! The default backend stores all data in one `SQLite` file. It uses a write-ahead log (WAL), or a rollback journal on
 //! a network file system. `docs/sqlite.md` is the public guide.
 
+pub mod backup;
 mod chain;
 mod check;
 mod connection;

@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Result as IoResult};
 use std::path::{Path, PathBuf};
 
+use super::file::beside;
 use crate::backend::disk::create;
 use crate::error::{Code, Error, Result};
 
@@ -26,12 +27,7 @@ pub(super) struct Reserve {
 
 impl Reserve {
     pub(super) fn new(database: &Path) -> Self {
-        let beside = |suffix: &str| {
-            let mut path = database.as_os_str().to_owned();
-            path.push(suffix);
-            PathBuf::from(path)
-        };
-        Self { path: beside("-reserve"), log: beside("-wal"), size: 0, lacks: false }
+        Self { path: beside(database, "-reserve"), log: beside(database, "-wal"), size: 0, lacks: false }
     }
 
     /// Makes the file large enough for the log. If the disk is full, [`Reserve::lacks`] is true afterwards. Any other

@@ -1,0 +1,216 @@
+//! Copies a database that is in use into a new file, and verifies the copy.
+//!
+//! The copy gets a name of its own first and its real name last, so a backup that is killed leaves nothing under the real
+//! name.
+
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+use serde::Serialize;
+
+use super::error::from_sqlite;
+use super::{Journal, Options, Sqlite, file, vfs};
+use crate::backend::Backend;
+use crate::backend::disk::{create, failed, folder_of, sync_folder};
+use crate::check::{CheckCursor, Severity};
+use crate::error::{Code, Error, Result};
+use crate::query::Query;
+
+/// The number of pages that are copied at once. Between two steps the backup can be cancelled.
+const PAGES: i32 = 512;
+
+/// The number of rows that are verified at once.
+const ROWS: usize = 500;
+
+/// How long a step waits before it tries again, while another process writes.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What a backup does now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Phase {
+    /// The file is copied. The progress counts bytes.
+    Copying,
+    /// The copy is verified. The progress counts rows.
+    Verifying,
+}
+
+/// The progress of a backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    /// What is counted.
+    pub phase: Phase,
+    /// What is done.
+    pub done: u64,
+    /// What there is to do in this phase.
+    pub of: u64,
+}
+
+/// A finished backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BackedUp {
+    /// The absolute path of the copy.
+    pub path: PathBuf,
+    /// The size of the copy.
+    pub bytes: u64,
+    /// The number of checkpoints in the copy. Each was verified.
+    pub checkpoints: u64,
+    /// Always true: a copy that is not right is no backup.
+    pub verified: bool,
+}
+
+/// Copies the database at `options.path` to `to`, and verifies the copy. Saves go on meanwhile, and the copy has every
+/// save that was acknowledged before. `watch` is called with the progress. An error of it ends the backup.
+///
+/// # Errors
+///
+/// `CONFLICT` if `to` exists and `overwrite` is false, or if files of another database are beside it. `CORRUPT` if the
+/// copy is damaged, because the database is. Nothing is at `to` then.
+pub fn backup(
+    options: &Options,
+    to: &Path,
+    overwrite: bool,
+    watch: &mut dyn FnMut(Progress) -> Result<()>,
+) -> Result<BackedUp> {
+    let name = to.file_name().ok_or_else(|| Error::invalid("the path names a directory: give the path of a file"))?;
+    let to = folder_of(to)?.join(name);
+    refuse_taken(&to, &options.path, overwrite)?;
+    let part = Part::new(&to)?;
+    copy(options, &part.0, watch)?;
+    let checkpoints = verify(&part.0, watch)?;
+    let copied = File::open(&part.0).and_then(|file| file.sync_all().and_then(|()| file.metadata()));
+    let bytes = copied.map_err(|error| failed(error, "the backup cannot be synced"))?.len();
+    refuse_taken(&to, &options.path, overwrite)?;
+    part.publish(&to, overwrite)?;
+    Ok(BackedUp { path: to, bytes, checkpoints, verified: true })
+}
+
+/// Refuses a path at which a backup would destroy something.
+fn refuse_taken(to: &Path, source: &Path, overwrite: bool) -> Result<()> {
+    let conflict = |message: String| Err(Error::new(Code::Conflict, message));
+    if fs::canonicalize(to).is_ok_and(|to| fs::canonicalize(source).is_ok_and(|source| to == source)) {
+        return Err(Error::invalid("the backup would replace the database itself: give another path"));
+    }
+    for suffix in ["-wal", "-journal"] {
+        let beside = file::beside(to, suffix);
+        if fs::symlink_metadata(&beside).is_ok() {
+            return conflict(format!(
+                "\"{}\" belongs to a database that is open or was not closed, and would damage the backup: give another path, \
+                 or close the database first",
+                beside.display()
+            ));
+        }
+    }
+    match fs::symlink_metadata(to) {
+        Ok(found) if !found.is_file() => {
+            Err(Error::invalid("the path names something that is not a file: give another path"))
+        }
+        Ok(_) if !overwrite => {
+            conflict(format!("\"{}\" exists already: give another path, or allow to overwrite it", to.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The file of a backup that is not complete. It is removed when it is dropped.
+struct Part(PathBuf);
+
+impl Part {
+    fn new(to: &Path) -> Result<Self> {
+        let path = file::beside(to, &format!(".{}.part", uuid::Uuid::new_v4().simple()));
+        create(&path).map_err(|error| failed(error, "the backup cannot be created"))?;
+        Ok(Self(path))
+    }
+
+    /// Gives the file its real name.
+    fn publish(self, to: &Path, overwrite: bool) -> Result<()> {
+        let named = if overwrite { fs::rename(&self.0, to) } else { name_new(&self.0, to) };
+        let folder = to.parent().unwrap_or(Path::new("."));
+        match named {
+            Ok(()) => sync_folder(folder).map_err(|error| failed(error, "the directory cannot be synced")),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Err(Error::new(Code::Conflict, format!("\"{}\" exists already: give another path", to.display())))
+            }
+            Err(error) => Err(failed(error, "the backup cannot get its name")),
+        }
+    }
+}
+
+/// Renames a file, unless the new name is taken.
+fn name_new(from: &Path, to: &Path) -> std::io::Result<()> {
+    match fs::hard_link(from, to) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        // A file system without hard links.
+        Err(_) => fs::rename(from, to),
+        Ok(()) => Ok(()),
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            // What is not there need not be removed. What cannot be removed has a name that nobody uses.
+            let _ = fs::remove_file(file::beside(&self.0, suffix));
+        }
+    }
+}
+
+fn copy(options: &Options, to: &Path, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<()> {
+    let source = Sqlite::open(&Options { cache_bytes: 0, ..options.clone() })?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let mut target = Connection::open_with_flags_and_vfs(to, flags, vfs::name()).map_err(from_sqlite)?;
+    // The file is synced at the end. Nobody uses it before.
+    target.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(from_sqlite)?;
+    let page_size: u32 =
+        source.connection.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(from_sqlite)?;
+    if source.journal == Journal::Wal {
+        // One snapshot for all steps, so that a save between two steps does not make the copy begin again. With a rollback
+        // journal, a snapshot would keep others from saving.
+        source.connection.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1").map_err(from_sqlite)?;
+    }
+    let mut last = Instant::now();
+    let backup = Backup::new(&source.connection, &mut target).map_err(from_sqlite)?;
+    loop {
+        let step = backup.step(PAGES).map_err(from_sqlite)?;
+        let pages = backup.progress();
+        let count = |pages: i32| u64::try_from(pages).unwrap_or(0) * u64::from(page_size);
+        let of = count(pages.pagecount);
+        watch(Progress { phase: Phase::Copying, done: of.saturating_sub(count(pages.remaining)), of })?;
+        match step {
+            StepResult::Done => return Ok(()),
+            StepResult::More => last = Instant::now(),
+            _ if last.elapsed() < options.busy_timeout => std::thread::sleep(PAUSE),
+            _ => return Err(Error::new(Code::Busy, "another process writes to the database: try the backup again")),
+        }
+    }
+}
+
+/// Verifies a copy. Returns the number of its checkpoints.
+fn verify(path: &Path, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<u64> {
+    let mut copy = Sqlite::open(&Options { journal: Some(Journal::Rollback), ..Options::new(path) })?;
+    let damaged = |what: &str| {
+        let message = format!("the database is damaged, so there is no backup: {what}. Run check() on it");
+        Error::new(Code::Corrupt, message)
+    };
+    let quick = copy.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    let quick = quick.map_err(from_sqlite)?;
+    if quick != "ok" {
+        return Err(damaged(&quick));
+    }
+    let (mut checkpoints, mut next) = (0, Some(CheckCursor::default()));
+    while let Some(cursor) = next {
+        let page = copy.answer(&Query::Check { cursor, limit: ROWS })?.into_checked()?;
+        if let Some(finding) = page.findings.iter().find(|finding| finding.severity == Severity::Error) {
+            return Err(damaged(&finding.message));
+        }
+        checkpoints += page.counted.checkpoints;
+        watch(Progress { phase: Phase::Verifying, done: page.done, of: page.of })?;
+        next = page.next;
+    }
+    copy.close()?;
+    Ok(checkpoints)
+}
