@@ -135,6 +135,7 @@ describe("the package", () => {
         "agentium.d.ts",
         "agentos-recovery.d.ts",
         "agentos.d.ts",
+        "backup.d.ts",
         "copy.d.ts",
         "dist/langgraph-recovery.d.mts",
         "dist/langgraph.d.mts",

@@ -49,7 +49,7 @@ describe("the documents' code", () => {
     const { status, stderr } = runSnippet(snippet, cwd);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     // The snippet stores something: in a database, or in a folder of text files.
-    const made = readdirSync(cwd).filter((name) => name.endsWith(".db") || name === "runs");
+    const made = readdirSync(cwd).filter((name) => /^(agent\.db|runs)$/.test(name));
     expect(made).toEqual([snippet.code.includes("jsonl:runs") ? "runs" : "agent.db"]);
   });
 });
