@@ -9,6 +9,7 @@
 
 mod ancestors;
 pub(crate) mod disk;
+mod header;
 mod inherit;
 pub mod jsonl;
 mod lazy;

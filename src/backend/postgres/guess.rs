@@ -20,6 +20,7 @@ use super::session::Session;
 use super::value::values;
 
 use super::writes;
+use crate::backend::header::flags_and_sum;
 use crate::backend::inherit::resolve_from_parent;
 use crate::backend::writes::{by_task, merge, seal};
 use crate::cache::{CachedPayload, NewEntry, PayloadCache};
@@ -244,7 +245,7 @@ impl Guess<'_> {
         }
         let place = -(length(self.puts.len()) + 1);
         let base = Base { seq: place, depth: row.depth, budget: row.budget };
-        let (flags, sum) = row::flags_and_sum(self.call, header, None);
+        let (flags, sum) = flags_and_sum(self.call, header, None);
         let mut known = header.clone();
         let meta = Bytes::from(std::mem::take(&mut known.meta));
         let new = Head { lin: head.lin, header: known, base };

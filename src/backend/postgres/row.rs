@@ -5,14 +5,9 @@ use tokio_postgres::Row;
 use super::schema::key;
 use super::session::Transaction;
 use super::value::{Value, values};
-use crate::codec::checksum::Sum;
+use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, Seq, SortKey};
-
-/// A bit of the column `flags`. If set, the checkpoint cannot be read without its parent.
-const DEPENDS_ON_PARENT: i16 = 1;
-/// A bit of the column `flags`. If set, retention by age and by size never removes the checkpoint.
-const EXEMPT: i16 = 2;
 
 /// The columns that [`HeaderRow::read`] reads, in this order, from `checkpoint AS c` and `lineage AS l`.
 macro_rules! columns {
@@ -58,40 +53,6 @@ pub(super) fn contract(row: &Row, column: usize) -> Result<ContractId> {
     u8::try_from(number)
         .map(ContractId)
         .map_err(|_| Error::new(Code::Corrupt, format!("{number} is no contract: restore the database from a backup")))
-}
-
-/// Computes the columns `flags` and `sum` of a row.
-pub(super) fn flags_and_sum(call: i64, header: &Header, logs: Option<&[u8]>) -> (i16, i64) {
-    let flags = (i16::from(header.depends_on_parent) * DEPENDS_ON_PARENT) | (i16::from(header.exempt) * EXEMPT);
-    let Header {
-        contract,
-        lineage,
-        id,
-        parent,
-        group,
-        label,
-        sort_key,
-        saved_at,
-        age_offset,
-        depends_on_parent: _,
-        exempt: _,
-        meta,
-    } = header;
-    let sum = Sum::new()
-        .int(call)
-        .int(contract.0.into())
-        .text(lineage)
-        .text(id)
-        .opt_text(parent.as_deref())
-        .text(group)
-        .text(label)
-        .bytes(&sort_key.0)
-        .int(*saved_at)
-        .int((*age_offset).into())
-        .int(flags.into())
-        .bytes(meta)
-        .bytes(logs.unwrap_or_default());
-    (flags, sum.finish())
 }
 
 impl HeaderRow {

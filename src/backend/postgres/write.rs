@@ -17,6 +17,7 @@ use super::row::{self, HeaderRow, number};
 use super::session::{Session, Transaction};
 use super::value::values;
 use super::{listing, writes};
+use crate::backend::header::flags_and_sum;
 use crate::backend::inherit;
 use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::{decode_marks, encode_marks};
@@ -348,7 +349,7 @@ impl Writing<'_> {
         log::hold(&mut Logs(self.open), seq, &marks)?;
         let call = self.call;
         let logs = encode_marks(&marks);
-        let (flags, sum) = row::flags_and_sum(call, header, logs.as_deref());
+        let (flags, sum) = flags_and_sum(call, header, logs.as_deref());
         let Header { contract, id, parent, group, label, sort_key, saved_at, meta, .. } = header;
         self.open.later(
             "INSERT INTO @checkpoint (seq, lin, contract, call, saved_at, flags, sum, id, parent, grp, label, sort_key, meta, logs)

@@ -13,6 +13,7 @@ use super::chain::{self, Chain};
 use super::error::from_sqlite;
 use super::row::{self, HeaderRow};
 use super::totals::Totals;
+use crate::backend::header::flags_and_sum;
 use crate::backend::rebase;
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
 use crate::codec::chain::{Link, rebuild};
@@ -75,7 +76,7 @@ impl<'a> Payloads<'a> {
         let size = length(raw.len());
         let Row { base, depth, budget, body } = row;
         let chain = Chain { base, depth, budget, size, first_dependant: None, next_sibling };
-        let (flags, sum) = row::flags_and_sum(seq, header, logs.as_deref());
+        let (flags, sum) = flags_and_sum(seq, header, logs.as_deref());
         let Header { contract, id, parent, group, label, sort_key, saved_at, meta, .. } = header;
         self.execute(
             "INSERT INTO checkpoint

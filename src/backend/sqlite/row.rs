@@ -13,14 +13,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
-use crate::codec::checksum::Sum;
+use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, Seq, SortKey};
-
-/// A bit of the column `flags`. If set, the checkpoint cannot be read without its parent.
-const DEPENDS_ON_PARENT: i64 = 1;
-/// A bit of the column `flags`. If set, retention by age and by size never removes the checkpoint.
-const EXEMPT: i64 = 2;
 
 /// The columns that [`Found::read`] reads, in this order. A listing selects only these columns, because each further
 /// column costs as much time as looking up the row.
@@ -69,40 +64,6 @@ pub(super) fn id_hash(contract: ContractId, id: &str) -> i64 {
         None => xxh3_64(&[&[contract.0], id.as_bytes()].concat()),
     };
     hash.cast_signed()
-}
-
-/// Computes the columns `flags` and `sum` of a row.
-pub(super) fn flags_and_sum(seq: Seq, header: &Header, logs: Option<&[u8]>) -> (i64, i64) {
-    let flags = (i64::from(header.depends_on_parent) * DEPENDS_ON_PARENT) | (i64::from(header.exempt) * EXEMPT);
-    let Header {
-        contract,
-        lineage,
-        id,
-        parent,
-        group,
-        label,
-        sort_key,
-        saved_at,
-        age_offset,
-        depends_on_parent: _,
-        exempt: _,
-        meta,
-    } = header;
-    let sum = Sum::new()
-        .int(seq)
-        .int(contract.0.into())
-        .text(lineage)
-        .text(id)
-        .opt_text(parent.as_deref())
-        .text(group)
-        .text(label)
-        .bytes(&sort_key.0)
-        .int(*saved_at)
-        .int((*age_offset).into())
-        .int(flags)
-        .bytes(meta)
-        .bytes(logs.unwrap_or_default());
-    (flags, sum.finish())
 }
 
 /// The `CORRUPT` error for an index that does not agree with its table.
@@ -238,8 +199,8 @@ impl Found {
             sort_key: SortKey(row.get(9)?),
             saved_at: row.get(2)?,
             age_offset: lineage.map_or(0, |lineage| lineage.age_offset),
-            depends_on_parent: flags & DEPENDS_ON_PARENT != 0,
-            exempt: flags & EXEMPT != 0,
+            depends_on_parent: flags & i64::from(DEPENDS_ON_PARENT) != 0,
+            exempt: flags & i64::from(EXEMPT) != 0,
             meta: row.get(10)?,
         };
         Ok(Self {
@@ -259,8 +220,8 @@ impl Found {
             let message = format!("checkpoint {id:?}: the row of its lineage is missing: restore a backup");
             return Err(Error::new(Code::Corrupt, message));
         }
-        if flags_and_sum(seq, &row.header, row.logs.as_deref()) != (flags, sum)
-            || hash.is_some_and(|hash| id_hash(contract, id) != hash)
+        let computed = flags_and_sum(seq, &row.header, row.logs.as_deref());
+        if (i64::from(computed.0), computed.1) != (flags, sum) || hash.is_some_and(|hash| id_hash(contract, id) != hash)
         {
             let message = format!("checkpoint {id:?}: its row {seq} does not match its checksum: restore a backup");
             return Err(Error::new(Code::Corrupt, message));

@@ -1,0 +1,44 @@
+//! What the databases store of a checkpoint's header as numbers: its flags and its checksum.
+
+use crate::codec::checksum::Sum;
+use crate::record::Header;
+
+/// A bit of the column `flags`. If set, the checkpoint cannot be read without its parent.
+pub(super) const DEPENDS_ON_PARENT: i16 = 1;
+/// A bit of the column `flags`. If set, retention by age and by size never removes the checkpoint.
+pub(super) const EXEMPT: i16 = 2;
+
+/// Computes the columns `flags` and `sum` of a row. `number` is a number that no other row of the same checkpoint has, so
+/// that a row cannot stand for another one.
+pub(super) fn flags_and_sum(number: i64, header: &Header, logs: Option<&[u8]>) -> (i16, i64) {
+    let flags = (i16::from(header.depends_on_parent) * DEPENDS_ON_PARENT) | (i16::from(header.exempt) * EXEMPT);
+    let Header {
+        contract,
+        lineage,
+        id,
+        parent,
+        group,
+        label,
+        sort_key,
+        saved_at,
+        age_offset,
+        depends_on_parent: _,
+        exempt: _,
+        meta,
+    } = header;
+    let sum = Sum::new()
+        .int(number)
+        .int(contract.0.into())
+        .text(lineage)
+        .text(id)
+        .opt_text(parent.as_deref())
+        .text(group)
+        .text(label)
+        .bytes(&sort_key.0)
+        .int(*saved_at)
+        .int((*age_offset).into())
+        .int(flags.into())
+        .bytes(meta)
+        .bytes(logs.unwrap_or_default());
+    (flags, sum.finish())
+}
