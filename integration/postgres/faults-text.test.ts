@@ -40,10 +40,20 @@ onServer("oldest", (server) => {
       options: `ENCODING '${encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'`,
     });
     const text = texts(encoding.length);
+    // Short texts are soon drawn twice, and a second save under an id replaces the first.
+    const drawn = new Set<string>();
+    const unused = (bytes: number) => {
+      for (;;) {
+        const id = text(bytes);
+        if (drawn.has(id)) continue;
+        drawn.add(id);
+        return id;
+      }
+    };
     const sizes = [1, 2, 999, 1_000, 1_001, 2_704, LONGEST];
     const saved: Checkpoint[] = Array.from({ length: count }, (_, n) => ({
       // Two of them differ in the last bytes only, after the part that an index holds.
-      id: n % 5 === 4 ? "" : text(sizes[n % sizes.length]!),
+      id: n % 5 === 4 ? "" : unused(sizes[n % sizes.length]!),
       graphId: text(LONGEST),
       runId: text(n % 3 === 0 ? 12 : LONGEST),
       nodeId: text(n % 2 === 0 ? LONGEST : 7),
