@@ -37,7 +37,7 @@ fn with_a_writer(journal: Journal) {
                 save(&mut writer, [draft("other", &format!("w{n}"))]);
                 n += 1;
                 // A writer that never pauses would keep the readers of a rollback journal out.
-                std::thread::sleep(std::time::Duration::from_millis(2));
+                std::thread::sleep(std::time::Duration::from_micros(100));
             }
             n
         });

@@ -26,6 +26,9 @@ const PAGES: i32 = 512;
 /// The number of rows that are verified at once.
 const ROWS: usize = 500;
 
+/// How often the copy of a database with a rollback journal may begin again before others have to wait for it.
+const TRIES: u32 = 3;
+
 /// How long a step waits before it tries again, while another process writes.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -167,19 +170,31 @@ fn copy(options: &Options, to: &Path, watch: &mut dyn FnMut(Progress) -> Result<
     target.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(from_sqlite)?;
     let page_size: u32 =
         source.connection.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(from_sqlite)?;
-    if source.journal == Journal::Wal {
-        // One snapshot for all steps, so that a save between two steps does not make the copy begin again. With a rollback
-        // journal, a snapshot would keep others from saving.
-        source.connection.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1").map_err(from_sqlite)?;
+    // With one snapshot for all steps, a save between two steps does not make the copy begin again.
+    let take_snapshot =
+        || source.connection.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1").map_err(from_sqlite);
+    // With a rollback journal, a snapshot keeps others from saving. So it is only taken if the copy has begun again often.
+    let mut tries = if source.journal == Journal::Wal { 0 } else { TRIES };
+    if tries == 0 {
+        take_snapshot()?;
     }
-    let mut last = Instant::now();
+    let (mut last, mut before) = (Instant::now(), 0);
     let backup = Backup::new(&source.connection, &mut target).map_err(from_sqlite)?;
     loop {
         let step = backup.step(PAGES).map_err(from_sqlite)?;
         let pages = backup.progress();
         let count = |pages: i32| u64::try_from(pages).unwrap_or(0) * u64::from(page_size);
         let of = count(pages.pagecount);
-        watch(Progress { phase: Phase::Copying, done: of.saturating_sub(count(pages.remaining)), of })?;
+        let done = of.saturating_sub(count(pages.remaining));
+        watch(Progress { phase: Phase::Copying, done, of })?;
+        // A copy that begins again has as many pages after the step as after an earlier one, or fewer.
+        if done <= before && tries > 0 {
+            tries -= 1;
+            if tries == 0 {
+                take_snapshot()?;
+            }
+        }
+        before = done;
         match step {
             StepResult::Done => return Ok(()),
             StepResult::More => last = Instant::now(),
