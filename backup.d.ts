@@ -1,4 +1,14 @@
-/** Options of {@link Store.backup}. */
+/**
+ * Options of {@link Store.backup}.
+ * @example
+ * ```ts
+ * import { openStore, type BackupOptions } from "forkpoint";
+ *
+ * const options: BackupOptions = { overwrite: true, onProgress: ({ phase, done, of }) => console.log(phase, done / of) };
+ * await using store = await openStore("agent.db");
+ * await store.backup("agent-backup.db", options);
+ * ```
+ */
 export interface BackupOptions {
   /** Whether a file at the path is replaced. It is replaced only after the backup was verified. Default: false. */
   overwrite?: boolean;
