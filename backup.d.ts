@@ -2,11 +2,13 @@
  * Options of {@link Store.backup}.
  * @example
  * ```ts
- * import { openStore, type BackupOptions } from "forkpoint";
+ * import { openStore } from "forkpoint";
  *
- * const options: BackupOptions = { overwrite: true, onProgress: ({ phase, done, of }) => console.log(phase, done / of) };
  * await using store = await openStore("agent.db");
- * await store.backup("agent-backup.db", options);
+ * await store.backup("agent-backup.db", {
+ *   overwrite: true,
+ *   onProgress: ({ phase, done, of }) => console.log(phase, done / of),
+ * });
  * ```
  */
 export interface BackupOptions {
