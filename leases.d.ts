@@ -58,7 +58,7 @@ export interface Lease extends AsyncDisposable, LeaseHolder {
    */
   readonly signal: AbortSignal;
   /**
-   * Ends the lease, so that others can take it at once. A second call is allowed. A lost lease stays with who has it.
+   * Ends the lease, so that others can take it at once. A second call is allowed. If the lease was lost, its new holder keeps it.
    * @example await lease.release();
    */
   release(): Promise<void>;

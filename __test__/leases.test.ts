@@ -288,7 +288,7 @@ describe.each(kinds)("%s", (kind) => {
     await free();
     expect(seen.every((holder) => holder === thisProcess(seen))).toBe(true);
     expect(seen.length).toBe(5);
-    // Whoever hears of the end can begin again.
+    // A listener of the event that a run has ended can start the run again.
     const again = new Promise((resolve, reject) => {
       workflow.events.once("run.complete", () => workflow.runWithCheckpoints({ runId: "r" }).then(resolve, reject));
     });

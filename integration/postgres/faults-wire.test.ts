@@ -37,7 +37,7 @@ const idOf = (n: number) => `run:step-${n + 1}`;
 const message = (text: string) => ({ role: "user" as const, content: text });
 const state = (n: number) => ({ n, text: `step ${n} `.repeat(200) });
 
-/** Saves a checkpoint. Whoever saves it twice hears `CONFLICT`. */
+/** Saves a checkpoint. A second save of the same checkpoint rejects with `CONFLICT`. */
 const save = (n: number) => async (stores: Stores) => {
   const checkpoint = { id: idOf(n), runId: "run", stepIndex: n, stepName: "step", state: state(n), createdAt: n };
   await stores.runs.save(checkpoint, { expectedParent: n === 0 ? null : idOf(n - 1) });

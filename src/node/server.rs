@@ -52,7 +52,7 @@ impl Passwords {
             state.last = Some(password.clone());
         }
         if let Some(waiting) = state.waiting.remove(&request) {
-            // Whoever asked may have given up.
+            // The connection attempt that asked may have ended meanwhile.
             let _ = waiting.send(given);
         }
     }

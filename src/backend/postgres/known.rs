@@ -74,8 +74,8 @@ fn newest_of(found: &tokio_postgres::Row) -> Result<Option<Newest>> {
 }
 
 impl Known {
-    /// Takes the answers of [`ROWS`] for these ids, of [`LINEAGES`] and of [`SEQS`]. Damaged rows are left out, so that
-    /// whoever needs them meets the damage.
+    /// Takes the answers of [`ROWS`] for these ids, of [`LINEAGES`] and of [`SEQS`]. Damaged rows are left out: an
+    /// operation that needs such a row reads it again, and gets the error.
     pub(super) fn new(
         ids: impl Iterator<Item = Name>,
         rows: &[tokio_postgres::Row],
