@@ -9,4 +9,4 @@ const addon = `${root}forkpoint.${here()}.node`;
 // Removes the old addon first: overwriting a loaded library would crash the process that uses it.
 rmSync(addon, { force: true });
 copyFileSync(`${root}target/release/${library(process.platform)}`, addon);
-compile();
+await compile();

@@ -1,9 +1,10 @@
-// Compiles the TypeScript code, and writes the declarations for `import` of the entry points that need their own:
-// `node scripts/compile.mjs`.
+// Compiles the TypeScript code, writes the declarations for `import` of the entry points that need their own, and bundles
+// the command line and the studio: `node scripts/compile.mjs`.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
+import { bundle } from "./bundle.mjs";
 import { root, tool } from "./setup.mjs";
 
 /** Returns the modules that a declaration file imports or exports. */
@@ -43,13 +44,14 @@ function writeForImport(file, written = new Set()) {
   writeFileSync(`${root}dist/${basename(file, ".ts")}.mts`, text);
 }
 
-export function compile() {
+export async function compile() {
   rmSync(`${root}dist`, { recursive: true, force: true });
   tool("typescript/bin/tsc", ["-p", root]);
   const { exports } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
   for (const { types, import: forImport } of Object.values(exports)) {
     if (forImport?.types !== undefined) writeForImport(types.slice(2));
   }
+  await bundle();
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) compile();
+if (import.meta.url === pathToFileURL(process.argv[1]).href) await compile();
