@@ -15,6 +15,8 @@ pub enum Severity {
     Error,
     /// All data can be read, but some data are not stored correctly.
     Warning,
+    /// Good to know.
+    Note,
 }
 
 impl Severity {
@@ -23,6 +25,7 @@ impl Severity {
         match self {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Note => "note",
         }
     }
 }
@@ -36,6 +39,12 @@ pub enum FindingCode {
     Orphan,
     /// An index disagrees with its table.
     Index,
+    /// The store is on a network file system.
+    Network,
+    /// The log of the database is very large.
+    Log,
+    /// The check was ended before it had looked at everything.
+    Time,
 }
 
 impl FindingCode {
@@ -45,6 +54,9 @@ impl FindingCode {
             FindingCode::Corrupt => "CORRUPT",
             FindingCode::Orphan => "ORPHAN",
             FindingCode::Index => "INDEX",
+            FindingCode::Network => "NETWORK",
+            FindingCode::Log => "LOG",
+            FindingCode::Time => "TIME",
         }
     }
 }

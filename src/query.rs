@@ -2,9 +2,11 @@
 
 mod answer;
 mod recent;
+mod rows;
 
 pub use self::answer::Answer;
 pub use self::recent::{ActivityOrder, Recent};
+pub use self::rows::{Feed, FeedWait, RowOrder, Rows, RowsFrom};
 use crate::check::CheckCursor;
 use crate::record::{ContractId, Seq, SortKey};
 use crate::retention::Rule;
@@ -83,6 +85,10 @@ pub enum Query {
     },
     /// Lists lineages by their last activity. Answers [`Answer::Recent`].
     Recent(Recent),
+    /// Lists the checkpoints of a lineage with their places and sizes. Answers [`Answer::Rows`].
+    Rows(Rows),
+    /// Lists the checkpoints of all contracts in save order. Answers [`Answer::Feed`].
+    Feed(Feed),
     /// The lineages that were forked from a checkpoint of this lineage. The fork that was created last comes first.
     /// Answers [`Answer::Lineages`].
     Forks {
@@ -116,6 +122,9 @@ pub enum Query {
         /// The approximate number of rows to verify.
         limit: usize,
     },
+    /// Looks at the place of the store and at its pages, in a second at most. Payloads and records are not read. Answers
+    /// [`Answer::Checked`].
+    QuickCheck,
     /// The number and the size of the items that the store holds. Answers [`Answer::Stats`].
     Stats {
         /// If given, only checkpoints of this contract are counted. `None` counts the checkpoints of all contracts.

@@ -2,12 +2,14 @@
 //! parts.
 
 mod export;
+mod rows;
 mod stats;
 
 use bytes::Bytes;
 use serde::Serialize;
 
 pub use self::export::{FirstCheckpoint, LogRun, Origin, Saved, Start, Written};
+pub use self::rows::{FeedPage, Listed, RowPage, RowSums};
 pub use self::stats::{LineageStats, Stats};
 use crate::error::Error;
 

@@ -8,7 +8,7 @@ use crate::backend::memory::Memory;
 #[cfg(feature = "postgres")]
 use crate::backend::postgres::{self, Postgres};
 use crate::backend::sqlite::{self, Sqlite};
-use crate::backend::{BUSY_TIMEOUT, Backend, Durability, PreEncode};
+use crate::backend::{BUSY_TIMEOUT, Backend, Durability, PreEncode, read_only};
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage};
 use crate::deadline::Deadline;
@@ -39,6 +39,8 @@ pub struct Options {
     pub retention: Policy,
     /// The names of contracts, for a target whose files are named after them.
     pub contract_names: &'static [(ContractId, &'static str)],
+    /// True if the store is only looked at. No file is created, no table is made or upgraded, and writes are refused.
+    pub read_only: bool,
 }
 
 impl Default for Options {
@@ -50,6 +52,7 @@ impl Default for Options {
             cache_bytes: Self::CACHE_BYTES,
             retention: Policy::default(),
             contract_names: &[],
+            read_only: false,
         }
     }
 }
@@ -94,6 +97,16 @@ impl Store {
                 let sweeper = Sweeper::new(options.retention);
                 Engine::Inline(Mutex::new(Some(Inline { backend: Box::new(Memory::new()), sweeper })))
             }
+            Target::Sqlite(path) if options.read_only => {
+                let (path, cache_bytes) = (path.clone(), options.cache_bytes);
+                let deadline = Arc::new(Deadline::default());
+                let (shared, patience) = (Arc::clone(&deadline), options.busy_timeout);
+                let open = move || {
+                    let opened = sqlite::ReadOnly::open(&path, shared.limit(patience), cache_bytes)?;
+                    Ok(Box::new(opened) as Box<dyn Backend>)
+                };
+                Self::threads(open, None, &options, deadline)?
+            }
             Target::Sqlite(path) => {
                 let sqlite = sqlite::Options {
                     durability: options.durability,
@@ -117,6 +130,7 @@ impl Store {
                     durability: options.durability,
                     busy_timeout: options.busy_timeout,
                     names: options.contract_names,
+                    read_only: options.read_only,
                     ..jsonl::Options::new(path)
                 };
                 let deadline = Arc::new(Deadline::default());
@@ -129,11 +143,13 @@ impl Store {
             }
             #[cfg(feature = "postgres")]
             Target::Postgres(url) => {
+                let mut url = (**url).clone();
+                url.migrates &= !options.read_only;
                 let postgres = postgres::Options {
                     durability: options.durability,
                     busy_timeout: options.busy_timeout,
                     cache_bytes: options.cache_bytes,
-                    ..postgres::Options::new((**url).clone())
+                    ..postgres::Options::new(url)
                 };
                 let cache = PayloadCache::new(postgres.cache_bytes);
                 let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
@@ -213,6 +229,9 @@ impl Store {
     /// Applies a unit. After each put, the unit also applies [`Policy::keep_last`] to the lineage. A payload that is
     /// too large is refused before anything is queued.
     pub fn apply(&self, unit: Unit, reply: Reply<Applied>) {
+        if self.options.read_only {
+            return reply.send(Err(read_only()));
+        }
         if let Err(error) = unit.ops.iter().try_for_each(|op| self.refuse_large(op)) {
             return reply.send(Err(error));
         }
@@ -242,6 +261,9 @@ impl Store {
         work: impl FnOnce(&mut Box<dyn Backend>) -> Result<T> + Send + 'static,
         reply: Reply<T>,
     ) {
+        if self.options.read_only {
+            return reply.send(Err(read_only()));
+        }
         match &self.engine {
             Engine::Inline(backend) => reply.send(with(backend, |inline| work(&mut inline.backend))),
             Engine::Threads(writer) => writer.work(Box::new(move |backend| reply.send(backend.and_then(work)))),

@@ -627,7 +627,7 @@ fn active(
     after: Option<Seq>,
     limit: usize,
 ) -> (Vec<String>, Option<Seq>) {
-    let recent = Recent { contract: CONTRACT_ID, named_as_group: false, order, after, limit };
+    let recent = Recent { contract: CONTRACT_ID, named_as_group: false, matching: String::new(), order, after, limit };
     let found = backend.answer(&Query::Recent(recent)).unwrap().into_recent().unwrap();
     let last = found.last().map(|found| found.seq);
     (found.into_iter().map(|found| found.lineage.newest.lineage).collect(), last)
@@ -651,7 +651,14 @@ fn lineages_are_listed_by_their_last_activity(backend: &mut dyn Backend) {
     assert_eq!(active(backend, LatestFirst, None, 9).0, ["b", "c", "a"], "its newest is now an earlier one");
     apply(backend, vec![remove("c1")]).unwrap();
     assert_eq!(active(backend, EarliestFirst, None, 9).0, ["a", "b"]);
-    let named = Recent { contract: CONTRACT_ID, named_as_group: true, order: LatestFirst, after: None, limit: 9 };
+    let named = Recent {
+        contract: CONTRACT_ID,
+        named_as_group: true,
+        matching: String::new(),
+        order: LatestFirst,
+        after: None,
+        limit: 9,
+    };
     let found = backend.answer(&Query::Recent(named)).unwrap().into_recent().unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].lineage, lineages(backend, "a", None, 9)[0], "as the other listing shows it");

@@ -879,7 +879,7 @@ fn one_query() -> impl Strategy<Value = Query> {
         (contract(), run()).prop_map(|(contract, lineage)| Query::Forks { contract, lineage }),
         (contract(), any::<bool>(), any::<bool>(), 0..6_usize).prop_map(|(contract, named_as_group, latest, limit)| {
             let order = if latest { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
-            Query::Recent(Recent { contract, named_as_group, order, after: None, limit })
+            Query::Recent(Recent { contract, named_as_group, matching: String::new(), order, after: None, limit })
         }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Logs { contract, lineage }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Count { contract, lineage }),

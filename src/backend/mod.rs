@@ -19,6 +19,7 @@ pub mod memory;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod rebase;
+mod rows;
 pub mod sqlite;
 mod tables;
 mod writes;
@@ -28,7 +29,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub(crate) use self::inherit::resolve_from_parent;
 pub(crate) use self::lazy::{Lazy, Open};
 pub(crate) use self::writes::encode as encode_writes;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::record::Notice;
@@ -154,6 +155,12 @@ pub trait PreEncode: Send + Sync {
 pub(crate) fn machine_clock() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     i64::try_from(since).unwrap_or(i64::MAX)
+}
+
+/// The error of a call that would change a store that was opened to be looked at.
+pub(crate) fn read_only() -> Error {
+    let message = "the store was opened with readOnly, so it cannot be changed: open it without readOnly";
+    Error::new(Code::Unsupported, message).lasting()
 }
 
 /// Applies each unit by itself. Used after a whole batch failed because of one unit.

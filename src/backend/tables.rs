@@ -7,6 +7,7 @@ mod contents;
 mod export;
 mod logs;
 mod read;
+mod rows;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -11,8 +11,9 @@ pub mod storage;
 pub mod workflow;
 
 use serde::Serialize;
+use serde_json::json;
 
-use super::{Contract, MAX_ID_BYTES, Names, check_id, damaged};
+use super::{Contract, MAX_ID_BYTES, Names, Shown, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{Of, Query};
@@ -25,6 +26,9 @@ pub const CONTRACT: Contract = Contract {
     request: call::request,
     tool: Some(workflow::call::tool),
     name_of: Names::same,
+    lineage_of: Names::same_lineage,
+    id_of: Names::same_id,
+    show,
 };
 /// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(2);
@@ -183,6 +187,18 @@ pub fn timeline(run_id: String) -> Query {
 /// `runs`: lists the runs. The run that began last comes first.
 pub fn runs(before: Option<i64>, limit: usize) -> Query {
     Query::Lineages { contract: CONTRACT_ID, group_prefix: String::new(), before, limit }
+}
+
+fn show(header: &Header) -> Result<Shown> {
+    let step = step(header.clone())?;
+    let status = match step.status() {
+        Status::Unfinished => "unfinished",
+        Status::Finished => "finished",
+        Status::Unknown => "unknown",
+    };
+    let meta = json!({ "stepIndex": step.step_index, "stateSize": step.state_size, "steps": step.steps });
+    let (label, at) = (Some(step.step_name), Some(step.created_at));
+    Ok(Shown { label, group: None, at, meta: Some(meta), serialized: None, status: Some(status) })
 }
 
 /// Converts a header into the fields that listings show.

@@ -9,16 +9,25 @@
 mod call;
 
 use serde::Serialize;
+use serde_json::json;
 
-use super::{Contract, Names, check_id, damaged};
+use super::{Contract, Names, Shown, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Fork, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 
 /// The contract.
-pub const CONTRACT: Contract =
-    Contract { name: "agentos", id: CONTRACT_ID, request: call::request, tool: Some(call::tool), name_of: Names::same };
+pub const CONTRACT: Contract = Contract {
+    name: "agentos",
+    id: CONTRACT_ID,
+    request: call::request,
+    tool: Some(call::tool),
+    name_of: Names::same,
+    lineage_of: Names::same_lineage,
+    id_of: Names::same_id,
+    show,
+};
 /// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(1);
 /// The part that holds `checkpoint.state`.
@@ -197,6 +206,19 @@ pub fn metadata(header: Header) -> Result<Metadata> {
         state_size,
         has_memory_snapshot,
     })
+}
+
+fn show(header: &Header) -> Result<Shown> {
+    let status = status(header).map(|status| match status {
+        Status::Waiting => "waiting",
+        Status::Failed => "failed",
+        Status::Unfinished => "unfinished",
+        Status::Finished => "finished",
+    });
+    let Metadata { graph_id, node_id, timestamp, state_size, has_memory_snapshot, .. } = metadata(header.clone())?;
+    let meta = json!({ "stateSize": state_size, "hasMemorySnapshot": has_memory_snapshot });
+    let (label, group) = (Some(node_id), Some(graph_id));
+    Ok(Shown { label, group, at: Some(timestamp), meta: Some(meta), serialized: None, status })
 }
 
 /// Returns the status of the run at a checkpoint. `None`: the checkpoint does not tell it.

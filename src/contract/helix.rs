@@ -31,10 +31,21 @@ pub const CONTRACT: Contract = Contract {
     request: call::request,
     tool: Some(checkpoint_id::tool),
     name_of: Names::same,
+    lineage_of: Names::same_lineage,
+    id_of: Names::same_id,
+    show: meta::show_checkpoint,
 };
 /// The contract of the sessions' rows.
-pub const SESSIONS: Contract =
-    Contract { name: "helix-sessions", id: SESSIONS_ID, request: call::request, tool: None, name_of: Names::same };
+pub const SESSIONS: Contract = Contract {
+    name: "helix-sessions",
+    id: SESSIONS_ID,
+    request: call::request,
+    tool: None,
+    name_of: Names::same,
+    lineage_of: Names::same_lineage,
+    id_of: Names::same_id,
+    show: meta::show_session,
+};
 /// The id of [`CONTRACT`].
 pub const CONTRACT_ID: ContractId = ContractId(5);
 /// The id of [`SESSIONS`].

@@ -14,15 +14,23 @@ pub mod import;
 use bytes::Bytes;
 use serde::Deserialize;
 
-use super::{Contract, MAX_ID_BYTES, Names, check_id, damaged, thread};
+use super::{Contract, MAX_ID_BYTES, Names, Shown, check_id, damaged, thread};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{ActivityOrder, Ancestors, Of, Pick, Query, Recent};
 use crate::record::{ContractId, Draft, Header, Part, Payload, Seq, SortKey, Tuple, Write};
 
 /// The contract.
-pub const CONTRACT: Contract =
-    Contract { name: "langgraph", id: CONTRACT_ID, request: call::request, tool: Some(import::tool), name_of };
+pub const CONTRACT: Contract = Contract {
+    name: "langgraph",
+    id: CONTRACT_ID,
+    request: call::request,
+    tool: Some(import::tool),
+    name_of,
+    lineage_of: thread::lineage,
+    id_of: thread::key,
+    show,
+};
 /// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(4);
 
@@ -237,7 +245,7 @@ pub fn list(thread: Option<String>, namespace: Option<String>, before: Option<St
 
 /// `listThreads`: reads a page of the threads that have a checkpoint in their root namespace, by their last activity.
 pub fn threads(order: ActivityOrder, after: Option<Seq>, limit: usize) -> Query {
-    Query::Recent(Recent { contract: CONTRACT_ID, named_as_group: true, order, after, limit })
+    Query::Recent(Recent { contract: CONTRACT_ID, named_as_group: true, matching: String::new(), order, after, limit })
 }
 
 /// `deleteThread`: removes a thread. It also removes the thread's writes to checkpoints that were never put.
@@ -297,6 +305,11 @@ pub fn describe(header: &Header) -> Result<Described> {
     let tag = String::from_utf8(header.meta[..end].to_vec()).map_err(|_| damaged())?;
     let depends_on_parent = header.depends_on_parent;
     Ok(Described { checkpoint_ref, parent, metadata: (tag, header.meta[end + 1..].to_vec()), depends_on_parent })
+}
+
+fn show(header: &Header) -> Result<Shown> {
+    let (tag, bytes) = describe(header)?.metadata;
+    Ok(Shown { serialized: Some(Part { name: String::new(), tag, bytes: bytes.into() }), ..Shown::default() })
 }
 
 /// Converts a store's id (`key`) into a `checkpoint_id`. `None`: the checkpoint is in another namespace.

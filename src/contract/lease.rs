@@ -14,14 +14,23 @@ use serde::{Deserialize, Serialize};
 use super::call::{RawCall, Request};
 use super::response::Response;
 use super::thread::{self, ThreadNamespace};
-use super::{Contract, Names, check_id, damaged};
+use super::{Contract, Names, Shown, check_id, damaged};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{Checkpoint, ContractId, Header, Payload, SortKey};
 
 /// The contract.
-pub const CONTRACT: Contract = Contract { name: "lease", id: CONTRACT_ID, request, tool: None, name_of };
+pub const CONTRACT: Contract = Contract {
+    name: "lease",
+    id: CONTRACT_ID,
+    request,
+    tool: None,
+    name_of,
+    lineage_of: Names::same_lineage,
+    id_of: Names::same_id,
+    show: |_| Ok(Shown::default()),
+};
 /// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(8);
 

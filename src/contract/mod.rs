@@ -14,6 +14,7 @@ pub mod agentos;
 pub mod call;
 pub mod fields;
 pub mod helix;
+mod inspect;
 pub mod langgraph;
 pub mod lease;
 pub mod response;
@@ -25,7 +26,7 @@ pub mod tinyagents;
 use self::call::{RawCall, Request, Tool};
 use self::response::Response;
 use crate::error::{Code, Error, Result};
-use crate::record::ContractId;
+use crate::record::{ContractId, Header, Part};
 use crate::store::Store;
 use crate::worker::Reply;
 
@@ -43,6 +44,30 @@ pub struct Contract {
     /// Converts the engine's names of a lineage and a checkpoint into the users' names. A name is `None` if it is not
     /// known.
     pub name_of: fn(Option<String>, Option<String>) -> Names,
+    /// Converts the users' names of a run into the engine's name of the lineage. The namespace is empty if the contract
+    /// has none.
+    pub lineage_of: fn(run: &str, ns: &str) -> String,
+    /// Converts the users' names of a run and a checkpoint into the engine's id of the checkpoint.
+    pub id_of: fn(run: &str, ns: &str, id: &str) -> String,
+    /// Reads the fields of a header that people see.
+    pub show: fn(&Header) -> Result<Shown>,
+}
+
+/// The fields of a checkpoint that people see without a look at its payload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shown {
+    /// A name of the checkpoint: the node, the step or the status.
+    pub label: Option<String>,
+    /// What several runs share: the graph.
+    pub group: Option<String>,
+    /// The contract's own time, in ms since the epoch.
+    pub at: Option<f64>,
+    /// What the contract keeps beside the state, as a JSON object.
+    pub meta: Option<serde_json::Value>,
+    /// The same, if only the contract's serializer can read it.
+    pub serialized: Option<Part>,
+    /// The status of a run whose newest checkpoint this is.
+    pub status: Option<&'static str>,
 }
 
 /// The names that the framework's users know: of the run, its namespace and the checkpoint.
@@ -57,6 +82,16 @@ pub struct Names {
 }
 
 impl Names {
+    /// The value of `lineage_of` for a contract that uses the engine's names unchanged.
+    fn same_lineage(run: &str, _: &str) -> String {
+        run.to_owned()
+    }
+
+    /// The value of `id_of` for a contract that uses the engine's names unchanged.
+    fn same_id(_: &str, _: &str, id: &str) -> String {
+        id.to_owned()
+    }
+
     /// The value of `name_of` for a contract that uses the engine's names unchanged.
     fn same(lineage: Option<String>, id: Option<String>) -> Self {
         Self { run: lineage, ns: None, id }
@@ -104,6 +139,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     let fence = call.fence()?;
     let request = match call.contract() {
         store::NAME => store::request(call),
+        inspect::NAME => inspect::request(call),
         contract => (named(contract)?.request)(call),
     }?;
     Ok(match fence {
@@ -213,9 +249,10 @@ mod tests {
 
     #[test]
     fn no_two_contracts_share_a_name_or_an_id() {
-        let names: HashSet<_> = CONTRACTS.iter().map(|contract| contract.name).chain([store::NAME]).collect();
+        let names: HashSet<_> =
+            CONTRACTS.iter().map(|contract| contract.name).chain([store::NAME, inspect::NAME]).collect();
         let contracts: HashSet<_> = CONTRACTS.iter().map(|contract| contract.id).collect();
-        assert_eq!((names.len(), contracts.len()), (CONTRACTS.len() + 1, CONTRACTS.len()));
+        assert_eq!((names.len(), contracts.len()), (CONTRACTS.len() + 2, CONTRACTS.len()));
     }
 
     #[test]

@@ -36,6 +36,7 @@ enum Call {
         contract: Option<String>,
         largest: usize,
     },
+    QuickCheck {},
     /// Checks one page of the stored data. `cursor` is the `next` of the previous page.
     Check {
         cursor: Option<String>,
@@ -61,6 +62,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Stats { contract, largest } => {
             Request::ask(Query::Stats { contract: optional_id(contract)?, largest }, stats)
         }
+        Call::QuickCheck {} => Request::ask(Query::QuickCheck, |answer| checked(answer.into_checked()?)),
         Call::Check { cursor, limit } => Request::Check(CheckCursor(cursor.unwrap_or_default()), limit),
     })
 }
@@ -79,7 +81,12 @@ fn stats(answer: Answer) -> Result<Option<Response>> {
         .largest
         .into_iter()
         .map(|of| {
+            let contract = contract_of(of.contract);
+            let names = contract.map(|contract| (contract.name_of)(Some(of.lineage.clone()), None)).unwrap_or_default();
             json!({
+                "space": contract.map(|contract| contract.name),
+                "run": names.run,
+                "ns": names.ns,
                 "lineage": of.lineage,
                 "checkpoints": of.checkpoints,
                 "logicalBytes": of.logical_bytes,
@@ -95,6 +102,8 @@ fn stats(answer: Answer) -> Result<Option<Response>> {
         "records": stats.records,
         "recordBytes": stats.record_bytes,
         "fileBytes": stats.file_bytes,
+        "logBytes": stats.log_bytes,
+        "freeBytes": stats.free_bytes,
         "largest": largest,
     }))
 }

@@ -10,15 +10,23 @@ mod call;
 pub mod graph;
 
 use super::thread::{self, ThreadNamespace};
-use super::{Contract, MAX_ID_BYTES, Names, check_id};
+use super::{Contract, MAX_ID_BYTES, Names, Shown, check_id, damaged};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Pick, Query};
 use crate::record::{ContractId, Draft, Header, Part, Payload, SortKey, Write};
 
 /// The contract.
-pub const CONTRACT: Contract =
-    Contract { name: "tinyagents", id: CONTRACT_ID, request: call::request, tool: Some(graph::call::tool), name_of };
+pub const CONTRACT: Contract = Contract {
+    name: "tinyagents",
+    id: CONTRACT_ID,
+    request: call::request,
+    tool: Some(graph::call::tool),
+    name_of,
+    lineage_of: thread::lineage,
+    id_of: thread::key,
+    show,
+};
 /// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(7);
 
@@ -188,4 +196,16 @@ fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
         None => id,
     };
     Names { run, ns, id }
+}
+
+/// Returns the fields that listings show: the serializer's tag and bytes.
+fn metadata(header: &Header) -> Result<Part> {
+    let damaged = || damaged(&header.id);
+    let end = header.meta.iter().position(|byte| *byte == 0).ok_or_else(damaged)?;
+    let tag = String::from_utf8(header.meta[..end].to_vec()).map_err(|_| damaged())?;
+    Ok(Part { name: String::new(), tag, bytes: header.meta[end + 1..].to_vec().into() })
+}
+
+fn show(header: &Header) -> Result<Shown> {
+    Ok(Shown { serialized: Some(metadata(header)?), ..Shown::default() })
 }

@@ -29,6 +29,7 @@ pub struct NativeOptions {
     pub busy_timeout: f64,
     pub max_payload_bytes: f64,
     pub cache_bytes: f64,
+    pub read_only: bool,
     /// `None`: no limit.
     pub keep_last_n: Option<i64>,
     /// `None`: no limit.
@@ -66,6 +67,7 @@ impl NativeOptions {
                 max_bytes: self.max_bytes.map(i64::unsigned_abs),
             },
             contract_names: &contract::NAMES,
+            read_only: self.read_only,
         })
     }
 }

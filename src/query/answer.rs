@@ -3,7 +3,8 @@
 use crate::check::CheckPage;
 use crate::error::{Code, Error, Result};
 use crate::record::{
-    Active, Checkpoint, Header, Lineage, LogMark, LogPage, LogRun, Logged, Saved, Start, Stats, Tuple, Written,
+    Active, Checkpoint, FeedPage, Header, Lineage, LogMark, LogPage, LogRun, Logged, RowPage, Saved, Start, Stats,
+    Tuple, Written,
 };
 use crate::retention::Pruned;
 
@@ -48,6 +49,10 @@ pub enum Answer {
     Writes(Vec<Written>),
     /// The runs of a log.
     LogRuns(Vec<LogRun>),
+    /// A page of the checkpoints of a lineage.
+    Rows(RowPage),
+    /// A page of the checkpoints of all contracts in save order.
+    Feed(FeedPage),
     /// A time, in ms since the epoch.
     Clock(i64),
 }
@@ -206,6 +211,22 @@ impl Answer {
         }
     }
 
+    /// Returns the page of a lineage's checkpoints. Fails if the answer is of another kind.
+    pub fn into_rows(self) -> Result<RowPage> {
+        match self {
+            Answer::Rows(page) => Ok(page),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Returns the page of the checkpoints of all contracts. Fails if the answer is of another kind.
+    pub fn into_feed(self) -> Result<FeedPage> {
+        match self {
+            Answer::Feed(page) => Ok(page),
+            other => Err(other.unexpected()),
+        }
+    }
+
     /// Returns the time, in ms since the epoch. Fails if the answer is of another kind.
     pub fn into_clock(self) -> Result<i64> {
         match self {
@@ -235,6 +256,8 @@ impl Answer {
             Answer::Starts(_) => "lineages with their beginnings",
             Answer::Writes(_) => "pending writes",
             Answer::LogRuns(_) => "the runs of a log",
+            Answer::Rows(_) => "a page of a lineage",
+            Answer::Feed(_) => "a page of a feed",
             Answer::Clock(_) => "a time",
         };
         Error::new(Code::Unavailable, format!("the backend gave the wrong kind of answer, {kind}: please report this"))

@@ -18,6 +18,8 @@ pub struct Recent {
     /// If true, only lineages are returned whose name is the group of their first checkpoint. A contract can give the
     /// main one of several lineages this name.
     pub named_as_group: bool,
+    /// Only lineages are returned whose name contains this text. Empty: all lineages.
+    pub matching: String,
     /// The order of the lineages.
     pub order: ActivityOrder,
     /// If given, only lineages with an activity after this one in the order are returned.

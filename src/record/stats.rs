@@ -21,6 +21,10 @@ pub struct Stats {
     pub record_bytes: u64,
     /// The total size of the database, in bytes. `None` if there is no database.
     pub file_bytes: Option<u64>,
+    /// The size of the log that belongs to the database, in bytes. `None` if there is no log.
+    pub log_bytes: Option<u64>,
+    /// The room in the database that nothing uses, in bytes. `None` if it is not known.
+    pub free_bytes: Option<u64>,
     /// The lineages with the greatest stored size, the largest first. Lineages of equal size are sorted by name.
     pub largest: Vec<LineageStats>,
 }

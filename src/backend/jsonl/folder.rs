@@ -52,6 +52,18 @@ pub(super) fn prepare(path: &Path) -> Result<(PathBuf, File)> {
     Ok((path, lock.map_err(|error| failed(error, "the lock file cannot be opened"))?))
 }
 
+/// Finds a folder that is only looked at. Returns its path and its lock file.
+pub(super) fn find(path: &Path) -> Result<(PathBuf, File)> {
+    let missing = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => Error::new(Code::NotFound, "there is no such folder of Forkpoint: check the path"),
+        _ => failed(error, "the folder cannot be read"),
+    };
+    let path = fs::canonicalize(path).map_err(missing)?;
+    check_magic(File::open(path.join(ORDER)).map_err(missing)?, path.join(LOCK).exists())?;
+    let lock = File::open(path.join(LOCK)).map_err(missing)?;
+    Ok((path, lock))
+}
+
 /// Creates a folder that only the owner can use.
 pub(super) fn create_folder(path: &Path) -> std::io::Result<()> {
     let mut builder = DirBuilder::new();

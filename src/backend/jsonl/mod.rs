@@ -57,12 +57,20 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// The names of contracts, for the names of folders. The folder of another contract has the contract's number.
     pub names: Names,
+    /// True if the folder is only looked at: nothing in it is created or changed.
+    pub read_only: bool,
 }
 
 impl Options {
     /// The default options for a folder: full durability and a busy timeout of 30 s.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), durability: Durability::Full, busy_timeout: BUSY_TIMEOUT, names: &[] }
+        Self {
+            path: path.into(),
+            durability: Durability::Full,
+            busy_timeout: BUSY_TIMEOUT,
+            names: &[],
+            read_only: false,
+        }
     }
 }
 
@@ -78,6 +86,7 @@ pub struct Jsonl {
     notice: Option<Notice>,
     /// The files that got lines since the last sweep.
     grown: Vec<u64>,
+    read_only: bool,
 }
 
 impl Jsonl {
@@ -88,7 +97,8 @@ impl Jsonl {
     }
 
     fn open_folder(options: &Options) -> Result<Self> {
-        let (folder, lock) = folder::prepare(&options.path)?;
+        let (folder, lock) =
+            if options.read_only { folder::find(&options.path)? } else { folder::prepare(&options.path)? };
         let mut opened = Self {
             lock: Lock::new(lock, options.busy_timeout),
             folder,
@@ -97,7 +107,11 @@ impl Jsonl {
             index: None,
             notice: None,
             grown: Vec::new(),
+            read_only: options.read_only,
         };
+        if options.read_only {
+            return Ok(opened);
+        }
         if !opened.folder.join(folder::ORDER).exists() {
             let _held = opened.lock.wait(Kind::Exclusive)?;
             if !opened.folder.join(folder::ORDER).exists() {
@@ -159,7 +173,10 @@ impl Jsonl {
         };
         if !current {
             let held = self.lock.wait(Kind::Shared)?;
-            if self.refresh()?.known.lost > 0 {
+            let lost = self.refresh()?.known.lost;
+            if lost > 0 && self.read_only {
+                self.notice = Some(lost_notice(lost, &self.folder));
+            } else if lost > 0 {
                 drop(held);
                 let _held = self.lock.wait(Kind::Exclusive)?;
                 self.index = None;

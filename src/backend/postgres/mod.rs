@@ -25,6 +25,7 @@ mod read;
 mod remove;
 mod retention;
 mod row;
+mod rows;
 mod schema;
 mod session;
 mod stats;

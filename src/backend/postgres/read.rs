@@ -8,7 +8,7 @@ use super::row::{self, HeaderRow};
 use super::session::Transaction;
 use super::stats::stats;
 use super::value::values;
-use super::{check, export, listing, payloads, writes};
+use super::{check, export, listing, payloads, rows, writes};
 use crate::backend::ancestors;
 use crate::backend::logs::{self as log, End, LogRows, Mark};
 use crate::backend::marks::decode_marks;
@@ -60,6 +60,8 @@ impl Reading<'_> {
                 self.shown_all(lineage::page(self.open, *contract, group_prefix, before, *limit)?).map(Answer::Lineages)
             }
             Query::Recent(recent) => self.recent(recent).map(Answer::Recent),
+            Query::Rows(wanted) => rows::rows(self.open, wanted).map(Answer::Rows),
+            Query::Feed(feed) => rows::feed(self.open, feed).map(Answer::Feed),
             Query::Forks { contract, lineage } => match lineage::find(self.open, *contract, lineage)? {
                 Some(origin) => self.shown_all(lineage::forks(self.open, origin.lin)?).map(Answer::Lineages),
                 None => Ok(Answer::Lineages(Vec::new())),
@@ -79,6 +81,8 @@ impl Reading<'_> {
             Query::Check { cursor, limit } => {
                 check::page(self.open, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
             }
+            // The server looks after its pages itself.
+            Query::QuickCheck => Ok(Answer::Checked(Box::default())),
             Query::Stats { contract, largest } => stats(self.open, *contract, *largest).map(Answer::Stats),
             Query::Clock => {
                 let now = self.open.one("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", values![])?;

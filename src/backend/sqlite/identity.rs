@@ -106,6 +106,12 @@ pub(super) fn is_open_as(path: &Path) -> bool {
     open_files().as_ref().zip(id).and_then(|(open, id)| open.get(&id)).is_some_and(|(name, _)| name == path)
 }
 
+/// Returns true if a connection of this copy of the engine has the file open under any path.
+pub(super) fn is_open_here(path: &Path) -> bool {
+    let id = FileId::at(path);
+    open_files().as_ref().zip(id).is_some_and(|(open, id)| open.contains_key(&id))
+}
+
 /// A connection's entry in the list of open files. The entry ends when it is dropped, which must happen after the
 /// connection is closed.
 #[derive(Debug)]

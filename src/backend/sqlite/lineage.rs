@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::from_sqlite;
+use super::schema::LateIndex;
 use super::setting;
 use super::statement::one;
 use crate::codec::checksum::Sum;
@@ -113,8 +114,13 @@ pub(super) fn with_prefix(connection: &Connection, contract: ContractId, prefix:
 
 /// The numbers of the lineages that were forked from the lineage `origin`, newest first.
 pub(super) fn began_from(connection: &Connection, origin: i64) -> Result<Vec<i64>> {
+    let sql = if LateIndex::Forks.exists(connection)? {
+        "SELECT lin FROM lineage INDEXED BY lineage_origin WHERE origin_lin = ? ORDER BY lin DESC"
+    } else {
+        "SELECT lin FROM lineage NOT INDEXED WHERE origin_lin = ? ORDER BY lin DESC"
+    };
     connection
-        .prepare_cached("SELECT lin FROM lineage INDEXED BY lineage_origin WHERE origin_lin = ? ORDER BY lin DESC")
+        .prepare_cached(sql)
         .and_then(|mut statement| statement.query_map([origin], |row| row.get(0))?.collect())
         .map_err(from_sqlite)
 }

@@ -6,6 +6,7 @@ use rusqlite::{Connection, Params, ToSql, params};
 use super::error::from_sqlite;
 use super::lineage;
 use super::row::{self, HeaderRow};
+use super::schema::LateIndex;
 use crate::error::Result;
 use crate::query::Of;
 use crate::record::{ContractId, Header, Seq, SortKey};
@@ -37,6 +38,9 @@ struct Source<'a> {
 
 const OF_CONTRACT: &str = "lineage CROSS JOIN checkpoint USING (lin) WHERE contract = ?1 AND ?4 IS NULL";
 const OF_LINEAGE: &str = "checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?1 AND ?4 IS NULL";
+/// Selects the checkpoints of a group, in a database that lacks the index of groups.
+const OF_GROUP_WITHOUT_INDEX: &str = "checkpoint CROSS JOIN lineage USING (lin)
+                        WHERE checkpoint.grp = ?4 AND checkpoint.grp <> '' AND contract = ?1";
 /// Selects the checkpoints of a group in any contract. SQLite can run this statement with the index alone.
 const OF_ANY_GROUP: &str = "checkpoint INDEXED BY checkpoint_group WHERE grp = ?4 AND grp <> '' AND ?1 IS NOT NULL";
 const OF_GROUP: &str = "checkpoint INDEXED BY checkpoint_group CROSS JOIN lineage USING (lin)
@@ -56,7 +60,10 @@ fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a Of) -> Res
             let found = lineage::with_prefix(connection, contract, prefix)?;
             Ok(found.into_iter().map(|lineage| Source { from: OF_LINEAGE, one: lineage.lin, group: None }).collect())
         }
-        Of::Group(group) => Ok(vec![Source { from: OF_GROUP, one: number, group: Some(group) }]),
+        Of::Group(group) => {
+            let from = if LateIndex::Groups.exists(connection)? { OF_GROUP } else { OF_GROUP_WITHOUT_INDEX };
+            Ok(vec![Source { from, one: number, group: Some(group) }])
+        }
         Of::LineageInGroup { lineage, group } => of_lineage(OF_BOTH, lineage, Some(group)),
     }
 }
@@ -87,7 +94,9 @@ pub(super) fn entries_of(
 ///
 /// `CORRUPT` if a row does not match its index entry or the query.
 pub(super) fn rows(connection: &Connection, contract: ContractId, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
-    if let Of::Group(group) = of {
+    if let Of::Group(group) = of
+        && LateIndex::Groups.exists(connection)?
+    {
         // First list the group in all contracts, because this needs only the index. Contracts seldom share the name of
         // a group, so this is usually the whole result.
         let any = Source { from: OF_ANY_GROUP, one: 0, group: Some(group) };

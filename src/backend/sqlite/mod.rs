@@ -17,16 +17,20 @@ mod log_damage;
 mod log_rows;
 mod logs;
 mod payloads;
+mod quick_check;
 mod read;
+mod read_only;
 mod recent;
 mod reserve;
 mod retention;
 mod row;
+mod rows;
 mod schema;
 mod setting;
 mod statement;
 mod stats;
 mod totals;
+pub(crate) mod unchanged;
 mod vfs;
 mod wal;
 mod write;
@@ -42,6 +46,7 @@ use rusqlite::config::DbConfig;
 use self::connection::{connect, set_journal};
 pub(crate) use self::error::from_sqlite;
 use self::identity::{Claim, Watch, one_copy_at_a_time};
+pub use self::read_only::ReadOnly;
 use self::reserve::{Reserve, is_full, reserve_only};
 use self::wal::Checkpointer;
 use super::{BUSY_TIMEOUT, Backend, Durability, each_alone};
@@ -142,7 +147,7 @@ impl Sqlite {
             );
             return Err(Error::new(Code::Unsupported, message));
         }
-        let (path, mut connection, claim) = Self::connect(options)?;
+        let (path, mut connection, claim, lacks_log) = Self::connect(options)?;
         let network = file::network(&path);
         let journal = options.journal.unwrap_or(if network.is_some() { Journal::Rollback } else { Journal::Wal });
         let synchronous = match (options.durability, journal) {
@@ -158,7 +163,11 @@ impl Sqlite {
         locks::release(&connection, journal);
         prepared?;
 
-        let notice = network.filter(|_| journal == Journal::Rollback).map(|kind| Notice {
+        let notice = lacks_log.then(|| Notice {
+            code: "FORKPOINT_LOG_MISSING",
+            message: format!("\"{}\": {}", path.display(), read_only::without_tables(&path)),
+        });
+        let network = network.filter(|_| journal == Journal::Rollback).map(|kind| Notice {
             code: "FORKPOINT_NETWORK_FILE",
             message: format!(
                 "\"{}\" is on a network file system ({kind}), where a write-ahead log would be corrupted. The \
@@ -167,6 +176,7 @@ impl Sqlite {
                 path.display()
             ),
         });
+        let notice = notice.or(network);
         let checkpointer =
             (journal == Journal::Wal).then(|| Checkpointer::new(path.clone(), synchronous, options.busy_timeout));
         let (reserve, patience, watch) = (Reserve::new(&path), options.busy_timeout, Watch::new(&path));
@@ -197,7 +207,9 @@ impl Sqlite {
 
     /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
     /// the file.
-    fn connect(options: &Options) -> Result<(PathBuf, Connection, Claim)> {
+    ///
+    /// The last part of the result is true if the file is not new, and its tables should be in a log that is missing.
+    fn connect(options: &Options) -> Result<(PathBuf, Connection, Claim, bool)> {
         // Open one file at a time. `file::prepare` closes a file after creating it. Closing any descriptor of a file
         // drops the locks that other connections of this process have on the file.
         static OPENING: Mutex<()> = Mutex::new(());
@@ -207,16 +219,20 @@ impl Sqlite {
         let claim = Claim::new(&path, options.alone_in_process)?;
         // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
         // are ignored here: the real connection below reports them.
-        if let Ok(Err(error)) = file::peek(&path).map(|connection| schema::inspect(&connection))
+        let state = file::peek(&path).map(|connection| schema::inspect(&connection));
+        if let Ok(Err(error)) = &state
             && error.code() == Code::Unsupported
         {
-            return Err(error);
+            return Err(error.clone());
         }
+        let lacks_log = matches!(state, Ok(Ok(schema::State::Lacks(0))))
+            && unchanged::is_wal(&path)
+            && std::fs::metadata(file::beside(&path, "-wal")).is_err();
         if options.durability == Durability::Full {
             log_damage::refuse(&path)?;
         }
         let connection = connect(&path, options.busy_timeout)?;
-        Ok((path, connection, claim))
+        Ok((path, connection, claim, lacks_log))
     }
 
     /// Does the work of one call. Before and after it, the connection holds no lock.

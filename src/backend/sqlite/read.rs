@@ -11,7 +11,7 @@ use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
 use super::stats::stats;
-use super::{check, export, payloads, recent, writes};
+use super::{check, export, payloads, quick_check, recent, rows, writes};
 use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::decode_marks;
 use crate::backend::{ancestors, machine_clock};
@@ -34,6 +34,13 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
             snapshot = begin()?;
         }
     }
+    Reading { connection: &snapshot, cache }.answer(query)
+}
+
+/// Answers a query of a database that must not be changed. If the query needs an index that does not exist, it reads more
+/// rows instead.
+pub(super) fn answer_unchanged(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
+    let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
     Reading { connection: &snapshot, cache }.answer(query)
 }
 
@@ -86,6 +93,8 @@ impl Reading<'_> {
                 self.lineages(*contract, group_prefix, *before, *limit).map(Answer::Lineages)
             }
             Query::Recent(recent) => self.recent(recent).map(Answer::Recent),
+            Query::Rows(wanted) => rows::rows(snapshot, wanted).map(Answer::Rows),
+            Query::Feed(feed) => rows::feed(snapshot, feed).map(Answer::Feed),
             Query::Forks { contract, lineage } => self.forks(*contract, lineage).map(Answer::Lineages),
             Query::Log(range) => self.log(range).map(Answer::Log),
             Query::Logged { contract, pick, log } => {
@@ -109,6 +118,7 @@ impl Reading<'_> {
             Query::Check { cursor, limit } => {
                 check::page(snapshot, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
             }
+            Query::QuickCheck => quick_check::quick_check(snapshot).map(|page| Answer::Checked(Box::new(page))),
             Query::Stats { contract, largest } => stats(snapshot, *contract, *largest).map(Answer::Stats),
             Query::Clock => Ok(Answer::Clock(machine_clock())),
             Query::Prunable { contract, rules } => {

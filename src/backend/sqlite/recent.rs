@@ -88,8 +88,11 @@ fn all(connection: &Connection, recent: &Recent) -> Result<Vec<(Seq, LineageRow)
 /// Returns the lineage and the save number of its newest checkpoint. Returns `None` if the listing leaves the lineage
 /// out.
 fn newest(connection: &Connection, recent: &Recent, lin: i64) -> Result<Option<(Seq, LineageRow)>> {
-    let wanted =
-        |row: &LineageRow| row.contract == recent.contract && (!recent.named_as_group || row.name == row.group);
+    let wanted = |row: &LineageRow| {
+        row.contract == recent.contract
+            && (!recent.named_as_group || row.name == row.group)
+            && row.name.contains(&recent.matching)
+    };
     let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("lineage number {lin}")))?;
     if !wanted(&row) {
         return Ok(None);

@@ -18,7 +18,13 @@ use crate::record::{ContractId, LineageStats, Seq, Stats};
 pub(super) fn stats(connection: &Connection, contract: Option<ContractId>, largest: usize) -> Result<Stats> {
     let totals = Totals::now(connection)?;
     let pages = |name| pragma(connection, name).map_err(from_sqlite);
-    let mut stats = Stats { file_bytes: Some(pages("page_count")? * pages("page_size")?), ..Stats::default() };
+    let page_size = pages("page_size")?;
+    let mut stats = Stats {
+        file_bytes: Some(pages("page_count")? * page_size),
+        log_bytes: log_bytes(connection),
+        free_bytes: Some(pages("freelist_count")? * page_size),
+        ..Stats::default()
+    };
     for (number, counts) in &totals.contracts {
         if contract.is_none_or(|contract| contract.0 == *number) {
             stats.checkpoints += unsigned(counts.checkpoints);
@@ -33,6 +39,12 @@ pub(super) fn stats(connection: &Connection, contract: Option<ContractId>, large
         find_largest(connection, contract, largest, &mut stats)?;
     }
     Ok(stats)
+}
+
+/// The size of the write-ahead log.
+fn log_bytes(connection: &Connection) -> Option<u64> {
+    let path = connection.path().filter(|path| !path.is_empty())?;
+    std::fs::metadata(format!("{path}-wal")).ok().map(|log| log.len())
 }
 
 fn unsigned(number: i64) -> u64 {

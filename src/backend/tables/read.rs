@@ -50,6 +50,8 @@ impl<C: Contents> Tables<C> {
             ),
             Query::All(queries) => Answer::All(queries.iter().map(|query| self.answer(query)).collect::<Result<_>>()?),
             Query::Recent(recent) => Answer::Recent(self.recent(recent)),
+            Query::Rows(rows) => Answer::Rows(self.rows_of(rows)?),
+            Query::Feed(feed) => Answer::Feed(self.feed(feed)?),
             Query::Forks { contract, lineage } => {
                 let Some(from) = self.positions.get(&(*contract, lineage.clone())) else {
                     return Ok(Answer::Lineages(Vec::new()));
@@ -79,6 +81,7 @@ impl<C: Contents> Tables<C> {
                 Answer::LogRuns(logs::all_runs(self, lineage, log, end)?)
             }
             Query::Check { .. } => Answer::Checked(Box::new(self.check())),
+            Query::QuickCheck => Answer::Checked(Box::default()),
             Query::Stats { contract, largest } => Answer::Stats(self.stats(*contract, *largest)),
             Query::Clock => Answer::Clock(machine_clock()),
             Query::Prunable { contract, rules } => Answer::Pruned(retention::preview(self, *contract, rules)?),
@@ -219,6 +222,7 @@ impl<C: Contents> Tables<C> {
             let lineage_row = self.lineages.get(&row.lineage)?;
             let wanted = lineage_row.contract == recent.contract
                 && (!recent.named_as_group || lineage_row.name == lineage_row.first.group)
+                && lineage_row.name.contains(&recent.matching)
                 && lineage_row.order.last().is_some_and(|(_, newest)| newest == seq);
             if !wanted {
                 return None;

@@ -8,14 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
-use crate::contract::{Contract, Names, check_id};
+use crate::contract::{Contract, Names, Shown, check_id};
 use crate::error::{Code, Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{Answer, Of, Query};
 use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 
 /// The contract.
-pub const CONTRACT: Contract = Contract { name: "storage", id: CONTRACT_ID, request, tool: None, name_of: Names::same };
+pub const CONTRACT: Contract = Contract {
+    name: "storage",
+    id: CONTRACT_ID,
+    request,
+    tool: None,
+    name_of,
+    lineage_of: |key, namespace| id(namespace, key),
+    id_of: |key, namespace, _| id(namespace, key),
+    show: |_| Ok(Shown::default()),
+};
 /// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(3);
 /// The part that holds the value.
@@ -86,6 +95,20 @@ fn all(answer: Answer) -> Result<Option<Response>> {
 /// Returns the store's id of a value. Each pair of namespace and key has its own id.
 fn id(namespace: &str, key: &str) -> String {
     format!("{}:{namespace}{key}", namespace.len())
+}
+
+/// Converts the store's id into the namespace and the key. The id that users know is the key.
+fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
+    let split = |name: &str| {
+        let (length, rest) = name.split_once(':')?;
+        let length = length.parse().ok()?;
+        Some((rest.get(..length)?.to_owned(), rest.get(length..)?.to_owned()))
+    };
+    let of = lineage.as_deref().or(id.as_deref()).and_then(split);
+    match of {
+        Some((namespace, key)) => Names { id: id.map(|_| key.clone()), run: Some(key), ns: Some(namespace) },
+        None => Names { run: lineage, ns: None, id },
+    }
 }
 
 /// `set`: stores a value. It replaces an earlier value with the same key.

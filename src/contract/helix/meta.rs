@@ -1,6 +1,8 @@
 //! The content of [`Header::meta`] of checkpoints and of sessions' rows.
 
-use crate::contract::damaged;
+use serde_json::json;
+
+use crate::contract::{Shown, damaged};
 use crate::error::Result;
 use crate::record::Header;
 
@@ -96,6 +98,36 @@ pub(super) fn read_meta(header: &Header) -> Result<(CheckpointMeta, f64)> {
         (Some(meta), Some((timestamp, _))) => Ok((meta, timestamp)),
         _ => Err(damaged(&header.id)),
     }
+}
+
+/// The status that all contracts share, of a status in Helix' words.
+fn common_status(status: &str) -> &'static str {
+    match status {
+        "interrupted" | "paused" => "waiting",
+        "failed" => "failed",
+        "active" | "running" => "unfinished",
+        "completed" => "finished",
+        _ => "unknown",
+    }
+}
+
+/// Reads the fields of a checkpoint that people see.
+pub(super) fn show_checkpoint(header: &Header) -> Result<Shown> {
+    let (meta, timestamp) = read_meta(header)?;
+    let CheckpointMeta { step_count, stream_sequence, message_count, status, .. } = meta;
+    let fields = json!({ "stepCount": step_count, "streamSequence": stream_sequence, "messageCount": message_count });
+    let common = common_status(status.as_deref().unwrap_or_default());
+    let at = Some(timestamp);
+    Ok(Shown { label: status, group: None, at, meta: Some(fields), serialized: None, status: Some(common) })
+}
+
+/// Reads the fields of a session's row that people see.
+pub(super) fn show_session(header: &Header) -> Result<Shown> {
+    let Some(meta) = SessionMeta::decode(&header.meta) else { return Err(damaged(&header.id)) };
+    let SessionMeta { agent_type, status, step_count, created_at } = meta;
+    let fields = json!({ "agentType": agent_type, "stepCount": step_count, "createdAt": created_at });
+    let common = Some(common_status(&status));
+    Ok(Shown { label: Some(status), group: None, at: None, meta: Some(fields), serialized: None, status: common })
 }
 
 fn number(bytes: &[u8]) -> Option<(f64, &[u8])> {

@@ -1,29 +1,29 @@
 //! Imports a database of `LangGraph`'s `SqliteSaver` (`@langchain/langgraph-checkpoint-sqlite`).
 //!
 //! The import only reads the database, in one snapshot. It copies serialized bytes unchanged, because only the
-//! serializer can interpret them. `file` opens the database without a change to any file. `split` finds the values of
-//! the channels in a serialized checkpoint. `call` has the calls.
+//! serializer can interpret them. `split` finds the values of the channels in a serialized checkpoint. `call` has the
+//! calls.
 
 mod call;
-mod file;
 mod split;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Params, Row, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 pub(super) use self::call::tool;
-use self::file::SourceFile;
 pub use self::split::split;
 use crate::backend::sqlite::from_sqlite;
-use crate::error::{Error, Result};
+use crate::backend::sqlite::unchanged::Unchanged;
+use crate::error::{Code, Error, Result};
 
 /// A database of a `SqliteSaver`. The first call opens the database.
 #[derive(Debug)]
 pub struct SqliteSaver {
     path: PathBuf,
-    file: Option<SourceFile>,
+    file: Option<Unchanged>,
 }
 
 /// A serialized value: the serializer's tag and the bytes.
@@ -122,7 +122,7 @@ impl SqliteSaver {
     ) -> Result<Vec<T>> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(SourceFile::open(&self.path)?),
+            none => none.insert(open(&self.path)?),
         };
         let found = file
             .connection()
@@ -130,9 +130,50 @@ impl SqliteSaver {
             .and_then(|mut statement| statement.query_map(params, read)?.collect())
             .map_err(|error| failed(&self.path, error));
         // If another program has changed the file meanwhile, even an error may come from the change.
-        file.check_unchanged(&self.path)?;
+        if !file.is_current(&self.path) {
+            let message =
+                format!("another program began to write \"{}\" during the import: import again", self.path.display());
+            return Err(Error::new(Code::Busy, message));
+        }
         found
     }
+}
+
+/// How long the import waits for another process's lock.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Opens the database of a saver. A transaction stays open until the connection is closed, so all reads see one snapshot.
+fn open(path: &Path) -> Result<Unchanged> {
+    let shown = path.display();
+    if !path.is_file() {
+        return Err(Error::new(Code::NotFound, format!("there is no file \"{shown}\" to import: check the path")));
+    }
+    let file = Unchanged::open(path, PATIENCE).map_err(|error| error.context(&format!("cannot read \"{shown}\"")))?;
+    let begin = file.connection().execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema");
+    begin.map_err(|error| failed(path, error))?;
+    if is_known(file.connection()).map_err(|error| failed(path, error))? {
+        return Ok(file);
+    }
+    Err(Error::new(
+        Code::Unsupported,
+        format!(
+            "\"{shown}\" is not a database of LangGraph's SqliteSaver: its tables \"checkpoints\" and \"writes\" are \
+             missing. Give the file that the saver wrote"
+        ),
+    ))
+}
+
+/// Returns true if the database has the tables of a `SqliteSaver`.
+fn is_known(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?";
+    for table in ["checkpoints", "writes"] {
+        for column in ["thread_id", "checkpoint_ns", "checkpoint_id", "type"] {
+            if connection.query_row(sql, [table, column], |_| Ok(())).optional()?.is_none() {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 fn failed(path: &Path, error: rusqlite::Error) -> Error {

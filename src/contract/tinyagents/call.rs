@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Place, Put, delete, delete_thread, get, latest, list, load, namespaces, put, put_writes};
+use super::{Place, Put, delete, delete_thread, get, latest, list, load, metadata, namespaces, put, put_writes};
 use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::damaged;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
@@ -162,11 +162,8 @@ fn shown(header: Header, response: &mut ResponseBuilder) -> Result<Listed> {
         Some(key) => Some(thread::split_key(key).ok_or_else(damaged)?.1),
         None => None,
     };
-    let end = header.meta.iter().position(|byte| *byte == 0).ok_or_else(damaged)?;
-    let tag = String::from_utf8(header.meta[..end].to_vec()).map_err(|_| damaged())?;
-    let metadata = Part { name: String::new(), tag, bytes: header.meta[end + 1..].to_vec().into() };
     Ok(Listed {
-        metadata: response.part(metadata),
+        metadata: response.part(metadata(&header)?),
         key: header.id,
         thread_id: of.thread,
         namespace: of.namespace,

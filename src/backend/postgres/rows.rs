@@ -1,0 +1,228 @@
+//! Lists checkpoints without their payloads.
+
+use super::lineage::{self, LineageRow};
+use super::row::{self, HeaderRow, columns};
+use super::session::Transaction;
+use super::value::values;
+use crate::backend::rows::{Lineup, page};
+use crate::error::Result;
+use crate::query::{Feed, FeedWait, RowOrder, Rows};
+use crate::record::{FeedPage, Listed, RowPage, RowSums, Seq, SortKey};
+
+/// The checkpoints of a lineage.
+struct Of<'a> {
+    open: &'a Transaction<'a>,
+    lineage: &'a LineageRow,
+}
+
+/// The columns of a checkpoint's size, after those of [`columns`].
+macro_rules! sized {
+    () => {
+        concat!(columns!(), ", p.size, octet_length(p.body)::bigint, p.depth")
+    };
+}
+
+/// The checkpoints of a lineage with their sizes.
+macro_rules! of_lineage {
+    () => {
+        " FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin) LEFT JOIN @payload AS p ON p.seq = c.seq WHERE c.lin = $1 "
+    };
+}
+
+fn listed(row: &tokio_postgres::Row, step: u64) -> Result<Listed> {
+    let header = HeaderRow::read(row)?;
+    let number = |column| row.get::<_, Option<i64>>(column).map_or(0, unsigned);
+    Ok(Listed {
+        seq: header.seq,
+        step,
+        header: header.header,
+        logical_bytes: number(16),
+        stored_bytes: number(17),
+        chain: number(18),
+    })
+}
+
+impl Lineup for Of<'_> {
+    fn count(&self) -> Result<u64> {
+        let sql = "SELECT count(*) FROM @checkpoint WHERE lin = $1";
+        Ok(self.open.one(sql, values![self.lineage.lin])?.map_or(0, |row| unsigned(row.get(0))))
+    }
+
+    fn before(&self, sort_key: &SortKey, seq: Seq) -> Result<u64> {
+        let sql = "SELECT count(*) FROM @checkpoint WHERE lin = $1
+                   AND (substr(sort_key, 1, 1000), sort_key, seq) < (substr($2::bytea, 1, 1000), $2, $3)";
+        let found = self.open.one(sql, values![self.lineage.lin, &sort_key.0[..], seq])?;
+        Ok(found.map_or(0, |row| unsigned(row.get(0))))
+    }
+
+    fn place(&self, id: &str) -> Result<Option<(SortKey, Seq)>> {
+        let row = row::by_id(self.open, self.lineage.contract, id)?;
+        Ok(row.filter(|row| row.lin == self.lineage.lin).map(|row| (row.header.sort_key, row.seq)))
+    }
+
+    fn rows(&self, order: RowOrder, skip: u64, limit: usize) -> Result<Vec<Listed>> {
+        let sql = match order {
+            RowOrder::OldestFirst => concat!(
+                "SELECT ",
+                sized!(),
+                of_lineage!(),
+                "ORDER BY substr(c.sort_key, 1, 1000), c.sort_key, c.seq LIMIT $2 OFFSET $3"
+            ),
+            RowOrder::NewestFirst => concat!(
+                "SELECT ",
+                sized!(),
+                of_lineage!(),
+                "ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT $2 OFFSET $3"
+            ),
+        };
+        let skip = i64::try_from(skip).unwrap_or(i64::MAX);
+        let found = self.open.query(sql, values![self.lineage.lin, row::limit(limit), skip])?;
+        found.iter().map(|row| listed(row, 0)).collect()
+    }
+}
+
+pub(super) fn rows(open: &Transaction<'_>, wanted: &Rows) -> Result<RowPage> {
+    let Some(lineage) = lineage::find(open, wanted.contract, &wanted.lineage)? else { return Ok(RowPage::default()) };
+    let (checkpoints, rows) = page(&Of { open, lineage: &lineage }, wanted)?;
+    let origin = match lineage.origin.as_ref().filter(|_| checkpoints > 0) {
+        Some((id, lin)) => Some((id.clone(), lineage::read(open, *lin)?.map(|row| row.name))),
+        None => None,
+    };
+    let sums = if wanted.sums { Some(sums(open, lineage.lin)?) } else { None };
+    Ok(RowPage { checkpoints, origin, rows, sums })
+}
+
+fn sums(open: &Transaction<'_>, lin: i64) -> Result<RowSums> {
+    let sql = "SELECT coalesce(sum(p.size), 0)::bigint, coalesce(sum(octet_length(p.body)), 0)::bigint,
+                 (SELECT saved_at FROM @checkpoint WHERE lin = $1 ORDER BY seq LIMIT 1)
+               FROM @checkpoint AS c JOIN @payload AS p USING (seq) WHERE c.lin = $1";
+    Ok(open.one(sql, values![lin])?.map_or_else(RowSums::default, |row| RowSums {
+        logical_bytes: unsigned(row.get(0)),
+        stored_bytes: unsigned(row.get(1)),
+        began: row.get::<_, Option<i64>>(2).unwrap_or(0),
+    }))
+}
+
+/// The checkpoints of all lineages with their sizes and their places.
+macro_rules! of_all {
+    ($order:literal) => {
+        concat!(
+            "SELECT ",
+            sized!(),
+            ", (SELECT count(*) FROM @checkpoint AS s WHERE s.lin = c.lin
+                AND (substr(s.sort_key, 1, 1000), s.sort_key, s.seq) < (substr(c.sort_key, 1, 1000), c.sort_key, c.seq))
+              FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin) LEFT JOIN @payload AS p ON p.seq = c.seq
+              WHERE c.seq > $1 ORDER BY c.seq ",
+            $order,
+            " LIMIT $2"
+        )
+    };
+}
+
+pub(super) fn feed(open: &Transaction<'_>, feed: &Feed) -> Result<FeedPage> {
+    // The lowest number of a transaction that runs, and the number that the next one gets.
+    let running = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+                     pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
+                     pg_stat_get_tuples_deleted('@checkpoint'::regclass)";
+    let running = open.one(running, values![])?;
+    let (lowest, next, removals) =
+        running.map_or((0, 0, None), |row| (row.get::<_, i64>(0), row.get::<_, i64>(1), row.get::<_, Option<i64>>(2)));
+    let sql = match feed.order {
+        RowOrder::OldestFirst => of_all!("ASC"),
+        RowOrder::NewestFirst => of_all!("DESC"),
+    };
+    let found = open.query(sql, values![feed.after, row::limit(feed.limit)])?;
+    let rows = found.iter().map(|row| listed(row, unsigned(row.get(19)))).collect::<Result<Vec<_>>>()?;
+    let page = match feed.order {
+        RowOrder::OldestFirst => settled(rows, feed, lowest, next),
+        RowOrder::NewestFirst => {
+            FeedPage { next: rows.first().map_or(feed.after, |row| row.seq), rows, ..FeedPage::default() }
+        }
+    };
+    Ok(FeedPage { removals, ..page })
+}
+
+/// Keeps the rows before which no other row can appear any more. A save takes its number after its transaction has got its
+/// own number. So what could still fill a gap that is seen now is a transaction that runs now.
+fn settled(mut rows: Vec<Listed>, feed: &Feed, lowest: i64, next: i64) -> FeedPage {
+    let waited = feed.wait.filter(|wait| lowest >= wait.transaction);
+    let mut end = waited.map_or(feed.after, |wait| wait.up_to.max(feed.after));
+    let visible = rows.last().map_or(feed.after, |row| row.seq);
+    if lowest == next {
+        end = visible;
+    }
+    for row in &rows {
+        if row.seq == end + 1 {
+            end = row.seq;
+        }
+    }
+    rows.retain(|row| row.seq <= end);
+    let wait = match feed.wait.filter(|_| waited.is_none()) {
+        Some(wait) if wait.up_to > end => Some(wait),
+        _ => (visible > end).then_some(FeedWait { transaction: next, up_to: visible }),
+    };
+    FeedPage { next: rows.last().map_or(feed.after, |row| row.seq), rows, wait, ..FeedPage::default() }
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{ContractId, Header};
+
+    fn rows(seqs: &[Seq]) -> Vec<Listed> {
+        let header = Header {
+            contract: ContractId(1),
+            lineage: String::new(),
+            id: String::new(),
+            parent: None,
+            group: String::new(),
+            label: String::new(),
+            sort_key: SortKey::default(),
+            saved_at: 0,
+            age_offset: 0,
+            depends_on_parent: false,
+            exempt: false,
+            meta: Vec::new(),
+        };
+        let listed = |seq| Listed { seq, step: 0, header: header.clone(), logical_bytes: 0, stored_bytes: 0, chain: 0 };
+        seqs.iter().copied().map(listed).collect()
+    }
+
+    fn feed(after: Seq, wait: Option<FeedWait>) -> Feed {
+        Feed { after, order: RowOrder::OldestFirst, limit: 9, version: None, wait }
+    }
+
+    fn seen(page: &FeedPage) -> Vec<Seq> {
+        page.rows.iter().map(|row| row.seq).collect()
+    }
+
+    #[test]
+    fn a_feed_waits_at_a_gap_until_the_transactions_of_its_time_have_ended() {
+        // Number 3 was taken by a transaction that still runs.
+        let first = settled(rows(&[1, 2, 4]), &feed(0, None), 100, 105);
+        assert_eq!((seen(&first), first.next), (vec![1, 2], 2));
+        let wait = first.wait;
+        assert_eq!(wait, Some(FeedWait { transaction: 105, up_to: 4 }));
+        // It has still not ended, and others have come.
+        let second = settled(rows(&[4, 5]), &feed(2, wait), 104, 107);
+        assert_eq!((seen(&second), second.next, second.wait), (vec![], 2, wait));
+        // It was committed late.
+        let late = settled(rows(&[3, 4, 5]), &feed(2, wait), 104, 107);
+        assert_eq!((seen(&late), late.wait), (vec![3, 4, 5], None));
+        // Or it was rolled back. The gap before 7 is a new one.
+        let never = settled(rows(&[4, 5, 7]), &feed(2, wait), 106, 109);
+        assert_eq!((seen(&never), never.wait), (vec![4, 5], Some(FeedWait { transaction: 109, up_to: 7 })));
+    }
+
+    #[test]
+    fn a_feed_does_not_wait_while_no_transaction_runs() {
+        let page = settled(rows(&[4, 9]), &feed(2, None), 50, 50);
+        assert_eq!((seen(&page), page.next, page.wait), (vec![4, 9], 9, None));
+        let none = settled(rows(&[]), &feed(9, None), 50, 51);
+        assert_eq!((seen(&none), none.next, none.wait), (vec![], 9, None));
+    }
+}

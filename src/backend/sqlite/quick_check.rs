@@ -1,0 +1,87 @@
+//! Looks at the pages of a database and at its place, in a second at most.
+
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode};
+
+use super::error::from_sqlite;
+use super::file;
+use crate::check::{CheckPage, Counted, Finding, FindingCode, Severity};
+use crate::error::Result;
+
+/// How long the pages are looked at.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How many problems are listed.
+const MOST: usize = 20;
+
+/// A log of this size is worth a word: the checkpointer keeps it far smaller, unless a reader never ends.
+const LARGE_LOG: u64 = 256 << 20;
+
+pub(super) fn quick_check(connection: &Connection) -> Result<CheckPage> {
+    let mut findings = pages(connection)?;
+    if let Some(path) = connection.path().filter(|path| !path.is_empty()) {
+        findings.extend(place(Path::new(path)));
+    }
+    Ok(CheckPage { counted: Counted::default(), findings, ..CheckPage::default() })
+}
+
+fn finding(code: FindingCode, severity: Severity, message: String, remedy: &'static str) -> Finding {
+    Finding { code, severity, message, remedy, contract: None, lineage: None, id: None }
+}
+
+fn pages(connection: &Connection) -> Result<Vec<Finding>> {
+    let interrupt = connection.get_interrupt_handle();
+    let (done, is_done) = channel::<()>();
+    let timer = std::thread::spawn(move || {
+        if is_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            interrupt.interrupt();
+        }
+    });
+    let found = connection.prepare(&format!("PRAGMA quick_check({MOST})")).and_then(|mut statement| {
+        let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+        rows.collect::<rusqlite::Result<Vec<_>>>()
+    });
+    drop(done);
+    let _ = timer.join();
+    match found {
+        Ok(lines) => Ok(lines
+            .into_iter()
+            .filter(|line| line != "ok")
+            .map(|line| {
+                let remedy = "Restore the file from a backup. verify() says which checkpoints can still be read";
+                finding(FindingCode::Corrupt, Severity::Error, line, remedy)
+            })
+            .collect()),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+            let message = "the database is too large to look at all of its pages in a second".to_owned();
+            Ok(vec![finding(FindingCode::Time, Severity::Note, message, "verify() looks at everything")])
+        }
+        Err(error) => match from_sqlite(error) {
+            error if error.code() == crate::error::Code::Corrupt => {
+                let remedy = "Restore the file from a backup";
+                Ok(vec![finding(FindingCode::Corrupt, Severity::Error, error.message().to_owned(), remedy)])
+            }
+            error => Err(error),
+        },
+    }
+}
+
+fn place(path: &Path) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(kind) = file::network(path) {
+        let message =
+            format!("the database is on a network file system ({kind}), where SQLite is slow and its locks may fail");
+        let remedy = "Use a local disk, or a database server for several machines";
+        findings.push(finding(FindingCode::Network, Severity::Warning, message, remedy));
+    }
+    let log = std::fs::metadata(file::beside(path, "-wal")).map_or(0, |log| log.len());
+    if log > LARGE_LOG {
+        let message = format!("the write-ahead log has {} MiB", log >> 20);
+        let remedy = "It shrinks when no reader holds an old state. Look for a process that reads without an end";
+        findings.push(finding(FindingCode::Log, Severity::Warning, message, remedy));
+    }
+    findings
+}

@@ -1,0 +1,150 @@
+//! A database that is only looked at: no file is created or changed, and nobody waits for the reader.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::file::beside;
+use super::identity::{Watch, is_open_here};
+use super::unchanged::{Unchanged, is_wal};
+use super::{read, schema};
+use crate::backend::{Backend, read_only};
+use crate::cache::PayloadCache;
+use crate::error::{Code, Error, Result};
+use crate::op::{Applied, Unit};
+use crate::query::{Answer, Query};
+use crate::retention::{Prune, Pruned};
+
+/// How often a query begins anew because the files have changed meanwhile.
+const ATTEMPTS: usize = 10;
+
+/// A database that is only looked at.
+#[derive(Debug)]
+pub struct ReadOnly {
+    path: PathBuf,
+    busy_timeout: Duration,
+    /// The size limit of the payload cache, in bytes.
+    cache_bytes: usize,
+    cache: PayloadCache,
+    opened: Option<(Unchanged, Watch)>,
+    /// The number of times that the database was opened.
+    times: i64,
+}
+
+impl ReadOnly {
+    /// Opens the database file.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND` if there is no file, or if it holds nothing of Forkpoint. `UNSUPPORTED` if the file belongs to another
+    /// program, or to a newer version.
+    pub fn open(path: &Path, busy_timeout: Duration, cache_bytes: usize) -> Result<Self> {
+        let cache = PayloadCache::new(cache_bytes);
+        let mut opened = Self { path: path.to_owned(), busy_timeout, cache_bytes, cache, opened: None, times: 0 };
+        opened.refresh()?;
+        Ok(opened)
+    }
+
+    /// Opens the database again if what is read is not what the files hold.
+    fn refresh(&mut self) -> Result<()> {
+        let is_current = self
+            .opened
+            .as_mut()
+            .is_some_and(|(database, watch)| watch.look_now().is_ok() && database.is_current(&self.path));
+        if !is_current {
+            if let Some((before, _)) = self.opened.take() {
+                if is_open_here(&self.path) {
+                    // Closing a file drops the locks that this process has on it through other descriptors.
+                    std::mem::forget(before);
+                }
+                // A payload may belong to another file now.
+                self.cache = PayloadCache::new(self.cache_bytes);
+            }
+            let context = |error: Error| error.context(&format!("cannot open \"{}\"", self.path.display()));
+            self.opened = Some(self.open_file().map_err(context)?);
+            self.times += 1;
+        }
+        Ok(())
+    }
+
+    fn open_file(&self) -> Result<(Unchanged, Watch)> {
+        match fs::metadata(&self.path) {
+            Ok(found) if found.is_file() => {}
+            Ok(_) => {
+                return Err(Error::invalid("the path names something that is not a file: give the path of a file"));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::new(Code::NotFound, "there is no such file: check the path"));
+            }
+            Err(error) => return Err(crate::backend::disk::failed(error, "the file cannot be read")),
+        }
+        let database = Unchanged::open(&self.path, self.busy_timeout)?;
+        if schema::inspect(database.connection())? != schema::State::Ready {
+            return Err(Error::new(Code::NotFound, without_tables(&self.path)));
+        }
+        database.connection().set_prepared_statement_cache_capacity(64);
+        let query_only = database.connection().execute_batch("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");
+        query_only.map_err(super::from_sqlite)?;
+        Ok((database, Watch::new(&self.path)))
+    }
+
+    fn answer_once(&mut self, query: &Query) -> Result<Answer> {
+        self.refresh()?;
+        let Some((database, _)) = &self.opened else { return Err(Error::poisoned()) };
+        // A version belongs to a connection.
+        let opened = self.times << 32;
+        let asked = match query {
+            Query::Feed(feed) => {
+                let version = feed.version.map(|version| version - opened);
+                Query::Feed(crate::query::Feed { version, ..feed.clone() })
+            }
+            other => other.clone(),
+        };
+        Ok(match read::answer_unchanged(database.connection(), &self.cache, &asked)? {
+            Answer::Feed(mut page) => {
+                page.version = page.version.map(|version| version + opened);
+                Answer::Feed(page)
+            }
+            other => other,
+        })
+    }
+}
+
+/// The message for a file without tables. Its header may say that they are in another file.
+pub(super) fn without_tables(path: &Path) -> String {
+    if is_wal(path) && fs::metadata(beside(path, "-wal")).is_err() {
+        return format!(
+            "the file has no tables, and its header says that they are in the file \"{}\", which is missing. A database that is \
+             open is more than one file: copy it with backup()",
+            beside(path, "-wal").display()
+        );
+    }
+    "the file holds nothing of Forkpoint yet".to_owned()
+}
+
+impl Backend for ReadOnly {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+        batch.iter().map(|_| Err(read_only())).collect()
+    }
+
+    fn answer(&mut self, query: &Query) -> Result<Answer> {
+        let mut attempts = 0;
+        loop {
+            let answer = self.answer_once(query);
+            attempts += 1;
+            // If the files have changed meanwhile, even an error may come from the change.
+            let current = self.opened.as_ref().is_some_and(|(database, _)| database.is_current(&self.path));
+            if current || attempts == ATTEMPTS {
+                return answer;
+            }
+        }
+    }
+
+    fn prune(&mut self, _: &Prune) -> Result<Pruned> {
+        Err(read_only())
+    }
+
+    fn vacuum(&mut self) -> Result<()> {
+        Err(read_only())
+    }
+}

@@ -1,0 +1,138 @@
+//! Lists checkpoints without their payloads.
+
+use rusqlite::{Connection, params};
+
+use super::chain;
+use super::error::from_sqlite;
+use super::lineage::{self, LineageRow};
+use super::retention::SqliteCatalog;
+use super::row::{self, index_damaged};
+use super::statement::{all, one};
+use super::totals::Totals;
+use crate::backend::rows::{Lineup, page};
+use crate::error::Result;
+use crate::query::{Feed, RowOrder, Rows};
+use crate::record::{FeedPage, Listed, RowPage, RowSums, Seq, SortKey};
+use crate::retention::Catalog;
+
+/// The checkpoints of a lineage.
+struct Of<'a> {
+    connection: &'a Connection,
+    lineage: &'a LineageRow,
+}
+
+impl Lineup for Of<'_> {
+    fn count(&self) -> Result<u64> {
+        Ok(SqliteCatalog(self.connection).count(self.lineage.lin)? as u64)
+    }
+
+    fn before(&self, sort_key: &SortKey, seq: Seq) -> Result<u64> {
+        let sql =
+            "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ? AND (sort_key, seq) < (?, ?)";
+        let count = one(self.connection, sql, params![self.lineage.lin, sort_key.0, seq], |row| row.get::<_, i64>(0))?;
+        Ok(unsigned(count.unwrap_or(0)))
+    }
+
+    fn place(&self, id: &str) -> Result<Option<(SortKey, Seq)>> {
+        let row = row::by_id(self.connection, self.lineage.contract, id)?;
+        Ok(row.filter(|row| row.lin == self.lineage.lin).map(|row| (row.header.sort_key, row.seq)))
+    }
+
+    fn rows(&self, order: RowOrder, skip: u64, limit: usize) -> Result<Vec<Listed>> {
+        let sql = match order {
+            RowOrder::OldestFirst => {
+                "SELECT seq FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?
+                 ORDER BY sort_key, seq LIMIT ? OFFSET ?"
+            }
+            RowOrder::NewestFirst => {
+                "SELECT seq FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?
+                 ORDER BY sort_key DESC, seq DESC LIMIT ? OFFSET ?"
+            }
+        };
+        let bounds = params![self.lineage.lin, signed(limit as u64), signed(skip)];
+        let found = all(self.connection, sql, bounds, |row| row.get::<_, Seq>(0))?;
+        let rows = found.into_iter().map(|seq| listed(self.connection, seq));
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        let of = |(row, lin): &(Listed, i64)| *lin == self.lineage.lin && row.header.lineage == self.lineage.name;
+        if rows.iter().all(of) {
+            return Ok(rows.into_iter().map(|(row, _)| row).collect());
+        }
+        Err(index_damaged(&format!("lineage {:?}", self.lineage.name)))
+    }
+}
+
+/// Reads a row and its size. Returns also the number of its lineage.
+fn listed(connection: &Connection, seq: Seq) -> Result<(Listed, i64)> {
+    let damaged = || index_damaged(&format!("checkpoint number {seq}"));
+    let row = row::read(connection, seq)?.ok_or_else(damaged)?;
+    let chain = chain::read(connection, seq)?.ok_or_else(damaged)?;
+    let stored = "SELECT length(body) FROM checkpoint WHERE seq = ?";
+    let stored = one(connection, stored, [seq], |row| row.get::<_, i64>(0))?.unwrap_or(0);
+    let (logical_bytes, stored_bytes, chain) = (unsigned(chain.size), unsigned(stored), unsigned(chain.depth));
+    Ok((Listed { seq, step: 0, header: row.header, logical_bytes, stored_bytes, chain }, row.lin))
+}
+
+pub(super) fn rows(connection: &Connection, wanted: &Rows) -> Result<RowPage> {
+    let Some(lineage) = lineage::find(connection, wanted.contract, &wanted.lineage)? else {
+        return Ok(RowPage::default());
+    };
+    let (checkpoints, rows) = page(&Of { connection, lineage: &lineage }, wanted)?;
+    let origin = match lineage.origin.as_ref().filter(|_| checkpoints > 0) {
+        Some(origin) => Some((origin.id.clone(), lineage::read(connection, origin.lin)?.map(|row| row.name))),
+        None => None,
+    };
+    let sums = if wanted.sums { Some(sums(connection, lineage.lin)?) } else { None };
+    Ok(RowPage { checkpoints, origin, rows, sums })
+}
+
+fn sums(connection: &Connection, lin: i64) -> Result<RowSums> {
+    let sql = "SELECT seq, chain, length(body), saved_at FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?";
+    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
+    let mut rows = statement.query([lin]).map_err(from_sqlite)?;
+    let (mut sums, mut first) = (RowSums::default(), Seq::MAX);
+    while let Some(row) = rows.next().map_err(from_sqlite)? {
+        let read = || Ok((row.get(0)?, row.get_ref(1)?.as_blob()?, row.get(2)?, row.get(3)?));
+        let (seq, column, stored, saved_at): (Seq, &[u8], i64, i64) = read().map_err(from_sqlite)?;
+        // A damaged row counts as size 0, as it does in statistics.
+        sums.logical_bytes += chain::Chain::decode(seq, column).map_or(0, |chain| unsigned(chain.size));
+        sums.stored_bytes += unsigned(stored);
+        if seq < first {
+            (first, sums.began) = (seq, saved_at);
+        }
+    }
+    Ok(sums)
+}
+
+pub(super) fn feed(connection: &Connection, feed: &Feed) -> Result<FeedPage> {
+    let version: i64 = connection.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(from_sqlite)?;
+    if feed.version == Some(version) {
+        return Ok(FeedPage { next: feed.after, version: Some(version), ..FeedPage::default() });
+    }
+    let sql = match feed.order {
+        RowOrder::OldestFirst => "SELECT seq FROM checkpoint NOT INDEXED WHERE seq > ? ORDER BY seq LIMIT ?",
+        RowOrder::NewestFirst => "SELECT seq FROM checkpoint NOT INDEXED WHERE seq > ? ORDER BY seq DESC LIMIT ?",
+    };
+    let limit = signed(feed.limit as u64);
+    let found = all(connection, sql, params![feed.after, limit], |row| row.get::<_, Seq>(0))?;
+    let rows = found.iter().map(|seq| {
+        let (mut row, lin) = listed(connection, *seq)?;
+        let lineage = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("lineage number {lin}")))?;
+        row.step = Of { connection, lineage: &lineage }.before(&row.header.sort_key, *seq)?;
+        Ok(row)
+    });
+    let rows = rows.collect::<Result<Vec<_>>>()?;
+    let next = found.iter().copied().max().unwrap_or(feed.after);
+    let totals = Totals::now(connection)?;
+    let checkpoints = Some(totals.contracts.values().map(|counts| unsigned(counts.checkpoints)).sum());
+    // A full page may have a successor, although nothing changes meanwhile.
+    let version = (found.len() < feed.limit).then_some(version);
+    Ok(FeedPage { rows, next, checkpoints, version, ..FeedPage::default() })
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

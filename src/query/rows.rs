@@ -1,0 +1,70 @@
+//! The queries that show checkpoints without their payloads: those of one lineage, and those that were saved last.
+
+use crate::record::{ContractId, Seq, SortKey};
+
+/// Lists the checkpoints of a lineage, each with its place in the lineage and its size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// The contract that the lineage belongs to.
+    pub contract: ContractId,
+    /// The lineage.
+    pub lineage: String,
+    /// The first checkpoint of the list.
+    pub from: RowsFrom,
+    /// The order of the list.
+    pub order: RowOrder,
+    /// The maximum number of checkpoints.
+    pub limit: usize,
+    /// True if the answer contains [`RowSums`](crate::record::RowSums), which takes time in proportion to the number of
+    /// checkpoints of the lineage.
+    pub sums: bool,
+}
+
+/// The first checkpoint of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowsFrom {
+    /// The oldest or the newest checkpoint, depending on the order.
+    End,
+    /// The checkpoint that follows this place in the order of the list. There need not be a checkpoint at the place.
+    After(SortKey, Seq),
+    /// The checkpoint at this place in the lineage, counted from 0. A negative number counts from the end: -1 is the
+    /// newest.
+    Step(i64),
+    /// The checkpoint with this id.
+    Id(String),
+}
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowOrder {
+    /// The oldest checkpoint comes first.
+    OldestFirst,
+    /// The newest checkpoint comes first.
+    NewestFirst,
+}
+
+/// Lists checkpoints of all contracts in save order, to follow what is saved by whatever process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feed {
+    /// Only checkpoints with a greater save number are listed.
+    pub after: Seq,
+    /// `NewestFirst` lists the checkpoints that were saved last, and is not a place to go on from.
+    pub order: RowOrder,
+    /// The maximum number of checkpoints.
+    pub limit: usize,
+    /// The [`FeedPage::version`](crate::record::FeedPage::version) of the page before. If nothing has changed since, the
+    /// answer costs almost nothing.
+    pub version: Option<i64>,
+    /// The [`FeedPage::wait`](crate::record::FeedPage::wait) of the page before.
+    pub wait: Option<FeedWait>,
+}
+
+/// A place up to which a feed may go on later. On a server, a checkpoint with a lower number may be committed after one
+/// with a higher number. So a feed does not go past a gap before all transactions have ended that could fill it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeedWait {
+    /// The transactions with lower numbers must have ended.
+    pub transaction: i64,
+    /// The last save number that was visible when the gap was seen.
+    pub up_to: Seq,
+}
