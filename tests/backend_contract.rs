@@ -627,7 +627,8 @@ fn active(
     after: Option<Seq>,
     limit: usize,
 ) -> (Vec<String>, Option<Seq>) {
-    let recent = Recent { contract: CONTRACT_ID, named_as_group: false, matching: String::new(), order, after, limit };
+    let recent =
+        Recent { contracts: vec![CONTRACT_ID], named_as_group: false, matching: String::new(), order, after, limit };
     let found = backend.answer(&Query::Recent(recent)).unwrap().into_recent().unwrap();
     let last = found.last().map(|found| found.seq);
     (found.into_iter().map(|found| found.lineage.newest.lineage).collect(), last)
@@ -652,7 +653,7 @@ fn lineages_are_listed_by_their_last_activity(backend: &mut dyn Backend) {
     apply(backend, vec![remove("c1")]).unwrap();
     assert_eq!(active(backend, EarliestFirst, None, 9).0, ["a", "b"]);
     let named = Recent {
-        contract: CONTRACT_ID,
+        contracts: vec![CONTRACT_ID],
         named_as_group: true,
         matching: String::new(),
         order: LatestFirst,

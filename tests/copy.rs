@@ -204,7 +204,14 @@ fn content(store: &Store) -> Content {
     let at_0 = |lineage| Lineage { position: 0, ..lineage };
     let recent = [CONTRACT_ID, OTHER, MARK_CONTRACT].into_iter().flat_map(|contract| {
         let (order, limit) = (ActivityOrder::LatestFirst, usize::MAX);
-        let recent = Recent { contract, named_as_group: false, matching: String::new(), order, after: None, limit };
+        let recent = Recent {
+            contracts: vec![contract],
+            named_as_group: false,
+            matching: String::new(),
+            order,
+            after: None,
+            limit,
+        };
         ask(store, Query::Recent(recent)).into_recent().unwrap()
     });
     let forks = starts.iter().map(|start| {

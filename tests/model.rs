@@ -552,7 +552,8 @@ impl Model {
             Query::Recent(recent) => {
                 assert_eq!(recent.after, None, "the model has no save numbers");
                 let mut found: Vec<_> = self.listed().into_iter().map(|begun| (begun, self.shown(begun))).collect();
-                found.retain(|(begun, _)| begun.contract == recent.contract);
+                found.retain(|(begun, _)| recent.contracts.contains(&begun.contract));
+                found.retain(|(begun, _)| begun.name.contains(&recent.matching));
                 found.retain(|(begun, _)| !recent.named_as_group || begun.name == begun.group);
                 let place = |lineage: &Lineage| self.saved.iter().position(|row| row.header == lineage.newest);
                 found.sort_by_key(|(_, lineage)| place(lineage));
@@ -879,7 +880,14 @@ fn one_query() -> impl Strategy<Value = Query> {
         (contract(), run()).prop_map(|(contract, lineage)| Query::Forks { contract, lineage }),
         (contract(), any::<bool>(), any::<bool>(), 0..6_usize).prop_map(|(contract, named_as_group, latest, limit)| {
             let order = if latest { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
-            Query::Recent(Recent { contract, named_as_group, matching: String::new(), order, after: None, limit })
+            Query::Recent(Recent {
+                contracts: vec![contract],
+                named_as_group,
+                matching: String::new(),
+                order,
+                after: None,
+                limit,
+            })
         }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Logs { contract, lineage }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Count { contract, lineage }),

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::call::{RawCall, Request};
 use super::response::{PackedPart, Response, ResponseBuilder};
-use super::{Contract, Names, Shown, contract_of, helix, named};
+use super::{CONTRACTS, Contract, Names, Shown, contract_of, helix, id_of, named};
 use crate::error::{Error, Result};
 use crate::query::{
     ActivityOrder, Answer, Feed, FeedWait, LogRange, LogSide, Pick, Query, Recent, RowOrder, Rows, RowsFrom,
 };
-use crate::record::{ContractId, FeedPage, Listed, LogPage, Part, RowPage, Seq, SortKey, Tuple};
+use crate::record::{ContractId, FeedPage, Listed, LogPage, Part, RowPage, Seq, SortKey, Stats, Tuple};
 
 /// Calls of the inspector use this name in place of a contract's name.
 pub(super) const NAME: &str = "inspect";
@@ -18,9 +18,10 @@ pub(super) const NAME: &str = "inspect";
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Lists runs, the last active first. `matching` is a part of the id of the run. `main_only` leaves out the namespaces of
-    /// `LangGraph`'s subgraphs.
-    Recent { space: String, matching: String, main_only: bool, after: Option<Seq>, limit: usize },
+    /// How much each contract holds.
+    Spaces {},
+    /// Lists runs of several contracts, the last active first. `matching` is a part of the engine's name of the run.
+    Recent { spaces: Vec<String>, matching: String, after: Option<Seq>, limit: usize },
     /// Lists runs, the last begun first.
     Began { space: String, group: String, before: Option<i64>, limit: usize },
     /// Lists the runs that began from a checkpoint of this run.
@@ -69,10 +70,14 @@ struct Wait {
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, _) = call.read()?;
     Ok(match call {
-        Call::Recent { space, matching, main_only, after, limit } => {
-            let contract = named(&space)?.id;
+        Call::Spaces {} => {
+            let of = |contract: &Contract| Query::Stats { contract: Some(contract.id), largest: 0 };
+            Request::ask(Query::All(CONTRACTS.iter().map(of).collect()), spaces)
+        }
+        Call::Recent { spaces, matching, after, limit } => {
+            let contracts = spaces.iter().map(|space| id_of(space)).collect::<Result<_>>()?;
             let order = ActivityOrder::LatestFirst;
-            let recent = Recent { contract, named_as_group: main_only, matching, order, after, limit };
+            let recent = Recent { contracts, named_as_group: false, matching, order, after, limit };
             Request::ask(Query::Recent(recent), |answer| {
                 let found = answer.into_recent()?.into_iter();
                 runs(found.map(|active| (active.seq, active.lineage.newest.contract, active.lineage.newest.lineage)))
@@ -127,8 +132,27 @@ impl Wanted {
 #[derive(Serialize)]
 struct Run {
     position: i64,
+    space: &'static str,
     run: String,
     ns: Option<String>,
+}
+
+fn spaces(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Space {
+        space: &'static str,
+        runs: u64,
+        checkpoints: u64,
+        logical_bytes: u64,
+        stored_bytes: u64,
+    }
+    let Answer::All(all) = answer else { return Err(Error::poisoned()) };
+    let spaces = all.into_iter().zip(&CONTRACTS).map(|(stats, contract)| {
+        let Stats { lineages: runs, checkpoints, logical_bytes, stored_bytes, .. } = stats.into_stats()?;
+        Ok(Space { space: contract.name, runs, checkpoints, logical_bytes, stored_bytes })
+    });
+    Response::json(&spaces.collect::<Result<Vec<_>>>()?).map(Some)
 }
 
 fn lineages(answer: Answer) -> Result<Option<Response>> {
@@ -138,8 +162,9 @@ fn lineages(answer: Answer) -> Result<Option<Response>> {
 
 fn runs(found: impl Iterator<Item = (i64, ContractId, String)>) -> Result<Option<Response>> {
     let run = |(position, contract, lineage)| {
-        let Names { run, ns, .. } = contract_of(contract).map(|contract| (contract.name_of)(Some(lineage), None))?;
-        Some(Run { position, run: run?, ns })
+        let contract = contract_of(contract)?;
+        let Names { run, ns, .. } = (contract.name_of)(Some(lineage), None);
+        Some(Run { position, space: contract.name, run: run?, ns })
     };
     Response::json(&found.filter_map(run).collect::<Vec<_>>()).map(Some)
 }

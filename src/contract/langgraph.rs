@@ -245,7 +245,14 @@ pub fn list(thread: Option<String>, namespace: Option<String>, before: Option<St
 
 /// `listThreads`: reads a page of the threads that have a checkpoint in their root namespace, by their last activity.
 pub fn threads(order: ActivityOrder, after: Option<Seq>, limit: usize) -> Query {
-    Query::Recent(Recent { contract: CONTRACT_ID, named_as_group: true, matching: String::new(), order, after, limit })
+    Query::Recent(Recent {
+        contracts: vec![CONTRACT_ID],
+        named_as_group: true,
+        matching: String::new(),
+        order,
+        after,
+        limit,
+    })
 }
 
 /// `deleteThread`: removes a thread. It also removes the thread's writes to checkpoints that were never put.

@@ -13,8 +13,8 @@ use crate::record::{ContractId, Seq};
 /// listed activity, and the lineages of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recent {
-    /// The contract that the lineages belong to.
-    pub contract: ContractId,
+    /// The contracts that the lineages belong to.
+    pub contracts: Vec<ContractId>,
     /// If true, only lineages are returned whose name is the group of their first checkpoint. A contract can give the
     /// main one of several lineages this name.
     pub named_as_group: bool,

@@ -223,7 +223,14 @@ pub(crate) fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
         for order in [ActivityOrder::LatestFirst, ActivityOrder::EarliestFirst] {
             let whole = Some(all.len());
             let ask = |after, limit| {
-                Query::Recent(Recent { contract, named_as_group: false, matching: String::new(), order, after, limit })
+                Query::Recent(Recent {
+                    contracts: vec![contract],
+                    named_as_group: false,
+                    matching: String::new(),
+                    order,
+                    after,
+                    limit,
+                })
             };
             all.push(one(ask(None, usize::MAX)));
             all.push(Question { query: ask(Some(6), 2), whole });

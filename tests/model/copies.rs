@@ -136,8 +136,14 @@ fn check_copy(
         asks.push(Step::Ask(Query::List { contract, of: Of::Contract, before: None, limit: None }));
         asks.push(Step::Ask(Query::Lineages { contract, group_prefix: String::new(), before: None, limit: 100 }));
         for order in [ActivityOrder::LatestFirst, ActivityOrder::EarliestFirst] {
-            let recent =
-                Recent { contract, named_as_group: false, matching: String::new(), order, after: None, limit: 100 };
+            let recent = Recent {
+                contracts: vec![contract],
+                named_as_group: false,
+                matching: String::new(),
+                order,
+                after: None,
+                limit: 100,
+            };
             asks.push(Step::Ask(Query::Recent(recent)));
         }
     }

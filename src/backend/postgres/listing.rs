@@ -134,7 +134,7 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<(Seq
                 "SELECT n.seq, l.lin FROM @lineage AS l CROSS JOIN LATERAL (
                    SELECT c.seq FROM @checkpoint AS c WHERE c.lin = l.lin
                    ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1) AS n
-                 WHERE l.contract = $1 AND (NOT $2 OR l.name = l.grp) AND position($5 IN l.name) > 0 AND ($3::bigint IS NULL OR n.seq ",
+                 WHERE l.contract = ANY($1) AND (NOT $2 OR l.name = l.grp) AND position($5 IN l.name) > 0 AND ($3::bigint IS NULL OR n.seq ",
                 $bound,
                 " $3) ORDER BY n.seq ",
                 $order,
@@ -146,9 +146,9 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<(Seq
         ActivityOrder::LatestFirst => by_activity!("<", "DESC"),
         ActivityOrder::EarliestFirst => by_activity!(">", "ASC"),
     };
+    let contracts: Vec<i16> = recent.contracts.iter().copied().map(number).collect();
     let matching = recent.matching.as_str();
-    let given =
-        values![number(recent.contract), recent.named_as_group, recent.after, row::limit(recent.limit), matching];
+    let given = values![contracts, recent.named_as_group, recent.after, row::limit(recent.limit), matching];
     let mut found = Vec::new();
     for row in open.query(sql, given)? {
         let lineage = lineage::read(open, row.get(1))?;

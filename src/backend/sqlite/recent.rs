@@ -14,9 +14,10 @@ use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
 use super::listing;
 use super::row::index_damaged;
+use super::statement::{all as all_rows, one};
 use crate::error::Result;
 use crate::query::{ActivityOrder, Recent};
-use crate::record::Seq;
+use crate::record::{ContractId, Seq};
 
 /// The number of rows that the walk visits before it counts the lineages.
 const AT_LEAST: i64 = 1_000;
@@ -30,7 +31,8 @@ pub(super) fn lineages(connection: &Connection, recent: &Recent) -> Result<Vec<(
     }
 }
 
-/// Walks over the checkpoints. Returns `None` if it has visited more checkpoints than there are lineages.
+/// Walks over the checkpoints. Returns `None` if it has visited more checkpoints than the contracts have
+/// lineages.
 fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, LineageRow)>>> {
     let sql = match recent.order {
         ActivityOrder::LatestFirst => "SELECT seq, lin FROM checkpoint NOT INDEXED WHERE seq < ? ORDER BY seq DESC",
@@ -50,7 +52,7 @@ fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, Lin
         && let Some(row) = rows.next().map_err(from_sqlite)?
     {
         if visited >= most {
-            most = count(connection)?;
+            most = count(connection, &recent.contracts)?;
             if visited >= most {
                 return Ok(None);
             }
@@ -70,12 +72,12 @@ fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, Lin
 
 /// Looks up the newest checkpoint of every lineage.
 fn all(connection: &Connection, recent: &Recent) -> Result<Vec<(Seq, LineageRow)>> {
-    let mut statement = connection.prepare_cached("SELECT lin FROM lineage WHERE contract = ?").map_err(from_sqlite)?;
-    let mut rows = statement.query([recent.contract.0]).map_err(from_sqlite)?;
     let mut found = Vec::new();
-    while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let lin = row.get(0).map_err(from_sqlite)?;
-        found.extend(newest(connection, recent, lin)?.filter(|(seq, _)| recent.reaches(*seq)));
+    for contract in &recent.contracts {
+        let sql = "SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ?";
+        for lin in all_rows(connection, sql, [contract.0], |row| row.get::<_, i64>(0))? {
+            found.extend(newest(connection, recent, lin)?.filter(|(seq, _)| recent.reaches(*seq)));
+        }
     }
     match recent.order {
         ActivityOrder::LatestFirst => found.sort_unstable_by_key(|(seq, _)| std::cmp::Reverse(*seq)),
@@ -89,7 +91,7 @@ fn all(connection: &Connection, recent: &Recent) -> Result<Vec<(Seq, LineageRow)
 /// out.
 fn newest(connection: &Connection, recent: &Recent, lin: i64) -> Result<Option<(Seq, LineageRow)>> {
     let wanted = |row: &LineageRow| {
-        row.contract == recent.contract
+        recent.contracts.contains(&row.contract)
             && (!recent.named_as_group || row.name == row.group)
             && row.name.contains(&recent.matching)
     };
@@ -100,9 +102,9 @@ fn newest(connection: &Connection, recent: &Recent, lin: i64) -> Result<Option<(
     Ok(listing::newest(connection, lin, None)?.map(|entry| (entry.seq, row)))
 }
 
-fn count(connection: &Connection) -> Result<i64> {
-    connection
-        .prepare_cached("SELECT count(*) FROM lineage")
-        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-        .map_err(from_sqlite)
+/// Counts the lineages of the contracts.
+fn count(connection: &Connection, contracts: &[ContractId]) -> Result<i64> {
+    let sql = "SELECT count(*) FROM lineage INDEXED BY lineage_name WHERE contract = ?";
+    let counts = contracts.iter().map(|contract| one(connection, sql, [contract.0], |row| row.get::<_, i64>(0)));
+    counts.map(|count| Ok(count?.unwrap_or(0))).sum()
 }

@@ -220,7 +220,7 @@ impl<C: Contents> Tables<C> {
     fn recent(&self, recent: &Recent) -> Vec<Active> {
         let listed = |(seq, row): (&Seq, &Row<C::Payload>)| {
             let lineage_row = self.lineages.get(&row.lineage)?;
-            let wanted = lineage_row.contract == recent.contract
+            let wanted = recent.contracts.contains(&lineage_row.contract)
                 && (!recent.named_as_group || lineage_row.name == lineage_row.first.group)
                 && lineage_row.name.contains(&recent.matching)
                 && lineage_row.order.last().is_some_and(|(_, newest)| newest == seq);
