@@ -59,6 +59,12 @@ export interface StoreOptions {
    */
   cacheBytes?: number;
   /**
+   * Whether the store is only looked at. No file is created or changed, no table is made or upgraded, and each call that
+   * writes rejects with `UNSUPPORTED`. A database in a read-only folder or with mode 0444 can be read. What other
+   * processes save is seen. A database that does not exist is `NOT_FOUND`. Default: false.
+   */
+  readOnly?: boolean;
+  /**
    * The maximum number of checkpoints to keep for each run. The newest checkpoints are kept. Each save removes the
    * run's other checkpoints in the save's own transaction, but never removes the checkpoint that it stores. Default: no
    * limit. Null, 0 and Infinity also mean no limit.

@@ -292,11 +292,15 @@ export interface Inspector extends AsyncDisposable {
   ): Promise<{ changes: Change[]; truncated: boolean }>;
   /** The code that resumes a run, or a checkpoint if one is given. Runs nothing. */
   code(ref: RunRef & { id?: string | undefined }, options?: { module?: "esm" | "cjs" }): Promise<Snippet[]>;
-  /** What is saved, by whatever process, until the signal aborts or the loop ends. `since`: from this seq on. */
+  /**
+   * What is saved, by whatever process, until the signal aborts or the loop ends. `since`: only what was saved after this
+   * seq. `last`: begins with so many of the checkpoints that were saved last.
+   */
   watch(options?: {
     space?: Space | undefined;
     run?: string | undefined;
     since?: number | undefined;
+    last?: number | undefined;
     signal?: AbortSignal | undefined;
   }): AsyncIterable<StoreEvent>;
   /** How much is stored. `largest`: how many of the largest runs to name (10 unless given). */

@@ -58,6 +58,7 @@ export interface NativeOptions {
   busyTimeout: number;
   maxPayloadBytes: number;
   cacheBytes: number;
+  readOnly: boolean;
   keepLastN: number | undefined;
   ttl: number | undefined;
   maxBytes: number | undefined;

@@ -26,6 +26,7 @@ export interface Settings extends Retention {
   maxPayloadBytes: number;
   maxQueueBytes: number;
   cacheBytes: number;
+  readOnly: boolean;
   format: Format;
 }
 
@@ -36,6 +37,12 @@ export type OptionParser<T> = (value: unknown, name: string) => T;
 
 /** Renamed options: the old name and the current one. */
 const renamed: Record<string, string> = { busyTimeout: "busyTimeoutMs", ttl: "ttlMs" };
+
+/** Parses true or false. */
+export const flag: OptionParser<boolean> = (value, name) => {
+  if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
+  return value;
+};
 
 const parsers: { [K in keyof Required<StoreOptions>]: OptionParser<unknown> } = {
   durability: (value, name) => {
@@ -48,6 +55,7 @@ const parsers: { [K in keyof Required<StoreOptions>]: OptionParser<unknown> } = 
   },
   serializer: (value) => formatOf(value as "v8" | "json" | Serializer),
   busyTimeoutMs: whole(0, 2 ** 31 - 1, "milliseconds"),
+  readOnly: flag,
   maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
   maxQueueBytes: whole(1, 2 ** 40, "bytes"),
   cacheBytes: whole(0, 2 ** 40, "bytes"),
@@ -78,6 +86,7 @@ export function readOptions(options: unknown): Settings {
     maxPayloadBytes: (given["maxPayloadBytes"] as number) ?? 64 * 2 ** 20,
     maxQueueBytes: (given["maxQueueBytes"] as number) ?? 256 * 2 ** 20,
     cacheBytes: (given["cacheBytes"] as number) ?? 64 * 2 ** 20,
+    readOnly: (given["readOnly"] as boolean) ?? false,
     keepLastN: (given["keepLastN"] as number | null) ?? null,
     ttlMs: (given["ttlMs"] as number | null) ?? null,
     maxBytes: (given["maxBytes"] as number | null) ?? null,
@@ -147,12 +156,6 @@ export function whole(least: number, most: number, unit: string): OptionParser<n
     return value;
   };
 }
-
-/** Parses true or false. */
-export const flag: OptionParser<boolean> = (value, name) => {
-  if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
-  return value;
-};
 
 /** Splits the options of a contract's store into `expectedParent` and the options of the store itself. */
 export function readExpectedParent(options: unknown): [expectsParent: boolean, others: StoreOptions | undefined] {

@@ -66,7 +66,9 @@ export async function prune<R>(
 export async function stats({ native }: Engine, contract: string | undefined, options: unknown): Promise<StoreStats> {
   const { largest = 0 } = readRecord(options, "options", statsOptions) as StatsOptions;
   const found = await storeCalls.call(native, "stats", { contract, largest });
-  const { logicalBytes, storedBytes, fileBytes, largest: lines, ...counts } = found;
+  const { logicalBytes, storedBytes, fileBytes, checkpoints, lineages, records, recordBytes } = found;
+  const lines = found.largest.map(({ space: _, run: __, ns: ___, ...sizes }) => sizes);
+  const counts = { checkpoints, lineages, records, recordBytes };
   const ratio = storedBytes === 0 ? 1 : logicalBytes / storedBytes;
   const file = typeof fileBytes === "number" ? { fileBytes } : {};
   return { ...counts, logicalBytes, storedBytes, ratio, ...file, largest: lines };

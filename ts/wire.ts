@@ -142,7 +142,20 @@ export interface FoundStats {
   records: number;
   recordBytes: number;
   fileBytes: number | null;
-  largest: Array<{ lineage: string; checkpoints: number; logicalBytes: number; storedBytes: number }>;
+  /** The size of the log of a SQLite database. */
+  logBytes: number | null;
+  /** The room in the file that nothing uses. */
+  freeBytes: number | null;
+  /** `space`, `run` and `ns` are the names that people know. */
+  largest: Array<{
+    space: string | null;
+    run: string | null;
+    ns: string | null;
+    lineage: string;
+    checkpoints: number;
+    logicalBytes: number;
+    storedBytes: number;
+  }>;
 }
 
 /** A page of a check. The last page has no `next`. */
@@ -161,6 +174,8 @@ interface StoreCalls {
   prune(fields: { contract: string | undefined; rule: Rule; cursor: Cursor | undefined; most: number }): Pruned;
   prunable(fields: { contract: string | undefined; rules: Rule[] }): Pruned;
   stats(fields: { contract: string | undefined; largest: number }): FoundStats;
+  /** Looks at the pages and the place of the store, in a second at most. */
+  quickCheck(fields: {}): Pick<CheckPage, "checked" | "findings">;
   check(fields: { cursor: string | undefined; limit: number }): CheckPage;
 }
 

@@ -1,7 +1,11 @@
-//! The calls that look into a store, for all contracts. Runs and checkpoints have the names that users know.
+//! The calls that look into a store, for all contracts. Runs and checkpoints have the names that users know. [`transfer`]
+//! has what exports and imports need.
+
+mod transfer;
 
 use serde::{Deserialize, Serialize};
 
+use self::transfer::{Key, Restore};
 use super::call::{RawCall, Request};
 use super::response::{PackedPart, Response, ResponseBuilder};
 use super::{CONTRACTS, Contract, Names, Shown, contract_of, helix, id_of, named};
@@ -30,6 +34,18 @@ enum Call {
     Rows { pages: Vec<Wanted> },
     /// What is saved, in save order.
     Feed { after: Seq, newest_first: bool, limit: usize, version: Option<i64>, wait: Option<Wait> },
+    /// A checkpoint as it is stored, for an export.
+    Stored { of: Key, id: String },
+    /// The logs of a run, and their lengths.
+    Logs { of: Key },
+    /// The pieces of a log, or of the part that a checkpoint names.
+    LogRuns { of: Key, log: String, at: Option<String> },
+    /// Records of a log, or of the part that a checkpoint names.
+    Records { of: Key, log: String, at: Option<String>, skip: u64, limit: usize },
+    /// A step of an import.
+    Restore { of: Key, step: Restore },
+    /// Removes a run, or some of its checkpoints.
+    Remove { of: Key, ids: Option<Vec<String>>, reopen: Vec<String> },
     /// A checkpoint with its parts and its writes. For Helix also with its messages.
     Read { space: String, run: String, ns: String, id: String },
 }
@@ -68,8 +84,14 @@ struct Wait {
 
 /// Reads a call and returns the request to the engine.
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
-    let (call, _) = call.read()?;
+    let (call, mut buffers) = call.read()?;
     Ok(match call {
+        Call::Stored { of, id } => transfer::stored(&of, &id)?,
+        Call::Logs { of } => transfer::logs(&of)?,
+        Call::LogRuns { of, log, at } => transfer::log_runs(&of, log, at.as_deref())?,
+        Call::Records { of, log, at, skip, limit } => transfer::records(&of, log, at.as_deref(), skip, limit)?,
+        Call::Restore { of, step } => transfer::restore(&of, step, &mut buffers)?,
+        Call::Remove { of, ids, reopen } => transfer::remove(&of, ids, reopen)?,
         Call::Spaces {} => {
             let of = |contract: &Contract| Query::Stats { contract: Some(contract.id), largest: 0 };
             Request::ask(Query::All(CONTRACTS.iter().map(of).collect()), spaces)
@@ -247,20 +269,24 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
 
 /// Writes a place in the order of a run as text.
 fn place(sort_key: &SortKey, seq: Seq) -> String {
-    use std::fmt::Write;
-    let mut text = format!("{seq}.");
-    for byte in &sort_key.0 {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    format!("{seq}.{}", hex(&sort_key.0))
 }
 
 fn parse_place(text: &str) -> Option<(SortKey, Seq)> {
-    let (seq, hex) = text.split_once('.')?;
+    let (seq, digits) = text.split_once('.')?;
+    Some((SortKey(from_hex(digits)?), seq.parse().ok()?))
+}
+
+/// Writes bytes in hexadecimal digits.
+fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let byte = |pair: &[u8]| u8::try_from(digit(pair.first()?)? * 16 + digit(pair.get(1)?)?).ok();
-    let bytes = hex.as_bytes().chunks(2).map(byte).collect::<Option<_>>()?;
-    Some((SortKey(bytes), seq.parse().ok()?))
+    text.as_bytes().chunks(2).map(byte).collect()
 }
 
 /// A page of the checkpoints of a run.

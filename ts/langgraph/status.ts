@@ -19,14 +19,18 @@ const UNFINISHED = new Set(["__error__", "__error_source_node__", "__interrupt__
 /** Nodes in `versions_seen` that are no nodes of the graph. */
 const NO_NODES = new Set(["__input__", "__interrupt__"]);
 
-/** Reads the status of a thread from the newest checkpoint of its root namespace. */
-export async function status(context: SaverContext, threadId: unknown): Promise<ThreadStatus | null> {
+/** Reads the status of a thread, or of one of its namespaces, from the newest checkpoint of the namespace. */
+export async function status(
+  context: Pick<SaverContext, "native" | "serde">,
+  threadId: unknown,
+  namespace = "",
+): Promise<ThreadStatus | null> {
   const thread = idOrNull(threadId, "threadId");
   if (thread === null) return null;
-  const found = await outline(context, thread, "");
+  const found = await outline(context, thread, namespace);
   if (found === null) return null;
   const { failed, open, answered } = await tasksOf(context, found);
-  const tasks = await nextOf(context, found);
+  const tasks = await nextNodes(context, found);
   const next = tasks && [...new Set(tasks)];
   // LangGraph keeps the answer of an earlier question beside the next question of the same subgraph. Only the
   // subgraph's own checkpoints say whether the answer was used.
@@ -47,7 +51,7 @@ export async function hasStopped(context: SaverContext, threadId: string, id: st
   const found = await outline(context, threadId, "");
   if (found?.header.id !== id) return false;
   const { failed, open, ended } = await tasksOf(context, found);
-  const next = await nextOf(context, found);
+  const next = await nextNodes(context, found);
   return failed || (next !== null && (next.length === 0 || (open.length > 0 && ended >= next.length)));
 }
 
@@ -67,7 +71,7 @@ interface Tasks {
   ended: number;
 }
 
-async function tasksOf({ serde }: SaverContext, { writes }: Found): Promise<Tasks> {
+async function tasksOf({ serde }: Pick<SaverContext, "serde">, { writes }: Found): Promise<Tasks> {
   const tasks = new Map<string, Map<string, Serialized>>();
   for (const { task, claimedBy, part } of writes) {
     if (claimedBy) continue;
@@ -95,7 +99,7 @@ async function tasksOf({ serde }: SaverContext, { writes }: Found): Promise<Task
 }
 
 /** Returns true if a subgraph waits for an answer. Subgraphs have saved their checkpoints after the root's newest one. */
-async function asksInside(context: SaverContext, { header: root }: Found): Promise<boolean> {
+async function asksInside(context: Pick<SaverContext, "native" | "serde">, { header: root }: Found): Promise<boolean> {
   const seen = new Set([""]);
   for await (const { namespace, id } of headers(context, root.threadId)) {
     if (id < root.id) break;
@@ -113,7 +117,7 @@ async function asksInside(context: SaverContext, { header: root }: Found): Promi
  * Returns the name of the node of each task that runs next. Returns null if the checkpoint does not say it, because it has an old
  * format or was not made by a `StateGraph` or an `entrypoint`.
  */
-async function nextOf({ serde }: SaverContext, { parts }: Found): Promise<string[] | null> {
+export async function nextNodes({ serde }: Pick<SaverContext, "serde">, { parts }: Found): Promise<string[] | null> {
   const values = new Map<string, Serialized>();
   let rest: Checkpoint | undefined;
   for (const part of parts) {

@@ -82,12 +82,16 @@ export async function getHistory<S>(
   return history;
 }
 
-/** Copies a checkpoint with its writes into another thread, as a new root. */
+/**
+ * Copies a checkpoint with its writes into another thread, as a new root. `edited` is its state there, if it is another
+ * one.
+ */
 export async function fork(
   checkpointer: GraphCheckpointer<any>,
   from: Place,
   checkpointId: string | undefined,
   to: Place,
+  edited?: { value: unknown },
 ): Promise<CheckpointTuple<any>["config"]> {
   const tuple = await checkpointer.getTuple({ ...from, ...(checkpointId !== undefined && { checkpointId }) });
   if (tuple === null) {
@@ -109,6 +113,7 @@ export async function fork(
   await checkpointer.put({
     ...checkpoint,
     ...forked,
+    ...(edited && { state: edited.value }),
     runId: null,
     parentCheckpointId: null,
     pendingWrites,

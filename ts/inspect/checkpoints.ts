@@ -1,0 +1,96 @@
+/** Lists the checkpoints of a run, and finds one of them. */
+
+import type { CheckpointInfo, Page } from "../../inspect.js";
+import { ForkpointError, typeError } from "../errors.js";
+import { readRecord, whole } from "../options.js";
+import type { Context } from "./context.js";
+import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";
+import type { Key, Row, Wanted } from "./wire.js";
+
+/** The length of a page, unless the caller gives one, and the greatest that a caller may give. */
+const [PAGE, MOST] = [100, 1000];
+
+export const limitOption = whole(1, MOST, "entries");
+
+export const cursorOption = (value: unknown, name: string) => {
+  if (value === null) return undefined;
+  if (typeof value !== "string") throw typeError(`${name} must be the cursor of a page, or null`);
+  return value;
+};
+
+const pageOptions = {
+  limit: limitOption,
+  cursor: cursorOption,
+  order: (value: unknown, name: string) => {
+    if (value !== "asc" && value !== "desc") throw typeError(`${name} must be "asc" or "desc"`);
+    return value;
+  },
+};
+
+/** Marks the place of the current state of a Helix session. */
+const CURRENT = "current";
+
+/** Lists the checkpoints of a run. */
+export async function listCheckpoints(context: Context, key: Key, query: unknown): Promise<Page<CheckpointInfo>> {
+  const read = readRecord(query, "query", pageOptions);
+  const limit = (read["limit"] as number | undefined) ?? PAGE;
+  const cursor = read["cursor"] as string | undefined;
+  const newestFirst = read["order"] === "desc";
+  if (cursor !== undefined && cursor !== CURRENT && !/^-?\d+\.(?:[0-9a-f]{2})*$/.test(cursor)) {
+    throw new ForkpointError("INVALID_ARGUMENT", "the cursor is not the cursor of a page of checkpoints");
+  }
+  const from = cursor === undefined || cursor === CURRENT ? "end" : { after: cursor };
+  // One checkpoint more tells whether there is a next page, and which checkpoint is before the last one.
+  const wanted = { ...key, from, newestFirst, limit: limit + 1, sums: false } satisfies Wanted;
+  const [lineup] = await readLineups(context, [wanted]);
+  const { page, current } = lineup!;
+  const rows: Row[] = page.rows;
+  const isFirst = cursor === undefined;
+  if (current !== undefined && newestFirst && isFirst) rows.unshift(current);
+  if (current !== undefined && !newestFirst && rows.length <= limit) rows.push(current);
+  const shown = rows.slice(0, limit);
+  const before = newestFirst ? undefined : await rowBefore(context, key, shown[0]);
+  const items = shown.map((row, at) => infoOf(context, row, newestFirst ? rows[at + 1] : (shown[at - 1] ?? before)));
+  const last = shown.at(-1);
+  const place = last === current ? CURRENT : last?.place;
+  return { items, cursor: rows.length > limit && place !== undefined ? place : null };
+}
+
+/** Returns the checkpoint before this one, if it counts as its parent. */
+async function rowBefore(context: Context, key: Key, row: Row | undefined): Promise<Row | undefined> {
+  if (row === undefined || row.step === 0 || !isOrdered(row)) return undefined;
+  const wanted: Wanted = { ...key, from: { step: row.step - 1 }, newestFirst: false, limit: 1, sums: false };
+  return (await readPages(context, [wanted]))[0]!.rows[0];
+}
+
+/** Which checkpoint of a run to find: by id, by place, or the newest. */
+export interface Which {
+  id?: string | undefined;
+  step?: number | undefined;
+}
+
+/** Finds a checkpoint. Null: there is none. */
+export async function findCheckpoint(
+  context: Context,
+  key: Key,
+  { id, step }: Which,
+): Promise<{ row: Row; info: CheckpointInfo } | null> {
+  const place = step ?? -1;
+  const from: Wanted["from"] = id === undefined ? { step: place } : { id };
+  const [lineup] = await readLineups(context, [{ ...key, from, newestFirst: true, limit: 2, sums: false }]);
+  const { page, current, total } = lineup!;
+  const rows = [...page.rows];
+  if (current !== undefined) {
+    const wanted = id === undefined ? place === total - 1 || place === -1 : id === current.id;
+    // The place counts from the current state, which the engine does not count.
+    if (!wanted && id === undefined && place < 0) {
+      return total + place < 0 ? null : findCheckpoint(context, key, { step: total + place });
+    }
+    if (wanted && (id === undefined || rows.length === 0)) {
+      const before = id === undefined && place === -1 ? rows[0] : await rowBefore(context, key, current);
+      return { row: current, info: infoOf(context, current, before) };
+    }
+  }
+  const [row, before] = rows;
+  return row === undefined ? null : { row, info: infoOf(context, row, before) };
+}

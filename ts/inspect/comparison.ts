@@ -1,0 +1,59 @@
+/** Compares two checkpoints. */
+
+import type { Change, CheckpointDetail, CheckpointRef } from "../../inspect.js";
+import { ForkpointError, isArray, quote, typeError } from "../errors.js";
+import { requireId } from "../ids.js";
+import { readRecord, whole } from "../options.js";
+import { findCheckpoint } from "./checkpoints.js";
+import { type Context, readKey } from "./context.js";
+import { readDetail } from "./detail.js";
+import { diffValues } from "./diff.js";
+
+const PARTS = ["state", "rest", "writes"] as const;
+
+const diffOptions = {
+  parts: (value: unknown, name: string) => {
+    if (!isArray(value) || !value.every((part) => PARTS.includes(part as "state"))) {
+      throw typeError(`${name} must be a list of ${PARTS.join(", ")}`);
+    }
+    return value;
+  },
+  limit: whole(1, 1_000_000, "changes"),
+};
+
+/** Returns the changes from one checkpoint to another. */
+export async function diffCheckpoints(
+  context: Context,
+  from: unknown,
+  to: unknown,
+  given: unknown,
+): Promise<{ changes: Change[]; truncated: boolean }> {
+  const { parts = PARTS, limit = 10_000 } = readRecord(given, "options", diffOptions) as {
+    parts?: ReadonlyArray<Change["part"]>;
+    limit?: number;
+  };
+  const [before, after] = [from === null ? null : await required(context, from), await required(context, to)];
+  const changes: Change[] = [];
+  let truncated = false;
+  for (const part of PARTS.filter((each) => parts.includes(each))) {
+    const found = diffValues(part, valueOf(before, part), valueOf(after, part), limit - changes.length);
+    changes.push(...found.changes);
+    truncated ||= found.truncated;
+  }
+  return { changes, truncated };
+}
+
+/** Returns a part. From nothing, everything was added. */
+function valueOf(detail: CheckpointDetail | null, part: Change["part"]): unknown {
+  if (part !== "writes") return detail === null || detail[part] === null ? {} : detail[part];
+  return (detail?.writes ?? []).map(({ task, index, channel, value, owner }) => ({ task, index, channel, value, owner }));
+}
+
+async function required(context: Context, ref: unknown): Promise<CheckpointDetail> {
+  const key = readKey(ref);
+  const id = requireId((ref as CheckpointRef).id, "id");
+  const found = await findCheckpoint(context, key, { id });
+  const detail = found && (await readDetail(context, found.row, found.info));
+  if (detail !== null) return detail;
+  throw new ForkpointError("NOT_FOUND", `run ${quote(key.run)} has no checkpoint ${quote(id)}: list its checkpoints`);
+}

@@ -1,0 +1,68 @@
+/** What all parts of an inspector share. */
+
+import type { Store } from "../../index.js";
+import type { RunRef, Space } from "../../inspect.js";
+import type { Engine } from "../engine.js";
+import { ForkpointError, isArray, show, typeError } from "../errors.js";
+import { requireId } from "../ids.js";
+import type { Format } from "../serializer.js";
+import type { Key } from "./wire.js";
+
+/** An open inspector, as its parts use it. */
+export interface Context {
+  readonly store: Store;
+  readonly engine: Engine;
+  /** The serializers of the user, by the name that they write. */
+  readonly formats: ReadonlyMap<string, Format>;
+  readonly target: string;
+  readonly write: boolean;
+}
+
+/** The spaces that people know, in the order in which they are shown. */
+export const SPACES = ["agentos", "agentium", "storage", "langgraph", "tinyagents", "helix"] as const;
+
+/** The contract that holds the current state of each Helix session. */
+export const SESSIONS = "helix-sessions";
+
+/** The contracts that store no parent: the checkpoint before one is its parent. */
+export const ORDERED: ReadonlySet<string> = new Set(["agentos", "agentium", "helix", SESSIONS]);
+
+/** The contracts whose runs have namespaces, of which one is the graph itself. */
+const WITH_NAMESPACES: ReadonlySet<string> = new Set(["langgraph", "tinyagents"]);
+
+/** Returns true if a run is a graph or a session itself, and not the namespace of a subgraph. */
+export function isMain(space: string, ns: string | null): boolean {
+  return !WITH_NAMESPACES.has(space) || ns === "" || ns === null;
+}
+
+/** Returns the namespace as people see it. */
+export function shownNs(space: string, ns: string | null): string | null {
+  return WITH_NAMESPACES.has(space) || space === "storage" ? (ns ?? "") : null;
+}
+
+/** Checks the name of a space. */
+export function readSpace(space: unknown, what = "space"): Space {
+  if (typeof space !== "string" || !(SPACES as readonly string[]).includes(space)) {
+    const given = typeof space === "string" ? JSON.stringify(space) : show(space);
+    throw new ForkpointError("INVALID_ARGUMENT", `${what} must be one of ${SPACES.join(", ")}, and is ${given}`);
+  }
+  return space;
+}
+
+/** Checks a reference to a run. */
+export function readKey(ref: unknown): Key {
+  if (typeof ref !== "object" || ref === null || isArray(ref)) {
+    throw typeError(`a run must be an object such as { space: "langgraph", run: "thread-1" }, and is ${show(ref)}`);
+  }
+  const { space, run, ns = null } = ref as Partial<RunRef>;
+  return { space: readSpace(space), run: requireId(run, "run"), ns: ns === null ? "" : requireId(ns, "ns") };
+}
+
+/** Returns the reference of a run, as answers have it. */
+export function refOf({ space, run, ns }: { space: string; run: string; ns: string | null }): {
+  space: Space;
+  run: string;
+  ns: string | null;
+} {
+  return { space: space === SESSIONS ? "helix" : space, run, ns: shownNs(space, ns) };
+}

@@ -1,0 +1,196 @@
+/** Reads a checkpoint with its values. */
+
+import type { CheckpointDetail, CheckpointInfo, PartInfo, WriteInfo } from "../../inspect.js";
+import { channelOf } from "../langgraph/values.js";
+import type { Serialized } from "../serializer.js";
+import type { Part } from "../wire.js";
+import type { Context } from "./context.js";
+import { toJsonForm } from "./json-form.js";
+import { keyOf, langgraphNextOf, tinyAgentsNextOf } from "./status.js";
+import { type Read, readValue } from "./values.js";
+import { type FoundCheckpoint, type FoundWrite, type Row, inspect, openCheckpoint } from "./wire.js";
+
+/** The values of a checkpoint, before they are in the JSON form. */
+export interface Values {
+  state: unknown;
+  rest: unknown;
+  parts: PartInfo[];
+}
+
+/** Reads a checkpoint. Null: it does not exist any more. */
+export async function readDetail(
+  context: Context,
+  row: Row,
+  checkpoint: CheckpointInfo,
+): Promise<CheckpointDetail | null> {
+  const found = await readFound(context, row);
+  if (found === null) return null;
+  const { state, rest, parts } = readValues(context, row, found);
+  return {
+    checkpoint,
+    state: toJsonForm(state),
+    rest: rest === null ? null : toJsonForm(rest),
+    writes: await readWrites(context, row, found),
+    next: await nextOf(context, row),
+    parts,
+  };
+}
+
+/** Reads the parts of a checkpoint. */
+export function readFound({ engine }: Context, row: Row): Promise<FoundCheckpoint | null> {
+  return inspect.find(engine.native, "read", keyOf(row), openCheckpoint);
+}
+
+function nextOf(context: Context, row: Row): Promise<string[] | null> | string[] | null {
+  if (row.space === "langgraph") return langgraphNextOf(context, row);
+  return row.space === "tinyagents" ? tinyAgentsNextOf(context, row) : null;
+}
+
+/** Collects what is known of each part while it is read. */
+class Parts {
+  readonly infos: PartInfo[] = [];
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  read(part: Part, name = part.name): Read {
+    const read = readValue(this.#context, part);
+    this.infos.push({ name, tag: part.tag, bytes: part.bytes.byteLength, readable: read.readable });
+    return read;
+  }
+}
+
+/** Turns the parts of a checkpoint into its values. */
+export function readValues(context: Context, row: Row, found: FoundCheckpoint): Values {
+  const parts = new Parts(context);
+  const [state, rest] = readers[row.space as keyof typeof readers]?.(parts, row, found) ?? unnamed(parts, row, found);
+  return { state, rest, parts: parts.infos };
+}
+
+type Reader = (parts: Parts, row: Row, found: FoundCheckpoint) => [state: unknown, rest: unknown];
+
+/** The contract's name for the fields that are stored beside the values. */
+const readers = {
+  agentos: (parts, _, found) => withState(parts, found, ["id", "runId", "graphId", "nodeId", "timestamp", "state"]),
+  agentium: (parts, _, found) => withState(parts, found, ["id", "runId", "stepIndex", "stepName", "createdAt", "state"]),
+  storage: (parts, _, found) => [found.parts[0] && parts.read(found.parts[0]).value, null],
+  langgraph,
+  tinyagents,
+  helix,
+  "helix-sessions": session,
+} satisfies Record<string, Reader>;
+
+/** Every part is a value of its own. */
+const unnamed: Reader = (parts, _, found) => [
+  Object.fromEntries(found.parts.map((part) => [part.name, parts.read(part).value])),
+  null,
+];
+
+/** The parts `state` and `rest`. `blanks` are the fields that the rest stores empty, because they stand elsewhere. */
+function withState(parts: Parts, { parts: [state, rest] }: FoundCheckpoint, blanks: readonly string[]): [unknown, unknown] {
+  const value = state && parts.read(state).value;
+  return [value, rest ? withoutBlanks(parts.read(rest), blanks) : null];
+}
+
+function withoutBlanks({ value, readable }: Read, blanks: readonly string[]): unknown {
+  if (!readable || typeof value !== "object" || value === null) return value;
+  const fields = value as Record<string, unknown>;
+  for (const blank of blanks) if (fields[blank] === null) delete fields[blank];
+  return fields;
+}
+
+/** Each channel is a part. One more part holds the rest of the checkpoint. */
+function langgraph(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
+  const state: Array<[string, unknown]> = [];
+  let rest: unknown = null;
+  for (const part of found.parts) {
+    const channel = channelOf(part.name);
+    const { value } = parts.read(part, channel ?? "checkpoint");
+    if (channel === undefined) rest = value;
+    else state.push([channel, value]);
+  }
+  return [Object.fromEntries(state), rest];
+}
+
+/** A list holds the state, because a state may be anything. */
+function tinyagents(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
+  const blanks = ["threadId", "checkpointId", "parentCheckpointId", "namespace", "state", "runId", "nextNodes", "metadata"];
+  const [state, rest] = withState(parts, found, blanks);
+  return [Array.isArray(state) ? state[0] : state, rest];
+}
+
+/** What the part `layout` of a Helix state says: which fields it has, and where its messages are. */
+interface Layout {
+  customState: boolean;
+  messages: null | { shared: number } | { tags: string[]; lengths: number[] };
+}
+
+/** A checkpoint of a session. The messages that it shares with the session are records of the session's log. */
+function helix(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
+  const rest = found.parts.find(({ name }) => name === "rest");
+  const state = helixState(parts, found.parts, found.records ?? []);
+  const blanks = ["id", "sessionId", "stepCount", "timestamp", "state", "messageCount", "streamSequence"];
+  return [state, rest ? withoutBlanks(parts.read(rest), blanks) : null];
+}
+
+/** The current state of a session. Its parts are writes, so that each can be replaced alone. */
+function session(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
+  const all = found.writes.map(({ part }) => part);
+  const lists = all.filter(({ name }) => ["staging", "runs", "subSessions"].includes(name));
+  const rest = Object.fromEntries(lists.map((part) => [part.name, parts.read(part).value]));
+  return [helixState(parts, all, found.records ?? []), lists.length === 0 ? null : rest];
+}
+
+function helixState(parts: Parts, all: readonly Part[], records: readonly Part[]): unknown {
+  const named = (name: string) => all.find((part) => part.name === name);
+  const [state, custom, layout, own] = ["state", "customState", "layout", "messages"].map(named);
+  const place = layout === undefined ? undefined : (parts.read(layout).value as Layout);
+  const shared = records.map((record) => parts.read(record, "message").value);
+  const read = state === undefined ? { value: {}, readable: true } : parts.read(state);
+  if (!read.readable) return read.value;
+  const fields = read.value as Record<string, unknown>;
+  if (custom !== undefined) fields["customState"] = parts.read(custom).value;
+  const messages = place?.messages ?? null;
+  if (messages === null || "shared" in messages) fields["messages"] = shared.slice(0, messages?.shared ?? shared.length);
+  else if (own !== undefined) fields["messages"] = unpack(messages, own.bytes).map((message) => parts.read({ name: "message", ...message }).value);
+  return fields;
+}
+
+function unpack({ tags, lengths }: { tags: string[]; lengths: number[] }, bytes: Uint8Array): Serialized[] {
+  let start = 0;
+  return tags.map((tag, at) => {
+    const from = start;
+    start += lengths[at]!;
+    return { tag, bytes: bytes.subarray(from, start) };
+  });
+}
+
+async function readWrites(context: Context, row: Row, found: FoundCheckpoint): Promise<WriteInfo[]> {
+  if (row.space === "langgraph") return found.writes.map((write) => shownWrite(context, write, write.part.name));
+  if (row.space !== "tinyagents") return [];
+  // The first checkpoint of an id has the writes to this id.
+  const id = row.id.split("\0")[0]!;
+  const first = id === row.id ? found : await readFound(context, { ...row, id });
+  return (first?.writes ?? []).map((write) => shownWrite(context, write, tinyAgentsChannel(write.part.name), 0));
+}
+
+/** `item` is the place of the value in the list that holds it. */
+function shownWrite(context: Context, write: FoundWrite, channel: string, item?: number): WriteInfo {
+  const { value, readable } = readValue(context, write.part);
+  const shown = readable && item !== undefined && Array.isArray(value) ? value[item] : value;
+  const { task, index, claimedBy, part } = write;
+  return { task, index, channel, value: toJsonForm(shown), owner: claimedBy, tag: part.tag };
+}
+
+/** The name of a write is its node and its channel, as JSON. */
+function tinyAgentsChannel(name: string): string {
+  try {
+    const [, channel] = JSON.parse(name) as unknown[];
+    if (typeof channel === "string") return channel;
+  } catch {
+    // A write of another program.
+  }
+  return name;
+}

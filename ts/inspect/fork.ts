@@ -1,0 +1,175 @@
+/** Goes on elsewhere from a checkpoint, with another state. What is there does not change. */
+
+import { randomUUID } from "node:crypto";
+import type { CheckpointRef, ForkEdit } from "../../inspect.js";
+import * as agentium from "../agentium/store.js";
+import * as agentos from "../agentos/checkpoints.js";
+import { ForkpointError, isArray, quote, typeError } from "../errors.js";
+import { SessionStore } from "../helix/store.js";
+import { requireId } from "../ids.js";
+import { flag, readRecord } from "../options.js";
+import { Checkpointer } from "../tinyagents/checkpointer.js";
+import { fork as forkThread } from "../tinyagents/graph-inspection.js";
+import { readNamespace } from "../tinyagents/values.js";
+import { findCheckpoint } from "./checkpoints.js";
+import { type Context, SESSIONS, readKey, refOf } from "./context.js";
+import { readFound, readValues } from "./detail.js";
+import { fromJsonForm, toJsonForm } from "./json-form.js";
+import { forkBranch } from "./langgraph-fork.js";
+import { mergePatch, parsePath, setAt } from "./path.js";
+import { readLineups } from "./rows.js";
+import type { FoundCheckpoint, Key, Row } from "./wire.js";
+
+const keep = (value: unknown) => value;
+const editOptions = { set: keep, patch: keep, state: keep, as: requireId };
+
+/** A fork that is about to be stored. */
+export interface Plan {
+  context: Context;
+  key: Key;
+  row: Row;
+  found: FoundCheckpoint;
+  /** Returns the edited state, or undefined if it stays as it is. */
+  edit: (state: unknown) => { form: unknown } | undefined;
+  as: string | undefined;
+  dryRun: boolean;
+}
+
+/** Forks a checkpoint. Returns the first checkpoint of the fork. */
+export async function fork(context: Context, ref: unknown, edit: unknown, options: unknown): Promise<CheckpointRef> {
+  const key = readKey(ref);
+  const id = requireId((ref as CheckpointRef).id, "id");
+  const { dryRun = false } = readRecord(options, "options", { dryRun: flag }) as { dryRun?: boolean };
+  const given = readRecord(edit, "edit", editOptions) as ForkEdit;
+  const found = await findCheckpoint(context, key, { id });
+  const parts = found && (await readFound(context, found.row));
+  if (found === null || parts === null) {
+    throw new ForkpointError("NOT_FOUND", `run ${quote(key.run)} has no checkpoint ${quote(id)}: nothing to fork from`);
+  }
+  const write = forks[key.space as keyof typeof forks];
+  if (write === undefined) {
+    throw new ForkpointError("UNSUPPORTED", `a value of the space ${quote(key.space)} cannot be forked: it has no run`);
+  }
+  const { as } = given;
+  const plan: Plan = { context, key, row: found.row, found: parts, edit: editor(given), as, dryRun };
+  if (as !== undefined) await refuseTaken(context, { ...key, run: as, ns: "" });
+  return write(plan);
+}
+
+async function refuseTaken(context: Context, key: Key): Promise<void> {
+  const [lineup] = await readLineups(context, [{ ...key, from: "end", newestFirst: true, limit: 1, sums: false }]);
+  if (lineup!.total === 0) return;
+  throw new ForkpointError("CONFLICT", `run ${quote(key.run)} exists already: give the fork another name`);
+}
+
+/** Makes the function that edits a state. */
+function editor({ set, patch, state }: ForkEdit): Plan["edit"] {
+  if (set !== undefined && !(isArray(set) && set.every((one) => isArray(one) && one.length === 2))) {
+    throw typeError("edit.set must be a list of pairs of a path and a value");
+  }
+  const places = (set ?? []).map(([path, value]) => [parsePath(path), value] as const);
+  if (state === undefined && places.length === 0 && patch === undefined) return () => undefined;
+  return (before) => {
+    let form = state === undefined ? toJsonForm(before) : state;
+    for (const [path, value] of places) form = setAt(form, path, value);
+    return { form: patch === undefined ? form : mergePatch(form, patch) };
+  };
+}
+
+/** Returns the edited state as a value, or undefined if it stays as it is. Refuses what could not be read back. */
+function edited({ context, row, found, edit }: Plan): { value: unknown } | undefined {
+  const { state, parts } = readValues(context, row, found);
+  const changed = edit(state);
+  if (changed === undefined) return undefined;
+  const unreadable = parts.find(({ name, readable }) => !readable && name === "state");
+  if (unreadable !== undefined) {
+    const message = `the state was written by the serializer ${quote(unreadable.tag)}, which is not known here: give it with "serializers"`;
+    throw new ForkpointError("UNSUPPORTED", message);
+  }
+  return { value: fromJsonForm(changed.form) };
+}
+
+function part({ found }: Plan, name: string) {
+  const stored = found.parts.find((each) => each.name === name);
+  if (stored === undefined) throw new ForkpointError("CORRUPT", `the checkpoint has no part ${quote(name)}: restore a backup`);
+  return stored;
+}
+
+function refTo(plan: Plan, run: string, id: string): CheckpointRef {
+  return { ...refOf({ ...plan.key, run }), id };
+}
+
+const forks = {
+  async agentos(plan) {
+    const { context, row, as = randomUUID(), dryRun } = plan;
+    const { engine } = context;
+    const id = randomUUID();
+    const change = edited(plan);
+    const state = change === undefined ? part(plan, "state") : engine.format.serialize(change.value, "state");
+    const fields: agentos.Fields = {
+      id,
+      runId: as,
+      graphId: row.group ?? "",
+      nodeId: row.label ?? "",
+      timestamp: Date.now(),
+      hasMemorySnapshot: row.meta?.["hasMemorySnapshot"] === true,
+      status: row.status === "unknown" || row.status === null ? undefined : row.status,
+      expectedNewest: undefined,
+      parent: row.id,
+    };
+    if (!dryRun) await agentos.put(engine, fields, state, part(plan, "rest"));
+    return refTo(plan, as, id);
+  },
+  async agentium(plan) {
+    const { context, row, as = randomUUID(), dryRun } = plan;
+    const { engine } = context;
+    const change = edited(plan);
+    const state = change === undefined ? part(plan, "state") : engine.format.serialize(change.value, "state");
+    const { stepIndex, steps } = row.meta as { stepIndex: number; steps: number | null };
+    const id = `${as}:step-${stepIndex}`;
+    const step = { id, runId: as, stepIndex, stepName: row.label ?? "", age: Date.now() };
+    const encoded = { step, state, rest: part(plan, "rest"), steps: steps ?? undefined, parent: row.id };
+    if (!dryRun) await agentium.put(engine, { ...encoded, expectedParent: null, rewind: false });
+    return refTo(plan, as, id);
+  },
+  langgraph: forkBranch,
+  async tinyagents(plan) {
+    const { context, key, row, as = randomUUID(), dryRun } = plan;
+    const change = edited(plan);
+    if (change !== undefined) context.engine.format.serialize([change.value], "state");
+    if (dryRun) return refTo(plan, as, randomUUID());
+    const checkpointer = new Checkpointer<unknown>(context.store);
+    const namespace = readNamespace(key.ns);
+    const [from, to] = [
+      { threadId: key.run, namespace },
+      { threadId: as, namespace },
+    ];
+    const { checkpointId } = await forkThread(checkpointer, from, row.id.split("\0")[0], to, change);
+    return { ...refOf({ ...key, run: as }), id: checkpointId };
+  },
+  async helix(plan) {
+    const { context, row, as = randomUUID(), dryRun } = plan;
+    const change = edited(plan);
+    const isCurrent = row.space === SESSIONS;
+    const state = change?.value ?? (isCurrent ? readValues(context, row, plan.found).state : undefined);
+    if (state !== undefined) context.engine.format.serialize(state, "state");
+    if (dryRun) return refTo(plan, as, as);
+    const sessions = new SessionStore(context.store);
+    if (isCurrent) {
+      const { agentType } = (row.meta ?? {}) as { agentType?: string };
+      await sessions.createSession(as, { agentType: agentType ?? "" });
+    } else {
+      await sessions.branchSession(row.id, as);
+    }
+    if (state !== undefined) {
+      try {
+        await sessions.saveState(as, state as Parameters<typeof sessions.saveState>[1]);
+      } catch (error) {
+        await sessions.deleteSession(as);
+        throw error;
+      }
+    }
+    return refTo(plan, as, as);
+  },
+} satisfies Record<string, (plan: Plan) => Promise<CheckpointRef>>;
+

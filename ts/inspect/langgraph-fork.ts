@@ -1,0 +1,161 @@
+/**
+ * Forks a checkpoint of LangGraph: a branch in the same thread, or in a copy of the thread. The value that is edited is what
+ * the channel holds. No reducer runs. What is next stays.
+ */
+
+import { isDeepStrictEqual } from "node:util";
+import type { CheckpointRef } from "../../inspect.js";
+import { ForkpointError, quote } from "../errors.js";
+import { lostInJson } from "../exact-json.js";
+import { channelOf } from "../langgraph/values.js";
+import type { Part } from "../wire.js";
+import { type Context, refOf } from "./context.js";
+import { readValues } from "./detail.js";
+import { everyRow } from "./every-row.js";
+import type { Plan } from "./fork.js";
+import { fromJsonForm, toJsonForm } from "./json-form.js";
+import { laterUuid } from "./uuid6.js";
+import { readValue } from "./values.js";
+import { type FoundStored, type Key, type Stored, inspect, openStored } from "./wire.js";
+
+/** The rest of a checkpoint, as far as a fork changes it. */
+interface Rest {
+  id: string;
+  ts: string;
+  channel_versions: Record<string, number | string>;
+}
+
+export async function forkBranch(plan: Plan): Promise<CheckpointRef> {
+  const { context, key, row, as, dryRun } = plan;
+  const source = await storedAt(context, key, row.id);
+  const { parts, rest } = edit(plan);
+  const id = laterUuid(row.id, Date.now());
+  const metadata = forkMetadata(context, plan);
+  const whole = { ...rest, id, ts: new Date().toISOString() };
+  const stored: Stored = {
+    ...source.stored,
+    id,
+    parent: row.id,
+    rank: Buffer.from(id).toString("hex"),
+    savedAt: Date.now(),
+  };
+  const to = { ...key, run: as ?? key.run };
+  if (dryRun) return { ...refOf(to), id };
+  if (as !== undefined) await copyAncestors(context, key, as, row.id);
+  const step = {
+    begins: false,
+    log: null,
+    checkpoint: { stored: inRun(stored, to), parts: [restPart(whole), ...parts].map(({ name, tag }) => ({ name, tag })) },
+    writes: [],
+  };
+  const meta = Buffer.concat([Buffer.from("json\0"), Buffer.from(JSON.stringify(metadata))]);
+  const buffers = [meta, restPart(whole).bytes, ...parts.map(({ bytes }) => bytes)];
+  await inspect.call(context.engine.native, "restore", { of: to, step }, buffers);
+  return { ...refOf(to), id };
+}
+
+/** The group of a checkpoint is its thread. */
+function inRun(stored: Stored, { run }: Key): Stored {
+  return { ...stored, group: `${Buffer.byteLength(run)}:${run}` };
+}
+
+async function storedAt({ engine }: Context, key: Key, id: string): Promise<FoundStored> {
+  const found = await inspect.find(engine.native, "stored", { of: key, id }, openStored);
+  if (found !== null) return found;
+  throw new ForkpointError("NOT_FOUND", `thread ${quote(key.run)} has no checkpoint ${quote(id)} any more`);
+}
+
+function restPart(rest: Rest): Part {
+  return { name: "", tag: "json", bytes: Buffer.from(JSON.stringify(rest)) };
+}
+
+/** Returns the metadata of the fork, as `graph.updateState` would write it. */
+function forkMetadata(context: Context, { row }: Plan): Record<string, unknown> {
+  const read = row.metadata === null ? null : readValue(context, row.metadata).value;
+  const { step = -1, parents = {} } = (typeof read === "object" && read !== null ? read : {}) as {
+    step?: number;
+    parents?: object;
+  };
+  return { source: "fork", step: step + 1, parents };
+}
+
+/** Returns the channels of the fork, and the rest with the new versions of those that were edited. */
+function edit({ context, row, found, edit: change }: Plan): { parts: Part[]; rest: Rest } {
+  const restStored = found.parts.find(({ name }) => channelOf(name) === undefined);
+  const read = restStored && readValue(context, restStored);
+  if (read === undefined || !read.readable || typeof read.value !== "object" || read.value === null) {
+    throw new ForkpointError("UNSUPPORTED", `checkpoint ${quote(row.id)} was not written by LangGraph.js in plain JSON`);
+  }
+  const rest = read.value as Rest;
+  const parts = found.parts.filter((each) => each !== restStored);
+  const { state } = readValues(context, row, found);
+  const changed = change(state);
+  if (changed === undefined) return { parts, rest };
+  const [before, after] = [toJsonForm(state) as Record<string, unknown>, changed.form];
+  if (typeof after !== "object" || after === null || Array.isArray(after)) {
+    throw new ForkpointError("INVALID_ARGUMENT", "the state of a graph is an object with a key for each channel");
+  }
+  return withChannels(rest, parts, before, after as Record<string, unknown>);
+}
+
+function withChannels(
+  rest: Rest,
+  parts: Part[],
+  before: Record<string, unknown>,
+  after: Record<string, unknown>,
+): { parts: Part[]; rest: Rest } {
+  const versions = Object.values(rest.channel_versions ?? {});
+  if (versions.some((version) => typeof version !== "number")) {
+    throw new ForkpointError("UNSUPPORTED", "the channels have versions that are no numbers, so the next one is not known");
+  }
+  const version = Math.max(0, ...(versions as number[])) + 1;
+  const next: Rest = { ...rest, channel_versions: { ...rest.channel_versions } };
+  const kept = new Map(parts.map((each) => [channelOf(each.name)!, each]));
+  for (const channel of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    if (Object.hasOwn(before, channel) && Object.hasOwn(after, channel)) {
+      if (isDeepStrictEqual(before[channel], after[channel])) continue;
+    } else if (!kept.has(channel) && Object.hasOwn(rest.channel_versions, channel)) {
+      const why = "its value is put together from the writes of earlier checkpoints, so it cannot be set";
+      throw new ForkpointError("UNSUPPORTED", `channel ${quote(channel)}: ${why}`);
+    }
+    kept.delete(channel);
+    next.channel_versions[channel] = version;
+    if (Object.hasOwn(after, channel)) kept.set(channel, channelPart(channel, version, after[channel]));
+  }
+  return { parts: [...kept.values()], rest: next };
+}
+
+/** LangGraph's serializer reads plain JSON. */
+function channelPart(channel: string, version: number, form: unknown): Part {
+  const value = fromJsonForm(form);
+  const lost = lostInJson(value, channel);
+  if (lost !== undefined) {
+    throw new ForkpointError("UNSUPPORTED", `${lost}, which LangGraph's JSON cannot hold: give plain JSON for the channel`);
+  }
+  return { name: `${channel}\0${version}`, tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
+}
+
+/** Copies a checkpoint with its ancestors and their writes to a new thread. */
+async function copyAncestors(context: Context, from: Key, run: string, id: string): Promise<void> {
+  const parents = new Map<string, string | null>();
+  for await (const row of everyRow(context, from)) parents.set(row.id, row.parent?.id ?? null);
+  const chain: string[] = [];
+  for (let next: string | null = id; next !== null && parents.has(next) && !chain.includes(next); ) {
+    chain.push(next);
+    next = parents.get(next) ?? null;
+  }
+  const to = { ...from, run };
+  for (const [at, each] of chain.toReversed().entries()) {
+    const { stored, meta, parts, writes } = await storedAt(context, from, each);
+    // Writes from which a checkpoint was made that is not copied are left out.
+    const kept = writes.filter(([{ owner }]) => owner === null || chain.includes(owner));
+    const step = {
+      begins: at === 0,
+      log: null,
+      checkpoint: { stored: inRun(stored, to), parts: parts.map(({ name, tag }) => ({ name, tag })) },
+      writes: kept.map(([write, { name, tag }]) => ({ checkpoint: each, write, part: { name, tag } })),
+    };
+    const buffers = [meta, ...parts, ...kept.map(([, part]) => part)].map(({ bytes }) => bytes);
+    await inspect.call(context.engine.native, "restore", { of: to, step }, buffers);
+  }
+}

@@ -1,0 +1,63 @@
+/** Removes runs and checkpoints. */
+
+import { ForkpointError, isArray, quote, typeError } from "../errors.js";
+import { requireId } from "../ids.js";
+import { findCheckpoint } from "./checkpoints.js";
+import type { Context } from "./context.js";
+import { everyRow } from "./every-row.js";
+import { readLineups } from "./rows.js";
+import { type Key, inspect } from "./wire.js";
+
+/** Removes a run, or some of its checkpoints. */
+export async function remove(context: Context, key: Key, given: unknown): Promise<{ removed: number }> {
+  const { native } = context.engine;
+  if (given === undefined) {
+    const removed = await countOf(context, key);
+    await inspect.call(native, "remove", { of: key, ids: undefined, reopen: [] });
+    return { removed };
+  }
+  if (!isArray(given)) throw typeError("ids must be a list of strings");
+  const ids = new Set(given.map((id, at) => requireId(id, `ids[${at}]`)));
+  for (const id of ids) {
+    const found = await findCheckpoint(context, key, { id });
+    if (found?.row.space === key.space) continue;
+    if (found === null) throw new ForkpointError("NOT_FOUND", `run ${quote(key.run)} has no checkpoint ${quote(id)}`);
+    const message = `${quote(id)} is the current state of session ${quote(key.run)}: remove the session instead`;
+    throw new ForkpointError("UNSUPPORTED", message);
+  }
+  const reopen = key.space === "langgraph" ? await childless(context, key, ids) : [];
+  await inspect.call(native, "remove", { of: key, ids: [...ids], reopen });
+  return { removed: ids.size };
+}
+
+/** Counts the checkpoints of a run. A thread is removed with the namespaces of its subgraphs. */
+async function countOf(context: Context, key: Key): Promise<number> {
+  const keys = await namespacesOf(context, key);
+  const wanted = keys.map((of) => ({ ...of, from: "end" as const, newestFirst: true, limit: 1, sums: false }));
+  const lineups = await readLineups(context, wanted);
+  return lineups.reduce((sum, { total }) => sum + total, 0);
+}
+
+/** Returns the namespaces that belong to a thread, itself included. */
+export async function namespacesOf({ engine }: Context, key: Key): Promise<Key[]> {
+  if (key.ns !== "" || !["langgraph", "tinyagents"].includes(key.space)) return [key];
+  const keys: Key[] = [];
+  let after: number | undefined;
+  for (;;) {
+    const fields = { spaces: [key.space], matching: key.run, after, limit: 500 };
+    const found = await inspect.call(engine.native, "recent", fields);
+    for (const { run, ns } of found) if (run === key.run) keys.push({ ...key, ns: ns ?? "" });
+    if (found.length < 500) return keys;
+    after = found.at(-1)!.position;
+  }
+}
+
+/** Returns the checkpoints that stay and lose their last child. */
+async function childless(context: Context, key: Key, gone: ReadonlySet<string>): Promise<string[]> {
+  const lose = new Set<string>();
+  const keep = new Set<string>();
+  for await (const { id, parent } of everyRow(context, key)) {
+    if (parent !== null) (gone.has(id) ? lose : keep).add(parent.id);
+  }
+  return [...lose].filter((id) => !gone.has(id) && !keep.has(id));
+}

@@ -1,0 +1,104 @@
+/** Reads pages of checkpoints, and shows them with the names that people know. */
+
+import type { CheckpointInfo } from "../../inspect.js";
+import { type Context, ORDERED, SESSIONS, refOf, shownNs } from "./context.js";
+import { readValue } from "./values.js";
+import { type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
+
+/** Reads pages of several runs from one snapshot. */
+export function readPages({ engine }: Context, pages: Wanted[]): Promise<RowPage[]> {
+  return pages.length === 0 ? Promise.resolve([]) : inspect.find(engine.native, "rows", { pages }, openPages);
+}
+
+/**
+ * Shows a checkpoint. `before` is the one before it in the run, which counts as the parent if the contract stores no
+ * parents.
+ */
+export function infoOf(context: Context, row: Row, before: Pick<Row, "id"> | undefined): CheckpointInfo {
+  const { space, run, ns } = refOf(row);
+  const { label, meta } = describe(context, row);
+  return {
+    space,
+    run,
+    ns,
+    id: row.id,
+    seq: row.seq,
+    step: row.step,
+    label,
+    group: row.group,
+    parent: parentOf(row, before),
+    at: row.at,
+    savedAt: row.savedAt,
+    bytes: { logical: row.logical, stored: row.stored },
+    chain: row.chain,
+    meta,
+  };
+}
+
+function parentOf(row: Row, before: Pick<Row, "id"> | undefined): CheckpointInfo["parent"] {
+  const { space, run, ns } = refOf(row);
+  const { parent } = row;
+  if (parent !== null) {
+    const [itsRun, itsNs] = parent.run === null ? [run, ns] : [parent.run, shownNs(row.space, parent.ns)];
+    return { space, run: itsRun, ns: itsNs, id: parent.id, kind: "recorded" };
+  }
+  return before !== undefined && isOrdered(row) ? { space, run, ns, id: before.id, kind: "order" } : null;
+}
+
+/** Returns true if the parent of a checkpoint is the one before it. */
+export function isOrdered({ space, parent }: Pick<Row, "space" | "parent">): boolean {
+  return parent === null && ORDERED.has(space);
+}
+
+/** What TinyAgents keeps for listings. */
+interface TinyAgentsMeta {
+  runId: string | null;
+  nextNodes: string[];
+  interrupted: boolean;
+  metadata: Record<string, unknown>;
+}
+
+/** The label of a checkpoint, and what its contract keeps beside the state. */
+function describe(context: Context, row: Row): Pick<CheckpointInfo, "label" | "meta"> {
+  if (row.metadata === null) return { label: row.label, meta: row.meta ?? {} };
+  const { value, readable } = readValue(context, row.metadata);
+  const meta = readable && typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  const source = row.space === "langgraph" ? meta["source"] : (meta as Partial<TinyAgentsMeta>).metadata?.["source"];
+  return { label: typeof source === "string" ? source : row.label, meta };
+}
+
+/** The checkpoints of a run. A Helix session has one more: its current state, which is always the newest. */
+export interface Lineup {
+  /** The number of checkpoints, and the place of each. */
+  total: number;
+  page: RowPage;
+  /** The current state of a Helix session. */
+  current: Row | undefined;
+}
+
+/** Reads pages of runs. Every run has its lineup, even if it does not exist. */
+export async function readLineups(
+  context: Context,
+  wanted: ReadonlyArray<Key & Pick<Wanted, "from" | "newestFirst" | "limit" | "sums">>,
+): Promise<Lineup[]> {
+  const isSession = ({ space }: Key) => space === "helix";
+  const currents = wanted.filter(isSession).map(
+    ({ run, ns }): Wanted => ({
+      space: SESSIONS,
+      run,
+      ns,
+      from: "end",
+      newestFirst: true,
+      limit: 1,
+      sums: false,
+    }),
+  );
+  const read = await readPages(context, [...wanted, ...currents]);
+  let session = wanted.length;
+  return wanted.map((key, at) => {
+    const page = read[at]!;
+    const row = isSession(key) ? read[session++]!.rows[0] : undefined;
+    const current = row && { ...row, step: page.checkpoints };
+    return { page, current, total: page.checkpoints + (current ? 1 : 0) };
+  });
+}

@@ -1,0 +1,239 @@
+/** Lists runs, and finds one of them. */
+
+import type { Page, RunInfo, Space, Status } from "../../inspect.js";
+import { typeError } from "../errors.js";
+import { holdersOf } from "../lease.js";
+import { flag, readRecord, text, whole } from "../options.js";
+import { storeCalls } from "../wire.js";
+import { cursorOption, limitOption } from "./checkpoints.js";
+import { type Context, SESSIONS, SPACES, isMain, readSpace, refOf, shownNs } from "./context.js";
+import { type Lineup, infoOf, readLineups } from "./rows.js";
+import { readStatus } from "./status.js";
+import { type FoundRun, type Key, inspect } from "./wire.js";
+
+const statuses: readonly Status[] = ["waiting", "failed", "unfinished", "finished", "unknown"];
+const orders = ["active", "began", "size"] as const;
+
+const runOptions = {
+  space: (value: unknown) => readSpace(value),
+  group: text,
+  match: text,
+  status: (value: unknown, name: string) => {
+    if (!statuses.includes(value as Status)) throw typeError(`${name} must be one of ${statuses.join(", ")}`);
+    return value;
+  },
+  since: whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "milliseconds"),
+  sort: (value: unknown, name: string) => {
+    if (!orders.includes(value as "active")) throw typeError(`${name} must be one of ${orders.join(", ")}`);
+    return value;
+  },
+  ns: (value: unknown, name: string) => (value === null ? undefined : text(value, name)),
+  allNs: flag,
+  limit: limitOption,
+  cursor: (value: unknown, name: string) => {
+    const cursor = cursorOption(value, name);
+    if (cursor !== undefined && !/^-?\d{1,16}$/.test(cursor)) throw typeError(`${name} is not the cursor of a page of runs`);
+    return cursor;
+  },
+  withStatus: flag,
+  withBytes: flag,
+};
+
+interface Query {
+  space?: Space;
+  group?: string;
+  match?: string;
+  status?: Status;
+  since?: number;
+  sort?: "active" | "began" | "size";
+  ns?: string;
+  allNs?: boolean;
+  limit?: number;
+  cursor?: string;
+  withStatus?: boolean;
+  withBytes?: boolean;
+}
+
+/** Lists runs. */
+export async function listRuns(context: Context, given: unknown): Promise<Page<RunInfo>> {
+  const query = readRecord(given, "query", runOptions) as Query;
+  const limit = query.limit ?? 100;
+  const candidates = sources[query.sort ?? "active"](context, query, limit);
+  const items: RunInfo[] = [];
+  let last: number | undefined;
+  for await (const batch of candidates) {
+    const wanted = batch.filter((run) => isWanted(run, query));
+    const shown = await showAll(context, wanted, query);
+    for (const [at, info] of shown.entries()) {
+      if (info === null || !fits(info, query)) continue;
+      if (items.length === limit) return { items, cursor: String(last) };
+      items.push(info);
+      last = wanted[at]!.position;
+    }
+  }
+  return { items, cursor: null };
+}
+
+function isWanted({ space, run, ns }: FoundRun, query: Query): boolean {
+  if (query.match !== undefined && !run.includes(query.match)) return false;
+  if (query.ns !== undefined) return shownNs(space, ns) === query.ns;
+  return query.allNs === true || isMain(space, ns);
+}
+
+function fits(info: RunInfo, { group, status, since }: Query): boolean {
+  if (group !== undefined && !(info.group ?? "").startsWith(group)) return false;
+  if (status !== undefined && info.status !== status) return false;
+  return since === undefined || info.active >= since;
+}
+
+/** Returns the contracts whose runs belong to a space, or to any. */
+export function contractsOf(space: Space | undefined): string[] {
+  const spaces: readonly string[] = space === undefined ? SPACES : [space];
+  return spaces.flatMap((each) => (each === "helix" ? [each, SESSIONS] : [each]));
+}
+
+/** The number of runs that one call lists. A filter needs many runs for a page. */
+function batchSize({ match, status, group, since, ns, allNs }: Query, limit: number): number {
+  const filters = [match, status, group, since, ns, allNs].some((filter) => filter !== undefined);
+  return filters ? 500 : limit + 1;
+}
+
+const sources = { active: byActivity, began: byBeginning, size: bySize };
+
+async function* byActivity({ engine }: Context, query: Query, limit: number): AsyncGenerator<FoundRun[]> {
+  const size = batchSize(query, limit);
+  const fields = { spaces: contractsOf(query.space), matching: query.match ?? "" };
+  let after = query.cursor === undefined ? undefined : Number(query.cursor);
+  for (;;) {
+    const found = await inspect.call(engine.native, "recent", { ...fields, after, limit: size });
+    if (found.length > 0) yield found;
+    if (found.length < size) return;
+    after = found.at(-1)!.position;
+  }
+}
+
+/** Merges the lists of all contracts. Positions count over all contracts. */
+async function* byBeginning(context: Context, query: Query, limit: number): AsyncGenerator<FoundRun[]> {
+  const { native } = context.engine;
+  const size = batchSize(query, limit);
+  const group = query.group ?? "";
+  const before = query.cursor === undefined ? undefined : Number(query.cursor);
+  const held = new Set((await inspect.call(native, "spaces", {})).filter(({ runs }) => runs > 0).map(({ space }) => space));
+  const lists = contractsOf(query.space)
+    .filter((space) => held.has(space))
+    .map((space) => ({ space, runs: [] as FoundRun[], before, done: false }));
+  for (;;) {
+    for (const list of lists) {
+      if (list.done || list.runs.length > 0) continue;
+      list.runs = await inspect.call(native, "began", { space: list.space, group, before: list.before, limit: size });
+      list.done = list.runs.length < size;
+      list.before = list.runs.at(-1)?.position;
+    }
+    // Nothing of what was read comes after the lowest position that a list with more runs has reached.
+    const reached = Math.max(...lists.filter(({ done }) => !done).map(({ runs }) => runs.at(-1)!.position), -Infinity);
+    const batch = lists.flatMap(({ runs }) => runs.filter(({ position }) => position >= reached));
+    for (const list of lists) list.runs = list.runs.filter(({ position }) => position < reached);
+    if (batch.length === 0) return;
+    yield batch.toSorted((a, b) => b.position - a.position);
+  }
+}
+
+/** The greatest number of runs that can be sorted by size. */
+const LARGEST = 1000;
+
+/** The position of a run is its place in the list. */
+async function* bySize(context: Context, query: Query): AsyncGenerator<FoundRun[]> {
+  const { native } = context.engine;
+  const found = [];
+  for (const contract of contractsOf(query.space).filter((space) => space !== SESSIONS)) {
+    found.push(...(await storeCalls.call(native, "stats", { contract, largest: LARGEST })).largest);
+  }
+  const sorted = found.toSorted((a, b) => b.storedBytes - a.storedBytes);
+  const runs = sorted.map(({ space, run, ns }, position) => ({ position, space: space!, run: run!, ns }));
+  yield runs.filter(({ position }) => query.cursor === undefined || position > Number(query.cursor));
+}
+
+/** Shows runs. A run that does not exist any more becomes null, and so does a run that is in the list twice. */
+async function showAll(context: Context, runs: readonly FoundRun[], options: Query): Promise<Array<RunInfo | null>> {
+  const keys = runs.map(({ space, run, ns }): Key => ({ space: space === SESSIONS ? "helix" : space, run, ns: ns ?? "" }));
+  const sums = options.withBytes === true;
+  const lineups = await readLineups(
+    context,
+    keys.map((key) => ({ ...key, from: { step: -1 }, newestFirst: true, limit: 2, sums })),
+  );
+  const leases = await holders(context, keys);
+  const seen = new Set<string>();
+  const shown: Array<RunInfo | null> = [];
+  for (const [at, key] of keys.entries()) {
+    const lineup = lineups[at]!;
+    const { position, space } = runs[at]!;
+    const newest = lineup.current ?? lineup.page.rows[0];
+    const name = JSON.stringify(key);
+    // A Helix session is in two lists. It counts where it was active last.
+    const isLater = space === "helix" && lineup.current !== undefined && (options.sort ?? "active") !== "size";
+    const elsewhere = isLater && (options.sort === "began" || lineup.current!.seq > position);
+    if (newest === undefined || elsewhere || seen.has(name)) shown.push(null);
+    else shown.push(await runInfo(context, lineup, leases[at]!, options));
+    seen.add(name);
+  }
+  return shown;
+}
+
+async function holders({ engine }: Context, keys: readonly Key[]): Promise<Array<RunInfo["lease"]>> {
+  const leases = new Map<string, RunInfo["lease"]>();
+  for (const space of new Set(keys.map((key) => key.space))) {
+    const runs = keys.filter((key) => key.space === space && key.ns === "").map(({ run }) => run);
+    const found = await holdersOf(engine.native, space, runs);
+    for (const [at, holder] of found.entries()) leases.set(JSON.stringify([space, runs[at]]), holder && { holder: holder.holder, until: holder.until });
+  }
+  return keys.map(({ space, run, ns }) => (ns === "" ? (leases.get(JSON.stringify([space, run])) ?? null) : null));
+}
+
+/** Shows a run that has at least one checkpoint. */
+async function runInfo(
+  context: Context,
+  { page, current, total }: Lineup,
+  lease: RunInfo["lease"],
+  { withStatus = false, withBytes = false }: Pick<Query, "withStatus" | "withBytes">,
+): Promise<RunInfo> {
+  const rows = current === undefined ? page.rows : [current, ...page.rows];
+  const [newest, before] = rows as [Lineup["page"]["rows"][0], Lineup["page"]["rows"][0] | undefined];
+  const latest = infoOf(context, newest, before);
+  const { space, run, ns } = refOf(newest);
+  const { origin, sums } = page;
+  const found = withStatus ? await readStatus(context, newest) : null;
+  return {
+    space,
+    run,
+    ns,
+    group: newest.group,
+    checkpoints: total,
+    began: sums === null ? null : page.rows.length > 0 ? sums.began : newest.savedAt,
+    active: newest.savedAt,
+    latest,
+    forkedFrom: origin && { space, run: origin.run ?? run, ns: shownNs(space, origin.ns), id: origin.id },
+    status: found?.status ?? null,
+    statusWhy: found?.why ?? null,
+    bytes: withBytes && sums !== null ? { logical: sums.logical, stored: sums.stored } : null,
+    lease,
+  };
+}
+
+const oneOptions = { withStatus: flag, withBytes: flag };
+
+/** Finds a run. */
+export async function findRun(context: Context, key: Key, given: unknown): Promise<RunInfo | null> {
+  const options = readRecord(given, "options", oneOptions) as Pick<Query, "withStatus" | "withBytes">;
+  const wanted = { ...key, from: { step: -1 }, newestFirst: true, limit: 2, sums: true };
+  const [lineup] = await readLineups(context, [wanted]);
+  if (lineup!.total === 0) return null;
+  const [lease] = await holders(context, [key]);
+  return runInfo(context, lineup!, lease!, options);
+}
+
+/** Lists the runs that began from a checkpoint of this run. */
+export async function listForks(context: Context, key: Key): Promise<RunInfo[]> {
+  const found = await inspect.call(context.engine.native, "forks", key);
+  const shown = await showAll(context, found, { sort: "size" });
+  return shown.filter((info) => info !== null);
+}

@@ -1,0 +1,131 @@
+/** Reads the status of a run from its newest checkpoint. A store cannot know whether a process works on it. */
+
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { Status } from "../../inspect.js";
+import { statusOf as agentosStatus } from "../agentos/status.js";
+import { ForkpointError } from "../errors.js";
+import { nextNodes as langgraphNext, status as langgraphStatus } from "../langgraph/status.js";
+import { type Found, openFound as openTuple, langgraph } from "../langgraph/wire.js";
+import type { SaverContext } from "../langgraph/tuples.js";
+import { ERROR, INTERRUPT, RESUME } from "../tinyagents/constants.js";
+import type { Context } from "./context.js";
+import { readValue } from "./values.js";
+import { type FoundWrite, type Row, inspect, openCheckpoint } from "./wire.js";
+
+/** A status, and what it was read from. */
+export interface StatusInfo {
+  status: Status;
+  why: string | null;
+}
+
+const unknown: StatusInfo = { status: "unknown", why: null };
+
+/** Reads the status of a run whose newest checkpoint is `row`. */
+export async function readStatus(context: Context, row: Row): Promise<StatusInfo> {
+  try {
+    if (row.space === "langgraph") return await ofLanggraph(context, row);
+    if (row.space === "tinyagents") return await ofTinyAgents(context, row);
+    if (row.space === "agentos" && row.status === null) return await ofAgentos(context, row);
+  } catch (error) {
+    // What nobody here can read says nothing about the run. Anything else is an error of the store.
+    if (error instanceof ForkpointError && !["CORRUPT", "UNSUPPORTED"].includes(error.code)) throw error;
+    return { status: "unknown", why: "the newest checkpoint cannot be read here" };
+  }
+  if (row.status === null) return unknown;
+  return { status: row.status, why: whyOf(row) };
+}
+
+function whyOf({ space, status, label, meta }: Row): string | null {
+  if (space === "agentos" && label !== null) {
+    if (status === "waiting") return `node ${JSON.stringify(label)} or another one waits for a human`;
+    if (status === "failed") return `a node has a result and has not completed`;
+  }
+  if (space === "agentium" && typeof meta?.["steps"] === "number") {
+    return `${Number(meta["stepIndex"]) + 1} of ${meta["steps"]} steps are stored`;
+  }
+  if (space === "helix" || space === "helix-sessions") return label && `the session's status is ${JSON.stringify(label)}`;
+  return null;
+}
+
+/** LangGraph's bytes as plain JSON. Nothing of LangChain is made. */
+const plain: SerializerProtocol = {
+  dumpsTyped() {
+    throw new Error("the inspector writes no values of LangGraph through a serializer");
+  },
+  loadsTyped(tag, bytes) {
+    const read = readValue({ formats: new Map() }, { tag, bytes: typeof bytes === "string" ? Buffer.from(bytes) : bytes });
+    if (!read.readable) throw new ForkpointError("UNSUPPORTED", `nobody here can read a value of the serializer "${tag}"`);
+    return read.value;
+  },
+} as SerializerProtocol;
+
+function saverOf({ engine }: Context): SaverContext {
+  return { native: engine.native, serde: plain } as SaverContext;
+}
+
+async function ofLanggraph(context: Context, { run, ns }: Row): Promise<StatusInfo> {
+  const found = await langgraphStatus(saverOf(context), run, ns ?? "");
+  if (found === null) return unknown;
+  const { status, interrupts, next } = found;
+  const nodes = next.map((node) => JSON.stringify(node)).join(", ");
+  if (status === "waiting") return { status, why: interrupts.length === 1 ? "it asks a question" : `it asks ${interrupts.length} questions` };
+  if (status === "failed") return { status, why: nodes === "" ? "a task has failed" : `a task has failed: ${nodes}` };
+  if (status === "unfinished") return { status, why: `next: ${nodes}` };
+  return { status, why: null };
+}
+
+/** Returns the nodes that run next after a checkpoint of LangGraph. Null: the checkpoint does not say it. */
+export async function langgraphNextOf(context: Context, row: Row): Promise<string[] | null> {
+  const { run: threadId, ns, id } = row;
+  const fields = { threadId, namespace: ns ?? "", id };
+  const found: Found | null = await langgraph.find(context.engine.native, "get", fields, openTuple);
+  try {
+    return found && (await langgraphNext(saverOf(context), found));
+  } catch {
+    return null;
+  }
+}
+
+async function ofAgentos(context: Context, row: Row): Promise<StatusInfo> {
+  const found = await inspect.find(context.engine.native, "read", keyOf(row), openCheckpoint);
+  const rest = found?.parts.find(({ name }) => name === "rest");
+  if (rest === undefined) return unknown;
+  const { value, readable } = readValue(context, rest);
+  if (!readable) return { status: "unknown", why: "the newest checkpoint cannot be read here" };
+  return { status: agentosStatus({ ...(value as object), nodeId: row.label }) ?? "unknown", why: null };
+}
+
+async function ofTinyAgents(context: Context, row: Row): Promise<StatusInfo> {
+  const { native } = context.engine;
+  // The first checkpoint of an id has the writes to this id.
+  const first = { ...keyOf(row), id: row.id.split("\0")[0]! };
+  const found = await inspect.find(native, "read", first, openCheckpoint);
+  const [waiting, failed] = openTasks(found?.writes ?? []);
+  if (waiting > 0) return { status: "waiting", why: waiting === 1 ? "a task asks a question" : `${waiting} tasks ask` };
+  if (failed > 0) return { status: "failed", why: failed === 1 ? "a task has failed" : `${failed} tasks have failed` };
+  const next = tinyAgentsNextOf(context, row);
+  if (next === null) return unknown;
+  if (next.length === 0) return { status: "finished", why: null };
+  return { status: "unfinished", why: `next: ${next.map((node) => JSON.stringify(node)).join(", ")}` };
+}
+
+/** Counts the tasks that ask without an answer, and those that have failed. */
+function openTasks(writes: readonly FoundWrite[]): [waiting: number, failed: number] {
+  const slots = new Map<string, Set<number>>();
+  for (const { task, index } of writes) slots.set(task, (slots.get(task) ?? new Set()).add(index));
+  const open = [...slots.values()].filter((of) => ![...of].some((index) => index >= 0));
+  const asks = open.filter((of) => of.has(INTERRUPT) && !of.has(RESUME));
+  return [asks.length, open.filter((of) => of.has(ERROR) && !of.has(INTERRUPT)).length];
+}
+
+/** Returns the nodes that run next after a checkpoint of TinyAgents. Null: the checkpoint does not say it. */
+export function tinyAgentsNextOf(context: Context, { metadata }: Row): string[] | null {
+  const { value, readable } = metadata === null ? { value: null, readable: false } : readValue(context, metadata);
+  const next: unknown = readable ? (value as { nextNodes?: unknown } | null)?.nextNodes : undefined;
+  return Array.isArray(next) && next.every((node) => typeof node === "string") ? next : null;
+}
+
+/** Returns the reference of a checkpoint, as the engine's calls have it. */
+export function keyOf({ space, run, ns, id }: Row): { space: string; run: string; ns: string; id: string } {
+  return { space, run, ns: ns ?? "", id };
+}

@@ -1,0 +1,74 @@
+/** Says what a store is, and how much is in it. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { InspectedStats, StoreInfo } from "../../inspect.js";
+import { readRecord, whole } from "../options.js";
+import { storeCalls } from "../wire.js";
+import { type Context, SESSIONS, SPACES, refOf } from "./context.js";
+import { type FoundSpace, inspect } from "./wire.js";
+
+type SpaceStats = StoreInfo["spaces"][number];
+
+/** Adds up the contracts of each space. A space without runs is left out. */
+async function spacesOf({ engine }: Context): Promise<SpaceStats[]> {
+  const found = await inspect.call(engine.native, "spaces", {});
+  const named = (name: string): FoundSpace | undefined => found.find(({ space }) => space === name);
+  const spaces = SPACES.map((space): SpaceStats => {
+    const { runs = 0, checkpoints = 0, logicalBytes = 0, storedBytes = 0 } = named(space) ?? {};
+    if (space !== "helix") return { space, runs, checkpoints, logicalBytes, storedBytes };
+    // Each session has one row, whether or not it has checkpoints.
+    const rows = named(SESSIONS);
+    return {
+      space,
+      runs: Math.max(runs, rows?.runs ?? 0),
+      checkpoints: checkpoints + (rows?.checkpoints ?? 0),
+      logicalBytes: logicalBytes + (rows?.logicalBytes ?? 0),
+      storedBytes: storedBytes + (rows?.storedBytes ?? 0),
+    };
+  });
+  return spaces.filter(({ runs }) => runs > 0);
+}
+
+export async function infoOfStore(context: Context): Promise<StoreInfo> {
+  const { target, write } = context;
+  return { version: version(), target, backend: backendOf(target), write, spaces: await spacesOf(context) };
+}
+
+function backendOf(target: string): string {
+  const scheme = /^(memory|jsonl|postgres|postgresql):/.exec(target)?.[1];
+  return scheme === undefined ? "sqlite" : scheme === "postgresql" ? "postgres" : scheme;
+}
+
+let known: string | undefined;
+
+function version(): string {
+  known ??= (JSON.parse(readFileSync(join(__dirname, "../../package.json"), "utf8")) as { version: string }).version;
+  return known;
+}
+
+const statsOptions = { largest: whole(0, 1000, "entries") };
+
+export async function statsOf(context: Context, given: unknown): Promise<InspectedStats> {
+  const { largest = 10 } = readRecord(given, "options", statsOptions) as { largest?: number };
+  const { native } = context.engine;
+  const found = await storeCalls.call(native, "stats", { contract: undefined, largest });
+  const spaces: InspectedStats["spaces"] = {};
+  for (const { space, ...sizes } of await spacesOf(context)) spaces[space] = sizes;
+  const { logicalBytes, storedBytes, fileBytes, logBytes, freeBytes } = found;
+  const isShown = ({ space }: { space: string | null }) => space === SESSIONS || SPACES.includes(space as "helix");
+  return {
+    checkpoints: found.checkpoints,
+    lineages: found.lineages,
+    logicalBytes,
+    storedBytes,
+    ratio: storedBytes === 0 ? 1 : logicalBytes / storedBytes,
+    ...(fileBytes !== null && { fileBytes }),
+    records: found.records,
+    recordBytes: found.recordBytes,
+    largest: found.largest.filter(isShown).map((of) => ({ ...of, ...refOf({ space: of.space!, run: of.run!, ns: of.ns }) })),
+    spaces,
+    walBytes: logBytes,
+    freeBytes,
+  };
+}

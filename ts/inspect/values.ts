@@ -1,0 +1,29 @@
+/** Reads serialised values without making a class of anybody's, and without an error for what nobody here can read. */
+
+import { type Format, formatOf } from "../serializer.js";
+import type { Serialized } from "../serializer.js";
+import type { Context } from "./context.js";
+import { Opaque } from "./json-form.js";
+
+/** A value that was read. An unreadable one is an {@link Opaque}. */
+export interface Read {
+  value: unknown;
+  readable: boolean;
+}
+
+const builtIn: ReadonlyMap<string, Format> = new Map((["v8", "json"] as const).map((name) => [name, formatOf(name)]));
+
+/**
+ * Reads a value. LangGraph's own serializer also writes the tag `bytes`. Its tag `json` is read as plain JSON, so an object
+ * of LangChain is shown as it is stored.
+ */
+export function readValue({ formats }: Pick<Context, "formats">, { tag, bytes }: Serialized): Read {
+  const format = builtIn.get(tag) ?? formats.get(tag);
+  try {
+    if (format !== undefined) return { value: format.deserialize(bytes), readable: true };
+    if (tag === "bytes") return { value: new Uint8Array(bytes), readable: true };
+  } catch {
+    // Bytes of another program, or of a newer version. They are shown as they are.
+  }
+  return { value: new Opaque(tag, bytes), readable: false };
+}

@@ -1,0 +1,81 @@
+/** Verifies a store, and looks at the place of its database. */
+
+import { lstat } from "node:fs/promises";
+import type { Finding, VerifyReport } from "../../inspect.js";
+import { check } from "../check.js";
+import { isArray, typeError } from "../errors.js";
+import { flag, readRecord } from "../options.js";
+import { pruneOptions } from "../retention.js";
+import { storeCalls } from "../wire.js";
+import { type Context, readKey, shownNs } from "./context.js";
+import type { Key } from "./wire.js";
+
+const verifyOptions = {
+  runs: (value: unknown, name: string) => {
+    if (!isArray(value)) throw typeError(`${name} must be a list of runs`);
+    return value.map(readKey);
+  },
+  quick: flag,
+  signal: pruneOptions.signal,
+  onProgress: pruneOptions.onProgress,
+};
+
+/** Verifies what is stored. */
+export async function verify(context: Context, given: unknown, closing: () => boolean): Promise<VerifyReport> {
+  const read = readRecord(given, "options", verifyOptions);
+  const runs = read["runs"] as Key[] | undefined;
+  const report =
+    read["quick"] === true
+      ? await glance(context)
+      : await check(context.engine, { signal: read["signal"], onProgress: read["onProgress"] }, closing);
+  const findings = report.findings.filter((finding) => runs === undefined || isAbout(finding, runs));
+  return { ...report, findings, ok: findings.every(({ severity }) => severity !== "error") };
+}
+
+/** Returns true if a finding is about one of the runs, or if nobody knows which run it is about. */
+function isAbout({ ref }: Finding, runs: readonly Key[]): boolean {
+  if (ref === null || ref.run === null) return true;
+  return runs.some(({ space, run, ns }) => {
+    const names = [ref.space === null || ref.space === space, ref.run === run];
+    return names.every(Boolean) && (ref.ns === null || (shownNs(space, ref.ns) ?? "") === ns);
+  });
+}
+
+/** Looks at the pages and the place of a database. */
+async function glance({ engine }: Context): Promise<VerifyReport> {
+  const { native } = engine;
+  const { checked, findings } = await storeCalls.call(native, "quickCheck", {});
+  const path = native.databasePath;
+  const isFile = path !== null && !/^postgres/.test(path);
+  return { ok: true, checked, findings: isFile ? [...findings, ...(await placeOf(path))] : findings };
+}
+
+/** Bits of a mode: what others than the owner may do. */
+const OTHERS_READ = 0o044;
+const OTHERS_WRITE = 0o022;
+
+async function placeOf(path: string): Promise<Finding[]> {
+  const { mode, nlink, uid } = await lstat(path);
+  if (process.platform === "win32") return [];
+  const findings: Finding[] = [];
+  const add = (severity: Finding["severity"], message: string, remedy: string) =>
+    findings.push({ code: "MODE", severity, message, remedy, ref: null });
+  const shown = (mode & 0o777).toString(8).padStart(4, "0");
+  if ((mode & OTHERS_WRITE) !== 0) {
+    add("warning", `others may change the database: its mode is ${shown}`, `Run: chmod go-w ${JSON.stringify(path)}`);
+  } else if ((mode & OTHERS_READ) !== 0) {
+    add("note", `others may read the database: its mode is ${shown}`, "If states are private, take the right to read away");
+  }
+  const own = process.getuid?.();
+  if (own !== undefined && own !== 0 && own !== uid) {
+    add("note", `the database belongs to user ${uid}, and this process is user ${own}`, "Run this as the user that writes");
+  }
+  if (nlink > 1 && path.length > 0 && (await lstat(path)).isFile()) {
+    add(
+      "warning",
+      `the database has ${nlink} names (hard links), and each would have its own log`,
+      "Keep one name, and remove the others",
+    );
+  }
+  return findings;
+}

@@ -1,0 +1,212 @@
+/** Declares the engine's calls that look into a store. See `src/contract/inspect.rs`. */
+
+import type { Status } from "../../inspect.js";
+import { Contract, type Open, type PackedPart, type Part } from "../wire.js";
+
+/** Names a run. `ns` is empty for contracts without namespaces. */
+export interface Key {
+  space: string;
+  run: string;
+  ns: string;
+}
+
+/** A run in a listing. The next page continues from `position`. */
+export interface FoundRun {
+  position: number;
+  space: string;
+  run: string;
+  ns: string | null;
+}
+
+/** A checkpoint in a listing. */
+export interface Row<P = Part> {
+  space: string;
+  run: string;
+  ns: string | null;
+  id: string;
+  /** The recorded parent. `run` and `ns` are null if they are those of the checkpoint. */
+  parent: { id: string; run: string | null; ns: string | null } | null;
+  seq: number;
+  step: number;
+  label: string | null;
+  group: string | null;
+  at: number | null;
+  savedAt: number;
+  logical: number;
+  stored: number;
+  chain: number;
+  /** The status of a run whose newest checkpoint this is. Null if only the values tell it. */
+  status: Status | null;
+  meta: Record<string, unknown> | null;
+  /** The same, if only the contract's serializer can read it. */
+  metadata: P | null;
+  dependsOnParent: boolean;
+  /** The place in the order of the contract. */
+  place: string;
+}
+
+/** A page of the checkpoints of a run. */
+export interface RowPage<P = Part> {
+  /** The number of all checkpoints of the run. */
+  checkpoints: number;
+  /** The checkpoint of another run from which the run began. */
+  origin: { id: string; run: string | null; ns: string | null } | null;
+  rows: Array<Row<P>>;
+  sums: { logical: number; stored: number; began: number } | null;
+}
+
+/** Which checkpoints a page has. */
+export interface Wanted extends Key {
+  /** The first checkpoint. `after`: the one after this place. `step`: negative numbers count from the end. */
+  from: "end" | { after: string } | { step: number } | { id: string };
+  newestFirst: boolean;
+  limit: number;
+  /** Whether the page has sums, which takes time in proportion to the checkpoints of the run. */
+  sums: boolean;
+}
+
+/** A place up to which a feed may go on later. */
+export interface Wait {
+  transaction: number;
+  upTo: number;
+}
+
+/** What was saved. */
+export interface FeedPage<P = Part> {
+  rows: Array<Row<P>>;
+  next: number;
+  wait: Wait | null;
+  checkpoints: number | null;
+  removals: number | null;
+  version: number | null;
+}
+
+/** A write of a checkpoint. */
+export interface FoundWrite<P = Part> {
+  task: string;
+  index: number;
+  claimedBy: string | null;
+  path: string | null;
+  part: P;
+}
+
+/** A checkpoint with its parts and its writes. `records` are the messages of Helix. */
+export interface FoundCheckpoint<P = Part> {
+  parts: P[];
+  writes: Array<FoundWrite<P>>;
+  records: P[] | null;
+}
+
+/** How much a contract holds. */
+export interface FoundSpace {
+  space: string;
+  runs: number;
+  checkpoints: number;
+  logicalBytes: number;
+  storedBytes: number;
+}
+
+interface InspectCalls {
+  spaces(fields: {}): FoundSpace[];
+  recent(fields: { spaces: string[]; matching: string; after: number | undefined; limit: number }): FoundRun[];
+  began(fields: { space: string; group: string; before: number | undefined; limit: number }): FoundRun[];
+  forks(fields: Key): FoundRun[];
+  rows(fields: { pages: Wanted[] }): Array<RowPage<PackedPart>>;
+  feed(fields: {
+    after: number;
+    newestFirst: boolean;
+    limit: number;
+    version: number | undefined;
+    wait: Wait | undefined;
+  }): FeedPage<PackedPart>;
+  read(fields: Key & { id: string }): FoundCheckpoint<PackedPart> | null;
+  stored(fields: { of: Key; id: string }): FoundStored<PackedPart> | null;
+  logs(fields: { of: Key }): Array<[log: string, length: number]>;
+  /** The pieces of a log. Two logs share their pieces of one branch up to the lower end. */
+  logRuns(fields: { of: Key; log: string; at: string | undefined }): Array<[branch: number, to: number]>;
+  records(fields: {
+    of: Key;
+    log: string;
+    at: string | undefined;
+    skip: number;
+    limit: number;
+  }): Array<[key: string | null, part: PackedPart]>;
+  /** Takes the buffers of the records, of the meta and the parts of the checkpoint, and of the writes. */
+  restore(fields: { of: Key; step: Restore }): null;
+  /** Removes the whole run if `ids` is undefined. The writes to the checkpoints in `reopen` become pending again. */
+  remove(fields: { of: Key; ids: string[] | undefined; reopen: string[] }): null;
+}
+
+/** The fields of a checkpoint as they are stored, apart from its parts. */
+export interface Stored {
+  id: string;
+  parent: string | null;
+  group: string;
+  label: string;
+  /** The sort key, in hexadecimal digits. */
+  rank: string;
+  savedAt: number;
+  ageOffset: number;
+  dependsOnParent: boolean;
+  exempt: boolean;
+  /** The logs that the checkpoint names, and how many of their records. */
+  logs: Array<[log: string, length: number]>;
+}
+
+/** A write, without its value. */
+export interface StoredWrite {
+  task: string;
+  index: number;
+  owner: string | null;
+}
+
+/** A checkpoint as it is stored. */
+export interface FoundStored<P = Part> {
+  stored: Stored;
+  meta: P;
+  parts: P[];
+  writes: Array<[StoredWrite, P]>;
+}
+
+type Name = Pick<Part, "name" | "tag">;
+
+/** A step of an import. All of it is stored, or nothing. */
+export interface Restore {
+  /** True if the run must not exist yet. */
+  begins: boolean;
+  /** A log that becomes shorter, and gets records: the key and the tag of each. */
+  log: { name: string; length: number; records: Array<[key: string | null, tag: string]> } | null;
+  checkpoint: { stored: Stored; parts: Name[] } | null;
+  writes: Array<{ checkpoint: string; write: StoredWrite; part: Name }>;
+}
+
+export const inspect = new Contract<InspectCalls>("inspect");
+
+const openRow: Open<Row<PackedPart>, Row> = (row, part) => ({ ...row, metadata: row.metadata && part(row.metadata) });
+
+export const openPages: Open<Array<RowPage<PackedPart>>, RowPage[]> = (pages, part) =>
+  pages.map((page) => ({ ...page, rows: page.rows.map((row) => openRow(row, part)) }));
+
+export const openFeed: Open<FeedPage<PackedPart>, FeedPage> = (page, part) => ({
+  ...page,
+  rows: page.rows.map((row) => openRow(row, part)),
+});
+
+export const openStored: Open<FoundStored<PackedPart>, FoundStored> = ({ stored, meta, parts, writes }, part) => ({
+  stored,
+  meta: part(meta),
+  parts: parts.map(part),
+  writes: writes.map(([write, packed]) => [write, part(packed)]),
+});
+
+export const openRecords: Open<Array<[string | null, PackedPart]>, Array<[string | null, Part]>> = (records, part) =>
+  records.map(([key, packed]) => [key, part(packed)]);
+
+export const openCheckpoint: Open<FoundCheckpoint<PackedPart>, FoundCheckpoint> = (
+  { parts, writes, records },
+  part,
+) => ({
+  parts: parts.map(part),
+  writes: writes.map((write) => ({ ...write, part: part(write.part) })),
+  records: records && records.map(part),
+});
