@@ -18,11 +18,11 @@ interface Errors {
 /** Loads another copy of the package's errors. */
 function copyOfErrors(): Errors {
   const require = createRequire(import.meta.url);
-  const path = require.resolve("../dist/errors.js");
-  const loaded = require.cache[path];
-  delete require.cache[path];
-  const copy = require(path) as Errors;
-  if (loaded !== undefined) require.cache[path] = loaded;
+  const paths = ["../dist/errors.js", "../dist/forkpoint-error.js"].map((path) => require.resolve(path));
+  const loaded = paths.map((path) => require.cache[path]);
+  for (const path of paths) delete require.cache[path];
+  const copy = require(paths[0]!) as Errors;
+  for (const [i, path] of paths.entries()) if (loaded[i] !== undefined) require.cache[path] = loaded[i];
   return copy;
 }
 

@@ -1,35 +1,8 @@
 import { types } from "node:util";
-import type {
-  ErrorCode,
-  ForkpointError as Contract,
-  LeaseHolder,
-  isForkpointError as isForkpointErrorContract,
-} from "../index.js";
+import type { ErrorCode, isForkpointError as isForkpointErrorContract } from "../index.js";
+import { ForkpointError, show } from "./forkpoint-error.js";
 
-export class ForkpointError extends Error implements Contract {
-  declare readonly name: "ForkpointError";
-  readonly code: ErrorCode;
-  readonly retryable: boolean;
-  declare readonly outcome?: "unknown";
-  declare readonly cause?: unknown;
-  declare readonly lease?: LeaseHolder | null;
-
-  constructor(
-    code: ErrorCode,
-    message: string,
-    options: { retryable?: boolean; outcome?: "unknown"; cause?: unknown; lease?: LeaseHolder | null } = {},
-  ) {
-    super(message, "cause" in options ? { cause: options.cause } : undefined);
-    this.code = code;
-    this.retryable = options.retryable ?? (code === "BUSY" || code === "UNAVAILABLE");
-    if (options.outcome !== undefined) this.outcome = options.outcome;
-    if (options.lease !== undefined) this.lease = options.lease;
-  }
-
-  static {
-    Object.defineProperty(ForkpointError.prototype, "name", { value: "ForkpointError", configurable: true });
-  }
-}
+export { ForkpointError, isArray, show, typeError } from "./forkpoint-error.js";
 
 /** The codes of all errors. */
 export const codes: Record<ErrorCode, true> = {
@@ -54,11 +27,6 @@ export const isForkpointError = ((error: unknown): boolean => {
   if (name === "TypeError" || name === "RangeError") return code === "INVALID_ARGUMENT";
   return name === "ForkpointError" && typeof code === "string" && Object.hasOwn(codes, code);
 }) as typeof isForkpointErrorContract;
-
-/** Makes the TypeError for an argument of a wrong type. */
-export function typeError(message: string): TypeError {
-  return Object.assign(new TypeError(message), { code: "INVALID_ARGUMENT", retryable: false });
-}
 
 /** Makes the RangeError for a number that is out of range. */
 export function rangeError(message: string): RangeError {
@@ -132,32 +100,4 @@ export function messageOf(thrown: unknown): string {
 /** Quotes an id for a message and shortens a long one. */
 export function quote(id: string): string {
   return JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}...` : id);
-}
-
-/** Describes a value of a wrong type for a message. Never shows the value's content, which may be part of a state. */
-export function show(value: unknown): string {
-  if (value === null) return "null";
-  if (isArray(value)) return "an array";
-  switch (typeof value) {
-    case "undefined":
-      return "undefined";
-    case "number":
-    case "boolean":
-      return String(value);
-    case "string":
-      return value === "" ? "an empty string" : "a string";
-    case "object":
-      return "an object";
-    default:
-      return `a ${typeof value}`;
-  }
-}
-
-/** `Array.isArray`, which throws for a revoked proxy. */
-export function isArray(value: unknown): value is unknown[] {
-  try {
-    return Array.isArray(value);
-  } catch {
-    return false;
-  }
 }

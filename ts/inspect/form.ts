@@ -1,0 +1,201 @@
+/**
+ * The JSON form of values. JSON stays as it is. What JSON lacks is an object with the key `$type`:
+ *
+ * | `$type` | the other keys |
+ * |---|---|
+ * | `Number` | `value`: `"NaN"`, `"Infinity"`, `"-Infinity"` or `"-0"` |
+ * | `Undefined` | none |
+ * | `Hole` | none: an element that a list does not have |
+ * | `BigInt` | `value`: its decimal digits |
+ * | `Date` | `value`: ISO text, or null for an invalid date |
+ * | `RegExp` | `value`: `{"source","flags"}` |
+ * | `Bytes` | `view`: the class, such as `"Uint8Array"`, `"Buffer"` or `"ArrayBuffer"`. `value`: base64 |
+ * | `Boxed` | `value`: the primitive value of an object such as `new Number(1)` |
+ * | `Map` | `value`: a list of pairs `[key, value]` |
+ * | `Set` | `value`: a list |
+ * | `Error` | `value`: an object with `name`, and with `message`, `stack`, `cause` and further properties if it has them |
+ * | `Object` | `value`: a list of pairs `[key, value]`, for an object that has a key `$type` itself |
+ * | `Array` | `value`: a list. `length`: the length. `properties`: pairs `[key, value]`, see below |
+ * | `Ref` | `value`: the path, as text, of the place where the same object is written out |
+ * | `Opaque` | `tag`: the serializer. `bytes`: the size. `base64`: the first 1,024 bytes |
+ * | `More` | `path`, `count`, `of`: what an answer leaves out, see `limit.ts`. No value has it |
+ *
+ * `Array` is for a list that has named properties, as the result of a RegExp has, and for a list that is mostly holes. Its
+ * elements after `value` are holes, but for those among the properties.
+ *
+ * A path leads through the values and not through their form: a Map is indexed by its string keys, a Set by the number of
+ * an item, an Error by the names of its properties. A number leads to an entry of a Map, `[key, value]`.
+ */
+
+/** The kinds of values that have others inside. */
+export type Container = "List" | "Object" | "Map" | "Set" | "Error" | "Array";
+
+export type Pair = [key: unknown, value: unknown];
+export type Entry = [key: string, value: unknown];
+
+/** How a step leads to a value inside another. */
+export type Step = string | number;
+
+/** The place of a value: the last step to it, and the place of the value that contains it. The root's place is null. */
+export interface Place {
+  parent: Place | null;
+  step: Step;
+}
+
+/** Returns the steps to a place, from the root. */
+export function stepsTo(place: Place | null): Step[] {
+  const steps: Step[] = [];
+  for (let at = place; at !== null; at = at.parent) steps.push(at.step);
+  return steps.toReversed();
+}
+
+export function isRecord(form: unknown): form is Record<string, unknown> {
+  return typeof form === "object" && form !== null && !Array.isArray(form);
+}
+
+/** Returns the `$type` of a form. Undefined: it has none. */
+export function typeOf(form: unknown): unknown {
+  return isRecord(form) && Object.hasOwn(form, "$type") ? form["$type"] : undefined;
+}
+
+const isPair = (pair: unknown): pair is Pair => Array.isArray(pair) && pair.length === 2;
+const isEntry = (pair: unknown): pair is Entry => isPair(pair) && typeof pair[0] === "string";
+
+export function isPairs(value: unknown): value is Pair[] {
+  return Array.isArray(value) && value.every(isPair);
+}
+
+export function isEntries(value: unknown): value is Entry[] {
+  return Array.isArray(value) && value.every(isEntry);
+}
+
+/** The form of a list with properties or with many holes. */
+export interface ArrayForm {
+  $type: "Array";
+  value: unknown[];
+  length: number;
+  properties: Entry[];
+}
+
+function isArrayForm(form: Record<string, unknown>): boolean {
+  const { value, length, properties } = form as Partial<ArrayForm>;
+  return (
+    Array.isArray(value) &&
+    Number.isInteger(length) &&
+    length! >= value.length &&
+    length! < 2 ** 32 &&
+    isEntries(properties)
+  );
+}
+
+/** Returns the kind of a form that has others inside. Null: it has none, or is malformed. */
+export function containerOf(form: unknown): Container | null {
+  if (Array.isArray(form)) return "List";
+  if (!isRecord(form)) return null;
+  if (!Object.hasOwn(form, "$type")) return "Object";
+  switch (form["$type"]) {
+    case "Object":
+      return isEntries(form["value"]) ? "Object" : null;
+    case "Map":
+      return isPairs(form["value"]) ? "Map" : null;
+    case "Set":
+      return Array.isArray(form["value"]) ? "Set" : null;
+    case "Error":
+      return isRecord(form["value"]) ? "Error" : null;
+    case "Array":
+      return isArrayForm(form) ? "Array" : null;
+    default:
+      return null;
+  }
+}
+
+/** Sets a key. `__proto__` is a key as any other. */
+export function setKey(object: object, key: Step, value: unknown): void {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
+  } else {
+    (object as Record<Step, unknown>)[key] = value;
+  }
+}
+
+/** Returns the keys and values of an `Object` or an `Error`. */
+export function entriesOf(form: Record<string, unknown>): Entry[] {
+  if (!Object.hasOwn(form, "$type")) return Object.entries(form);
+  return form["$type"] === "Error" ? Object.entries(form["value"] as object) : (form["value"] as Entry[]);
+}
+
+/** Makes the form of an object. */
+export function objectForm(entries: readonly Entry[]): Record<string, unknown> {
+  if (entries.some(([key]) => key === "$type")) return { $type: "Object", value: entries };
+  const form = {};
+  for (const [key, value] of entries) setKey(form, key, value);
+  return form;
+}
+
+/** The form of an element that a list does not have. */
+export const hole = (): unknown => ({ $type: "Hole" });
+
+/** A form inside another, where it stands in the copy of that other, and its place. */
+export interface Inside {
+  form: unknown;
+  into: object;
+  key: Step;
+  place: Place;
+}
+
+/**
+ * Copies a container without what is inside, and lists what is inside in order. The caller sets each `key` of `into`.
+ */
+export function opened(kind: Container, form: object, place: Place | null): { copy: unknown; inside: Inside[] } {
+  const inside: Inside[] = [];
+  const at = (step: Step): Place => ({ parent: place, step });
+  const list = (items: readonly unknown[]): unknown[] => {
+    const into: unknown[] = [];
+    for (let i = 0; i < items.length; i++) inside.push({ form: items[i], into, key: i, place: at(i) });
+    return into;
+  };
+  const record = (from: object): object => {
+    const into = {};
+    // The keys get their order here, because what is inside is set later and in any order.
+    for (const [key, each] of Object.entries(from)) {
+      setKey(into, key, null);
+      inside.push({ form: each, into, key, place: at(key) });
+    }
+    return into;
+  };
+  const entries = (pairs: readonly Entry[]): Entry[] =>
+    pairs.map(([key, each]) => {
+      const into: Entry = [key, null];
+      inside.push({ form: each, into, key: 1, place: at(key) });
+      return into;
+    });
+  const pairs = (from: readonly Pair[]): Pair[] =>
+    from.map(([key, each], i) => {
+      const into: Pair = [key, null];
+      if (typeof key === "string") {
+        inside.push({ form: each, into, key: 1, place: at(key) });
+      } else {
+        const entry = at(i);
+        inside.push({ form: key, into, key: 0, place: { parent: entry, step: 0 } });
+        inside.push({ form: each, into, key: 1, place: { parent: entry, step: 1 } });
+      }
+      return into;
+    });
+  if (kind === "List") return { copy: list(form as unknown[]), inside };
+  const typed = form as Record<string, unknown>;
+  if (!Object.hasOwn(typed, "$type")) return { copy: record(typed), inside };
+  switch (kind) {
+    case "Object":
+      return { copy: { $type: kind, value: entries(typed["value"] as Entry[]) }, inside };
+    case "Map":
+      return { copy: { $type: kind, value: pairs(typed["value"] as Pair[]) }, inside };
+    case "Set":
+      return { copy: { $type: kind, value: list(typed["value"] as unknown[]) }, inside };
+    case "Error":
+      return { copy: { $type: kind, value: record(typed["value"] as object) }, inside };
+    case "Array": {
+      const { value, length, properties } = form as ArrayForm;
+      return { copy: { $type: kind, value: list(value), length, properties: entries(properties) }, inside };
+    }
+  }
+}

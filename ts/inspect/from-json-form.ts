@@ -1,0 +1,288 @@
+/** Makes values of their JSON form. `form.ts` describes the form. */
+
+import { ForkpointError } from "../errors.js";
+import { type ArrayForm, type Pair, type Place, type Step, containerOf, entriesOf, setKey, typeOf } from "./form.js";
+import { Walker, showPlace, stepsOfRef } from "./path.js";
+import { safeJson } from "./json-text.js";
+
+const views = new Set([
+  "Int8Array",
+  "Uint8Array",
+  "Uint8ClampedArray",
+  "Int16Array",
+  "Uint16Array",
+  "Int32Array",
+  "Uint32Array",
+  "Float16Array",
+  "Float32Array",
+  "Float64Array",
+  "BigInt64Array",
+  "BigUint64Array",
+  "DataView",
+]);
+
+const errors: Record<string, ErrorConstructor> = {
+  __proto__: null as never,
+  Error,
+  EvalError,
+  RangeError,
+  ReferenceError,
+  SyntaxError,
+  TypeError,
+  URIError,
+};
+
+const numbers: Record<string, number> = {
+  __proto__: null as never,
+  NaN: Number.NaN,
+  Infinity: Number.POSITIVE_INFINITY,
+  "-Infinity": Number.NEGATIVE_INFINITY,
+  "-0": -0,
+};
+
+/** A date without a time is in UTC. A time needs its zone, so that the value does not depend on this machine's. */
+const DATE = /^(\d{4}|[+-]\d{6})-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
+
+/** @throws also ForkpointError `INVALID_ARGUMENT` for a form that is malformed. The message has the path. */
+export function fromJsonForm(form: unknown): unknown {
+  return new FormReader(form).read();
+}
+
+/** A container that was made and is still empty. */
+interface Task {
+  form: object;
+  value: object;
+  place: Place | null;
+}
+
+/** Makes each object when it is first met, and fills it later. So depth, order and cycles of references do not matter. */
+class FormReader {
+  readonly #root: unknown;
+  readonly #walker: Walker;
+  /** The values of forms. A form that stands at two places is one value. */
+  readonly #values = new Map<object, unknown>();
+  readonly #tasks: Task[] = [];
+
+  constructor(root: unknown) {
+    this.#root = root;
+    this.#walker = new Walker(root);
+  }
+
+  read(): unknown {
+    const value = this.#value(this.#root, null, undefined);
+    for (let task = this.#tasks.pop(); task !== undefined; task = this.#tasks.pop()) this.#fill(task);
+    return value;
+  }
+
+  /** Returns the value of a form at a step within a place. Without a step, the place is that of the form. */
+  #value(form: unknown, parent: Place | null, step: Step | undefined): unknown {
+    switch (typeof form) {
+      case "string":
+      case "boolean":
+      case "number":
+        return form;
+      case "object":
+        break;
+      default:
+        throw malformed(within(parent, step), `a ${typeof form} is no JSON`);
+    }
+    if (form === null) return null;
+    const known = this.#values.get(form);
+    if (known !== undefined) return known;
+    const place = within(parent, step);
+    const value = typeOf(form) === "Ref" ? this.#ref(form as Record<string, unknown>, place) : this.#made(form, place);
+    this.#values.set(form, value);
+    return value;
+  }
+
+  #ref(ref: Record<string, unknown>, place: Place | null): unknown {
+    const form = this.#walker.target(ref);
+    const path = ref["value"];
+    const shown =
+      typeof path === "string" ? safeJson(path.length > 400 ? `${path.slice(0, 400)}...` : path) : "no text";
+    if (form === undefined) throw malformed(place, `its Ref leads to nothing: the path is ${shown}`);
+    let target: Place | null = null;
+    for (const each of stepsOfRef(path as string)!) target = { parent: target, step: each };
+    const value = this.#value(form, target, undefined);
+    if (typeof value !== "object") throw malformed(place, `its Ref leads to a ${typeof value}: the path is ${shown}`);
+    return value;
+  }
+
+  /** Makes a value. A container is still empty. */
+  #made(form: object, place: Place | null): unknown {
+    const later = <T extends object>(value: T): T => {
+      this.#tasks.push({ form, value, place });
+      return value;
+    };
+    switch (containerOf(form)) {
+      case "List":
+      case "Array":
+        return later([]);
+      case "Object":
+        return later({});
+      case "Map":
+        return later(new Map());
+      case "Set":
+        return later(new Set());
+      case "Error":
+        return later(this.#error(form as Record<string, unknown>));
+      default:
+        return this.#leaf(form as Record<string, unknown>, place);
+    }
+  }
+
+  #fill({ form, value, place }: Task): void {
+    if (Array.isArray(value)) {
+      if (Array.isArray(form)) return this.#items(value, form, place);
+      const { value: items, length, properties } = form as ArrayForm;
+      this.#items(value, items, place);
+      value.length = length;
+      for (const [key, each] of properties) {
+        if (key === "length") throw malformed(place, 'a list cannot have a property "length"');
+        setKey(value, key, this.#value(each, place, key));
+        if (value.length !== length) throw malformed(place, `its property ${safeJson(key)} is beyond its length`);
+      }
+    } else if (value instanceof Map) {
+      for (const [index, [key, each]] of (form as { value: Pair[] }).value.entries()) {
+        const text = typeof key === "string";
+        const entry: Place = { parent: place, step: text ? key : index };
+        const newKey = text ? key : this.#value(key, entry, 0);
+        if (value.has(newKey)) throw malformed(entry, "a Map has each key once");
+        value.set(newKey, text ? this.#value(each, entry, undefined) : this.#value(each, entry, 1));
+      }
+    } else if (value instanceof Set) {
+      for (const [index, each] of (form as { value: unknown[] }).value.entries()) {
+        const item = this.#value(each, place, index);
+        if (value.has(item)) throw malformed({ parent: place, step: index }, "a Set has each item once");
+        value.add(item);
+      }
+    } else if (value instanceof Error) {
+      for (const [key, each] of entriesOf(form as Record<string, unknown>))
+        this.#errorProperty(value, key, each, place);
+    } else {
+      for (const [key, each] of entriesOf(form as Record<string, unknown>)) {
+        setKey(value, key, this.#value(each, place, key));
+      }
+    }
+  }
+
+  #items(list: unknown[], forms: readonly unknown[], place: Place | null): void {
+    list.length = forms.length;
+    for (const [index, form] of forms.entries()) {
+      if (typeOf(form) !== "Hole") list[index] = this.#value(form, place, index);
+    }
+  }
+
+  #error(form: Record<string, unknown>): Error {
+    const { name } = form["value"] as { name?: unknown };
+    const error = new ((typeof name === "string" ? errors[name] : undefined) ?? Error)();
+    // The stack of this place says nothing. The form has the error's own, or none.
+    delete (error as { stack?: unknown }).stack;
+    return error;
+  }
+
+  #errorProperty(error: Error, key: string, form: unknown, place: Place | null): void {
+    const value = this.#value(form, place, key);
+    if (key === "name" && error.name === value) return;
+    const enumerable = !["name", "message", "stack", "cause"].includes(key);
+    Object.defineProperty(error, key, { value, enumerable, writable: true, configurable: true });
+  }
+
+  #leaf(form: Record<string, unknown>, place: Place | null): unknown {
+    const { $type: type, value } = form;
+    switch (type) {
+      case "Undefined":
+        return undefined;
+      case "Number":
+        if (typeof value === "string" && value in numbers) return numbers[value];
+        break;
+      case "BigInt":
+        if (typeof value === "string" && /^-?\d+$/.test(value)) return BigInt(value);
+        break;
+      case "Date":
+        return dateOf(value, place);
+      case "RegExp":
+        return regExpOf(value, place);
+      case "Bytes":
+        return bytesOf(form, place);
+      case "Boxed": {
+        const primitive = this.#value(value, place, undefined);
+        if (primitive !== null && primitive !== undefined && typeof primitive !== "object")
+          return new Object(primitive);
+        break;
+      }
+      case "Hole":
+        throw malformed(place, "only a list has holes");
+      case "Opaque":
+        throw unsupported(
+          place,
+          `it was written by the serializer ${safeJson(form["tag"] ?? null)}, which is not known here`,
+        );
+      case "More":
+        throw unsupported(place, "it was left out of an answer. Read the whole value");
+      case "Object":
+      case "Map":
+      case "Set":
+      case "Error":
+      case "Array":
+        break;
+      default: {
+        const shown = typeof type === "string" ? safeJson(type.slice(0, 100)) : `a ${typeof type}`;
+        const hint = 'An object that has this key itself is {"$type":"Object","value":[[key,value],...]}';
+        throw unsupported(place, `its "$type" is not known: ${shown}. ${hint}`);
+      }
+    }
+    throw malformed(place, `this is no form of the type ${type}`);
+  }
+}
+
+function within(parent: Place | null, step: Step | undefined): Place | null {
+  return step === undefined ? parent : { parent, step };
+}
+
+function dateOf(text: unknown, place: Place | null): Date {
+  if (text === null) return new Date(Number.NaN);
+  const date = new Date(typeof text === "string" && DATE.test(text) ? text : Number.NaN);
+  if (Number.isNaN(date.getTime())) {
+    throw malformed(place, 'a Date is ISO text with its time zone, such as "2026-01-31T09:30:00Z", or null');
+  }
+  return date;
+}
+
+function regExpOf(value: unknown, place: Place | null): RegExp {
+  const { source, flags } = (value ?? {}) as { source?: unknown; flags?: unknown };
+  if (typeof source !== "string" || typeof flags !== "string") {
+    throw malformed(place, 'a RegExp is {"source":text,"flags":text}');
+  }
+  try {
+    return new RegExp(source, flags);
+  } catch (cause) {
+    throw malformed(place, "this is no regular expression", cause);
+  }
+}
+
+function bytesOf({ view, value }: Record<string, unknown>, place: Place | null): unknown {
+  if (typeof value !== "string") throw malformed(place, "the value of Bytes is base64");
+  const read = Buffer.from(value, "base64");
+  if (read.toString("base64") !== value) throw malformed(place, "this is not base64, or not padded with =");
+  // Give each view its own memory. Small buffers share some.
+  const { buffer } = new Uint8Array(read);
+  if (view === "ArrayBuffer") return buffer;
+  if (view === "Buffer") return Buffer.from(buffer);
+  const View: unknown = typeof view === "string" && views.has(view) ? Reflect.get(globalThis, view) : undefined;
+  if (View === undefined) throw unsupported(place, "the view of these Bytes is not known here");
+  try {
+    return new (View as new (buffer: ArrayBuffer) => ArrayBufferView)(buffer);
+  } catch (cause) {
+    throw malformed(place, `these ${buffer.byteLength} bytes are no ${String(view)}`, cause);
+  }
+}
+
+function malformed(place: Place | null, why: string, cause?: unknown): ForkpointError {
+  const message = `${showPlace(place)} cannot be read from its JSON form: ${why}`;
+  return new ForkpointError("INVALID_ARGUMENT", message, cause === undefined ? {} : { cause });
+}
+
+function unsupported(place: Place | null, why: string): ForkpointError {
+  return new ForkpointError("UNSUPPORTED", `${showPlace(place)} cannot be read from its JSON form: ${why}`);
+}

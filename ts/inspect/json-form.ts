@@ -1,0 +1,245 @@
+/** Turns values into their JSON form and back. `form.ts` describes the form. */
+
+import { types } from "node:util";
+import { ForkpointError, isOwnError, textOf } from "../errors.js";
+import { type Entry, type Pair, type Place, hole, objectForm, setKey, stepsTo } from "./form.js";
+import { formatPath, showPlace } from "./path.js";
+
+export { fromJsonForm } from "./from-json-form.js";
+
+/** Bytes that nobody here can read. `toJsonForm` writes their tag, their size and how they begin. */
+export class Opaque {
+  readonly tag: string;
+  readonly bytes: Uint8Array;
+
+  constructor(tag: string, bytes: Uint8Array) {
+    this.tag = tag;
+    this.bytes = bytes;
+  }
+}
+
+/** How many bytes of an opaque value are shown. */
+const SHOWN_BYTES = 1_024;
+/** The length of a list from which on it is written as its elements if most of it is holes. */
+const SPARSE_LENGTH = 1_000;
+/** How many characters the paths of all `Ref`s may have. A deep value with many of them would take memory without end. */
+const MAX_REF_TEXT = 16 * 2 ** 20;
+
+/**
+ * A value of any depth has a form. Functions and symbols are no data: as in a store, they are left out, and are null in a
+ * list.
+ */
+export function toJsonForm(value: unknown): unknown {
+  return new FormWriter().write(value);
+}
+
+interface Task {
+  value: object;
+  /** Where the form of the value belongs. */
+  into: object;
+  key: string | number;
+  place: Place | null;
+}
+
+const isData = (value: unknown): boolean => typeof value !== "function" && typeof value !== "symbol";
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** Writes values in the order of the document, so that an object is written out where it comes first. */
+class FormWriter {
+  readonly #places = new Map<object, Place | null>();
+  readonly #paths = new Map<object, string>();
+  /** What is to be written, the next at the end. */
+  readonly #tasks: Task[] = [];
+  /** What the current value contains, in order. */
+  #inside: Task[] = [];
+  #refText = 0;
+
+  write(root: unknown): unknown {
+    if (!isData(root)) throw unreadable(null, `a ${typeof root} is no data`);
+    const out: unknown[] = [];
+    this.#put(out, 0, root, null);
+    this.#schedule();
+    for (let task = this.#tasks.pop(); task !== undefined; task = this.#tasks.pop()) {
+      const { value, into, key, place } = task;
+      try {
+        setKey(into, key, this.#form(value, place));
+      } catch (error) {
+        if (isOwnError(error)) throw error;
+        throw unreadable(place, `reading it threw ${textOf(error)}`, error);
+      }
+      this.#schedule();
+    }
+    return out[0];
+  }
+
+  #schedule(): void {
+    for (let i = this.#inside.length - 1; i >= 0; i--) this.#tasks.push(this.#inside[i]!);
+    this.#inside = [];
+  }
+
+  /** Writes a value, at once or later. The key gets its place among the others now. */
+  #put(into: object, key: string | number, value: unknown, place: Place | null): void {
+    if (isObject(value)) {
+      setKey(into, key, null);
+      this.#inside.push({ value, into, key, place });
+    } else setKey(into, key, primitiveForm(value));
+  }
+
+  #form(value: object, place: Place | null): unknown {
+    if (value instanceof Opaque) return opaqueForm(value);
+    if (this.#places.has(value)) return { $type: "Ref", value: this.#pathOf(value) };
+    this.#places.set(value, place);
+    if (Array.isArray(value)) return this.#list(value, place);
+    if (types.isProxy(value)) return this.#object(value, place);
+    if (types.isDate(value)) return { $type: "Date", value: dateText(value) };
+    if (types.isMap(value)) return this.#map(value, place);
+    if (types.isSet(value)) return { $type: "Set", value: this.#items([...Set.prototype.values.call(value)], place) };
+    if (types.isRegExp(value)) return { $type: "RegExp", value: { source: value.source, flags: value.flags } };
+    if (types.isNativeError(value)) return this.#error(value, place);
+    if (ArrayBuffer.isView(value) || types.isArrayBuffer(value)) return bytesForm(value);
+    if (types.isSharedArrayBuffer(value)) throw unreadable(place, "shared memory is no data");
+    if (types.isBoxedPrimitive(value) && !types.isSymbolObject(value)) {
+      return { $type: "Boxed", value: primitiveForm((value as { valueOf(): unknown }).valueOf()) };
+    }
+    return this.#object(value, place);
+  }
+
+  #pathOf(value: object): string {
+    let path = this.#paths.get(value);
+    if (path === undefined) {
+      path = formatPath(stepsTo(this.#places.get(value)!));
+      this.#paths.set(value, path);
+    }
+    this.#refText += path.length;
+    if (this.#refText > MAX_REF_TEXT) {
+      throw new ForkpointError(
+        "UNSUPPORTED",
+        "the value has no JSON form: it refers to so many of its objects more than once, at such a depth, that their " +
+          `paths have more than ${MAX_REF_TEXT} characters`,
+      );
+    }
+    return path;
+  }
+
+  #list(list: unknown[], place: Place | null): unknown {
+    const keys = Object.keys(list);
+    const { length } = list;
+    // The indexes come first among the keys, in order. So the last key tells whether each one is an index.
+    if (keys.length === length && (length === 0 || keys[length - 1] === String(length - 1))) {
+      return this.#items(list, place);
+    }
+    const sparse = length > SPARSE_LENGTH && keys.length < length / 2;
+    const named = keys.filter((key) => sparse || !isIndex(key));
+    const value = sparse ? [] : this.#items(list, place);
+    if (!sparse && named.length === 0) return value;
+    const properties: Entry[] = [];
+    for (const key of named) {
+      const each = (list as unknown as Record<string, unknown>)[key];
+      const index = isIndex(key);
+      if (!index && !isData(each)) continue;
+      const entry: Entry = [key, null];
+      properties.push(entry);
+      this.#put(entry, 1, isData(each) ? each : null, { parent: place, step: index ? Number(key) : key });
+    }
+    return { $type: "Array", value, length, properties };
+  }
+
+  #items(items: readonly unknown[], parent: Place | null): unknown[] {
+    const into: unknown[] = [];
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i];
+      if (item === undefined && !Object.hasOwn(items, i)) into.push(hole());
+      else if (isObject(item)) this.#put(into, i, item, { parent, step: i });
+      else into.push(isData(item) ? primitiveForm(item) : null);
+    }
+    return into;
+  }
+
+  #map(map: Map<unknown, unknown>, parent: Place | null): unknown {
+    const pairs: Pair[] = [];
+    for (const [key, value] of Map.prototype.entries.call(map)) {
+      if (!isData(key) || !isData(value)) continue;
+      const pair: Pair = [null, null];
+      const entry: Place = { parent, step: typeof key === "string" ? key : pairs.length };
+      const inner = (step: number): Place => (typeof key === "string" ? entry : { parent: entry, step });
+      this.#put(pair, 0, key, inner(0));
+      this.#put(pair, 1, value, inner(1));
+      pairs.push(pair);
+    }
+    return { $type: "Map", value: pairs };
+  }
+
+  #error(error: Error, place: Place | null): unknown {
+    const own = ["message", "stack", "cause"].filter((key) => Object.hasOwn(error, key));
+    const value = {};
+    for (const key of new Set(["name", ...own, ...Object.keys(error)])) this.#property(value, error, key, place);
+    return { $type: "Error", value };
+  }
+
+  #object(object: object, place: Place | null): unknown {
+    if (Object.hasOwn(object, "$type")) {
+      const entries: Entry[] = [];
+      for (const key of Object.keys(object)) {
+        const entry: Entry = [key, null];
+        const value = (object as Record<string, unknown>)[key];
+        if (!isData(value)) continue;
+        entries.push(entry);
+        this.#put(entry, 1, value, { parent: place, step: key });
+      }
+      return objectForm(entries);
+    }
+    const form = {};
+    for (const key of Object.keys(object)) this.#property(form, object, key, place);
+    return form;
+  }
+
+  #property(into: object, from: object, key: string, parent: Place | null): void {
+    const value = (from as Record<string, unknown>)[key];
+    if (isData(value)) this.#put(into, key, value, { parent, step: key });
+  }
+}
+
+function isIndex(key: string): boolean {
+  const index = Number(key);
+  return index >= 0 && index < 2 ** 32 - 1 && Number.isInteger(index) && String(index) === key;
+}
+
+function primitiveForm(value: unknown): unknown {
+  switch (typeof value) {
+    case "number":
+      if (Number.isFinite(value) && !Object.is(value, -0)) return value;
+      return { $type: "Number", value: Object.is(value, -0) ? "-0" : String(value) };
+    case "bigint":
+      return { $type: "BigInt", value: String(value) };
+    case "undefined":
+      return { $type: "Undefined" };
+    default:
+      return value;
+  }
+}
+
+function dateText(date: Date): string | null {
+  const time = Date.prototype.getTime.call(date);
+  return Number.isNaN(time) ? null : new Date(time).toISOString();
+}
+
+const base64 = (bytes: ArrayBufferView | ArrayBuffer): string =>
+  (ArrayBuffer.isView(bytes)
+    ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : Buffer.from(bytes)
+  ).toString("base64");
+
+function bytesForm(bytes: ArrayBufferView | ArrayBuffer): unknown {
+  const view = Buffer.isBuffer(bytes) ? "Buffer" : Object.prototype.toString.call(bytes).slice(8, -1);
+  return { $type: "Bytes", view, value: base64(bytes) };
+}
+
+function opaqueForm({ tag, bytes }: Opaque): unknown {
+  return { $type: "Opaque", tag, bytes: bytes.byteLength, base64: base64(bytes.subarray(0, SHOWN_BYTES)) };
+}
+
+function unreadable(place: Place | null, why: string, cause?: unknown): ForkpointError {
+  const message = `${showPlace(place)} has no JSON form: ${why}`;
+  return new ForkpointError("INVALID_ARGUMENT", message, cause === undefined ? {} : { cause });
+}

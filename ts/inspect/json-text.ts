@@ -1,0 +1,231 @@
+/** JSON text that a terminal can show, and errors that say where a text is no JSON. Needs no module of Node. */
+
+import { ForkpointError, show, typeError } from "../forkpoint-error.js";
+
+/**
+ * Control characters (C0, DEL, C1), lone surrogates, and the characters that change the direction of text: a terminal or a
+ * page would not show them, but act on them.
+ */
+const UNSAFE = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+export function safeText(text: string): string {
+  return text.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+export function safeJson(value: unknown): string {
+  // Such characters stand only within the quotes of JSON, where an escape means the same.
+  return safeText(stringify(value));
+}
+
+function stringify(value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    // JSON.stringify uses the stack, which a value of some thousand levels fills.
+    if (!(error instanceof RangeError) || error.message.includes("string length")) throw notJson(String(error), error);
+    text = stringifyDeep(value);
+  }
+  if (text === undefined) throw notJson(`JSON has no ${typeof value}`);
+  return text;
+}
+
+function notJson(why: string, cause?: unknown): ForkpointError {
+  const message = `the value cannot be written as JSON: ${why}. Make its JSON form with toJsonForm() first`;
+  return new ForkpointError("INVALID_ARGUMENT", message, cause === undefined ? {} : { cause });
+}
+
+/** An object or a list that is being written. */
+interface Open {
+  value: object;
+  /** The keys of an object. Null for a list. */
+  keys: string[] | null;
+  next: number;
+  empty: boolean;
+}
+
+/** Writes JSON as JSON.stringify does, of plain objects, lists and what JSON has for leaves, to any depth. */
+function stringifyDeep(root: unknown): string | undefined {
+  const pieces: string[] = [];
+  const stack: Open[] = [];
+  const within = new Set<object>();
+  /** Returns false if JSON has nothing for the value. Nothing is written then. */
+  const write = (value: unknown, before: string): boolean => {
+    if (typeof value !== "object" || value === null) {
+      const leaf = JSON.stringify(value) as string | undefined;
+      if (leaf !== undefined) pieces.push(before, leaf);
+      return leaf !== undefined;
+    }
+    if (within.has(value)) throw notJson("it contains itself");
+    within.add(value);
+    const keys = Array.isArray(value) ? null : Object.keys(value);
+    pieces.push(before, keys === null ? "[" : "{");
+    stack.push({ value, keys, next: 0, empty: true });
+    return true;
+  };
+  if (!write(root, "")) return undefined;
+  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    const { keys, value } = top;
+    if (top.next === (keys ?? (value as unknown[])).length) {
+      pieces.push(keys === null ? "]" : "}");
+      within.delete(value);
+      stack.pop();
+      continue;
+    }
+    const key = keys === null ? top.next : keys[top.next]!;
+    top.next += 1;
+    const comma = top.empty ? "" : ",";
+    const each = (value as Record<string | number, unknown>)[key];
+    if (write(each, keys === null ? comma : `${comma}${JSON.stringify(key)}:`)) top.empty = false;
+    else if (keys === null) {
+      pieces.push(comma, "null");
+      top.empty = false;
+    }
+  }
+  return pieces.join("");
+}
+
+export function parseJson(text: string): unknown {
+  if (typeof text !== "string") throw typeError(`a JSON text must be a string, and is ${show(text)}`);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const [at, expected] = new Scan(text).firstError() ?? [text.length, String(error)];
+    const before = text.slice(0, at).split(/\r\n|\r|\n/);
+    const [line, column] = [before.length, before.at(-1)!.length + 1];
+    const found = at < text.length ? safeJson(String.fromCodePoint(text.codePointAt(at)!)) : "the end of the text";
+    const message = `this is no JSON at line ${line}, column ${column}: expected ${expected}, and found ${found}`;
+    throw Object.assign(new ForkpointError("INVALID_ARGUMENT", message), { line, column });
+  }
+}
+
+type Failure = [at: number, expected: string];
+
+/** What a backslash may stand before in a JSON string. */
+const ESCAPED = '"\\/bfnrtu';
+const WORDS: Record<string, string> = { t: "true", f: "false", n: "null" };
+
+/** Finds the first character with which a text cannot be JSON any more. */
+class Scan {
+  readonly #text: string;
+  #at = 0;
+  #failure: Failure | undefined;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Returns undefined if the text is JSON. */
+  firstError(): Failure | undefined {
+    /** The brackets that close what is open. */
+    const closing: Array<"]" | "}"> = [];
+    let expected: "value" | "first item" | "first key" | "key" | "more" = "value";
+    for (;;) {
+      this.#skipSpace();
+      const character = this.#text[this.#at];
+      const close = closing.at(-1);
+      if (expected === "more") {
+        if (close === undefined) return character === undefined ? undefined : [this.#at, "the end of the text"];
+        if (character === ",") expected = close === "}" ? "key" : "value";
+        else if (character === close) closing.pop();
+        else return [this.#at, `"," or "${close}"`];
+        this.#at += 1;
+      } else if (close === character && (expected === "first item" || expected === "first key")) {
+        closing.pop();
+        this.#at += 1;
+        expected = "more";
+      } else if (expected === "first key" || expected === "key") {
+        if (character !== '"') return [this.#at, `a key in double quotes${expected === "key" ? "" : ' or "}"'}`];
+        this.#string();
+        if (this.#failure !== undefined) return this.#failure;
+        this.#skipSpace();
+        if (this.#text[this.#at] !== ":") return [this.#at, '":"'];
+        this.#at += 1;
+        expected = "value";
+      } else if (character === "{" || character === "[") {
+        closing.push(character === "{" ? "}" : "]");
+        this.#at += 1;
+        expected = character === "{" ? "first key" : "first item";
+      } else {
+        this.#leaf(character, expected === "first item" ? 'a value or "]"' : "a value");
+        if (this.#failure !== undefined) return this.#failure;
+        expected = "more";
+      }
+    }
+  }
+
+  #leaf(character: string | undefined, expected: string): void {
+    const word = character === undefined ? undefined : WORDS[character];
+    if (character === '"') this.#string();
+    else if (word !== undefined) this.#word(word);
+    else if (character === "-" || isDigit(character)) this.#number();
+    else this.#fail(expected);
+  }
+
+  #word(word: string): void {
+    for (const letter of word) {
+      if (this.#text[this.#at] !== letter) return this.#fail(word);
+      this.#at += 1;
+    }
+  }
+
+  #number(): void {
+    if (this.#text[this.#at] === "-") this.#at += 1;
+    if (this.#text[this.#at] === "0") {
+      this.#at += 1;
+      if (isDigit(this.#text[this.#at])) return this.#fail("no digit after a leading 0");
+    } else if (!this.#digits()) return;
+    if (this.#text[this.#at] === ".") {
+      this.#at += 1;
+      if (!this.#digits()) return;
+    }
+    if (this.#text[this.#at] === "e" || this.#text[this.#at] === "E") {
+      this.#at += 1;
+      if (this.#text[this.#at] === "+" || this.#text[this.#at] === "-") this.#at += 1;
+      this.#digits();
+    }
+  }
+
+  #digits(): boolean {
+    if (!isDigit(this.#text[this.#at])) {
+      this.#fail("a digit");
+      return false;
+    }
+    while (isDigit(this.#text[this.#at])) this.#at += 1;
+    return true;
+  }
+
+  #string(): void {
+    for (;;) {
+      this.#at += 1;
+      const character = this.#text[this.#at];
+      if (character === undefined) return this.#fail("a closing quote");
+      if (character < " ")
+        return this.#fail("a closing quote, or an escape such as \\n instead of a control character");
+      if (character === '"') break;
+      if (character !== "\\") continue;
+      this.#at += 1;
+      const escaped = this.#text[this.#at];
+      if (escaped === undefined || !ESCAPED.includes(escaped))
+        return this.#fail('one of " \\ / b f n r t u after "\\"');
+      if (escaped !== "u") continue;
+      for (let i = 0; i < 4; i++) {
+        this.#at += 1;
+        if (!/^[0-9a-fA-F]$/.test(this.#text[this.#at] ?? "")) return this.#fail('4 hexadecimal digits after "\\u"');
+      }
+    }
+    this.#at += 1;
+  }
+
+  #skipSpace(): void {
+    while (" \t\n\r".includes(this.#text[this.#at] ?? "x")) this.#at += 1;
+  }
+
+  #fail(expected: string): void {
+    this.#failure = [this.#at, expected];
+  }
+}
+
+function isDigit(character: string | undefined): boolean {
+  return character !== undefined && character >= "0" && character <= "9";
+}
