@@ -12,6 +12,8 @@ mod export;
 mod forks;
 #[path = "backend_contract/logs.rs"]
 mod logs;
+#[path = "backend_contract/rows.rs"]
+mod rows;
 
 use common::{
     CONTRACT_ID, HOSTILE, apply, both, draft, expect, get, group, headers, ids, lineage, lineages, names, newest,
@@ -34,6 +36,10 @@ use self::conditions::*;
 use self::export::*;
 use self::forks::*;
 use self::logs::*;
+use self::rows::{
+    a_feed_tells_what_is_saved, a_fork_names_its_origin, checkpoints_are_listed_with_their_places,
+    sizes_are_those_of_the_statistics,
+};
 
 /// A database of one kind of backend. If the kind allows it, several backends can open the same database.
 struct Place {
@@ -97,6 +103,10 @@ macro_rules! suite {
                 lineages_are_listed_by_their_last_activity,
                 pages_by_activity_stay_apart_while_lineages_are_active,
                 one_lineage_with_most_of_the_checkpoints_hides_no_other,
+                checkpoints_are_listed_with_their_places,
+                sizes_are_those_of_the_statistics,
+                a_fork_names_its_origin,
+                a_feed_tells_what_is_saved,
                 the_first_group_decides,
                 a_prefix_is_literal,
                 a_lineage_that_begins_anew_is_the_last,
@@ -1236,7 +1246,7 @@ fn the_place_of_a_pruned_last_is_not_given_out_again(backend: &mut dyn Backend) 
 
 fn statistics_add_up(backend: &mut dyn Backend) {
     let empty = stats(backend, None, 5);
-    assert_eq!(Stats { file_bytes: None, ..empty }, Stats::default());
+    assert_eq!(Stats { file_bytes: None, log_bytes: None, free_bytes: None, ..empty }, Stats::default());
     for n in 0..12_u64 {
         save(backend, [heavy(&format!("run {}", n % 5), &n.to_string(), n), draft("small", &format!("s{n}"))]);
     }
@@ -1261,7 +1271,10 @@ fn vacuum_changes_nothing_that_can_be_asked(backend: &mut dyn Backend) {
     let before = stats(backend, None, 9);
     backend.vacuum().unwrap();
     let after = stats(backend, None, 9);
-    assert_eq!(Stats { file_bytes: before.file_bytes, ..after }, before);
+    assert_eq!(
+        Stats { file_bytes: before.file_bytes, log_bytes: before.log_bytes, free_bytes: before.free_bytes, ..after },
+        before
+    );
     assert_eq!(get(backend, "b"), Some(heavy("run", "b", 2).0));
     save(backend, [draft("run", "d")]);
     assert_eq!(ids(backend, lineage("run")), ["d", "b", "a"]);

@@ -415,7 +415,12 @@ pub(crate) fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict 
             };
             let right =
                 named(&found).iter().all(|(contract, name)| SPACES.contains(contract) && LINEAGES.contains(&&**name));
-            let file_alone = Stats { file_bytes: before.file_bytes, ..found.clone() } == *before;
+            let file_alone = Stats {
+                file_bytes: before.file_bytes,
+                log_bytes: before.log_bytes,
+                free_bytes: before.free_bytes,
+                ..found.clone()
+            } == *before;
             if file_alone { Verdict::Same } else { absent_if(right, &found) }
         }
         // The engine does not find the log, or does not find the checkpoint that names the log.

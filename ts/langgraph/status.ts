@@ -21,7 +21,7 @@ const NO_NODES = new Set(["__input__", "__interrupt__"]);
 
 /** Reads the status of a thread, or of one of its namespaces, from the newest checkpoint of the namespace. */
 export async function status(
-  context: Pick<SaverContext, "native" | "serde">,
+  context: SaverContext,
   threadId: unknown,
   namespace = "",
 ): Promise<ThreadStatus | null> {
@@ -99,7 +99,7 @@ async function tasksOf({ serde }: Pick<SaverContext, "serde">, { writes }: Found
 }
 
 /** Returns true if a subgraph waits for an answer. Subgraphs have saved their checkpoints after the root's newest one. */
-async function asksInside(context: Pick<SaverContext, "native" | "serde">, { header: root }: Found): Promise<boolean> {
+async function asksInside(context: SaverContext, { header: root }: Found): Promise<boolean> {
   const seen = new Set([""]);
   for await (const { namespace, id } of headers(context, root.threadId)) {
     if (id < root.id) break;

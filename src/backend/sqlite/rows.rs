@@ -104,7 +104,9 @@ fn sums(connection: &Connection, lin: i64) -> Result<RowSums> {
 }
 
 pub(super) fn feed(connection: &Connection, feed: &Feed) -> Result<FeedPage> {
-    let version: i64 = connection.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(from_sqlite)?;
+    // The first number grows with the commits of others, and the second one with the changes through this connection.
+    let others: i64 = connection.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(from_sqlite)?;
+    let version = others.saturating_add_unsigned(connection.total_changes());
     if feed.version == Some(version) {
         return Ok(FeedPage { next: feed.after, version: Some(version), ..FeedPage::default() });
     }
