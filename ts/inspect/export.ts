@@ -97,15 +97,15 @@ export async function* exportLines(
     stop();
     const rows: Row[] = [];
     for await (const row of everyRow(context, key)) rows.push(row);
-    // A session without checkpoints may have messages.
-    if (rows.length === 0 && key.space !== "helix") continue;
+    const logs = rows.length > 0 ? [] : await inspect.call(context.engine.native, "logs", { of: key });
+    if (rows.length === 0 && logs.every(([, length]) => length === 0)) continue;
     if (since !== undefined && !rows.some(({ savedAt }) => savedAt >= since)) continue;
     const lines = new RunLines(context, key, rows.toSorted((a, b) => a.seq - b.seq), values);
     for await (const line of lines) {
       stop();
       yield line;
     }
-    done.runs += lines.counts.checkpoints > 0 || rows.length === 0 ? 1 : 0;
+    done.runs += 1;
     done.checkpoints += lines.counts.checkpoints;
     done.writes += lines.counts.writes;
   }
@@ -143,7 +143,10 @@ async function allRuns({ engine }: Context, space: Space | undefined): Promise<K
     }
   }
   const sorted = found.toSorted((a, b) => a.position - b.position);
-  return sorted.map((run) => ({ space: run.space, run: run.run, ns: run.ns ?? "" }));
+  const keys = sorted.map((run): Key => ({ space: run.space, run: run.run, ns: run.ns ?? "" }));
+  // A session without checkpoints may have messages. They belong to its checkpoints' contract, which does not list it.
+  const listed = new Set(keys.filter((key) => key.space === "helix").map(({ run }) => run));
+  return keys.flatMap((key) => (key.space === SESSIONS && !listed.has(key.run) ? [{ ...key, space: "helix" }, key] : [key]));
 }
 
 /** The lines of one run. */
