@@ -183,7 +183,12 @@ impl Files {
             hash_map::Entry::Occupied(found) => found.into_mut(),
             hash_map::Entry::Vacant(free) => {
                 let path = self.folder.join(self.path(file));
-                free.insert(File::options().read(true).write(true).open(path)?)
+                let opened = File::options().read(true).write(true).open(&path);
+                free.insert(match opened.as_ref().map_err(std::io::Error::kind) {
+                    // A folder that may only be read is only looked at.
+                    Err(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => File::open(path)?,
+                    _ => opened?,
+                })
             }
         };
         work(&mut handle)

@@ -163,9 +163,9 @@ impl Sqlite {
         locks::release(&connection, journal);
         prepared?;
 
-        let notice = lacks_log.then(|| Notice {
+        let notice = lacks_log.map(|why| Notice {
             code: "FORKPOINT_LOG_MISSING",
-            message: format!("\"{}\": {}", path.display(), read_only::without_tables(&path)),
+            message: format!("\"{}\": {why}. The store goes on as a new one", path.display()),
         });
         let network = network.filter(|_| journal == Journal::Rollback).map(|kind| Notice {
             code: "FORKPOINT_NETWORK_FILE",
@@ -208,8 +208,8 @@ impl Sqlite {
     /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
     /// the file.
     ///
-    /// The last part of the result is true if the file is not new, and its tables should be in a log that is missing.
-    fn connect(options: &Options) -> Result<(PathBuf, Connection, Claim, bool)> {
+    /// The last part of the result says that the tables of the file are in a log that is missing, if they are.
+    fn connect(options: &Options) -> Result<(PathBuf, Connection, Claim, Option<String>)> {
         // Open one file at a time. `file::prepare` closes a file after creating it. Closing any descriptor of a file
         // drops the locks that other connections of this process have on the file.
         static OPENING: Mutex<()> = Mutex::new(());
@@ -225,9 +225,8 @@ impl Sqlite {
         {
             return Err(error.clone());
         }
-        let lacks_log = matches!(state, Ok(Ok(schema::State::Lacks(0))))
-            && unchanged::is_wal(&path)
-            && std::fs::metadata(file::beside(&path, "-wal")).is_err();
+        let lacks_tables = matches!(state, Ok(Ok(schema::State::Lacks(0))));
+        let lacks_log = if lacks_tables { read_only::missing_log(&path) } else { None };
         if options.durability == Durability::Full {
             log_damage::refuse(&path)?;
         }

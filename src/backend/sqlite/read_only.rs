@@ -80,7 +80,8 @@ impl ReadOnly {
         }
         let database = Unchanged::open(&self.path, self.busy_timeout)?;
         if schema::inspect(database.connection())? != schema::State::Ready {
-            return Err(Error::new(Code::NotFound, without_tables(&self.path)));
+            let why = missing_log(&self.path).unwrap_or_else(|| "the file holds nothing of Forkpoint yet".to_owned());
+            return Err(Error::new(Code::NotFound, why));
         }
         database.connection().set_prepared_statement_cache_capacity(64);
         let query_only = database.connection().execute_batch("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");
@@ -110,16 +111,17 @@ impl ReadOnly {
     }
 }
 
-/// The message for a file without tables. Its header may say that they are in another file.
-pub(super) fn without_tables(path: &Path) -> String {
-    if is_wal(path) && fs::metadata(beside(path, "-wal")).is_err() {
-        return format!(
-            "the file has no tables, and its header says that they are in the file \"{}\", which is missing. A database that is \
+/// Says that a file without tables has them in a log that is missing. Returns `None` if the header of the file does not
+/// say so.
+pub(super) fn missing_log(path: &Path) -> Option<String> {
+    let log = beside(path, "-wal");
+    (is_wal(path) && fs::metadata(&log).is_err()).then(|| {
+        format!(
+            "the file has no tables. Its header says that they are in the file \"{}\", which is missing. A database that is \
              open is more than one file: copy it with backup()",
-            beside(path, "-wal").display()
-        );
-    }
-    "the file holds nothing of Forkpoint yet".to_owned()
+            log.display()
+        )
+    })
 }
 
 impl Backend for ReadOnly {
