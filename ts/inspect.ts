@@ -44,7 +44,10 @@ export const openInspector: typeof openInspectorContract = async (target, option
 };
 
 /** Opens a store. A store that is only looked at must exist. */
-function opened(target: string | URL, { busyTimeout, write }: { busyTimeout: number | undefined; write: boolean }): Store {
+function opened(
+  target: string | URL,
+  { busyTimeout, write }: { busyTimeout: number | undefined; write: boolean },
+): Store {
   const busyTimeoutMs = busyTimeout === undefined ? {} : { busyTimeoutMs: busyTimeout };
   try {
     return openInBackground(target, { ...busyTimeoutMs, readOnly: !write });

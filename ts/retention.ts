@@ -67,7 +67,12 @@ export async function stats({ native }: Engine, contract: string | undefined, op
   const { largest = 0 } = readRecord(options, "options", statsOptions) as StatsOptions;
   const found = await storeCalls.call(native, "stats", { contract, largest });
   const { logicalBytes, storedBytes, fileBytes, checkpoints, lineages, records, recordBytes } = found;
-  const lines = found.largest.map(({ space: _, run: __, ns: ___, ...sizes }) => sizes);
+  const lines = found.largest.map((of) => ({
+    lineage: of.lineage,
+    checkpoints: of.checkpoints,
+    logicalBytes: of.logicalBytes,
+    storedBytes: of.storedBytes,
+  }));
   const counts = { checkpoints, lineages, records, recordBytes };
   const ratio = storedBytes === 0 ? 1 : logicalBytes / storedBytes;
   const file = typeof fileBytes === "number" ? { fileBytes } : {};

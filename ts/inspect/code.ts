@@ -37,7 +37,11 @@ function text(value: string): string {
 }
 
 type Import = [names: string, from: string];
-type Writer = (target: string, key: Key, id: string | undefined) => [framework: string, imports: Import[], body: string[]];
+type Writer = (
+  target: string,
+  key: Key,
+  id: string | undefined,
+) => [framework: string, imports: Import[], body: string[]];
 
 const writers = {
   agentos: (target, { run }, id) => [

@@ -74,7 +74,8 @@ type Reader = (parts: Parts, row: Row, found: FoundCheckpoint) => [state: unknow
 /** The contract's name for the fields that are stored beside the values. */
 const readers = {
   agentos: (parts, _, found) => withState(parts, found, ["id", "runId", "graphId", "nodeId", "timestamp", "state"]),
-  agentium: (parts, _, found) => withState(parts, found, ["id", "runId", "stepIndex", "stepName", "createdAt", "state"]),
+  agentium: (parts, _, found) =>
+    withState(parts, found, ["id", "runId", "stepIndex", "stepName", "createdAt", "state"]),
   storage: (parts, _, found) => [found.parts[0] && parts.read(found.parts[0]).value, null],
   langgraph,
   tinyagents,
@@ -89,7 +90,11 @@ const unnamed: Reader = (parts, _, found) => [
 ];
 
 /** The parts `state` and `rest`. `blanks` are the fields that the rest stores empty, because they stand elsewhere. */
-function withState(parts: Parts, { parts: [state, rest] }: FoundCheckpoint, blanks: readonly string[]): [unknown, unknown] {
+function withState(
+  parts: Parts,
+  { parts: [state, rest] }: FoundCheckpoint,
+  blanks: readonly string[],
+): [unknown, unknown] {
   const value = state && parts.read(state).value;
   return [value, rest ? withoutBlanks(parts.read(rest), blanks) : null];
 }
@@ -116,7 +121,16 @@ function langgraph(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unkn
 
 /** A list holds the state, because a state may be anything. */
 function tinyagents(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
-  const blanks = ["threadId", "checkpointId", "parentCheckpointId", "namespace", "state", "runId", "nextNodes", "metadata"];
+  const blanks = [
+    "threadId",
+    "checkpointId",
+    "parentCheckpointId",
+    "namespace",
+    "state",
+    "runId",
+    "nextNodes",
+    "metadata",
+  ];
   const [state, rest] = withState(parts, found, blanks);
   return [Array.isArray(state) ? state[0] : state, rest];
 }
@@ -153,8 +167,12 @@ function helixState(parts: Parts, all: readonly Part[], records: readonly Part[]
   const fields = read.value as Record<string, unknown>;
   if (custom !== undefined) fields["customState"] = parts.read(custom).value;
   const messages = place?.messages ?? null;
-  if (messages === null || "shared" in messages) fields["messages"] = shared.slice(0, messages?.shared ?? shared.length);
-  else if (own !== undefined) fields["messages"] = unpack(messages, own.bytes).map((message) => parts.read({ name: "message", ...message }).value);
+  if (messages === null || "shared" in messages)
+    fields["messages"] = shared.slice(0, messages?.shared ?? shared.length);
+  else if (own !== undefined)
+    fields["messages"] = unpack(messages, own.bytes).map(
+      (message) => parts.read({ name: "message", ...message }).value,
+    );
   return fields;
 }
 

@@ -13,7 +13,7 @@ import type { Part } from "../wire.js";
 import { type Context, SESSIONS, readKey, readSpace, refOf } from "./context.js";
 import { everyRow } from "./every-row.js";
 import { namespacesOf } from "./remove.js";
-import { infoOf, readPages } from "./rows.js";
+import { infoOf, newestOf, readPages } from "./rows.js";
 import { contractsOf } from "./runs.js";
 import { type FoundRun, type Key, type Row, inspect, openRecords, openStored } from "./wire.js";
 
@@ -43,7 +43,14 @@ export interface ExportedCheckpoint {
   parts: ExportedPart[];
 }
 
-export type ExportedWrite = { checkpoint: string; task: string; index: number; name: string; owner: string | null; tag: string } & Bytes;
+export type ExportedWrite = {
+  checkpoint: string;
+  task: string;
+  index: number;
+  name: string;
+  owner: string | null;
+  tag: string;
+} & Bytes;
 
 export interface ExportedLog {
   name: string;
@@ -100,7 +107,12 @@ export async function* exportLines(
     const logs = rows.length > 0 ? [] : await inspect.call(context.engine.native, "logs", { of: key });
     if (rows.length === 0 && logs.every(([, length]) => length === 0)) continue;
     if (since !== undefined && !rows.some(({ savedAt }) => savedAt >= since)) continue;
-    const lines = new RunLines(context, key, rows.toSorted((a, b) => a.seq - b.seq), values);
+    const lines = new RunLines(
+      context,
+      key,
+      rows.toSorted((a, b) => a.seq - b.seq),
+      values,
+    );
     for await (const line of lines) {
       stop();
       yield line;
@@ -118,7 +130,7 @@ async function chosen(context: Context, runs: Key[] | undefined, space: Space | 
   const keys: Key[] = [];
   for (const run of runs) {
     const parts = run.space === "helix" ? [run, { ...run, space: SESSIONS }] : await namespacesOf(context, run);
-    const pages = await readPages(context, parts.map((key) => ({ ...key, from: "end", newestFirst: true, limit: 1, sums: false })));
+    const pages = await readPages(context, parts.map(newestOf));
     if (pages.every(({ checkpoints }) => checkpoints === 0)) {
       throw new ForkpointError("NOT_FOUND", `there is no run ${quote(run.run)} in ${run.space}: list the runs`);
     }
@@ -146,7 +158,9 @@ async function allRuns({ engine }: Context, space: Space | undefined): Promise<K
   const keys = sorted.map((run): Key => ({ space: run.space, run: run.run, ns: run.ns ?? "" }));
   // A session without checkpoints may have messages. They belong to its checkpoints' contract, which does not list it.
   const listed = new Set(keys.filter((key) => key.space === "helix").map(({ run }) => run));
-  return keys.flatMap((key) => (key.space === SESSIONS && !listed.has(key.run) ? [{ ...key, space: "helix" }, key] : [key]));
+  return keys.flatMap((key) =>
+    key.space === SESSIONS && !listed.has(key.run) ? [{ ...key, space: "helix" }, key] : [key],
+  );
 }
 
 /** The lines of one run. */
@@ -211,7 +225,17 @@ class RunLines {
     const before: string[] = [];
     for (const [log] of logs) before.push(...(await this.#log(log, id)));
     const checkpoint: ExportedCheckpoint = {
-      ...{ id, parent, group, label, rank, at: row.at, savedAt, ageOffset, dependsOnParent, exempt, logs },
+      id,
+      parent,
+      group,
+      label,
+      rank,
+      at: row.at,
+      savedAt,
+      ageOffset,
+      dependsOnParent,
+      exempt,
+      logs,
       meta: bytesOf(meta.bytes),
       parts: parts.map((part) => this.#part(part, id)),
     };
@@ -248,7 +272,7 @@ class RunLines {
     let skip = from;
     do {
       const read = await inspect.find(native, "records", { of, log, at, skip, limit: RECORDS }, openRecords);
-      const records = read.map(([key, { tag, bytes }]) => ({ key, tag, ...bytesOf(bytes) }));
+      const records = read.map(([key, { tag, bytes }]) => Object.assign({ key, tag }, bytesOf(bytes)));
       const exported: ExportedLog = { name: log, from: skip, records };
       lines.push(this.#line({ log: exported }));
       skip += records.length;

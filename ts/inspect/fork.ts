@@ -16,8 +16,9 @@ import { type Context, SESSIONS, readKey, refOf } from "./context.js";
 import { readFound, readValues } from "./detail.js";
 import { fromJsonForm, toJsonForm } from "./json-form.js";
 import { forkBranch } from "./langgraph-fork.js";
-import { mergePatch, parsePath, setAt } from "./path.js";
-import { readLineups } from "./rows.js";
+import { mergePatch, setAt } from "./edit.js";
+import { parsePath } from "./path.js";
+import { newestOf, readLineups } from "./rows.js";
 import type { FoundCheckpoint, Key, Row } from "./wire.js";
 
 const keep = (value: unknown) => value;
@@ -57,7 +58,7 @@ export async function fork(context: Context, ref: unknown, edit: unknown, option
 }
 
 async function refuseTaken(context: Context, key: Key): Promise<void> {
-  const [lineup] = await readLineups(context, [{ ...key, from: "end", newestFirst: true, limit: 1, sums: false }]);
+  const [lineup] = await readLineups(context, [newestOf(key)]);
   if (lineup!.total === 0) return;
   throw new ForkpointError("CONFLICT", `run ${quote(key.run)} exists already: give the fork another name`);
 }
@@ -91,7 +92,8 @@ function edited({ context, row, found, edit }: Plan): { value: unknown } | undef
 
 function part({ found }: Plan, name: string) {
   const stored = found.parts.find((each) => each.name === name);
-  if (stored === undefined) throw new ForkpointError("CORRUPT", `the checkpoint has no part ${quote(name)}: restore a backup`);
+  if (stored === undefined)
+    throw new ForkpointError("CORRUPT", `the checkpoint has no part ${quote(name)}: restore a backup`);
   return stored;
 }
 
@@ -172,4 +174,3 @@ const forks = {
     return refTo(plan, as, as);
   },
 } satisfies Record<string, (plan: Plan) => Promise<CheckpointRef>>;
-

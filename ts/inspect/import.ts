@@ -5,8 +5,15 @@ import type { ImportReport } from "../../inspect.js";
 import { ForkpointError, isArray, quote, typeError } from "../errors.js";
 import { flag, readRecord, signalOption } from "../options.js";
 import { type Context, SESSIONS, readSpace } from "./context.js";
-import { type Bytes, type ExportedCheckpoint, type ExportedLog, type ExportedRun, type ExportedWrite, VERSION } from "./export.js";
-import { readPages } from "./rows.js";
+import {
+  type Bytes,
+  type ExportedCheckpoint,
+  type ExportedLog,
+  type ExportedRun,
+  type ExportedWrite,
+  VERSION,
+} from "./export.js";
+import { newestOf, readPages } from "./rows.js";
 import { type Key, type Restore, inspect, openStored } from "./wire.js";
 
 const conflicts = ["fail", "skip", "replace"] as const;
@@ -94,7 +101,8 @@ class Importer {
     if ("done" in value) return this.#end(value["done"] as Partial<ImportReport>);
     const current = this.#current;
     if (current === undefined) throw torn(`line ${this.#line} belongs to no run`);
-    if ("end" in value) return this.#endRun(current, value["end"] as { checkpoints: number; writes: number; sha256: string });
+    if ("end" in value)
+      return this.#endRun(current, value["end"] as { checkpoints: number; writes: number; sha256: string });
     current.hash.update(line).update("\n");
     if ("checkpoint" in value) return this.#checkpoint(current, value["checkpoint"] as ExportedCheckpoint);
     if ("write" in value) return this.#write(current, value["write"] as ExportedWrite);
@@ -127,10 +135,11 @@ class Importer {
 
   async #run(named: ExportedRun, line: string): Promise<void> {
     if (this.#current !== undefined) throw torn(`line ${this.#line} begins a run before the one before it has ended`);
-    if (typeof named !== "object" || named === null || typeof named.run !== "string") throw torn(`line ${this.#line} names no run`);
+    if (typeof named !== "object" || named === null || typeof named.run !== "string")
+      throw torn(`line ${this.#line} names no run`);
     const space = named.of === SESSIONS ? SESSIONS : readSpace(named.space);
     const key: Key = { space, run: named.run, ns: named.ns ?? "" };
-    const [page] = await readPages(this.#context, [{ ...key, from: "end", newestFirst: true, limit: 1, sums: false }]);
+    const [page] = await readPages(this.#context, [newestOf(key)]);
     const logs = await inspect.call(this.#context.engine.native, "logs", { of: key });
     const exists = page!.checkpoints > 0 || logs.some(([, length]) => length > 0);
     const { onConflict = "fail", dryRun = false } = this.#options;
@@ -140,7 +149,8 @@ class Importer {
     }
     const stored = !dryRun && !(exists && onConflict === "skip");
     if (exists && onConflict === "skip") this.#report.skipped += 1;
-    if (exists && stored) await inspect.call(this.#context.engine.native, "remove", { of: key, ids: undefined, reopen: [] });
+    if (exists && stored)
+      await inspect.call(this.#context.engine.native, "remove", { of: key, ids: undefined, reopen: [] });
     const hash = createHash("sha256").update(line).update("\n");
     this.#current = { key, stored, begins: true, hash, checkpoints: 0, writes: 0, parts: new Map() };
   }
@@ -176,7 +186,10 @@ class Importer {
     return { runs, checkpoints: before + checkpoints, writes: written + writes };
   }
 
-  async #write(current: Current, { checkpoint, task, index, name, owner, tag, ...value }: ExportedWrite): Promise<void> {
+  async #write(
+    current: Current,
+    { checkpoint, task, index, name, owner, tag, ...value }: ExportedWrite,
+  ): Promise<void> {
     const write = { checkpoint, write: { task, index, owner }, part: { name, tag } };
     await this.#step(current, { log: null, checkpoint: null, writes: [write] }, [this.#bytes(value)]);
     current.writes += 1;
@@ -184,7 +197,11 @@ class Importer {
 
   async #log(current: Current, { name, from, records }: ExportedLog): Promise<void> {
     const log = { name, length: from, records: records.map(({ key, tag }): [string | null, string] => [key, tag]) };
-    await this.#step(current, { log, checkpoint: null, writes: [] }, records.map((record) => this.#bytes(record)));
+    await this.#step(
+      current,
+      { log, checkpoint: null, writes: [] },
+      records.map((record) => this.#bytes(record)),
+    );
   }
 
   #bytes(value: Bytes | { same: string }): Uint8Array {
@@ -221,7 +238,8 @@ class Importer {
 
   #end(done: Partial<ImportReport>): void {
     if (this.#current !== undefined) throw torn("its last run has no end");
-    if (typeof done !== "object" || done === null || typeof done.runs !== "number") throw torn("its last line is damaged");
+    if (typeof done !== "object" || done === null || typeof done.runs !== "number")
+      throw torn("its last line is damaged");
     this.#done = true;
   }
 
@@ -235,6 +253,8 @@ class Importer {
   async undo(): Promise<void> {
     const current = this.#current;
     if (current === undefined || !current.stored) return;
-    await inspect.call(this.#context.engine.native, "remove", { of: current.key, ids: undefined, reopen: [] }).catch(() => {});
+    await inspect
+      .call(this.#context.engine.native, "remove", { of: current.key, ids: undefined, reopen: [] })
+      .catch(() => {});
   }
 }

@@ -128,7 +128,13 @@ export class Inspector implements Contract {
   prune(options: PruneOptions & { space?: Space | undefined }): Promise<PruneResult> {
     return this.#write("prune", (context) => {
       const { space, ...rules } = readRecord(options, "options", { ...pruneKeys, space: (value) => readSpace(value) });
-      return prune(context.engine, space as string | undefined, { ...rules }, () => this.#closing !== undefined, (progress) => progress);
+      return prune(
+        context.engine,
+        space as string | undefined,
+        { ...rules },
+        () => this.#closing !== undefined,
+        (progress) => progress,
+      );
     });
   }
 
@@ -146,7 +152,8 @@ export class Inspector implements Contract {
   }
 
   #throwIfClosed(): void {
-    if (this.#closing !== undefined) throw new ForkpointError("CLOSED", "the inspector is closed: open a new one to go on");
+    if (this.#closing !== undefined)
+      throw new ForkpointError("CLOSED", "the inspector is closed: open a new one to go on");
   }
 
   /** Runs an operation. An error's stack shows the caller of the public method. */

@@ -45,7 +45,10 @@ export async function forkBranch(plan: Plan): Promise<CheckpointRef> {
   const step = {
     begins: false,
     log: null,
-    checkpoint: { stored: inRun(stored, to), parts: [restPart(whole), ...parts].map(({ name, tag }) => ({ name, tag })) },
+    checkpoint: {
+      stored: inRun(stored, to),
+      parts: [restPart(whole), ...parts].map(({ name, tag }) => ({ name, tag })),
+    },
     writes: [],
   };
   const meta = Buffer.concat([Buffer.from("json\0"), Buffer.from(JSON.stringify(metadata))]);
@@ -84,7 +87,10 @@ function edit({ context, row, found, edit: change }: Plan): { parts: Part[]; res
   const restStored = found.parts.find(({ name }) => channelOf(name) === undefined);
   const read = restStored && readValue(context, restStored);
   if (read === undefined || !read.readable || typeof read.value !== "object" || read.value === null) {
-    throw new ForkpointError("UNSUPPORTED", `checkpoint ${quote(row.id)} was not written by LangGraph.js in plain JSON`);
+    throw new ForkpointError(
+      "UNSUPPORTED",
+      `checkpoint ${quote(row.id)} was not written by LangGraph.js in plain JSON`,
+    );
   }
   const rest = read.value as Rest;
   const parts = found.parts.filter((each) => each !== restStored);
@@ -106,7 +112,10 @@ function withChannels(
 ): { parts: Part[]; rest: Rest } {
   const versions = Object.values(rest.channel_versions ?? {});
   if (versions.some((version) => typeof version !== "number")) {
-    throw new ForkpointError("UNSUPPORTED", "the channels have versions that are no numbers, so the next one is not known");
+    throw new ForkpointError(
+      "UNSUPPORTED",
+      "the channels have versions that are no numbers, so the next one is not known",
+    );
   }
   const version = Math.max(0, ...(versions as number[])) + 1;
   const next: Rest = { ...rest, channel_versions: { ...rest.channel_versions } };
@@ -130,7 +139,10 @@ function channelPart(channel: string, version: number, form: unknown): Part {
   const value = fromJsonForm(form);
   const lost = lostInJson(value, channel);
   if (lost !== undefined) {
-    throw new ForkpointError("UNSUPPORTED", `${lost}, which LangGraph's JSON cannot hold: give plain JSON for the channel`);
+    throw new ForkpointError(
+      "UNSUPPORTED",
+      `${lost}, which LangGraph's JSON cannot hold: give plain JSON for the channel`,
+    );
   }
   return { name: `${channel}\0${version}`, tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
 }
@@ -140,7 +152,7 @@ async function copyAncestors(context: Context, from: Key, run: string, id: strin
   const parents = new Map<string, string | null>();
   for await (const row of everyRow(context, from)) parents.set(row.id, row.parent?.id ?? null);
   const chain: string[] = [];
-  for (let next: string | null = id; next !== null && parents.has(next) && !chain.includes(next); ) {
+  for (let next: string | null = id; next !== null && parents.has(next) && !chain.includes(next);) {
     chain.push(next);
     next = parents.get(next) ?? null;
   }

@@ -5,7 +5,7 @@ import { requireId } from "../ids.js";
 import { findCheckpoint } from "./checkpoints.js";
 import type { Context } from "./context.js";
 import { everyRow } from "./every-row.js";
-import { readLineups } from "./rows.js";
+import { newestOf, readLineups } from "./rows.js";
 import { type Key, inspect } from "./wire.js";
 
 /** Removes a run, or some of its checkpoints. */
@@ -33,7 +33,7 @@ export async function remove(context: Context, key: Key, given: unknown): Promis
 /** Counts the checkpoints of a run. A thread is removed with the namespaces of its subgraphs. */
 async function countOf(context: Context, key: Key): Promise<number> {
   const keys = await namespacesOf(context, key);
-  const wanted = keys.map((of) => ({ ...of, from: "end" as const, newestFirst: true, limit: 1, sums: false }));
+  const wanted = keys.map(newestOf);
   const lineups = await readLineups(context, wanted);
   return lineups.reduce((sum, { total }) => sum + total, 0);
 }

@@ -5,6 +5,11 @@ import { type Context, ORDERED, SESSIONS, refOf, shownNs } from "./context.js";
 import { readValue } from "./values.js";
 import { type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
 
+/** Asks for the newest checkpoint of a run, and so for the number of its checkpoints. */
+export function newestOf({ space, run, ns }: Key): Wanted {
+  return { space, run, ns, from: "end", newestFirst: true, limit: 1, sums: false };
+}
+
 /** Reads pages of several runs from one snapshot. */
 export function readPages({ engine }: Context, pages: Wanted[]): Promise<RowPage[]> {
   return pages.length === 0 ? Promise.resolve([]) : inspect.find(engine.native, "rows", { pages }, openPages);
@@ -76,23 +81,14 @@ export interface Lineup {
   current: Row | undefined;
 }
 
+const isSession = ({ space }: Key) => space === "helix";
+
 /** Reads pages of runs. Every run has its lineup, even if it does not exist. */
 export async function readLineups(
   context: Context,
   wanted: ReadonlyArray<Key & Pick<Wanted, "from" | "newestFirst" | "limit" | "sums">>,
 ): Promise<Lineup[]> {
-  const isSession = ({ space }: Key) => space === "helix";
-  const currents = wanted.filter(isSession).map(
-    ({ run, ns }): Wanted => ({
-      space: SESSIONS,
-      run,
-      ns,
-      from: "end",
-      newestFirst: true,
-      limit: 1,
-      sums: false,
-    }),
-  );
+  const currents = wanted.filter(isSession).map((key) => newestOf({ ...key, space: SESSIONS }));
   const read = await readPages(context, [...wanted, ...currents]);
   let session = wanted.length;
   return wanted.map((key, at) => {

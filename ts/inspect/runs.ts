@@ -32,7 +32,8 @@ const runOptions = {
   limit: limitOption,
   cursor: (value: unknown, name: string) => {
     const cursor = cursorOption(value, name);
-    if (cursor !== undefined && !/^-?\d{1,16}$/.test(cursor)) throw typeError(`${name} is not the cursor of a page of runs`);
+    if (cursor !== undefined && !/^-?\d{1,16}$/.test(cursor))
+      throw typeError(`${name} is not the cursor of a page of runs`);
     return cursor;
   },
   withStatus: flag,
@@ -118,7 +119,9 @@ async function* byBeginning(context: Context, query: Query, limit: number): Asyn
   const size = batchSize(query, limit);
   const group = query.group ?? "";
   const before = query.cursor === undefined ? undefined : Number(query.cursor);
-  const held = new Set((await inspect.call(native, "spaces", {})).filter(({ runs }) => runs > 0).map(({ space }) => space));
+  const held = new Set(
+    (await inspect.call(native, "spaces", {})).filter(({ runs }) => runs > 0).map(({ space }) => space),
+  );
   const lists = contractsOf(query.space)
     .filter((space) => held.has(space))
     .map((space) => ({ space, runs: [] as FoundRun[], before, done: false }));
@@ -155,7 +158,11 @@ async function* bySize(context: Context, query: Query): AsyncGenerator<FoundRun[
 
 /** Shows runs. A run that does not exist any more becomes null, and so does a run that is in the list twice. */
 async function showAll(context: Context, runs: readonly FoundRun[], options: Query): Promise<Array<RunInfo | null>> {
-  const keys = runs.map(({ space, run, ns }): Key => ({ space: space === SESSIONS ? "helix" : space, run, ns: ns ?? "" }));
+  const keys = runs.map(({ space, run, ns }): Key => ({
+    space: space === SESSIONS ? "helix" : space,
+    run,
+    ns: ns ?? "",
+  }));
   const sums = options.withBytes === true;
   const lineups = await readLineups(
     context,
@@ -184,7 +191,8 @@ async function holders({ engine }: Context, keys: readonly Key[]): Promise<Array
   for (const space of new Set(keys.map((key) => key.space))) {
     const runs = keys.filter((key) => key.space === space && key.ns === "").map(({ run }) => run);
     const found = await holdersOf(engine.native, space, runs);
-    for (const [at, holder] of found.entries()) leases.set(JSON.stringify([space, runs[at]]), holder && { holder: holder.holder, until: holder.until });
+    for (const [at, holder] of found.entries())
+      leases.set(JSON.stringify([space, runs[at]]), holder && { holder: holder.holder, until: holder.until });
   }
   return keys.map(({ space, run, ns }) => (ns === "" ? (leases.get(JSON.stringify([space, run])) ?? null) : null));
 }

@@ -43,7 +43,8 @@ function whyOf({ space, status, label, meta }: Row): string | null {
   if (space === "agentium" && typeof meta?.["steps"] === "number") {
     return `${Number(meta["stepIndex"]) + 1} of ${meta["steps"]} steps are stored`;
   }
-  if (space === "helix" || space === "helix-sessions") return label && `the session's status is ${JSON.stringify(label)}`;
+  if (space === "helix" || space === "helix-sessions")
+    return label && `the session's status is ${JSON.stringify(label)}`;
   return null;
 }
 
@@ -53,8 +54,12 @@ const plain: SerializerProtocol = {
     throw new Error("the inspector writes no values of LangGraph through a serializer");
   },
   loadsTyped(tag, bytes) {
-    const read = readValue({ formats: new Map() }, { tag, bytes: typeof bytes === "string" ? Buffer.from(bytes) : bytes });
-    if (!read.readable) throw new ForkpointError("UNSUPPORTED", `nobody here can read a value of the serializer "${tag}"`);
+    const read = readValue(
+      { formats: new Map() },
+      { tag, bytes: typeof bytes === "string" ? Buffer.from(bytes) : bytes },
+    );
+    if (!read.readable)
+      throw new ForkpointError("UNSUPPORTED", `nobody here can read a value of the serializer "${tag}"`);
     return read.value;
   },
 } as SerializerProtocol;
@@ -68,7 +73,8 @@ async function ofLanggraph(context: Context, { run, ns }: Row): Promise<StatusIn
   if (found === null) return unknown;
   const { status, interrupts, next } = found;
   const nodes = next.map((node) => JSON.stringify(node)).join(", ");
-  if (status === "waiting") return { status, why: interrupts.length === 1 ? "it asks a question" : `it asks ${interrupts.length} questions` };
+  if (status === "waiting")
+    return { status, why: interrupts.length === 1 ? "it asks a question" : `it asks ${interrupts.length} questions` };
   if (status === "failed") return { status, why: nodes === "" ? "a task has failed" : `a task has failed: ${nodes}` };
   if (status === "unfinished") return { status, why: `next: ${nodes}` };
   return { status, why: null };

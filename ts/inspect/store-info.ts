@@ -49,6 +49,11 @@ function version(): string {
 
 const statsOptions = { largest: whole(0, 1000, "entries") };
 
+/** Returns true if people know the contract. A lease is no run. */
+function isShown({ space }: { space: string | null }): boolean {
+  return space === SESSIONS || SPACES.includes(space as "helix");
+}
+
 export async function statsOf(context: Context, given: unknown): Promise<InspectedStats> {
   const { largest = 10 } = readRecord(given, "options", statsOptions) as { largest?: number };
   const { native } = context.engine;
@@ -56,7 +61,6 @@ export async function statsOf(context: Context, given: unknown): Promise<Inspect
   const spaces: InspectedStats["spaces"] = {};
   for (const { space, ...sizes } of await spacesOf(context)) spaces[space] = sizes;
   const { logicalBytes, storedBytes, fileBytes, logBytes, freeBytes } = found;
-  const isShown = ({ space }: { space: string | null }) => space === SESSIONS || SPACES.includes(space as "helix");
   return {
     checkpoints: found.checkpoints,
     lineages: found.lineages,
@@ -66,7 +70,9 @@ export async function statsOf(context: Context, given: unknown): Promise<Inspect
     ...(fileBytes !== null && { fileBytes }),
     records: found.records,
     recordBytes: found.recordBytes,
-    largest: found.largest.filter(isShown).map((of) => ({ ...of, ...refOf({ space: of.space!, run: of.run!, ns: of.ns }) })),
+    largest: found.largest
+      .filter(isShown)
+      .map((of) => Object.assign(of, refOf({ space: of.space!, run: of.run!, ns: of.ns }))),
     spaces,
     walBytes: logBytes,
     freeBytes,

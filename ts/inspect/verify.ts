@@ -46,7 +46,7 @@ async function glance({ engine }: Context): Promise<VerifyReport> {
   const { native } = engine;
   const { checked, findings } = await storeCalls.call(native, "quickCheck", {});
   const path = native.databasePath;
-  const isFile = path !== null && !/^postgres/.test(path);
+  const isFile = path !== null && !path.startsWith("postgres");
   return { ok: true, checked, findings: isFile ? [...findings, ...(await placeOf(path))] : findings };
 }
 
@@ -64,11 +64,19 @@ async function placeOf(path: string): Promise<Finding[]> {
   if ((mode & OTHERS_WRITE) !== 0) {
     add("warning", `others may change the database: its mode is ${shown}`, `Run: chmod go-w ${JSON.stringify(path)}`);
   } else if ((mode & OTHERS_READ) !== 0) {
-    add("note", `others may read the database: its mode is ${shown}`, "If states are private, take the right to read away");
+    add(
+      "note",
+      `others may read the database: its mode is ${shown}`,
+      "If states are private, take the right to read away",
+    );
   }
   const own = process.getuid?.();
   if (own !== undefined && own !== 0 && own !== uid) {
-    add("note", `the database belongs to user ${uid}, and this process is user ${own}`, "Run this as the user that writes");
+    add(
+      "note",
+      `the database belongs to user ${uid}, and this process is user ${own}`,
+      "Run this as the user that writes",
+    );
   }
   if (nlink > 1 && path.length > 0 && (await lstat(path)).isFile()) {
     add(

@@ -20,11 +20,7 @@ const UNFINISHED = new Set(["__error__", "__error_source_node__", "__interrupt__
 const NO_NODES = new Set(["__input__", "__interrupt__"]);
 
 /** Reads the status of a thread, or of one of its namespaces, from the newest checkpoint of the namespace. */
-export async function status(
-  context: SaverContext,
-  threadId: unknown,
-  namespace = "",
-): Promise<ThreadStatus | null> {
+export async function status(context: SaverContext, threadId: unknown, namespace = ""): Promise<ThreadStatus | null> {
   const thread = idOrNull(threadId, "threadId");
   if (thread === null) return null;
   const found = await outline(context, thread, namespace);
