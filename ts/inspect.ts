@@ -1,4 +1,5 @@
 import "./bundled.js";
+import { statSync } from "node:fs";
 import type { InspectorOptions, openInspector as openInspectorContract } from "../inspect.js";
 import type { Serializer } from "../index.js";
 import { ForkpointError, isArray, isOwnError, typeError } from "./errors.js";
@@ -33,7 +34,7 @@ export const openInspector: typeof openInspectorContract = async (target, option
     const engine = engineOf(store);
     await engine.ready;
     const formats = new Map([engine.format, ...serializers].map((format) => [format.name, format]));
-    const shown = engine.native.databasePath ?? "memory:";
+    const shown = targetOf(engine.native.databasePath);
     const context: Context = { store: store as unknown as StoreContract, engine, formats, target: shown, write };
     return new Inspector(context, isOpen ? undefined : (store as unknown as StoreContract));
   } catch (error) {
@@ -42,6 +43,12 @@ export const openInspector: typeof openInspectorContract = async (target, option
     throw error;
   }
 };
+
+/** Returns what a user gives to open the store, without a password. */
+function targetOf(path: string | null): string {
+  if (path === null) return "memory:";
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? `jsonl:${path}` : path;
+}
 
 /** Opens a store. A store that is only looked at must exist. */
 function opened(

@@ -75,6 +75,8 @@ export async function findCheckpoint(
   key: Key,
   { id, step }: Which,
 ): Promise<{ row: Row; info: CheckpointInfo } | null> {
+  // A value of a storage driver has the id of its run.
+  if (key.space === "storage" && id !== undefined && id !== key.run) return null;
   const place = step ?? -1;
   const from: Wanted["from"] = id === undefined ? { step: place } : { id };
   const [lineup] = await readLineups(context, [{ ...key, from, newestFirst: true, limit: 2, sums: false }]);

@@ -76,7 +76,7 @@ const readers = {
   agentos: (parts, _, found) => withState(parts, found, ["id", "runId", "graphId", "nodeId", "timestamp", "state"]),
   agentium: (parts, _, found) =>
     withState(parts, found, ["id", "runId", "stepIndex", "stepName", "createdAt", "state"]),
-  storage: (parts, _, found) => [found.parts[0] && parts.read(found.parts[0]).value, null],
+  storage: (parts, _, found) => [stored(parts, found), null],
   langgraph,
   tinyagents,
   helix,
@@ -88,6 +88,13 @@ const unnamed: Reader = (parts, _, found) => [
   Object.fromEntries(found.parts.map((part) => [part.name, parts.read(part).value])),
   null,
 ];
+
+/** A driver stores a value in an object, because a value may be anything. */
+function stored(parts: Parts, { parts: [part] }: FoundCheckpoint): unknown {
+  if (part === undefined) return undefined;
+  const { value, readable } = parts.read(part);
+  return readable && typeof value === "object" && value !== null && "value" in value ? value.value : value;
+}
 
 /** The parts `state` and `rest`. `blanks` are the fields that the rest stores empty, because they stand elsewhere. */
 function withState(

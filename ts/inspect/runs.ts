@@ -176,11 +176,16 @@ async function showAll(context: Context, runs: readonly FoundRun[], options: Que
     const { position, space } = runs[at]!;
     const newest = lineup.current ?? lineup.page.rows[0];
     const name = JSON.stringify(key);
-    // A Helix session is in two lists. It counts where it was active last.
-    const isLater = space === "helix" && lineup.current !== undefined && (options.sort ?? "active") !== "size";
-    const elsewhere = isLater && (options.sort === "began" || lineup.current!.seq > position);
-    if (newest === undefined || elsewhere || seen.has(name)) shown.push(null);
-    else shown.push(await runInfo(context, lineup, leases[at]!, options));
+    // A Helix session is in two lists: with its current state, and with its checkpoints.
+    const others = [lineup.current, lineup.page.rows[0]].filter((row) => row !== undefined && row.space !== space);
+    const isFirst =
+      options.sort === "size" ||
+      others.every((row) => (options.sort === "began" ? row!.space === "helix" : row!.seq < position));
+    if (newest === undefined || !isFirst || seen.has(name)) {
+      shown.push(null);
+      continue;
+    }
+    shown.push(await runInfo(context, lineup, leases[at]!, options));
     seen.add(name);
   }
   return shown;

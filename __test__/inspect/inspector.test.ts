@@ -1,0 +1,605 @@
+// Tests the inspector on every kind of store, with the data of every framework.
+import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CheckpointStore, type Store, isForkpointError, openStore } from "forkpoint";
+import { ForkpointStorage, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { SessionStore } from "forkpoint/helix";
+import {
+  type CheckpointInfo,
+  type CheckpointRef,
+  type Inspector,
+  type InspectorOptions,
+  type RunInfo,
+  type RunQuery,
+  type StoreEvent,
+  openInspector,
+} from "forkpoint/inspect";
+import { Checkpointer } from "forkpoint/tinyagents";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { contentOf, fill, opened } from "../contents.js";
+import { checkpoint, everyKind, folder, kinds, place, rejection as failure, run } from "../helpers.js";
+
+async function inspect(target: string | Store, options?: InspectorOptions): Promise<Inspector> {
+  const inspector = await openInspector(target, options);
+  onTestFinished(() => inspector.close());
+  return inspector;
+}
+
+/** All runs, page by page. */
+async function allRuns(inspector: Inspector, query: RunQuery = {}): Promise<RunInfo[]> {
+  const runs: RunInfo[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await inspector.runs({ ...query, cursor });
+    expect(page.items.length).toBeLessThanOrEqual(query.limit ?? 100);
+    runs.push(...page.items);
+    cursor = page.cursor;
+  } while (cursor !== null);
+  return runs;
+}
+
+const names = (runs: RunInfo[]) => runs.map(({ space, run, ns }) => [space, run, ns].join(" ").trim());
+
+async function linesOf(inspector: Inspector, options?: Parameters<Inspector["export"]>[0]): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const line of inspector.export(options)) lines.push(line);
+  return lines;
+}
+
+async function* each(lines: string[]): AsyncGenerator<string> {
+  yield* lines;
+}
+
+/** The lines of an export without the time of the export. */
+const undated = (lines: string[]) =>
+  lines.map((line) => line.replace(/^(\{"forkpoint":"export","version":1,"at":)\d+/, "$1"));
+
+describe.each(kinds)("an inspector of %s", (kind) => {
+  /** A store with the data of every framework, and an inspector of it. */
+  async function filled(options?: InspectorOptions) {
+    const store = await opened(place(kind));
+    await fill(store);
+    return { store, inspector: await inspect(store, options) };
+  }
+
+  test("says what the store holds", async () => {
+    const { store, inspector } = await filled();
+    const { spaces, backend, write } = await inspector.info();
+    expect({ backend, write }).toEqual({ backend: kind, write: false });
+    expect(spaces.map(({ space, runs }) => [space, runs])).toEqual([
+      ["agentos", 4],
+      ["agentium", 1],
+      ["storage", 20],
+      ["tinyagents", 2],
+      ["helix", 3],
+    ]);
+    const stats = await inspector.stats({ largest: 3 });
+    const { checkpoints, lineages, logicalBytes, storedBytes, records } = await store.stats();
+    expect(stats).toMatchObject({ checkpoints, lineages, logicalBytes, storedBytes, records });
+    expect(stats.largest).toHaveLength(3);
+    expect(stats.largest[0]).toMatchObject({ space: "agentos", ns: null });
+    expect(spaces.reduce((sum, space) => sum + space.storedBytes, 0)).toBe(storedBytes);
+  });
+
+  test("lists runs in each order, page by page, each run once", async () => {
+    const { inspector } = await filled();
+    for (const sort of ["active", "began", "size"] as const) {
+      const whole = await allRuns(inspector, { sort });
+      expect(new Set(names(whole)).size).toBe(whole.length);
+      expect(whole).toHaveLength(30);
+      for (const limit of [1, 7, 29, 30, 31])
+        expect(names(await allRuns(inspector, { sort, limit }))).toEqual(names(whole));
+    }
+    const active = await allRuns(inspector);
+    // The activity of a session may be that of its newest checkpoint, and its latest is its current state.
+    const seqs = active.filter(({ space }) => space !== "helix").map(({ latest }) => latest.seq);
+    expect(seqs).toEqual(seqs.toSorted((a, b) => b - a));
+    const sizes = await allRuns(inspector, { sort: "size", withBytes: true, space: "agentos" });
+    expect(sizes.map(({ bytes }) => bytes!.stored)).toEqual(
+      sizes.map(({ bytes }) => bytes!.stored).toSorted((a, b) => b - a),
+    );
+    const began = await allRuns(inspector, { sort: "began", space: "agentos" });
+    expect(names(began).slice(1)).toEqual(["agentos run-2", "agentos run-1", "agentos run-0"]);
+  });
+
+  test("filters runs", async () => {
+    const { inspector } = await filled();
+    const found = async (query: RunQuery) => names(await allRuns(inspector, query));
+    expect(await found({ space: "helix" })).toEqual(["helix only messages", "helix s", "helix branch"]);
+    expect((await found({ match: "n-1" })).toSorted()).toEqual(["agentos run-1"]);
+    expect(await found({ match: "no such run" })).toEqual([]);
+    expect(await found({ space: "storage", ns: "namespace 1", limit: 3 })).toHaveLength(10);
+    expect(await found({ group: "graph-a-", match: "run-" })).toHaveLength(3);
+    expect(await found({ group: "graph-b" })).toEqual([]);
+    expect(await found({ since: Date.now() + 60_000 })).toEqual([]);
+    expect(await found({ since: Date.now() - 60_000, space: "agentium" })).toEqual(["agentium w"]);
+    const statuses = await allRuns(inspector, { withStatus: true });
+    for (const status of ["waiting", "failed", "unfinished", "finished", "unknown"] as const) {
+      const expected = statuses.filter((info) => info.status === status);
+      expect(await found({ status, withStatus: true, limit: 2 })).toEqual(names(expected));
+    }
+  });
+
+  test("shows a run as its contract does", async () => {
+    const { store, inspector } = await filled();
+    const graphs = new CheckpointStore(store);
+    for (const { runId, checkpoints, latest, status, forkedFrom } of (await graphs.runs()).runs) {
+      const info = await inspector.run({ space: "agentos", run: runId }, { withStatus: true, withBytes: true });
+      expect(info).toMatchObject({ space: "agentos", run: runId, ns: null, checkpoints, status, lease: null });
+      expect(info!.latest).toMatchObject({ id: latest.id, label: latest.nodeId, at: latest.timestamp });
+      expect(info!.forkedFrom?.id ?? null).toBe(forkedFrom);
+      expect(info!.began).toBeLessThanOrEqual(info!.active);
+      expect(info!.bytes!.logical).toBeGreaterThan(0);
+    }
+    const fork = (await inspector.forks({ space: "agentos", run: "run-1" }))[0]!;
+    expect(fork.forkedFrom).toEqual({ space: "agentos", run: "run-1", ns: null, id: "g4" });
+    expect((await inspector.run({ space: "agentos", run: fork.run }))!.latest.parent).toEqual({
+      ...{ space: "agentos", run: "run-1", ns: null, id: "g4", kind: "recorded" },
+    });
+    expect(await inspector.run({ space: "agentos", run: "no such run" })).toBeNull();
+    const lease = await store.lease({ space: "agentos", run: "run-1" });
+    const { lease: shown } = (await inspector.run({ space: "agentos", run: "run-1" }))!;
+    expect(shown).toEqual({ holder: lease.holder, until: expect.any(Number) });
+    expect((await allRuns(inspector, { match: "run-1" }))[0]!.lease).toEqual(shown);
+    await lease.release();
+  });
+
+  test("lists the checkpoints of a run in both directions", async () => {
+    const { inspector } = await filled();
+    for (const run of [
+      { space: "agentos", run: "run-1" },
+      { space: "agentium", run: "w" },
+      { space: "helix", run: "s" },
+      { space: "helix", run: "only messages" },
+      { space: "tinyagents", run: "t0", ns: "" },
+      { space: "storage", run: "key 3", ns: "namespace 1" },
+    ]) {
+      const whole = (await inspector.checkpoints(run, { limit: 1000 })).items;
+      expect(whole.map(({ step }) => step)).toEqual(whole.map((_, at) => at));
+      expect((await inspector.run(run))!.checkpoints).toBe(whole.length);
+      for (const order of ["asc", "desc"] as const) {
+        for (const limit of [1, 2, 3, whole.length, whole.length + 1]) {
+          const seen: CheckpointInfo[] = [];
+          let cursor: string | null = null;
+          do {
+            const page = await inspector.checkpoints(run, { limit, order, cursor });
+            seen.push(...page.items);
+            cursor = page.cursor;
+          } while (cursor !== null);
+          expect(seen).toEqual(order === "asc" ? whole : whole.toReversed());
+        }
+      }
+      for (const [step, { id }] of whole.entries()) {
+        for (const which of [{ id }, { step }, { step: step - whole.length }]) {
+          const { checkpoint: found } = (await inspector.checkpoint({ ...run, ...which }))!;
+          expect(found).toEqual(whole[step]);
+        }
+      }
+      for (const step of [whole.length, -whole.length - 1, 1e9, -1e9]) {
+        expect(await inspector.checkpoint({ ...run, step })).toBeNull();
+      }
+      expect(await inspector.checkpoint({ ...run, id: "no such checkpoint" })).toBeNull();
+    }
+    const steps = (await inspector.checkpoints({ space: "agentium", run: "w" })).items;
+    expect(steps.map(({ parent }) => parent && [parent.id, parent.kind])).toEqual([
+      null,
+      ...[0, 1, 2, 3].map((n) => [`w${n}`, "order"]),
+    ]);
+    expect((await inspector.checkpoints({ space: "agentos", run: "no such run" })).items).toEqual([]);
+  });
+
+  test("reads the values of every contract", async () => {
+    const { store, inspector } = await filled();
+    const value = async (ref: Parameters<Inspector["checkpoint"]>[0]) => (await inspector.checkpoint(ref))!;
+    const graph = await value({ space: "agentos", run: "run-2", id: "g5" });
+    const saved = (await new CheckpointStore(store).get("g5"))!;
+    expect(graph.state).toMatchObject({
+      input: saved.state.input,
+      scratch: {
+        notes: (saved.state.scratch as { notes: string[] }).notes,
+        when: { $type: "Date", value: new Date(5).toISOString() },
+        bytes: { $type: "Bytes", value: Buffer.from([5, 0, 255]).toString("base64") },
+      },
+    });
+    expect(graph.rest).toMatchObject({ visitedNodes: saved.visitedNodes, nodeResults: saved.nodeResults });
+    expect(graph.parts.map(({ name, readable }) => [name, readable])).toEqual([
+      ["state", true],
+      ["rest", true],
+    ]);
+    expect((await value({ space: "agentium", run: "w", id: "w2" })).state).toEqual({ n: 2 });
+    expect((await value({ space: "storage", run: "key 7", ns: "namespace 1" })).state).toEqual({ n: 27 });
+    const thread = await value({ space: "tinyagents", run: "t1", step: 0 });
+    expect(thread.state).toEqual({ n: 1 });
+    expect(thread.writes).toEqual([
+      { task: "task 1", index: 0, channel: "update", value: { n: 1 }, owner: null, tag: expect.any(String) },
+    ]);
+    const sessions = new SessionStore(store);
+    for (const id of ["s/1", "s/2"]) {
+      const session = await value({ space: "helix", run: "s", id });
+      const { messages } = (await sessions.getCheckpoint(id))!.state as unknown as { messages: unknown[] };
+      expect(session.state).toMatchObject({ messages });
+    }
+    const now = await value({ space: "helix", run: "only messages" });
+    expect(now.checkpoint).toMatchObject({ id: "only messages", label: "active", step: 0 });
+    const { messages } = await sessions.getMessages("only messages");
+    expect((now.state as { messages: unknown[] }).messages).toEqual(messages);
+  });
+
+  test("compares checkpoints", async () => {
+    const { inspector } = await filled();
+    const at = (id: string): CheckpointRef => ({ space: "agentos", run: "run-1", id });
+    const { changes, truncated } = await inspector.diff(at("g4"), at("g7"), { parts: ["state"] });
+    expect(truncated).toBe(false);
+    const notes = changes.filter(({ path }) => path[1] === "notes");
+    expect(notes.map(({ op, path }) => [op, path])).toEqual([4, 5, 6].map((n) => ["add", ["scratch", "notes", n]]));
+    expect((await inspector.diff(at("g4"), at("g4"))).changes).toEqual([]);
+    const all = await inspector.diff(null, at("g4"));
+    expect(all.changes.length).toBeGreaterThan(2);
+    expect(all.changes.every(({ op }) => op === "add")).toBe(true);
+    expect(await inspector.diff(null, at("g4"), { limit: 2 })).toMatchObject({ truncated: true });
+    expect(await failure(inspector.diff(at("g4"), at("g5")))).toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test("forks a checkpoint with another state, and leaves the source as it was", async () => {
+    const { store, inspector } = await filled({ write: true });
+    const sources: Array<[CheckpointRef, object, (run: string) => Promise<unknown>]> = [
+      [
+        { space: "agentos", run: "run-1", id: "g4" },
+        { scratch: { notes: ["another"], when: null } },
+        async (run) => (await new CheckpointStore(store).latest(run))!.state.scratch,
+      ],
+      [
+        { space: "agentium", run: "w", id: "w2" },
+        { n: 99 },
+        async (run) => (await new WorkflowCheckpointStore<object>(store).list(run))[0]!.state,
+      ],
+      [
+        { space: "tinyagents", run: "t1", id: "" },
+        { n: 99 },
+        async (run) => (await new Checkpointer<object>(store).get(run))!.state,
+      ],
+      [
+        { space: "helix", run: "s", id: "s/1" },
+        { customState: { topic: "forks" } },
+        async (run) => ((await new SessionStore(store).loadState(run)) as { customState: object }).customState,
+      ],
+      [
+        { space: "helix", run: "only messages", id: "only messages" },
+        { customState: { topic: "forks" } },
+        async (run) => ((await new SessionStore(store).loadState(run)) as { customState: object }).customState,
+      ],
+    ];
+    for (const [ref, patch, read] of sources) {
+      if (ref.id === "") ref.id = (await inspector.run(ref))!.latest.id;
+      const source = { space: ref.space, run: ref.run };
+      const before = undated(await linesOf(inspector, { runs: [source] }));
+      const as = `a fork of ${ref.run} \u{1f374}`;
+      const dry = await inspector.fork(ref, { patch, as }, { dryRun: true });
+      expect(await inspector.run({ space: ref.space, run: dry.run })).toBeNull();
+      const made = await inspector.fork(ref, { patch, as });
+      expect(made).toMatchObject({ space: ref.space, run: as });
+      expect(await read(as)).toMatchObject(
+        ref.space === "agentos" ? { notes: ["another"] } : ((patch as { customState?: object }).customState ?? patch),
+      );
+      expect(undated(await linesOf(inspector, { runs: [source] }))).toEqual(before);
+      expect(await failure(inspector.fork(ref, { as }))).toMatchObject({ code: "CONFLICT" });
+      expect(await failure(inspector.fork({ ...ref, id: "nothing" }))).toMatchObject({ code: "NOT_FOUND" });
+    }
+    const set = await inspector.fork(
+      { space: "agentium", run: "w", id: "w2" },
+      { set: [["n", { $type: "Date", value: "2026-01-01T00:00:00.000Z" }]] },
+    );
+    const [first] = await new WorkflowCheckpointStore<{ n: Date }>(store).list(set.run);
+    expect(first).toMatchObject({ id: `${set.run}:step-2`, stepIndex: 2, stepName: "s2" });
+    expect(first!.state.n).toEqual(new Date("2026-01-01"));
+    const copy = await inspector.fork({ space: "agentos", run: "run-1", id: "g4" });
+    expect(
+      (await inspector.diff({ space: "agentos", run: "run-1", id: "g4" }, copy, { parts: ["state"] })).changes,
+    ).toEqual([]);
+    const wrong = { space: "agentium", run: "w", id: "w2" };
+    expect(await failure(inspector.fork(wrong, { set: [["no.such.key", 1]] }))).toMatchObject({ code: "NOT_FOUND" });
+    expect(await failure(inspector.fork(wrong, { state: { n: { $type: "Opaque" } } }))).toMatchObject({
+      code: "UNSUPPORTED",
+    });
+    const stored = { space: "storage", run: "key 3", ns: "namespace 1", id: "key 3" };
+    expect(await failure(inspector.fork(stored))).toMatchObject({ code: "UNSUPPORTED" });
+  });
+
+  test("removes runs and checkpoints", async () => {
+    const { inspector } = await filled({ write: true });
+    const run = { space: "agentos", run: "run-1" };
+    expect(await inspector.remove(run, ["g1", "g4"])).toEqual({ removed: 2 });
+    expect((await inspector.checkpoints(run)).items.map(({ id }) => id)).not.toContain("g4");
+    expect(await failure(inspector.remove(run, ["g7", "g4"]))).toMatchObject({ code: "NOT_FOUND" });
+    expect(await inspector.checkpoint({ ...run, id: "g7" })).not.toBeNull();
+    expect(await inspector.remove(run)).toEqual({ removed: 8 });
+    expect(await inspector.run(run)).toBeNull();
+    expect(await failure(inspector.remove({ space: "helix", run: "s" }, ["s"]))).toMatchObject({ code: "UNSUPPORTED" });
+    expect(await inspector.remove({ space: "helix", run: "s" })).toEqual({ removed: 3 });
+    expect(await inspector.remove({ space: "tinyagents", run: "t0" })).toEqual({ removed: 2 });
+    expect(await inspector.remove({ space: "storage", run: "key 3", ns: "namespace 1" })).toEqual({ removed: 1 });
+    expect(await inspector.remove({ space: "agentos", run: "no such run" })).toEqual({ removed: 0 });
+    expect((await inspector.verify()).ok).toBe(true);
+  });
+
+  test("changes nothing unless it may write", async () => {
+    const { inspector } = await filled();
+    const ref = { space: "agentos", run: "run-1", id: "g4" };
+    for (const call of [
+      () => inspector.fork(ref),
+      () => inspector.remove(ref),
+      () => inspector.import(each([])),
+      () => inspector.prune({ keepLastN: 1 }),
+      () => inspector.vacuum(),
+    ]) {
+      expect(await failure(call())).toMatchObject({ code: "UNSUPPORTED" });
+    }
+  });
+
+  test("prunes one space only", async () => {
+    const { inspector } = await filled({ write: true });
+    const removed = await inspector.prune({ keepLastN: 1, space: "agentium", dryRun: true });
+    expect(removed).toMatchObject({ removed: 4 });
+    expect(await inspector.prune({ keepLastN: 1, space: "agentium" })).toEqual(removed);
+    expect((await inspector.run({ space: "agentium", run: "w" }))!.checkpoints).toBe(1);
+    expect((await inspector.run({ space: "agentos", run: "run-1" }))!.checkpoints).toBe(10);
+    await inspector.vacuum();
+  });
+
+  test("verifies what is stored", async () => {
+    const { store, inspector } = await filled();
+    const seen: number[] = [];
+    const report = await inspector.verify({ onProgress: (done, of) => seen.push(done / of) });
+    expect(report).toEqual(await store.check());
+    expect(seen.at(-1)).toBe(1);
+    expect(await inspector.verify({ runs: [{ space: "agentos", run: "run-1" }] })).toMatchObject({ ok: true });
+    expect(await inspector.verify({ quick: true })).toMatchObject({ ok: true });
+    expect(await failure(inspector.verify({ signal: AbortSignal.abort() }))).toMatchObject({ name: "AbortError" });
+  });
+
+  test("tells what is saved and removed", async () => {
+    const { store, inspector } = await filled();
+    const seen: StoreEvent[] = [];
+    const stop = new AbortController();
+    const watching = (async () => {
+      for await (const event of inspector.watch({ signal: stop.signal, last: 2 })) seen.push(event);
+    })();
+    const until = async (count: number) => {
+      while (seen.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    await until(2);
+    const graphs = new CheckpointStore(store);
+    await graphs.save(checkpoint({ id: "new", runId: "run-1", timestamp: 1e6 }));
+    await until(3);
+    await graphs.delete("new");
+    await until(4);
+    stop.abort();
+    await watching;
+    expect(seen.map((event) => (event.type === "saved" ? event.checkpoint.id : event.type)).slice(2, 4)).toEqual([
+      "new",
+      "changed",
+    ]);
+    expect(seen[2]).toMatchObject({ type: "saved", checkpoint: { step: 10, parent: { id: "g28", kind: "order" } } });
+    const since = seen[1]!.type === "saved" ? seen[1]!.seq : 0;
+    for await (const event of inspector.watch({ since: since - 1, run: "t1" })) {
+      expect(event).toMatchObject({ type: "saved", checkpoint: { space: "tinyagents", run: "t1" } });
+      break;
+    }
+  });
+
+  test("refuses wrong arguments, and every call after it was closed", async () => {
+    const { inspector } = await filled();
+    const wrong = async (call: () => unknown) => {
+      const thrown = await failure((async () => call())());
+      expect(thrown instanceof TypeError || thrown instanceof RangeError || isForkpointError(thrown)).toBe(true);
+      return thrown;
+    };
+    const ref = { space: "agentos", run: "run-1" };
+    await wrong(() => inspector.runs({ limit: 0 }));
+    await wrong(() => inspector.runs({ limit: 1001 }));
+    await wrong(() => inspector.runs({ space: "nowhere" }));
+    await wrong(() => inspector.runs({ sort: "name" as "size" }));
+    await wrong(() => inspector.runs({ cursor: "a" }));
+    await wrong(() => inspector.runs({ statu: "failed" } as RunQuery));
+    await wrong(() => inspector.run(null as unknown as CheckpointRef));
+    await wrong(() => inspector.run({ space: "agentos", run: "\ud800" }));
+    await wrong(() => inspector.checkpoints(ref, { cursor: "1.zz" }));
+    await wrong(() => inspector.diff(null, { ...ref, id: 1 as unknown as string }));
+    expect(await failure(openInspector(place(kind), { write: 1 as unknown as boolean }))).toBeInstanceOf(TypeError);
+    await inspector.close();
+    await inspector.close();
+    for (const call of [
+      () => inspector.runs(),
+      () => inspector.info(),
+      () => inspector.checkpoint(ref),
+      () => inspector.watch(),
+      () => inspector.export(),
+      () => inspector.verify(),
+    ]) {
+      expect(await wrong(call)).toMatchObject({ code: "CLOSED" });
+    }
+  });
+});
+
+describe("an export", () => {
+  test.each(everyKind.flatMap((from) => everyKind.map((to) => [from, to] as const)))(
+    "from %s makes the same store in %s",
+    async (from, to) => {
+      const [source, target] = [await opened(place(from)), await opened(place(to))];
+      await fill(source);
+      const [reading, writing] = [await inspect(source), await inspect(target, { write: true })];
+      const lines = await linesOf(reading);
+      const { checkpoints, runs } = JSON.parse(lines.at(-1)!).done as { checkpoints: number; runs: number };
+      const progress: number[] = [];
+      const report = await writing.import(each(lines), { onProgress: (at) => progress.push(at.checkpoints) });
+      expect(report).toMatchObject({ runs, checkpoints, skipped: 0, verified: true });
+      expect(progress.at(-1)).toBe(checkpoints);
+      const shas = (all: string[]) => all.filter((line) => line.startsWith('{"end"'));
+      expect(shas(await linesOf(writing))).toEqual(shas(lines));
+      const [before, after] = [await contentOf(source), await contentOf(target)];
+      // Sessions that share messages have their own after an import.
+      for (const content of [before, after]) Object.assign(content.stats, { logicalBytes: 0, records: 0 });
+      expect(after).toEqual(before);
+      expect((await writing.verify()).findings).toEqual([]);
+      expect(await failure(writing.import(each(lines)))).toMatchObject({ code: "CONFLICT" });
+      expect(await writing.import(each(lines), { onConflict: "skip" })).toMatchObject({ runs: 0, skipped: runs });
+      expect(await writing.import(each(lines), { onConflict: "replace" })).toMatchObject({ runs, skipped: 0 });
+      expect(shas(await linesOf(writing))).toEqual(shas(lines));
+    },
+  );
+
+  test("that is torn or changed is refused, and leaves nothing of the damaged run", async () => {
+    const source = await opened("memory:");
+    await fill(source);
+    const lines = await linesOf(await inspect(source), { space: "agentos" });
+    const importing = async (changed: string[]) => {
+      const inspector = await inspect(await opened("memory:"), { write: true });
+      const thrown = await failure(inspector.import(each(changed)));
+      return { thrown, runs: (await inspector.runs()).items };
+    };
+    expect(await importing([])).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
+    expect((await importing(lines.slice(0, -1))).thrown).toMatchObject({ code: "CORRUPT" });
+    expect(await importing(lines.slice(0, 5))).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
+    expect(await importing(lines.slice(1))).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
+    const at = lines.findIndex((line) => line.includes("note 0 of"));
+    const changed = lines.with(at, lines[at]!.replace("note 0 of", "note 9 of"));
+    expect(await importing(changed)).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
+    expect(await importing(lines.with(3, "{"))).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
+    expect(await importing(lines.with(0, '{"forkpoint":"export","version":2}'))).toMatchObject({
+      thrown: { code: "UNSUPPORTED" },
+    });
+    const dry = await inspect(await opened("memory:"), { write: true });
+    expect(await dry.import(each(lines), { dryRun: true })).toMatchObject({ runs: 4 });
+    expect((await dry.runs()).items).toEqual([]);
+  });
+
+  test("without values lists the checkpoints only", async () => {
+    const source = await opened("memory:");
+    await fill(source);
+    const inspector = await inspect(source);
+    const lines = await linesOf(inspector, { values: false, runs: [{ space: "agentium", run: "w" }] });
+    expect(lines).toHaveLength(9);
+    expect(JSON.parse(lines[2]!)).toMatchObject({ checkpoint: { id: "w0", label: "s0", step: 0 } });
+    expect(lines.join("")).not.toContain('"text"');
+    const other = await inspect(await opened("memory:"), { write: true });
+    expect(await failure(other.import(each(lines)))).toMatchObject({ code: "UNSUPPORTED" });
+    expect(await failure(linesOf(inspector, { runs: [{ space: "agentium", run: "x" }] }))).toMatchObject({
+      code: "NOT_FOUND",
+    });
+  });
+});
+
+describe("a database that is only looked at", () => {
+  test("does not change, and no file appears", async () => {
+    const path = folder();
+    const store = await openStore(join(path, "agent.db"));
+    await fill(store);
+    await store.close();
+    const bytes = readFileSync(join(path, "agent.db"));
+    const inspector = await openInspector(join(path, "agent.db"));
+    const runs = await allRuns(inspector, { withStatus: true, withBytes: true });
+    expect(runs).toHaveLength(30);
+    await linesOf(inspector);
+    expect((await inspector.verify()).ok).toBe(true);
+    expect(await inspector.forks({ space: "agentos", run: "run-1" })).toHaveLength(1);
+    expect(readdirSync(path)).toEqual(["agent.db"]);
+    await inspector.close();
+    expect(readdirSync(path)).toEqual(["agent.db"]);
+    expect(readFileSync(join(path, "agent.db"))).toEqual(bytes);
+  });
+
+  test("is not created", async () => {
+    const path = folder();
+    for (const target of [join(path, "none.db"), join(path, "none", "none.db"), `jsonl:${join(path, "none")}`]) {
+      expect(await failure(openInspector(target))).toMatchObject({ code: "NOT_FOUND" });
+    }
+    expect(readdirSync(path)).toEqual([]);
+  });
+
+  test("is followed while another process writes it", async () => {
+    const path = join(folder(), "agent.db");
+    await (await openStore(path)).close();
+    const inspector = await inspect(path);
+    const seen: string[] = [];
+    const stop = new AbortController();
+    const watching = (async () => {
+      for await (const event of inspector.watch({ signal: stop.signal })) {
+        if (event.type === "saved") seen.push(event.checkpoint.id);
+        if (seen.length === 50) stop.abort();
+      }
+    })();
+    const { code, errors } = await run("save-many.mjs", [path, "50"]);
+    expect({ code, errors }).toEqual({ code: 0, errors: "" });
+    await watching;
+    expect(seen).toEqual(Array.from({ length: 50 }, (_, n) => `c${n}`));
+  });
+
+  test("that is damaged is found so, at a glance and as a whole", async () => {
+    const path = join(folder(), "agent.db");
+    const store = await openStore(path);
+    await fill(store);
+    await store.close();
+    const bytes = readFileSync(path);
+    bytes.fill(0xa5, Math.floor(statSync(path).size / 2), Math.floor(statSync(path).size / 2) + 4096);
+    writeFileSync(path, bytes);
+    const inspector = await inspect(path);
+    for (const quick of [true, false]) {
+      const { ok, findings } = await inspector.verify({ quick });
+      expect(ok).toBe(false);
+      expect(findings.some(({ severity, remedy }) => severity === "error" && remedy !== "")).toBe(true);
+    }
+  });
+});
+
+test("a value that nobody here can read is shown as it is, and is copied whole", async () => {
+  const path = join(folder(), "agent.db");
+  const own = {
+    name: "rot13",
+    serialize: (value: unknown) => Buffer.from(JSON.stringify(value)).map((byte) => byte ^ 13),
+    deserialize: (bytes: Uint8Array) => JSON.parse(Buffer.from(bytes.map((byte) => byte ^ 13)).toString()) as unknown,
+  };
+  const store = await openStore(path, { serializer: own });
+  const graphs = new CheckpointStore(store);
+  await graphs.save(checkpoint({ id: "secret", runId: "r" }));
+  await store.close();
+  const ref = { space: "agentos", run: "r", id: "secret" };
+  const inspector = await inspect(path, { write: true });
+  const { state, parts } = (await inspector.checkpoint(ref))!;
+  expect(state).toMatchObject({ $type: "Opaque", tag: "rot13", bytes: parts[0]!.bytes });
+  expect(parts.map(({ readable }) => readable)).toEqual([false, false]);
+  const copy = await inspector.fork(ref);
+  expect((await inspector.diff(ref, copy)).changes).toEqual([]);
+  expect(await failure(inspector.fork(ref, { patch: { a: 1 } }))).toMatchObject({ code: "UNSUPPORTED" });
+  const knowing = await inspect(path, { serializers: [own] });
+  expect((await knowing.checkpoint(ref))!.state).toMatchObject({ input: { question: "why" } });
+});
+
+test("values of a storage driver are runs of their own", async () => {
+  const store = await opened("memory:");
+  const storage = new ForkpointStorage(store);
+  await storage.set("a:b", "c", { n: 1 });
+  await storage.set("a", "b:c", { n: 2 });
+  const inspector = await inspect(store);
+  const read = async (run: string, ns: string) => (await inspector.checkpoint({ space: "storage", run, ns }))!.state;
+  expect([await read("c", "a:b"), await read("b:c", "a")]).toEqual([{ n: 1 }, { n: 2 }]);
+});
+
+test("the code that resumes a run has its ids as JSON strings", async () => {
+  const inspector = await inspect(await opened("memory:"));
+  const run = 'a "quoted"\n\u2028\u202e run';
+  for (const space of ["agentos", "agentium", "langgraph", "tinyagents", "helix"]) {
+    for (const id of [undefined, "an id"]) {
+      const [esm] = await inspector.code({ space, run, id });
+      const [cjs] = await inspector.code({ space, run, id }, { module: "cjs" });
+      expect(esm!.code).toContain("import { ");
+      expect(cjs!.code).toContain("require(");
+      const named = esm!.code.split("\n").join("");
+      expect(
+        named.includes(JSON.stringify(run).replace("\u2028", "\\u2028").replace("\u202e", "\\u202e")) ||
+          named.includes('"an id"'),
+      ).toBe(true);
+      expect(esm!.code).not.toMatch(/[\u2028\u202e]/);
+    }
+  }
+  expect(await failure(inspector.code({ space: "storage", run }))).toMatchObject({ code: "UNSUPPORTED" });
+});
