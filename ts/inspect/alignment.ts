@@ -1,0 +1,87 @@
+/** Finds which items of two lists belong together. */
+
+/** An item of the list before and one of the list after: both, or one of them. */
+export type Aligned = [before: number | null, after: number | null];
+
+/** The greatest number of items of which the longest common subsequence is searched. */
+const LONGEST = 2_000;
+
+/**
+ * Aligns two lists, given by the numbers of their items: equal items have equal numbers. Items at the start and at the end
+ * that are equal belong together. Between them, those of the longest common subsequence do. In lists that are too long for
+ * that, the items at the same place do. `paired` aligns the items between two of the subsequence.
+ */
+export function align(
+  before: readonly number[],
+  after: readonly number[],
+  paired: (before: number[], after: number[]) => Aligned[],
+): Aligned[] {
+  const shorter = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shorter && before[head] === after[head]) head += 1;
+  let tail = 0;
+  while (tail < shorter - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  const aligned: Aligned[] = [];
+  for (let i = 0; i < head; i++) aligned.push([i, i]);
+  const [ends, endsAfter] = [before.length - tail, after.length - tail];
+  if (ends - head > LONGEST || endsAfter - head > LONGEST) {
+    const [removed, added] = [range(head, ends), range(head, endsAfter)];
+    for (let i = 0; i < Math.max(removed.length, added.length); i++) {
+      aligned.push([removed[i] ?? null, added[i] ?? null]);
+    }
+  } else {
+    let [i, j] = [head, head];
+    const gap = (to: number, toAfter: number) => {
+      for (const each of paired(range(i, to), range(j, toAfter))) aligned.push(each);
+    };
+    for (const [same, sameAfter] of common(before, after, [head, ends], [head, endsAfter])) {
+      gap(same, sameAfter);
+      aligned.push([same, sameAfter]);
+      [i, j] = [same + 1, sameAfter + 1];
+    }
+    gap(ends, endsAfter);
+  }
+  for (let i = 0; i < tail; i++) aligned.push([ends + i, endsAfter + i]);
+  return aligned;
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, i) => from + i);
+}
+
+/** Returns the places of the longest common subsequence of two parts of lists. */
+function common(
+  before: readonly number[],
+  after: readonly number[],
+  [from, to]: [number, number],
+  [fromAfter, toAfter]: [number, number],
+): Array<[number, number]> {
+  // Items that the other list does not have are in no common subsequence. They are left out, because the table below
+  // grows with the product of both lengths.
+  const [held, heldAfter] = [new Set(before.slice(from, to)), new Set(after.slice(fromAfter, toAfter))];
+  const places = range(from, to).filter((i) => heldAfter.has(before[i]!));
+  const placesAfter = range(fromAfter, toAfter).filter((j) => held.has(after[j]!));
+  const items = Int32Array.from(places, (i) => before[i]!);
+  const itemsAfter = Int32Array.from(placesAfter, (j) => after[j]!);
+  const width = itemsAfter.length + 1;
+  // The length of the longest common subsequence of the items from i and from j on.
+  const lengths = new Uint16Array((items.length + 1) * width);
+  for (let i = items.length - 1; i >= 0; i--) {
+    const item = items[i]!;
+    let right = 0;
+    for (let j = itemsAfter.length - 1, at = i * width + j; j >= 0; j--, at--) {
+      const below = lengths[at + width]!;
+      if (item === itemsAfter[j]!) right = lengths[at + width + 1]! + 1;
+      else if (below > right) right = below;
+      lengths[at] = right;
+    }
+  }
+  const found: Array<[number, number]> = [];
+  for (let i = 0, j = 0; i < items.length && j < itemsAfter.length;) {
+    const at = i * width + j;
+    if (items[i] === itemsAfter[j]) found.push([places[i++]!, placesAfter[j++]!]);
+    else if (lengths[at + width]! >= lengths[at + 1]!) i += 1;
+    else j += 1;
+  }
+  return found;
+}

@@ -1,0 +1,113 @@
+/** Numbers forms, so that two forms are equal if and only if they have the same number. */
+
+import { type Pair, containerOf, entriesOf } from "./form.js";
+
+/** A form that is being numbered. Its number is made of its kind and of the numbers of what is inside. */
+class Task {
+  readonly form: object;
+  readonly kind: string;
+  readonly inside: readonly unknown[];
+  /** The length of the groups whose order does not matter: 2 for keys with their values. 0: order matters. */
+  readonly group: 0 | 1 | 2;
+  readonly numbers: number[] = [];
+
+  constructor(form: object, kind: string, inside: readonly unknown[], group: 0 | 1 | 2) {
+    this.form = form;
+    this.kind = kind;
+    this.inside = inside;
+    this.group = group;
+  }
+
+  text(): string {
+    const { numbers, group } = this;
+    if (group === 1) return numbers.toSorted((a, b) => a - b).join();
+    if (group === 0 || isSorted(numbers)) return numbers.join();
+    const pairs: Array<[key: number, value: number]> = [];
+    for (let i = 0; i < numbers.length; i += 2) pairs.push([numbers[i]!, numbers[i + 1]!]);
+    return pairs.toSorted((a, b) => a[0] - b[0]).join();
+  }
+}
+
+/**
+ * Equal are values of one type. The order of the keys of objects and Maps and of the items of Sets does not matter. `-0` is
+ * not 0. Each form is looked at once, so comparing takes a time that is linear in the size of all forms.
+ */
+export class Numbering {
+  readonly #numbers = new Map<object, number>();
+  /** By the text of what a form is made of. */
+  readonly #known = new Map<unknown, number>();
+
+  equal(a: unknown, b: unknown): boolean {
+    return a === b ? !isZero(a) || Object.is(a, b) : this.of(a) === this.of(b);
+  }
+
+  /** Returns the number of a form. Works without the stack, because a form may be deep. */
+  of(root: unknown): number {
+    const known = this.#atOnce(root);
+    if (known !== undefined) return known;
+    const tasks: Task[] = [taskOf(root as object)];
+    for (let task = tasks.at(-1); task !== undefined; task = tasks.at(-1)) {
+      const { inside, numbers } = task;
+      while (numbers.length < inside.length) {
+        const number = this.#atOnce(inside[numbers.length]);
+        if (number === undefined) break;
+        numbers.push(number);
+      }
+      if (numbers.length < inside.length) tasks.push(taskOf(inside[numbers.length] as object));
+      else {
+        this.#numbers.set(task.form, this.#number(task.kind + task.text()));
+        tasks.pop();
+      }
+    }
+    return this.#numbers.get(root as object)!;
+  }
+
+  #number(made: unknown): number {
+    let number = this.#known.get(made);
+    if (number === undefined) {
+      number = this.#known.size;
+      this.#known.set(made, number);
+    }
+    return number;
+  }
+
+  /** Returns the number of a form that has none inside, or that has a number already. */
+  #atOnce(form: unknown): number | undefined {
+    if (typeof form === "object" && form !== null) return this.#numbers.get(form);
+    // A text is told from the text of what a form is made of, and from a number.
+    if (typeof form === "string") return this.#number(`"${form}`);
+    return this.#number(isZero(form) && Object.is(form, -0) ? "-0" : form);
+  }
+}
+
+const isZero = (value: unknown): boolean => value === 0;
+
+function taskOf(form: object): Task {
+  const kind = containerOf(form);
+  switch (kind) {
+    case "List":
+      return new Task(form, "[", form as unknown[], 0);
+    case "Object":
+    case "Error":
+      return new Task(form, kind, flat(entriesOf(form as Record<string, unknown>)), 2);
+    case "Map":
+      return new Task(form, kind, flat((form as { value: Pair[] }).value), 2);
+    case "Set":
+      return new Task(form, kind, (form as { value: unknown[] }).value, 1);
+    default:
+      // All other types are compared as the JSON that they are.
+      return new Task(form, "$", flat(Object.entries(form)), 2);
+  }
+}
+
+function flat(pairs: readonly Pair[]): unknown[] {
+  const items: unknown[] = [];
+  for (const pair of pairs) items.push(pair[0], pair[1]);
+  return items;
+}
+
+/** Returns true if the keys of pairs are sorted by their numbers, as those of most objects are. */
+function isSorted(pairs: number[]): boolean {
+  for (let i = 2; i < pairs.length; i += 2) if (pairs[i]! < pairs[i - 2]!) return false;
+  return true;
+}
