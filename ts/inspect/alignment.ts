@@ -61,23 +61,25 @@ function common(
   const [held, heldAfter] = [new Set(before.slice(from, to)), new Set(after.slice(fromAfter, toAfter))];
   const places = range(from, to).filter((i) => heldAfter.has(before[i]!));
   const placesAfter = range(fromAfter, toAfter).filter((j) => held.has(after[j]!));
-  const width = placesAfter.length + 1;
+  const items = Int32Array.from(places, (i) => before[i]!);
+  const itemsAfter = Int32Array.from(placesAfter, (j) => after[j]!);
+  const width = itemsAfter.length + 1;
   // The length of the longest common subsequence of the items from i and from j on.
-  const lengths = new Uint16Array((places.length + 1) * width);
-  for (let i = places.length - 1; i >= 0; i--) {
-    const item = before[places[i]!];
-    for (let j = placesAfter.length - 1; j >= 0; j--) {
-      const at = i * width + j;
-      lengths[at] =
-        item === after[placesAfter[j]!]
-          ? lengths[at + width + 1]! + 1
-          : Math.max(lengths[at + width]!, lengths[at + 1]!);
+  const lengths = new Uint16Array((items.length + 1) * width);
+  for (let i = items.length - 1; i >= 0; i--) {
+    const item = items[i]!;
+    let right = 0;
+    for (let j = itemsAfter.length - 1, at = i * width + j; j >= 0; j--, at--) {
+      const below = lengths[at + width]!;
+      if (item === itemsAfter[j]!) right = lengths[at + width + 1]! + 1;
+      else if (below > right) right = below;
+      lengths[at] = right;
     }
   }
   const found: Array<[number, number]> = [];
-  for (let i = 0, j = 0; i < places.length && j < placesAfter.length;) {
+  for (let i = 0, j = 0; i < items.length && j < itemsAfter.length;) {
     const at = i * width + j;
-    if (before[places[i]!] === after[placesAfter[j]!]) found.push([places[i++]!, placesAfter[j++]!]);
+    if (items[i] === itemsAfter[j]) found.push([places[i++]!, placesAfter[j++]!]);
     else if (lengths[at + width]! >= lengths[at + 1]!) i += 1;
     else j += 1;
   }

@@ -105,34 +105,42 @@ class Differ {
   }
 
   #sets({ value: before }: SetForm, { value: after }: SetForm, at: Place | null, to: Place | null): Task[] {
-    const [held, heldAfter] = [before, after].map((items) => new Set(items.map((item) => this.#numbering.of(item))));
-    const tasks: Task[] = [];
-    for (const [i, item] of before.entries()) {
-      if (heldAfter!.has(this.#numbering.of(item))) continue;
-      tasks.push({ op: "remove", before: item, at: { parent: at, step: i } });
-    }
-    for (const [i, item] of after.entries()) {
-      if (held!.has(this.#numbering.of(item))) continue;
-      tasks.push({ op: "add", after: item, to: { parent: to, step: i } });
-    }
-    return tasks;
+    return this.#keyed(this.#items(before), this.#items(after), at, to);
   }
 
-  /** Returns the entries of a Map by the number of their key. An entry whose key is no text is known by its place. */
-  #pairs({ value }: MapForm): Map<unknown, Keyed> {
-    const keyed = new Map<unknown, Keyed>();
-    for (const [i, pair] of value.entries()) {
-      const [key, each] = pair;
-      const steps: Keyed =
-        typeof key === "string"
-          ? { entry: each, entrySteps: [key], value: each, valueSteps: [key] }
-          : { entry: pair, entrySteps: [i], value: each, valueSteps: [i, 1] };
-      keyed.set(this.#numbering.of(key), steps);
-    }
-    return keyed;
+  /** Returns the items of a Set by their value. */
+  #items(items: readonly unknown[]): Map<string, Keyed> {
+    return this.#named(items, (i) => ({ entry: items[i], entrySteps: [i], value: items[i], valueSteps: [i] }));
   }
 
-  #keyed(before: Map<unknown, Keyed>, after: Map<unknown, Keyed>, at: Place | null, to: Place | null): Task[] {
+  /** Returns the entries of a Map by their key. The steps to an entry whose key is no text are its place. */
+  #pairs({ value: pairs }: MapForm): Map<string, Keyed> {
+    const keys = pairs.map(([key]) => key);
+    return this.#named(keys, (i) => {
+      const [key, value] = pairs[i]!;
+      return typeof key === "string"
+        ? { entry: value, entrySteps: [key], value, valueSteps: [key] }
+        : { entry: pairs[i], entrySteps: [i], value, valueSteps: [i, 1] };
+    });
+  }
+
+  /**
+   * Returns something for each form, by a name. Equal forms have equal names in two containers, but not in one: a Map or a
+   * Set may have two objects that are equal.
+   */
+  #named(forms: readonly unknown[], make: (index: number) => Keyed): Map<string, Keyed> {
+    const counts = new Map<number, number>();
+    const named = new Map<string, Keyed>();
+    for (const [i, form] of forms.entries()) {
+      const number = this.#numbering.of(form);
+      const count = counts.get(number) ?? 0;
+      counts.set(number, count + 1);
+      named.set(`${number}/${count}`, make(i));
+    }
+    return named;
+  }
+
+  #keyed(before: Map<string, Keyed>, after: Map<string, Keyed>, at: Place | null, to: Place | null): Task[] {
     const tasks: Task[] = [];
     for (const [key, old] of before) {
       const now = after.get(key);
@@ -157,7 +165,7 @@ interface SetForm {
   value: unknown[];
 }
 
-function entries(form: object): Map<unknown, Keyed> {
+function entries(form: object): Map<string, Keyed> {
   return new Map(
     entriesOf(form as Record<string, unknown>).map(([key, value]) => {
       return [key, { entry: value, entrySteps: [key], value, valueSteps: [key] }];

@@ -2,18 +2,30 @@
 
 import { type Pair, containerOf, entriesOf } from "./form.js";
 
-/** What a number is made of: a kind, and the numbers of what is inside. */
-interface Parts {
-  kind: string;
-  inside: readonly unknown[];
+/** A form that is being numbered. Its number is made of its kind and of the numbers of what is inside. */
+class Task {
+  readonly form: object;
+  readonly kind: string;
+  readonly inside: readonly unknown[];
   /** The length of the groups whose order does not matter: 2 for keys with their values. 0: order matters. */
-  group: 0 | 1 | 2;
-}
+  readonly group: 0 | 1 | 2;
+  readonly numbers: number[] = [];
 
-interface Task extends Parts {
-  form: object;
-  next: number;
-  numbers: number[];
+  constructor(form: object, kind: string, inside: readonly unknown[], group: 0 | 1 | 2) {
+    this.form = form;
+    this.kind = kind;
+    this.inside = inside;
+    this.group = group;
+  }
+
+  text(): string {
+    const { numbers, group } = this;
+    if (group === 1) return numbers.toSorted((a, b) => a - b).join();
+    if (group === 0 || isSorted(numbers)) return numbers.join();
+    const pairs: Array<[key: number, value: number]> = [];
+    for (let i = 0; i < numbers.length; i += 2) pairs.push([numbers[i]!, numbers[i + 1]!]);
+    return pairs.toSorted((a, b) => a[0] - b[0]).join();
+  }
 }
 
 /**
@@ -36,20 +48,14 @@ export class Numbering {
     const tasks: Task[] = [taskOf(root as object)];
     for (let task = tasks.at(-1); task !== undefined; task = tasks.at(-1)) {
       const { inside, numbers } = task;
-      let deeper: object | undefined;
-      while (task.next < inside.length) {
-        const form = inside[task.next];
-        const number = this.#atOnce(form);
-        if (number === undefined) {
-          deeper = form as object;
-          break;
-        }
+      while (numbers.length < inside.length) {
+        const number = this.#atOnce(inside[numbers.length]);
+        if (number === undefined) break;
         numbers.push(number);
-        task.next += 1;
       }
-      if (deeper !== undefined) tasks.push(taskOf(deeper));
+      if (numbers.length < inside.length) tasks.push(taskOf(inside[numbers.length] as object));
       else {
-        this.#numbers.set(task.form, this.#number(`${task.kind}${textOf(numbers, task.group)}`));
+        this.#numbers.set(task.form, this.#number(task.kind + task.text()));
         tasks.pop();
       }
     }
@@ -77,34 +83,27 @@ export class Numbering {
 const isZero = (value: unknown): boolean => value === 0;
 
 function taskOf(form: object): Task {
-  return { ...partsOf(form), form, next: 0, numbers: [] };
-}
-
-function partsOf(form: object): Parts {
   const kind = containerOf(form);
   switch (kind) {
     case "List":
-      return { kind: "[", inside: form as unknown[], group: 0 };
+      return new Task(form, "[", form as unknown[], 0);
     case "Object":
-      return { kind: "{", inside: entriesOf(form as Record<string, unknown>).flat(), group: 2 };
     case "Error":
-      return { kind, inside: entriesOf(form as Record<string, unknown>).flat(), group: 2 };
+      return new Task(form, kind, flat(entriesOf(form as Record<string, unknown>)), 2);
     case "Map":
-      return { kind, inside: (form as { value: Pair[] }).value.flat(), group: 2 };
+      return new Task(form, kind, flat((form as { value: Pair[] }).value), 2);
     case "Set":
-      return { kind, inside: (form as { value: unknown[] }).value, group: 1 };
+      return new Task(form, kind, (form as { value: unknown[] }).value, 1);
     default:
       // All other types are compared as the JSON that they are.
-      return { kind: "$", inside: Object.entries(form).flat(), group: 2 };
+      return new Task(form, "$", flat(Object.entries(form)), 2);
   }
 }
 
-function textOf(numbers: number[], group: Parts["group"]): string {
-  if (group === 1) return numbers.toSorted((a, b) => a - b).join();
-  if (group === 0 || isSorted(numbers)) return numbers.join();
-  const pairs: Array<[key: number, value: number]> = [];
-  for (let i = 0; i < numbers.length; i += 2) pairs.push([numbers[i]!, numbers[i + 1]!]);
-  return pairs.toSorted((a, b) => a[0] - b[0]).join();
+function flat(pairs: readonly Pair[]): unknown[] {
+  const items: unknown[] = [];
+  for (const pair of pairs) items.push(pair[0], pair[1]);
+  return items;
 }
 
 /** Returns true if the keys of pairs are sorted by their numbers, as those of most objects are. */
