@@ -134,7 +134,11 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     const fork = (await inspector.forks({ space: "agentos", run: "run-1" }))[0]!;
     expect(fork.forkedFrom).toEqual({ space: "agentos", run: "run-1", ns: null, id: "g4" });
     expect((await inspector.run({ space: "agentos", run: fork.run }))!.latest.parent).toEqual({
-      ...{ space: "agentos", run: "run-1", ns: null, id: "g4", kind: "recorded" },
+      space: "agentos",
+      run: "run-1",
+      ns: null,
+      id: "g4",
+      kind: "recorded",
     });
     expect(await inspector.run({ space: "agentos", run: "no such run" })).toBeNull();
     const lease = await store.lease({ space: "agentos", run: "run-1" });
@@ -461,8 +465,8 @@ describe("an export", () => {
     expect((await importing(lines.slice(0, -1))).thrown).toMatchObject({ code: "CORRUPT" });
     expect(await importing(lines.slice(0, 5))).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
     expect(await importing(lines.slice(1))).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
-    const at = lines.findIndex((line) => line.includes("note 0 of"));
-    const changed = lines.with(at, lines[at]!.replace("note 0 of", "note 9 of"));
+    const at = lines.findIndex((line) => line.includes("node-1"));
+    const changed = lines.with(at, lines[at]!.replace("node-1", "node-2"));
     expect(await importing(changed)).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
     expect(await importing(lines.with(3, "{"))).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
     expect(await importing(lines.with(0, '{"forkpoint":"export","version":2}'))).toMatchObject({

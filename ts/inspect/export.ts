@@ -156,11 +156,17 @@ async function allRuns({ engine }: Context, space: Space | undefined): Promise<K
   }
   const sorted = found.toSorted((a, b) => a.position - b.position);
   const keys = sorted.map((run): Key => ({ space: run.space, run: run.run, ns: run.ns ?? "" }));
-  // A session without checkpoints may have messages. They belong to its checkpoints' contract, which does not list it.
-  const listed = new Set(keys.filter((key) => key.space === "helix").map(({ run }) => run));
-  return keys.flatMap((key) =>
-    key.space === SESSIONS && !listed.has(key.run) ? [{ ...key, space: "helix" }, key] : [key],
-  );
+  // A session is in two contracts. The one of its checkpoints also has its messages, and comes first.
+  const seen = new Set<string>();
+  return keys.flatMap((key) => {
+    if (key.space !== "helix" && key.space !== SESSIONS) return [key];
+    if (seen.has(key.run)) return [];
+    seen.add(key.run);
+    return [
+      { ...key, space: "helix" },
+      { ...key, space: SESSIONS },
+    ];
+  });
 }
 
 /** The lines of one run. */

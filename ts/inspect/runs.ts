@@ -148,11 +148,17 @@ const LARGEST = 1000;
 async function* bySize(context: Context, query: Query): AsyncGenerator<FoundRun[]> {
   const { native } = context.engine;
   const found = [];
-  for (const contract of contractsOf(query.space).filter((space) => space !== SESSIONS)) {
+  for (const contract of contractsOf(query.space)) {
     found.push(...(await storeCalls.call(native, "stats", { contract, largest: LARGEST })).largest);
   }
   const sorted = found.toSorted((a, b) => b.storedBytes - a.storedBytes);
-  const runs = sorted.map(({ space, run, ns }, position) => ({ position, space: space!, run: run!, ns }));
+  // A session is in the list with its checkpoints, and with its current state.
+  const seen = new Set<string>();
+  const once = sorted.filter(({ space, run, ns }) => {
+    const name = JSON.stringify([space === SESSIONS ? "helix" : space, run, ns]);
+    return !seen.has(name) && seen.add(name);
+  });
+  const runs = once.map(({ space, run, ns }, position) => ({ position, space: space!, run: run!, ns }));
   yield runs.filter(({ position }) => query.cursor === undefined || position > Number(query.cursor));
 }
 
