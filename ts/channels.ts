@@ -20,7 +20,8 @@ export const channels: Record<Kind, ReturnType<typeof tracing>> = {
   prune: tracing("prune"),
 };
 
-const failures = {
+/** The channels of failures, by the code of the error. */
+export const failures = {
   BUSY: channel("forkpoint:busy" satisfies FailureChannelName),
   CORRUPT: channel("forkpoint:corrupt" satisfies FailureChannelName),
 };
