@@ -248,8 +248,8 @@ describe.each(kinds)("%s: the calls of", (kind) => {
       expect(events).toEqual(["start", "end", ...failed, "asyncStart", "asyncEnd"]);
     }
     // What is only known at the end is not there at the start.
-    for (const { event, then } of listening.heard) {
-      if (event === "start") expect([then.result, then.error]).toEqual([undefined, undefined]);
+    for (const { event, before } of listening.heard) {
+      if (event === "start") expect([before.result, before.error]).toEqual([undefined, undefined]);
     }
   });
 
@@ -335,15 +335,9 @@ describe("forkpoint:busy", () => {
       const listening = listen();
       const store = open(file, { busyTimeoutMs: 10 });
       const error = await failure(store.save(checkpoint({ id: "c", runId: "r" })), "BUSY");
-      const of = listening.failures.filter(({ operation }) => operation === "save");
-      expect(of).toEqual([
-        {
-          channel: "forkpoint:busy",
-          ...{ operation: "save", space: "agentos", run: "r", ns: null, id: "c" },
-          target: file,
-          backend: "sqlite",
-          error,
-        },
+      const about = { operation: "save", space: "agentos", run: "r", ns: null, id: "c" };
+      expect(listening.failures.filter(({ operation }) => operation === "save")).toEqual([
+        { channel: "forkpoint:busy", ...about, target: file, backend: "sqlite", error },
       ]);
       // A call that is on no tracing channel.
       listening.failures.length = 0;

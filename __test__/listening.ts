@@ -6,12 +6,12 @@ import { onTestFinished } from "vitest";
 export const kinds = ["open", "save", "read", "prune"] as const;
 const events = ["start", "end", "asyncStart", "asyncEnd", "error"] as const;
 
-/** What a subscriber has heard. `then` is a copy of the context as it was at that time. */
+/** What a subscriber has heard. `before` is a copy of the context as it was then. */
 export interface Heard {
   kind: (typeof kinds)[number];
   event: (typeof events)[number];
   context: CallContext;
-  then: CallContext;
+  before: CallContext;
 }
 
 /** What the subscribers of a test have heard. */
@@ -33,7 +33,7 @@ export function listen(): Listening {
     for (const event of events) {
       const hear = (message: unknown) => {
         const context = message as CallContext;
-        heard.push({ kind, event, context, then: { ...context } });
+        heard.push({ kind, event, context, before: { ...context } });
       };
       const heardFrom = tracingChannel(`forkpoint:${kind}`)[event];
       heardFrom.subscribe(hear);
