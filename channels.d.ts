@@ -13,9 +13,8 @@ import type { ForkpointError } from "./errors.js";
  * @example
  * ```ts
  * import { tracingChannel } from "node:diagnostics_channel";
- * import type { CallContext } from "forkpoint";
  *
- * tracingChannel<unknown, CallContext>("forkpoint:save").asyncEnd.subscribe((message) => {
+ * tracingChannel("forkpoint:save").asyncEnd.subscribe((message) => {
  *   const { operation, run, bytes, error } = message as CallContext;
  *   console.log(operation, run, bytes, error === undefined ? "stored" : "failed");
  * });
@@ -31,10 +30,9 @@ export type TracingChannelName = "forkpoint:open" | "forkpoint:save" | "forkpoin
  *
  * @example
  * ```ts
- * import diagnostics from "node:diagnostics_channel";
- * import type { CallFailure } from "forkpoint";
+ * import { subscribe } from "node:diagnostics_channel";
  *
- * diagnostics.subscribe("forkpoint:corrupt", (message) => {
+ * subscribe("forkpoint:corrupt", (message) => {
  *   const { operation, target, error } = message as CallFailure;
  *   console.error(operation, target, error.message);
  * });
