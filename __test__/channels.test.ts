@@ -9,9 +9,10 @@ import { pathToFileURL } from "node:url";
 import { type CallContext, CheckpointStore, copyStore, openStore } from "forkpoint";
 import { ForkpointStorage, StorageBackedCheckpointStore, Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
+import { openInspector } from "forkpoint/inspect";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { checkpoint, failure, fixture, folder, holding, kinds, open, place, rejection, windows } from "./helpers.js";
+import { checkpoint, failure, fixture, folder, holding, kinds, open, place, windows } from "./helpers.js";
 import { everything, isQuiet, kinds as channelKinds, listen } from "./listening.js";
 import { holdFile } from "./lock.js";
 
@@ -213,6 +214,41 @@ describe.each(kinds)("%s: the calls of", (kind) => {
       "read check - || -> 0",
       "prune vacuum - ||",
     ]);
+  });
+
+  test("the inspector, with the spaces that it looks at, and without the looks of a watch", async () => {
+    const store = closing(await openStore(place(kind)));
+    const checkpoints = new CheckpointStore(store);
+    await checkpoints.save({ ...holding({ SECRET }), id: "c1", runId: "r1" });
+    const listening = listen();
+    const inspector = closing(await openInspector(store, { write: true }));
+    const run = { space: "agentos", run: "r1" };
+    expect((await inspector.runs()).items).toHaveLength(1);
+    await inspector.checkpoint({ ...run, id: "c1" });
+    const lines: string[] = [];
+    for await (const line of inspector.export({ runs: [run] })) lines.push(line);
+    await inspector.remove(run);
+    await inspector.import(
+      (async function* () {
+        yield* lines;
+      })(),
+    );
+    for await (const event of inspector.watch({ last: 1 })) {
+      expect(event).toMatchObject({ type: "saved" });
+      break;
+    }
+    const told = listening.lines();
+    expect(
+      told.some((line) => /^read recent - \|\| -> 1$/.test(line)),
+      told.join("\n"),
+    ).toBe(true);
+    expect(told).toContain("read read agentos r1||c1 bytes -> found");
+    expect(told.filter((line) => !line.startsWith("read"))).toEqual([
+      "prune remove agentos r1||",
+      "save restore agentos r1|| bytes",
+    ]);
+    expect(told.filter((line) => line.includes(" feed "))).toEqual([]);
+    expect(everything(listening)).not.toContain(SECRET);
   });
 
   test("opening, with the place and the backend", async () => {
@@ -492,28 +528,4 @@ describe("subscribers", () => {
     for (const kind of channelKinds) expect(tracingChannel(`forkpoint:${kind}`).hasSubscribers).toBe(false);
     expect(isQuiet("forkpoint:busy") && isQuiet("forkpoint:corrupt")).toBe(true);
   });
-});
-
-test("a call that nobody watches makes no context: its fields are not looked at", async () => {
-  const { createRequire } = await import("node:module");
-  const require = createRequire(import.meta.url);
-  const { Contract } = require("../dist/wire.js") as typeof import("../ts/wire.js");
-  const native = require("../dist/native.js") as typeof import("../ts/native.js");
-  const limits = { keepLastN: undefined, ttl: undefined, maxBytes: undefined };
-  const sizes = { busyTimeout: 0, maxPayloadBytes: 2 ** 20, cacheBytes: 0 };
-  const store = native.open("memory:", { durability: "full", ...sizes, ...limits });
-  let looks = 0;
-  const calls = new Contract<{ get(fields: { checkpointId: string }): null }>("agentos", {
-    subject: ({ checkpointId }) => {
-      looks += 1;
-      return { id: checkpointId };
-    },
-  });
-  await calls.call(store, "get", { checkpointId: "c" });
-  expect(looks).toBe(0);
-  const listening = listen();
-  await calls.call(store, "get", { checkpointId: "c" });
-  expect(looks).toBe(1);
-  expect(listening.lines()).toEqual(["read get agentos ||c -> missing"]);
-  expect((await rejection(calls.call(store, "get", {} as never))).message).toContain("checkpointId");
 });

@@ -38,7 +38,7 @@ interface About<C extends Calls<C>> {
   /** Returns what a call is about. The space is the name of the contract, unless this function returns another one. */
   subject?: (fields: AnyFields<C>) => Subject;
   /** Returns how many entries a call has found, or how many checkpoints it has removed. A list is counted without. */
-  counts?: { [K in keyof C]?: (result: NonNullable<Result<C, K>>, fields: Fields<C, K>) => number };
+  counts?: { [K in keyof C]?: (result: NonNullable<Result<C, K>>, fields: Fields<C, K>) => number | undefined };
 }
 
 const none: Uint8Array[] = [];
@@ -284,6 +284,7 @@ export const storeCalls = new Contract<StoreCalls>("store", {
   counts: {
     prune: ({ checkpoints }) => checkpoints,
     prunable: ({ checkpoints }) => checkpoints,
+    quickCheck: ({ findings }) => findings.length,
     check: ({ findings }) => findings.length,
   },
 });
