@@ -7,6 +7,7 @@
 
 export * from "./agentos.js";
 export * from "./backup.js";
+export * from "./channels.js";
 export * from "./copy.js";
 export * from "./errors.js";
 export * from "./leases.js";

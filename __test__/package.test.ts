@@ -136,6 +136,7 @@ describe("the package", () => {
         "agentos-recovery.d.ts",
         "agentos.d.ts",
         "backup.d.ts",
+        "channels.d.ts",
         "copy.d.ts",
         "dist/langgraph-recovery.d.mts",
         "dist/langgraph.d.mts",
@@ -146,6 +147,7 @@ describe("the package", () => {
         "langgraph-recovery.d.ts",
         "langgraph.d.ts",
         "leases.d.ts",
+        "otel.d.ts",
         "package.json",
         "postgres.d.ts",
         "recovery.d.ts",
@@ -183,6 +185,14 @@ describe("the package", () => {
     const script = `await import("forkpoint/langgraph").catch((error) => console.log(error.code, error.message))`;
     const said = node(["--input-type=module", "--eval", script], project);
     expect(said).toMatch(/^ERR_MODULE_NOT_FOUND Cannot find package '@langchain\/langgraph-checkpoint'/);
+  });
+
+  it("forkpoint/otel says what to install where OpenTelemetry is not installed", () => {
+    const project = folder();
+    install(project, packed, { type: "module" });
+    const script = `await import("forkpoint/otel").catch(({ code, message }) => console.log(code, message))`;
+    const said = node(["--input-type=module", "--eval", script], project);
+    expect(said).toMatch(/^UNSUPPORTED forkpoint\/otel needs the package @opentelemetry\/api, .*`npm install /);
   });
 
   it("writes the paths of every platform's addon, as file tracers need them", async () => {

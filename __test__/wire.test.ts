@@ -1,17 +1,18 @@
 // Calls to the engine have the same field names in TypeScript and in Rust.
 import { createRequire } from "node:module";
 import { expect, test } from "vitest";
+import { listen } from "./listening.js";
 
 // The types come from the sources. The code comes from the build, because the sources are CommonJS.
 const require = createRequire(import.meta.url);
 const { agentium } = require("../dist/agentium/wire.js") as typeof import("../ts/agentium/wire.js");
 const { agentos } = require("../dist/agentos/wire.js") as typeof import("../ts/agentos/wire.js");
 const { open } = require("../dist/native.js") as typeof import("../ts/native.js");
-const { storeCalls } = require("../dist/wire.js") as typeof import("../ts/wire.js");
+const { Contract, storeCalls } = require("../dist/wire.js") as typeof import("../ts/wire.js");
 
 const limits = { keepLastN: undefined, ttl: undefined, maxBytes: undefined };
 const sizes = { busyTimeout: 0, maxPayloadBytes: 2 ** 20, cacheBytes: 0 };
-const store = open("memory:", { durability: "full", ...sizes, ...limits });
+const store = open("memory:", { durability: "full", readOnly: false, ...sizes, ...limits });
 
 test("a field or a call by another name does not compile, and is refused", async () => {
   const refused = { code: "INVALID_ARGUMENT", message: expect.stringMatching(/cannot be read: .*known|missing/) };
@@ -37,4 +38,20 @@ test("an unpaired surrogate in a list is an error that says so", async () => {
   const refused = { code: "INVALID_ARGUMENT", message: expect.stringContaining("an unpaired surrogate") };
   const rules = [{ "\ud800": 1 } as unknown as { savedBefore: number }];
   await expect(storeCalls.call(store, "prunable", { contract: undefined, rules })).rejects.toMatchObject(refused);
+});
+
+test("the subject of a call is made only if somebody watches", async () => {
+  let looks = 0;
+  const calls = new Contract<{ get(fields: { checkpointId: string }): null }>("agentos", {
+    subject: ({ checkpointId }) => {
+      looks += 1;
+      return { id: checkpointId };
+    },
+  });
+  await calls.call(store, "get", { checkpointId: "c" });
+  expect(looks).toBe(0);
+  const listening = listen();
+  await calls.call(store, "get", { checkpointId: "c" });
+  expect(looks).toBe(1);
+  expect(listening.lines()).toEqual(["read get agentos ||c -> missing"]);
 });

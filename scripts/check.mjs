@@ -13,6 +13,7 @@ tool("typescript/bin/tsc", ["-p", `${root}ts/cli`]);
 tool("typescript/bin/tsc", ["-p", `${root}ts/studio/page`]);
 tool("typescript/bin/tsc", ["-p", `${root}__test__`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph`, "--noEmit"]);
+tool("typescript/bin/tsc", ["-p", `${root}integration/otel`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/postgres`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/runtimes/tsconfig.tests.json`, "--noEmit"]);
 copyTests();

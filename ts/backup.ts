@@ -1,10 +1,11 @@
 import type { BackupOptions, BackupProgress, BackupResult } from "../index.js";
+import { tellFailure } from "./channels.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError } from "./errors.js";
 import { Backup } from "./native.js";
 import { type OptionParser, flag, pathOf, readRecord } from "./options.js";
 import { pruneOptions } from "./retention.js";
-import { parse } from "./wire.js";
+import { parse, subjectOf } from "./wire.js";
 
 /** The time in ms between two looks at the progress. */
 const INTERVAL = 50;
@@ -53,6 +54,7 @@ export async function backup(
     if (progress !== null && progress !== last) onProgress?.(parse(progress) as BackupProgress);
     return result;
   } catch (error) {
+    tellFailure(error, subjectOf(native, "backup", {}));
     throw thrown === undefined ? error : thrown.reason;
   } finally {
     clearInterval(timer);

@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import type { CopyOptions, CopyProgress, CopyResult, copyStore as copyStoreContract } from "../copy.js";
+import { tellFailure } from "./channels.js";
 import { ForkpointError, isOwnError, quote, readingArgument, typeError } from "./errors.js";
+import type { Engine } from "./engine.js";
 import { Copy, pathOfTarget } from "./native.js";
 import { type OptionParser, readRecord, readTarget } from "./options.js";
 import { pruneOptions } from "./retention.js";
 import { Store, engineOf, openInBackground } from "./store.js";
-import { parse } from "./wire.js";
+import { parse, subjectOf } from "./wire.js";
 
 /** The progress as the engine reports it: see `src/copy.rs`. */
 interface Step extends CopyResult {
@@ -47,7 +49,7 @@ export const copyStore: typeof copyStoreContract = async (from, to, given) => {
     const copy = new Copy(engineOf(source).native, engineOf(destination).native);
     for (;;) {
       signal?.throwIfAborted();
-      const { done, verifying, ofCheckpoints, ofRecords, ...counts } = await step(copy, source, destination);
+      const { done, verifying, ofCheckpoints, ofRecords, ...counts } = await step(copy, [source, destination]);
       const progress: CopyProgress = {
         phase: verifying ? "verifying" : "copying",
         ...counts,
@@ -66,11 +68,15 @@ export const copyStore: typeof copyStoreContract = async (from, to, given) => {
 };
 
 /** Makes one step. A store that is closed meanwhile waits for the end of the step. */
-async function step(copy: Copy, ...stores: Store[]): Promise<Step> {
-  const engines = stores.map(engineOf);
+async function step(copy: Copy, stores: [from: Store, to: Store]): Promise<Step> {
+  const engines = stores.map(engineOf) as [Engine, Engine];
   for (const { activity } of engines) activity.begin();
   try {
     return parse(await copy.step()) as Step;
+  } catch (error) {
+    // The message says which of the two stores it is.
+    tellFailure(error, subjectOf(engines[1].native, "copy", {}));
+    throw error;
   } finally {
     for (const { activity } of engines) activity.end();
   }

@@ -12,6 +12,7 @@ import type {
 } from "../index.js";
 import { Activity } from "./activity.js";
 import type { Held } from "./backlog.js";
+import { tellFailure, tellRefusal } from "./channels.js";
 import { check } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, readingArgument, typeError } from "./errors.js";
@@ -21,6 +22,7 @@ import { prune, stats, vacuum } from "./retention.js";
 import { type RunKey, readRun } from "./run-ref.js";
 import type { Format } from "./serializer.js";
 import { Store, engineOf, openInBackground } from "./store.js";
+import { subjectOf } from "./wire.js";
 
 /**
  * The base of a contract's store: a handle to a `Store`. The handle closes a store that it opened itself. A shared
@@ -119,7 +121,11 @@ export class StoreHandle {
     try {
       return await work(engine);
     } catch (error) {
-      if (isOwnError(error)) Error.captureStackTrace(error, this.run);
+      if (isOwnError(error)) {
+        Error.captureStackTrace(error, this.run);
+        // Of the errors that are not the engine's, only those of reading a stored value can be told here.
+        tellFailure(error, subjectOf(shared.native, "read", { space: this.#contract }));
+      }
       throw error;
     } finally {
       this.#activity.end();
@@ -133,13 +139,22 @@ export class StoreHandle {
    */
   save<T>(work: (engine: Engine, held: Held) => Promise<T>, lease?: Lease): Promise<T> {
     return this.run(async (engine) => {
-      const held = engine.backlog.admit();
+      const held = this.#admit(engine);
       try {
         return await work({ ...engine, format: held.counting(engine.format) }, held);
       } finally {
         held.release();
       }
     }, lease);
+  }
+
+  #admit({ backlog, native }: Engine): Held {
+    try {
+      return backlog.admit();
+    } catch (error) {
+      tellRefusal("save", subjectOf(native, "save", { space: this.#contract }), error);
+      throw error;
+    }
   }
 
   /** Takes the lease of a run of this contract. */

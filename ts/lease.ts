@@ -46,7 +46,10 @@ interface LeaseCalls {
   release(fields: { id: string }): null;
 }
 
-const calls = new Calls<LeaseCalls>("lease");
+const calls = new Calls<LeaseCalls>("lease", {
+  kinds: { read: null, clock: null, held: null, take: null, renew: null, release: null },
+  subject: ({ of, space }) => ({ space: of?.space ?? space, run: of?.run, ns: of?.ns }),
+});
 
 /** The reason why a lease was not taken. */
 export type NotTaken =

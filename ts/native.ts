@@ -4,7 +4,7 @@
  * specific to one contract.
  */
 
-import type { ErrorCode } from "../index.js";
+import type { CallSubject, ErrorCode } from "../index.js";
 import { loadAddon } from "./addon.js";
 import { ForkpointError } from "./errors.js";
 import type { ServerOptions } from "./options.js";
@@ -32,6 +32,8 @@ export interface Fence {
   guard<T>(work: (fence: object) => Promise<T>): Promise<T>;
 }
 
+type Backend = CallSubject["backend"];
+
 /** A store in the addon. */
 export interface NativeStore {
   /**
@@ -39,6 +41,7 @@ export interface NativeStore {
    * memory.
    */
   readonly databasePath: string | null;
+  readonly backend: Backend;
   /** The addon's own object. */
   readonly handle: object;
   /** The lease that writing calls carry. Undefined: none. */
@@ -228,8 +231,14 @@ export function open(target: string, options: NativeOptions, { password, ...serv
         (error: unknown) => native.givePassword(request, null, messageOf(error)),
       );
     }
-    return { databasePath: native.databasePath, handle: native, call: native.calls() };
+    return { databasePath: native.databasePath, backend: backendOf(target), handle: native, call: native.calls() };
   });
+}
+
+/** Returns the backend of a target that the engine has accepted. */
+function backendOf(target: string): Backend {
+  const scheme = /^(memory|jsonl|postgres)(ql)?:/.exec(target)?.[1];
+  return (scheme as Backend | undefined) ?? "sqlite";
 }
 
 async function passwordFrom(password: () => unknown): Promise<string> {

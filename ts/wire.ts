@@ -4,7 +4,8 @@
  * the `enum Call` of each contract.
  */
 
-import type { StoreWarning, VerifyReport } from "../index.js";
+import type { CallContext, CallSubject, StoreWarning, VerifyReport } from "../index.js";
+import { type Kind, type Outcome, isWatched, told } from "./channels.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Serialized } from "./serializer.js";
 
@@ -23,6 +24,23 @@ type Calls<C> = { [K in keyof C]: (fields: never) => unknown };
 type Fields<C extends Calls<C>, K extends keyof C> = Parameters<C[K]>[0];
 type Result<C extends Calls<C>, K extends keyof C> = ReturnType<C[K]>;
 
+/** The fields of all calls. Each call has only some of them. */
+type AnyFields<C extends Calls<C>> = Merged<Parameters<C[keyof C]>[0]>;
+type Merged<F> = { [N in F extends unknown ? keyof F : never]?: F extends { [K in N]: infer V } ? V : never };
+
+/** What a call is about. What is undefined is not known. */
+type Subject = { [K in "space" | "run" | "ns" | "id"]?: string | null | undefined };
+
+/** What the channels tell about the calls of a contract: see `ts/channels.ts`. */
+interface About<C extends Calls<C>> {
+  /** The tracing channels of the calls. A call that is not named reads. Null: only failures of the call are told. */
+  kinds?: { [K in keyof C]?: Kind | null };
+  /** Returns what a call is about. The space is the name of the contract, unless this function returns another one. */
+  subject?: (fields: AnyFields<C>) => Subject;
+  /** Returns how many entries a call has found, or how many checkpoints it has removed. A list is counted without. */
+  counts?: { [K in keyof C]?: (result: NonNullable<Result<C, K>>, fields: Fields<C, K>) => number | undefined };
+}
+
 const none: Uint8Array[] = [];
 
 /** A call's field names, and the engine's number for that list of names. */
@@ -34,14 +52,16 @@ interface Shape {
 /** A contract's calls on a store. `buffers` are the large values, in the order of the call's fields. */
 export class Contract<C extends Calls<C>> {
   readonly name: string;
+  readonly #about: About<C>;
   /**
    * Shapes by the name of the call. Most calls have only one shape, because the code mostly writes the fields of a call
    * in the same order.
    */
   readonly #shapes = new Map<string, Shape[]>();
 
-  constructor(name: string) {
+  constructor(name: string, about: About<C> = {}) {
     this.name = name;
+    this.#about = about;
   }
 
   /** Runs a call whose response contains no parts. */
@@ -50,6 +70,24 @@ export class Contract<C extends Calls<C>> {
     call: K,
     fields: Fields<C, K>,
     buffers: Uint8Array[] = none,
+  ): Promise<Result<C, K>> {
+    const kind = this.#kindOf(call);
+    if (!isWatched(kind)) return this.untold(store, call, fields, buffers);
+    const bytes = kind === "save" && buffers.length > 0 ? sizeOf(buffers) : null;
+    return told(
+      kind,
+      this.#context(store, call, fields, bytes),
+      () => this.untold(store, call, fields, buffers),
+      (result) => ({ result: this.#counted(call, result, fields) }),
+    );
+  }
+
+  /** `call` without the channels. */
+  untold<K extends keyof C & string>(
+    store: NativeStore,
+    call: K,
+    fields: Fields<C, K>,
+    buffers: Uint8Array[],
   ): Promise<Result<C, K>> {
     const send = (all: object) =>
       submit(store, this.#shape(call, all), values(all), buffers, parse as (response: Response) => Result<C, K>);
@@ -66,9 +104,60 @@ export class Contract<C extends Calls<C>> {
     fields: Fields<C, K>,
     open: Open<NonNullable<Result<C, K>>, R>,
   ): Promise<R | Extract<Result<C, K>, null>> {
+    const kind = this.#kindOf(call);
+    if (!isWatched(kind)) return this.#ask(store, call, fields, open);
+    const outcome: Outcome & { bytes: number } = { result: "missing", bytes: 0 };
+    const opening: typeof open = (found, part) => {
+      outcome.result = this.#counted(call, found, fields);
+      return open(found, (packed) => {
+        const opened = part(packed);
+        outcome.bytes += opened.bytes.byteLength;
+        return opened;
+      });
+    };
+    return told(
+      kind,
+      this.#context(store, call, fields, null),
+      () => this.#ask(store, call, fields, opening),
+      () => outcome,
+    );
+  }
+
+  #ask<K extends keyof C & string, R>(
+    store: NativeStore,
+    call: K,
+    fields: Fields<C, K>,
+    open: Open<NonNullable<Result<C, K>>, R>,
+  ): Promise<R | Extract<Result<C, K>, null>> {
     return submit(store, this.#shape(call, fields), values(fields), none, (response) =>
       response === null ? (null as Extract<Result<C, K>, null>) : opened(response, open),
     );
+  }
+
+  #kindOf(call: keyof C): Kind | null {
+    const kind = this.#about.kinds?.[call];
+    return kind === undefined ? "read" : kind;
+  }
+
+  #context<K extends keyof C & string>(
+    store: NativeStore,
+    operation: K,
+    fields: Fields<C, K>,
+    bytes: number | null,
+  ): CallContext {
+    const subject = this.#about.subject?.(fields as AnyFields<C>) ?? {};
+    const name = this.#kindOf(operation) === "open" ? "open" : operation;
+    return { ...subjectOf(store, name, { space: this.name, ...subject }), bytes };
+  }
+
+  /** What the channels tell about the result of a call. Never the result itself. */
+  #counted<K extends keyof C>(call: K, result: Result<C, K>, fields: Fields<C, K>): Outcome["result"] {
+    const reads = this.#kindOf(call) === "read";
+    if (reads && result === null) return "missing";
+    const count = this.#about.counts?.[call];
+    if (count !== undefined) return count(result as NonNullable<Result<C, K>>, fields);
+    if (!reads) return undefined;
+    return Array.isArray(result) ? result.length : "found";
   }
 
   #shape(call: string, fields: object): number {
@@ -79,6 +168,16 @@ export class Contract<C extends Calls<C>> {
     this.#shapes.set(call, [...known, { names, number }]);
     return number;
   }
+}
+
+/** Returns what the channels say that a call on a store is about. */
+export function subjectOf(store: NativeStore, operation: string, subject: Subject): CallSubject {
+  const { space = null, run = null, ns = null, id = null } = subject;
+  return { operation, space, run, ns, id, target: store.databasePath ?? "memory:", backend: store.backend };
+}
+
+function sizeOf(buffers: Uint8Array[]): number {
+  return buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 function same(one: string[], other: string[]): boolean {
@@ -179,4 +278,13 @@ interface StoreCalls {
   check(fields: { cursor: string | undefined; limit: number }): CheckPage;
 }
 
-export const storeCalls = new Contract<StoreCalls>("store");
+export const storeCalls = new Contract<StoreCalls>("store", {
+  kinds: { ready: "open", close: null, prune: "prune", vacuum: "prune" },
+  subject: ({ contract = null }) => ({ space: contract }),
+  counts: {
+    prune: ({ checkpoints }) => checkpoints,
+    prunable: ({ checkpoints }) => checkpoints,
+    quickCheck: ({ findings }) => findings.length,
+    check: ({ findings }) => findings.length,
+  },
+});

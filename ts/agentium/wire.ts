@@ -52,7 +52,10 @@ interface AgentiumCalls {
   }>;
 }
 
-export const agentium = new Contract<AgentiumCalls>("agentium");
+export const agentium = new Contract<AgentiumCalls>("agentium", {
+  kinds: { save: "save", delete: "prune", clear: "prune" },
+  subject: ({ runId, id, checkpointId }) => ({ run: runId, id: id ?? checkpointId }),
+});
 
 /** A value of the storage driver, as the engine returns it. */
 interface FoundValue {
@@ -68,7 +71,10 @@ interface StorageCalls {
   list(fields: { namespace: string; prefix: string }): FoundValue[];
 }
 
-export const storage = new Contract<StorageCalls>("storage");
+export const storage = new Contract<StorageCalls>("storage", {
+  kinds: { set: "save", delete: "prune" },
+  subject: ({ namespace, key }) => ({ run: key, ns: namespace }),
+});
 
 interface Retry {
   maxRetries: number;

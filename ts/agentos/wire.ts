@@ -76,4 +76,8 @@ interface AgentosCalls {
   runs(fields: { graphIdPrefix: string; limit: number; before: number | undefined }): FoundRun[];
 }
 
-export const agentos = new Contract<AgentosCalls>("agentos");
+export const agentos = new Contract<AgentosCalls>("agentos", {
+  kinds: { save: "save", fork: "save", delete: "prune", clear: "prune" },
+  subject: ({ runId, id, checkpointId }) => ({ run: runId, id: id ?? checkpointId }),
+  counts: { list: ({ count }) => count },
+});

@@ -105,7 +105,14 @@ interface HelixCalls {
   };
 }
 
-export const helix = new Contract<HelixCalls>("helix");
+export const helix = new Contract<HelixCalls>("helix", {
+  kinds: { change: "save", branch: "save", append: "save", save: "save", delete: "prune", expire: "prune" },
+  subject: ({ sessionId, session, id, copyId, checkpointId }) => ({
+    run: sessionId ?? session?.id,
+    id: id ?? copyId ?? checkpointId,
+  }),
+  counts: { messages: ({ messages }) => messages.length, list: ({ items }) => items.length },
+});
 
 /** The contract that holds one row for each session. */
 export const SESSIONS = "helix-sessions";

@@ -31,13 +31,9 @@ async function spacesOf({ engine }: Context): Promise<SpaceStats[]> {
 }
 
 export async function infoOfStore(context: Context): Promise<StoreInfo> {
-  const { target, write } = context;
-  return { version: version(), target, backend: backendOf(target), write, spaces: await spacesOf(context) };
-}
-
-function backendOf(target: string): string {
-  const scheme = /^(memory|jsonl|postgres|postgresql):/.exec(target)?.[1];
-  return scheme === undefined ? "sqlite" : scheme === "postgresql" ? "postgres" : scheme;
+  const { target, write, engine } = context;
+  const { backend } = engine.native;
+  return { version: version(), target, backend, write, spaces: await spacesOf(context) };
 }
 
 let known: string | undefined;

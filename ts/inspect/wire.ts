@@ -180,7 +180,18 @@ export interface Restore {
   writes: Array<{ checkpoint: string; write: StoredWrite; part: Name }>;
 }
 
-export const inspect = new Contract<InspectCalls>("inspect");
+export const inspect = new Contract<InspectCalls>("inspect", {
+  // A watch looks at the feed several times a second, so its looks are not told.
+  kinds: { feed: null, restore: "save", remove: "prune" },
+  subject: ({ of, pages, ...fields }) => {
+    const { space = null, run, ns } = of ?? (pages?.length === 1 ? pages[0]! : fields);
+    return { space, run, ns, id: fields.id };
+  },
+  counts: {
+    rows: (pages) => pages.reduce((sum, { rows }) => sum + rows.length, 0),
+    remove: (_, { ids }) => ids?.length,
+  },
+});
 
 const openRow: Open<Row<PackedPart>, Row> = (row, part) => ({ ...row, metadata: row.metadata && part(row.metadata) });
 

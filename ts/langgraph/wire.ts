@@ -87,7 +87,15 @@ interface LanggraphCalls {
   delete(fields: { remove: CheckpointRef[]; reopen: CheckpointRef[] }): null;
 }
 
-export const langgraph = new Contract<LanggraphCalls>("langgraph");
+export const langgraph = new Contract<LanggraphCalls>("langgraph", {
+  kinds: { put: "save", putWrites: "save", deleteThread: "prune", delete: "prune" },
+  subject: ({ checkpoint, remove, ...fields }) => {
+    // All checkpoints of a removal belong to one namespace.
+    const { threadId, namespace } = checkpoint ?? remove?.[0] ?? fields;
+    return { run: threadId, ns: namespace, id: checkpoint?.id ?? fields.id };
+  },
+  counts: { delete: (_, { remove }) => remove.length },
+});
 
 export const openHeader: Open<Header<PackedPart>, Header> = (header, part) => ({
   ...header,

@@ -77,7 +77,22 @@ interface TinyagentsCalls {
   delete(fields: { keys: string[] }): null;
 }
 
-export const tinyagents = new Contract<TinyagentsCalls>("tinyagents");
+export const tinyagents = new Contract<TinyagentsCalls>("tinyagents", {
+  kinds: { put: "save", putWrites: "save", deleteThread: "prune", delete: "prune" },
+  // All checkpoints of a removal belong to one thread.
+  subject: ({ threadId, namespace, id, key, keys }) => ({
+    run: threadId ?? threadOf(key ?? keys?.[0] ?? ""),
+    ns: namespace,
+    id,
+  }),
+  counts: { delete: (_, { keys }) => keys.length },
+});
+
+/** Returns the thread of a checkpoint's key, which begins with the length of the thread's id in bytes. */
+function threadOf(key: string): string | null {
+  const [, length, rest] = /^(\d+):(.*)$/s.exec(key) ?? [];
+  return rest === undefined ? null : Buffer.from(rest).toString("utf8", 0, Number(length));
+}
 
 const openHeader: Open<Header<PackedPart>, Header> = (header, part) => ({ ...header, metadata: part(header.metadata) });
 

@@ -1,0 +1,16 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  root: fileURLToPath(new URL(".", import.meta.url)),
+  test: {
+    name: "otel",
+    include: ["*.test.ts"],
+    // Copies the package beside OpenTelemetry, so that both use the same @opentelemetry/api.
+    globalSetup: ["../langgraph/global-setup.ts"],
+    // Load these modules with Node, without Vite's transforms.
+    server: { deps: { external: [/\/node_modules\//, /\/dist\//] } },
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
