@@ -14,6 +14,8 @@ const preambles: Record<string, string> = {
     import { WorkflowCheckpointStore } from "forkpoint/agentium";
     declare const store: Store;`,
   "copy.d.ts": "",
+  "inspect.d.ts": `
+    declare const run: string;`,
   "errors.d.ts": `
     declare const store: Store;
     declare const error: unknown;`,

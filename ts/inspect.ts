@@ -1,10 +1,10 @@
 import "./bundled.js";
-import { statSync } from "node:fs";
 import type { InspectorOptions, openInspector as openInspectorContract } from "../inspect.js";
 import type { Serializer } from "../index.js";
 import { ForkpointError, isArray, isOwnError, typeError } from "./errors.js";
 import type { Context } from "./inspect/context.js";
 import { Inspector } from "./inspect/inspector.js";
+import type { NativeStore } from "./native.js";
 import { flag, readRecord, whole } from "./options.js";
 import { type Format, formatOf } from "./serializer.js";
 import { Store, engineOf, openInBackground } from "./store.js";
@@ -34,7 +34,7 @@ export const openInspector: typeof openInspectorContract = async (target, option
     const engine = engineOf(store);
     await engine.ready;
     const formats = new Map([engine.format, ...serializers].map((format) => [format.name, format]));
-    const shown = targetOf(engine.native.databasePath);
+    const shown = targetOf(engine.native, target);
     const context: Context = { store: store as unknown as StoreContract, engine, formats, target: shown, write };
     return new Inspector(context, isOpen ? undefined : (store as unknown as StoreContract));
   } catch (error) {
@@ -45,9 +45,14 @@ export const openInspector: typeof openInspectorContract = async (target, option
 };
 
 /** Returns what a user gives to open the store, without a password. */
-function targetOf(path: string | null): string {
-  if (path === null) return "memory:";
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? `jsonl:${path}` : path;
+function targetOf({ backend, databasePath }: NativeStore, given: unknown): string {
+  if (databasePath === null) return "memory:";
+  if (backend === "jsonl") return `jsonl:${databasePath}`;
+  if (backend !== "postgres" || typeof given !== "string" || !URL.canParse(given)) return databasePath;
+  const url = new URL(given);
+  url.password = "";
+  url.searchParams.delete("password");
+  return url.href;
 }
 
 /** Opens a store. A store that is only looked at must exist. */

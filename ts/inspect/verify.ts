@@ -46,7 +46,7 @@ async function glance({ engine }: Context): Promise<VerifyReport> {
   const { native } = engine;
   const { checked, findings } = await storeCalls.call(native, "quickCheck", {});
   const path = native.databasePath;
-  const isFile = path !== null && !path.startsWith("postgres");
+  const isFile = path !== null && native.backend !== "postgres";
   return { ok: true, checked, findings: isFile ? [...findings, ...(await placeOf(path))] : findings };
 }
 

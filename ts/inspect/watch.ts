@@ -40,7 +40,7 @@ export async function* watch(
   const { since, last = 0, signal, ...filter } = readRecord(given, "options", watchOptions) as WatchOptions;
   const spaces = new Set(contractsOf(filter.space));
   const isWanted = ({ space, run }: Row) => spaces.has(space) && (filter.run === undefined || run === filter.run);
-  const pause = context.target.startsWith("postgres") ? SERVER_PAUSE : PAUSE;
+  const pause = context.engine.native.backend === "postgres" ? SERVER_PAUSE : PAUSE;
   const stopped = () => closing() || signal?.aborted === true;
 
   const newest = await look(context, { after: 0, newestFirst: true, limit: 1 });

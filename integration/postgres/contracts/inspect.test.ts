@@ -1,0 +1,3 @@
+// The inspector.
+import "../../../__test__/inspect/inspector.test.js";
+import "../../langgraph/inspect.test.js";
