@@ -51,11 +51,11 @@ export function dangerous(command: Command): Command {
   return command.option("-y, --yes", "does not ask").option("--dry-run", "says what would be done, and does nothing");
 }
 
-/** An option that names a space. */
 export const spaces = ["agentos", "agentium", "storage", "langgraph", "tinyagents", "helix"];
 
+/** An option that names a space. */
 export function spaceOption(): Option {
-  return new Option("--space <space>", `the contract: ${spaces.join(", ")}`);
+  return new Option("--space <space>", "the contract").choices(spaces);
 }
 
 /** An option whose value is read by a function that throws a {@link UsageError}. */

@@ -3,6 +3,7 @@
 import { confirm as ask, isCancel } from "@clack/prompts";
 import type { Context } from "./context.js";
 import { NotConfirmedError, StoppedError } from "./errors.js";
+import { plain } from "./style.js";
 
 /** The flags of the commands that ask. */
 export interface DangerousOptions {
@@ -23,6 +24,10 @@ export async function confirm(context: Context, what: string, { yes = false }: D
     if (!output.json) output.note(what);
     throw new NotConfirmedError(`nothing was done: ${what}. To do it, add --yes`);
   }
+  output.note(what);
+  // The question has colour where this program has it, and a terminal that does not know its width has the usual one.
+  if (output.noteStyle === plain) process.env["NO_COLOR"] = "1";
+  process.stderr.columns ||= 80;
   // In a question, Ctrl-C is a key and no signal.
   let stopped = false;
   const look = (keys: Buffer | string) => {
@@ -30,7 +35,7 @@ export async function confirm(context: Context, what: string, { yes = false }: D
   };
   process.stdin.prependListener("data", look);
   const answer = await ask({
-    message: `${what}. Go on?`,
+    message: "Go on?",
     initialValue: false,
     output: process.stderr,
     signal,

@@ -3,7 +3,7 @@
 import type { CheckpointDetail, CheckpointInfo, Inspector, RunInfo, RunRef } from "../../inspect.js";
 import { ForkpointError, quote } from "../errors.js";
 import type { Context } from "./context.js";
-import { UsageError } from "./errors.js";
+import { UsageError, describe } from "./errors.js";
 import { checkpointsOf, runsOf } from "./pages.js";
 
 /** The least length of the beginning of an id. */
@@ -23,7 +23,6 @@ export async function findRun(context: Context, inspector: Inspector, id: string
   const exact = await exactRuns(inspector, id, where);
   if (exact.length > 0) return onlyRun(id, exact);
   const found = { same: [] as RunInfo[], begun: [] as RunInfo[] };
-  // A text that is no id cannot be a part of an id either.
   for await (const run of runsOf(inspector, { match: id, allNs: true, ...filterOf(where) })) {
     if (run.run === id) found.same.push(run);
     else if (run.run.startsWith(id)) found.begun.push(run);
@@ -39,10 +38,15 @@ function filterOf({ space, ns }: RunOptions) {
 
 /** The runs of all spaces with this id. */
 async function exactRuns(inspector: Inspector, id: string, { space, ns }: RunOptions): Promise<RunInfo[]> {
-  if (id === "") return [];
   const spaces = space === undefined ? (await inspector.info()).spaces.map((each) => each.space) : [space];
-  const found = await Promise.all(spaces.map((space) => inspector.run({ space, run: id, ns })));
+  const found = await Promise.all(spaces.map((space) => inspector.run({ space, run: id, ns }).catch(noneIfInvalid)));
   return found.filter((run) => run !== null);
+}
+
+/** A text that can be no id names nothing. */
+function noneIfInvalid(error: unknown): null {
+  if (describe(error).code === "INVALID_ARGUMENT") return null;
+  throw error;
 }
 
 /** Returns the only run. Of the namespaces of one run, the graph itself is meant. */

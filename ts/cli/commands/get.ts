@@ -7,6 +7,7 @@ import { ForkpointError } from "../../errors.js";
 import { safeText } from "../../inspect/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
+import { UsageError } from "../errors.js";
 import { type RunOptions, findRun, readCheckpoint } from "../find.js";
 import type { Output } from "../output.js";
 import { readPath } from "../path.js";
@@ -28,13 +29,14 @@ export const get = () =>
     .argument("[checkpoint]", "the id of a checkpoint, or how it begins (4 characters or more)")
     .addOption(parsed("--step <n>", "the place in the run, from 0; negative: from the end", wholeFrom(-Infinity)))
     .option("-p, --path <path>", 'only the value at a path such as messages[-1].content or ["any key"]')
-    .addOption(new Option("-r, --raw", "prints a text or bytes as they are").conflicts("json"))
+    .option("-r, --raw", "prints a text or bytes as they are")
     .addOption(new Option("--part <part>", "only this part").choices(["state", "rest", "writes"]))
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the run");
 
 async function print(context: Context, options: Options, id?: string, checkpoint?: string): Promise<void> {
   const { path, raw = false, part } = options;
+  if (raw && context.output.json) throw new UsageError("give --raw or --json, not both");
   const inspecting = await context.load();
   const steps = path === undefined ? undefined : readPath(path, inspecting.parsePath);
   const inspector = await context.open();

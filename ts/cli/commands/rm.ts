@@ -6,6 +6,7 @@ import { command, dangerous, parsed, runArgument, spaceOption } from "../command
 import { type DangerousOptions, confirm } from "../confirm.js";
 import type { Context } from "../context.js";
 import { type RunOptions, findCheckpoint, findRun, refOf } from "../find.js";
+import { runsOf } from "../pages.js";
 import { plural } from "../units.js";
 
 interface Options extends RunOptions, DangerousOptions {
@@ -30,7 +31,7 @@ async function run(context: Context, options: Options, id?: string): Promise<voi
   const inspector = await context.open({ write: true });
   const found = await findRun(context, inspector, id!, options);
   const ids = named && [...(await idsOf(inspector, found, named))];
-  const count = ids?.length ?? found.checkpoints;
+  const count = ids?.length ?? (await countOf(inspector, found));
   const { output } = context;
   const of = `run ${safeText(JSON.stringify(found.run))} (${safeText(found.space)})`;
   const what =
@@ -51,4 +52,14 @@ async function idsOf(inspector: Inspector, found: RunInfo, named: string[]): Pro
   const ids = new Set<string>();
   for (const each of named) ids.add((await findCheckpoint(inspector, found, each)).id);
   return ids;
+}
+
+/** A thread is removed with the namespaces of its subgraphs. */
+async function countOf(inspector: Inspector, { space, run, ns, checkpoints }: RunInfo): Promise<number> {
+  if (ns !== "") return checkpoints;
+  let count = 0;
+  for await (const each of runsOf(inspector, { space, match: run, allNs: true })) {
+    if (each.run === run) count += each.checkpoints;
+  }
+  return count;
 }

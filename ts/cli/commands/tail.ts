@@ -1,6 +1,6 @@
 /** `forkpoint tail`: what is saved, as it is saved. */
 
-import type { CheckpointInfo, Inspector, RunInfo, StoreEvent } from "../../../inspect.js";
+import type { Inspector, StoreEvent } from "../../../inspect.js";
 import { safeJson, safeText } from "../../inspect/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
@@ -19,21 +19,27 @@ interface Options {
   since?: Since;
 }
 
-/** Where to begin: with a position in the save order, or with a time. */
+/** Where to begin: after a position in the save order, or with a time. */
 type Since = { seq: number } | { time: number };
 
-const LINES = 10;
+const [LINES, MOST] = [10, 1000];
 
 export const tail = () =>
   command<Options>("tail", "prints what is saved as it is saved, by whatever process; Ctrl-C ends it", print, "itself")
     .addArgument(runArgument(false))
-    .addOption(parsed("-n, --lines <n>", `how many of the last saves to begin with (default: ${LINES})`, wholeFrom(0)))
+    .addOption(parsed("-n, --lines <n>", `how many of the last saves to begin with (default: ${LINES})`, linesOf))
     .option("--no-follow", "ends after what is there")
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the run")
     .addOption(
-      parsed("--since <duration or seq>", "begins at this time (90s, 15m, 2h, 7d), or at this `seq`", sinceOf),
+      parsed("--since <duration or seq>", "begins at this time (90s, 15m, 2h, 7d), or after this `seq`", sinceOf),
     );
+
+function linesOf(text: string): number {
+  const lines = wholeFrom(0)(text);
+  if (lines <= MOST) return lines;
+  throw new UsageError(`expected a whole number from 0 to ${MOST}`);
+}
 
 function sinceOf(text: string): Since {
   if (/^\d{1,15}$/.test(text)) return { seq: Number(text) };
@@ -44,104 +50,68 @@ function sinceOf(text: string): Since {
 interface Scope {
   space?: string | undefined;
   run?: string | undefined;
-  ns?: string | undefined;
 }
 
 async function print(context: Context, options: Options, id?: string): Promise<number> {
   const { lines, follow, since, space, ns } = options;
   if (since !== undefined && lines !== undefined) throw new UsageError("give --lines or --since, not both");
   const inspector = await context.open();
+  const { signal, output } = context;
   const found = id === undefined ? undefined : await findRun(context, inspector, id, options);
-  const scope: Scope = found === undefined ? { space, ns } : { space: found.space, run: found.run, ns };
-  const show = printer(context);
+  const scope: Scope = found === undefined ? { space } : { space: found.space, run: found.run };
+  const begin: Begin = since === undefined ? { last: lines ?? LINES } : await beginAt(inspector, scope, since);
+  // Without a stream that goes on, the end is what is saved last now.
+  let end = follow ? Number.POSITIVE_INFINITY : await lastSeq(inspector, scope, signal);
+  if ((begin.last === 0 && !follow) || (begin.since ?? -1) >= end || end < 0) return exitCodes.done;
+  const show = printer(output);
+  let last = -1;
   try {
-    // What is saved from here on is watched. What is there is looked up.
-    const begin = (await lastSeq(inspector, {})) + 1;
-    if (since !== undefined) {
-      const from = "seq" in since ? since.seq : ((await firstSeq(inspector, scope, since.time)) ?? begin);
-      await watch(context, inspector, scope, from, show, follow ? undefined : await lastSeq(inspector, scope));
-      return exitCodes.done;
+    for await (const event of inspector.watch({ ...scope, ...begin, signal })) {
+      if (event.type === "saved") {
+        last = event.seq;
+        if (ns === undefined || event.checkpoint.ns === ns) await show(event);
+      } else if (follow) await show(event);
+      // The save at the end may have been removed.
+      else end = await lastSeq(inspector, scope, signal);
+      if (last >= end) break;
     }
-    const last = await newest(inspector, scope, lines ?? LINES);
-    for (const checkpoint of last) await show({ type: "saved", seq: checkpoint.seq, checkpoint });
-    const shown = new Set(last.map(({ seq }) => seq));
-    const unseen = (event: StoreEvent) => (event.type === "saved" && shown.has(event.seq) ? undefined : show(event));
-    if (follow) await watch(context, inspector, scope, begin, unseen);
   } catch (error) {
-    if (!context.signal.aborted) throw error;
+    if (!signal.aborted) throw error;
   }
   return exitCodes.done;
 }
 
-/** Shows what is saved from a position on. `end`: the position after which to stop. */
-async function watch(
-  { signal }: Context,
-  inspector: Inspector,
-  scope: Scope,
-  from: number,
-  show: (event: StoreEvent) => Promise<void> | undefined,
-  end = Number.POSITIVE_INFINITY,
-): Promise<void> {
-  let [last, until] = [from - 1, end];
-  if (last >= until) return;
-  const { space, run, ns } = scope;
-  for await (const event of inspector.watch({ space, run, since: from, signal })) {
-    if (event.type === "changed") {
-      // The save at which to stop may have been removed.
-      if (Number.isFinite(until)) until = await lastSeq(inspector, scope);
-      else await show(event);
-    } else {
-      last = event.seq;
-      if (ns === undefined || event.checkpoint.ns === ns) await show(event);
-    }
-    if (last >= until) return;
-  }
-}
-
-/** The runs of a scope, in all namespaces. The last active first. */
-async function* runsIn(inspector: Inspector, { space, run, ns }: Scope, since?: number): AsyncGenerator<RunInfo> {
-  const query = { space, since, match: run, ...(ns === undefined ? { allNs: true } : { ns }) };
-  for await (const found of runsOf(inspector, query)) {
-    if (run === undefined || found.run === run) yield found;
-  }
-}
-
-/** The order of a contract is not always the order of the saves. So a look at the last saves reads a few more. */
-const FEW = 100;
-
-/** The last saves of a scope, in the order of the saves. */
-async function newest(inspector: Inspector, scope: Scope, count: number): Promise<CheckpointInfo[]> {
-  const found: CheckpointInfo[] = [];
-  let runs = 0;
-  if (count === 0) return found;
-  for await (const run of runsIn(inspector, scope)) {
-    const last = checkpointsOf(inspector, refOf(run), { order: "desc", limit: Math.max(FEW, count) });
-    for await (const checkpoint of last) found.push(checkpoint);
-    // Each of the last saves is in one of as many runs.
-    if (++runs === count) break;
-  }
-  return found.toSorted((a, b) => a.seq - b.seq).slice(-count);
-}
-
 /** The position of the last save of a scope. -1: there is none. */
-async function lastSeq(inspector: Inspector, scope: Scope): Promise<number> {
-  return (await newest(inspector, scope, 1))[0]?.seq ?? -1;
+async function lastSeq(inspector: Inspector, { space, run }: Scope, signal: AbortSignal): Promise<number> {
+  const { spaces } = await inspector.info();
+  if (!spaces.some((each) => space === undefined || each.space === space)) return -1;
+  for await (const event of inspector.watch({ space, run, last: 1, signal })) {
+    if (event.type === "saved") return event.seq;
+  }
+  return -1;
 }
 
-/** The position of the first save of a scope from a time on. Undefined: there is none. */
-async function firstSeq(inspector: Inspector, scope: Scope, time: number): Promise<number | undefined> {
+/** Where a watch begins: with the last saves, or after a position. */
+interface Begin {
+  last?: number;
+  since?: number;
+}
+
+async function beginAt(inspector: Inspector, { space, run }: Scope, since: Since): Promise<Begin> {
+  if ("seq" in since) return { since: since.seq };
   let first: number | undefined;
-  for await (const run of runsIn(inspector, scope, time)) {
-    for await (const { savedAt, seq } of checkpointsOf(inspector, refOf(run), { order: "desc" })) {
-      if (savedAt < time) break;
+  for await (const each of runsOf(inspector, { space, since: since.time, match: run, allNs: true })) {
+    if (run !== undefined && each.run !== run) continue;
+    for await (const { savedAt, seq } of checkpointsOf(inspector, refOf(each), { order: "desc" })) {
+      if (savedAt < since.time) break;
       first = Math.min(first ?? seq, seq);
     }
   }
-  return first;
+  return first === undefined ? { last: 0 } : { since: first - 1 };
 }
 
 /** Returns a function that prints an event. Columns grow with their texts. */
-function printer({ output }: Context): (event: StoreEvent) => Promise<void> {
+function printer(output: Output): (event: StoreEvent) => Promise<void> {
   const widths: number[] = [];
   return async (event) => {
     await output.stream(`${output.json ? safeJson(event) : lineOf(event, output, widths)}\n`);
