@@ -61,7 +61,9 @@ describe("ls", () => {
     const ids = async (...args: string[]) =>
       (await json(["ls", "--db", path, "--all", ...args])).runs.map(({ run }: { run: string }) => run).toSorted();
     expect(await ids("--space", "agentium")).toEqual(["w"]);
-    expect(await ids("--space", "agentos", "--match", "run-")).toEqual(expect.arrayContaining(["run-0", "run-1", "run-2"]));
+    expect(await ids("--space", "agentos", "--match", "run-")).toEqual(
+      expect.arrayContaining(["run-0", "run-1", "run-2"]),
+    );
     expect(await ids("--match", "un-2")).toEqual(["run-2"]);
     expect(await ids("--space", "agentos", "--group", "no such graph")).toEqual([]);
     expect((await ids("--space", "agentos", "--group", "graph-a")).length).toBeGreaterThan(2);
@@ -90,7 +92,11 @@ describe("ls", () => {
     const path = join(folder(), "agent.db");
     await (await openStore(path)).close();
     expect(await json(["ls", "--db", path])).toEqual({ runs: [], cursor: null });
-    expect(await cli(["ls", "--db", path])).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("no runs yet") });
+    expect(await cli(["ls", "--db", path])).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: expect.stringContaining("no runs yet"),
+    });
     expect(await cli(["ls", "--db", await filled(), "--match", "nothing"])).toMatchObject({
       code: 0,
       stdout: "",
@@ -182,7 +188,9 @@ describe("get", () => {
     const path = await filled();
     const at = (...args: string[]) => json(["get", "run-1", "--db", path, ...args]);
     expect(await at("--path", "scratch.notes[-1]")).toBe("note 27 of a conversation that grows");
-    expect(await at("-p", '.scratch["notes"][0:2]')).toEqual([0, 1].map((n) => `note ${n} of a conversation that grows`));
+    expect(await at("-p", '.scratch["notes"][0:2]')).toEqual(
+      [0, 1].map((n) => `note ${n} of a conversation that grows`),
+    );
     expect(await at("--path", "scratch.when")).toEqual({ $type: "Date", value: "1970-01-01T00:00:00.028Z" });
     expect(await at("--path", "visitedNodes", "--part", "rest")).toEqual(["node-1"]);
     const rest = await at("--part", "rest");
@@ -196,7 +204,9 @@ describe("get", () => {
     expect(text).toBe("note 3 of a conversation that grows\n");
     const raw = await answer(["get", "run-1", "--db", path, "--raw", "--path", "scratch.bytes"]);
     expect(Buffer.from(raw)).toEqual(Buffer.from(new TextDecoder().decode(new Uint8Array([28, 0, 255]))));
-    expect(JSON.parse(await answer(["get", "run-1", "--db", path, "--raw", "-p", "artifacts"]))).toEqual({ answer: 42 });
+    expect(JSON.parse(await answer(["get", "run-1", "--db", path, "--raw", "-p", "artifacts"]))).toEqual({
+      answer: 42,
+    });
   });
 
   test("prints JSON that a human can read", async () => {
@@ -241,7 +251,9 @@ describe("get", () => {
     await store.close();
     const without = await json(["get", "own", "--db", path]);
     expect(JSON.stringify(without.state)).toContain('"$type":"Opaque"');
-    expect(without.parts.some(({ readable, tag }: { readable: boolean; tag: string }) => !readable && tag === "reversed")).toBe(true);
+    expect(
+      without.parts.some(({ readable, tag }: { readable: boolean; tag: string }) => !readable && tag === "reversed"),
+    ).toBe(true);
     expect((await cli(["get", "own", "--db", path])).stderr).toContain("--serializer");
     expect((await json(["get", "own", "--db", path, "--serializer", module])).state.scratch).toEqual({ secret: 7 });
   });
@@ -310,7 +322,11 @@ describe("code", () => {
     const path = await filled();
     const { snippets } = await json(["code", "run-1", "--db", path]);
     expect(snippets.length).toBeGreaterThan(0);
-    expect(snippets[0]).toEqual({ framework: expect.any(String), language: "ts", code: expect.stringContaining('"run-1"') });
+    expect(snippets[0]).toEqual({
+      framework: expect.any(String),
+      language: "ts",
+      code: expect.stringContaining('"run-1"'),
+    });
     const text = await answer(["code", "run-1", "--db", path]);
     expect(text).toContain(snippets[0].code.trim());
     expect((await json(["code", "run-1", "g4", "--db", path])).snippets[0].code).toContain('"g4"');
@@ -327,7 +343,10 @@ describe("stats", () => {
     const stats = await json(["stats", "--db", path]);
     const inspector = await inspect(path);
     expect(stats).toEqual(JSON.parse(JSON.stringify(await inspector.stats())));
-    expect(stats).toMatchObject({ walBytes: expect.toBeOneOf([expect.any(Number), null]), freeBytes: expect.any(Number) });
+    expect(stats).toMatchObject({
+      walBytes: expect.toBeOneOf([expect.any(Number), null]),
+      freeBytes: expect.any(Number),
+    });
     expect(stats.spaces.agentos).toEqual({
       runs: 4,
       checkpoints: 30,
@@ -349,7 +368,9 @@ test("a status is what the newest checkpoint says", async () => {
   await graphs.save(checkpoint({ runId: "done", nodeId: "n", visitedNodes: ["n"], pendingEdges: [] }));
   await graphs.save(checkpoint({ runId: "open", nodeId: "n", visitedNodes: ["n"], pendingEdges: ["n->m"] }));
   const failed = { n: { effectClass: "write", output: { error: "no" }, durationMs: 1 } };
-  await graphs.save(checkpoint({ runId: "broken", nodeId: "n", visitedNodes: [], nodeResults: failed, pendingEdges: [] }));
+  await graphs.save(
+    checkpoint({ runId: "broken", nodeId: "n", visitedNodes: [], nodeResults: failed, pendingEdges: [] }),
+  );
   const workflows = new WorkflowCheckpointStore<object>(store);
   await workflows.save({ id: "a", runId: "vague", stepIndex: 0, stepName: "s", state: {}, createdAt: 1 });
   await store.close();

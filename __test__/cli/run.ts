@@ -194,7 +194,12 @@ export interface Shown {
  */
 export async function inTerminal(
   args: readonly string[],
-  { columns = 100, keys, when = "Go on?", ...options }: RunOptions & { columns?: number; keys?: string; when?: string } = {},
+  {
+    columns = 100,
+    keys,
+    when = "Go on?",
+    ...options
+  }: RunOptions & { columns?: number; keys?: string; when?: string } = {},
 ): Promise<Shown> {
   const quoted = [process.execPath, main, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
   const { cwd, env } = options;

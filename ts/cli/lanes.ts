@@ -92,6 +92,7 @@ class Lanes {
       if (lane - into > 1) rows.push(this.#slope(lane, into + 1, lane, hidden));
       rows.push(this.#slope(into + 1, into, lane, hidden));
     }
+    this.#trim();
     return rows;
   }
 
@@ -110,6 +111,11 @@ class Lanes {
   /** Leads a lane down to another checkpoint, or ends it. */
   leave(lane: number, to: string | undefined): void {
     this.#to[lane] = to;
+    this.#trim();
+  }
+
+  /** Forgets the free lanes at the end. */
+  #trim(): void {
     while (this.#to.length > 0 && this.#to.at(-1) === undefined) this.#to.pop();
   }
 }

@@ -33,12 +33,17 @@ export async function* linesOf(file: string): AsyncGenerator<string> {
     const parts = decode(bytes).split("\n");
     const last = parts.pop()!;
     for (const part of parts) {
-      yield pieces.length === 0 ? part : `${pieces.join("")}${part}`;
+      yield withoutReturn(pieces.length === 0 ? part : `${pieces.join("")}${part}`);
       pieces = [];
     }
     if (last !== "") pieces.push(last);
   }
   pieces.push(decode());
   const rest = pieces.join("");
-  if (rest !== "") yield rest;
+  if (rest !== "") yield withoutReturn(rest);
+}
+
+/** An editor may have written CR LF. */
+function withoutReturn(line: string): string {
+  return line.endsWith("\r") ? line.slice(0, -1) : line;
 }
