@@ -147,9 +147,9 @@ describe("rm", () => {
       dryRun: true,
       removed: 1,
     });
+    expect(bytesOf(path)).toBe(before);
     const thread = await json(["rm", "t0", "--space", "tinyagents", "--dry-run", "--db", path]);
     expect(await json(["rm", "t0", "--space", "tinyagents", "-y", "--db", path])).toEqual({ ...thread, dryRun: false });
-    expect(bytesOf(path)).toBe(before);
   });
 });
 

@@ -62,7 +62,7 @@ describe("a run", () => {
     const { message } = await refused(["get", "key", "--db", path], 2);
     expect(message).toContain("--ns");
     expect(message).toContain('namespace "one"');
-    expect(await json(["get", "key", "--ns", "two", "--path", "namespace", "--db", path])).toBe("two");
+    expect((await json(["get", "key", "--ns", "two", "--db", path])).checkpoint.ns).toBe("two");
     await refused(["get", "key", "--ns", "three", "--db", path], 3);
   });
 });
@@ -86,7 +86,6 @@ const hostile = {
   "an option": "--all",
   "a help flag": "-h",
   "two dashes": "--",
-  nothing: "",
   spaces: "  a  b  ",
   "a line feed": "first\nsecond",
   "an escape sequence": "red \u001b[31m\u001b[2J\u001b]0;title\u0007",
@@ -102,45 +101,64 @@ const hostile = {
   much: "x".repeat(2000),
 };
 
-describe("a run whose id is", () => {
-  test.each(Object.entries(hostile))("%s is found, shown safely and parses back", async (_, id) => {
-    const path = await withIds([id, "another"]);
+describe("runs with hostile ids", () => {
+  const ids = Object.values(hostile);
+
+  test("are listed safely, each in one line, and parse back", async () => {
+    const path = await withIds(ids);
     const { runs } = await json(["ls", "--db", path]);
-    expect(runs.map(({ run }: { run: string }) => run).toSorted()).toEqual([id, "another"].toSorted());
+    expect(runs.map(({ run }: { run: string }) => run)).toEqual(ids.toReversed());
+    const table = await answer(["ls", "--db", path]);
+    expectSafe(table);
+    const lines = table.trimEnd().split("\n").slice(1);
+    expect(lines).toHaveLength(ids.length);
+    for (const [at, id] of ids.toReversed().entries()) expect(lines[at]).toContain(safeText(id).trimEnd());
+    for (const args of [["tail", "--no-follow", "-n", "100"], ["export"], ["stats"]]) {
+      const text = await answer([args[0]!, "--db", path, ...args.slice(1)]);
+      expectSafe(text);
+      if (args[0] === "tail") expect(text.trimEnd().split("\n")).toHaveLength(ids.length * 2);
+    }
+    const exported = (await answer(["export", "--db", path])).split("\n").filter((line) => line.startsWith('{"run":'));
+    expect(exported.map((line) => JSON.parse(line).run.run).toSorted()).toEqual(ids.toSorted());
+  });
+
+  test.each(Object.entries(hostile))("are found: %s", async (_, id) => {
+    const path = await withIds([id, "another"]);
     expect((await json(["show", "--db", path, "--", id])).run.run).toBe(id);
-    expect((await json(["get", "--db", path, "--", id, "0-second"])).checkpoint).toMatchObject({
-      run: id,
-      id: "0-second",
-    });
+    const { checkpoint } = await json(["get", "--db", path, "--", id, "0-second"]);
+    expect(checkpoint).toMatchObject({ run: id, id: "0-second" });
     for (const args of [
-      ["ls"],
-      ["show", "--", id],
-      ["show", "--tree", "--", id],
-      ["get", "--", id],
-      ["diff", "--", id],
+      ["show", "--tree"],
+      ["diff", "--to-step=-1"],
     ]) {
-      const [name, ...others] = args;
-      const { code, stdout, stderr } = await cli([name!, "--db", path, ...others]);
+      const { code, stdout, stderr } = await cli([...args, "--db", path, "--", id]);
       expect({ args, code }).toEqual({ args, code: 0 });
       expectSafe(stdout);
       expectSafe(stderr);
     }
-    // The id stands on one line, and is not cut.
-    const line = (await answer(["ls", "--db", path])).split("\n").filter((each) => !each.includes("another"))[1];
-    expect(line).toContain(safeText(id).trimEnd());
-    const tail = await cli(["tail", "--no-follow", "--db", path]);
-    expectSafe(tail.stdout);
-    expect(tail.stdout.trimEnd().split("\n")).toHaveLength(4);
-    const fork = await json(["fork", "--db", path, "--", id]);
-    expect(fork.from).toMatchObject({ run: id, id: "0-second" });
-    const removed = await json(["rm", "--yes", "--db", path, "--", id]);
-    expect(removed).toEqual({ dryRun: false, removed: 2 });
+    expect(await json(["rm", "--yes", "--db", path, "--", id])).toEqual({ dryRun: false, removed: 2 });
+  });
+
+  test("are forked", async () => {
+    const path = await withIds([hostile["an escape sequence"]]);
+    const fork = await json([
+      "fork",
+      "--db",
+      path,
+      "--as",
+      hostile["a bidi override"],
+      "--",
+      hostile["an escape sequence"],
+    ]);
+    expect([fork.from.run, fork.run]).toEqual([hostile["an escape sequence"], hostile["a bidi override"]]);
+    expectSafe(await answer(["fork", "--db", path, "--", hostile["an escape sequence"]]));
+    expectSafe(await answer(["show", "--db", path, "--", hostile["a bidi override"]]));
   });
 });
 
 test("an id that is not found is shown safely", async () => {
   const path = await withIds(["one"]);
-  for (const id of Object.values(hostile).filter((each) => each !== "")) {
+  for (const id of ["", hostile["a line feed"], hostile["an escape sequence"], hostile["a bidi override"]]) {
     const { code, stderr } = await cli(["show", "--db", path, "--", id]);
     expect(code).toBe(3);
     expectSafe(stderr);

@@ -212,7 +212,9 @@ describe("get", () => {
   test("prints JSON that a human can read", async () => {
     const path = await filled();
     const text = await answer(["get", "run-1", "--db", path]);
-    expect(text).toMatch(/^run-1 · g28 · step 9 node-1 · saved .* ago\) · /);
+    expect(text).toMatch(
+      /^run-1 · g28 · step 9 node-1 · saved \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \((just now|.* ago)\) · /,
+    );
     const [, state] = /\nstate\n([^]*?)\n\nrest\n/.exec(text)!;
     expect(JSON.parse(state!)).toEqual((await json(["get", "run-1", "--db", path])).state);
     expect(state).toContain('  "artifacts": { "answer": 42 }');
@@ -365,8 +367,10 @@ test("a status is what the newest checkpoint says", async () => {
   const path = join(folder(), "agent.db");
   const store = await openStore(path);
   const graphs = new CheckpointStore(store);
-  await graphs.save(checkpoint({ runId: "done", nodeId: "n", visitedNodes: ["n"], pendingEdges: [] }));
-  await graphs.save(checkpoint({ runId: "open", nodeId: "n", visitedNodes: ["n"], pendingEdges: ["n->m"] }));
+  await graphs.save(checkpoint({ runId: "done", nodeId: "n", nodeResults: {}, visitedNodes: ["n"], pendingEdges: [] }));
+  await graphs.save(
+    checkpoint({ runId: "open", nodeId: "n", nodeResults: {}, visitedNodes: ["n"], pendingEdges: ["n->m"] }),
+  );
   const failed = { n: { effectClass: "write", output: { error: "no" }, durationMs: 1 } };
   await graphs.save(
     checkpoint({ runId: "broken", nodeId: "n", visitedNodes: [], nodeResults: failed, pendingEdges: [] }),

@@ -73,9 +73,8 @@ function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : resolve(path);
 }
 
-/** Returns the path of a target. Null: it is on a server. */
+/** Returns the path of a target. Null: it has none, because it is on a server, or because no store knows it. */
 function pathOf(target: string): string | null {
-  if (/^postgres(ql)?:/i.test(target)) return null;
   if (/^file:/i.test(target)) {
     try {
       return fileURLToPath(target);
@@ -84,7 +83,8 @@ function pathOf(target: string): string | null {
       return null;
     }
   }
-  return target.replace(/^(?:sqlite|jsonl):(?:\/\/)?/, "");
+  const path = target.replace(/^(?:sqlite|jsonl):(?:\/\/)?/, "");
+  return path === target && hasScheme(target) ? null : path;
 }
 
 /** A single letter before the colon is a drive of Windows. */

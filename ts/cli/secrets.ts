@@ -3,7 +3,7 @@
 const stars = "***";
 
 /** The part of a URL between the scheme and the last `@` before the host. */
-const login = /\b(postgres(?:ql)?:\/\/)([^\s/?#"'`]*|[^\s"'`]*)@/gi;
+const login = /([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s/?#"'`]*|[^\s"'`]*)@/gi;
 
 /** A password that a URL has as a parameter. */
 const parameter = /([?&](?:ssl)?password=)[^&\s"'`]*/gi;
@@ -13,8 +13,7 @@ const known = new Set<string>();
 
 /** Remembers the password of a URL, so that no message can show it. */
 export function learnSecrets(target: string): void {
-  if (!/^postgres(ql)?:/i.test(target)) return;
-  const [, found] = /^\w+:\/\/[^:@/?#]*:([^]*)@/.exec(target) ?? [];
+  const [, found] = /^[a-z][a-z0-9+.-]*:\/\/[^:@/?#]*:([^]*)@/i.exec(target) ?? [];
   const parameters = [...target.matchAll(/[?&](?:ssl)?password=([^&#]*)/gi)].map(([, value]) => value);
   for (const secret of [found, ...parameters]) {
     if (secret === undefined || secret === "") continue;

@@ -53,7 +53,8 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
   const { output } = context;
   const counted = counting(lines, context);
   if (out === undefined) {
-    for await (const line of counted) await output.stream(`${line}\n`);
+    // The characters that a terminal acts on stand only within the quotes of JSON, where an escape means the same.
+    for await (const line of counted) await output.stream(`${safeText(line)}\n`);
     return;
   }
   const written = await writeFile(resolve(out), counted, encode!);
