@@ -371,7 +371,7 @@ test("a status is what the newest checkpoint says", async () => {
   await graphs.save(
     checkpoint({ runId: "open", nodeId: "n", nodeResults: {}, visitedNodes: ["n"], pendingEdges: ["n->m"] }),
   );
-  const failed = { n: { effectClass: "write", output: { error: "no" }, durationMs: 1 } };
+  const failed = { n: { effectClass: "write" as const, output: { error: "no" }, durationMs: 1 } };
   await graphs.save(
     checkpoint({ runId: "broken", nodeId: "n", visitedNodes: [], nodeResults: failed, pendingEdges: [] }),
   );

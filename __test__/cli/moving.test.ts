@@ -8,11 +8,12 @@ import { contentOf } from "../contents.js";
 import { checkpoint, folder, windows } from "../helpers.js";
 import { answer, bytesOf, cli, filled, json, refused, withRun } from "./run.js";
 
-/** What all frameworks read from a database. */
+/** What all frameworks read from a database. An import stores a message once for each session that has it. */
 async function contents(target: string) {
   const store = await openStore(target);
   try {
-    return await contentOf(store);
+    const { stats, ...content } = await contentOf(store);
+    return { ...content, stats: { ...stats, records: undefined } };
   } finally {
     await store.close();
   }

@@ -91,9 +91,9 @@ describe("tail", () => {
     // The command may start after a save. So saves go on until one is seen.
     let saved = 0;
     const line = tail.lines(1);
-    let seen = false;
-    void line.then(() => (seen = true));
-    while (!seen) {
+    const state = { seen: false };
+    void line.then(() => (state.seen = true));
+    while (!state.seen) {
       await store.save(checkpoint({ id: `other ${saved}`, runId: "run-2", timestamp: 100 + saved }));
       await store.save(checkpoint({ id: `this ${saved++}`, runId: "run-1", timestamp: 100 + saved }));
     }
@@ -113,9 +113,9 @@ describe("tail", () => {
     await tail.lines(1);
     tail.child.stdout.destroy();
     const store = await opened(path);
-    let ended = false;
-    void tail.ended.then(() => (ended = true));
-    for (let n = 0; !ended; n++) await store.save(checkpoint({ id: `new ${n}`, runId: "new", timestamp: n }));
+    const state = { ended: false };
+    void tail.ended.then(() => (state.ended = true));
+    for (let n = 0; !state.ended; n++) await store.save(checkpoint({ id: `new ${n}`, runId: "new", timestamp: n }));
     expect(await tail.ended).toMatchObject({ code: 0, stderr: "" });
   });
 });

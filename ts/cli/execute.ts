@@ -20,7 +20,7 @@ export async function execute(
     const work = finish(context, run);
     const code = await (stops === "itself" ? work : Promise.race([work, aborted(signal)]));
     if (code === undefined && signal.aborted) context.note("stopped after everything was done");
-    await output.flush();
+    await output.finish();
     return process.exit(code ?? (signal.aborted ? exitCodeOf(signal.reason) : exitCodes.done));
   } catch (error) {
     return process.exit(fail(output, error, context.done));

@@ -26,6 +26,7 @@ export class Output {
   #kept: string[] = [];
   #batch = "";
   #notes: string[] = [];
+  #hints: string[] = [];
 
   constructor(json: boolean, mode: ColorMode) {
     this.json = json;
@@ -77,6 +78,18 @@ export class Output {
   note(text: string): void {
     this.#notes.push(redact(text));
     if (!this.json) this.#showNotes();
+  }
+
+  /** Keeps a line for stderr that follows the answer. */
+  hint(text: string): void {
+    this.#hints.push(this.noteStyle("dim", redact(text)));
+  }
+
+  /** Writes the whole answer, and what follows it. */
+  async finish(): Promise<void> {
+    await this.flush();
+    this.#notes.push(...this.#hints);
+    this.#showNotes();
   }
 
   #showNotes(): void {

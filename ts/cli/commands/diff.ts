@@ -70,7 +70,8 @@ async function compare(
   } else {
     const { formatPath } = await context.load();
     for (const line of report(before, after, changes, output, formatPath)) output.print(line);
-    if (truncated) context.note("there are more changes: --json says where the list ends");
+    if (truncated)
+      output.hint("there are more changes than are shown: compare one --part, or two values that `get --path` prints");
   }
   return options.exitCode === true && changes.length > 0 ? exitCodes.no : undefined;
 }

@@ -19,7 +19,7 @@ export const doctor = () =>
         const { target, backend } = await inspector.info();
         output.print(output.style("bold", `${safeText(target)} (${backend})`));
         for (const line of findingLines(report, output.style)) output.print(line);
-        if (report.ok) context.note("`forkpoint verify` reads everything");
+        if (report.ok) output.hint("`forkpoint verify` reads everything");
       }
       return report.ok ? undefined : exitCodes.no;
     },

@@ -111,7 +111,7 @@ async function printParts(output: Output, detail: CheckpointDetail, part: Change
   }
   const unread = parts.filter(({ readable }) => !readable);
   for (const { name, tag, bytes } of unread) {
-    output.note(
+    output.hint(
       `${safeText(name)} (${size(bytes)}) was written by the serializer ${safeText(quote(tag))}: give --serializer to read it`,
     );
   }

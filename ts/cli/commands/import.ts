@@ -2,11 +2,12 @@
 
 import { Option } from "commander";
 import type { ImportReport, Inspector } from "../../../inspect.js";
+import { ForkpointError } from "../../errors.js";
 import { command } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";
 import type { Context } from "../context.js";
 import { isMissing } from "../database.js";
-import { UsageError } from "../errors.js";
+import { UsageError, describe } from "../errors.js";
 import { linesOf } from "../lines.js";
 import { plural } from "../units.js";
 
@@ -63,7 +64,7 @@ async function destination(context: Context): Promise<Inspector> {
   return isMissing(context.database) ? context.create(context.database.target) : context.open({ write: true });
 }
 
-function read(
+async function read(
   context: Context,
   inspector: Inspector,
   file: string,
@@ -71,7 +72,7 @@ function read(
   dryRun: boolean,
 ): Promise<ImportReport> {
   const { signal, output } = context;
-  return inspector.import(linesOf(file), {
+  const report = inspector.import(linesOf(file), {
     onConflict,
     dryRun,
     signal,
@@ -80,6 +81,11 @@ function read(
       context.done = dryRun ? "nothing was stored" : `${counts} were stored`;
       output.progress.show(`${counts} ${dryRun ? "checked" : "stored"}`);
     },
+  });
+  return report.catch((error: unknown) => {
+    const { code, message } = describe(error);
+    if (code !== "CONFLICT" || onConflict !== "fail") throw error;
+    throw new ForkpointError(code, `${message}. The flags are --on-conflict skip and --replace`, { cause: error });
   });
 }
 

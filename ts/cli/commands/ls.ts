@@ -68,7 +68,7 @@ async function list(context: Context, options: Options): Promise<void> {
   }
   for (const line of runTable(runs, context)) output.print(line);
   if (runs.length === 0) context.note(await nothing(inspector, context));
-  if (next !== null) context.note(`there are more: --all, or --cursor ${next}`);
+  if (next !== null) output.hint(`there are more: --all, or --cursor ${next}`);
 }
 
 const columns: Column[] = [

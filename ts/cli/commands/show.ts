@@ -64,7 +64,7 @@ async function showRun(context: Context, options: Options, id?: string): Promise
     output.print(output.style("bold", "Forked from it"));
     for (const line of runTable(others, context)) output.print(line);
   }
-  if (next !== null && last === undefined) context.note(`there are more: --cursor ${next}`);
+  if (next !== null && last === undefined) output.hint(`there are more: --cursor ${next}`);
 }
 
 async function withItsStatus(inspector: Inspector, fork: RunInfo): Promise<RunInfo> {

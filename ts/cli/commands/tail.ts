@@ -112,7 +112,8 @@ async function beginAt(inspector: Inspector, { space, run }: Scope, since: Since
 
 /** Returns a function that prints an event. Columns grow with their texts. */
 function printer(output: Output): (event: StoreEvent) => Promise<void> {
-  const widths: number[] = [];
+  // The first lines are aligned with later ones, if their texts are not longer than usual.
+  const widths = [19, 8, 16, 6, 8];
   return async (event) => {
     await output.stream(`${output.json ? safeJson(event) : lineOf(event, output, widths)}\n`);
     await output.flush();

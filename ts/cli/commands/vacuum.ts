@@ -26,7 +26,7 @@ async function run(context: Context, options: DangerousOptions): Promise<void> {
     ? Math.max(0, before - (freeBytes ?? 0))
     : ((await inspector.stats({ largest: 0 })).fileBytes ?? 0);
   if (output.json) {
-    output.printJson({ dryRun, before, after });
+    output.printJson(dryRun ? { before, after, dryRun } : { before, after });
     return;
   }
   output.print(
