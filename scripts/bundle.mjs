@@ -16,8 +16,8 @@ const target = "es2022";
 const outside = {
   name: "outside",
   setup({ onResolve }) {
-    onResolve({ filter: /^\./ }, ({ path, importer, resolveDir }) => {
-      if (importer.includes("node_modules")) return undefined;
+    onResolve({ filter: /^\./ }, ({ path, importer, resolveDir, kind }) => {
+      if (kind === "entry-point" || importer.includes("node_modules")) return undefined;
       const file = resolve(resolveDir, path);
       const inside = file.startsWith(`${root}ts/cli/`) || file === `${root}ts/cli.js`;
       return inside ? undefined : { path: relative(`${root}ts/cli`, file), external: true };

@@ -1,0 +1,271 @@
+// Tests the commands that change a database: fork, prune, rm, vacuum. They ask before they remove something.
+import { randomBytes } from "node:crypto";
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CheckpointStore, openStore } from "forkpoint";
+import { WorkflowCheckpointStore } from "forkpoint/agentium";
+import { describe, expect, test } from "vitest";
+import { checkpoint, folder } from "../helpers.js";
+import { answer, bytesOf, cli, filled, inTerminal, json, refused, withRun } from "./run.js";
+
+const linux = process.platform === "linux";
+
+/** The number of checkpoints of a run. */
+async function countOf(path: string, run: string): Promise<number> {
+  const { runs } = await json(["ls", "--db", path, "--all", "--match", run]);
+  return runs.find((each: { run: string }) => each.run === run)?.checkpoints ?? 0;
+}
+
+describe("fork", () => {
+  test("makes a new run whose first checkpoint has another state, and leaves the source alone", async () => {
+    const path = await withRun("source", 3);
+    const before = await json(["get", "source", "--db", path]);
+    const fork = await json([
+      "fork",
+      "source",
+      "--db",
+      path,
+      "--set",
+      "scratch.n=0.9",
+      "--set",
+      '["scratch"]["new key"]=[1]',
+    ]);
+    expect(fork).toEqual({
+      space: "agentos",
+      run: expect.any(String),
+      ns: null,
+      id: expect.any(String),
+      from: { space: "agentos", run: "source", ns: null, id: "source 2" },
+      dryRun: false,
+    });
+    expect(fork.run).not.toBe("source");
+    const made = await json(["get", fork.run, "--db", path]);
+    expect(made.checkpoint).toMatchObject({ id: fork.id, parent: { run: "source", id: "source 2" } });
+    expect(made.state.scratch).toEqual({ ...before.state.scratch, n: 0.9, "new key": [1] });
+    expect(await json(["get", "source", "--db", path])).toEqual(before);
+    expect((await json(["show", "source", "--db", path])).forks).toMatchObject([{ run: fork.run }]);
+  });
+
+  test("takes any checkpoint, and a name", async () => {
+    const path = await withRun("source", 3);
+    const one = await json(["fork", "source", "source 0", "--as", "mine", "--db", path]);
+    expect(one).toMatchObject({ run: "mine", from: { id: "source 0" } });
+    const other = await json(["fork", "source", "--step", "1", "--db", path]);
+    expect(other.from.id).toBe("source 1");
+    const again = await refused(["fork", "source", "--as", "mine", "--db", path], 5);
+    expect(again.code).toBe("CONFLICT");
+  });
+
+  test("merges a patch from the arguments, a file or stdin", async () => {
+    const path = await withRun("source", 3);
+    const patch = JSON.stringify({ scratch: { n: null, added: { deep: true } } });
+    const file = join(folder(), "patch.json");
+    writeFileSync(file, patch);
+    for (const [how, input] of [
+      [patch, undefined],
+      [`@${file}`, undefined],
+      ["-", patch],
+    ] as const) {
+      const { run } = await json(
+        ["fork", "source", "--patch", how, "--db", path],
+        input === undefined ? {} : { input },
+      );
+      const { state } = await json(["get", run, "--db", path]);
+      expect(state.scratch).toEqual({ notes: ["note 0", "note 1"], added: { deep: true } });
+    }
+    await refused(["fork", "source", "--patch", "@no such file", "--db", path], 3);
+    expect(await refused(["fork", "source", "--patch", "@", "--db", path], 3)).toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test("--dry-run checks and writes nothing", async () => {
+    const path = await withRun("source", 3);
+    const before = bytesOf(path);
+    const fork = await json(["fork", "source", "--set", "scratch.n=1", "--dry-run", "--as", "dry", "--db", path]);
+    expect(fork).toMatchObject({ dryRun: true, run: "dry" });
+    expect(await countOf(path, "dry")).toBe(0);
+    expect(bytesOf(path)).toBe(before);
+    await refused(["fork", "source", "--set", "scratch.no.such.key=1", "--dry-run", "--db", path], 3);
+  });
+
+  test("keeps Agentium's rules for ids, and refuses stored values", async () => {
+    const path = await filled();
+    const { run, id, from } = await json(["fork", "w", "w2", "--space", "agentium", "--as", "w-again", "--db", path]);
+    expect([run, id, from.id]).toEqual(["w-again", "w-again:step-2", "w2"]);
+    const error = await refused(["fork", "key 0", "--space", "storage", "--ns", "namespace 0", "--db", path], 5);
+    expect(error.code).toBe("UNSUPPORTED");
+  });
+
+  test("of a part that cannot be read is refused", async () => {
+    const path = join(folder(), "agent.db");
+    const serializer = {
+      name: "secret",
+      serialize: (value: unknown) => Buffer.from(JSON.stringify(value)),
+      deserialize: (bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString()) as unknown,
+    };
+    const store = new CheckpointStore(path, { serializer });
+    await store.save(checkpoint({ runId: "own" }));
+    await store.close();
+    const error = await refused(["fork", "own", "--set", "scratch=1", "--db", path], 5);
+    expect(error.code).toBe("UNSUPPORTED");
+    expect((await json(["fork", "own", "--db", path])).run).not.toBe("own");
+  });
+
+  test("tells a human what it has made", async () => {
+    const path = await withRun("source", 2);
+    const { code, stdout, stderr } = await cli(["fork", "source", "--as", "mine", "--db", path]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^✓ forked checkpoint source 1 of source to .+ of mine\n$/);
+    expect(stderr).toContain("forkpoint code");
+  });
+});
+
+describe("rm", () => {
+  test("removes a run, or some of its checkpoints", async () => {
+    const path = await filled();
+    expect(await json(["rm", "run-1", "--checkpoint", "g7", "--checkpoint", "g10", "-y", "--db", path])).toEqual({
+      dryRun: false,
+      removed: 2,
+    });
+    expect(await countOf(path, "run-1")).toBe(8);
+    await refused(["get", "run-1", "g7", "--db", path], 3);
+    expect(await json(["rm", "run-1", "--yes", "--db", path])).toEqual({ dryRun: false, removed: 8 });
+    await refused(["show", "run-1", "--db", path], 3);
+    expect(await countOf(path, "run-2")).toBe(10);
+  });
+
+  test("removes all checkpoints that it is told, or none", async () => {
+    const path = await withRun("one", 3);
+    await refused(["rm", "one", "--checkpoint", "one 0", "--checkpoint", "no such", "-y", "--db", path], 3);
+    expect(await countOf(path, "one")).toBe(3);
+  });
+
+  test("--dry-run says how many, and writes nothing", async () => {
+    const path = await filled();
+    const before = bytesOf(path);
+    expect(await json(["rm", "run-1", "--dry-run", "--db", path])).toEqual({ dryRun: true, removed: 10 });
+    expect(await json(["rm", "run-1", "--checkpoint", "g7", "--dry-run", "--db", path])).toEqual({
+      dryRun: true,
+      removed: 1,
+    });
+    expect(bytesOf(path)).toBe(before);
+    const thread = await json(["rm", "t0", "--space", "tinyagents", "--dry-run", "--db", path]);
+    expect(await json(["rm", "t0", "--space", "tinyagents", "-y", "--db", path])).toEqual({ ...thread, dryRun: false });
+  });
+});
+
+describe("prune", () => {
+  test("removes by each rule", async () => {
+    const path = await filled();
+    const keep = await json(["prune", "--keep-last", "4", "--space", "agentos", "--yes", "--db", path]);
+    expect(keep).toEqual({ dryRun: false, removed: 18 - 1, bytes: expect.any(Number), lineages: 0 });
+    expect(await countOf(path, "run-1")).toBe(4);
+    expect(await countOf(path, "w")).toBe(5);
+    const old = await json(["prune", "--older-than", "1h", "--yes", "--db", path]);
+    expect(old).toMatchObject({ removed: 0, lineages: 0 });
+    const size = await json(["prune", "--max-bytes", "1B", "--yes", "--db", path]);
+    expect(size.removed).toBeGreaterThan(0);
+    // The newest of a run stays.
+    expect(await countOf(path, "run-1")).toBe(1);
+    await json(["prune", "--older-than", "1ms", "--yes", "--db", path]);
+    expect((await json(["stats", "--db", path])).spaces.agentos).toBeUndefined();
+  });
+
+  test("--dry-run says the same, and removes nothing", async () => {
+    const path = await withRun("one", 10);
+    const before = bytesOf(path);
+    const dry = await json(["prune", "--keep-last", "3", "--dry-run", "--db", path]);
+    expect(dry).toMatchObject({ dryRun: true, removed: 7, lineages: 0 });
+    expect(bytesOf(path)).toBe(before);
+    expect(await answer(["prune", "--keep-last", "3", "--dry-run", "--db", path])).toContain(
+      "would remove 7 checkpoints",
+    );
+    expect(await countOf(path, "one")).toBe(10);
+    expect(await json(["prune", "--keep-last", "3", "--yes", "--db", path])).toMatchObject({
+      dryRun: false,
+      removed: 7,
+    });
+  });
+});
+
+test("vacuum gives room back", async () => {
+  const path = join(folder(), "agent.db");
+  const store = await openStore(path);
+  const graphs = new CheckpointStore(store);
+  for (let n = 0; n < 20; n++) {
+    const state = { ...checkpoint().state, scratch: { noise: randomBytes(100_000) } };
+    await graphs.save(checkpoint({ id: `${n}`, runId: "one", timestamp: n, state }));
+  }
+  await store.prune({ keepLastN: 1 });
+  await store.close();
+  const { size } = statSync(path);
+  expect(await json(["vacuum", "--dry-run", "--db", path])).toMatchObject({ dryRun: true, before: size });
+  expect(statSync(path).size).toBe(size);
+  const { before, after } = await json(["vacuum", "--yes", "--db", path]);
+  expect(before).toBe(size);
+  expect(after).toBeLessThan(before / 4);
+  expect(statSync(path).size).toBe(after);
+  expect(await countOf(path, "one")).toBe(1);
+});
+
+describe("a dangerous command", () => {
+  const dangerous: Array<[name: string, args: string[]]> = [
+    ["rm", ["rm", "one"]],
+    ["rm of a checkpoint", ["rm", "one", "--checkpoint", "one 0"]],
+    ["prune", ["prune", "--keep-last", "1"]],
+    ["vacuum", ["vacuum"]],
+    ["backup --force", ["backup", "there.db", "--force"]],
+    ["import --replace", ["import", "there.jsonl", "--replace"]],
+    ["copy --replace", ["copy", "--to", "there.db", "--replace"]],
+  ];
+
+  async function prepared() {
+    const path = await withRun("one", 3);
+    const cwd = join(path, "..");
+    writeFileSync(join(cwd, "there.jsonl"), await answer(["export", "--db", path]));
+    await answer(["backup", "there.db", "--db", path], { cwd });
+    return { path, cwd, state: () => [bytesOf(path), bytesOf(join(cwd, "there.db"))] };
+  }
+
+  test.each(dangerous)("without a terminal needs --yes: %s", async (_, args) => {
+    const { path, cwd, state } = await prepared();
+    const before = state();
+    const error = await refused([args[0]!, "--db", path, ...args.slice(1)], 4, { cwd });
+    expect(error).toMatchObject({ code: "NOT_CONFIRMED", retryable: false });
+    expect(error.message).toContain("--yes");
+    expect(state()).toEqual(before);
+    expect((await cli([args[0]!, "--db", path, ...args.slice(1), "--yes"], { cwd })).code).toBe(0);
+  });
+
+  test.runIf(linux).each(dangerous)("in a terminal says what it would do, and asks: %s", async (_, args) => {
+    const { path, cwd, state } = await prepared();
+    const before = state();
+    const run = [args[0]!, "--db", path, ...args.slice(1)];
+    for (const [keys, code] of [
+      ["n", 4],
+      ["\r", 4],
+      ["\u001b", 4],
+      ["\u0003", 130],
+    ] as const) {
+      const shown = await inTerminal(run, { cwd, keys });
+      expect({ keys, code: shown.code, screen: shown.screen }).toMatchObject({ keys, code });
+      expect(shown.screen).toMatch(/this (removes|writes|replaces|stores) /);
+      expect(state()).toEqual(before);
+    }
+    expect((await inTerminal(run, { cwd, keys: "y" })).code).toBe(0);
+  });
+});
+
+test("a run of Agentium is pruned beside others", async () => {
+  const path = join(folder(), "agent.db");
+  const store = await openStore(path);
+  const workflows = new WorkflowCheckpointStore<object>(store);
+  for (let n = 0; n < 5; n++) {
+    await workflows.save({ id: `w${n}`, runId: "w", stepIndex: n, stepName: "s", state: {}, createdAt: n });
+  }
+  await store.close();
+  const removed = await json(["prune", "--keep-last", "2", "--space", "agentos", "-y", "--db", path]);
+  expect(removed).toMatchObject({ removed: 0 });
+  expect(await json(["prune", "--keep-last", "2", "--space", "agentium", "-y", "--db", path])).toMatchObject({
+    removed: 3,
+  });
+});

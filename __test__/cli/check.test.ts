@@ -1,0 +1,130 @@
+// Tests doctor and verify, with databases that are whole, damaged and badly placed.
+import { randomBytes } from "node:crypto";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CheckpointStore } from "forkpoint";
+import { describe, expect, test } from "vitest";
+import { checkpoint, folder, windows } from "../helpers.js";
+import { answer, cli, filled, json, withRun } from "./run.js";
+
+interface Report {
+  ok: boolean;
+  checked: { checkpoints: number; payloads: number; writes: number };
+  findings: Array<{
+    code: string;
+    severity: string;
+    message: string;
+    remedy: string;
+    ref: { run: string; id: string } | null;
+  }>;
+  plan?: Array<{ code: string; remedy: string; command: string | null }>;
+}
+
+/** Runs doctor or verify with --json. The exit code is 1 if an error was found. */
+async function report(...args: string[]): Promise<Report> {
+  const { code, stdout } = await cli([...args, "--json"]);
+  const found = JSON.parse(stdout) as Report;
+  expect(code).toBe(found.ok ? 0 : 1);
+  return found;
+}
+
+/** Makes a database with one damaged payload, which SQLite itself does not notice. */
+async function damaged(): Promise<string> {
+  const path = await withRun("whole", 3);
+  const store = new CheckpointStore(path);
+  // The random bytes prevent compression, so that the marker can be found in the file.
+  const scratch = { text: "a marker in the state", noise: randomBytes(4_000) };
+  const state = { ...checkpoint().state, scratch };
+  await store.save(checkpoint({ id: "damaged", runId: "broken", state }));
+  await store.close();
+  const bytes = readFileSync(path);
+  const at = bytes.indexOf("marker in the state");
+  expect(at).toBeGreaterThan(0);
+  bytes[at]! ^= 1;
+  writeFileSync(path, bytes);
+  return path;
+}
+
+describe("verify", () => {
+  test("reads everything of a whole database", async () => {
+    const path = await filled();
+    const { ok, checked, findings } = await report("verify", "--db", path);
+    expect({ ok, findings }).toEqual({ ok: true, findings: [] });
+    const { checkpoints } = await json(["stats", "--db", path]);
+    expect(checked).toMatchObject({ checkpoints, payloads: expect.any(Number), writes: expect.any(Number) });
+    const text = await answer(["verify", "--db", path]);
+    expect(text).toMatch(/^✓ no error\n/);
+    expect(text).toContain(`${checkpoints} checkpoints`);
+    const one = await report("verify", "run-1", "--db", path);
+    expect(one.ok).toBe(true);
+    expect(one.checked.checkpoints).toBeLessThanOrEqual(checkpoints);
+    expect(one.checked.checkpoints).toBeGreaterThanOrEqual(10);
+  });
+
+  test("finds a damaged payload, and says which and what to do", async () => {
+    const path = await damaged();
+    const { ok, findings, plan } = await report("verify", "--repair-plan", "--db", path);
+    expect(ok).toBe(false);
+    const finding = findings.find(({ code }) => code === "CORRUPT")!;
+    expect(finding).toMatchObject({ severity: "error", ref: { space: "agentos", run: "broken", id: "damaged" } });
+    expect(finding.message).not.toContain("marker");
+    const step = plan!.find(({ command }) => command !== null)!;
+    expect(step).toEqual({
+      code: "CORRUPT",
+      remedy: finding.remedy,
+      command: `forkpoint rm --db ${path} --space agentos --checkpoint damaged -- broken`,
+    });
+    const { code, stdout } = await cli(["verify", "--repair-plan", "--db", path]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^✗ error CORRUPT {2}/);
+    expect(stdout).toContain("How to repair it");
+    // A damaged value is an error, and not a wrong answer.
+    expect((await cli(["get", "broken", "--db", path])).code).toBe(5);
+    expect((await cli(["ls", "--db", path])).code).toBe(0);
+    // The step of the plan works.
+    const [, ...args] = step.command!.split(" ");
+    await answer([...args.slice(0, -2), "--yes", ...args.slice(-2)]);
+    expect((await report("verify", "--db", path)).ok).toBe(true);
+  });
+});
+
+describe("doctor", () => {
+  test("finds nothing wrong with a new database", async () => {
+    const path = await filled();
+    const found = await report("doctor", "--db", path);
+    expect(found.ok).toBe(true);
+    expect(found.findings.filter(({ severity }) => severity === "error")).toEqual([]);
+    expect(await answer(["doctor", "--db", path])).toMatch(/✓ no error/);
+  });
+
+  test.skipIf(windows)("warns of a database that others can read", async () => {
+    const path = await filled();
+    chmodSync(path, 0o644);
+    const found = await report("doctor", "--db", path);
+    expect(found.findings).toContainEqual(expect.objectContaining({ code: "MODE" }));
+    expect(await answer(["doctor", "--db", path])).toMatch(/MODE/);
+  });
+
+  test("finds damaged pages", async () => {
+    const path = await filled();
+    const bytes = readFileSync(path);
+    bytes.fill(0x5a, 4096 * 2, 4096 * 6);
+    writeFileSync(path, bytes);
+    const { code, stdout, stderr } = await cli(["doctor", "--json", "--db", path]);
+    // Either it can be opened and the damage is found, or it cannot be opened.
+    if (code === 1) expect((JSON.parse(stdout) as Report).findings.some((each) => each.code === "CORRUPT")).toBe(true);
+    else expect([code, JSON.parse(stderr).error.code]).toEqual([5, "CORRUPT"]);
+  });
+
+  test("looks at a folder of text files", async () => {
+    const target = await filled("jsonl:runs");
+    expect((await report("doctor", "--db", target)).ok).toBe(true);
+    expect((await report("verify", "--db", target)).ok).toBe(true);
+  });
+});
+
+test("a file that is no database is an error", async () => {
+  const path = join(folder(), "agent.db");
+  writeFileSync(path, "hello ".repeat(1000));
+  for (const name of ["doctor", "verify"]) expect((await cli([name, "--db", path])).code).toBe(5);
+});

@@ -1,0 +1,386 @@
+// Tests the commands that look: what they answer as JSON, and for a human.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CheckpointStore, openStore } from "forkpoint";
+import { WorkflowCheckpointStore } from "forkpoint/agentium";
+import { openInspector } from "forkpoint/inspect";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { checkpoint, folder } from "../helpers.js";
+import { answer, cli, filled, json, withRun } from "./run.js";
+
+/** Opens an inspector that is closed when the test ends. */
+async function inspect(path: string) {
+  const inspector = await openInspector(path);
+  onTestFinished(() => inspector.close());
+  return inspector;
+}
+
+describe("ls", () => {
+  test("answers with what the inspector lists", async () => {
+    const path = await filled();
+    const inspector = await inspect(path);
+    const { runs, cursor } = await json(["ls", "--db", path]);
+    const expected = await inspector.runs({ limit: 20, withStatus: true, withBytes: true });
+    expect(runs).toEqual(expected.items);
+    expect(cursor).toEqual(expected.cursor);
+    expect(runs[0]).toEqual({
+      space: expect.any(String),
+      run: expect.any(String),
+      ns: runs[0].ns,
+      group: runs[0].group,
+      checkpoints: expect.any(Number),
+      began: expect.any(Number),
+      active: expect.any(Number),
+      latest: expect.objectContaining({ id: expect.any(String), seq: expect.any(Number), step: expect.any(Number) }),
+      forkedFrom: runs[0].forkedFrom,
+      status: expect.any(String),
+      statusWhy: runs[0].statusWhy,
+      bytes: { logical: expect.any(Number), stored: expect.any(Number) },
+      lease: null,
+    });
+  });
+
+  test("goes through all pages", async () => {
+    const path = await filled();
+    const all = (await json(["ls", "--db", path, "--all", "--all-ns"])).runs;
+    const seen = [];
+    let cursor: string | null = null;
+    do {
+      const more: string[] = cursor === null ? [] : ["--cursor", cursor];
+      const page = await json(["ls", "--db", path, "--limit", "7", "--all-ns", ...more]);
+      seen.push(...page.runs);
+      cursor = page.cursor;
+    } while (cursor !== null);
+    expect(seen).toEqual(all);
+    expect(all.length).toBeGreaterThan(20);
+    expect((await cli(["ls", "--db", path, "--limit", "3"])).stderr).toContain("--cursor ");
+  });
+
+  test("filters", async () => {
+    const path = await filled();
+    const ids = async (...args: string[]) =>
+      (await json(["ls", "--db", path, "--all", ...args])).runs.map(({ run }: { run: string }) => run).toSorted();
+    expect(await ids("--space", "agentium")).toEqual(["w"]);
+    expect(await ids("--space", "agentos", "--match", "run-")).toEqual(
+      expect.arrayContaining(["run-0", "run-1", "run-2"]),
+    );
+    expect(await ids("--match", "un-2")).toEqual(["run-2"]);
+    expect(await ids("--space", "agentos", "--group", "no such graph")).toEqual([]);
+    expect((await ids("--space", "agentos", "--group", "graph-a")).length).toBeGreaterThan(2);
+    expect(await ids("--since", "0s")).toEqual([]);
+    expect((await ids("--since", "1d")).length).toBe((await ids()).length);
+    const unfinished = await json(["ls", "--db", path, "--status", "unfinished"]);
+    for (const { status } of unfinished.runs) expect(status).toBe("unfinished");
+    const without = await json(["ls", "--db", path, "--no-status"]);
+    for (const { status } of without.runs) expect(status).toBeNull();
+  });
+
+  test("draws a table that fits", async () => {
+    const path = await filled();
+    const table = await answer(["ls", "--db", path, "--space", "agentos"]);
+    const [title, ...rows] = table.trimEnd().split("\n");
+    expect(title).toMatch(/^STATUS +RUN +SPACE +GROUP +STEPS +LAST STEP +ACTIVE +SIZE$/);
+    const at = title!.indexOf("RUN");
+    const runs = (await json(["ls", "--db", path, "--space", "agentos"])).runs;
+    expect(rows.map((row) => row.slice(at).split(/ {2}/)[0])).toEqual(runs.map((run: { run: string }) => run.run));
+    expect(table).toMatch(/~ unfinished/);
+    expect(table).toMatch(/just now|\d+ (s|min) ago/);
+    expect(table).toMatch(/\d+(\.\d)? K?B$/m);
+  });
+
+  test("says that an empty database is empty, and that nothing fits", async () => {
+    const path = join(folder(), "agent.db");
+    await (await openStore(path)).close();
+    expect(await json(["ls", "--db", path])).toEqual({ runs: [], cursor: null });
+    expect(await cli(["ls", "--db", path])).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: expect.stringContaining("no runs yet"),
+    });
+    expect(await cli(["ls", "--db", await filled(), "--match", "nothing"])).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: expect.stringContaining("no run fits"),
+    });
+  });
+});
+
+describe("show", () => {
+  test("answers with the run, its checkpoints in order, and its forks", async () => {
+    const path = await filled();
+    const inspector = await inspect(path);
+    const ref = { space: "agentos", run: "run-1", ns: null };
+    const shown = await json(["show", "run-1", "--db", path]);
+    expect(Object.keys(shown)).toEqual(["run", "checkpoints", "forks", "cursor"]);
+    expect(shown.run).toEqual(await inspector.run(ref, { withStatus: true, withBytes: true }));
+    expect(shown.checkpoints).toEqual((await inspector.checkpoints(ref)).items);
+    expect(shown.checkpoints.map(({ step }: { step: number }) => step)).toEqual([...shown.checkpoints.keys()]);
+    expect(shown.forks).toHaveLength(1);
+    expect(shown.forks[0].forkedFrom).toMatchObject({ run: "run-1", id: "g4" });
+    expect(shown.cursor).toBeNull();
+  });
+
+  test("pages, and knows the last", async () => {
+    const path = await withRun("long", 12);
+    const page = await json(["show", "long", "--db", path, "--limit", "5"]);
+    const rest = await json(["show", "long", "--db", path, "--cursor", page.cursor]);
+    const ids = (shown: { checkpoints: Array<{ id: string }> }) => shown.checkpoints.map(({ id }) => id);
+    expect([...ids(page), ...ids(rest)]).toEqual(Array.from({ length: 12 }, (_, n) => `long ${n}`));
+    const last = await json(["show", "long", "--db", path, "--last", "3"]);
+    expect(ids(last)).toEqual(["long 9", "long 10", "long 11"]);
+    expect(last.cursor).toBeNull();
+    expect((await cli(["show", "long", "--db", path, "--limit", "5"])).stderr).toContain(page.cursor);
+  });
+
+  test("reads a long run as a whole", async () => {
+    const path = await withRun("long", 1203);
+    expect((await json(["show", "long", "--db", path])).checkpoints).toHaveLength(1203);
+    expect((await json(["show", "long", "--db", path, "--last", "1100"])).checkpoints[0].id).toBe("long 103");
+  });
+
+  test("tells a human what the run is, and names its forks", async () => {
+    const path = await filled();
+    const text = await answer(["show", "run-1", "--db", path]);
+    expect(text).toMatch(/^run-1 · agentos · graph-a/);
+    expect(text).toContain("~ unfinished");
+    expect(text).toMatch(/^10 checkpoints · .*\(.* stored\) · began .* · active .*$/m);
+    expect(text).toMatch(/^STEP +LABEL +CHECKPOINT +SAVED +SIZE +STORED$/m);
+    expect(text).toMatch(/^ +0 +node-1 +g1 +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d /m);
+    const { forks } = await json(["show", "run-1", "--db", path]);
+    expect(text).toContain("Forked from it");
+    expect(text).toContain(forks[0].run);
+    expect(await answer(["show", forks[0].run, "--db", path])).toContain("forked from run-1, checkpoint g4");
+  });
+
+  test("--tree draws a line for each checkpoint, the newest first, and the forks", async () => {
+    const path = await filled();
+    const tree = (await answer(["show", "run-1", "--db", path, "--tree"])).split("\n");
+    const marked = tree.filter((line) => line.includes("*"));
+    const { checkpoints, forks } = await json(["show", "run-1", "--db", path]);
+    expect(marked.map((line) => line.split(/ {2,}/)[2])).toEqual(
+      checkpoints.map(({ id }: { id: string }) => id).toReversed(),
+    );
+    const at = tree.findIndex((line) => line.includes(forks[0].run));
+    expect(tree[at]).toMatch(/^\| > /);
+    expect(tree[at + 1]).toBe("|/");
+    expect(tree[at + 2]).toMatch(/^\* +1 +node-1 +g4 /);
+  });
+});
+
+describe("get", () => {
+  test("answers with the checkpoint and its values", async () => {
+    const path = await filled();
+    const inspector = await inspect(path);
+    const ref = { space: "agentos", run: "run-1", ns: null };
+    const newest = await json(["get", "run-1", "--db", path]);
+    expect(Object.keys(newest).toSorted()).toEqual(["checkpoint", "next", "parts", "rest", "state", "writes"]);
+    expect(newest).toEqual(JSON.parse(JSON.stringify(await inspector.checkpoint(ref))));
+    expect(newest.checkpoint.id).toBe("g28");
+    expect(newest.state.scratch.when).toEqual({ $type: "Date", value: new Date(28).toISOString() });
+    expect(newest.state.scratch.bytes).toMatchObject({ $type: "Bytes", value: "HAD/" });
+    expect((await json(["get", "run-1", "g7", "--db", path])).checkpoint.id).toBe("g7");
+    expect((await json(["get", "run-1", "--step", "0", "--db", path])).checkpoint.id).toBe("g1");
+    expect((await json(["get", "run-1", "--step", "-2", "--db", path])).checkpoint.id).toBe("g25");
+    expect((await json(["get", "run-1", "--step=-1", "--db", path])).checkpoint.id).toBe("g28");
+  });
+
+  test("takes one part or the value at a path", async () => {
+    const path = await filled();
+    const at = (...args: string[]) => json(["get", "run-1", "--db", path, ...args]);
+    expect(await at("--path", "scratch.notes[-1]")).toBe("note 27 of a conversation that grows");
+    expect(await at("-p", '.scratch["notes"][0:2]')).toEqual(
+      [0, 1].map((n) => `note ${n} of a conversation that grows`),
+    );
+    expect(await at("--path", "scratch.when")).toEqual({ $type: "Date", value: "1970-01-01T00:00:00.028Z" });
+    expect(await at("--path", "visitedNodes", "--part", "rest")).toEqual(["node-1"]);
+    const rest = await at("--part", "rest");
+    expect(Object.keys(rest)).toEqual(["checkpoint", "rest"]);
+    expect((await at("--part", "writes")).writes).toEqual([]);
+  });
+
+  test("--raw prints a text and bytes as they are", async () => {
+    const path = await filled();
+    const text = await answer(["get", "run-1", "--db", path, "-r", "-p", "scratch.notes[3]"]);
+    expect(text).toBe("note 3 of a conversation that grows\n");
+    const raw = await answer(["get", "run-1", "--db", path, "--raw", "--path", "scratch.bytes"]);
+    expect(Buffer.from(raw)).toEqual(Buffer.from(new TextDecoder().decode(new Uint8Array([28, 0, 255]))));
+    expect(JSON.parse(await answer(["get", "run-1", "--db", path, "--raw", "-p", "artifacts"]))).toEqual({
+      answer: 42,
+    });
+  });
+
+  test("prints JSON that a human can read", async () => {
+    const path = await filled();
+    const text = await answer(["get", "run-1", "--db", path]);
+    expect(text).toMatch(
+      /^run-1 · g28 · step 9 node-1 · saved \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \((just now|.* ago)\) · /,
+    );
+    const [, state] = /\nstate\n([^]*?)\n\nrest\n/.exec(text)!;
+    expect(JSON.parse(state!)).toEqual((await json(["get", "run-1", "--db", path])).state);
+    expect(state).toContain('  "artifacts": { "answer": 42 }');
+    const value = await answer(["get", "run-1", "--db", path, "--path", "scratch.notes"]);
+    expect(JSON.parse(value)).toHaveLength(28);
+  });
+
+  test("reads a large and a deep state", async () => {
+    const path = join(folder(), "agent.db");
+    const store = new CheckpointStore(path);
+    let deep: unknown = "bottom";
+    for (let n = 0; n < 400; n++) deep = { deep };
+    const large = Array.from({ length: 50_000 }, (_, n) => ({ n, text: "é".repeat(20) }));
+    await store.save(checkpoint({ runId: "large", state: { ...checkpoint().state, scratch: { deep, large } } }));
+    await store.close();
+    expect((await json(["get", "large", "--db", path])).state.scratch.large).toEqual(large);
+    const text = await answer(["get", "large", "--db", path, "--path", "scratch"]);
+    expect(JSON.parse(text)).toEqual({ deep, large });
+  });
+
+  test("reads values of a user's serializer with --serializer", async () => {
+    const path = join(folder(), "agent.db");
+    const module = join(folder(), "reversed.mjs");
+    writeFileSync(
+      module,
+      `const turn = (text) => [...text].reverse().join("");
+       export default {
+         name: "reversed",
+         serialize: (value) => Buffer.from(turn(JSON.stringify(value))),
+         deserialize: (bytes) => JSON.parse(turn(Buffer.from(bytes).toString())),
+       };`,
+    );
+    const { default: serializer } = await import(module);
+    const store = new CheckpointStore(path, { serializer });
+    await store.save(checkpoint({ runId: "own", state: { ...checkpoint().state, scratch: { secret: 7 } } }));
+    await store.close();
+    const without = await json(["get", "own", "--db", path]);
+    expect(JSON.stringify(without.state)).toContain('"$type":"Opaque"');
+    expect(
+      without.parts.some(({ readable, tag }: { readable: boolean; tag: string }) => !readable && tag === "reversed"),
+    ).toBe(true);
+    expect((await cli(["get", "own", "--db", path])).stderr).toContain("--serializer");
+    expect((await json(["get", "own", "--db", path, "--serializer", module])).state.scratch).toEqual({ secret: 7 });
+  });
+});
+
+describe("diff", () => {
+  test("compares with the parent, and any two", async () => {
+    const path = await withRun("grows", 4);
+    const changes = async (...args: string[]) => json(["diff", "grows", "--db", path, ...args]);
+    const newest = await changes();
+    expect(newest.from.id).toBe("grows 2");
+    expect(newest.to.id).toBe("grows 3");
+    expect(newest.truncated).toBe(false);
+    expect(newest.changes).toEqual(
+      expect.arrayContaining([
+        { part: "state", op: "replace", path: ["scratch", "n"], before: 2, after: 3 },
+        { part: "state", op: "add", path: ["scratch", "notes", 2], after: "note 2" },
+      ]),
+    );
+    expect(await changes("grows 3")).toEqual(newest);
+    expect(await changes("--step", "3")).toEqual(newest);
+    expect(await changes("--from-step", "2", "--to-step", "-1")).toEqual(newest);
+    expect(await changes("grows 2", "grows 3")).toEqual(newest);
+    const back = await changes("grows 3", "grows 2");
+    expect(back.changes).toEqual(
+      expect.arrayContaining([{ part: "state", op: "remove", path: ["scratch", "notes", 2], before: "note 2" }]),
+    );
+    const first = await changes("--step", "0");
+    expect(first.from).toBeNull();
+    expect(first.changes.length).toBeGreaterThan(0);
+    for (const { op } of first.changes) expect(op).toBe("add");
+    const state = await changes("--part", "state");
+    for (const { part } of state.changes) expect(part).toBe("state");
+  });
+
+  test("compares runs", async () => {
+    const path = await filled();
+    const { from, to } = await json(["diff", "run-1", "g4", "--to-run", "run-2", "--db", path]);
+    expect([from.run, from.id, to.run, to.id]).toEqual(["run-1", "g4", "run-2", "g29"]);
+    const { forks } = await json(["show", "run-1", "--db", path]);
+    const fork = await json(["diff", forks[0].run, "--db", path]);
+    expect(fork.from).toMatchObject({ run: "run-1", id: "g4" });
+  });
+
+  test("--exit-code is 1 if there is a difference, and 0 if there is none", async () => {
+    const path = await withRun("grows", 3);
+    const code = async (...args: string[]) => (await cli(["diff", "grows", "--db", path, ...args])).code;
+    expect(await code("--exit-code")).toBe(1);
+    expect(await code()).toBe(0);
+    expect(await code("grows 1", "grows 1", "--exit-code")).toBe(0);
+    expect(await answer(["diff", "grows", "--db", path, "grows 1", "grows 1"])).toContain("no difference");
+  });
+
+  test("has a sign, a word and a place for each change", async () => {
+    const path = await withRun("grows", 4);
+    const text = await answer(["diff", "grows", "--db", path]);
+    expect(text).toMatch(/^from {2}grows · grows 2 · step 2 node-2 /);
+    expect(text).toMatch(/^~ changed +state\.scratch\.n +2 → 3$/m);
+    expect(text).toMatch(/^\+ added +state\.scratch\.notes\[2\] +"note 2"$/m);
+    expect(text).toMatch(/^\d+ changes: 1 added, \d+ changed$/m);
+  });
+});
+
+describe("code", () => {
+  test("answers with snippets, and prints them so that they can be run", async () => {
+    const path = await filled();
+    const { snippets } = await json(["code", "run-1", "--db", path]);
+    expect(snippets.length).toBeGreaterThan(0);
+    expect(snippets[0]).toEqual({
+      framework: expect.any(String),
+      language: "ts",
+      code: expect.stringContaining('"run-1"'),
+    });
+    const text = await answer(["code", "run-1", "--db", path]);
+    expect(text).toContain(snippets[0].code.trim());
+    expect((await json(["code", "run-1", "g4", "--db", path])).snippets[0].code).toContain('"g4"');
+    expect((await json(["code", "run-1", "--step", "1", "--db", path])).snippets[0].code).toContain('"g4"');
+    const common = (await json(["code", "run-1", "--module", "cjs", "--db", path])).snippets[0].code;
+    expect(common).toContain("require(");
+    expect(common).not.toContain("import ");
+  });
+});
+
+describe("stats", () => {
+  test("answers with what the store holds", async () => {
+    const path = await filled();
+    const stats = await json(["stats", "--db", path]);
+    const inspector = await inspect(path);
+    expect(stats).toEqual(JSON.parse(JSON.stringify(await inspector.stats())));
+    expect(stats).toMatchObject({
+      walBytes: expect.toBeOneOf([expect.any(Number), null]),
+      freeBytes: expect.any(Number),
+    });
+    expect(stats.spaces.agentos).toEqual({
+      runs: 4,
+      checkpoints: 30,
+      logicalBytes: expect.any(Number),
+      storedBytes: expect.any(Number),
+    });
+    const text = await answer(["stats", "--db", path]);
+    expect(text).toMatch(/^stored +\d+ checkpoints of \d+ runs$/m);
+    expect(text).toMatch(/^SPACE +RUNS +CHECKPOINTS +SIZE +STORED$/m);
+    expect(text).toMatch(/^agentos +4 +30 /m);
+    expect(text).toMatch(/^LARGEST RUN /m);
+  });
+});
+
+test("a status is what the newest checkpoint says", async () => {
+  const path = join(folder(), "agent.db");
+  const store = await openStore(path);
+  const graphs = new CheckpointStore(store);
+  await graphs.save(checkpoint({ runId: "done", nodeId: "n", nodeResults: {}, visitedNodes: ["n"], pendingEdges: [] }));
+  await graphs.save(
+    checkpoint({ runId: "open", nodeId: "n", nodeResults: {}, visitedNodes: ["n"], pendingEdges: ["n->m"] }),
+  );
+  const failed = { n: { effectClass: "write" as const, output: { error: "no" }, durationMs: 1 } };
+  await graphs.save(
+    checkpoint({ runId: "broken", nodeId: "n", visitedNodes: [], nodeResults: failed, pendingEdges: [] }),
+  );
+  const workflows = new WorkflowCheckpointStore<object>(store);
+  await workflows.save({ id: "a", runId: "vague", stepIndex: 0, stepName: "s", state: {}, createdAt: 1 });
+  await store.close();
+  const { runs } = await json(["ls", "--db", path]);
+  const statuses = Object.fromEntries(runs.map(({ run, status }: { run: string; status: string }) => [run, status]));
+  expect(statuses).toEqual({ done: "finished", open: "unfinished", broken: "failed", vague: "unknown" });
+  const text = await answer(["ls", "--db", path]);
+  for (const word of ["✓ finished", "~ unfinished", "✗ failed", "· unknown"]) expect(text).toContain(word);
+});

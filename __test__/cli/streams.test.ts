@@ -1,0 +1,267 @@
+// Tests what the command line does with its streams: pipes that close, terminals, colours, and signals.
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { CheckpointStore, openStore } from "forkpoint";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { checkpoint, folder, windows } from "../helpers.js";
+import { answer, cli, filled, inTerminal, json, main, start, startProgram, withRun } from "./run.js";
+
+const linux = process.platform === "linux";
+
+/** Makes a database whose export takes a while. */
+async function large(count = 150): Promise<string> {
+  const path = join(folder(), "agent.db");
+  const store = new CheckpointStore(path, { durability: "off" });
+  for (let n = 0; n < count; n++) {
+    const state = { ...checkpoint().state, scratch: { noise: randomBytes(200_000) } };
+    await store.save(checkpoint({ id: `noise ${n}`, runId: `noise-${n % 5}`, timestamp: n, state }));
+  }
+  await store.close();
+  return path;
+}
+
+describe.skipIf(windows)("a pipe", () => {
+  const shell = (script: string, path: string) =>
+    startProgram("sh", ["-c", script], { env: { NODE: process.execPath, MAIN: main, DB: path } }).ended;
+
+  test.each([
+    "export",
+    "ls --all --all-ns",
+    "show run-1",
+    "get run-1",
+    "tail",
+    "stats",
+    "export --json",
+    "show run-1 --json",
+  ])("that nobody reads any more ends %s with 0 and without a word", async (command) => {
+    const path = await filled();
+    const script = `{ "$NODE" "$MAIN" ${command} --db "$DB"; echo "code $?" >&2; } | head -c 10 > /dev/null`;
+    // What is read may fit into the pipe, and then the command ends as usual. A tail follows until nobody reads.
+    const save = command === "tail" ? keepSaving(path) : undefined;
+    const { stderr } = await shell(script, path);
+    await save?.stop();
+    expect(stderr).toBe("code 0\n");
+  });
+
+  test("that nobody reads any more ends a long export", async () => {
+    const path = await large(60);
+    const script = `{ "$NODE" "$MAIN" export --db "$DB"; echo "code $?" >&2; } | head -1`;
+    const { stdout, stderr } = await shell(script, path);
+    expect(JSON.parse(stdout)).toMatchObject({ forkpoint: "export" });
+    expect(stderr).toBe("code 0\n");
+  });
+
+  test("that is closed before is no error", async () => {
+    const path = await filled();
+    const script = `"$NODE" "$MAIN" ls --db "$DB" >&-; echo "code $?"; "$NODE" "$MAIN" ls --db "$DB" 2>&-; echo "code $?"`;
+    const { stdout } = await shell(script, path);
+    expect(stdout.match(/^code \d+$/gm)).toEqual(["code 0", "code 0"]);
+  });
+
+  test.runIf(linux)("into a full device is an error", async () => {
+    const path = await filled();
+    const { stdout, stderr } = await shell(`"$NODE" "$MAIN" export --db "$DB" > /dev/full; echo "code $?"`, path);
+    expect(stdout).toBe("code 5\n");
+    expect(stderr).toContain("error: ");
+  });
+
+  test("that is slow loses nothing", async () => {
+    const path = await filled();
+    const expected = (await answer(["export", "--db", path])).split("\n").slice(1);
+    const slow = startProgram("sh", ["-c", `"$NODE" "$MAIN" export --db "$DB" | { sleep 1; cat; }`], {
+      env: { NODE: process.execPath, MAIN: main, DB: path },
+    });
+    expect((await slow.ended).stdout.split("\n").slice(1)).toEqual(expected);
+  });
+});
+
+/** Saves in this process until it is told to stop. */
+function keepSaving(path: string): { stop(): Promise<void> } {
+  const state = { goesOn: true };
+  const work = (async () => {
+    const store = new CheckpointStore(path);
+    for (let n = 0; state.goesOn; n++) await store.save(checkpoint({ id: `kept ${n}`, runId: "kept", timestamp: n }));
+    await store.close();
+  })();
+  return {
+    stop: () => {
+      state.goesOn = false;
+      return work;
+    },
+  };
+}
+
+const ESCAPE = "\u001b[";
+
+describe("colour", () => {
+  test("is where stdout is a terminal, or where it is asked for", async () => {
+    const path = await filled();
+    const has = async (args: string[], env: Record<string, string> = {}) =>
+      (await cli(["ls", "--db", path, ...args], { env })).stdout.includes(ESCAPE);
+    expect(await has([])).toBe(false);
+    expect(await has(["--color", "always"])).toBe(true);
+    expect(await has(["--color=always"], { NO_COLOR: "1" })).toBe(true);
+    expect(await has(["--color", "never"], { FORCE_COLOR: "1" })).toBe(false);
+    expect(await has([], { FORCE_COLOR: "1" })).toBe(true);
+    expect(await has([], { FORCE_COLOR: "0" })).toBe(false);
+    expect(await has([], { FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
+    expect(await has(["--json", "--color", "always"])).toBe(false);
+  });
+
+  test.runIf(linux)("follows the terminal", async () => {
+    const path = await filled();
+    const has = async (args: string[], env: Record<string, string> = {}) =>
+      (await inTerminal(["ls", "--db", path, ...args], { env })).screen.includes(ESCAPE);
+    expect(await has([])).toBe(true);
+    expect(await has([], { NO_COLOR: "1" })).toBe(false);
+    expect(await has(["--color", "never"])).toBe(false);
+    expect(await has([], { TERM: "dumb" })).toBe(false);
+    expect(await has(["--json"])).toBe(false);
+  });
+});
+
+describe.runIf(linux)("a terminal", () => {
+  test("that is narrow gets fewer columns, and whole ids", async () => {
+    const path = await filled();
+    const screen = async (columns: number) =>
+      (await inTerminal(["ls", "--db", path, "--space", "agentos", "--color", "never"], { columns })).screen
+        .trimEnd()
+        .split("\n");
+    const [wide, narrow, tiny] = [await screen(160), await screen(50), await screen(24)];
+    const { runs } = await json(["ls", "--db", path, "--space", "agentos"]);
+    const longest = Math.max(...runs.map(({ run }: { run: string }) => run.length));
+    expect(wide[0]).toMatch(/SIZE/);
+    expect(narrow[0]).not.toMatch(/SIZE/);
+    for (const line of narrow) expect(line.length).toBeLessThanOrEqual(Math.max(50, 14 + longest));
+    for (const { run } of runs) {
+      for (const lines of [wide, narrow, tiny]) expect(lines.join("\n")).toContain(run);
+    }
+  });
+
+  test("shows a progress that leaves nothing behind", async () => {
+    const path = await large(40);
+    const { code, screen } = await inTerminal(["verify", "--db", path], {});
+    expect(code).toBe(0);
+    expect(screen).toContain("✓ no error");
+    expect(screen).toContain("verifying");
+    // What was drawn last was removed.
+    expect(screen.split(`${ESCAPE}K`).at(-1)).not.toContain("%");
+    expect((await inTerminal(["verify", "--db", path, "--json"], {})).screen).toMatch(/^\{.*\}\n$/);
+  });
+});
+
+/** Resolves when a file is there. */
+async function exists(path: string, child: ChildProcess): Promise<void> {
+  while (!existsSync(path)) {
+    if (child.exitCode !== null) throw new Error("the process ended before");
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+describe.skipIf(windows)("a signal", () => {
+  test.each([
+    ["SIGINT", 0],
+    ["SIGTERM", 0],
+  ] as const)("%s ends tail with %i", async (signal, code) => {
+    const path = await withRun("one", 1);
+    const tail = start(["tail", "--db", path]);
+    await tail.lines(1);
+    tail.child.kill(signal);
+    expect(await tail.ended).toMatchObject({ code, signal: null, stderr: "" });
+  });
+
+  test.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)("%s ends an export with %i, and leaves no file", async (signal, code) => {
+    const path = await large();
+    const file = join(folder(), "runs.jsonl");
+    const run = start(["export", "--out", file, "--db", path]);
+    await exists(file, run.child);
+    run.child.kill(signal);
+    const ended = await run.ended;
+    expect(ended).toMatchObject({ code, signal: null, stdout: "" });
+    expect(ended.stderr).toMatch(/stopped by/);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test("ends a command that only looks", async () => {
+    const path = await large(30);
+    // The pipe is full, and nobody reads it.
+    const child = spawn(process.execPath, [main, "export", "--db", path], { stdio: ["ignore", "pipe", "pipe"] });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await new Promise((resolve) => child.stdout.once("readable", resolve));
+    child.kill("SIGINT");
+    child.stdout.resume();
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    expect(code).toBe(130);
+  });
+
+  test("ends an import between two transactions: what is there is whole, and a second import goes on", async () => {
+    const path = await large();
+    const file = join(folder(), "runs.jsonl");
+    await answer(["export", "--out", file, "--db", path]);
+    const to = join(folder(), "new.db");
+    const run = start(["import", file, "--db", to]);
+    await exists(to, run.child);
+    run.child.kill("SIGINT");
+    const { code, stdout, stderr } = await run.ended;
+    expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
+    expect(stderr).toMatch(/stopped by Ctrl-C/);
+    expect((await json(["verify", "--db", to])).ok).toBe(true);
+    const rest = await json(["import", file, "--on-conflict", "skip", "--db", to]);
+    expect(rest.runs + rest.skipped).toBe(5);
+    expect((await json(["stats", "--db", to])).checkpoints).toBe(150);
+  });
+
+  test("ends a copy, which a second one completes", async () => {
+    const path = await large();
+    const to = join(folder(), "new.db");
+    const run = start(["copy", "--to", to, "--db", path]);
+    await exists(to, run.child);
+    run.child.kill("SIGTERM");
+    expect((await run.ended).code).toBe(143);
+    const again = await json(["copy", "--to", to, "--db", path]);
+    expect(again).toMatchObject({ verified: true });
+    expect((await json(["stats", "--db", to])).checkpoints).toBe(150);
+  });
+
+  test("ends a backup, and leaves no file", async () => {
+    const path = await large();
+    const to = join(folder(), "copy.db");
+    const run = start(["backup", to, "--db", path]);
+    while (readdirSync(dirname(to)).length === 0 && run.child.exitCode === null) await new Promise(setImmediate);
+    run.child.kill("SIGINT");
+    expect((await run.ended).code).toBe(130);
+    expect(readdirSync(dirname(to))).toEqual([]);
+  });
+
+  test("that comes twice ends a command at once", async () => {
+    const path = await large();
+    const file = join(folder(), "runs.jsonl");
+    await answer(["export", "--out", file, "--db", path]);
+    // Nobody ends this stdin, so the import waits for more.
+    const child = spawn(process.execPath, [main, "import", "-", "--db", join(folder(), "new.db")], { stdio: "pipe" });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    child.stdin.write('{"forkpoint":"export","version":1,"at":1}\n');
+    await exists(child.spawnargs.at(-1)!, child);
+    child.kill("SIGINT");
+    const again = setInterval(() => child.kill("SIGINT"), 100);
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    clearInterval(again);
+    expect(code).toBe(130);
+  });
+});
+
+test("a store that is made while it is looked at is seen", async () => {
+  const path = join(folder(), "agent.db");
+  const store = await openStore(path);
+  onTestFinished(() => store.close());
+  const graphs = new CheckpointStore(store);
+  for (let n = 0; n < 5; n++) {
+    await graphs.save(checkpoint({ id: `${n}`, runId: "one", timestamp: n }));
+    expect((await json(["show", "one", "--db", path])).checkpoints).toHaveLength(n + 1);
+  }
+});

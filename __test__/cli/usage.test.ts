@@ -1,0 +1,155 @@
+// Tests what the command line says when it is not used as it should be, its help, and its exit codes.
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { folder } from "../helpers.js";
+import { answer, cli, filled, main, refused, startProgram } from "./run.js";
+
+const commands =
+  "ls show get diff fork code tail stats export import copy prune rm vacuum backup verify doctor studio completion".split(
+    " ",
+  );
+
+describe("help", () => {
+  test("of the program lists all commands, on stdout", async () => {
+    const help = await answer(["--help"]);
+    for (const name of commands) expect(help).toMatch(new RegExp(`^  ${name}\\b`, "m"));
+    expect(await answer(["help"])).toBe(help);
+    expect(await answer(["-h"])).toBe(help);
+  });
+
+  test.each(commands)("of %s has an example of its use and its flags", async (name) => {
+    const help = await answer([name, "--help"]);
+    expect(help).toMatch(new RegExp(`^Usage: forkpoint ${name}\\b`));
+    if (name !== "completion") {
+      for (const flag of ["-d, --db", "--json", "--color", "--serializer"]) expect(help).toContain(flag);
+    }
+    expect(await answer(["help", name])).toBe(help);
+  });
+
+  test("is on stderr if no command was given", async () => {
+    const { code, stdout, stderr } = await cli([]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("Usage: forkpoint");
+    const json = await cli(["--json"]);
+    expect({ code: json.code, stdout: json.stdout }).toEqual({ code: 2, stdout: "" });
+    expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: "USAGE", retryable: false } });
+  });
+});
+
+test("--version prints the version of the package", async () => {
+  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  expect(await answer(["--version"])).toBe(`${version}\n`);
+  expect(await answer(["-V"])).toBe(`${version}\n`);
+});
+
+test("help, versions and mistakes load no addon", async () => {
+  const path = join(folder(), "no-addon.cjs");
+  writeFileSync(path, `process.dlopen = () => { console.error("loaded"); process.exit(99); };`);
+  const run = (...args: string[]) => startProgram(process.execPath, ["--require", path, main, ...args]).ended;
+  for (const [args, code] of [
+    [["--help"], 0],
+    [["--version"], 0],
+    [["completion", "bash"], 0],
+    [["get", "--help"], 0],
+    [[], 2],
+    [["lss"], 2],
+    [["ls", "--nope"], 2],
+  ] as const) {
+    const ended = await run(...args);
+    expect({ args, code: ended.code, loaded: ended.stderr.includes("loaded") }).toEqual({ args, code, loaded: false });
+  }
+  // The test can fail.
+  expect((await run("ls", "--db", await filled())).code).toBe(99);
+});
+
+describe("wrong usage ends with 2 and writes nothing to stdout:", () => {
+  const wrong: Array<[what: string, args: string[], message: string | RegExp]> = [
+    ["a near command", ["shwo"], "Did you mean show?"],
+    ["a near flag", ["ls", "--limt", "3"], "Did you mean --limit?"],
+    ["a missing argument", ["show"], "missing required argument 'run'"],
+    ["a missing value", ["ls", "--limit"], "argument missing"],
+    ["too many arguments", ["stats", "a"], "too many arguments"],
+    ["a limit of 0", ["ls", "--limit", "0"], /--limit.*1/],
+    ["a limit that is no number", ["ls", "--limit", "ten"], /--limit.*"ten"/],
+    ["a duration without a unit", ["ls", "--since", "90"], /--since.*"90"/],
+    ["an unknown status", ["ls", "--status", "running"], "waiting"],
+    ["an unknown space", ["ls", "--space", "langraph"], "langgraph"],
+    ["an unknown order", ["ls", "--sort", "age"], "active"],
+    ["an unknown colour", ["ls", "--color", "red"], "always"],
+    ["all and a limit", ["ls", "--all", "--limit", "3"], "--all"],
+    ["an unknown part", ["get", "run-1", "--part", "all"], "state"],
+    ["a step that is no number", ["get", "run-1", "--step", "1.5"], "--step"],
+    ["an id and a step", ["get", "run-1", "g1", "--step", "1"], "--step"],
+    ["a path that is none", ["get", "run-1", "--path", "a["], /column|"a\["/],
+    ["a step and two checkpoints", ["diff", "run-1", "g1", "--step", "1"], "--step"],
+    ["a setting without a value", ["fork", "run-1", "--set", "scratch"], "--set"],
+    ["a setting that is no JSON", ["fork", "run-1", "--set", "scratch.name=bob"], /line 1.*column 1/],
+    ["a setting without a path", ["fork", "run-1", "--set", "a[=1"], "a["],
+    ["a patch that is no JSON", ["fork", "run-1", "--patch", '{\n "a": }'], /line 2.*column 7/],
+    ["a patch that is no object", ["fork", "run-1", "--patch", "[1]"], "--patch"],
+    ["an unknown module kind", ["code", "run-1", "--module", "amd"], "esm"],
+    ["a prune without a rule", ["prune", "--yes"], "--keep-last"],
+    ["a prune that keeps nothing", ["prune", "--keep-last", "0", "--yes"], "--keep-last"],
+    ["a prune of no age", ["prune", "--older-than", "0s", "--yes"], "--older-than"],
+    ["a prune to no size", ["prune", "--max-bytes", "0", "--yes"], "--max-bytes"],
+    ["a size with a wrong unit", ["prune", "--max-bytes", "5XB", "--yes"], "--max-bytes"],
+    ["a copy to nowhere", ["copy"], "--to"],
+    ["a copy to a store that ends", ["copy", "--to", "memory:"], "memory:"],
+    ["skipping and replacing", ["import", "x", "--replace", "--on-conflict", "skip"], "--replace"],
+    ["a cursor that is none", ["ls", "--cursor", "next"], "cursor"],
+    ["a cursor of checkpoints that is none", ["show", "run-1", "--cursor", "next"], "cursor"],
+    ["too many lines", ["tail", "--lines", "1001"], "--lines"],
+    ["lines and a time", ["tail", "--lines", "1", "--since", "1h"], "--since"],
+    ["a port that is none", ["studio", "--port", "70000"], "--port"],
+    ["an unknown shell", ["completion", "tcsh"], "bash"],
+    ["a serializer that does not exist", ["ls", "--serializer", "./none.mjs"], "none.mjs"],
+  ];
+  test.each(wrong)("%s", async (_, args, message) => {
+    const path = await filled();
+    const needsNone = args[0] === "completion" || args[0] === "shwo";
+    const [name, ...others] = args;
+    const error = await refused([name!, ...(needsNone ? [] : ["--db", path]), ...others], 2);
+    expect(error).toMatchObject({ code: "USAGE", retryable: false });
+    expect(error.message).toMatch(message);
+  });
+
+  test("raw and JSON", async () => {
+    const { code, stderr } = await cli(["get", "run-1", "--raw", "--json", "--db", await filled()]);
+    expect(code).toBe(2);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: "USAGE" } });
+  });
+
+  test("a serializer module without a serializer", async () => {
+    const path = await filled();
+    const module = join(folder(), "empty.mjs");
+    writeFileSync(module, "export const nothing = 1;");
+    expect((await refused(["ls", "--db", path, "--serializer", module], 2)).message).toContain("exports no serializer");
+  });
+});
+
+test("what is not found ends with 3", async () => {
+  const path = await filled();
+  for (const args of [
+    ["show", "no such run"],
+    ["get", "run-1", "no such checkpoint"],
+    ["get", "run-1", "--step", "1000"],
+    ["get", "run-1", "--path", "scratch.nothing"],
+    ["get", "run-1", "--path", "toString"],
+    ["get", "run-1", "--path", "__proto__"],
+    ["get", "run-1", "--path", "scratch.notes.length"],
+    ["diff", "run-1", "no such checkpoint"],
+    ["fork", "run-1", "no such checkpoint"],
+    ["rm", "no such run", "--yes"],
+    ["rm", "run-1", "--checkpoint", "no such checkpoint", "--yes"],
+    ["tail", "no such run"],
+    ["export", "no such run"],
+    ["verify", "no such run"],
+    ["code", "no such run"],
+    ["import", "no such file.jsonl"],
+  ]) {
+    const error = await refused([args[0]!, "--db", path, ...args.slice(1)], 3);
+    expect({ args, code: error.code }).toEqual({ args, code: "NOT_FOUND" });
+  }
+  expect(readdirSync(join(path, "..")).filter((name) => !/-(wal|shm)$/.test(name))).toEqual(["agent.db"]);
+});

@@ -1,0 +1,87 @@
+/** `forkpoint prune`: removes old checkpoints. */
+
+import type { Inspector } from "../../../inspect.js";
+import type { PruneResult } from "../../../index.js";
+import { command, dangerous, parsed, spaceOption, wholeFrom } from "../command.js";
+import { type DangerousOptions, confirm } from "../confirm.js";
+import type { Context } from "../context.js";
+import { UsageError } from "../errors.js";
+import { localTime, parseDuration, parseSize, plural, size } from "../units.js";
+
+interface Options extends DangerousOptions {
+  olderThan?: number;
+  keepLast?: number;
+  maxBytes?: number;
+  space?: string;
+}
+
+const positive = (parse: (text: string) => number) => (text: string) => {
+  const value = parse(text);
+  if (value > 0) return value;
+  throw new UsageError("expected more than 0");
+};
+
+export const prune = () =>
+  dangerous(
+    command<Options>("prune", "removes old checkpoints; at least one rule is needed", run, "itself")
+      .addOption(
+        parsed("--older-than <duration>", "removes what was saved earlier: 90s, 15m, 2h, 7d", positive(parseDuration)),
+      )
+      .addOption(parsed("--keep-last <n>", "keeps the newest checkpoints of each run", wholeFrom(1)))
+      .addOption(
+        parsed("--max-bytes <size>", "removes the oldest until so much is left: 500KB, 2GiB", positive(parseSize)),
+      )
+      .addOption(spaceOption()),
+  );
+
+async function run(context: Context, options: Options): Promise<void> {
+  const { olderThan, keepLast, maxBytes, space, dryRun = false } = options;
+  if (olderThan === undefined && keepLast === undefined && maxBytes === undefined) {
+    throw new UsageError("give at least one rule: --older-than, --keep-last or --max-bytes");
+  }
+  // The time is fixed before the question, so that what is removed is what was shown.
+  const before = olderThan === undefined ? null : Date.now() - olderThan;
+  const rules = { olderThan: before, keepLastN: keepLast ?? null, maxBytes: maxBytes ?? null, space };
+  const inspector = await context.open({ write: true });
+  if (dryRun || options.yes !== true) {
+    const would = await inspector.prune({ ...rules, dryRun: true, signal: context.signal });
+    if (dryRun) return print(context, would, true);
+    await confirm(
+      context,
+      `this removes ${what(would)}${before === null ? "" : ` (before ${localTime(before)})`}`,
+      options,
+    );
+  }
+  print(context, await remove(context, inspector, rules), false);
+}
+
+function remove(
+  context: Context,
+  inspector: Inspector,
+  rules: Parameters<Inspector["prune"]>[0],
+): Promise<PruneResult> {
+  return inspector.prune({
+    ...rules,
+    signal: context.signal,
+    onProgress: ({ removed }) => {
+      context.done = `${plural(removed, "checkpoint")} were removed`;
+      context.output.progress.show(`${plural(removed, "checkpoint")} removed`);
+    },
+  });
+}
+
+function what({ removed, bytes, lineages }: PruneResult): string {
+  const emptied = lineages === 0 ? "" : `, and empties ${plural(lineages, "run")}`;
+  return `${plural(removed, "checkpoint")} and frees ${size(bytes)}${emptied}`;
+}
+
+function print({ output }: Context, result: PruneResult, dryRun: boolean): void {
+  const { removed, bytes, lineages } = result;
+  if (output.json) {
+    output.printJson({ dryRun, removed, bytes, lineages });
+    return;
+  }
+  const emptied = lineages === 0 ? "" : `, ${plural(lineages, "run")} emptied`;
+  const text = `${plural(removed, "checkpoint")}, ${size(bytes)}${emptied}`;
+  output.print(dryRun ? `would remove ${text}` : `${output.style("green", "✓ removed")} ${text}`);
+}

@@ -1,0 +1,48 @@
+/** Dangerous commands: they say what they would do, and ask. */
+
+import { confirm as ask, isCancel } from "@clack/prompts";
+import type { Context } from "./context.js";
+import { NotConfirmedError, StoppedError } from "./errors.js";
+import { plain } from "./style.js";
+
+/** The flags of the commands that ask. */
+export interface DangerousOptions {
+  yes?: boolean;
+  dryRun?: boolean;
+}
+
+const CTRL_C = "\u0003";
+
+/**
+ * Returns when the user has agreed. `what` says what would be done. Throws a {@link NotConfirmedError} if the user does
+ * not agree, or if there is no terminal and no `--yes`.
+ */
+export async function confirm(context: Context, what: string, { yes = false }: DangerousOptions): Promise<void> {
+  const { output, signal } = context;
+  if (yes) return;
+  if (!output.interactive) {
+    if (!output.json) output.note(what);
+    throw new NotConfirmedError(`nothing was done: ${what}. To do it, add --yes`);
+  }
+  output.note(what);
+  // The question has colour where this program has it, and a terminal that does not know its width has the usual one.
+  if (output.noteStyle === plain) process.env["NO_COLOR"] = "1";
+  process.stderr.columns ||= 80;
+  // In a question, Ctrl-C is a key and no signal.
+  let stopped = false;
+  const look = (keys: Buffer | string) => {
+    if (keys.toString().includes(CTRL_C)) stopped = true;
+  };
+  process.stdin.prependListener("data", look);
+  const answer = await ask({
+    message: "Go on?",
+    initialValue: false,
+    output: process.stderr,
+    signal,
+    withGuide: false,
+  });
+  process.stdin.off("data", look);
+  process.stdin.pause();
+  if (stopped || signal.aborted) throw signal.aborted ? (signal.reason as Error) : new StoppedError("SIGINT");
+  if (isCancel(answer) || !answer) throw new NotConfirmedError("nothing was done");
+}

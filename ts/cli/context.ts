@@ -1,0 +1,88 @@
+/** What every command gets: its output, its database, and the signal that asks it to stop. */
+
+import type { Serializer } from "../../index.js";
+import type { Inspector } from "../../inspect.js";
+import { type Database, chooseDatabase, refuseMissing } from "./database.js";
+import type { Output } from "./output.js";
+import { loadSerializers } from "./serializers.js";
+import { redact } from "./secrets.js";
+
+/** The flags of every command. */
+export interface CommonOptions {
+  db?: string;
+  json?: boolean;
+  color?: "auto" | "always" | "never";
+  serializer?: string[];
+}
+
+/** The module that looks into stores. It loads the addon, so commands that need none do not load it. */
+export type Inspecting = typeof import("../inspect.js");
+
+export class Context {
+  readonly output: Output;
+  /** Aborts when the process is asked to end. */
+  readonly signal: AbortSignal;
+  /** What a command that is stopped has done so far, for the user. */
+  done: string | undefined;
+  readonly #options: CommonOptions;
+  #database: Database | undefined;
+  readonly #opened: AsyncDisposable[] = [];
+
+  constructor(options: CommonOptions, output: Output, signal: AbortSignal) {
+    this.#options = options;
+    this.output = output;
+    this.signal = signal;
+  }
+
+  /** The database that the command works on. */
+  get database(): Database {
+    if (this.#database === undefined) {
+      this.#database = chooseDatabase(this.#options.db);
+      const { guessed, shown } = this.#database;
+      if (guessed) this.note(`using ${JSON.stringify(shown)}`);
+    }
+    return this.#database;
+  }
+
+  /** Opens the database to look into it. With `write`, also to change it. Never creates it. */
+  async open({ write = false } = {}): Promise<Inspector> {
+    const { database } = this;
+    refuseMissing(database);
+    return this.inspect(database.target, write);
+  }
+
+  /** Opens any target. It is closed when the command ends. */
+  async inspect(target: Parameters<Inspecting["openInspector"]>[0], write = false): Promise<Inspector> {
+    const { openInspector } = await this.load();
+    const inspector = await openInspector(target, { write, serializers: await this.#serializers() });
+    this.#opened.push(inspector);
+    return inspector;
+  }
+
+  /** Opens any target to write to it, and creates it if it does not exist. */
+  async create(target: string): Promise<Inspector> {
+    const { openStore } = await import("../index.js");
+    // Every payload that another store holds must fit.
+    const store = await openStore(target, { maxPayloadBytes: 900 * 2 ** 20 });
+    this.#opened.push(store);
+    return this.inspect(store, true);
+  }
+
+  /** Loads the module that looks into stores. */
+  load(): Promise<Inspecting> {
+    return import("../inspect.js");
+  }
+
+  #serializers(): Promise<Serializer[]> {
+    return loadSerializers(this.#options.serializer ?? []);
+  }
+
+  /** Writes a remark for the user. */
+  note(text: string): void {
+    this.output.note(this.output.noteStyle("dim", redact(text)));
+  }
+
+  async close(): Promise<void> {
+    for (const resource of this.#opened.toReversed()) await resource[Symbol.asyncDispose]();
+  }
+}

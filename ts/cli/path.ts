@@ -1,0 +1,50 @@
+/** Reads the arguments that are paths and JSON texts. What is wrong with them is wrong usage. */
+
+import { readFileSync } from "node:fs";
+import type { PathStep } from "../../inspect.js";
+import type { Inspecting } from "./context.js";
+import { UsageError, describe } from "./errors.js";
+
+/** Reads a path expression. */
+export function readPath(text: string, parsePath: Inspecting["parsePath"]): PathStep[] {
+  return asUsage("", () => parsePath(text));
+}
+
+/** Reads JSON. `what` names the argument in the message. */
+export function readJson(text: string, what: string, parseJson: Inspecting["parseJson"]): unknown {
+  return asUsage(`${what}: `, () => parseJson(text));
+}
+
+function asUsage<T>(prefix: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const { code, message } = describe(error);
+    throw code === "INVALID_ARGUMENT" ? new UsageError(`${prefix}${message}`) : error;
+  }
+}
+
+/** Splits `<path>=<json>` at the first `=` that ends a path. A key in quotes may contain one. */
+export function readSetting(text: string, { parsePath, parseJson }: Inspecting): [path: string, value: unknown] {
+  let first: unknown;
+  for (let at = text.indexOf("="); at >= 0; at = text.indexOf("=", at + 1)) {
+    const path = text.slice(0, at);
+    try {
+      readPath(path, parsePath);
+    } catch (error) {
+      first ??= error;
+      continue;
+    }
+    return [path, readJson(text.slice(at + 1), `--set ${path}`, parseJson)];
+  }
+  throw first ?? new UsageError(`--set: expected <path>=<json>, and found ${JSON.stringify(text)}`);
+}
+
+/** Reads the text of `--patch`: JSON, `@` and a file, or `-` for stdin. */
+export function readPatch(text: string, { parseJson }: Inspecting): unknown {
+  const source =
+    text === "-" ? readFileSync(0, "utf8") : text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text;
+  const patch = readJson(source, "--patch", parseJson);
+  if (typeof patch === "object" && patch !== null && !Array.isArray(patch)) return patch;
+  throw new UsageError("--patch: expected a JSON object with the keys to change; null removes a key");
+}

@@ -1,0 +1,70 @@
+/** The program with all its commands. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { withCommonOptions } from "./command.js";
+import { backup } from "./commands/backup.js";
+import { code } from "./commands/code.js";
+import { complete, completion } from "./commands/completion.js";
+import { copy } from "./commands/copy.js";
+import { diff } from "./commands/diff.js";
+import { doctor } from "./commands/doctor.js";
+import { exportRuns } from "./commands/export.js";
+import { fork } from "./commands/fork.js";
+import { get } from "./commands/get.js";
+import { importRuns } from "./commands/import.js";
+import { ls } from "./commands/ls.js";
+import { prune } from "./commands/prune.js";
+import { rm } from "./commands/rm.js";
+import { show } from "./commands/show.js";
+import { stats } from "./commands/stats.js";
+import { studio } from "./commands/studio.js";
+import { tail } from "./commands/tail.js";
+import { vacuum } from "./commands/vacuum.js";
+import { verify } from "./commands/verify.js";
+
+const groups = {
+  "Look:": [ls, show, get, diff, tail, stats, studio],
+  "Go on:": [code, fork],
+  "Move:": [exportRuns, importRuns, copy, backup],
+  "Clean up:": [prune, rm, vacuum],
+  "Check:": [doctor, verify],
+  "Shell:": [completion],
+};
+
+const help = `
+What was a run doing, what did its last step change, and how does it go on with another value:
+  forkpoint ls
+  forkpoint show <run> --tree
+  forkpoint diff <run>
+  forkpoint fork <run> --set scratch.confidence=0.9
+
+Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 not found, 4 not confirmed, 5 refused or failed.`;
+
+/** Makes the program. `adopt` prepares each command. */
+export function makeProgram(adopt: (command: Command) => void): Command {
+  const program = withCommonOptions(new Command("forkpoint"))
+    .description("Looks into a Forkpoint database: the runs of your agents, step by step.")
+    .version(versionOf(), "-V, --version", "prints the version")
+    .helpOption("-h, --help", "prints this help")
+    .enablePositionalOptions()
+    .addHelpText("after", help);
+  adopt(program);
+  for (const [title, commands] of Object.entries(groups)) {
+    program.commandsGroup(title);
+    for (const make of commands) program.addCommand(make());
+  }
+  program.addCommand(complete(program), { hidden: true });
+  program.helpCommand("help [command]", "prints the help of a command");
+  for (const command of program.commands) {
+    command.helpOption("-h, --help", "prints this help");
+    adopt(command);
+  }
+  return program;
+}
+
+function versionOf(): string {
+  const file = join(__dirname, "../../package.json");
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}

@@ -1,0 +1,24 @@
+/** Ctrl-C and SIGTERM: the first asks the command to stop, the second ends it at once. */
+
+import { type EndingSignal, StoppedError, exitCodes } from "./errors.js";
+
+/** Returns a signal that aborts with a {@link StoppedError} when the process is asked to end. */
+export function endingSignal(): AbortSignal {
+  const controller = new AbortController();
+  const stop = (signal: EndingSignal) => {
+    if (controller.signal.aborted) process.exit(exitCodes[signal]);
+    controller.abort(new StoppedError(signal));
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+  return controller.signal;
+}
+
+/** Rejects when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = () => reject(signal.reason as Error);
+    if (signal.aborted) fail();
+    else signal.addEventListener("abort", fail, { once: true });
+  });
+}

@@ -1,0 +1,50 @@
+/** Colours, and the signs and words of a status. */
+
+import { styleText } from "node:util";
+import type { Status } from "../../inspect.js";
+
+/** The formats that the command line uses. */
+export type Format = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
+
+/** Returns a text with a format, or the text alone if there is no colour. */
+export type Style = (format: Format | undefined, text: string) => string;
+
+/** When there is colour. */
+export type ColorMode = "auto" | "always" | "never";
+
+/** The style without colour. */
+export const plain: Style = (_, text) => text;
+
+const coloured: Style = (format, text) =>
+  // The text has its format even if this stream is no terminal: the caller has decided that.
+  format === undefined || text === "" ? text : styleText(format, text, { validateStream: false });
+
+/** Makes the style of a stream. */
+export function styleFor(stream: { isTTY?: boolean }, mode: ColorMode): Style {
+  return hasColor(stream, mode) ? coloured : plain;
+}
+
+function hasColor(stream: { isTTY?: boolean }, mode: ColorMode): boolean {
+  if (mode !== "auto") return mode === "always";
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  if (NO_COLOR !== undefined && NO_COLOR !== "") return false;
+  if (FORCE_COLOR !== undefined) return !["0", "false"].includes(FORCE_COLOR);
+  return stream.isTTY === true && TERM !== "dumb";
+}
+
+const statuses: Record<Status, { sign: string; format: Format }> = {
+  waiting: { sign: "!", format: "yellow" },
+  failed: { sign: "✗", format: "red" },
+  unfinished: { sign: "~", format: "cyan" },
+  finished: { sign: "✓", format: "green" },
+  unknown: { sign: "·", format: "dim" },
+};
+
+/** The statuses, for a filter. */
+export const statusNames = Object.keys(statuses) as Status[];
+
+/** Returns the sign and the word of a status, and their colour. */
+export function statusCell(status: Status): { text: string; format: Format } {
+  const { sign, format } = statuses[status];
+  return { text: `${sign} ${status}`, format };
+}
