@@ -427,3 +427,16 @@ export function safeJson(value: unknown): string;
  * @example console.log(safeText(run)); // a run's id cannot change the terminal
  */
 export function safeText(text: string): string;
+
+/**
+ * Compresses a stream with zstd, for example the lines of an export.
+ * @example for await (const chunk of compress([Buffer.from("text")])) console.log(chunk);
+ */
+export function compress(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array>;
+
+/**
+ * Decompresses a stream of zstd.
+ * @throws ForkpointError `CORRUPT` for bytes that cannot be decompressed, while it is read.
+ * @example for await (const chunk of decompress(createReadStream("export.jsonl.zst"))) console.log(chunk);
+ */
+export function decompress(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array>;

@@ -15,6 +15,7 @@ const preambles: Record<string, string> = {
     declare const store: Store;`,
   "copy.d.ts": "",
   "inspect.d.ts": `
+    import { createReadStream } from "node:fs";
     declare const run: string;`,
   "errors.d.ts": `
     declare const store: Store;

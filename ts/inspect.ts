@@ -12,6 +12,7 @@ import type { Store as StoreContract } from "../index.js";
 
 export { fromJsonForm, toJsonForm } from "./inspect/json-form.js";
 export { parseJson, safeJson, safeText } from "./inspect/json-text.js";
+export { compress, decompress } from "./inspect/zstd.js";
 export { formatPath, parsePath, valueAt } from "./inspect/path.js";
 
 const inspectorOptions = {

@@ -85,6 +85,12 @@ interface NativeBackup {
   cancel(): void;
 }
 
+/** A stream that is compressed or decompressed. */
+interface NativeZstd {
+  push(bytes: Uint8Array): Uint8Array;
+  end(): Uint8Array;
+}
+
 interface Completions {
   shape(contract: string, call: string, names: string[]): number;
   take(): [done: number[], others: Settled[], again: boolean] | null;
@@ -106,6 +112,7 @@ interface Binding {
   NativeTool: new (contract: string, which: string) => NativeTool;
   NativeCopy: new (from: object, to: object) => NativeCopy;
   NativeBackup: new (store: object, to: string, overwrite: boolean) => NativeBackup;
+  NativeZstd: new (decompress: boolean) => NativeZstd;
   pathOfTarget(target: string): string | null;
   postgresSchema(schema: string | undefined, prefix: string | undefined): string;
   detach(buffer: ArrayBuffer): void;
@@ -350,5 +357,24 @@ function throwing<T>(run: () => T): T {
   } catch (error) {
     const thrown = error as { code: ErrorCode; message: string; failure?: Failure };
     throw thrown.failure ? failure(thrown.failure) : new ForkpointError(thrown.code, thrown.message);
+  }
+}
+
+/** Compresses or decompresses a stream with zstd. */
+export class ZstdStream {
+  readonly #native: NativeZstd;
+
+  constructor(decompress: boolean) {
+    this.#native = throwing(() => new binding.NativeZstd(decompress));
+  }
+
+  /** Takes bytes in, and returns what is ready. Throws `CORRUPT` for bytes that cannot be decompressed. */
+  push(bytes: Uint8Array): Uint8Array {
+    return throwing(() => this.#native.push(bytes));
+  }
+
+  /** Ends the stream, and returns the rest of it. */
+  end(): Uint8Array {
+    return throwing(() => this.#native.end());
   }
 }
