@@ -276,17 +276,20 @@ describe("safe text", () => {
   });
 });
 
-test.each(["json-text", "path", "form", "diff", "edit"])("%s can be bundled for a page: it needs no module of Node", async (name) => {
-  const entry = fileURLToPath(new URL(`../../ts/inspect/${name}.ts`, import.meta.url));
-  const { metafile } = await build({
-    entryPoints: [entry],
-    bundle: true,
-    platform: "browser",
-    write: false,
-    metafile: true,
-    logLevel: "silent",
-  });
-  expect(Object.keys(metafile.inputs).filter((input) => !input.includes("ts/inspect/"))).toEqual(
-    name === "form" || name === "diff" ? [] : [expect.stringContaining("ts/forkpoint-error.ts")],
-  );
-});
+test.each(["json-text", "path", "form", "diff", "edit"])(
+  "%s can be bundled for a page: it needs no module of Node",
+  async (name) => {
+    const entry = fileURLToPath(new URL(`../../ts/inspect/${name}.ts`, import.meta.url));
+    const { metafile } = await build({
+      entryPoints: [entry],
+      bundle: true,
+      platform: "browser",
+      write: false,
+      metafile: true,
+      logLevel: "silent",
+    });
+    expect(Object.keys(metafile.inputs).filter((input) => !input.includes("ts/inspect/"))).toEqual(
+      name === "form" || name === "diff" ? [] : [expect.stringContaining("ts/forkpoint-error.ts")],
+    );
+  },
+);
