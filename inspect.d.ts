@@ -138,7 +138,8 @@ export interface WriteInfo {
  *
  * Values are in a JSON form. What JSON lacks is an object with the key `$type`, for example
  * `{ "$type": "Date", "value": "2026-01-01T00:00:00.000Z" }`. The types are `Date`, `BigInt`, `Map`, `Set`, `Bytes`,
- * `RegExp`, `Error`, `Number`, `Undefined`, `Hole`, `Ref`, `Object` and `Opaque`. {@link fromJsonForm} is the way back.
+ * `RegExp`, `Error`, `Number`, `Undefined`, `Hole`, `Ref`, `Object`, `Opaque`, `Boxed` (an object such as
+ * `new Number(1)`) and `Array` (a list with named properties or many holes). {@link fromJsonForm} is the way back.
  */
 export interface CheckpointDetail {
   checkpoint: CheckpointInfo;
@@ -156,7 +157,10 @@ export interface CheckpointDetail {
 export interface Change {
   part: "state" | "rest" | "writes";
   op: "add" | "remove" | "replace";
-  /** The place in the part: keys of objects and Maps, and indexes of lists. */
+  /**
+   * The place in the part: keys of objects and Maps, and indexes of lists. An entry of a Map whose key is no text has the
+   * number of its place. For `"remove"` it is the place in the value before, else in the value after.
+   */
   path: Array<string | number>;
   /** Missing for `"add"`. In the JSON form of values. */
   before?: unknown;

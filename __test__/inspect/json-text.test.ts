@@ -1,4 +1,6 @@
 // Tests the parser's errors, and text that is safe to show.
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
 import { parseJson, safeJson, safeText } from "../../ts/inspect/json-text.js";
 import { type Below, pick, random, same } from "./random.js";
@@ -273,3 +275,21 @@ describe("safe text", () => {
     }
   });
 });
+
+test.each(["json-text", "path", "form", "diff", "edit"])(
+  "%s can be bundled for a page: it needs no module of Node",
+  async (name) => {
+    const entry = fileURLToPath(new URL(`../../ts/inspect/${name}.ts`, import.meta.url));
+    const { metafile } = await build({
+      entryPoints: [entry],
+      bundle: true,
+      platform: "browser",
+      write: false,
+      metafile: true,
+      logLevel: "silent",
+    });
+    expect(Object.keys(metafile.inputs).filter((input) => !input.includes("ts/inspect/"))).toEqual(
+      name === "form" || name === "diff" ? [] : [expect.stringContaining("ts/forkpoint-error.ts")],
+    );
+  },
+);

@@ -77,6 +77,12 @@ export interface ArrayForm {
   properties: Entry[];
 }
 
+/** Returns the step to a property of a list: a number for an element. */
+export function stepOfProperty(key: string): Step {
+  const index = Number(key);
+  return Number.isInteger(index) && index >= 0 && index < 2 ** 32 - 1 && String(index) === key ? index : key;
+}
+
 function isArrayForm(form: Record<string, unknown>): boolean {
   const { value, length, properties } = form as Partial<ArrayForm>;
   return (
@@ -140,7 +146,7 @@ export interface Inside {
   form: unknown;
   into: object;
   key: Step;
-  place: Place;
+  place: Place | null;
 }
 
 /**
@@ -163,10 +169,10 @@ export function opened(kind: Container, form: object, place: Place | null): { co
     }
     return into;
   };
-  const entries = (pairs: readonly Entry[]): Entry[] =>
+  const entries = (pairs: readonly Entry[], step: (key: string) => Step = (key) => key): Entry[] =>
     pairs.map(([key, each]) => {
       const into: Entry = [key, null];
-      inside.push({ form: each, into, key: 1, place: at(key) });
+      inside.push({ form: each, into, key: 1, place: at(step(key)) });
       return into;
     });
   const pairs = (from: readonly Pair[]): Pair[] =>
@@ -195,7 +201,10 @@ export function opened(kind: Container, form: object, place: Place | null): { co
       return { copy: { $type: kind, value: record(typed["value"] as object) }, inside };
     case "Array": {
       const { value, length, properties } = form as ArrayForm;
-      return { copy: { $type: kind, value: list(value), length, properties: entries(properties) }, inside };
+      return {
+        copy: { $type: kind, value: list(value), length, properties: entries(properties, stepOfProperty) },
+        inside,
+      };
     }
   }
 }

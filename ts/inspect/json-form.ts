@@ -2,7 +2,7 @@
 
 import { types } from "node:util";
 import { ForkpointError, isOwnError, textOf } from "../errors.js";
-import { type Entry, type Pair, type Place, hole, objectForm, setKey, stepsTo } from "./form.js";
+import { type Entry, type Pair, type Place, hole, objectForm, setKey, stepOfProperty, stepsTo } from "./form.js";
 import { formatPath, showPlace } from "./path.js";
 
 export { fromJsonForm } from "./from-json-form.js";
@@ -130,17 +130,17 @@ class FormWriter {
       return this.#items(list, place);
     }
     const sparse = length > SPARSE_LENGTH && keys.length < length / 2;
-    const named = keys.filter((key) => sparse || !isIndex(key));
+    const named = keys.filter((key) => sparse || typeof stepOfProperty(key) === "string");
     const value = sparse ? [] : this.#items(list, place);
     if (!sparse && named.length === 0) return value;
     const properties: Entry[] = [];
     for (const key of named) {
       const each = (list as unknown as Record<string, unknown>)[key];
-      const index = isIndex(key);
-      if (!index && !isData(each)) continue;
+      const step = stepOfProperty(key);
+      if (typeof step === "string" && !isData(each)) continue;
       const entry: Entry = [key, null];
       properties.push(entry);
-      this.#put(entry, 1, isData(each) ? each : null, { parent: place, step: index ? Number(key) : key });
+      this.#put(entry, 1, isData(each) ? each : null, { parent: place, step });
     }
     return { $type: "Array", value, length, properties };
   }
@@ -198,11 +198,6 @@ class FormWriter {
     const value = (from as Record<string, unknown>)[key];
     if (isData(value)) this.#put(into, key, value, { parent, step: key });
   }
-}
-
-function isIndex(key: string): boolean {
-  const index = Number(key);
-  return index >= 0 && index < 2 ** 32 - 1 && Number.isInteger(index) && String(index) === key;
 }
 
 function primitiveForm(value: unknown): unknown {

@@ -12,6 +12,7 @@ import {
   entriesOf,
   hole,
   objectForm,
+  stepOfProperty,
   stepsTo,
   typeOf,
 } from "./form.js";
@@ -230,7 +231,7 @@ export function lengthOf(form: unknown): number {
 }
 
 /** Returns a container of some of the items or entries. It has the kind of the whole, but a part of an Error is an object. */
-function part(form: unknown, range: Range): unknown {
+export function partOf(form: unknown, range: Range): unknown {
   const [from, to] = boundsIn(lengthOf(form), range);
   switch (containerOf(form)) {
     case null:
@@ -250,8 +251,8 @@ function part(form: unknown, range: Range): unknown {
 function partOfArray({ value, properties }: ArrayForm, from: number, to: number): ArrayForm {
   const elements: Entry[] = [];
   for (const [key, each] of properties) {
-    const index = Number(key);
-    if (String(index) === key && index >= from && index < to) elements.push([String(index - from), each]);
+    const index = stepOfProperty(key);
+    if (typeof index === "number" && index >= from && index < to) elements.push([String(index - from), each]);
   }
   const length = Math.max(to - from, 0);
   return { $type: "Array", value: value.slice(from, from + length), length, properties: elements };
@@ -262,7 +263,7 @@ export function valueAt(value: unknown, path: readonly PathStep[]): unknown {
   let form = walker.followed(value);
   for (const step of path) {
     if (form === undefined) return undefined;
-    form = walker.followed(typeof step === "object" ? part(form, step) : walker.inside(form, step));
+    form = walker.followed(typeof step === "object" ? partOf(form, step) : walker.inside(form, step));
   }
   return form;
 }

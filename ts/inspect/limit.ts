@@ -1,0 +1,301 @@
+/**
+ * Cuts the JSON form of a value, so that an answer stays small however large the value is. What is left out is
+ * `{"$type":"More","path":[...],"count":n,"of":kind}`:
+ *
+ * - in place of a container: `path` leads to it, `count` is the number of its items, `of` its kind;
+ * - after the last shown item of a list, a Set or a Map, and after the last pair of `{"$type":"Object","value":[...]}`, as
+ *   which an object with too many keys is written: `path` leads to the container, `count` items follow. The range
+ *   `[shown:]` of it has them;
+ * - in place of a long text: `text` is how it begins, `count` characters follow;
+ * - in place of other large values, such as Bytes: `count` is the size of its JSON in bytes, `of` its type.
+ */
+
+import type { PathStep } from "../../inspect.js";
+import {
+  type ArrayForm,
+  type Container,
+  type Pair,
+  type Step,
+  containerOf,
+  entriesOf,
+  setKey,
+  stepOfProperty,
+  typeOf,
+} from "./form.js";
+import { safeJson } from "./json-text.js";
+import { Walker, boundsIn, indexIn, lengthOf, parsePath, partOf } from "./path.js";
+
+/** How much to show. */
+export interface Limits {
+  /** How many levels of containers are opened. Default: 3. */
+  depth?: number | undefined;
+  /** How many items of each container are shown. Default: 200. */
+  items?: number | undefined;
+  /** How long the JSON of a text may be, in bytes. Default: 65,536. */
+  textBytes?: number | undefined;
+  /** How long the JSON of the result may be, in bytes of `safeJson`. Default: 524,288. */
+  bytes?: number | undefined;
+  /** What to show. Default: the whole value. */
+  path?: string | readonly PathStep[] | undefined;
+}
+
+/** How many characters of a long text are shown. */
+const SHOWN_TEXT = 1_024;
+/** At most the bytes of what stands around the items of a container, and around each of them. */
+const AROUND = 96;
+const AROUND_ITEM = 5;
+
+/** A container whose `More` may be replaced by what is inside. */
+interface Closed {
+  form: object;
+  kind: Container;
+  path: readonly Step[];
+  /** The number of items that were cut off before the first. */
+  offset: number;
+  depth: number;
+  size: number;
+  into: object;
+  key: Step;
+}
+
+/** What stands in an answer for a value, and its size. */
+interface Shown {
+  form: unknown;
+  size: number;
+  /** The kind of the container, if it can be opened. */
+  kind: Container | null;
+}
+
+/** An item of a container: a value with its key, or a key and a value that are both forms. */
+interface Item {
+  key: string | null;
+  forms: Array<{ form: unknown; path: readonly Step[] }>;
+}
+
+/**
+ * Returns the value at a path, cut to a size. Outer levels are shown before inner ones. Undefined: there is no such value.
+ * @throws ForkpointError `INVALID_ARGUMENT` for a wrong path.
+ */
+export function limitedJsonForm(form: unknown, limits: Limits = {}): unknown {
+  const { path = [] } = limits;
+  const found = locate(form, typeof path === "string" ? parsePath(path) : path);
+  return found === undefined ? undefined : new Limiter(limits).cut(found);
+}
+
+interface Located {
+  form: unknown;
+  path: Step[];
+  offset: number;
+}
+
+/** Returns the value at a path, and the path without ranges and negative indexes. */
+function locate(root: unknown, steps: readonly PathStep[]): Located | undefined {
+  const walker = new Walker(root);
+  const path: Step[] = [];
+  let form = walker.followed(root);
+  let offset = 0;
+  for (const step of steps) {
+    if (form === undefined) return undefined;
+    if (typeof step === "object") {
+      offset += boundsIn(lengthOf(form), step)[0];
+      form = partOf(form, step);
+    } else {
+      path.push(typeof step === "number" ? offset + (indexIn(lengthOf(form), step) ?? 0) : step);
+      form = walker.followed(walker.inside(form, step));
+      offset = 0;
+    }
+  }
+  return form === undefined ? undefined : { form, path, offset };
+}
+
+class Limiter {
+  readonly #depth: number;
+  readonly #items: number;
+  readonly #textBytes: number;
+  #left: number;
+
+  constructor({ depth = 3, items = 200, textBytes = 65_536, bytes = 524_288 }: Limits) {
+    this.#depth = depth;
+    this.#items = items;
+    this.#textBytes = textBytes;
+    this.#left = bytes;
+  }
+
+  /** Opens containers level by level, as long as there is room. */
+  cut({ form, path, offset }: Located): unknown {
+    const out: unknown[] = [];
+    const root = this.#shown(form, path);
+    out.push(root.form);
+    this.#left -= root.size;
+    const { kind, size } = root;
+    const closed: Closed[] =
+      kind === null ? [] : [{ form: form as object, kind, path, offset, depth: 0, size, into: out, key: 0 }];
+    // The loop also visits what is added while it runs.
+    for (const each of closed) {
+      if (each.depth < this.#depth) for (const inner of this.#open(each)) closed.push(inner);
+    }
+    return out[0];
+  }
+
+  /** Replaces the `More` of a container. Returns the containers inside, which are closed. */
+  #open(container: Closed): Closed[] {
+    const { form, kind, path, offset, depth, into, key } = container;
+    const count = lengthOfAll(form, kind);
+    // A container within others leaves half of the room to those that come after it.
+    let room = container.size + (depth === 0 ? this.#left : Math.floor(this.#left / 2)) - AROUND;
+    room -= sizeOf(more(path, count, kind));
+    const before = room;
+    const shown: Array<{ item: Item; parts: Shown[] }> = [];
+    for (const item of itemsOf(form, kind, path, offset)) {
+      if (shown.length === this.#items) break;
+      const parts = item.forms.map((each) => this.#shown(each.form, each.path));
+      const size = parts.reduce(
+        (sum, part) => sum + part.size,
+        AROUND_ITEM + (item.key === null ? 0 : sizeOf(item.key)),
+      );
+      if (size > room) break;
+      room -= size;
+      shown.push({ item, parts });
+    }
+    if (shown.length === 0 && count > 0) return [];
+    this.#left -= before - room + AROUND - container.size;
+    const rest = count - shown.length;
+    if (rest > 0) this.#left -= sizeOf(more(path, rest, kind));
+    const target = openedForm(form, kind, rest === 0 ? null : more(path, rest, kind));
+    const inner: Closed[] = [];
+    for (const { item, parts } of shown) {
+      const slots = target.add(item, parts);
+      for (const [i, { form, size, kind }] of parts.entries()) {
+        const [into, key] = slots[i]!;
+        setKey(into, key, form);
+        const inside = item.forms[i]!;
+        if (kind === null) continue;
+        const whole = inside.form as object;
+        inner.push({ form: whole, kind, path: inside.path, offset: 0, depth: depth + 1, size, into, key });
+      }
+    }
+    setKey(into, key, target.finish());
+    return inner;
+  }
+
+  /** Returns what stands for a value: itself, or a `More`. */
+  #shown(form: unknown, path: readonly Step[]): Shown {
+    if (typeof form === "string") return this.#text(form, path);
+    const kind = containerOf(form);
+    if (kind !== null && lengthOfAll(form as object, kind) > 0) {
+      const closed = more(path, lengthOfAll(form as object, kind), kind);
+      return { form: closed, size: sizeOf(closed), kind };
+    }
+    const size = sizeOf(form);
+    if (size <= this.#textBytes) return { form, size, kind: null };
+    const closed = more(path, size, String(typeOf(form)));
+    return { form: closed, size: sizeOf(closed), kind: null };
+  }
+
+  #text(text: string, path: readonly Step[]): Shown {
+    const size = text.length > this.#textBytes ? Number.POSITIVE_INFINITY : sizeOf(text);
+    if (size <= this.#textBytes) return { form: text, size, kind: null };
+    // Not between the halves of a character.
+    const end = /[\ud800-\udbff]$/.test(text.slice(0, SHOWN_TEXT)) ? SHOWN_TEXT - 1 : SHOWN_TEXT;
+    const begin = text.slice(0, Math.min(end, this.#textBytes));
+    const cut = { ...more(path, text.length - begin.length, "Text"), text: begin };
+    return { form: cut, size: sizeOf(cut), kind: null };
+  }
+}
+
+/** The size of the JSON of a form in UTF-8. */
+const sizeOf = (form: unknown): number => Buffer.byteLength(safeJson(form));
+
+const more = (path: readonly Step[], count: number, of: string) => ({ $type: "More", path, count, of });
+
+/** The number of items, and of named properties of a list. */
+function lengthOfAll(form: object, kind: Container): number {
+  if (kind !== "Array") return lengthOf(form);
+  const { value, properties } = form as ArrayForm;
+  return value.length + properties.length;
+}
+
+function* itemsOf(form: object, kind: Container, path: readonly Step[], offset: number): Generator<Item> {
+  const at = (...steps: Step[]): readonly Step[] => path.concat(steps);
+  const keyed = ([key, each]: readonly [string, unknown]): Item => ({ key, forms: [{ form: each, path: at(key) }] });
+  switch (kind) {
+    case "Object":
+    case "Error":
+      for (const entry of entriesOf(form as Record<string, unknown>)) yield keyed(entry);
+      return;
+    case "Map":
+      for (const [i, [key, each]] of (form as { value: Pair[] }).value.entries()) {
+        const index = offset + i;
+        if (typeof key === "string") yield keyed([key, each]);
+        else
+          yield {
+            key: null,
+            forms: [
+              { form: key, path: at(index, 0) },
+              { form: each, path: at(index, 1) },
+            ],
+          };
+      }
+      return;
+    default: {
+      const list = kind === "List" ? (form as unknown[]) : (form as { value: unknown[] }).value;
+      for (const [i, each] of list.entries()) yield { key: null, forms: [{ form: each, path: at(offset + i) }] };
+      if (kind !== "Array") return;
+      for (const [key, each] of (form as ArrayForm).properties) {
+        const step = stepOfProperty(key);
+        yield { key, forms: [{ form: each, path: at(typeof step === "number" ? offset + step : step) }] };
+      }
+    }
+  }
+}
+
+type Slot = [into: object, key: Step];
+
+function addPair(to: unknown[], { key }: Item, parts: readonly unknown[]): Slot[] {
+  const pair = [key, null];
+  to.push(pair);
+  const value: Slot = [pair, 1];
+  return parts.length === 1 ? [value] : [[pair, 0], value];
+}
+
+/** Returns an empty container of the same kind, to which items can be added, and in the end what was left out. */
+function openedForm(
+  form: object,
+  kind: Container,
+  rest: object | null,
+): { add(item: Item, parts: readonly unknown[]): Slot[]; finish(): unknown } {
+  const list: unknown[] = [];
+  const pairs: unknown[] = [];
+  const record = {};
+  const addItem = (): Slot[] => [[list, list.push(null) - 1]];
+  const withRest = (items: unknown[]) => (rest === null ? items : [...items, rest]);
+  switch (kind) {
+    case "Object":
+      if (rest === null && typeOf(form) === undefined) {
+        return { add: ({ key }) => [[record, key!]], finish: () => record };
+      }
+      return {
+        add: (item, parts) => addPair(pairs, item, parts),
+        finish: () => ({ $type: kind, value: withRest(pairs) }),
+      };
+    case "Map":
+      return {
+        add: (item, parts) => addPair(pairs, item, parts),
+        finish: () => ({ $type: kind, value: withRest(pairs) }),
+      };
+    case "Error":
+      return {
+        add: ({ key }) => [[record, key!]],
+        finish: () => ({ $type: kind, value: record, ...(rest === null ? {} : { more: rest }) }),
+      };
+    case "List":
+      return { add: addItem, finish: () => withRest(list) };
+    case "Set":
+      return { add: addItem, finish: () => ({ $type: kind, value: withRest(list) }) };
+    case "Array":
+      return {
+        add: (item, parts) => (item.key === null ? addItem() : addPair(pairs, item, parts)),
+        finish: () => ({ ...form, value: withRest(list), properties: pairs }),
+      };
+  }
+}
