@@ -1,27 +1,37 @@
-/**
- * Compressed exports. Node 20 has no Zstandard, and the addon does not offer its own yet. The two functions below are the
- * only places that have to change when it does.
- */
+/** Compressed exports: files that end with `.zst`. */
 
-import { ForkpointError, quote } from "../errors.js";
+import { compress, decompress } from "../inspect.js";
 
-/** Turns a part of a file into the bytes to write. */
-export type Encoder = (chunk: Buffer) => Buffer;
+type Chunks = AsyncIterable<Uint8Array>;
 
-/** Returns what turns the text of an export into the bytes of a file with this name. */
-export function encoderFor(path: string): Encoder {
-  if (/\.zst$/i.test(path)) {
-    const how = "give a name without .zst, and compress the file with zstd";
-    throw new ForkpointError("UNSUPPORTED", `${quote(path)} would be compressed, which this version cannot do: ${how}`);
-  }
-  return (chunk) => chunk;
+/** Compresses what is written to a file, if its name says so. */
+export function compressedFor(path: string, chunks: Chunks): Chunks {
+  return /\.zst$/i.test(path) ? compress(chunks) : chunks;
 }
 
 const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
-/** Throws `UNSUPPORTED` for the beginning of a compressed file. */
-export function refuseCompressed(begin: Buffer, name: string): void {
-  if (!begin.subarray(0, ZSTD_MAGIC.length).equals(ZSTD_MAGIC)) return;
-  const how = "decompress it with zstd, for example `zstd -dc export.jsonl.zst | forkpoint import -`";
-  throw new ForkpointError("UNSUPPORTED", `${quote(name)} is compressed, which this version cannot read: ${how}`);
+/** Decompresses what is read from a file, if it begins as a compressed file does. */
+export async function* decompressed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const begin: Buffer[] = [];
+  let length = 0;
+  while (length < ZSTD_MAGIC.length) {
+    const { value, done } = await iterator.next();
+    if (done === true) break;
+    begin.push(value);
+    length += value.length;
+  }
+  const all = rejoined(begin, iterator);
+  const isCompressed = Buffer.concat(begin).subarray(0, ZSTD_MAGIC.length).equals(ZSTD_MAGIC);
+  yield* isCompressed ? decompress(all) : all;
+}
+
+async function* rejoined(begin: readonly Buffer[], rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield* begin;
+  for (;;) {
+    const { value, done } = await rest.next();
+    if (done === true) return;
+    yield value;
+  }
 }

@@ -2,7 +2,7 @@
 
 import { createReadStream } from "node:fs";
 import { ForkpointError } from "../errors.js";
-import { refuseCompressed } from "./compression.js";
+import { decompressed } from "./compression.js";
 
 /**
  * Yields the lines of a file: `-` is stdin. Only a line feed ends a line. `node:readline` also ends one at U+2028, which
@@ -26,10 +26,7 @@ export async function* linesOf(file: string): AsyncGenerator<string> {
   };
   const stream = file === "-" ? process.stdin : createReadStream(file);
   let pieces: string[] = [];
-  let first = true;
-  for await (const bytes of stream as AsyncIterable<Buffer>) {
-    if (first) refuseCompressed(bytes, name);
-    first = false;
+  for await (const bytes of decompressed(stream as AsyncIterable<Buffer>)) {
     const parts = decode(bytes).split("\n");
     const last = parts.pop()!;
     for (const part of parts) {

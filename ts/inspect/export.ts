@@ -12,6 +12,7 @@ import { flag, readRecord, signalOption, whole } from "../options.js";
 import type { Part } from "../wire.js";
 import { type Context, SESSIONS, readKey, readSpace, refOf } from "./context.js";
 import { everyRow } from "./every-row.js";
+import { safeJson } from "./json-text.js";
 import { namespacesOf } from "./remove.js";
 import { infoOf, newestOf, readPages } from "./rows.js";
 import { contractsOf } from "./runs.js";
@@ -99,7 +100,7 @@ export async function* exportLines(
     signal?.throwIfAborted();
   };
   const done = { runs: 0, checkpoints: 0, writes: 0 };
-  yield JSON.stringify({ forkpoint: "export", version: VERSION, at: Date.now(), ...(!values && { values }) });
+  yield safeJson({ forkpoint: "export", version: VERSION, at: Date.now(), ...(!values && { values }) });
   for (const key of await chosen(context, runs, space)) {
     stop();
     const rows: Row[] = [];
@@ -121,7 +122,7 @@ export async function* exportLines(
     done.checkpoints += lines.counts.checkpoints;
     done.writes += lines.counts.writes;
   }
-  yield JSON.stringify({ done });
+  yield safeJson({ done });
 }
 
 /** Returns the runs to export. A run comes after the one that it was forked from. */
@@ -210,11 +211,11 @@ class RunLines {
     if (this.#values) yield* await this.#currentLogs();
     for (const write of writes) yield this.#count(write);
     const { checkpoints } = this.counts;
-    yield JSON.stringify({ end: { checkpoints, writes: writes.length, sha256: this.#hash.digest("hex") } });
+    yield safeJson({ end: { checkpoints, writes: writes.length, sha256: this.#hash.digest("hex") } });
   }
 
   #line(value: unknown): string {
-    return this.#count(JSON.stringify(value));
+    return this.#count(safeJson(value));
   }
 
   #count(line: string): string {
@@ -252,7 +253,7 @@ class RunLines {
       checkpoint: this.#line({ checkpoint }),
       writes: writes.map(([{ task, index, owner }, { name, tag, bytes }]) => {
         const write: ExportedWrite = { checkpoint: id, task, index, name, owner, tag, ...bytesOf(bytes) };
-        return JSON.stringify({ write });
+        return safeJson({ write });
       }),
     };
   }

@@ -16,7 +16,7 @@ import { type Context, SESSIONS, readKey, refOf } from "./context.js";
 import { readFound, readValues } from "./detail.js";
 import { fromJsonForm, toJsonForm } from "./json-form.js";
 import { forkBranch } from "./langgraph-fork.js";
-import { mergePatch, setAt } from "./edit.js";
+import { edited as editedForm } from "./edit.js";
 import { parsePath } from "./path.js";
 import { newestOf, readLineups } from "./rows.js";
 import type { FoundCheckpoint, Key, Row } from "./wire.js";
@@ -71,9 +71,8 @@ function editor({ set, patch, state }: ForkEdit): Plan["edit"] {
   const places = (set ?? []).map(([path, value]) => [parsePath(path), value] as const);
   if (state === undefined && places.length === 0 && patch === undefined) return () => undefined;
   return (before) => {
-    let form = state === undefined ? toJsonForm(before) : state;
-    for (const [path, value] of places) form = setAt(form, path, value);
-    return { form: patch === undefined ? form : mergePatch(form, patch) };
+    const form = state === undefined ? toJsonForm(before) : state;
+    return { form: editedForm(form, { set: places, patch }) };
   };
 }
 

@@ -7,7 +7,7 @@ import { createReadStream } from "node:fs";
 import { ForkpointError, quote } from "../../errors.js";
 import { safeText } from "../../inspect/json-text.js";
 import { command, parsed, runsArgument, spaceOption } from "../command.js";
-import { type Encoder, encoderFor } from "../compression.js";
+import { compressedFor } from "../compression.js";
 import type { Context } from "../context.js";
 import { type RunOptions, findRun, refOf } from "../find.js";
 import { number, parseDuration, plural, size } from "../units.js";
@@ -31,7 +31,7 @@ const BATCH = 1 << 20;
 export const exportRuns = () =>
   command<Options>("export", "writes runs as JSON Lines, which `import` reads", run, "itself")
     .addArgument(runsArgument())
-    .option("--out <file>", "writes a new file that only its owner can read (default: stdout)")
+    .option("--out <file>", "writes a new file that only its owner can read; .zst compresses it (default: stdout)")
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the runs")
     .addOption(parsed("--since <duration>", "only runs that were active in this time: 90s, 15m, 2h, 7d", parseDuration))
@@ -39,7 +39,6 @@ export const exportRuns = () =>
 
 async function run(context: Context, options: Options, ...ids: Array<string | undefined>): Promise<void> {
   const { out, since, values, space } = options;
-  const encode = out === undefined ? undefined : encoderFor(out);
   const inspector = await context.open();
   const named = ids.filter((id) => id !== undefined);
   const runs = [];
@@ -53,11 +52,10 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
   const { output } = context;
   const counted = counting(lines, context);
   if (out === undefined) {
-    // The characters that a terminal acts on stand only within the quotes of JSON, where an escape means the same.
-    for await (const line of counted) await output.stream(`${safeText(line)}\n`);
+    for await (const line of counted) await output.stream(`${line}\n`);
     return;
   }
-  const written = await writeFile(resolve(out), counted, encode!);
+  const written = await writeFile(resolve(out), counted);
   output.progress.clear();
   if (output.json) {
     output.printJson({ ...written.done, skipped: 0, verified: true, path: written.path, bytes: written.bytes });
@@ -88,10 +86,10 @@ async function* counting(lines: AsyncIterable<string>, context: Context): AsyncG
 }
 
 /** Writes lines into a new file, and reads it again. A file that is not complete is removed. */
-async function writeFile(path: string, lines: AsyncIterable<string>, encode: Encoder) {
+async function writeFile(path: string, lines: AsyncIterable<string>) {
   const file = await create(path);
   try {
-    const { hash, done } = await writeLines(file, lines, encode);
+    const { hash, done } = await writeLines(file, path, lines);
     await file.sync();
     await file.close();
     const { size: bytes } = await stat(path);
@@ -117,26 +115,30 @@ async function create(path: string): Promise<FileHandle> {
 
 async function writeLines(
   file: FileHandle,
+  path: string,
   lines: AsyncIterable<string>,
-  encode: Encoder,
 ): Promise<{ hash: string; done: Done }> {
   const hash = createHash("sha256");
-  const write = async (text: string) => {
-    const bytes = encode(Buffer.from(text));
+  const last = { line: "" };
+  for await (const bytes of compressedFor(path, inBatches(lines, last))) {
     hash.update(bytes);
     await file.writeFile(bytes);
-  };
-  let [batch, last] = ["", ""];
+  }
+  const { done } = JSON.parse(last.line) as { done: Done };
+  return { hash: hash.digest("hex"), done };
+}
+
+/** Joins lines to larger pieces. Sets `last` to the last line. */
+async function* inBatches(lines: AsyncIterable<string>, last: { line: string }): AsyncGenerator<Buffer> {
+  let batch = "";
   for await (const line of lines) {
-    last = line;
+    last.line = line;
     batch += `${line}\n`;
     if (batch.length < BATCH) continue;
-    await write(batch);
+    yield Buffer.from(batch);
     batch = "";
   }
-  await write(batch);
-  const { done } = JSON.parse(last) as { done: Done };
-  return { hash: hash.digest("hex"), done };
+  yield Buffer.from(batch);
 }
 
 async function hashOf(path: string): Promise<string> {
