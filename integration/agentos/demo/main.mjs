@@ -1,9 +1,10 @@
 // The demo. A real AgentOS graph is killed half-way, resumed in a new process, and forked to another outcome.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
@@ -99,13 +100,29 @@ async function demo(store) {
   const originalRows = timeline(original, short(runId), second.pid);
   const forkedRows = timeline(forked, `${short(forkedId)} (fork)`, third.pid);
   table(["step", "node", "checkpoint", "time (UTC)", "state bytes", "run"], originalRows, forkedRows);
-  say("");
+
+  say(`\n4. Looking inside: npx forkpoint show ${short(runId)} --tree\n`);
+  const shown = forkpoint("show", short(runId), "--tree");
+  say(shown.replaceAll(/^/gm, "  ").trimEnd());
+  claim("the fork hangs on its checkpoint", shown.includes(forkedId) && shown.includes("file"));
 }
+
+/** Runs the command line, as npx does, and returns what it prints. */
+function forkpoint(...args) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args, "--db", database], {
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`forkpoint ${args.join(" ")} has failed: ${stderr}`);
+  return stdout;
+}
+
+const bin = join(dirname(createRequire(import.meta.url).resolve("forkpoint/package.json")), "dist/cli/main.js");
 
 const store = new CheckpointStore(database);
 try {
   await demo(store);
 } finally {
   await store.close();
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  rmSync(effects, { force: true });
 }
+say(`\nThe database stays. To see it in a browser: npx forkpoint studio --db ${database}\n`);
