@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::super::call::{Buffers, Request};
 use super::super::response::{PackedPart, Response, ResponseBuilder};
 use super::super::{Contract, check_id, helix, langgraph, named, thread, tinyagents};
-use super::{from_hex, hex};
+use super::show::{from_hex, hex};
 use crate::error::{Error, Result};
 use crate::op::{Expect, LogEnd, Op, Unit};
 use crate::query::{LogRange, LogSide, Pick, Query};
