@@ -1,5 +1,5 @@
 import type { Change, CheckpointDetail, CheckpointInfo, RunInfo, WriteInfo } from "../../inspect.js";
-import { limitedJsonForm } from "../inspect/json-form.js";
+import { limitedJsonForm } from "../inspect/limit.js";
 
 /** The largest answer, in bytes. */
 export const MAX_ANSWER = 512 * 2 ** 10;

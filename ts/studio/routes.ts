@@ -5,6 +5,7 @@ import { activity } from "./activity.js";
 import { MAX_ANSWER, fitting, shortChanges, shortCheckpoint, shortDetail, shortRun, sizeOf } from "./answers.js";
 import { type Query, statuses } from "./query.js";
 import { Refusal, invalid } from "./refusal.js";
+import { search } from "./search.js";
 
 /** Answers a request that reads. */
 export type Route = (inspector: Inspector, query: Query) => Promise<unknown>;
@@ -19,6 +20,7 @@ export const routes: Record<string, Route> = {
   run,
   checkpoint,
   diff,
+  search: searched,
   stats: (inspector, query) => inspector.stats({ largest: query.whole("largest", 0, 1_000) ?? 10 }),
   code: async (inspector, query) => ({
     snippets: await inspector.code(
@@ -106,6 +108,14 @@ async function checkpoint(inspector: Inspector, query: Query): Promise<unknown> 
   if (path === undefined) return shortDetail(detail, limits, []);
   const [value, steps] = theValue(detail, path, query);
   return shortDetail({ ...detail, state: value }, limits, steps);
+}
+
+/** Finds a text in a part of a checkpoint. */
+async function searched(inspector: Inspector, query: Query): Promise<unknown> {
+  const text = query.needed("text");
+  if (text === "") throw invalid('the parameter "text" is empty');
+  const detail = await theCheckpoint(inspector, query);
+  return search(theValue(detail, undefined, query)[0], text);
 }
 
 /** Returns the text of the state, or of the value at `path`: all of it. */

@@ -1,0 +1,130 @@
+// Shows a single value: on one line, and whole.
+import { containerOf, typeOf } from "../../inspect/form.js";
+import { bytes, count, counted, shown } from "./format.js";
+import { insideOf, moreOf } from "./tree.js";
+
+/** How many characters of a text stand on a line. The rest could not be seen. */
+const LINE = 300;
+
+/** Returns the bytes that a base64 text begins with. */
+export function firstBytes(base64: string, length: number): Uint8Array {
+  try {
+    const text = atob(base64.slice(0, Math.ceil(length / 3) * 4).replace(/[^A-Za-z0-9+/=]/g, ""));
+    return Uint8Array.from(text.slice(0, length), (character) => character.charCodeAt(0));
+  } catch {
+    return new Uint8Array();
+  }
+}
+
+export const hex = (some: Uint8Array): string =>
+  Array.from(some, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
+
+/** The size of what base64 stands for, in bytes. */
+const sizeOfBase64 = (text: string): number => Math.floor((text.replace(/=+$/, "").length * 3) / 4);
+
+/** The names of the containers, and how they are written. */
+function Container({ form, kind }: { form: unknown; kind: string }) {
+  const { entries, more } = insideOf(form)!;
+  const size = entries.length + (more?.count ?? 0);
+  if (kind === "List") return <span class="v-container">[{size === 0 ? "" : counted(size, "item")}]</span>;
+  if (kind === "Object") return <span class="v-container">{`{${size === 0 ? "" : counted(size, "key")}}`}</span>;
+  const error = kind === "Error" ? (form as { value: Record<string, unknown> }).value : null;
+  return (
+    <>
+      <span class="v-type">{kind}</span>
+      {error === null ? (
+        <span class="v-container">{count(size)}</span>
+      ) : (
+        <span class="v-text">{shown(`${String(error["name"])}: ${String(error["message"] ?? "")}`, LINE)}</span>
+      )}
+    </>
+  );
+}
+
+/** A value on one line. */
+export function Value({ form }: { form: unknown }) {
+  if (form === undefined) return null;
+  if (form === null) return <span class="v-word">null</span>;
+  switch (typeof form) {
+    case "string":
+      return <span class="v-text">{`"${shown(form.replaceAll("\n", "↵"), LINE)}"`}</span>;
+    case "number":
+      return <span class="v-number">{String(form)}</span>;
+    case "boolean":
+      return <span class="v-word">{String(form)}</span>;
+  }
+  const kind = containerOf(form);
+  if (kind !== null) return <Container form={form} kind={kind} />;
+  const typed = form as Record<string, unknown>;
+  const { value } = typed;
+  const type = String(typeOf(form));
+  switch (type) {
+    case "More":
+      return <span class="v-container">{count(Number(typed["count"]))} not loaded</span>;
+    case "Undefined":
+    case "Hole":
+      return <span class="v-word">{type === "Hole" ? "hole" : "undefined"}</span>;
+    case "Number":
+    case "BigInt":
+      return <span class="v-number">{`${shown(String(value), LINE)}${type === "BigInt" ? "n" : ""}`}</span>;
+    case "Bytes": {
+      const text = String(value);
+      return (
+        <>
+          <span class="v-type">{shown(String(typed["view"] ?? "Bytes"), 40)}</span>
+          <span class="v-container">{bytes(sizeOfBase64(text))}</span>
+          <span class="v-hex">{hex(firstBytes(text, 16))}</span>
+        </>
+      );
+    }
+    case "Opaque":
+      return (
+        <span class="v-opaque" data-testid="opaque">
+          <span class="v-type">opaque</span>
+          <span class="v-container">
+            {shown(String(typed["tag"]), 60)} · {bytes(Number(typed["bytes"]))}
+          </span>
+          <span class="v-hex">{hex(firstBytes(String(typed["base64"]), 16))}</span>
+        </span>
+      );
+    case "RegExp": {
+      const { source, flags } = (value ?? {}) as { source?: unknown; flags?: unknown };
+      return <span class="v-text">{shown(`/${String(source)}/${String(flags)}`, LINE)}</span>;
+    }
+    default:
+      return (
+        <>
+          <span class="v-type">{shown(type, 40)}</span>
+          <span class="v-text">{shown(typeof value === "string" ? value : (JSON.stringify(value) ?? ""), LINE)}</span>
+        </>
+      );
+  }
+}
+
+/** Bytes as a table of lines: the place, the bytes, the letters. */
+export function hexDump(some: Uint8Array): string {
+  const lines: string[] = [];
+  for (let at = 0; at < some.length; at += 16) {
+    const line = some.subarray(at, at + 16);
+    const letters = Array.from(line, (byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : "·")).join("");
+    lines.push(`${at.toString(16).padStart(6, "0")}  ${hex(line).padEnd(47)}  ${letters}`);
+  }
+  return lines.join("\n");
+}
+
+/** A text with its line breaks and tabs, and everything else that is no letter escaped. */
+const lines = (text: string): string =>
+  text
+    .split(/([\n\t])/)
+    .map((each, at) => (at % 2 === 1 ? each : shown(each, text.length)))
+    .join("");
+
+/** The whole of a value as text, for a closer look. Null: its line says all. */
+export function wholeText(form: unknown): string | null {
+  if (typeof form === "string") return lines(form);
+  if (moreOf(form) !== null || containerOf(form) !== null) return null;
+  const typed = form as Record<string, unknown> | null;
+  if (typeOf(form) === "Bytes") return hexDump(firstBytes(String(typed?.["value"]), 4_096));
+  if (typeOf(form) === "Opaque") return hexDump(firstBytes(String(typed?.["base64"]), 1_024));
+  return typeof form === "object" && form !== null ? JSON.stringify(form, null, 2) : String(form);
+}
