@@ -40,6 +40,9 @@ export function fitting<T>(items: readonly T[], bytes: number): T[] {
 
 const TEXT = 64 * 2 ** 10;
 
+/** How deep the value of a pending write is shown. A page shows it whole. */
+const WRITE_DEPTH = 8;
+
 /** Cuts the values of a checkpoint. The state gets the most room. */
 export function shortDetail(
   { checkpoint, state, rest, writes, next, parts }: CheckpointDetail,
@@ -47,7 +50,10 @@ export function shortDetail(
   path: readonly (string | number)[],
 ): Record<string, unknown> {
   const shortWrite = (write: WriteInfo, index: number): WriteInfo => {
-    const value = limitedJsonForm(write.value, { ...limits, text: TEXT, bytes: MAX_ANSWER / 16 }, [index, "value"]);
+    const value = limitedJsonForm(write.value, { ...limits, depth: WRITE_DEPTH, text: TEXT, bytes: MAX_ANSWER / 16 }, [
+      index,
+      "value",
+    ]);
     return Object.assign({}, write, { value });
   };
   const short = {
@@ -66,7 +72,7 @@ export function shortDetail(
 }
 
 /** How much of a changed value an answer shows. */
-const CHANGE: Limits = { depth: 4, items: 100, text: TEXT, bytes: MAX_ANSWER / 4 };
+const CHANGE: Limits = { depth: 6, items: 100, text: TEXT, bytes: MAX_ANSWER / 4 };
 
 /** Cuts the values of changes, and leaves out the changes that do not fit. */
 export function shortChanges(all: readonly Change[], most: number): { changes: Change[]; truncated: boolean } {

@@ -83,8 +83,8 @@ function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back:
         <Id id={id} />
         <Button kind="quiet" icon="copy" name="Copy the id of the checkpoint" onClick={() => void copy(id, "the id")} />
         <span class="grow" />
-        <Button kind="quiet" icon="down" name="Older checkpoint, key [" onClick={() => view.move(1)} />
-        <Button kind="quiet" icon="up" name="Newer checkpoint, key ]" onClick={() => view.move(-1)} />
+        <Button kind="quiet" icon="older" name="Older checkpoint, key [" onClick={() => view.move(1)} />
+        <Button kind="quiet" icon="newer" name="Newer checkpoint, key ]" onClick={() => view.move(-1)} />
       </div>
       <ul class="facts">
         <li>{at(savedAt)}</li>

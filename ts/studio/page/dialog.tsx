@@ -16,6 +16,8 @@ export function Dialog({ title, testId, kind = "", close, children }: DialogProp
   useLayoutEffect(() => {
     const before = document.activeElement;
     own.current!.showModal();
+    // The browser would choose the button that closes.
+    own.current!.focus();
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
@@ -24,6 +26,7 @@ export function Dialog({ title, testId, kind = "", close, children }: DialogProp
     <dialog
       ref={own}
       class={`dialog ${kind}`}
+      tabIndex={-1}
       aria-label={title}
       data-testid={testId}
       onCancel={(event) => {

@@ -78,10 +78,16 @@ export function shown(text: string, length = 2_000): string {
   return text.length <= length ? safeText(text) : `${safeText(text.slice(0, length))}…`;
 }
 
-/** Splits an id into a head, which may be cut, and a tail, which is always shown: ids often differ only in their end. */
-export function halves(id: string): [head: string, tail: string] {
+/**
+ * Splits an id into a head, which may be cut, and a tail, which is always shown: ids often differ only in their end. The
+ * tail begins behind a separator where there is one.
+ */
+export function halves(id: string): { head: string; tail: string; isWord: boolean } {
   const text = shown(id, 400);
-  if (text.length <= 12) return [text, ""];
-  const at = text.length - 6;
-  return [text.slice(0, at), text.slice(at)];
+  // The end of an id of this version is the same in all that a process makes. It begins with the time.
+  if (/^[\da-f]{8}-[\da-f]{4}-6/i.test(text)) return { head: text, tail: "", isWord: false };
+  const word = /^.{4,}[-_:./@ ](?=[^-_:./@ ]{3,12}$)/s.exec(text);
+  if (word !== null) return { head: word[0], tail: text.slice(word[0].length), isWord: true };
+  if (text.length <= 12) return { head: text, tail: "", isWord: false };
+  return { head: text.slice(0, -6), tail: text.slice(-6), isWord: false };
 }

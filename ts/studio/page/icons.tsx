@@ -19,18 +19,19 @@ const paths = {
   keys: "M2 4.5h12v7H2zM4.5 7h.1M7 7h.1M9.5 7h.1M11.5 7h.1M5 9.5h6",
   lanes: "M5 14V2M5 10c0-3.5 6-2 6-6",
   moon: "M13 9.3A5.5 5.5 0 0 1 6.7 3a5.5 5.5 0 1 0 6.3 6.3z",
+  newer: "M4 10l4-4 4 4",
+  older: "M4 6l4 4 4-4",
   open: "M6 3.5 10.5 8 6 12.5",
   pause: "M5.8 4v8M10.2 4v8",
   search: "M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.3 10.3l3.2 3.2",
   sun: "M8 10.8a2.8 2.8 0 1 0 0-5.6 2.8 2.8 0 0 0 0 5.6zM8 1.5v1.2M8 13.3v1.2M1.5 8h1.2M13.3 8h1.2M3.4 3.4l.9.9M11.7 11.7l.9.9M3.4 12.6l.9-.9M11.7 4.3l.9-.9",
-  up: "M3.5 9.5 8 5l4.5 4.5",
 } as const;
 
 export type IconName = keyof typeof paths;
 
 export function Icon({ name }: { name: IconName }) {
   return (
-    <svg class={`icon ${name}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+    <svg class={`icon icon-${name}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
       {name === "half" && <circle cx="8" cy="8" r="5" />}
       {name === "fork" && (
         <>

@@ -46,8 +46,11 @@ function Run({ of }: { of: RunRef }) {
 
   if (view.trouble.value !== null && view.steps.value.length === 0) {
     return (
-      <main class="run">
+      <main class="locked">
         <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />
+        <a class="button plain" href={formatAddress(backToRuns())}>
+          Back to the runs
+        </a>
       </main>
     );
   }

@@ -19,6 +19,8 @@ export interface ListedRun {
   info: RunInfo;
   /** Whether the status and the size are those of the newest checkpoint. */
   fresh: boolean;
+  /** When the row has moved up, in ms since the epoch. 0: it has not. */
+  moved: number;
 }
 
 /** The first page fills the screen. The others are longer. */
@@ -46,7 +48,7 @@ const queryOf = ({ space, status, match, sort, nested }: Filter) => ({
   allNs: nested ? true : null,
 });
 
-const listed = (info: RunInfo): ListedRun => ({ key: keyOf(info), info, fresh: false });
+const listed = (info: RunInfo): ListedRun => ({ key: keyOf(info), info, fresh: false, moved: 0 });
 
 /** Shows the runs of a filter, from the first page on. */
 export async function load(asked: Filter): Promise<void> {
@@ -152,7 +154,7 @@ function take(batch: ReadonlyArray<[string, RunRef]>, infos: ReadonlyArray<RunIn
       next.delete(key);
       continue;
     }
-    const row = { key, info, fresh: true };
+    const row = { key, info, fresh: true, moved: before?.moved ?? 0 };
     const isNewer = before === undefined || info.active > before.info.active;
     if (
       isNewer &&
@@ -161,7 +163,7 @@ function take(batch: ReadonlyArray<[string, RunRef]>, infos: ReadonlyArray<RunIn
       info.active >= newest
     ) {
       next.delete(key);
-      moved.push(row);
+      moved.push({ ...row, moved: Date.now() });
     } else if (before !== undefined) next.set(key, row);
   }
   moved = moved.toSorted((a, b) => b.info.active - a.info.active);

@@ -244,12 +244,12 @@ interface RowProps {
   open: (index: number) => void;
 }
 
-function Row({ row: { info }, index, count: all, isCurrent, largest, open }: RowProps) {
+function Row({ row: { info, moved }, index, count: all, isCurrent, largest, open }: RowProps) {
   const { space, run, ns, group, latest, forkedFrom } = info;
   return (
     <div
       id={`run-${index}`}
-      class="run-row"
+      class={Date.now() - moved < 1_400 ? "run-row moved" : "run-row"}
       role="option"
       aria-selected={isCurrent}
       aria-posinset={index + 1}

@@ -1,7 +1,7 @@
 // The checkpoints of a run, the newest first, with the lanes of its branches and the runs that were forked from it.
 import { useMemo } from "preact/hooks";
 import type { CheckpointInfo, CheckpointRef, RunInfo } from "./api.js";
-import { at, bytes, clock, count, duration, halves, shown } from "./format.js";
+import { at, bytes, clock, count, counted, duration, halves, shown } from "./format.js";
 import { Icon } from "./icons.js";
 import { useKeys } from "./keys.js";
 import { Lanes, widthOf } from "./lanes-view.js";
@@ -160,7 +160,7 @@ function ForkRow({ run, ...own }: RowProps & { run: RunInfo }) {
     >
       <Icon name="fork" />
       <Id id={run.run} />
-      <span class="dim">{count(run.checkpoints)} steps</span>
+      <span class="dim">{counted(run.checkpoints, "step")}</span>
       {run.status !== null && <StatusMark status={run.status} />}
       <Icon name="open" />
     </div>
@@ -182,7 +182,7 @@ function MoreForksRow({ row, view, ...own }: RowProps & { row: { of: string; cou
 }
 
 function OriginRow({ from, ...own }: RowProps & { from: CheckpointRef }) {
-  const [head, tail] = halves(from.id);
+  const { head, tail } = halves(from.id);
   return (
     <div
       {...option(own)}

@@ -81,9 +81,9 @@ export function SpaceMark({ space }: { space: string }) {
 
 /** An id, cut in its middle where there is no room. */
 export function Id({ id, whole = false }: { id: string; whole?: boolean }) {
-  const [head, tail] = halves(id);
+  const { head, tail, isWord } = halves(id);
   return (
-    <span class={whole ? "id whole" : "id"} title={shown(id)}>
+    <span class={`id ${whole ? "whole" : ""} ${isWord ? "word" : ""}`} title={shown(id)}>
       <span class="head">{head === "" && tail === "" ? "(empty)" : head}</span>
       <span class="tail">{tail}</span>
     </span>

@@ -101,6 +101,50 @@ export function Value({ form }: { form: unknown }) {
   }
 }
 
+/** Writes a value with what is in it as text that reads as JavaScript does, cut at a length. */
+export function textOf(form: unknown, length: number): string {
+  let text = "";
+  const write = (piece: string): void => {
+    text += shown(piece, length);
+  };
+  const add = (value: unknown): void => {
+    if (text.length > length) return;
+    const inside = insideOf(value);
+    if (inside === null) {
+      write(leafText(value));
+      return;
+    }
+    const kind = containerOf(value)!;
+    const isList = kind === "List" || kind === "Set";
+    write(`${kind === "List" || kind === "Object" ? "" : `${kind} `}${isList ? "[" : "{"}`);
+    for (const [index, entry] of inside.entries.entries()) {
+      if (text.length > length) return;
+      if (index > 0) write(", ");
+      if (!isList) write(`${"key" in entry ? leafText(entry.key) : String(entry.step)}: `);
+      add(entry.value);
+    }
+    if (inside.more !== null) write(`, … ${count(inside.more.count)} more`);
+    write(isList ? "]" : "}");
+  };
+  add(form);
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}
+
+/** Writes a value that has nothing inside. */
+function leafText(form: unknown): string {
+  if (typeof form !== "object" || form === null) return typeof form === "string" ? JSON.stringify(form) : String(form);
+  const { value, tag, bytes: size } = form as { value?: unknown; tag?: unknown; bytes?: unknown };
+  const type = String(typeOf(form));
+  const more = moreOf(form);
+  if (more !== null) return `… ${count(more.count)}`;
+  if (type === "Opaque") return `Opaque ${String(tag)} (${bytes(Number(size))})`;
+  if (type === "Bytes") return `Bytes (${bytes(sizeOfBase64(String(value)))})`;
+  if (type === "BigInt") return `${String(value)}n`;
+  if (type === "Number") return String(value);
+  if (value === undefined) return type.toLowerCase();
+  return `${type}(${typeof value === "string" ? value : JSON.stringify(value)})`;
+}
+
 /** Bytes as a table of lines: the place, the bytes, the letters. */
 export function hexDump(some: Uint8Array): string {
   const lines: string[] = [];

@@ -3,7 +3,7 @@ import type { Detail, WriteInfo } from "./api.js";
 import { counted, shown } from "./format.js";
 import { Icon, type IconName } from "./icons.js";
 import { insideOf, moreOf } from "./tree.js";
-import { Value } from "./value.js";
+import { Value, textOf } from "./value.js";
 
 /** How many writes are shown. */
 const SHOWN = 50;
@@ -54,9 +54,9 @@ function Write({ write: { channel, task, value, owner } }: { write: WriteInfo })
   );
 }
 
-/** A value with what is in it, as JSON on a few lines. */
+/** A value with what is in it, on a few lines. */
 export function Preview({ form, length = 600 }: { form: unknown; length?: number }) {
+  if (typeof form === "string") return <span class="v-text">{`"${shown(form, length)}"`}</span>;
   if (moreOf(form) !== null || insideOf(form) === null) return <Value form={form} />;
-  const text = JSON.stringify(form);
-  return <code class="json">{shown(text, length)}</code>;
+  return <code class="json">{textOf(form, length)}</code>;
 }
