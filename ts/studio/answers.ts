@@ -4,6 +4,9 @@ import { limitedJsonForm } from "../inspect/limit.js";
 /** The largest answer, in bytes. */
 export const MAX_ANSWER = 512 * 2 ** 10;
 
+/** The most changes in an answer. */
+export const MAX_CHANGES = 2_000;
+
 /** How much of a value an answer shows. */
 export interface Limits {
   depth: number;

@@ -2,16 +2,22 @@ import type { CheckpointRef, Inspector, PathStep, RunRef } from "../../inspect.j
 import { quote } from "../errors.js";
 import { parsePath, valueAt } from "../inspect.js";
 import { activity } from "./activity.js";
-import { MAX_ANSWER, fitting, shortChanges, shortCheckpoint, shortDetail, shortRun, sizeOf } from "./answers.js";
+import {
+  MAX_ANSWER,
+  MAX_CHANGES,
+  fitting,
+  shortChanges,
+  shortCheckpoint,
+  shortDetail,
+  shortRun,
+  sizeOf,
+} from "./answers.js";
 import { type Query, statuses } from "./query.js";
 import { Refusal, invalid } from "./refusal.js";
 import { search } from "./search.js";
 
 /** Answers a request that reads. */
 export type Route = (inspector: Inspector, query: Query) => Promise<unknown>;
-
-/** The most changes in an answer. */
-const MAX_CHANGES = 2_000;
 
 /** The routes that answer with JSON, by their path below `/api/v1/`. */
 export const routes: Record<string, Route> = {

@@ -1,7 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { CheckpointRef, ForkEdit, Inspector, RunRef } from "../../inspect.js";
 import { quote } from "../errors.js";
-import { parseJson } from "../inspect.js";
+import { diffValues } from "../inspect/diff.js";
+import { parseJson } from "../inspect/json-text.js";
+import { mergePatch, parsePath, setAt } from "../inspect/path.js";
+import { MAX_CHANGES, shortChanges } from "./answers.js";
 import { MAX_BODY, tooLarge } from "./gate.js";
 import { invalid } from "./refusal.js";
 
@@ -39,7 +42,24 @@ async function fork(inspector: Inspector, fields: Fields): Promise<{ status: num
   if (Object.hasOwn(fields, "state")) edit.state = fields["state"];
   const dryRun = flag(fields, "dryRun");
   const { space, run, ns = null, id } = await inspector.fork(from, edit, { dryRun });
-  return { status: dryRun ? 200 : 201, body: { space, run, ns, id, from, dryRun } };
+  const forked = { space, run, ns, id, from, dryRun };
+  if (!dryRun) return { status: 201, body: forked };
+  return { status: 200, body: { ...forked, ...(await changesOf(inspector, from, edit)) } };
+}
+
+/** Returns what an edit changes in a state, so that one sees it before it is done. */
+async function changesOf(
+  inspector: Inspector,
+  from: CheckpointRef,
+  { set = [], patch, state }: ForkEdit,
+): Promise<ReturnType<typeof shortChanges>> {
+  const before = (await inspector.checkpoint(from))?.state;
+  let after = state === undefined ? before : state;
+  for (const [path, value] of set) after = setAt(after, parsePath(path), value);
+  if (patch !== undefined) after = mergePatch(after, patch);
+  const { changes, truncated } = diffValues("state", before, after, MAX_CHANGES);
+  const short = shortChanges(changes, MAX_CHANGES);
+  return { changes: short.changes, truncated: truncated || short.truncated };
 }
 
 async function rm(inspector: Inspector, fields: Fields): Promise<{ status: number; body: unknown }> {
