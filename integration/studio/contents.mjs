@@ -92,9 +92,8 @@ async function trips(store, pace) {
     }
   }
   // The node that failed has a result, and was not completed.
-  const failed = checkpoint("trip-4801-paris", 3, trip(3, "Paris"), { visitedNodes: nodes.slice(0, 3) });
   await save("trip-4801-paris", 3, "Paris");
-  await runs.save(failed);
+  await runs.save(checkpoint("trip-4801-paris", 3, trip(3, "Paris"), { visitedNodes: nodes.slice(0, 3) }));
 }
 
 /** A graph with an agent, tools and a question to a human. */
@@ -106,10 +105,14 @@ export function support(checkpointer) {
   const say = (role, content, more = {}) => ({ messages: [{ role, content, ...more }] });
   return new StateGraph(State)
     .addNode("agent", ({ messages }) =>
-      say("ai", `I look it up. This is step ${messages.length}, and I compare the order, the invoice and the delivery.`, {
-        usage: { input: 310 + messages.length * 45, output: 58 },
-        calls: [{ name: "orders", args: { id: 9_000 + messages.length } }],
-      }),
+      say(
+        "ai",
+        `I look it up. This is step ${messages.length}, and I compare the order, the invoice and the delivery.`,
+        {
+          usage: { input: 310 + messages.length * 45, output: 58 },
+          calls: [{ name: "orders", args: { id: 9_000 + messages.length } }],
+        },
+      ),
     )
     .addNode("tools", ({ messages }) =>
       say("tool", JSON.stringify({ order: 9_000 + messages.length, items: ["lamp", "desk"], paid: 218.4 })),
@@ -129,7 +132,10 @@ async function threads(store, pace) {
   const graph = support(new ForkpointSaver(store));
   const of = (thread_id) => ({ configurable: { thread_id } });
   const ask = (thread, ticket) =>
-    graph.invoke({ messages: [{ role: "human", content: "My lamp arrived broken. Can I have my money back?" }], ticket }, of(thread));
+    graph.invoke(
+      { messages: [{ role: "human", content: "My lamp arrived broken. Can I have my money back?" }], ticket },
+      of(thread),
+    );
   for (const [n, thread] of ["customer-2201", "customer-2214", "customer-2290"].entries()) {
     await ask(thread, `T-${n + 1}`);
     if (n !== 1) await graph.invoke(new Command({ resume: "yes" }), of(thread));

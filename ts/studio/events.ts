@@ -29,19 +29,25 @@ export async function serveEvents(
   const gone = new AbortController();
   const signal = AbortSignal.any([gone.signal, closing]);
   response.once("close", () => gone.abort());
+  const filter = { space: query.filter("space"), run: query.get("run") ?? undefined };
+  const events = inspector.watch({ ...filter, since, signal })[Symbol.asyncIterator]();
+  // The watch looks from where it begins before the reader hears that it is open. So what the reader asks for then is not
+  // older, and nothing is missed in between.
+  let next = events.next();
+  next.catch(() => {});
   response.write(": open\n\n");
   const pulse = setInterval(() => response.write(": \n\n"), PULSE);
-  const filter = { space: query.filter("space"), run: query.get("run") ?? undefined };
   try {
-    for await (const event of inspector.watch({ ...filter, since, signal })) {
-      if (signal.aborted) break;
-      if (!response.write(textOf(event))) await once(response, "drain", { signal });
+    for (let event = await next; event.done !== true && !signal.aborted; event = await next) {
+      if (!response.write(textOf(event.value))) await once(response, "drain", { signal });
+      next = events.next();
     }
   } catch (error) {
     if (!signal.aborted) response.write(`event: error\ndata: ${answerOf(error).body}\n\n`);
   } finally {
     clearInterval(pulse);
     response.end();
+    await events.return?.();
   }
 }
 

@@ -73,7 +73,15 @@ export async function request(route: string, parameters: Parameters = {}, init: 
   throw new Trouble(code, message, response.status);
 }
 
+let open = () => {};
+const opened = new Promise<void>((resolve) => (open = resolve));
+
+/** What is read waits until the stream of events is open, or cannot be. So nothing that is saved in between is missed. */
+export const whenOpen = { resolve: () => open() };
+
 async function get<T>(route: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
+  await opened;
+  signal?.throwIfAborted();
   return (await request(route, parameters, signal === undefined ? {} : { signal })).json() as Promise<T>;
 }
 

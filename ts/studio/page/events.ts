@@ -1,7 +1,7 @@
 // Hears what is saved. `EventSource` cannot send the token, so the stream is read with `fetch`.
 import { signal } from "@preact/signals";
 import type { CheckpointInfo } from "./api.js";
-import { request } from "./api.js";
+import { request, whenOpen } from "./api.js";
 import { type ServerEvent, eventReader } from "./event-reader.js";
 
 /** Whether the stream of events is open. */
@@ -24,6 +24,7 @@ function tell(heard: Heard): void {
 
 let last: string | undefined;
 let stopped: AbortController | undefined;
+let wasOpen = false;
 
 /** Opens the stream, and opens it again when it ends. */
 export async function hear(): Promise<void> {
@@ -37,6 +38,10 @@ export async function hear(): Promise<void> {
       const response = await request("events", {}, { headers, signal: own.signal });
       live.value = true;
       pause = 500;
+      whenOpen.resolve();
+      // What was removed while the stream was closed is not told any more.
+      if (wasOpen) tell({ type: "again" });
+      wasOpen = true;
       const read = eventReader(take);
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
       for (;;) {
@@ -47,6 +52,7 @@ export async function hear(): Promise<void> {
     } catch {
       // The next round tries again.
     }
+    whenOpen.resolve();
     if (own.signal.aborted) return;
     live.value = false;
     await new Promise((resolve) => setTimeout(resolve, pause));
