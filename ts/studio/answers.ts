@@ -1,5 +1,7 @@
 import type { Change, CheckpointDetail, CheckpointInfo, RunInfo, WriteInfo } from "../../inspect.js";
-import { limitedJsonForm } from "../inspect/limit.js";
+import { type Limits, limitedJsonForm } from "../inspect/limit.js";
+import { parsePath, valueAt } from "../inspect/path.js";
+import { addSizes } from "./sizes.js";
 
 /** The largest answer, in bytes. */
 export const MAX_ANSWER = 512 * 2 ** 10;
@@ -7,23 +9,15 @@ export const MAX_ANSWER = 512 * 2 ** 10;
 /** The most changes in an answer. */
 export const MAX_CHANGES = 2_000;
 
-/** How much of a value an answer shows. */
-export interface Limits {
-  depth: number;
-  items: number;
-  /** The longest text, in characters. */
-  text: number;
-  /** The size of the whole, in bytes. */
-  bytes: number;
-}
+/** How deep the value of a pending write is shown. A page shows it whole. */
+const WRITE_DEPTH = 8;
 
 /** The size of the JSON text of a value, in bytes. */
 export const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
 /** Cuts what the contract keeps beside a state: LangGraph's metadata may hold anything. */
 function shortMeta(meta: Record<string, unknown>): Record<string, unknown> {
-  const limits = { depth: 3, items: 50, text: 1_024, bytes: 4_096 };
-  return limitedJsonForm(meta, limits, ["meta"]) as Record<string, unknown>;
+  return limitedJsonForm(meta, { depth: 3, items: 50, textBytes: 1_024, bytes: 4_096 }) as Record<string, unknown>;
 }
 
 export function shortCheckpoint(info: CheckpointInfo): CheckpointInfo {
@@ -41,48 +35,54 @@ export function fitting<T>(items: readonly T[], bytes: number): T[] {
   return end === -1 ? [...items] : items.slice(0, end);
 }
 
-const TEXT = 64 * 2 ** 10;
+/** How much of a checkpoint is asked for. */
+export interface Asked {
+  depth: number | undefined;
+  items: number | undefined;
+  /** What is in the place of the state. */
+  part: "state" | "rest" | "writes";
+  path: string | undefined;
+}
 
-/** How deep the value of a pending write is shown. A page shows it whole. */
-const WRITE_DEPTH = 8;
-
-/** Cuts the values of a checkpoint. The state gets the most room. */
-export function shortDetail(
-  { checkpoint, state, rest, writes, next, parts }: CheckpointDetail,
-  limits: Pick<Limits, "depth" | "items">,
-  path: readonly (string | number)[],
-): Record<string, unknown> {
-  const shortWrite = (write: WriteInfo, index: number): WriteInfo => {
-    const value = limitedJsonForm(write.value, { ...limits, depth: WRITE_DEPTH, text: TEXT, bytes: MAX_ANSWER / 16 }, [
-      index,
-      "value",
-    ]);
+/** Cuts the values of a checkpoint. The state gets the most room. Null: there is nothing at the path. */
+export function shortDetail(detail: CheckpointDetail, asked: Asked): Record<string, unknown> | null {
+  const { depth, items, part, path } = asked;
+  const shortWrite = (write: WriteInfo): WriteInfo => {
+    const value = limitedJsonForm(write.value, { depth: WRITE_DEPTH, items, bytes: MAX_ANSWER / 16 });
     return Object.assign({}, write, { value });
   };
+  const writes = fitting(detail.writes.map(shortWrite), MAX_ANSWER / 8);
   const short = {
-    checkpoint: shortCheckpoint(checkpoint),
-    next: next === null ? null : fitting(next, MAX_ANSWER / 32),
-    parts: fitting(parts, MAX_ANSWER / 32),
-    rest: limitedJsonForm(rest, { ...limits, text: TEXT, bytes: MAX_ANSWER / 8 }, []),
-    writes: fitting(writes.map(shortWrite), MAX_ANSWER / 8),
+    checkpoint: shortCheckpoint(detail.checkpoint),
+    next: detail.next === null ? null : fitting(detail.next, MAX_ANSWER / 32),
+    parts: fitting(detail.parts, MAX_ANSWER / 32),
+    rest: cut(detail.rest, { depth, items, bytes: MAX_ANSWER / 8 }),
+    writes,
+    moreWrites: detail.writes.length - writes.length,
   };
-  const bytes = MAX_ANSWER - sizeOf(short) - 1_024;
-  return {
-    ...short,
-    moreWrites: writes.length - short.writes.length,
-    state: limitedJsonForm(state, { ...limits, text: TEXT, bytes }, path),
-  };
+  // The sizes that are added to the marks have room as well.
+  const bytes = Math.floor((MAX_ANSWER - sizeOf(short)) * 0.9);
+  const state = cut(detail[part], { depth, items, bytes, path });
+  return state === undefined ? null : { ...short, state };
+}
+
+/** Cuts a value, and says how large what is left out is. Undefined: there is nothing at the path. */
+function cut(form: unknown, limits: Limits & { path?: string | undefined }): unknown {
+  const shown = limitedJsonForm(form, limits);
+  const steps = parsePath(limits.path ?? "");
+  addSizes(valueAt(form, steps), shown, steps.filter((step) => typeof step !== "object").length);
+  return shown;
 }
 
 /** How much of a changed value an answer shows. */
-const CHANGE: Limits = { depth: 6, items: 100, text: TEXT, bytes: MAX_ANSWER / 4 };
+const CHANGE: Limits = { depth: 6, items: 100, bytes: MAX_ANSWER / 8 };
 
 /** Cuts the values of changes, and leaves out the changes that do not fit. */
 export function shortChanges(all: readonly Change[], most: number): { changes: Change[]; truncated: boolean } {
   const short = all.slice(0, most).map((change) => {
     const made: Change = { part: change.part, op: change.op, path: change.path };
-    if ("before" in change) made.before = limitedJsonForm(change.before, CHANGE, change.path);
-    if ("after" in change) made.after = limitedJsonForm(change.after, CHANGE, change.path);
+    if ("before" in change) made.before = limitedJsonForm(change.before, CHANGE);
+    if ("after" in change) made.after = limitedJsonForm(change.after, CHANGE);
     return made;
   });
   const changes = fitting(short, MAX_ANSWER - MAX_ANSWER / 16);

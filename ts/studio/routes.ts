@@ -1,6 +1,7 @@
-import type { CheckpointRef, Inspector, PathStep, RunRef } from "../../inspect.js";
+import type { CheckpointRef, Inspector, RunInfo, RunRef } from "../../inspect.js";
 import { quote } from "../errors.js";
-import { parsePath, valueAt } from "../inspect.js";
+import { safeJson } from "../inspect/json-text.js";
+import { parsePath, valueAt } from "../inspect/path.js";
 import { activity } from "./activity.js";
 import {
   MAX_ANSWER,
@@ -97,8 +98,8 @@ async function run(inspector: Inspector, query: Query): Promise<unknown> {
   const ref = query.run();
   const info = await inspector.run(ref, { withStatus: true, withBytes: true });
   if (info === null) throw noRun(ref);
-  const all = (await inspector.forks(ref)).map(shortRun);
-  const forks = fitting(all, MAX_ANSWER / 4);
+  const all = await inspector.forks(ref);
+  const forks = fitting(await withStatus(inspector, all), MAX_ANSWER / 4);
   const cursor = query.filter("cursor") ?? null;
   return inPages(query.whole("limit", 1, 1_000) ?? 100, async (limit) => {
     const page = await inspector.checkpoints(ref, { limit, cursor, order: "desc" });
@@ -107,44 +108,55 @@ async function run(inspector: Inspector, query: Query): Promise<unknown> {
   });
 }
 
+/** The most forks whose status is read. Each is a read of a checkpoint. */
+const MAX_STATUSES = 40;
+
+/** Returns the runs, the first of them with their status. */
+function withStatus(inspector: Inspector, runs: readonly RunInfo[]): Promise<RunInfo[]> {
+  const read = async (info: RunInfo, index: number) => {
+    const known = index < MAX_STATUSES ? await inspector.run(info, { withStatus: true }) : null;
+    return shortRun(known ?? info);
+  };
+  return Promise.all(runs.map(read));
+}
+
 async function checkpoint(inspector: Inspector, query: Query): Promise<unknown> {
-  const limits = { depth: query.whole("depth", 0, 100) ?? 3, items: query.whole("items", 1, 10_000) ?? 200 };
+  const [depth, items] = [query.whole("depth", 0, 100), query.whole("items", 1, 10_000)];
+  const [part, path] = [query.oneOf("part", parts) ?? "state", query.filter("path")];
   const detail = await theCheckpoint(inspector, query);
-  const path = query.filter("path");
-  if (path === undefined) return shortDetail(detail, limits, []);
-  const [value, steps] = theValue(detail, path, query);
-  return shortDetail({ ...detail, state: value }, limits, steps);
+  const short = shortDetail(detail, { depth, items, part, path });
+  if (short === null) throw nothingAt(path!, part);
+  return short;
 }
 
 /** Finds a text in a part of a checkpoint. */
 async function searched(inspector: Inspector, query: Query): Promise<unknown> {
   const text = query.needed("text");
   if (text === "") throw invalid('the parameter "text" is empty');
-  const detail = await theCheckpoint(inspector, query);
-  return search(theValue(detail, undefined, query)[0], text);
+  const part = query.oneOf("part", parts) ?? "state";
+  return search((await theCheckpoint(inspector, query))[part], text);
 }
 
 /** Returns the text of the state, or of the value at `path`: all of it. */
 export async function raw(inspector: Inspector, query: Query): Promise<string> {
+  const [part, path] = [query.oneOf("part", parts) ?? "state", query.filter("path")];
   const detail = await theCheckpoint(inspector, query);
-  const [value] = theValue(detail, query.filter("path"), query);
-  return `${JSON.stringify(value, null, 2)}\n`;
+  const value = path === undefined ? detail[part] : valueAt(detail[part], parsePath(path));
+  if (value === undefined) throw nothingAt(path!, part);
+  return `${indented(value)}\n`;
 }
 
-/** Returns the value at the path in the asked part of a checkpoint, and the path without ranges. */
-function theValue(
-  detail: Awaited<ReturnType<typeof theCheckpoint>>,
-  path: string | undefined,
-  query: Query,
-): [value: unknown, path: (string | number)[]] {
-  const part = query.oneOf("part", parts) ?? "state";
-  if (path === undefined) return [detail[part], []];
-  const steps: PathStep[] = parsePath(path);
-  const value = valueAt(detail[part], steps);
-  if (value === undefined) {
-    throw new Refusal(404, "NOT_FOUND", `there is nothing at ${quote(path)} in the ${part} of this checkpoint`);
+/** Writes JSON with indents. What is too deep for that is written on one line. */
+function indented(form: unknown): string {
+  try {
+    return JSON.stringify(form, null, 2);
+  } catch {
+    return safeJson(form);
   }
-  return [value, steps.filter((step) => typeof step !== "object")];
+}
+
+function nothingAt(path: string, part: string): Refusal {
+  return new Refusal(404, "NOT_FOUND", `there is nothing at ${quote(path)} in the ${part} of this checkpoint`);
 }
 
 async function theCheckpoint(inspector: Inspector, query: Query) {

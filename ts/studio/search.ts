@@ -1,8 +1,7 @@
-import { containerOf, entriesOf, typeOf } from "../inspect/form.js";
+import { typeOf } from "../inspect/form.js";
 import { limitedJsonForm } from "../inspect/limit.js";
 import { fitting } from "./answers.js";
-
-type Step = string | number;
+import { type Step, insideOf } from "./forms.js";
 
 /** A place in a value whose key or text has what is searched for. */
 export interface Match {
@@ -12,6 +11,9 @@ export interface Match {
 
 /** The most matches in an answer. */
 const MAX_MATCHES = 200;
+
+/** Deeper values are not searched. A path that leads to them could not be shown. */
+const MAX_DEPTH = 1_000;
 
 /** The size of all matches in an answer, in bytes. */
 const MAX_BYTES = 256 * 2 ** 10;
@@ -26,12 +28,15 @@ export function search(form: unknown, text: string): { matches: Match[]; truncat
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { form: value, path } = next;
     const key = path.at(-1);
-    const inside = entriesIn(value);
+    const inside = insideOf(value, path.length);
     if ((typeof key === "string" && has(key)) || (inside === null && has(leafText(value)))) {
       if (found.length === MAX_MATCHES) return answer(found, true);
-      found.push({ path, value: limitedJsonForm(value, { depth: 0, items: 1, text: 1_024, bytes: 4_096 }, path) });
+      found.push({ path, value: limitedJsonForm(value, { depth: 0, textBytes: 1_024, bytes: 4_096 }) });
     }
-    for (const [step, each] of inside?.toReversed() ?? []) stack.push({ form: each, path: [...path, step] });
+    if (inside === null || path.length > MAX_DEPTH) continue;
+    for (const { steps, value: each } of inside.entries.toReversed()) {
+      stack.push({ form: each, path: [...path, ...steps] });
+    }
   }
   return answer(found, false);
 }
@@ -39,28 +44,6 @@ export function search(form: unknown, text: string): { matches: Match[]; truncat
 function answer(found: Match[], isCut: boolean): { matches: Match[]; truncated: boolean } {
   const matches = fitting(found, MAX_BYTES);
   return { matches, truncated: isCut || matches.length < found.length };
-}
-
-/** Lists what is in a container, with the steps that lead there. Null: the value is none. */
-function entriesIn(form: unknown): Array<[Step, unknown]> | null {
-  switch (containerOf(form)) {
-    case null:
-      return null;
-    case "List":
-      return [...(form as unknown[]).entries()];
-    case "Set":
-      return [...(form as { value: unknown[] }).value.entries()];
-    case "Map":
-      return (form as { value: Array<[unknown, unknown]> }).value.map(([key, value], index) =>
-        typeof key === "string" ? [key, value] : [index, [key, value]],
-      );
-    case "Array": {
-      const { value, properties } = form as { value: unknown[]; properties: Array<[string, unknown]> };
-      return [...value.entries(), ...properties];
-    }
-    default:
-      return entriesOf(form as Record<string, unknown>);
-  }
 }
 
 /** The text of a value as one sees it. Bytes have none. */

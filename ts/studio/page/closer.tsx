@@ -2,7 +2,8 @@
 import { formatPath } from "../../inspect/path.js";
 import { type RunRef, request, troubleOf } from "./api.js";
 import { bytes, shown } from "./format.js";
-import { type TreeRow, moreOf } from "./tree.js";
+import { moreOf } from "../forms.js";
+import type { TreeRow } from "./tree.js";
 import { Button, copy, say } from "./ui.js";
 import { wholeText } from "./value.js";
 

@@ -47,7 +47,7 @@ export function TreeRowView({ id, row, isChosen, act }: RowProps) {
             </span>
           )}
           <span class="value">
-            <Value form={row.value} />
+            <Value form={row.value} depth={row.path.length} />
           </span>
           {row.size >= SHOWN_SIZE && (
             <span class="size">

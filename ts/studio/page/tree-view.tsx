@@ -2,11 +2,12 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { formatPath } from "../../inspect/path.js";
+import { insideOf, moreOf } from "../forms.js";
 import { type Match, type RunRef, type Trouble, api, troubleOf } from "./api.js";
 import { counted } from "./format.js";
 import { Icon } from "./icons.js";
 import { useKeys } from "./keys.js";
-import { type Loaded, type TreeRow, firstOpen, foundRows, insideOf, joined, moreOf, rowsOf } from "./tree.js";
+import { type Loaded, type TreeRow, firstOpen, foundRows, joined, rowsOf } from "./tree.js";
 import { TreeRowView } from "./tree-row.js";
 import { ErrorBox, news } from "./ui.js";
 import { Closer } from "./closer.js";
@@ -79,7 +80,7 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
     else next.delete(row.id);
     open.value = next;
     if (isOpen && moreOf(row.value) !== null) {
-      void load(row.id, row.id, (value) => ({ form: value, inside: insideOf(value) ?? { entries: [], more: null } }));
+      void load(row.id, row.id, (value) => loadedOf(value, row.path.length));
     }
   };
   const showMore = ({ path, more }: TreeRow) => {
@@ -106,7 +107,7 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
         )}
       </div>
       {trouble.value !== null && <ErrorBox trouble={trouble.value} />}
-      {insideOf(form) === null ? (
+      {insideOf(form, 0) === null ? (
         <ul class="tree-single" role="tree" aria-label={part} data-testid="state-tree">
           <TreeRowView row={singleOf(form)} isChosen={false} act={() => {}} />
         </ul>
@@ -137,7 +138,7 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
           }
         </VirtualList>
       )}
-      {rows.length === 0 && insideOf(form) !== null && (
+      {rows.length === 0 && insideOf(form, 0) !== null && (
         <p class="note">{found.value === null ? "Empty" : "Nothing in this state has this text."}</p>
       )}
       {rows[index] !== undefined && rows[index].more === undefined && (
@@ -147,11 +148,15 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
   );
 }
 
+function loadedOf(form: unknown, depth: number): Loaded {
+  return { form, inside: insideOf(form, depth) ?? { kind: "List", entries: [], rest: null } };
+}
+
 /** Returns what is shown of a container that came with the state. */
 function parentOf(root: unknown, rows: readonly TreeRow[], key: string): Loaded | undefined {
-  const form = key === "" ? root : rows.find(({ id }) => id === key)?.value;
-  const inside = insideOf(form);
-  return inside === null ? undefined : { form, inside };
+  if (key === "") return loadedOf(root, 0);
+  const row = rows.find(({ id }) => id === key);
+  return row && loadedOf(row.value, row.path.length);
 }
 
 /** The row of a state that has nothing inside. */

@@ -1,85 +1,16 @@
 // The rows of a tree of values, which are in the JSON form that `ts/inspect/form.ts` describes.
-import { type ArrayForm, type Pair, containerOf, entriesOf, typeOf } from "../../inspect/form.js";
 import { formatPath } from "../../inspect/path.js";
+import { type Entry, type Inside, type More, type Step, insideOf, moreOf } from "../forms.js";
 
-export type Step = string | number;
-
-/** What an answer leaves out: a value, or the end of a container. */
-export interface More {
-  path: Step[];
-  count: number;
-  /** The size of what is left out, as JSON text. */
-  bytes?: number;
-}
-
-export function moreOf(form: unknown): More | null {
-  return typeOf(form) === "More" ? (form as More) : null;
-}
-
-/** A value in a container. */
-interface Entry {
-  step: Step;
-  /** The key of a Map that is no text, in its form. */
-  key?: unknown;
-  value: unknown;
-}
-
-/** What a container shows: its entries, and how many are left out behind them. */
-export interface Inside {
-  entries: Entry[];
-  more: More | null;
-}
-
-/** Lists what is in a container. Null: the value is none. */
-export function insideOf(form: unknown): Inside | null {
-  const kind = containerOf(form);
-  if (kind === null) return null;
-  if (kind === "List") return items(form as unknown[]);
-  const typed = form as Record<string, unknown>;
-  switch (kind) {
-    case "Set":
-      return items(typed["value"] as unknown[]);
-    case "Map":
-      return pairs(typed["value"] as Pair[]);
-    case "Array": {
-      const { value, properties } = form as unknown as ArrayForm;
-      const listed = items(value);
-      const named = properties.map(([step, each]) => ({ step: /^\d+$/.test(step) ? Number(step) : step, value: each }));
-      return { entries: [...listed.entries, ...named], more: listed.more };
-    }
-    default: {
-      const entries: Entry[] = entriesOf(typed).map(([step, value]) => ({ step, value }));
-      return withoutMore(entries);
-    }
-  }
-}
-
-const items = (list: readonly unknown[]): Inside => withoutMore(list.map((value, step) => ({ step, value })));
-
-const pairs = (list: readonly Pair[]): Inside =>
-  withoutMore(
-    list.map(([key, value], index) => (typeof key === "string" ? { step: key, value } : { step: index, key, value })),
-  );
-
-/** Takes the mark of what is left out from the end of the entries. */
-function withoutMore(entries: Entry[]): Inside {
-  const last = entries.at(-1);
-  const more = last === undefined ? null : moreOf(last.value);
-  const isEnd = more !== null && last!.step === MORE;
-  return isEnd ? { entries: entries.slice(0, -1), more } : { entries, more: null };
-}
-
-/** The key under which an object says what is left out. */
-const MORE = "$more";
-
-/** The size of a value as JSON text, with what is left out. */
+/** The size of a value as JSON text, with what is left out. A value that was cut is not deep. */
 export function sizeOf(form: unknown): number {
   if (typeof form === "string") return form.length + 2;
   if (typeof form !== "object" || form === null) return String(form).length;
   const known = sizes.get(form);
   if (known !== undefined) return known;
-  let size = moreOf(form)?.bytes ?? 2;
-  if (typeOf(form) !== "More") {
+  const more = moreOf(form);
+  let size = more === null ? 2 : (more.bytes ?? 0);
+  if (more === null) {
     if (Array.isArray(form)) for (const each of form) size += sizeOf(each) + 1;
     else for (const [key, each] of Object.entries(form)) size += key.length + sizeOf(each) + 4;
   }
@@ -127,72 +58,85 @@ export interface TreeView {
 /** Returns the rows of a tree. The root itself is no row. */
 export function rowsOf(root: unknown, { loaded, open }: TreeView): TreeRow[] {
   const rows: TreeRow[] = [];
-  const add = (id: string, form: unknown, path: Step[]): void => {
-    const inside = loaded.get(id)?.inside ?? insideOf(form);
+  const add = (id: string, form: unknown, path: Step[], depth: number): void => {
+    const inside = loaded.get(id)?.inside ?? insideOf(form, path.length);
     if (inside === null) return;
-    const { entries, more } = inside;
-    const of = entries.length + (more === null ? 0 : 1);
-    const whole = Math.max(1, sizeOf(form));
+    const { entries, rest } = inside;
+    const of = entries.length + (rest === null ? 0 : 1);
+    const sizes = entries.map(({ value }) => sizeOf(value));
+    const whole = Math.max(
+      1,
+      sizes.reduce((sum, size) => sum + size, rest?.bytes ?? 0),
+    );
     for (const [index, entry] of entries.entries()) {
-      const own = [...path, entry.step];
+      const own = [...path, ...entry.steps];
+      const id = formatPath(own);
+      const value = loaded.get(id)?.form ?? entry.value;
       const row: TreeRow = {
-        id: formatPath(own),
+        id,
         path: own,
-        depth: own.length,
+        depth,
         step: entry.step,
-        value: entry.value,
-        state: "leaf",
+        value,
+        state: hasInside(value, own.length) ? (open.has(id) ? "open" : "closed") : "leaf",
         at: index + 1,
         of,
-        size: sizeOf(entry.value),
-        share: sizeOf(entry.value) / whole,
+        size: sizes[index]!,
+        share: sizes[index]! / whole,
       };
       if ("key" in entry) row.key = entry.key;
-      row.value = loaded.get(row.id)?.form ?? entry.value;
-      if (hasInside(row.value)) row.state = open.has(row.id) ? "open" : "closed";
       rows.push(row);
-      if (row.state === "open") add(row.id, row.value, own);
+      if (row.state === "open") add(id, value, own, depth + 1);
     }
-    if (more === null) return;
-    const shown = entries.length;
-    const row = { id: `${id}…`, path, depth: path.length + 1, step: "…", value: null, state: "leaf" } as const;
-    rows.push({ ...row, at: of, of, size: more.bytes ?? 0, share: 0, more: { ...more, shown } });
+    if (rest === null) return;
+    const row = { id: `${id}…`, path, depth, step: "…", value: null, state: "leaf", share: 0 } as const;
+    rows.push({ ...row, at: of, of, size: rest.bytes ?? 0, more: { ...rest, shown: entries.length } });
   };
-  add("", root, []);
+  add("", root, [], 1);
   return rows;
+}
+
+/** The types that are no containers, of which a part may be left out. */
+const isLeaf = (more: More): boolean => !["List", "Object", "Map", "Set", "Error", "Array"].includes(more.of);
+
+/** Returns true if something is in a value: it can be opened. */
+export function hasInside(form: unknown, depth: number): boolean {
+  const more = moreOf(form);
+  if (more !== null) return !isLeaf(more);
+  const inside = insideOf(form, depth);
+  return inside !== null && (inside.entries.length > 0 || inside.rest !== null);
 }
 
 /** Appends a later part of a container to what is shown of it. */
 export function joined(shown: Loaded, part: unknown): Loaded {
-  const next = insideOf(part)?.entries ?? [];
-  const from = shown.inside.entries.length;
-  const isNumbered = ["List", "Set", "Array"].includes(containerOf(shown.form) ?? "");
-  const shifted = isNumbered ? next.map((entry) => ({ ...entry, step: Number(entry.step) + from })) : next;
-  const left = (shown.inside.more?.count ?? 0) - next.length;
-  const more = left > 0 && next.length > 0 ? { path: shown.inside.more!.path, count: left } : null;
-  return { form: shown.form, inside: { entries: [...shown.inside.entries, ...shifted], more } };
-}
-
-/** Returns true if something is in a value: it can be opened. */
-export function hasInside(form: unknown): boolean {
-  if (moreOf(form) !== null) return true;
-  const inside = insideOf(form);
-  return inside !== null && (inside.entries.length > 0 || inside.more !== null);
+  const { kind, entries, rest } = shown.inside;
+  const depth = rest?.path.length ?? 0;
+  const next = insideOf(part, depth)?.entries ?? [];
+  const isNumbered = kind === "List" || kind === "Set" || kind === "Array";
+  const shifted = next.map((entry): Entry => {
+    if (!isNumbered && !("key" in entry)) return entry;
+    const step = Number(entry.step) + entries.length;
+    return { ...entry, step, steps: [step, ...entry.steps.slice(1)] };
+  });
+  const left = (rest?.count ?? 0) - next.length;
+  const bytes = Math.max(0, (rest?.bytes ?? 0) - next.reduce((sum, { value }) => sum + sizeOf(value), 0));
+  const after = rest !== null && left > 0 && next.length > 0 ? { ...rest, count: left, bytes } : null;
+  return { form: shown.form, inside: { kind, entries: [...entries, ...shifted], rest: after } };
 }
 
 /** Returns what is open at first: the upper levels, as long as they stay short. */
 export function firstOpen(root: unknown, most: number): Set<string> {
   const open = new Set<string>();
   let level: Array<{ form: unknown; path: Step[] }> = [{ form: root, path: [] }];
-  let rows = insideOf(root)?.entries.length ?? 0;
+  let rows = insideOf(root, 0)?.entries.length ?? 0;
   while (level.length > 0) {
     const next: typeof level = [];
     for (const { form, path } of level) {
-      for (const { step, value } of insideOf(form)?.entries ?? []) {
-        const size = insideOf(value)?.entries.length ?? 0;
+      for (const { steps, value } of insideOf(form, path.length)?.entries ?? []) {
+        const own = [...path, ...steps];
+        const size = insideOf(value, own.length)?.entries.length ?? 0;
         if (size === 0 || rows + size > most) continue;
         rows += size;
-        const own = [...path, step];
         open.add(formatPath(own));
         next.push({ form: value, path: own });
       }

@@ -1,7 +1,7 @@
 // Shows a single value: on one line, and whole.
-import { containerOf, typeOf } from "../../inspect/form.js";
+import { typeOf } from "../../inspect/form.js";
+import { type More, insideOf, moreOf } from "../forms.js";
 import { bytes, count, counted, shown } from "./format.js";
-import { insideOf, moreOf } from "./tree.js";
 
 /** How many characters of a text stand on a line. The rest could not be seen. */
 const LINE = 300;
@@ -22,45 +22,68 @@ export const hex = (some: Uint8Array): string =>
 /** The size of what base64 stands for, in bytes. */
 const sizeOfBase64 = (text: string): number => Math.floor((text.replace(/=+$/, "").length * 3) / 4);
 
-/** The names of the containers, and how they are written. */
-function Container({ form, kind }: { form: unknown; kind: string }) {
-  const { entries, more } = insideOf(form)!;
-  const size = entries.length + (more?.count ?? 0);
-  if (kind === "List") return <span class="v-container">[{size === 0 ? "" : counted(size, "item")}]</span>;
-  if (kind === "Object") return <span class="v-container">{`{${size === 0 ? "" : counted(size, "key")}}`}</span>;
-  const error = kind === "Error" ? (form as { value: Record<string, unknown> }).value : null;
+/** Writes how much is in a container. */
+function sizeText(kind: string, size: number): string {
+  if (kind === "List") return `[${size === 0 ? "" : counted(size, "item")}]`;
+  if (kind === "Object") return `{${size === 0 ? "" : counted(size, "key")}}`;
+  return count(size);
+}
+
+/** A container on one line: its kind and how much is in it. Also one that is not loaded. */
+function Container({ kind, size }: { kind: string; size: number }) {
   return (
     <>
-      <span class="v-type">{kind}</span>
-      {error === null ? (
-        <span class="v-container">{count(size)}</span>
-      ) : (
-        <span class="v-text">{shown(`${String(error["name"])}: ${String(error["message"] ?? "")}`, LINE)}</span>
-      )}
+      {kind !== "List" && kind !== "Object" && <span class="v-type">{shown(kind, 40)}</span>}
+      <span class="v-container">{sizeText(kind, size)}</span>
     </>
   );
 }
 
-/** A value on one line. */
-export function Value({ form }: { form: unknown }) {
+/** What is shown of a value of which an answer leaves something out. */
+function Cut({ more: { of, count: left, text } }: { more: More }) {
+  if (of !== "Text") return <Container kind={of} size={left} />;
+  return (
+    <>
+      <span class="v-text">{`"${oneLine(text ?? "")}`}</span>
+      <span class="v-container">… {count(left)} more</span>
+    </>
+  );
+}
+
+const oneLine = (text: string): string => shown(text.slice(0, LINE).replaceAll("\n", "↵"), LINE);
+
+const textOfLeaf = (value: unknown): string => (typeof value === "string" ? value : (moreOf(value)?.text ?? ""));
+
+/** A value on one line. `depth`: the number of steps that lead to it. */
+export function Value({ form, depth = 0 }: { form: unknown; depth?: number }) {
   if (form === undefined) return null;
   if (form === null) return <span class="v-word">null</span>;
   switch (typeof form) {
     case "string":
-      return <span class="v-text">{`"${shown(form.replaceAll("\n", "↵"), LINE)}"`}</span>;
+      return <span class="v-text">{`"${oneLine(form)}${form.length > LINE ? "…" : ""}"`}</span>;
     case "number":
       return <span class="v-number">{String(form)}</span>;
     case "boolean":
       return <span class="v-word">{String(form)}</span>;
   }
-  const kind = containerOf(form);
-  if (kind !== null) return <Container form={form} kind={kind} />;
+  const more = moreOf(form);
+  if (more !== null) return <Cut more={more} />;
   const typed = form as Record<string, unknown>;
+  const inside = insideOf(form, depth);
+  if (inside?.kind === "Error") {
+    const { name, message } = typed["value"] as { name?: unknown; message?: unknown };
+    const text = `${textOfLeaf(name)}${message === undefined ? "" : `: ${textOfLeaf(message)}`}`;
+    return (
+      <>
+        <span class="v-type">Error</span>
+        <span class="v-text">{shown(text, LINE)}</span>
+      </>
+    );
+  }
+  if (inside !== null) return <Container kind={inside.kind} size={inside.entries.length + (inside.rest?.count ?? 0)} />;
   const { value } = typed;
   const type = String(typeOf(form));
   switch (type) {
-    case "More":
-      return <span class="v-container">{count(Number(typed["count"]))} not loaded</span>;
     case "Undefined":
     case "Hole":
       return <span class="v-word">{type === "Hole" ? "hole" : "undefined"}</span>;
@@ -107,26 +130,25 @@ export function textOf(form: unknown, length: number): string {
   const write = (piece: string): void => {
     text += shown(piece, length);
   };
-  const add = (value: unknown): void => {
-    if (text.length > length) return;
-    const inside = insideOf(value);
+  const add = (value: unknown, depth: number): void => {
+    const inside = text.length > length ? null : insideOf(value, depth);
     if (inside === null) {
       write(leafText(value));
       return;
     }
-    const kind = containerOf(value)!;
+    const { kind, entries, rest } = inside;
     const isList = kind === "List" || kind === "Set";
     write(`${kind === "List" || kind === "Object" ? "" : `${kind} `}${isList ? "[" : "{"}`);
-    for (const [index, entry] of inside.entries.entries()) {
+    for (const [index, { step, steps, key, value: each }] of entries.entries()) {
       if (text.length > length) return;
       if (index > 0) write(", ");
-      if (!isList) write(`${"key" in entry ? leafText(entry.key) : String(entry.step)}: `);
-      add(entry.value);
+      if (!isList) write(`${key === undefined ? String(step) : leafText(key)}: `);
+      add(each, depth + steps.length);
     }
-    if (inside.more !== null) write(`, … ${count(inside.more.count)} more`);
+    if (rest !== null) write(`, … ${count(rest.count)} more`);
     write(isList ? "]" : "}");
   };
-  add(form);
+  add(form, 0);
   return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
@@ -136,7 +158,10 @@ function leafText(form: unknown): string {
   const { value, tag, bytes: size } = form as { value?: unknown; tag?: unknown; bytes?: unknown };
   const type = String(typeOf(form));
   const more = moreOf(form);
-  if (more !== null) return `… ${count(more.count)}`;
+  if (more !== null)
+    return more.of === "Text"
+      ? `"${more.text ?? ""}… ${count(more.count)} more`
+      : `${more.of} ${sizeText(more.of, more.count)}`;
   if (type === "Opaque") return `Opaque ${String(tag)} (${bytes(Number(size))})`;
   if (type === "Bytes") return `Bytes (${bytes(sizeOfBase64(String(value)))})`;
   if (type === "BigInt") return `${String(value)}n`;
@@ -166,7 +191,9 @@ const lines = (text: string): string =>
 /** The whole of a value as text, for a closer look. Null: its line says all. */
 export function wholeText(form: unknown): string | null {
   if (typeof form === "string") return lines(form);
-  if (moreOf(form) !== null || containerOf(form) !== null) return null;
+  const more = moreOf(form);
+  if (more?.text !== undefined) return `${lines(more.text)}…`;
+  if (more !== null || insideOf(form, 0) !== null) return null;
   const typed = form as Record<string, unknown> | null;
   if (typeOf(form) === "Bytes") return hexDump(firstBytes(String(typed?.["value"]), 4_096));
   if (typeOf(form) === "Opaque") return hexDump(firstBytes(String(typed?.["base64"]), 1_024));

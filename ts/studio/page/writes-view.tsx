@@ -2,7 +2,7 @@
 import type { Detail, WriteInfo } from "./api.js";
 import { counted, shown } from "./format.js";
 import { Icon, type IconName } from "./icons.js";
-import { insideOf, moreOf } from "./tree.js";
+import { insideOf, moreOf } from "../forms.js";
 import { Value, textOf } from "./value.js";
 
 /** How many writes are shown. */
@@ -57,6 +57,6 @@ function Write({ write: { channel, task, value, owner } }: { write: WriteInfo })
 /** A value with what is in it, on a few lines. */
 export function Preview({ form, length = 600 }: { form: unknown; length?: number }) {
   if (typeof form === "string") return <span class="v-text">{`"${shown(form, length)}"`}</span>;
-  if (moreOf(form) !== null || insideOf(form) === null) return <Value form={form} />;
+  if (moreOf(form) !== null || insideOf(form, 0) === null) return <Value form={form} />;
   return <code class="json">{textOf(form, length)}</code>;
 }
