@@ -29,7 +29,7 @@ export function Lanes({ layout: { rows, edges, lanes }, rowHeight, start, end, c
   const y = (row: number): number => (row - start + 0.5) * rowHeight;
   return (
     <svg class="lanes" data-testid="lanes" width={width} height={height} aria-hidden="true" focusable="false">
-      {edgesBetween(edges, start, end).map((edge) => (
+      {seen(edgesBetween(edges, start, end), start, end).map((edge) => (
         <path
           key={`${edge.kind} ${edge.from} ${edge.to} ${edge.lane}`}
           class={`edge ${edge.kind} ${edge.gone ? "gone" : ""} lane-${colourOf(edge)}`}
@@ -50,6 +50,17 @@ export function Lanes({ layout: { rows, edges, lanes }, rowHeight, start, end, c
       ))}
     </svg>
   );
+}
+
+/** Leaves out lines that would be drawn on top of each other: there may be thousands beyond the last lane. */
+function seen(edges: readonly Edge[], start: number, end: number): Edge[] {
+  const drawn = new Map<string, Edge>();
+  for (const edge of edges) {
+    const [from, to] = [Math.max(edge.from, start - 1), Math.min(edge.to, end + 1)];
+    const place = `${edge.kind} ${x(edge.lane)} ${x(edge.into)} ${from} ${to}`;
+    if (!drawn.has(place)) drawn.set(place, edge);
+  }
+  return [...drawn.values()];
 }
 
 /** The first lane has the colour of the trunk. The others share six. */

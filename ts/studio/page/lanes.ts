@@ -66,30 +66,38 @@ export function layOut(
   const rows: Row[] = [];
   const edges: Edge[] = [];
   const rowOf = new Map<string, number>();
-  // For each lane, the edge that runs down in it, and the checkpoint for which it waits.
-  const open: Array<{ edge: Edge; id: string } | undefined> = [];
+  // The edges that run down in lanes, by the checkpoint for which they wait.
+  const open = new Map<string, Edge[]>();
+  const taken: boolean[] = [true];
+  // No lane before this one is free.
+  let lowest = 1;
   let lanes = 1;
 
   /** Returns the first free lane. The lane 0 is the trunk's. */
   const freeLane = (): number => {
-    let lane = 1;
-    while (open[lane] !== undefined) lane += 1;
-    lanes = Math.max(lanes, lane + 1);
-    return lane;
+    while (taken[lowest] === true) lowest += 1;
+    lanes = Math.max(lanes, lowest + 1);
+    return lowest;
   };
   const begin = (kind: Edge["kind"], lane: number, id: string): void => {
     const edge: Edge = { kind, from: rows.length, to: Number.POSITIVE_INFINITY, lane, into: lane, gone: false };
     edges.push(edge);
-    open[lane] = { edge, id };
+    taken[lane] = true;
+    const others = open.get(id);
+    if (others === undefined) open.set(id, [edge]);
+    else others.push(edge);
   };
   /** Ends the edges that wait for a checkpoint in the row that comes next. Returns its lane. */
   const end = (id: string, isNewest: boolean): number => {
-    const waiting = open.flatMap((each, lane) => (each?.id === id ? [lane] : []));
-    const child = waiting.find((lane) => open[lane]!.edge.kind === "parent");
-    const lane = child ?? (isNewest ? 0 : freeLane());
-    for (const each of waiting) {
-      Object.assign(open[each]!.edge, { to: rows.length, into: lane });
-      open[each] = undefined;
+    const waiting = open.get(id) ?? [];
+    open.delete(id);
+    const children = waiting.filter(({ kind }) => kind === "parent").map((edge) => edge.lane);
+    const lane = children.length > 0 ? Math.min(...children) : isNewest ? 0 : freeLane();
+    for (const edge of waiting) {
+      Object.assign(edge, { to: rows.length, into: lane });
+      if (edge.lane === 0) continue;
+      taken[edge.lane] = false;
+      lowest = Math.min(lowest, edge.lane);
     }
     return lane;
   };
