@@ -2,7 +2,6 @@ import type { CheckpointRef, Inspector, RunInfo, RunRef } from "../../inspect.js
 import { quote } from "../errors.js";
 import { safeJson } from "../inspect/json-text.js";
 import { parsePath, valueAt } from "../inspect/path.js";
-import { activity } from "./activity.js";
 import {
   MAX_ANSWER,
   MAX_CHANGES,
@@ -35,7 +34,7 @@ export const routes: Record<string, Route> = {
       { module: query.oneOf("module", ["esm", "cjs"]) ?? "esm" },
     ),
   }),
-  activity,
+  activity: async (inspector) => ({ hours: await inspector.activity() }),
 };
 
 const parts = ["state", "rest", "writes"] as const;

@@ -6,6 +6,7 @@ import type {
   InspectedStats,
   RunInfo,
   RunRef,
+  SavedPerHour,
   Snippet,
   StoreInfo,
 } from "../../../inspect.js";
@@ -19,6 +20,7 @@ export type {
   InspectedStats,
   RunInfo,
   RunRef,
+  SavedPerHour,
   Snippet,
   Status,
   StoreInfo,
@@ -135,8 +137,7 @@ export interface Forked {
 }
 
 export interface Hours {
-  hours: Array<{ at: number; checkpoints: number }>;
-  truncated: boolean;
+  hours: SavedPerHour[];
 }
 
 const named = ({ space, run, ns }: RunRef): Parameters => ({ space, run, ns });

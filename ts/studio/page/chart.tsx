@@ -1,6 +1,6 @@
 // Charts: the size of the state from step to step, and what was saved in each hour.
 import { useMemo } from "preact/hooks";
-import type { CheckpointInfo } from "./api.js";
+import type { CheckpointInfo, SavedPerHour } from "./api.js";
 import { bytes, count, counted, hour } from "./format.js";
 
 const WIDTH = 600;
@@ -79,16 +79,16 @@ export function Growth({ steps, current, look }: GrowthProps) {
 }
 
 /** The number of checkpoints that were saved in each hour, as bars. */
-export function HoursChart({ hours }: { hours: ReadonlyArray<{ at: number; checkpoints: number }> }) {
-  const most = Math.max(1, ...hours.map(({ checkpoints }) => checkpoints));
+export function HoursChart({ hours }: { hours: readonly SavedPerHour[] }) {
+  const most = Math.max(1, ...hours.map(({ saved }) => saved));
   return (
     <ol class="hours" aria-label="Checkpoints saved per hour over the last day">
-      {hours.map(({ at, checkpoints }, index) => (
-        <li key={at} title={`${hour(at)}: ${counted(checkpoints, "checkpoint")}`}>
+      {hours.map(({ at, saved }, index) => (
+        <li key={at} title={`${hour(at)}: ${counted(saved, "checkpoint")}`}>
           <span class="column">
-            <span style={{ height: `${(checkpoints / most) * 100}%` }} />
+            <span style={{ height: `${(saved / most) * 100}%` }} />
           </span>
-          <span class="hidden">{count(checkpoints)} at</span>
+          <span class="hidden">{count(saved)} at</span>
           <span class={index % 6 === 5 || index === 0 ? "tick" : "tick hidden"}>{hour(at)}</span>
         </li>
       ))}

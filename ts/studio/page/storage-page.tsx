@@ -204,14 +204,11 @@ function Spaces({ stats }: { stats: InspectedStats }) {
   );
 }
 
-function Day({ hours: { hours, truncated } }: { hours: Hours }) {
-  const total = hours.reduce((sum, { checkpoints }) => sum + checkpoints, 0);
+function Day({ hours: { hours } }: { hours: Hours }) {
+  const total = hours.reduce((sum, { saved }) => sum + saved, 0);
   return (
     <>
-      <p class="dim">
-        {truncated && "more than "}
-        {counted(total, "checkpoint")} in the last 24 hours
-      </p>
+      <p class="dim">{counted(total, "checkpoint")} in the last 24 hours</p>
       <HoursChart hours={hours} />
     </>
   );
