@@ -226,6 +226,14 @@ export interface InspectedStats extends Omit<StoreStats, "largest"> {
   freeBytes: number | null;
 }
 
+/** How much was saved in an hour. */
+export interface SavedPerHour {
+  /** When the hour begins, in ms since the epoch. */
+  at: number;
+  /** How many checkpoints were saved. Those that were removed since, or saved again, count as well. */
+  saved: number;
+}
+
 /** What a watch tells. */
 export type StoreEvent =
   | { type: "saved"; seq: number; checkpoint: CheckpointInfo }
@@ -309,6 +317,8 @@ export interface Inspector extends AsyncDisposable {
   }): AsyncIterable<StoreEvent>;
   /** How much is stored. `largest`: how many of the largest runs to name (10 unless given). */
   stats(options?: { largest?: number }): Promise<InspectedStats>;
+  /** How much was saved in each of the last hours, the oldest first. `hours`: 24 unless given, at most 168. */
+  activity(options?: { hours?: number }): Promise<SavedPerHour[]>;
   /**
    * Verifies everything that is stored. `quick`: looks at the place of the database and at its pages only, in a second at
    * most.

@@ -11,6 +11,7 @@ import type {
   Inspector as Contract,
   Page,
   RunInfo,
+  SavedPerHour,
   Snippet,
   Space,
   StoreEvent,
@@ -20,6 +21,7 @@ import type {
 import { ForkpointError, isOwnError } from "../errors.js";
 import { prune, vacuum } from "../retention.js";
 import { backup } from "../backup.js";
+import { savedPerHour } from "./activity.js";
 import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
 import { codeOf } from "./code.js";
 import { type Context, readKey, readSpace } from "./context.js";
@@ -98,6 +100,10 @@ export class Inspector implements Contract {
 
   stats(options?: unknown): Promise<InspectedStats> {
     return this.#read((context) => statsOf(context, options));
+  }
+
+  activity(options?: unknown): Promise<SavedPerHour[]> {
+    return this.#read((context) => savedPerHour(context, options));
   }
 
   verify(options?: unknown): Promise<VerifyReport> {

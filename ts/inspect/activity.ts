@@ -1,0 +1,47 @@
+/** Counts what was saved in each of the last hours. */
+
+import type { SavedPerHour } from "../../inspect.js";
+import { readRecord, whole } from "../options.js";
+import type { Context } from "./context.js";
+import { type Row, inspect, openFeed } from "./wire.js";
+
+const HOUR = 3_600_000;
+
+const activityOptions = { hours: whole(1, 168, "hours") };
+
+/**
+ * Counts by the save numbers at which the hours begin, which are searched for. So it takes some hundred short look-ups,
+ * however much was saved.
+ */
+export async function savedPerHour(context: Context, given: unknown, now = Date.now()): Promise<SavedPerHour[]> {
+  const { hours = 24 } = readRecord(given, "options", activityOptions) as { hours?: number };
+  const first = Math.floor(now / HOUR) * HOUR - (hours - 1) * HOUR;
+  const newest = (await look(context, 0, true))?.seq ?? 0;
+  // The last save number before each hour, and the newest one in the end.
+  const before: number[] = [];
+  for (let hour = 0; hour < hours; hour++) {
+    before.push(await lastBefore(context, first + hour * HOUR, before.at(-1) ?? 0, newest));
+  }
+  before.push(newest);
+  return before.slice(1).map((to, hour) => ({ at: first + hour * HOUR, saved: to - before[hour]! }));
+}
+
+/** Returns the highest save number whose checkpoint was saved before a time. */
+async function lastBefore(context: Context, time: number, from: number, to: number): Promise<number> {
+  let [low, high] = [from, to];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const next = await look(context, middle, false);
+    if (next === undefined || next.savedAt >= time) high = middle;
+    else low = next.seq;
+  }
+  return low;
+}
+
+const wanted = { limit: 1, version: undefined, wait: undefined };
+
+/** Returns the checkpoint that was saved next after a save number, or the newest. */
+async function look({ engine }: Context, after: number, newestFirst: boolean): Promise<Row | undefined> {
+  const { rows } = await inspect.find(engine.native, "feed", { ...wanted, after, newestFirst }, openFeed);
+  return rows[0];
+}

@@ -1,0 +1,173 @@
+// Asks the studio's server.
+import type {
+  Change,
+  CheckpointDetail,
+  CheckpointInfo,
+  InspectedStats,
+  RunInfo,
+  RunRef,
+  SavedPerHour,
+  Snippet,
+  StoreInfo,
+} from "../../../inspect.js";
+import { credentials } from "./access.js";
+
+export type {
+  Change,
+  CheckpointDetail,
+  CheckpointInfo,
+  CheckpointRef,
+  InspectedStats,
+  RunInfo,
+  RunRef,
+  SavedPerHour,
+  Snippet,
+  Status,
+  StoreInfo,
+  WriteInfo,
+} from "../../../inspect.js";
+
+/** An answer that is an error. `OFFLINE`: there was no answer. */
+export class Trouble extends Error {
+  readonly code: string;
+  readonly status: number;
+
+  constructor(code: string, message: string, status: number) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+export const troubleOf = (error: unknown): Trouble =>
+  error instanceof Trouble ? error : new Trouble("PAGE", error instanceof Error ? error.message : String(error), 0);
+
+type Parameters = Record<string, string | number | boolean | null | undefined>;
+
+/** Returns the address of a route. Parameters that are null or undefined are left out. */
+function addressOf(route: string, parameters: Parameters): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== null && value !== undefined) query.set(name, String(value));
+  }
+  const text = query.toString();
+  // Relative to the page, which may be served under a path of another program.
+  return `api/v1/${route}${text === "" ? "" : `?${text}`}`;
+}
+
+export async function request(route: string, parameters: Parameters = {}, init: RequestInit = {}): Promise<Response> {
+  const access = credentials();
+  const headers = { ...access.headers, ...(init.headers as Record<string, string> | undefined) };
+  let response: Response;
+  try {
+    response = await fetch(addressOf(route, parameters), {
+      ...init,
+      credentials: access.credentials ?? "omit",
+      headers,
+    });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new Trouble("OFFLINE", "the studio does not answer", 0);
+  }
+  if (response.ok) return response;
+  const body = (await response.json().catch(() => null)) as { error?: { code: string; message: string } } | null;
+  const { code = "UNKNOWN", message = `the studio answered ${response.status}` } = body?.error ?? {};
+  throw new Trouble(code, message, response.status);
+}
+
+let open = () => {};
+const opened = new Promise<void>((resolve) => (open = resolve));
+
+/** What is read waits until the stream of events is open, or cannot be. So nothing that is saved in between is missed. */
+export const whenOpen = { resolve: () => open() };
+
+async function get<T>(route: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
+  await opened;
+  signal?.throwIfAborted();
+  return (await request(route, parameters, signal === undefined ? {} : { signal })).json() as Promise<T>;
+}
+
+async function post<T>(route: string, fields: unknown, signal?: AbortSignal): Promise<T> {
+  const init: RequestInit = {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(fields),
+  };
+  if (signal !== undefined) init.signal = signal;
+  return (await request(route, {}, init)).json() as Promise<T>;
+}
+
+export interface RunsPage {
+  runs: RunInfo[];
+  cursor: string | null;
+}
+
+export interface RunPage {
+  run: RunInfo;
+  checkpoints: CheckpointInfo[];
+  forks: RunInfo[];
+  moreForks: number;
+  cursor: string | null;
+}
+
+export interface Detail extends CheckpointDetail {
+  moreWrites: number;
+}
+
+export interface Difference {
+  from: CheckpointInfo | null;
+  to: CheckpointInfo;
+  changes: Change[];
+  truncated: boolean;
+}
+
+/** A place in a state that a search has found. */
+export interface Match {
+  path: (string | number)[];
+  value: unknown;
+}
+
+export interface Forked {
+  space: string;
+  run: string;
+  ns: string | null;
+  id: string;
+  changes?: Change[];
+  truncated?: boolean;
+}
+
+export interface Hours {
+  hours: SavedPerHour[];
+}
+
+const named = ({ space, run, ns }: RunRef): Parameters => ({ space, run, ns });
+
+export const api = {
+  info: () => get<StoreInfo>("info"),
+  runs: (query: Parameters, signal: AbortSignal) => get<RunsPage>("runs", { ...query, withStatus: false }, signal),
+  /** The runs with their status and size. */
+  someRuns: async (refs: readonly RunRef[]) => {
+    const of = JSON.stringify(refs.map(({ space, run, ns }) => [space, run, ns ?? null]));
+    const { runs } = await get<{ runs: Array<RunInfo | null> }>("runs", { of, withBytes: true });
+    return runs;
+  },
+  run: (ref: RunRef, cursor: string | null, limit: number, signal: AbortSignal) =>
+    get<RunPage>("run", { ...named(ref), cursor, limit }, signal),
+  namespaces: (ref: RunRef, signal: AbortSignal) =>
+    get<RunsPage>("runs", { space: ref.space, match: ref.run, allNs: true, limit: 100, withStatus: false }, signal),
+  checkpoint: (ref: RunRef, id: string, signal: AbortSignal) =>
+    get<Detail>("checkpoint", { ...named(ref), id }, signal),
+  /** The value at a path, or a range of what is in it. It is the `state` of the answer, whatever part it is of. */
+  part: (ref: RunRef, id: string, part: string, path: string) =>
+    get<Detail>("checkpoint", { ...named(ref), id, part, path, depth: 2 }),
+  search: (ref: RunRef, id: string, part: string, text: string, signal: AbortSignal) =>
+    get<{ matches: Match[]; truncated: boolean }>("search", { ...named(ref), id, part, text }, signal),
+  diff: (ref: RunRef, from: string | null, to: string, signal: AbortSignal) =>
+    get<Difference>("diff", { ...named(ref), from, to }, signal),
+  code: (ref: RunRef, id: string | undefined) => get<{ snippets: Snippet[] }>("code", { ...named(ref), id }),
+  raw: async (ref: RunRef, id: string) => (await request("raw", { ...named(ref), id })).text(),
+  stats: () => get<InspectedStats>("stats"),
+  activity: () => get<Hours>("activity"),
+  fork: (ref: RunRef, id: string, edit: Record<string, unknown>, signal?: AbortSignal) =>
+    post<Forked>("fork", { ...named(ref), ns: ref.ns ?? null, id, ...edit }, signal),
+};

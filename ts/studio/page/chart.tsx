@@ -1,0 +1,97 @@
+// Charts: the size of the state from step to step, and what was saved in each hour.
+import { useMemo } from "preact/hooks";
+import type { CheckpointInfo, SavedPerHour } from "./api.js";
+import { bytes, count, counted, hour } from "./format.js";
+
+const WIDTH = 600;
+const HEIGHT = 56;
+
+/** The most points of a curve. More could not be seen. */
+const POINTS = 300;
+
+interface Point {
+  id: string;
+  step: number;
+  logical: number;
+  stored: number;
+}
+
+/** Returns at most `POINTS` checkpoints in the order of their steps. Of those left out, the largest one stands in. */
+export function pointsOf(steps: readonly CheckpointInfo[]): Point[] {
+  const per = Math.max(1, Math.ceil(steps.length / POINTS));
+  const points: Point[] = [];
+  for (let index = steps.length - 1; index >= 0; index -= per) {
+    let most = steps[index]!;
+    for (let each = index; each > Math.max(-1, index - per); each--) {
+      if (steps[each]!.bytes.logical > most.bytes.logical) most = steps[each]!;
+    }
+    points.push({ id: most.id, step: most.step, logical: most.bytes.logical, stored: most.bytes.stored });
+  }
+  return points;
+}
+
+interface GrowthProps {
+  steps: readonly CheckpointInfo[];
+  current: CheckpointInfo | null;
+  look: (id: string) => void;
+}
+
+/** The size of the state from step to step. A click looks at the step. */
+export function Growth({ steps, current, look }: GrowthProps) {
+  const points = useMemo(() => pointsOf(steps), [steps]);
+  if (points.length < 2) return null;
+  const peak = Math.max(1, ...points.map(({ logical }) => logical));
+  const x = (index: number): number => (index / (points.length - 1)) * WIDTH;
+  const y = (size: number): number => HEIGHT - 2 - (size / peak) * (HEIGHT - 8);
+  const line = points.map(
+    ({ logical }, index) => `${index === 0 ? "M" : "L"}${x(index).toFixed(1)} ${y(logical).toFixed(1)}`,
+  );
+  const stored = points.map(({ stored: size }, index) => `L${x(index).toFixed(1)} ${y(size).toFixed(1)}`);
+  const marked = current === null ? -1 : points.findLastIndex(({ step }) => step <= current.step);
+  const newest = steps[0]!;
+  const total = steps.reduce((sum, each) => sum + each.bytes.stored, 0);
+  return (
+    <figure class="growth">
+      <figcaption>
+        <span>State size by step</span>
+        <span class="legend logical">{bytes(newest.bytes.logical)} now</span>
+        <span class="legend stored">{bytes(total)} stored for all steps</span>
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`The state has ${bytes(newest.bytes.logical)} now, and ${bytes(peak)} at most`}
+        onClick={(event) => {
+          const box = event.currentTarget.getBoundingClientRect();
+          const index = Math.round(((event.clientX - box.left) / box.width) * (points.length - 1));
+          const point = points[Math.max(0, Math.min(points.length - 1, index))];
+          if (point !== undefined) look(point.id);
+        }}
+      >
+        <path class="area logical" d={`${line.join("")}L${WIDTH} ${HEIGHT}L0 ${HEIGHT}z`} />
+        <path class="area stored" d={`M0 ${HEIGHT}${stored.join("")}L${WIDTH} ${HEIGHT}z`} />
+        <path class="line" d={line.join("")} />
+        {marked !== -1 && <path class="marker" d={`M${x(marked).toFixed(1)} 0V${HEIGHT}`} />}
+      </svg>
+    </figure>
+  );
+}
+
+/** The number of checkpoints that were saved in each hour, as bars. */
+export function HoursChart({ hours }: { hours: readonly SavedPerHour[] }) {
+  const most = Math.max(1, ...hours.map(({ saved }) => saved));
+  return (
+    <ol class="hours" aria-label="Checkpoints saved per hour over the last day">
+      {hours.map(({ at, saved }, index) => (
+        <li key={at} title={`${hour(at)}: ${counted(saved, "checkpoint")}`}>
+          <span class="column">
+            <span style={{ height: `${(saved / most) * 100}%` }} />
+          </span>
+          <span class="hidden">{count(saved)} at</span>
+          <span class={index % 6 === 5 || index === 0 ? "tick" : "tick hidden"}>{hour(at)}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}

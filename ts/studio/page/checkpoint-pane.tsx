@@ -1,0 +1,172 @@
+// The checkpoint that is looked at: what is next, its pending writes, its state, and what has changed in it.
+import type { Signal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
+import type { Detail } from "./api.js";
+import { DiffView } from "./diff-view.js";
+import { at, bytes, count, counted, duration, shown } from "./format.js";
+import { useKeys } from "./keys.js";
+import { address, change } from "./route.js";
+import type { RunView } from "./run-data.js";
+import { Tree } from "./tree-view.js";
+import { Button, Empty, ErrorBox, Id, Skeleton, copy } from "./ui.js";
+import { Value } from "./value.js";
+import { Writes } from "./writes-view.js";
+
+type Tab = "state" | "diff" | "more";
+
+const tabOf = ({ view, vs }: Record<string, string>): Tab =>
+  vs !== undefined || view === "diff" ? "diff" : view === "more" ? "more" : "state";
+
+/** Shows another part of the checkpoint. What it is compared with is kept only for the changes. */
+function choose(tab: Tab): void {
+  const vs = tab === "diff" ? (address.value.parameters["vs"] ?? null) : null;
+  change({ view: tab === "state" ? null : tab, vs }, true);
+}
+
+export function CheckpointPane({ view, back }: { view: RunView; back: () => void }) {
+  const tab = tabOf(address.value.parameters);
+  useKeys({ d: () => choose(tab === "diff" ? "state" : "diff") });
+  const detail = view.detail.value;
+  if (view.detailTrouble.value !== null) {
+    return <ErrorBox trouble={view.detailTrouble.value} retry={() => view.reloadDetail()} />;
+  }
+  if (detail === null) {
+    return view.loading.value || view.detailLoading.value || view.steps.value.length > 0 ? (
+      <Skeleton rows={10} />
+    ) : (
+      <Empty title="No checkpoint" />
+    );
+  }
+  return (
+    <>
+      <PaneHead view={view} detail={detail} back={back} />
+      <Writes detail={detail} />
+      <div class="tabs" role="group" aria-label="What is shown">
+        <Button kind="quiet" aria-pressed={tab === "state"} onClick={() => choose("state")}>
+          State
+        </Button>
+        <Button
+          kind="quiet"
+          testId="diff-toggle"
+          hint="d"
+          aria-pressed={tab === "diff"}
+          onClick={() => choose(tab === "diff" ? "state" : "diff")}
+        >
+          Changes
+        </Button>
+        <Button kind="quiet" aria-pressed={tab === "more"} onClick={() => choose("more")}>
+          Details
+        </Button>
+        {view.detailLoading.value && <span class="busy" role="status" aria-label="Loading" />}
+      </div>
+      {tab === "diff" && <DiffView view={view} detail={detail} />}
+      {tab === "state" && (
+        <Tree view={view.ref} id={detail.checkpoint.id} part="state" form={detail.state} open={view.open} />
+      )}
+      {tab === "more" && <Details view={view} detail={detail} />}
+    </>
+  );
+}
+
+function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back: () => void }) {
+  const { checkpoint, next } = detail;
+  const { id, step, label, savedAt, bytes: size, chain, parent } = checkpoint;
+  const before = view.steps.value.find((each) => each.id === parent?.id);
+  return (
+    <header class="pane-head">
+      <div class="title">
+        <Button kind="quiet" class="button quiet narrow-only" icon="back" name="Back to the timeline" onClick={back} />
+        <h2>
+          Step {count(step)}
+          {label && <span class="label"> {shown(label, 80)}</span>}
+        </h2>
+        <Id id={id} />
+        <Button kind="quiet" icon="copy" name="Copy the id of the checkpoint" onClick={() => void copy(id, "the id")} />
+        <span class="grow" />
+        <Button kind="quiet" icon="older" name="Older checkpoint, key [" onClick={() => view.move(1)} />
+        <Button kind="quiet" icon="newer" name="Newer checkpoint, key ]" onClick={() => view.move(-1)} />
+      </div>
+      <ul class="facts">
+        <li>{at(savedAt)}</li>
+        {before !== undefined && (
+          <li>
+            {duration(savedAt - before.savedAt)} after step {count(before.step)}
+          </li>
+        )}
+        <li>
+          {bytes(size.logical)} in <strong>{bytes(size.stored)}</strong>
+        </li>
+        <li>{chain === 0 ? "stored whole" : `stored as ${counted(chain, "difference")}`}</li>
+      </ul>
+      {next !== null && (
+        <p class="next" data-testid="next">
+          <span class="dim">Next</span>
+          {next.length === 0 && <span>nothing</span>}
+          {next.map((node, index) => (
+            <code key={index} class="tag">
+              {shown(node, 80)}
+            </code>
+          ))}
+        </p>
+      )}
+    </header>
+  );
+}
+
+/** Everything of a checkpoint that is not its state. */
+function Details({ view, detail }: { view: RunView; detail: Detail }) {
+  const open: Signal<ReadonlySet<string> | null> = useSignal(null);
+  const { checkpoint, rest, parts } = detail;
+  return (
+    <div class="details">
+      <dl>
+        <dt>id</dt>
+        <dd>
+          <code>{shown(checkpoint.id)}</code>
+        </dd>
+        <dt>parent</dt>
+        <dd>
+          {checkpoint.parent === null ? (
+            "none"
+          ) : (
+            <>
+              <code>{shown(checkpoint.parent.id)}</code>
+              {checkpoint.parent.kind === "order" && <span class="dim"> the one before</span>}
+            </>
+          )}
+        </dd>
+        <dt>saved as</dt>
+        <dd>number {count(checkpoint.seq)} of the store</dd>
+        {checkpoint.at !== null && (
+          <>
+            <dt>its own time</dt>
+            <dd>{at(checkpoint.at)}</dd>
+          </>
+        )}
+        {Object.entries(checkpoint.meta).map(([name, value]) => (
+          <>
+            <dt>{shown(name, 80)}</dt>
+            <dd>
+              <Value form={value} />
+            </dd>
+          </>
+        ))}
+        {parts.map(({ name, tag, bytes: size, readable }) => (
+          <>
+            <dt>part {shown(name, 80)}</dt>
+            <dd>
+              {bytes(size)}, written by <code>{shown(tag, 80)}</code>
+              {!readable && ", which nobody here can read"}
+            </dd>
+          </>
+        ))}
+      </dl>
+      {rest !== null && (
+        <>
+          <h3>Other fields</h3>
+          <Tree view={view.ref} id={checkpoint.id} part="rest" form={rest} open={open} />
+        </>
+      )}
+    </div>
+  );
+}

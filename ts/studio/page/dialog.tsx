@@ -1,0 +1,50 @@
+// A dialog over the page. The browser keeps the focus in it, and Escape closes it.
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { Button } from "./ui.js";
+
+interface DialogProps {
+  title: string;
+  testId: string;
+  kind?: string;
+  close: () => void;
+  children: ComponentChildren;
+}
+
+export function Dialog({ title, testId, kind = "", close, children }: DialogProps) {
+  const own = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    own.current!.showModal();
+    // The browser would choose the button that closes.
+    own.current!.focus();
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={own}
+      class={`dialog ${kind}`}
+      tabIndex={-1}
+      aria-label={title}
+      data-testid={testId}
+      onCancel={(event) => {
+        event.preventDefault();
+        close();
+      }}
+      onClick={(event) => {
+        // A click beside the dialog is one on the dialog itself.
+        if (event.target === own.current) close();
+      }}
+    >
+      <div class="dialog-body">
+        <header>
+          <h2>{title}</h2>
+          <Button kind="quiet" icon="close" name="Close" onClick={close} />
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}

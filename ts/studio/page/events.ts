@@ -1,0 +1,68 @@
+// Hears what is saved. `EventSource` cannot send the token, so the stream is read with `fetch`.
+import { signal } from "@preact/signals";
+import type { CheckpointInfo } from "./api.js";
+import { request, whenOpen } from "./api.js";
+import { type ServerEvent, eventReader } from "./event-reader.js";
+
+/** Whether the stream of events is open. */
+export const live = signal(false);
+
+/** What was heard. `again`: something may have been missed, or removed: read again what you show. */
+export type Heard = { type: "saved"; checkpoint: CheckpointInfo } | { type: "again" };
+
+const listeners = new Set<(heard: Heard) => void>();
+
+/** Calls the listener for everything that is heard. Returns a function that ends it. */
+export function listen(listener: (heard: Heard) => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+function tell(heard: Heard): void {
+  for (const listener of listeners) listener(heard);
+}
+
+let last: string | undefined;
+let stopped: AbortController | undefined;
+let wasOpen = false;
+
+/** Opens the stream, and opens it again when it ends. */
+export async function hear(): Promise<void> {
+  stopped?.abort();
+  const own = new AbortController();
+  stopped = own;
+  let pause = 500;
+  for (;;) {
+    try {
+      const headers: Record<string, string> = last === undefined ? {} : { "Last-Event-ID": last };
+      const response = await request("events", {}, { headers, signal: own.signal });
+      live.value = true;
+      pause = 500;
+      whenOpen.resolve();
+      // What was removed while the stream was closed is not told any more.
+      if (wasOpen) tell({ type: "again" });
+      wasOpen = true;
+      const read = eventReader(take);
+      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        read(value);
+      }
+    } catch {
+      // The next round tries again.
+    }
+    whenOpen.resolve();
+    if (own.signal.aborted) return;
+    live.value = false;
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    pause = Math.min(pause * 2, 10_000);
+  }
+}
+
+function take({ id, event, data }: ServerEvent): void {
+  if (id !== undefined) last = id;
+  if (event === "saved")
+    tell({ type: "saved", checkpoint: (JSON.parse(data) as { checkpoint: CheckpointInfo }).checkpoint });
+  if (event === "changed") tell({ type: "again" });
+}

@@ -1,0 +1,44 @@
+// The keys of the page. What was shown last is asked first.
+import { useEffect, useRef } from "preact/hooks";
+
+type Actions = Record<string, () => void>;
+
+const layers: Array<{ current: Actions }> = [];
+
+/** Gives keys a meaning for as long as the component is shown. */
+export function useKeys(actions: Actions): void {
+  const own = useRef(actions);
+  own.current = actions;
+  useEffect(() => {
+    layers.push(own);
+    return () => void layers.splice(layers.indexOf(own), 1);
+  }, []);
+}
+
+const isField = (element: Element): boolean => element.matches("input:not([type=checkbox]), textarea, select");
+
+/** Keys that a button or a link takes itself. */
+const isPress = (key: string, element: Element): boolean =>
+  (key === "Enter" || key === " ") && element.matches("button, a, summary, [role=tab], input");
+
+export function followKeys(): void {
+  addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (!(target instanceof Element)) return;
+    if (isField(target)) {
+      if (key === "Escape" && target instanceof HTMLElement && target.closest("dialog") === null) {
+        target.blur();
+        event.preventDefault();
+      }
+      return;
+    }
+    // A dialog closes by itself, and nothing behind it moves.
+    if (document.querySelector("dialog[open]") !== null) return;
+    if (isPress(key, target)) return;
+    const action = layers.findLast(({ current }) => Object.hasOwn(current, key))?.current[key];
+    if (action === undefined) return;
+    event.preventDefault();
+    action();
+  });
+}

@@ -1,0 +1,109 @@
+// Draws the lanes beside the rows of the timeline.
+import { type Edge, type Layout, type Row, edgesBetween } from "./lanes.js";
+
+/** The distance of two lanes, in pixels. */
+const LANE = 14;
+/** Lanes beyond this one share its place. */
+const MAX_LANES = 12;
+const MARGIN = 14;
+
+const x = (lane: number): number => MARGIN + Math.min(lane, MAX_LANES - 1) * LANE;
+
+/** The width of all lanes. */
+export const widthOf = (lanes: number): number => MARGIN * 2 + (Math.min(lanes, MAX_LANES) - 1) * LANE;
+
+interface LanesProps {
+  layout: Layout;
+  rowHeight: number;
+  start: number;
+  end: number;
+  /** The row that is looked at. */
+  current: number;
+  /** The row that it is compared with. -1: none. */
+  other: number;
+}
+
+export function Lanes({ layout: { rows, edges, lanes }, rowHeight, start, end, current, other }: LanesProps) {
+  const width = widthOf(lanes);
+  const height = (end - start) * rowHeight;
+  const y = (row: number): number => (row - start + 0.5) * rowHeight;
+  return (
+    <svg class="lanes" data-testid="lanes" width={width} height={height} aria-hidden="true" focusable="false">
+      {seen(edgesBetween(edges, start, end), start, end).map((edge) => (
+        <path
+          key={`${edge.kind} ${edge.from} ${edge.to} ${edge.lane}`}
+          class={`edge ${edge.kind} ${edge.gone ? "gone" : ""} lane-${colourOf(edge)}`}
+          data-testid="lane-edge"
+          data-kind={edge.kind}
+          d={pathOf(edge, y, rowHeight, end)}
+        />
+      ))}
+      {rows.slice(start, end).map((row, index) => (
+        <Mark
+          key={start + index}
+          row={row}
+          y={y(start + index)}
+          isNewest={row.kind === "step" && row.index === 0}
+          isCurrent={start + index === current}
+          isOther={start + index === other}
+        />
+      ))}
+    </svg>
+  );
+}
+
+/** Leaves out lines that would be drawn on top of each other: there may be thousands beyond the last lane. */
+function seen(edges: readonly Edge[], start: number, end: number): Edge[] {
+  const drawn = new Map<string, Edge>();
+  for (const edge of edges) {
+    const [from, to] = [Math.max(edge.from, start - 1), Math.min(edge.to, end + 1)];
+    const place = `${edge.kind} ${x(edge.lane)} ${x(edge.into)} ${from} ${to}`;
+    if (!drawn.has(place)) drawn.set(place, edge);
+  }
+  return [...drawn.values()];
+}
+
+/** The first lane has the colour of the trunk. The others share six. */
+const colourOf = ({ lane }: { lane: number }): number => (lane === 0 ? 0 : ((lane - 1) % 6) + 1);
+
+/** A line down in the lane of the upper row, which bends into the lane of the lower row just above it. */
+function pathOf(
+  { from, to, lane, into, gone }: Edge,
+  y: (row: number) => number,
+  rowHeight: number,
+  end: number,
+): string {
+  const [left, right] = [x(lane), x(into)];
+  const top = y(from);
+  if (gone) return `M${left} ${top}V${top + rowHeight * 0.75}`;
+  // A line that leaves the window needs no place for its end.
+  if (to > end + 1) return `M${left} ${top}V${y(end + 1)}`;
+  const bottom = y(to);
+  if (left === right) return `M${left} ${top}V${bottom}`;
+  const bend = bottom - rowHeight;
+  return `M${left} ${top}V${bend}C${left} ${bend + rowHeight * 0.6} ${right} ${bend + rowHeight * 0.4} ${right} ${bottom}`;
+}
+
+interface MarkProps {
+  row: Row;
+  y: number;
+  isNewest: boolean;
+  isCurrent: boolean;
+  isOther: boolean;
+}
+
+/** A filled circle: a checkpoint of the trunk. A ring: one of a branch. A diamond: another run. */
+function Mark({ row, y, isNewest, isCurrent, isOther }: MarkProps) {
+  const at = x(row.lane);
+  const colour = `lane-${colourOf(row)}`;
+  if (row.kind !== "step") {
+    return <path class={`mark run ${colour}`} d={`M${at} ${y - 5}l5 5l-5 5l-5 -5z`} />;
+  }
+  const kind = row.lane === 0 ? "trunk" : "branch";
+  return (
+    <>
+      {(isCurrent || isOther) && <circle class={`halo ${isOther ? "other" : ""}`} cx={at} cy={y} r="8.5" />}
+      <circle class={`mark ${kind} ${colour}`} cx={at} cy={y} r={isNewest ? 5.5 : 4.5} />
+    </>
+  );
+}

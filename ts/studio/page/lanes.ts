@@ -1,0 +1,155 @@
+// Lays out the timeline of a run as `git log --graph` does: the newest checkpoint first, a lane for each branch.
+
+/** A checkpoint in the order of the list, the newest first. */
+export interface Step {
+  id: string;
+  /** The parent in the same run. */
+  parent: string | null;
+  /** Whether the parent is in another run. */
+  origin: boolean;
+}
+
+/** A row of the timeline. */
+export type Row =
+  /** `index`: the place in the list of checkpoints. */
+  | { kind: "step"; index: number; lane: number }
+  /** A run that was forked from the step below. `index`: the place in the list of forks. */
+  | { kind: "fork"; index: number; lane: number }
+  /** More forks of the step below than are shown. */
+  | { kind: "forks"; of: string; count: number; lane: number }
+  /** The checkpoint of another run from which this run began. */
+  | { kind: "origin"; lane: number };
+
+/** A line from a row to one further down: from a checkpoint to its parent, or from a fork to its source. */
+export interface Edge {
+  kind: "parent" | "fork";
+  /** The upper row. */
+  from: number;
+  /** The lower row. Infinity: it is not loaded yet. */
+  to: number;
+  /** The lane of the upper row, in which the line runs down. */
+  lane: number;
+  /** The lane of the lower row, into which it bends. */
+  into: number;
+  /** True if the parent was removed: the line ends below its checkpoint. */
+  gone: boolean;
+}
+
+export interface Layout {
+  rows: Row[];
+  edges: Edge[];
+  /** The number of lanes. */
+  lanes: number;
+  /** The row of each checkpoint. */
+  rowOf: Map<string, number>;
+}
+
+/** How many forks of a checkpoint are shown unless more are asked for. */
+const FORKS = 4;
+
+/**
+ * Lays out a run.
+ *
+ * @param steps the checkpoints that are loaded, the newest first.
+ * @param forks the checkpoint from which each fork began.
+ * @param complete whether all checkpoints are loaded.
+ * @param opened the checkpoints all of whose forks are shown.
+ */
+export function layOut(
+  steps: readonly Step[],
+  forks: readonly string[],
+  complete: boolean,
+  opened: ReadonlySet<string> = new Set(),
+): Layout {
+  const known = new Set(steps.map(({ id }) => id));
+  const forksOf = grouped(forks);
+  const rows: Row[] = [];
+  const edges: Edge[] = [];
+  const rowOf = new Map<string, number>();
+  // The edges that run down in lanes, by the checkpoint for which they wait.
+  const open = new Map<string, Edge[]>();
+  const taken: boolean[] = [true];
+  // No lane before this one is free.
+  let lowest = 1;
+  let lanes = 1;
+
+  /** Returns the first free lane. The lane 0 is the trunk's. */
+  const freeLane = (): number => {
+    while (taken[lowest] === true) lowest += 1;
+    lanes = Math.max(lanes, lowest + 1);
+    return lowest;
+  };
+  const begin = (kind: Edge["kind"], lane: number, id: string): void => {
+    const edge: Edge = { kind, from: rows.length, to: Number.POSITIVE_INFINITY, lane, into: lane, gone: false };
+    edges.push(edge);
+    taken[lane] = true;
+    const others = open.get(id);
+    if (others === undefined) open.set(id, [edge]);
+    else others.push(edge);
+  };
+  /** Ends the edges that wait for a checkpoint in the row that comes next. Returns its lane. */
+  const end = (id: string, isNewest: boolean): number => {
+    const waiting = open.get(id) ?? [];
+    open.delete(id);
+    const children = waiting.filter(({ kind }) => kind === "parent").map((edge) => edge.lane);
+    const lane = children.length > 0 ? Math.min(...children) : isNewest ? 0 : freeLane();
+    for (const edge of waiting) {
+      Object.assign(edge, { to: rows.length, into: lane });
+      if (edge.lane === 0) continue;
+      taken[edge.lane] = false;
+      lowest = Math.min(lowest, edge.lane);
+    }
+    return lane;
+  };
+
+  for (const [index, { id, parent, origin }] of steps.entries()) {
+    const all = forksOf.get(id) ?? [];
+    const shown = opened.has(id) || all.length <= FORKS + 1 ? all : all.slice(0, FORKS);
+    if (shown.length < all.length) {
+      const lane = freeLane();
+      begin("fork", lane, id);
+      rows.push({ kind: "forks", of: id, count: all.length - shown.length, lane });
+    }
+    for (const fork of shown) {
+      const lane = freeLane();
+      begin("fork", lane, id);
+      rows.push({ kind: "fork", index: fork, lane });
+    }
+    const lane = end(id, index === 0);
+    const row = rows.length;
+    const above = parent === null ? undefined : rowOf.get(parent);
+    if (parent !== null && parent !== id) {
+      if (above !== undefined) {
+        // The parent was saved later than its child. The line runs up.
+        edges.push({ kind: "parent", from: above, to: row, lane, into: lane, gone: false });
+      } else if (known.has(parent) || !complete) {
+        begin("parent", lane, parent);
+      } else {
+        edges.push({ kind: "parent", from: row, to: row + 1, lane, into: lane, gone: true });
+      }
+    }
+    rowOf.set(id, row);
+    rows.push({ kind: "step", index, lane });
+    if (origin) {
+      edges.push({ kind: "fork", from: row, to: row + 1, lane, into: lane, gone: false });
+      rows.push({ kind: "origin", lane });
+    }
+  }
+  return { rows, edges, lanes, rowOf };
+}
+
+/** Returns the indexes of each text. */
+function grouped(texts: readonly string[]): Map<string, number[]> {
+  const groups = new Map<string, number[]>();
+  for (const [index, text] of texts.entries()) {
+    const group = groups.get(text);
+    if (group === undefined) groups.set(text, [index]);
+    else group.push(index);
+  }
+  return groups;
+}
+
+/** Returns the edges that are seen between two rows. */
+export function edgesBetween(edges: readonly Edge[], start: number, end: number): Edge[] {
+  return edges.filter(({ from, to }) => from < end && to >= start);
+}

@@ -1,0 +1,241 @@
+// A run: what is known of it, its checkpoints from the newest on, and the one that is looked at.
+import { batch, computed, effect, signal } from "@preact/signals";
+import { type CheckpointInfo, type Detail, type RunInfo, type RunRef, type Trouble, api, troubleOf } from "./api.js";
+import { type Heard, listen } from "./events.js";
+import { type Layout, layOut } from "./lanes.js";
+import { address, change } from "./route.js";
+import { keyOf } from "./ui.js";
+
+/** The first page fills the screen. */
+const FIRST_PAGE = 60;
+const PAGE = 500;
+/** How many checkpoints are loaded without being scrolled to, for the lanes and the chart. */
+const AHEAD = 20_000;
+/** How many of the newest checkpoints are read when one was saved. */
+const NEWEST = 30;
+
+/** What is open in the tree of the state, kept while one moves from checkpoint to checkpoint. */
+export interface Opened {
+  paths: ReadonlySet<string> | null;
+}
+
+export class RunView {
+  readonly ref: RunRef;
+  readonly info = signal<RunInfo | null>(null);
+  readonly steps = signal<readonly CheckpointInfo[]>([]);
+  readonly forks = signal<readonly RunInfo[]>([]);
+  readonly moreForks = signal(0);
+  readonly cursor = signal<string | null>(null);
+  readonly loading = signal(true);
+  readonly trouble = signal<Trouble | null>(null);
+  /** The checkpoints all of whose forks are shown. */
+  readonly opened = signal<ReadonlySet<string>>(new Set());
+  /** What is open in the state, by part. */
+  readonly open = signal<ReadonlySet<string> | null>(null);
+
+  readonly detail = signal<Detail | null>(null);
+  readonly detailTrouble = signal<Trouble | null>(null);
+  readonly detailLoading = signal(false);
+
+  readonly layout = computed<Layout>(() => {
+    const steps = this.steps.value.map(({ id, parent }) => ({
+      id,
+      parent: parent !== null && this.#isOwn(parent) ? parent.id : null,
+      origin: parent !== null && !this.#isOwn(parent),
+    }));
+    const forks = this.forks.value.map(({ forkedFrom }) => forkedFrom!.id);
+    return layOut(steps, forks, this.cursor.value === null && !this.loading.value, this.opened.value);
+  });
+
+  /** The checkpoint that is looked at: that of the address, or the newest. */
+  readonly current = computed<CheckpointInfo | null>(() => {
+    const id = address.value.parameters["at"];
+    const steps = this.steps.value;
+    return (id === undefined ? steps[0] : steps.find((step) => step.id === id)) ?? null;
+  });
+
+  /** The place of that checkpoint in the list. -1: it is not loaded. */
+  readonly currentIndex = computed(() =>
+    this.current.value === null ? -1 : this.steps.value.indexOf(this.current.value),
+  );
+
+  #asking = new AbortController();
+  #askingDetail = new AbortController();
+  readonly #ends: Array<() => void> = [];
+  #hearing: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(ref: RunRef) {
+    this.ref = ref;
+  }
+
+  #isOwn({ space, run, ns }: RunRef): boolean {
+    const { ref } = this;
+    return space === ref.space && run === ref.run && (ns ?? "") === (ref.ns ?? "");
+  }
+
+  /** Begins to load, and to follow what is saved. Returns a function that ends it. */
+  start(): () => void {
+    void this.load();
+    this.#ends.push(listen((heard) => this.#hear(heard)));
+    let asked = "";
+    this.#ends.push(
+      effect(() => {
+        const id = address.value.parameters["at"] ?? this.current.value?.id;
+        const seq = this.current.value?.seq;
+        const key = `${seq} ${id}`;
+        if (address.value.page !== "run" || id === undefined || key === asked) return;
+        // The seq becomes known only when the list is loaded. That is no reason to ask again.
+        const isSame = asked === `undefined ${id}` && this.detail.peek()?.checkpoint.seq === seq;
+        asked = key;
+        if (!isSame) void this.#loadDetail(id);
+      }),
+    );
+    return () => {
+      for (const end of this.#ends) end();
+      clearTimeout(this.#hearing);
+      this.#asking.abort();
+      this.#askingDetail.abort();
+    };
+  }
+
+  /** Loads the run from its newest checkpoint on. */
+  async load(): Promise<void> {
+    this.#asking.abort();
+    this.#asking = new AbortController();
+    const { signal: own } = this.#asking;
+    this.loading.value = true;
+    try {
+      const page = await api.run(this.ref, null, FIRST_PAGE, own);
+      batch(() => {
+        this.#take(page);
+        this.steps.value = page.checkpoints;
+        this.cursor.value = page.cursor;
+        this.trouble.value = null;
+        this.loading.value = page.cursor !== null;
+      });
+      await this.#loadRest(own);
+    } catch (error) {
+      if (own.aborted) return;
+      this.trouble.value = troubleOf(error);
+      this.loading.value = false;
+    }
+  }
+
+  /** Loads what is left, up to a number, and as far as the checkpoint of the address. */
+  async #loadRest(own: AbortSignal, most = AHEAD): Promise<void> {
+    while (this.cursor.value !== null && (this.steps.value.length < most || this.currentIndex.value === -1)) {
+      const page = await api.run(this.ref, this.cursor.value, PAGE, own);
+      if (own.aborted) return;
+      const known = new Set(this.steps.value.map(({ id }) => id));
+      batch(() => {
+        this.steps.value = [...this.steps.value, ...page.checkpoints.filter(({ id }) => !known.has(id))];
+        this.cursor.value = page.cursor;
+      });
+    }
+    this.loading.value = false;
+  }
+
+  /** Loads the next page of a run that is too long to be loaded whole. */
+  async loadMore(): Promise<void> {
+    if (this.loading.value || this.cursor.value === null) return;
+    this.loading.value = true;
+    const { signal: own } = this.#asking;
+    try {
+      await this.#loadRest(own, this.steps.value.length + 1);
+    } catch (error) {
+      if (own.aborted) return;
+      this.trouble.value = troubleOf(error);
+      this.loading.value = false;
+    }
+  }
+
+  #take({ run, forks, moreForks }: { run: RunInfo; forks: RunInfo[]; moreForks: number }): void {
+    this.info.value = run;
+    this.forks.value = forks.filter(({ forkedFrom }) => forkedFrom !== null);
+    this.moreForks.value = moreForks;
+  }
+
+  #hear(heard: Heard): void {
+    const isMine =
+      heard.type === "again" ||
+      this.#isOwn(heard.checkpoint) ||
+      (heard.checkpoint.parent !== null && this.#isOwn(heard.checkpoint.parent));
+    if (!isMine || this.#hearing !== undefined) return;
+    this.#hearing = setTimeout(() => {
+      this.#hearing = undefined;
+      void (heard.type === "again" ? this.load() : this.#loadNewest());
+    }, 120);
+  }
+
+  async #loadNewest(): Promise<void> {
+    const { signal: own } = this.#asking;
+    try {
+      const page = await api.run(this.ref, null, NEWEST, own);
+      if (own.aborted) return;
+      const ids = new Set(page.checkpoints.map(({ id }) => id));
+      const isJoined = this.steps.value.some(({ id }) => ids.has(id)) || page.cursor === null;
+      if (!isJoined) return void (await this.load());
+      batch(() => {
+        this.#take(page);
+        this.steps.value = [...page.checkpoints, ...this.steps.value.filter(({ id }) => !ids.has(id))];
+      });
+    } catch {
+      // The stream of events opens again when the studio answers again, and then all is read again.
+    }
+  }
+
+  async #loadDetail(id: string): Promise<void> {
+    this.#askingDetail.abort();
+    this.#askingDetail = new AbortController();
+    const { signal: own } = this.#askingDetail;
+    this.detailLoading.value = true;
+    try {
+      const detail = await api.checkpoint(this.ref, id, own);
+      if (own.aborted) return;
+      batch(() => {
+        this.detail.value = detail;
+        this.detailTrouble.value = null;
+        this.detailLoading.value = false;
+      });
+    } catch (error) {
+      if (own.aborted) return;
+      batch(() => {
+        this.detail.value = null;
+        this.detailTrouble.value = troubleOf(error);
+        this.detailLoading.value = false;
+      });
+    }
+  }
+
+  reloadDetail(): void {
+    const id = this.current.value?.id ?? address.value.parameters["at"];
+    if (id !== undefined) void this.#loadDetail(id);
+  }
+
+  /** Looks at another checkpoint: a number of rows further down, so older for a positive one. */
+  move(by: number): void {
+    const steps = this.steps.value;
+    const at = Math.max(0, Math.min(steps.length - 1, this.currentIndex.value + by));
+    const step = steps[at];
+    if (step !== undefined) this.look(step.id, true);
+  }
+
+  /** Looks at a checkpoint. */
+  look(id: string, replace = false): void {
+    change({ at: id, vs: null }, replace);
+  }
+
+  /** Compares the checkpoint that is looked at with another. */
+  compare(id: string): void {
+    const current = this.current.value?.id;
+    if (current === undefined || current === id) return;
+    change({ at: current, vs: id, view: "diff" });
+  }
+}
+
+/** Returns the run that an address names. */
+export function refOf(parameters: Record<string, string>): RunRef {
+  return { space: parameters["space"] ?? "", run: parameters["run"] ?? "", ns: parameters["ns"] ?? null };
+}
+
+export { keyOf };

@@ -1,0 +1,192 @@
+// A run: its head, its timeline, and the checkpoint that is looked at.
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { type RunInfo, type RunRef, api } from "./api.js";
+import { Growth } from "./chart.js";
+import { CheckpointPane } from "./checkpoint-pane.js";
+import { now } from "./clock.js";
+import { CodeDialog } from "./code-dialog.js";
+import { ForkDialog } from "./fork-dialog.js";
+import { ago, at, bytes, counted, duration, shown } from "./format.js";
+import { useKeys } from "./keys.js";
+import { address, addressOfRun, change, formatAddress, go, linkToRun } from "./route.js";
+import { RunView, refOf } from "./run-data.js";
+import { backToRuns } from "./runs-address.js";
+import { store } from "./store.js";
+import { Timeline } from "./timeline.js";
+import { Button, ErrorBox, Id, SpaceMark, StatusMark, copy, keyOf, say } from "./ui.js";
+
+export function RunPage() {
+  const ref = refOf(address.value.parameters);
+  return <Run key={keyOf(ref)} of={ref} />;
+}
+
+function Run({ of }: { of: RunRef }) {
+  const view = useMemo(() => new RunView(of), []);
+  const dialog = useSignal<"fork" | "code" | null>(null);
+  const pane = useRef<HTMLElement>(null);
+  useEffect(() => view.start(), []);
+  const write = store.value?.write === true;
+  const current = view.current.value;
+  const openFork = () => {
+    if (!write) say("This studio only reads. Start it with --write to fork");
+    else if (current !== null && of.space !== "storage") dialog.value = "fork";
+  };
+  const isNarrow = () => getComputedStyle(pane.current!).getPropertyValue("--narrow").trim() === "1";
+  const back = () => {
+    // On a narrow screen, the checkpoint covers the timeline.
+    if (isNarrow() && address.value.parameters["at"] !== undefined) change({ at: null, vs: null });
+    else go(backToRuns());
+  };
+  const openState = () => {
+    if (current !== null && isNarrow()) view.look(current.id);
+    pane.current?.querySelector<HTMLElement>("[role=tree], .diff")?.focus();
+  };
+  useKeys({ f: openFork, c: () => (dialog.value = "code"), Escape: back });
+
+  if (view.trouble.value !== null && view.steps.value.length === 0) {
+    return (
+      <main class="locked">
+        <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />
+        <a class="button plain" href={formatAddress(backToRuns())}>
+          Back to the runs
+        </a>
+      </main>
+    );
+  }
+  return (
+    <main
+      class="run"
+      aria-labelledby="page-title"
+      data-at={address.value.parameters["at"] === undefined ? "no" : "yes"}
+    >
+      <Head view={view} write={write} openFork={openFork} openCode={() => (dialog.value = "code")} />
+      <div class="columns">
+        <section class="panel steps" aria-label="Timeline">
+          <Growth steps={view.steps.value} current={current} look={(id) => view.look(id)} />
+          <Timeline view={view} openState={openState} />
+        </section>
+        <section class="panel pane" aria-label="Checkpoint" ref={pane}>
+          <CheckpointPane view={view} back={back} />
+        </section>
+      </div>
+      {dialog.value === "code" && <CodeDialog of={of} id={current?.id} close={() => (dialog.value = null)} />}
+      {dialog.value === "fork" && current !== null && (
+        <ForkDialog of={of} from={current} close={() => (dialog.value = null)} done={() => void view.load()} />
+      )}
+    </main>
+  );
+}
+
+interface HeadProps {
+  view: RunView;
+  write: boolean;
+  openFork: () => void;
+  openCode: () => void;
+}
+
+function Head({ view: { ref, info: known }, write, openFork, openCode }: HeadProps) {
+  const info = known.value;
+  return (
+    <header class="run-head">
+      <div class="title">
+        <a class="crumb" href={formatAddress(backToRuns())}>
+          Runs
+        </a>
+        <span class="crumb" aria-hidden="true">
+          /
+        </span>
+        <SpaceMark space={ref.space} />
+        <h1 id="page-title" data-testid="run-title">
+          <Id id={ref.run} whole />
+        </h1>
+        <Button kind="quiet" icon="copy" name="Copy the id of the run" onClick={() => void copy(ref.run, "the id")} />
+        {info !== null && <StatusMark status={info.status} testId="run-status" />}
+        {info?.statusWhy && <span class="why cut">{shown(info.statusWhy, 160)}</span>}
+        <span class="grow" />
+        <Namespaces of={ref} />
+        <Button icon="code" hint="c" testId="code" onClick={openCode}>
+          Code
+        </Button>
+        <Button
+          kind="primary"
+          icon="fork"
+          hint="f"
+          testId="fork"
+          disabled={!write || ref.space === "storage"}
+          title={write ? undefined : "This studio only reads. Start it with --write to fork."}
+          onClick={openFork}
+        >
+          Fork
+        </Button>
+      </div>
+      {info !== null && <Facts info={info} />}
+    </header>
+  );
+}
+
+function Facts({ info }: { info: RunInfo }) {
+  const { group, checkpoints, bytes: size, began, active, forkedFrom, lease } = info;
+  return (
+    <ul class="facts">
+      <li>{counted(checkpoints, "step")}</li>
+      {size !== null && (
+        <li>
+          {bytes(size.logical)} in <strong>{bytes(size.stored)}</strong>
+          {size.stored > 0 && size.logical > size.stored && (
+            <span class="dim"> {(size.logical / size.stored).toFixed(1)}× smaller</span>
+          )}
+        </li>
+      )}
+      {group && <li>group {shown(group, 80)}</li>}
+      {began !== null && (
+        <li title={at(began)}>
+          began {ago(began, now.value)}
+          {active - began >= 1_000 && <span class="dim"> over {duration(active - began)}</span>}
+        </li>
+      )}
+      <li title={at(active)}>active {ago(active, now.value)}</li>
+      {forkedFrom !== null && (
+        <li>
+          forked from{" "}
+          <a data-testid="run-origin" href={linkToRun(forkedFrom, forkedFrom.id)}>
+            <Id id={forkedFrom.run} />
+          </a>
+        </li>
+      )}
+      {lease !== null && (
+        <li title={`until ${at(lease.until)}`}>
+          leased to <code>{shown(lease.holder, 80)}</code>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** The graphs inside of a thread, where there are some. */
+function Namespaces({ of }: { of: RunRef }) {
+  const names = useSignal<string[]>([]);
+  useEffect(() => {
+    if (of.space !== "langgraph" && of.space !== "tinyagents") return undefined;
+    const own = new AbortController();
+    api
+      .namespaces(of, own.signal)
+      .then(({ runs }) => (names.value = runs.filter(({ run }) => run === of.run).map(({ ns }) => ns ?? "")))
+      // Without the names, the run is shown as it is.
+      .catch(() => {});
+    return () => own.abort();
+  }, []);
+  if (names.value.length < 2) return null;
+  return (
+    <label class="field">
+      <span>Graph</span>
+      <select value={of.ns ?? ""} onChange={({ currentTarget: { value } }) => go(addressOfRun({ ...of, ns: value }))}>
+        {names.value.toSorted().map((ns) => (
+          <option key={ns} value={ns}>
+            {ns === "" ? "the graph itself" : shown(ns, 60)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,171 @@
+// The list of runs: its pages, the status of the rows that are seen, and what is saved meanwhile.
+import { signal } from "@preact/signals";
+import { type RunInfo, type RunRef, type Trouble, api, troubleOf } from "./api.js";
+import type { Heard } from "./events.js";
+import { keyOf } from "./ui.js";
+
+/** What the list is asked for. Empty texts stand for all. */
+export interface Filter {
+  space: string;
+  status: string;
+  match: string;
+  sort: string;
+  /** Whether runs inside of runs are listed as well. */
+  nested: boolean;
+}
+
+export interface ListedRun {
+  key: string;
+  info: RunInfo;
+  /** Whether the status and the size are those of the newest checkpoint. */
+  fresh: boolean;
+  /** When the row has moved up, in ms since the epoch. 0: it has not. */
+  moved: number;
+}
+
+/** The first page fills the screen. The others are longer. */
+const FIRST_PAGE = 60;
+const PAGE = 250;
+
+/** How many runs are asked for at once by name. */
+const BATCH = 40;
+
+export const rows = signal<readonly ListedRun[]>([]);
+export const cursor = signal<string | null>(null);
+export const loading = signal(true);
+export const trouble = signal<Trouble | null>(null);
+/** The row that the keys have chosen. */
+export const selected = signal<string | null>(null);
+
+let filter: Filter = { space: "", status: "", match: "", sort: "", nested: false };
+let asking = new AbortController();
+
+const queryOf = ({ space, status, match, sort, nested }: Filter) => ({
+  space: space || null,
+  status: status || null,
+  match: match || null,
+  sort: sort || null,
+  allNs: nested ? true : null,
+});
+
+const listed = (info: RunInfo): ListedRun => ({ key: keyOf(info), info, fresh: false, moved: 0 });
+
+/** Shows the runs of a filter, from the first page on. */
+export async function load(asked: Filter): Promise<void> {
+  filter = asked;
+  asking.abort();
+  asking = new AbortController();
+  const { signal: own } = asking;
+  loading.value = true;
+  try {
+    const page = await api.runs({ ...queryOf(asked), limit: FIRST_PAGE }, own);
+    if (own.aborted) return;
+    const known = new Map(rows.value.map((row) => [row.key, row]));
+    rows.value = page.runs.map((info) => {
+      const before = known.get(keyOf(info));
+      return before?.fresh && before.info.latest.seq === info.latest.seq ? before : listed(info);
+    });
+    cursor.value = page.cursor;
+    trouble.value = null;
+  } catch (error) {
+    if (own.aborted) return;
+    rows.value = [];
+    cursor.value = null;
+    trouble.value = troubleOf(error);
+  }
+  loading.value = false;
+}
+
+export const reload = (): Promise<void> => load(filter);
+
+/** Appends the next page. */
+export async function loadMore(): Promise<void> {
+  if (loading.value || cursor.value === null) return;
+  const { signal: own } = asking;
+  loading.value = true;
+  try {
+    const page = await api.runs({ ...queryOf(filter), limit: PAGE, cursor: cursor.value }, own);
+    if (own.aborted) return;
+    // A run that was active meanwhile is listed already.
+    const known = new Set(rows.value.map(({ key }) => key));
+    const next = page.runs.map(listed).filter(({ key }) => !known.has(key));
+    rows.value = [...rows.value, ...next];
+    cursor.value = page.cursor;
+  } catch (error) {
+    if (own.aborted) return;
+    trouble.value = troubleOf(error);
+    cursor.value = null;
+  }
+  loading.value = false;
+}
+
+const wanted = new Map<string, RunRef>();
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+function ask(key: string, ref: RunRef, wait: number): void {
+  wanted.set(key, ref);
+  timer ??= setTimeout(() => void answer(), wait);
+}
+
+/** Asks for the status and the size of the rows that are seen. */
+export function look(start: number, end: number): void {
+  for (const { key, info, fresh } of rows.value.slice(start, end)) if (!fresh) ask(key, info, 20);
+}
+
+/** Takes in what was saved. */
+export function hear(heard: Heard): void {
+  if (heard.type === "again") {
+    void reload();
+    return;
+  }
+  const { space, run, ns } = heard.checkpoint;
+  // Several steps of a run within this time are one change of its row.
+  if (matches({ space, run, ns })) ask(keyOf({ space, run, ns }), { space, run, ns }, 150);
+}
+
+function matches({ space, run, ns }: RunRef): boolean {
+  if (filter.space !== "" && space !== filter.space) return false;
+  if (!run.includes(filter.match)) return false;
+  return filter.nested || space === "storage" || !ns;
+}
+
+async function answer(): Promise<void> {
+  const batch = [...wanted].slice(0, BATCH);
+  for (const [key] of batch) wanted.delete(key);
+  const { signal: own } = asking;
+  try {
+    const infos = await api.someRuns(batch.map(([, ref]) => ref));
+    if (!own.aborted) take(batch, infos);
+  } catch {
+    // The rows stay without a status. The next look asks again.
+  }
+  timer = wanted.size === 0 ? undefined : setTimeout(() => void answer(), 20);
+}
+
+function take(batch: ReadonlyArray<[string, RunRef]>, infos: ReadonlyArray<RunInfo | null>): void {
+  const next = new Map(rows.value.map((row) => [row.key, row]));
+  const newest = rows.value[0]?.info.active ?? 0;
+  let moved: ListedRun[] = [];
+  for (const [index, [key]] of batch.entries()) {
+    const info = infos[index] ?? null;
+    const before = next.get(key);
+    const fits = info !== null && (filter.status === "" || info.status === filter.status);
+    if (!fits) {
+      next.delete(key);
+      continue;
+    }
+    const row = { key, info, fresh: true, moved: before?.moved ?? 0 };
+    const isNewer = before === undefined || info.active > before.info.active;
+    if (
+      isNewer &&
+      filter.sort !== "size" &&
+      (filter.sort !== "began" || before === undefined) &&
+      info.active >= newest
+    ) {
+      next.delete(key);
+      moved.push({ ...row, moved: Date.now() });
+    } else if (before !== undefined) next.set(key, row);
+  }
+  moved = moved.toSorted((a, b) => b.info.active - a.info.active);
+  rows.value = [...moved, ...next.values()];
+}

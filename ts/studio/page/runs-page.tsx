@@ -1,0 +1,291 @@
+// The list of runs.
+import { useComputed, useSignalEffect } from "@preact/signals";
+import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
+import { now } from "./clock.js";
+import type { Status } from "./api.js";
+import { listen } from "./events.js";
+import { ago, at, bytes, count, counted, shown } from "./format.js";
+import { Icon } from "./icons.js";
+import { useKeys } from "./keys.js";
+import { address, addressOfRun, change, go } from "./route.js";
+import * as list from "./runs-data.js";
+import { store } from "./store.js";
+import { Bar, Empty, ErrorBox, Id, Skeleton, SpaceMark, StatusMark, news } from "./ui.js";
+import { VirtualList } from "./virtual.js";
+
+const ROW = 44;
+
+const statuses: Status[] = ["waiting", "failed", "unfinished", "finished", "unknown"];
+
+const sorts = { active: "Last active", began: "Last begun", size: "Largest" };
+
+const filterOf = (parameters: Record<string, string>): list.Filter => ({
+  space: parameters["space"] ?? "",
+  status: parameters["status"] ?? "",
+  match: parameters["q"] ?? "",
+  sort: parameters["sort"] ?? "",
+  nested: parameters["nested"] === "1",
+});
+
+export function RunsPage() {
+  const filter = useComputed(() => filterOf(address.value.parameters));
+  const key = JSON.stringify(filter.value);
+  useEffect(() => void list.load(filter.value), [key]);
+  useEffect(() => listen(list.hear), []);
+  useSignalEffect(() => {
+    if (!list.loading.value) news.value = `${counted(list.rows.value.length, "run")} listed`;
+  });
+  const { space, status, match } = filter.value;
+  const isFiltered = space !== "" || status !== "" || match !== "";
+  return (
+    <main class="runs" aria-labelledby="page-title">
+      <h1 id="page-title" class="hidden">
+        Runs
+      </h1>
+      <Filters filter={filter.value} />
+      {list.trouble.value !== null && <ErrorBox trouble={list.trouble.value} retry={() => void list.reload()} />}
+      {list.rows.value.length === 0 && list.loading.value && <Skeleton rows={12} />}
+      {list.rows.value.length === 0 && !list.loading.value && list.trouble.value === null && (
+        <Nothing isFiltered={isFiltered} />
+      )}
+      {list.rows.value.length > 0 && <Rows />}
+    </main>
+  );
+}
+
+function Nothing({ isFiltered }: { isFiltered: boolean }) {
+  return isFiltered ? (
+    <Empty title="No run fits" testId="runs-empty">
+      <p>No run has this space, this status and this text in its id.</p>
+      <button type="button" class="button plain" onClick={() => go({ page: "runs", parameters: {} })}>
+        Show all runs
+      </button>
+    </Empty>
+  ) : (
+    <Empty title="Nothing is saved yet" testId="runs-empty">
+      <p>Runs appear here by themselves, as soon as a program saves a checkpoint.</p>
+    </Empty>
+  );
+}
+
+function Filters({ filter }: { filter: list.Filter }) {
+  const field = useRef<HTMLInputElement>(null);
+  useKeys({ "/": () => field.current?.select() ?? field.current?.focus() });
+  const spaces = store.value?.spaces ?? [];
+  const total =
+    spaces.find((each) => each.space === filter.space)?.runs ?? spaces.reduce((sum, { runs }) => sum + runs, 0);
+  return (
+    <div class="filters" role="search" aria-label="Runs">
+      <label class="field search">
+        <Icon name="search" />
+        <span class="hidden">Search by the id of the run</span>
+        <input
+          ref={field}
+          type="search"
+          data-testid="runs-search"
+          placeholder="Search by id"
+          autocomplete="off"
+          spellcheck={false}
+          value={filter.match}
+          onInput={({ currentTarget: { value } }) => change({ q: value || null }, true)}
+        />
+        <kbd aria-hidden="true">/</kbd>
+      </label>
+      <label class="field">
+        <span>Space</span>
+        <select
+          data-testid="runs-filter-space"
+          value={filter.space}
+          onChange={({ currentTarget: { value } }) => change({ space: value || null })}
+        >
+          <option value="">All</option>
+          {withChosen(
+            spaces.map(({ space }) => space),
+            filter.space,
+          ).map((space) => (
+            <option key={space} value={space}>
+              {shown(space, 40)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        <span>Status</span>
+        <select
+          data-testid="runs-filter-status"
+          value={filter.status}
+          onChange={({ currentTarget: { value } }) => change({ status: value || null })}
+        >
+          <option value="">All</option>
+          {statuses.map((status) => (
+            <option key={status} value={status}>
+              {status}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        <span>Sort</span>
+        <select value={filter.sort} onChange={({ currentTarget: { value } }) => change({ sort: value || null })}>
+          {Object.entries(sorts).map(([value, name]) => (
+            <option key={value} value={value === "active" ? "" : value}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field check">
+        <input
+          type="checkbox"
+          checked={filter.nested}
+          onChange={({ currentTarget: { checked } }) => change({ nested: checked ? "1" : null })}
+        />
+        <span>Subgraphs</span>
+      </label>
+      <span class="total">{counted(total, "run")}</span>
+    </div>
+  );
+}
+
+/** The names, and the chosen one, which the store may not have. */
+const withChosen = (names: string[], chosen: string): string[] =>
+  chosen === "" || names.includes(chosen) ? names : [...names, chosen];
+
+function Rows() {
+  const rows = list.rows.value;
+  const current = rows.findIndex(({ key }) => key === list.selected.value);
+  const move = (by: number) => {
+    const next = rows[Math.max(0, Math.min(rows.length - 1, current === -1 ? 0 : current + by))];
+    if (next !== undefined) list.selected.value = next.key;
+  };
+  const open = (index: number) => {
+    const row = rows[index];
+    if (row === undefined) return;
+    list.selected.value = row.key;
+    go(addressOfRun(row.info));
+  };
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    PageDown: () => move(12),
+    PageUp: () => move(-12),
+    Home: () => move(-rows.length),
+    End: () => move(rows.length),
+    Enter: () => open(current),
+  });
+  const keys = useMemo(
+    () => ({
+      at: (index: number) => rows[index]?.key,
+      indexOf: (key: string) => rows.findIndex((row) => row.key === key),
+    }),
+    [rows],
+  );
+  const onWindow = useCallback(
+    (start: number, end: number) => {
+      list.look(start, end);
+      if (end > list.rows.value.length - 30) void list.loadMore();
+    },
+    // The rows may be others in the same window.
+    [rows],
+  );
+  const largest = Math.max(1, ...rows.slice(0, 2_000).map(({ info }) => info.bytes?.stored ?? 0));
+  return (
+    <div class="panel list">
+      <div class="run-row header" aria-hidden="true">
+        <span>Status</span>
+        <span>Run</span>
+        <span>Space</span>
+        <span>Newest step</span>
+        <span class="number">Steps</span>
+        <span class="number">Stored</span>
+        <span class="number">Active</span>
+      </div>
+      <VirtualList
+        role="listbox"
+        aria-label="Runs"
+        aria-activedescendant={current === -1 ? undefined : `run-${current}`}
+        testId="runs-list"
+        count={rows.length}
+        rowHeight={ROW}
+        current={current}
+        currentKey={list.selected.value}
+        keys={keys}
+        onWindow={onWindow}
+        tail={list.cursor.value !== null && <Skeleton rows={2} />}
+      >
+        {(start, end) =>
+          rows
+            .slice(start, end)
+            .map((row, index) => (
+              <Row
+                key={row.key}
+                row={row}
+                index={start + index}
+                count={list.cursor.value === null ? rows.length : -1}
+                isCurrent={start + index === current}
+                largest={largest}
+                open={open}
+              />
+            ))
+        }
+      </VirtualList>
+    </div>
+  );
+}
+
+interface RowProps {
+  row: list.ListedRun;
+  index: number;
+  count: number;
+  isCurrent: boolean;
+  largest: number;
+  open: (index: number) => void;
+}
+
+function Row({ row: { info, moved }, index, count: all, isCurrent, largest, open }: RowProps) {
+  const { space, run, ns, group, latest, forkedFrom } = info;
+  return (
+    <div
+      id={`run-${index}`}
+      class={Date.now() - moved < 1_400 ? "run-row moved" : "run-row"}
+      role="option"
+      aria-selected={isCurrent}
+      aria-posinset={index + 1}
+      aria-setsize={all}
+      data-testid="run-row"
+      data-space={space}
+      data-run={run}
+      data-status={info.status ?? ""}
+      onClick={() => open(index)}
+    >
+      <StatusMark status={info.status} />
+      <span class="name">
+        <Id id={run} />
+        {ns && <span class="tag">{shown(ns, 60)}</span>}
+        {forkedFrom !== null && (
+          <span class="tag fork" title={`forked from ${shown(forkedFrom.run, 200)}`}>
+            <Icon name="fork" />
+            fork
+          </span>
+        )}
+        {group && <span class="dim cut">{shown(group, 60)}</span>}
+      </span>
+      <SpaceMark space={space} />
+      <span class="cut">{latest.label === null ? "" : shown(latest.label, 60)}</span>
+      <span class="number">{count(info.checkpoints)}</span>
+      <span class="size number">
+        {info.bytes !== null && (
+          <>
+            <Bar part={info.bytes.stored / largest} />
+            <span>{bytes(info.bytes.stored)}</span>
+          </>
+        )}
+      </span>
+      <time class="number dim" title={at(info.active)}>
+        {ago(info.active, now.value)}
+      </time>
+    </div>
+  );
+}

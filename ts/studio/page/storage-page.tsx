@@ -1,0 +1,247 @@
+// What the store holds and how much room it takes.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { type Hours, type InspectedStats, type Trouble, api, troubleOf } from "./api.js";
+import { HoursChart } from "./chart.js";
+import { listen } from "./events.js";
+import { bytes, count, counted } from "./format.js";
+import { useKeys } from "./keys.js";
+import { addressOfRun, go, linkToRun } from "./route.js";
+import { backToRuns } from "./runs-address.js";
+import { Bar, Empty, ErrorBox, Id, Skeleton, SpaceMark } from "./ui.js";
+
+/** How long to wait after a save before the numbers are read again, in ms. */
+const PAUSE = 2_000;
+
+export function StoragePage() {
+  const stats = useSignal<InspectedStats | null>(null);
+  const hours = useSignal<Hours | null>(null);
+  const trouble = useSignal<Trouble | null>(null);
+  const chosen = useSignal(-1);
+  const load = async () => {
+    try {
+      stats.value = await api.stats();
+      trouble.value = null;
+      hours.value = await api.activity();
+    } catch (error) {
+      trouble.value = troubleOf(error);
+    }
+  };
+  useEffect(() => {
+    void load();
+    let waiting: ReturnType<typeof setTimeout> | undefined;
+    const end = listen(() => {
+      waiting ??= setTimeout(() => {
+        waiting = undefined;
+        void load();
+      }, PAUSE);
+    });
+    return () => {
+      clearTimeout(waiting);
+      end();
+    };
+  }, []);
+  const largest = stats.value?.largest ?? [];
+  const move = (by: number) => (chosen.value = Math.max(0, Math.min(largest.length - 1, chosen.value + by)));
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    Enter: () => {
+      const run = largest[chosen.value];
+      if (run !== undefined) go(addressOfRun(run));
+    },
+    Escape: () => go(backToRuns()),
+  });
+  return (
+    <main class="storage" aria-labelledby="page-title" data-testid="storage">
+      <h1 id="page-title">Storage</h1>
+      {trouble.value !== null && <ErrorBox trouble={trouble.value} retry={() => void load()} />}
+      {trouble.value === null && stats.value === null && <Skeleton rows={8} />}
+      {stats.value !== null && stats.value.checkpoints === 0 && (
+        <Empty title="Nothing is saved yet">
+          <p>The numbers appear here with the first checkpoint.</p>
+        </Empty>
+      )}
+      {stats.value !== null && (
+        <>
+          <Totals stats={stats.value} />
+          <div class="cards">
+            <Spaces stats={stats.value} />
+            <section class="panel card" aria-labelledby="hours-title">
+              <h2 id="hours-title">Saved per hour</h2>
+              {hours.value === null ? <Skeleton rows={4} /> : <Day hours={hours.value} />}
+            </section>
+          </div>
+          <Largest largest={largest} chosen={chosen.value} />
+        </>
+      )}
+    </main>
+  );
+}
+
+function Totals({ stats }: { stats: InspectedStats }) {
+  const { logicalBytes, storedBytes, ratio, fileBytes, walBytes, freeBytes, records, recordBytes } = stats;
+  return (
+    <section class="panel totals" aria-label="Totals">
+      <div class="compare">
+        <Total
+          name="Logical"
+          size={logicalBytes}
+          part={1}
+          testId="storage-logical"
+          note="as the values were serialised"
+        />
+        <Total
+          name="Stored"
+          size={storedBytes}
+          part={logicalBytes === 0 ? 0 : storedBytes / logicalBytes}
+          testId="storage-stored"
+          note="compressed, and as differences"
+        />
+      </div>
+      <dl class="numbers">
+        <div>
+          <dt>Ratio</dt>
+          <dd class="large">{ratio >= 100 ? count(Math.round(ratio)) : ratio.toFixed(1)}×</dd>
+        </div>
+        <div>
+          <dt>Checkpoints</dt>
+          <dd>{count(stats.checkpoints)}</dd>
+        </div>
+        <div>
+          <dt>Runs</dt>
+          <dd>{count(stats.lineages)}</dd>
+        </div>
+        {fileBytes !== undefined && (
+          <div>
+            <dt>File</dt>
+            <dd>{bytes(fileBytes)}</dd>
+          </div>
+        )}
+        {walBytes !== null && (
+          <div>
+            <dt>Log</dt>
+            <dd>{bytes(walBytes)}</dd>
+          </div>
+        )}
+        {freeBytes !== null && (
+          <div>
+            <dt>Free pages</dt>
+            <dd>{bytes(freeBytes)}</dd>
+          </div>
+        )}
+        {records > 0 && (
+          <div>
+            <dt>Log records</dt>
+            <dd>
+              {count(records)} <span class="dim">{bytes(recordBytes)}</span>
+            </dd>
+          </div>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+interface TotalProps {
+  name: string;
+  size: number;
+  part: number;
+  testId: string;
+  note: string;
+}
+
+function Total({ name, size, part, testId, note }: TotalProps) {
+  return (
+    <div class={`total ${name.toLowerCase()}`}>
+      <span class="name">
+        {name} <span class="dim">{note}</span>
+      </span>
+      <span class="large" data-testid={testId} data-bytes={size} title={`${count(size)} bytes`}>
+        {bytes(size)}
+      </span>
+      <Bar part={part} />
+    </div>
+  );
+}
+
+function Spaces({ stats }: { stats: InspectedStats }) {
+  const spaces = Object.entries(stats.spaces).toSorted(([, a], [, b]) => b.storedBytes - a.storedBytes);
+  const most = Math.max(1, ...spaces.map(([, { storedBytes }]) => storedBytes));
+  return (
+    <section class="panel card" aria-labelledby="spaces-title">
+      <h2 id="spaces-title">By space</h2>
+      <table>
+        <thead>
+          <tr>
+            <th>Space</th>
+            <th class="number">Runs</th>
+            <th class="number">Steps</th>
+            <th class="number">Logical</th>
+            <th class="number">Stored</th>
+          </tr>
+        </thead>
+        <tbody>
+          {spaces.map(([space, { runs, checkpoints, logicalBytes, storedBytes }]) => (
+            <tr key={space}>
+              <td>
+                <SpaceMark space={space} />
+              </td>
+              <td class="number">{count(runs)}</td>
+              <td class="number">{count(checkpoints)}</td>
+              <td class="number">{bytes(logicalBytes)}</td>
+              <td class="number size">
+                <Bar part={storedBytes / most} />
+                <span>{bytes(storedBytes)}</span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Day({ hours: { hours } }: { hours: Hours }) {
+  const total = hours.reduce((sum, { saved }) => sum + saved, 0);
+  return (
+    <>
+      <p class="dim">{counted(total, "checkpoint")} in the last 24 hours</p>
+      <HoursChart hours={hours} />
+    </>
+  );
+}
+
+function Largest({ largest, chosen }: { largest: InspectedStats["largest"]; chosen: number }) {
+  const most = Math.max(1, ...largest.map(({ storedBytes }) => storedBytes));
+  if (largest.length === 0) return null;
+  return (
+    <section class="panel card" aria-labelledby="largest-title">
+      <h2 id="largest-title">Largest runs</h2>
+      <ul class="largest">
+        {largest.map((run, index) => (
+          <li key={`${run.space} ${run.run} ${run.ns}`}>
+            <a
+              class="storage-run"
+              data-testid="storage-run"
+              aria-current={index === chosen}
+              data-run={run.run}
+              href={linkToRun(run)}
+            >
+              <SpaceMark space={run.space} />
+              <Id id={run.run} />
+              <span class="number dim">{counted(run.checkpoints, "step")}</span>
+              <span class="number dim">{bytes(run.logicalBytes)}</span>
+              <span class="number size">
+                <Bar part={run.storedBytes / most} />
+                <span>{bytes(run.storedBytes)}</span>
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

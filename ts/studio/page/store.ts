@@ -1,0 +1,25 @@
+// What the store is: read once, and again when something was saved.
+import { signal } from "@preact/signals";
+import { type StoreInfo, type Trouble, api, troubleOf } from "./api.js";
+import { listen } from "./events.js";
+
+export const store = signal<StoreInfo | null>(null);
+export const storeTrouble = signal<Trouble | null>(null);
+
+export async function readStore(): Promise<void> {
+  try {
+    store.value = await api.info();
+    storeTrouble.value = null;
+  } catch (error) {
+    storeTrouble.value = troubleOf(error);
+  }
+}
+
+let waiting: ReturnType<typeof setTimeout> | undefined;
+
+listen(() => {
+  waiting ??= setTimeout(() => {
+    waiting = undefined;
+    void readStore();
+  }, 3_000);
+});

@@ -1,0 +1,44 @@
+// Light or dark: as the system says, until one chooses.
+import { signal } from "@preact/signals";
+
+export type Theme = "light" | "dark";
+
+const KEY = "forkpoint-theme";
+const system = matchMedia("(prefers-color-scheme: dark)");
+
+function stored(): Theme | null {
+  try {
+    const value = localStorage.getItem(KEY);
+    return value === "light" || value === "dark" ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const chosen = signal<Theme | null>(stored());
+const ofSystem = signal<Theme>(system.matches ? "dark" : "light");
+
+export const theme = (): Theme => chosen.value ?? ofSystem.value;
+
+function show(): void {
+  if (chosen.value === null) delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = chosen.value;
+}
+
+export function followTheme(): void {
+  system.addEventListener("change", ({ matches }) => (ofSystem.value = matches ? "dark" : "light"));
+  show();
+}
+
+/** Changes to the other theme. Back at the one of the system, the system is followed again. */
+export function turnTheme(): void {
+  const next: Theme = theme() === "dark" ? "light" : "dark";
+  chosen.value = next === ofSystem.value ? null : next;
+  try {
+    if (chosen.value === null) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, chosen.value);
+  } catch {
+    // The choice lasts as long as the page.
+  }
+  show();
+}

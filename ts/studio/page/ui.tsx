@@ -1,0 +1,158 @@
+// The small parts that all pages are made of.
+import { signal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
+import { remedy } from "./access.js";
+import type { RunRef, Status, Trouble } from "./api.js";
+import { halves, shown } from "./format.js";
+import { Icon, type IconName } from "./icons.js";
+
+/** What a screen reader says next. */
+export const news = signal("");
+
+/** A short message at the edge of the page. */
+export const toast = signal<{ text: string; testId?: string; at: number } | null>(null);
+
+let hiding: ReturnType<typeof setTimeout> | undefined;
+
+export function say(text: string, testId?: string): void {
+  news.value = text;
+  toast.value = testId === undefined ? { text, at: Date.now() } : { text, testId, at: Date.now() };
+  clearTimeout(hiding);
+  hiding = setTimeout(() => (toast.value = null), 6_000);
+}
+
+export async function copy(text: string, what: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`Copied ${what}`);
+  } catch {
+    say(`The browser did not allow to copy ${what}`);
+  }
+}
+
+type ButtonProps = Omit<JSX.IntrinsicElements["button"], "icon"> & {
+  icon?: IconName;
+  /** The key that does the same. */
+  hint?: string;
+  name?: string;
+  kind?: "plain" | "primary" | "quiet";
+  testId?: string;
+  children?: ComponentChildren;
+};
+
+/** A button. `name` is what it is called where it has no text. */
+export function Button({ icon, hint, name, kind = "plain", testId, children, ...others }: ButtonProps) {
+  return (
+    <button type="button" class={`button ${kind}`} data-testid={testId} aria-label={name} title={name} {...others}>
+      {icon && <Icon name={icon} />}
+      {children !== undefined && <span>{children}</span>}
+      {hint && <kbd aria-hidden="true">{hint}</kbd>}
+    </button>
+  );
+}
+
+const statusIcons: Record<Status, IconName> = {
+  waiting: "pause",
+  failed: "cross",
+  unfinished: "half",
+  finished: "check",
+  unknown: "dash",
+};
+
+/** A status: an icon, a word and a colour. Null: it is not known yet. */
+export function StatusMark({ status, testId }: { status: Status | null; testId?: string }) {
+  if (status === null) return <span class="status pending" data-testid={testId} />;
+  return (
+    <span class={`status ${statusIcons[status] === undefined ? "unknown" : status}`} data-testid={testId}>
+      <Icon name={statusIcons[status] ?? "dash"} />
+      {shown(status)}
+    </span>
+  );
+}
+
+/** The name of a contract, with a mark of its own. */
+export function SpaceMark({ space }: { space: string }) {
+  return (
+    <span class="space" data-space={space}>
+      {shown(space, 40)}
+    </span>
+  );
+}
+
+/** An id, cut in its middle where there is no room. */
+export function Id({ id, whole = false }: { id: string; whole?: boolean }) {
+  const { head, tail, isWord } = halves(id);
+  return (
+    <span class={`id ${whole ? "whole" : ""} ${isWord ? "word" : ""}`} title={shown(id)}>
+      <span class="head">{head === "" && tail === "" ? "(empty)" : head}</span>
+      <span class="tail">{tail}</span>
+    </span>
+  );
+}
+
+/** A bar that shows a part of a whole. */
+export function Bar({ part, kind = "" }: { part: number; kind?: string }) {
+  const width = Number.isFinite(part) ? Math.max(0, Math.min(1, part)) : 0;
+  return (
+    <span class={`bar ${kind}`} aria-hidden="true">
+      <span style={{ width: `${(width * 100).toFixed(2)}%` }} />
+    </span>
+  );
+}
+
+/** What to do about an error, by its code. */
+const remedies: Record<string, string> = {
+  OFFLINE: "Look whether forkpoint studio still runs, and start it again if not.",
+  FORBIDDEN: remedy,
+  READ_ONLY: "Start the studio with --write.",
+  NOT_FOUND: "It may have been removed since. Go back to the list of runs.",
+  BUSY: "Another process holds the database. Try again.",
+  CORRUPT: "Run forkpoint verify: it says what is damaged, and what can be done.",
+  UNSUPPORTED: "Values of your own serializers are shown with forkpoint studio --serializer <module>.",
+  UNAVAILABLE: "Look whether the file or the server can be reached, then try again.",
+};
+
+/** An error, with what to do about it. */
+export function ErrorBox({ trouble, retry }: { trouble: Trouble; retry?: (() => void) | undefined }) {
+  return (
+    <div class="trouble" role="alert" data-testid="error" data-code={trouble.code}>
+      <Icon name="alert" />
+      <div>
+        <p>
+          <code>{shown(trouble.code)}</code> {shown(trouble.message)}
+        </p>
+        <p class="remedy">{remedies[trouble.code] ?? "Try again. If it stays, the message says where to look."}</p>
+      </div>
+      {retry && (
+        <Button icon="again" onClick={retry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** A place where nothing is, and why. */
+export function Empty({ title, testId, children }: { title: string; testId?: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty" data-testid={testId}>
+      <Icon name="lanes" />
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** Rows that are on their way. */
+export function Skeleton({ rows }: { rows: number }) {
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, index) => (
+        <span key={index} />
+      ))}
+    </div>
+  );
+}
+
+/** Names a run where a key is needed. */
+export const keyOf = ({ space, run, ns }: RunRef): string => JSON.stringify([space, run, ns ?? null]);

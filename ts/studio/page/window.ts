@@ -1,0 +1,31 @@
+// The part of a long list that is in the document. All rows have the same height.
+
+export interface Window {
+  /** The first row. */
+  start: number;
+  /** The row after the last one. */
+  end: number;
+}
+
+/** How many rows beyond the visible ones are in the document, so that a fast wheel shows no gap. */
+const SPARE = 8;
+
+/** The window moves by this many rows at once, so that most scroll events change nothing. */
+const STRIDE = 4;
+
+/** Returns the rows that have to be in the document. */
+export function windowOf(scrollTop: number, height: number, rowHeight: number, count: number): Window {
+  const first = Math.floor(Math.max(0, scrollTop) / rowHeight);
+  const last = Math.ceil((Math.max(0, scrollTop) + height) / rowHeight);
+  const start = Math.floor(Math.max(0, first - SPARE) / STRIDE) * STRIDE;
+  const end = Math.ceil((last + SPARE) / STRIDE) * STRIDE;
+  return { start: Math.min(start, count), end: Math.min(end, count) };
+}
+
+/** Returns how far to scroll so that a row is visible: as little as needed, with a row around it where there is one. */
+export function scrollTo(index: number, scrollTop: number, height: number, rowHeight: number): number {
+  const top = Math.max(0, (index - 1) * rowHeight);
+  const bottom = (index + 2) * rowHeight;
+  if (height < 3 * rowHeight || top < scrollTop) return top;
+  return bottom > scrollTop + height ? bottom - height : scrollTop;
+}

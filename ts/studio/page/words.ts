@@ -1,0 +1,46 @@
+// What differs between two texts, as far as an eye needs it: their equal beginnings and ends are taken off, by word.
+
+export interface ChangedWords {
+  head: string;
+  removed: string;
+  added: string;
+  tail: string;
+}
+
+/** How much of what is equal is shown on either side. */
+const AROUND = 60;
+
+/** From this length on, in characters, a word is shown in part. */
+const LONG = 40;
+
+const isSpace = (character: string | undefined): boolean => character === undefined || /\s/.test(character);
+
+/** Returns the part of two texts that differs, with a little of what is around it. */
+export function changedWords(before: string, after: string): ChangedWords {
+  const most = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < most && before[start] === after[start]) start += 1;
+  // Back to where the word begins, unless a word has just ended or is very long.
+  if (!isSpace(before[start]) || !isSpace(after[start])) {
+    const wall = Math.max(0, start - LONG);
+    let begin = start;
+    while (begin > wall && !isSpace(before[begin - 1])) begin -= 1;
+    if (begin > wall || begin === 0) start = begin;
+  }
+  let end = 0;
+  while (end < most - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  if (!isSpace(before.at(-1 - end)) || !isSpace(after.at(-1 - end))) {
+    const wall = Math.max(0, end - LONG);
+    let close = end;
+    while (close > wall && !isSpace(before.at(-close))) close -= 1;
+    if (close > wall || close === 0) end = close;
+  }
+  const head = before.slice(0, start);
+  const tail = end === 0 ? "" : before.slice(-end);
+  return {
+    head: head.length > AROUND ? `…${head.slice(-AROUND)}` : head,
+    removed: before.slice(start, before.length - end),
+    added: after.slice(start, after.length - end),
+    tail: tail.length > AROUND ? `${tail.slice(0, AROUND)}…` : tail,
+  };
+}

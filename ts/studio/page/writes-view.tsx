@@ -1,0 +1,62 @@
+// The pending writes of a checkpoint, and the questions and errors among them.
+import type { Detail, WriteInfo } from "./api.js";
+import { counted, shown } from "./format.js";
+import { Icon, type IconName } from "./icons.js";
+import { insideOf, moreOf } from "../forms.js";
+import { Value, textOf } from "./value.js";
+
+/** How many writes are shown. */
+const SHOWN = 50;
+
+/** What the channels of the frameworks mean, whose names are not said by anyone who reads them first. */
+const meanings: Record<string, { name: string; icon: IconName; kind: string }> = {
+  __interrupt__: { name: "interrupt", icon: "pause", kind: "waiting" },
+  __error__: { name: "error", icon: "cross", kind: "failed" },
+  __resume__: { name: "answer", icon: "check", kind: "finished" },
+};
+
+export function Writes({ detail: { writes, moreWrites } }: { detail: Detail }) {
+  if (writes.length === 0) return null;
+  const pending = writes.filter(({ owner }) => owner === null).length;
+  const all = writes.length + moreWrites;
+  return (
+    <section class="writes" data-testid="writes" aria-label="Writes">
+      <h3>
+        {counted(all, "write")}
+        <span class="dim"> {pending === all ? "pending" : pending === 0 ? "taken up" : `${pending} pending`}</span>
+      </h3>
+      <ul>
+        {writes.slice(0, SHOWN).map((write, index) => (
+          <Write key={index} write={write} />
+        ))}
+      </ul>
+      {all > SHOWN && <p class="note">{counted(all - SHOWN, "more write")}.</p>}
+    </section>
+  );
+}
+
+function Write({ write: { channel, task, value, owner } }: { write: WriteInfo }) {
+  const meaning = Object.hasOwn(meanings, channel) ? meanings[channel] : undefined;
+  return (
+    <li class={`write ${meaning?.kind ?? ""}`} data-testid="write-row" data-channel={channel}>
+      <span class="channel">
+        {meaning !== undefined && <Icon name={meaning.icon} />}
+        <code>{shown(channel, 80)}</code>
+        {meaning !== undefined && <span class="word">{meaning.name}</span>}
+      </span>
+      <span class="value">
+        <Preview form={value} />
+      </span>
+      <span class="dim cut" title={shown(task)}>
+        {owner === null ? "pending" : "taken up"} · task {shown(task, 8)}
+      </span>
+    </li>
+  );
+}
+
+/** A value with what is in it, on a few lines. */
+export function Preview({ form, length = 600 }: { form: unknown; length?: number }) {
+  if (typeof form === "string") return <span class="v-text">{`"${shown(form, length)}"`}</span>;
+  if (moreOf(form) !== null || insideOf(form, 0) === null) return <Value form={form} />;
+  return <code class="json">{textOf(form, length)}</code>;
+}
