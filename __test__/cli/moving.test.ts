@@ -1,5 +1,5 @@
 // Tests export, import, copy and backup.
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
@@ -73,9 +73,28 @@ describe("export", () => {
       /^✓ wrote .*other\.jsonl: 1 run, 10 checkpoints, 0 writes, .*B\n$/,
     );
     await refused(["export", "--out", join(cwd, "no such folder", "a.jsonl"), "--db", path], 3);
-    const zst = await refused(["export", "--out", "runs.jsonl.zst", "--db", path], 5, { cwd });
-    expect(zst.code).toBe("UNSUPPORTED");
     expect(readdirSync(cwd).toSorted()).toEqual(["other.jsonl", "runs.jsonl"]);
+  });
+
+  test("--out compresses a file whose name says so, and import reads it", async () => {
+    const path = await filled();
+    const cwd = folder();
+    const plain = await json(["export", "--out", "runs.jsonl", "--db", path], { cwd });
+    const zst = await json(["export", "--out", "runs.jsonl.zst", "--db", path], { cwd });
+    expect({ ...zst, path: "", bytes: 0 }).toEqual({ ...plain, path: "", bytes: 0 });
+    expect(zst.bytes).toBeLessThan(plain.bytes);
+    expect(zst.bytes).toBe(statSync(join(cwd, "runs.jsonl.zst")).size);
+    const { path: _, bytes: __, ...report } = plain;
+    expect(await json(["import", "runs.jsonl.zst", "--db", "file.db"], { cwd })).toEqual(report);
+    expect(await contents(join(cwd, "file.db"))).toEqual(await contents(path));
+    // Data that is not what was compressed is refused.
+    const bytes = readFileSync(join(cwd, "runs.jsonl.zst"));
+    for (const broken of [bytes.subarray(0, bytes.length / 2), Buffer.concat([bytes.subarray(0, 20), randomBytes(200)])]) {
+      writeFileSync(join(cwd, "broken.zst"), broken);
+      const { code } = await cli(["import", "broken.zst", "--db", "new.db"], { cwd });
+      expect(code).toBe(5);
+      expect(existsSync(join(cwd, "new.db"))).toBe(false);
+    }
   });
 
   test("of an empty database has no runs", async () => {

@@ -1,12 +1,11 @@
-/** Compressed exports: files that end with `.zst`. */
-
-import { compress, decompress } from "../inspect.js";
+/** Compressed exports: files that end with `.zst`. Help and mistakes need no addon, so it is loaded when it is used. */
 
 type Chunks = AsyncIterable<Uint8Array>;
 
 /** Compresses what is written to a file, if its name says so. */
-export function compressedFor(path: string, chunks: Chunks): Chunks {
-  return /\.zst$/i.test(path) ? compress(chunks) : chunks;
+export async function* compressedFor(path: string, chunks: Chunks): AsyncGenerator<Uint8Array> {
+  const { compress } = await import("../inspect.js");
+  yield* /\.zst$/i.test(path) ? compress(chunks) : chunks;
 }
 
 const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
@@ -24,6 +23,7 @@ export async function* decompressed(chunks: AsyncIterable<Buffer>): AsyncGenerat
   }
   const all = rejoined(begin, iterator);
   const isCompressed = Buffer.concat(begin).subarray(0, ZSTD_MAGIC.length).equals(ZSTD_MAGIC);
+  const { decompress } = await import("../inspect.js");
   yield* isCompressed ? decompress(all) : all;
 }
 

@@ -26,7 +26,7 @@ export class Context {
   done: string | undefined;
   readonly #options: CommonOptions;
   #database: Database | undefined;
-  readonly #opened: AsyncDisposable[] = [];
+  #opened: AsyncDisposable[] = [];
 
   constructor(options: CommonOptions, output: Output, signal: AbortSignal) {
     this.#options = options;
@@ -44,11 +44,27 @@ export class Context {
     return this.#database;
   }
 
-  /** Opens the database to look into it. With `write`, also to change it. Never creates it. */
+  /** Opens the database to look into it. With `write`, also to change it. Never creates it. Closes what was open. */
   async open({ write = false } = {}): Promise<Inspector> {
     const { database } = this;
     refuseMissing(database);
+    // A process cannot have a database open to look into it, and again to change it.
+    await this.close();
     return this.inspect(database.target, write);
+  }
+
+  /**
+   * Opens the database to say what a command would change. The inspector takes the calls that write, if they are dry runs.
+   * Below it is a store that cannot change anything.
+   */
+  async openForDryRun(): Promise<Inspector> {
+    const { database } = this;
+    refuseMissing(database);
+    await this.close();
+    const { openStore } = await import("../index.js");
+    const store = await openStore(database.target, { readOnly: true });
+    this.#opened.push(store);
+    return this.inspect(store, true);
   }
 
   /** Opens any target. It is closed when the command ends. */
@@ -62,6 +78,7 @@ export class Context {
   /** Opens any target to write to it, and creates it if it does not exist. */
   async create(target: string): Promise<Inspector> {
     const { openStore } = await import("../index.js");
+    await this.close();
     // Every payload that another store holds must fit.
     const store = await openStore(target, { maxPayloadBytes: 900 * 2 ** 20 });
     this.#opened.push(store);
@@ -82,7 +99,10 @@ export class Context {
     this.output.note(this.output.noteStyle("dim", redact(text)));
   }
 
+  /** Closes what was opened. */
   async close(): Promise<void> {
-    for (const resource of this.#opened.toReversed()) await resource[Symbol.asyncDispose]();
+    const opened = this.#opened;
+    this.#opened = [];
+    for (const resource of opened.toReversed()) await resource[Symbol.asyncDispose]();
   }
 }

@@ -35,29 +35,22 @@ async function run(context: Context, options: Options, file = ""): Promise<void>
   const { replace = false, dryRun = false } = options;
   if (replace && options.onConflict !== undefined) throw new UsageError("give --replace or --on-conflict, not both");
   const onConflict = replace ? "replace" : (options.onConflict ?? "fail");
-  const missing = isMissing(context.database);
   if (file === "-") {
     if (replace && !dryRun) await confirm(context, "this replaces runs that are there already", options);
-    const inspector = missing && dryRun ? await empty(context) : await destination(context);
+    const inspector = dryRun ? await unchanged(context) : await destination(context);
     return print(context, await read(context, inspector, file, onConflict, dryRun), dryRun);
   }
   // A file is read twice. Nothing is written, and no database is created, if something is wrong with it.
-  const checked = await read(
-    context,
-    missing ? await empty(context) : await context.open({ write: true }),
-    file,
-    onConflict,
-    true,
-  );
+  const checked = await read(context, await unchanged(context), file, onConflict, true);
   if (dryRun) return print(context, checked, true);
   if (replace)
     await confirm(context, `this stores ${what(checked)}, and replaces those that are there already`, options);
   return print(context, await read(context, await destination(context), file, onConflict, false), false);
 }
 
-/** A store without runs. */
-async function empty(context: Context): Promise<Inspector> {
-  return context.create("memory:");
+/** The destination, or a store without runs if there is none yet. Nothing is written to it. */
+async function unchanged(context: Context): Promise<Inspector> {
+  return isMissing(context.database) ? context.create("memory:") : context.openForDryRun();
 }
 
 async function destination(context: Context): Promise<Inspector> {

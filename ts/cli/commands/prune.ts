@@ -42,16 +42,13 @@ async function run(context: Context, options: Options): Promise<void> {
   // The time is fixed before the question, so that what is removed is what was shown.
   const before = olderThan === undefined ? null : Date.now() - olderThan;
   const rules = { olderThan: before, keepLastN: keepLast ?? null, maxBytes: maxBytes ?? null, space };
-  const inspector = await context.open({ write: true });
   if (dryRun || options.yes !== true) {
-    const would = await inspector.prune({ ...rules, dryRun: true, signal: context.signal });
+    const would = await (await context.openForDryRun()).prune({ ...rules, dryRun: true, signal: context.signal });
     if (dryRun) return print(context, would, true);
-    await confirm(
-      context,
-      `this removes ${what(would)}${before === null ? "" : ` (before ${localTime(before)})`}`,
-      options,
-    );
+    const when = before === null ? "" : ` (before ${localTime(before)})`;
+    await confirm(context, `this removes ${what(would)}${when}`, options);
   }
+  const inspector = await context.open({ write: true });
   print(context, await remove(context, inspector, rules), false);
 }
 

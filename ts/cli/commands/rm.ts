@@ -1,6 +1,6 @@
 /** `forkpoint rm`: removes a run, or some of its checkpoints. */
 
-import type { Inspector, RunInfo } from "../../../inspect.js";
+import type { Inspector, RunInfo, RunRef } from "../../../inspect.js";
 import { safeText } from "../../inspect/json-text.js";
 import { command, dangerous, parsed, runArgument, spaceOption } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";
@@ -28,7 +28,7 @@ export const rm = () =>
 
 async function run(context: Context, options: Options, id?: string): Promise<void> {
   const { checkpoint: named, dryRun = false } = options;
-  const inspector = await context.open({ write: true });
+  const inspector = await context.openForDryRun();
   const found = await findRun(context, inspector, id!, options);
   const ids = named && [...(await idsOf(inspector, found, named))];
   const count = ids?.length ?? (await countOf(inspector, found));
@@ -38,7 +38,7 @@ async function run(context: Context, options: Options, id?: string): Promise<voi
     ids === undefined ? `${of} with ${plural(count, "checkpoint")}` : `${plural(count, "checkpoint")} of ${of}`;
   if (!dryRun) await confirm(context, `this removes ${what}`, options);
   context.signal.throwIfAborted();
-  const { removed } = dryRun ? { removed: count } : await inspector.remove(refOf(found), ids);
+  const { removed } = dryRun ? { removed: count } : await remove(context, refOf(found), ids);
   if (output.json) {
     output.printJson({ dryRun, removed });
     return;
@@ -46,6 +46,11 @@ async function run(context: Context, options: Options, id?: string): Promise<voi
   output.print(
     dryRun ? `would remove ${what}` : `${output.style("green", "✓ removed")} ${plural(removed, "checkpoint")} of ${of}`,
   );
+}
+
+async function remove(context: Context, ref: RunRef, ids: string[] | undefined): Promise<{ removed: number }> {
+  const inspector = await context.open({ write: true });
+  return inspector.remove(ref, ids);
 }
 
 async function idsOf(inspector: Inspector, found: RunInfo, named: string[]): Promise<Set<string>> {

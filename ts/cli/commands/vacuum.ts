@@ -11,14 +11,14 @@ export const vacuum = () =>
 
 async function run(context: Context, options: DangerousOptions): Promise<void> {
   const { dryRun = false } = options;
-  const inspector = await context.open({ write: true });
+  const inspector = await context.open();
   const { fileBytes: before = 0, freeBytes } = await inspector.stats({ largest: 0 });
   const free = freeBytes === null ? "" : `, of which ${size(freeBytes)} are free`;
   const what = `this writes ${safeText(context.database.shown)} anew: ${size(before)}${free}`;
   if (!dryRun) {
     await confirm(context, what, options);
     context.output.progress.show("writing the database anew");
-    await inspector.vacuum();
+    await (await context.open({ write: true })).vacuum();
     context.output.progress.clear();
   }
   const { output } = context;
