@@ -68,7 +68,7 @@ export async function statsOf(context: Context, given: unknown): Promise<Inspect
     recordBytes: found.recordBytes,
     largest: found.largest
       .filter(isShown)
-      .map((of) => Object.assign(of, refOf({ space: of.space!, run: of.run!, ns: of.ns }))),
+      .map((of) => Object.assign(of, refOf({ space: of.space!, run: of.run ?? of.lineage, ns: of.ns }))),
     spaces,
     walBytes: logBytes,
     freeBytes,
