@@ -89,7 +89,10 @@ describe("export", () => {
     expect(await contents(join(cwd, "file.db"))).toEqual(await contents(path));
     // Data that is not what was compressed is refused.
     const bytes = readFileSync(join(cwd, "runs.jsonl.zst"));
-    for (const broken of [bytes.subarray(0, bytes.length / 2), Buffer.concat([bytes.subarray(0, 20), randomBytes(200)])]) {
+    for (const broken of [
+      bytes.subarray(0, bytes.length / 2),
+      Buffer.concat([bytes.subarray(0, 20), randomBytes(200)]),
+    ]) {
       writeFileSync(join(cwd, "broken.zst"), broken);
       const { code } = await cli(["import", "broken.zst", "--db", "new.db"], { cwd });
       expect(code).toBe(5);
