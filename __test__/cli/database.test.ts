@@ -141,7 +141,7 @@ describe("looking", () => {
       await json(["show", ...of]);
       await json(["get", ...of]);
     }
-    for (const args of [["stats"], ["doctor"], ["verify"], ["export"], ["tail", "--no-follow"]]) {
+    for (const args of [["stats"], ["doctor"], ["verify"], ["export", "--space", "agentos"]]) {
       await answer([...args, "--db", path]);
     }
     const [{ run, space }] = runs;

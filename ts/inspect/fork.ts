@@ -63,13 +63,16 @@ async function refuseTaken(context: Context, key: Key): Promise<void> {
   throw new ForkpointError("CONFLICT", `run ${quote(key.run)} exists already: give the fork another name`);
 }
 
+/** Edits nothing. */
+const unchanged: Plan["edit"] = () => undefined;
+
 /** Makes the function that edits a state. */
 function editor({ set, patch, state }: ForkEdit): Plan["edit"] {
   if (set !== undefined && !(isArray(set) && set.every((one) => isArray(one) && one.length === 2))) {
     throw typeError("edit.set must be a list of pairs of a path and a value");
   }
   const places = (set ?? []).map(([path, value]) => [parsePath(path), value] as const);
-  if (state === undefined && places.length === 0 && patch === undefined) return () => undefined;
+  if (state === undefined && places.length === 0 && patch === undefined) return unchanged;
   return (before) => {
     const form = state === undefined ? toJsonForm(before) : state;
     return { form: editedForm(form, { set: places, patch }) };
@@ -79,14 +82,14 @@ function editor({ set, patch, state }: ForkEdit): Plan["edit"] {
 /** Returns the edited state as a value, or undefined if it stays as it is. Refuses what could not be read back. */
 function edited({ context, row, found, edit }: Plan): { value: unknown } | undefined {
   const { state, parts } = readValues(context, row, found);
-  const changed = edit(state);
-  if (changed === undefined) return undefined;
   const unreadable = parts.find(({ name, readable }) => !readable && name === "state");
-  if (unreadable !== undefined) {
+  // Nothing can be said about a path in a state that cannot be read.
+  if (unreadable !== undefined && edit !== unchanged) {
     const message = `the state was written by the serializer ${quote(unreadable.tag)}, which is not known here: give it with "serializers"`;
     throw new ForkpointError("UNSUPPORTED", message);
   }
-  return { value: fromJsonForm(changed.form) };
+  const changed = edit(state);
+  return changed && { value: fromJsonForm(changed.form) };
 }
 
 function part({ found }: Plan, name: string) {

@@ -155,6 +155,7 @@ async function* bySize(context: Context, query: Query): AsyncGenerator<FoundRun[
   // A session is in the list with its checkpoints, and with its current state.
   const seen = new Set<string>();
   const once = sorted.filter(({ space, run, ns }) => {
+    if (run === null) return false;
     const name = JSON.stringify([space === SESSIONS ? "helix" : space, run, ns]);
     return !seen.has(name) && seen.add(name);
   });

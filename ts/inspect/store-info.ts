@@ -45,9 +45,9 @@ function version(): string {
 
 const statsOptions = { largest: whole(0, 1000, "entries") };
 
-/** Returns true if people know the contract. A lease is no run. */
-function isShown({ space }: { space: string | null }): boolean {
-  return space === SESSIONS || SPACES.includes(space as "helix");
+/** Returns true if people know the contract, and the run has a name. A lease is no run. */
+function isShown({ space, run }: { space: string | null; run: string | null }): boolean {
+  return run !== null && (space === SESSIONS || SPACES.includes(space as "helix"));
 }
 
 export async function statsOf(context: Context, given: unknown): Promise<InspectedStats> {

@@ -15,16 +15,16 @@ async function run(context: Context, options: DangerousOptions): Promise<void> {
   const { fileBytes: before = 0, freeBytes } = await inspector.stats({ largest: 0 });
   const free = freeBytes === null ? "" : `, of which ${size(freeBytes)} are free`;
   const what = `this writes ${safeText(context.database.shown)} anew: ${size(before)}${free}`;
+  const { output } = context;
+  let after = Math.max(0, before - (freeBytes ?? 0));
   if (!dryRun) {
     await confirm(context, what, options);
-    context.output.progress.show("writing the database anew");
-    await (await context.open({ write: true })).vacuum();
-    context.output.progress.clear();
+    output.progress.show("writing the database anew");
+    const writer = await context.open({ write: true });
+    await writer.vacuum();
+    after = (await writer.stats({ largest: 0 })).fileBytes ?? 0;
+    output.progress.clear();
   }
-  const { output } = context;
-  const after = dryRun
-    ? Math.max(0, before - (freeBytes ?? 0))
-    : ((await inspector.stats({ largest: 0 })).fileBytes ?? 0);
   if (output.json) {
     output.printJson(dryRun ? { before, after, dryRun } : { before, after });
     return;
