@@ -18,7 +18,7 @@ if (chosen.length > 0) {
   run("cargo", ["test", "--locked", "--no-default-features"], { env: few });
   vitest("--pool=forks");
   // Tests that start processes of their own tell nothing new in a pool of threads.
-  const others = readdirSync(`${root}__test__`).filter((name) => name !== "faults");
+  const others = readdirSync(`${root}__test__`).filter((name) => !["cli", "faults", "studio"].includes(name));
   const processes = ["crash", "kills", "docs", "examples", "exit", "package"].map(
     (name) => `--exclude=**/${name}.test.ts`,
   );
