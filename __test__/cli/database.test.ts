@@ -182,11 +182,8 @@ describe("a password", () => {
   test("is never printed", async () => {
     const path = await withRun("one", 1);
     for (const args of [
-      ["ls", "--db", url],
       ["stats", "--db", url, "--json"],
-      ["doctor", "-d", url],
       ["copy", "--db", path, "--to", url],
-      ["backup", "b.db", "--db", url],
       ["tail", "--db", url, "--no-follow"],
       ["ls", "--limit", url],
       [url],

@@ -128,6 +128,23 @@ describe("wrong usage ends with 2 and writes nothing to stdout:", () => {
   });
 });
 
+test("an error is for a human without --json: stdout is empty, and stderr says what to do", async () => {
+  const path = await filled();
+  const cwd = join(path, "..");
+  for (const [args, code, message] of [
+    [["ls", "--limt", "3"], 2, "error: unknown option '--limt' (Did you mean --limit?)\n"],
+    [["show", "no such run"], 3, 'error: there is no run "no such run" in "agent.db": `forkpoint ls` lists the runs\n'],
+    [["vacuum"], 4, "--yes"],
+    [["fork", "key 0", "--ns", "namespace 0"], 5, "error: "],
+  ] as const) {
+    const ended = await cli(args, { cwd });
+    expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code, stdout: "" });
+    expect(ended.stderr).toContain(message);
+    // With --json, the error is the only line, although the database was guessed.
+    await refused(args, code, { cwd });
+  }
+});
+
 test("what is not found ends with 3", async () => {
   const path = await filled();
   for (const args of [

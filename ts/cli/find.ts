@@ -9,6 +9,9 @@ import { checkpointsOf, runsOf } from "./pages.js";
 /** The least length of the beginning of an id. */
 const SHORTEST = 4;
 
+/** Returns true if a text is long enough to be the beginning of an id. */
+const isLongEnough = (text: string) => [...text].length >= SHORTEST;
+
 /** The number of ids that a message lists. */
 const LISTED = 10;
 
@@ -28,7 +31,7 @@ export async function findRun(context: Context, inspector: Inspector, id: string
     else if (run.run.startsWith(id)) found.begun.push(run);
   }
   if (found.same.length > 0) return onlyRun(id, found.same);
-  if (id.length >= SHORTEST && found.begun.length > 0) return onlyRun(id, found.begun);
+  if (isLongEnough(id) && found.begun.length > 0) return onlyRun(id, found.begun);
   throw notFound(context, id, where, found.begun.length);
 }
 
@@ -124,7 +127,7 @@ export async function findCheckpoint(inspector: Inspector, run: RunInfo, id: str
   const begun: CheckpointInfo[] = [];
   for await (const checkpoint of checkpointsOf(inspector, refOf(run), { order: "desc" })) {
     if (checkpoint.id === id) return checkpoint;
-    if (id.length >= SHORTEST && checkpoint.id.startsWith(id)) begun.push(checkpoint);
+    if (isLongEnough(id) && checkpoint.id.startsWith(id)) begun.push(checkpoint);
   }
   if (begun.length === 0) throw noCheckpoint(run, id);
   if (begun.length === 1) return begun[0]!;

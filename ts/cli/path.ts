@@ -1,6 +1,6 @@
 /** Reads the arguments that are paths and JSON texts. What is wrong with them is wrong usage. */
 
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import type { PathStep } from "../../inspect.js";
 import type { Inspecting } from "./context.js";
 import { UsageError, describe } from "./errors.js";
@@ -40,11 +40,17 @@ export function readSetting(text: string, { parsePath, parseJson }: Inspecting):
   throw first ?? new UsageError(`--set: expected <path>=<json>, and found ${JSON.stringify(text)}`);
 }
 
-/** Reads the text of `--patch`: JSON, `@` and a file, or `-` for stdin. */
-export function readPatch(text: string, { parseJson }: Inspecting): unknown {
-  const source =
-    text === "-" ? readFileSync(0, "utf8") : text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text;
-  const patch = readJson(source, "--patch", parseJson);
+/** Reads the patch of `--patch`: JSON, `@` and a file, or `-` for stdin. */
+export async function readPatch(text: string, { parseJson }: Inspecting): Promise<unknown> {
+  const patch = readJson(await sourceOf(text), "--patch", parseJson);
   if (typeof patch === "object" && patch !== null && !Array.isArray(patch)) return patch;
   throw new UsageError("--patch: expected a JSON object with the keys to change; null removes a key");
+}
+
+async function sourceOf(text: string): Promise<string> {
+  if (text.startsWith("@")) return readFile(text.slice(1), "utf8");
+  if (text !== "-") return text;
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
 }

@@ -99,7 +99,7 @@ async function writeFile(path: string, lines: AsyncIterable<string>) {
     return { path, bytes, done };
   } catch (error) {
     await file.close().catch(() => {});
-    await unlink(path);
+    await unlink(path).catch(() => {});
     throw error;
   }
 }

@@ -45,7 +45,7 @@ async function run(context: Context, options: Options, id?: string, checkpoint?:
   const { dryRun = false, as } = options;
   const inspecting = await context.load();
   const edit: ForkEdit = { set: options.set?.map((text) => readSetting(text, inspecting)), as };
-  if (options.patch !== undefined) edit.patch = readPatch(options.patch, inspecting);
+  if (options.patch !== undefined) edit.patch = await readPatch(options.patch, inspecting);
   const inspector = dryRun ? await context.openForDryRun() : await context.open({ write: true });
   const found = await findRun(context, inspector, id!, options);
   const source = (await readCheckpoint(inspector, found, { id: checkpoint, step: options.step })).checkpoint;
