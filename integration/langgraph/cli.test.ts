@@ -1,0 +1,91 @@
+// The command line on LangGraph's threads: what a thread waits for, its branches, and forks that a graph goes on from.
+import { spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
+import type { ForkpointSaver } from "forkpoint/langgraph";
+import { expect, it } from "vitest";
+import { Log, folder, open, says, thread } from "./helpers.js";
+
+const main = join(dirname(createRequire(import.meta.url).resolve("forkpoint/package.json")), "dist/cli/main.js");
+
+/** Runs a command that must succeed, and returns what it prints. */
+function cli(...args: string[]): string {
+  const { NO_COLOR: _, FORCE_COLOR: __, ...env } = process.env;
+  const ended = spawnSync(process.execPath, [main, ...args], { encoding: "utf8", env: { ...env, NODE_OPTIONS: "" } });
+  expect({ status: ended.status, stderr: ended.status === 0 ? "" : ended.stderr }).toEqual({ status: 0, stderr: "" });
+  return ended.stdout;
+}
+
+/** A graph that asks a question in the middle. */
+function graph(checkpointer: ForkpointSaver) {
+  return new StateGraph(Log)
+    .addNode("plan", says("plan"))
+    .addNode("asks", () => ({ log: [interrupt<string, string>("go on?")] }))
+    .addNode("acts", says("acted"))
+    .addEdge(START, "plan")
+    .addEdge("plan", "asks")
+    .addEdge("asks", "acts")
+    .addEdge("acts", END)
+    .compile({ checkpointer });
+}
+
+it("a thread that waits is shown, forked, and goes on in a new thread", async () => {
+  const path = join(folder(), "graph.db");
+  const first = open(path);
+  await graph(first).invoke({ log: ["hi"] }, thread("thread-1"));
+  await first.close();
+
+  expect(cli("ls", "--db", path)).toMatch(/! waiting +thread-1 +langgraph +3 +loop/);
+  const { writes, next, state } = JSON.parse(cli("get", "thread-1", "--json", "--db", path));
+  expect(next).toEqual(["asks"]);
+  expect(writes).toMatchObject([{ channel: "__interrupt__", value: { value: "go on?" } }]);
+  expect(state.log).toEqual(["hi", "plan"]);
+  expect(cli("get", "thread-1", "--db", path)).toMatch(/__interrupt__ +pending/);
+  expect(cli("code", "thread-1", "--db", path)).toContain('thread_id: "thread-1"');
+
+  const fork = JSON.parse(
+    cli("fork", "thread-1", "--set", 'log=["other"]', "--as", "thread-2", "--json", "--db", path),
+  );
+  expect(fork).toMatchObject({ space: "langgraph", run: "thread-2", ns: "", from: { run: "thread-1" }, dryRun: false });
+  const again = open(path);
+  const end = await graph(again).invoke(new Command({ resume: "yes" }), thread("thread-2"));
+  expect(end.log).toEqual(["other", "yes", "acted"]);
+  await again.close();
+  expect(cli("ls", "--status", "finished", "--db", path)).toContain("thread-2");
+  expect(cli("ls", "--status", "waiting", "--db", path)).toContain("thread-1");
+});
+
+it("the branches of a thread have lanes, and a branch can be made", async () => {
+  const path = join(folder(), "graph.db");
+  const made = open(path);
+  const app = graph(made);
+  await app.invoke({ log: [] }, thread("thread-1"));
+  await app.invoke(new Command({ resume: "yes" }), thread("thread-1"));
+  await made.close();
+  const { checkpoints } = JSON.parse(cli("show", "thread-1", "--json", "--db", path));
+  cli("fork", "thread-1", "--step", "1", "--db", path);
+  const tree = cli("show", "thread-1", "--tree", "--db", path).split("\n");
+  const rows = tree.slice(4).filter((line) => line !== "");
+  expect(rows[0]).toMatch(new RegExp(`^\\* ${checkpoints.length} +fork `));
+  expect(rows[1]).toMatch(/^\| \* \d+ +loop /);
+  expect(rows).toContain("|/");
+  expect(rows.filter((line) => line.includes("*"))).toHaveLength(checkpoints.length + 1);
+});
+
+it("an export brings a thread to another database, with its pending writes", async () => {
+  const path = join(folder(), "graph.db");
+  const made = open(path);
+  await graph(made).invoke({ log: ["hi"] }, thread("thread-1"));
+  await made.close();
+  const [file, to] = [join(folder(), "thread.jsonl"), join(folder(), "other.db")];
+  cli("export", "thread-1", "--out", file, "--db", path);
+  expect(JSON.parse(cli("import", file, "--json", "--db", to))).toMatchObject({
+    runs: 1,
+    checkpoints: 3,
+    verified: true,
+  });
+  const other = open(to);
+  const end = await graph(other).invoke(new Command({ resume: "yes" }), thread("thread-1"));
+  expect(end.log).toEqual(["hi", "plan", "yes", "acted"]);
+});
