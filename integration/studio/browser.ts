@@ -138,7 +138,10 @@ export async function show(options: ShowOptions = {}): Promise<Shown> {
     save: (run, step, text = "") =>
       promisify(execFile)(process.execPath, [
         fileURLToPath(new URL("save.mjs", import.meta.url)),
-        ...[String(of), run, String(step), text],
+        String(of),
+        run,
+        String(step),
+        text,
       ]),
   };
 }

@@ -69,18 +69,23 @@ inBrowser("budgets", () => {
     const { the, page, go } = await show({ of: path });
     await the("run-row").first().waitFor();
     // Anew, with a server that has answered before.
+    await page.addInitScript(() => {
+      const look = () => {
+        if (document.querySelector("[data-testid=run-row]") === null) requestAnimationFrame(look);
+        else performance.mark("rows");
+      };
+      look();
+    });
     await page.goto("about:blank");
-    const began = Date.now();
     await page.goBack();
     await the("run-row").first().waitFor();
-    const took = Date.now() - began;
-    const painted = await page.evaluate(
-      () =>
-        (performance.getEntriesByType("resource") as PerformanceResourceTiming[]).find(({ name }) =>
-          name.includes("/api/v1/runs"),
-        )!.responseEnd,
-    );
-    say("first rows of 100,000 runs", `${took} ms, answer after ${Math.round(painted)} ms`, "300 ms");
+    const [took, asked] = await page.evaluate(() => {
+      const answers = performance.getEntriesByType("resource") as PerformanceResourceTiming[];
+      const { duration } = answers.find(({ name }) => name.includes("/api/v1/runs"))!;
+      return [performance.getEntriesByName("rows")[0]!.startTime, duration];
+    });
+    const measured = `${Math.round(took!)} ms after the page was asked for, ${Math.round(asked!)} ms of them for the answer`;
+    say("first rows of 100,000 runs", measured, "300 ms");
     expect(await elements(page)).toBeLessThan(3_000);
     await watchTasks(page);
     for (let n = 0; n < 30; n++) await page.keyboard.press("PageDown");
@@ -104,10 +109,9 @@ inBrowser("budgets", () => {
       score: n / 7,
     }));
     const state = (extra: object) => ({ input: {}, scratch: { documents, ...extra }, artifacts: {}, diagnostics: {} });
-    const steps = [{}, { more: 1 }].map((extra, step) => ({
-      ...(checkpoint("big", step) as unknown as Checkpoint),
-      state: state(extra) as unknown as Checkpoint["state"],
-    }));
+    const steps = [{}, { more: 1 }].map((extra, step) =>
+      Object.assign(checkpoint("big", step) as unknown as Checkpoint, { state: state(extra) }),
+    );
     expect(JSON.stringify(steps[0]!.state).length).toBeGreaterThan(2_000_000);
     await saved(path, steps);
     const { the, page, go } = await show({ of: path });
