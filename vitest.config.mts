@@ -34,6 +34,8 @@ export default defineConfig({
       // Installs the packed package, and runs the tools of others with it.
       "integration/runtimes",
       "integration/langgraph-newest",
+      // Shows the studio in a browser.
+      "integration/studio",
     ],
   },
 });

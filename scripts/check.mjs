@@ -16,6 +16,7 @@ tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/otel`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/postgres`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/runtimes/tsconfig.tests.json`, "--noEmit"]);
+tool("typescript/bin/tsc", ["-p", `${root}integration/studio`, "--noEmit"]);
 copyTests();
 tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph-newest`, "--noEmit"]);
 run(process.execPath, [`${root}scripts/workflows.mjs`]);

@@ -40,7 +40,9 @@ function trip(step, to = "Lisbon") {
     diagnostics: {
       totalTokensUsed: 812 * (step + 1),
       totalDurationMs: 1_533.25 * (step + 1),
-      nodeTimings: Object.fromEntries(done.map((node, n) => [node, 220 + n * 170])),
+      nodeTimings: Object.fromEntries(
+        done.map((node, n) => [node, { startMs: n * 400, endMs: n * 400 + 220, tokensUsed: 812 }]),
+      ),
       discoveryResults: {},
       guardrailResults: {},
       checkpointsSaved: step + 1,

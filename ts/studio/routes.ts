@@ -47,17 +47,19 @@ async function runs(inspector: Inspector, query: Query): Promise<unknown> {
     const found = await Promise.all(refsOf(of).map((ref) => inspector.run(ref, { withStatus, withBytes })));
     return { runs: found.map((info) => info && shortRun(info)), cursor: null };
   }
+  const status = query.oneOf("status", statuses);
   const asked = {
     space: query.filter("space"),
     group: query.filter("group"),
     match: query.filter("match"),
-    status: query.oneOf("status", statuses),
+    status,
     since: query.whole("since", 0, Number.MAX_SAFE_INTEGER),
     sort: query.oneOf("sort", ["active", "began", "size"]),
     cursor: query.filter("cursor"),
     ns: query.get("ns") ?? undefined,
     allNs: query.flag("allNs", false),
-    withStatus,
+    // The inspector filters by what it reads.
+    withStatus: withStatus || status !== undefined,
     withBytes,
   };
   return inPages(query.whole("limit", 1, 1_000) ?? 20, async (limit) => {

@@ -1,19 +1,26 @@
 // The code that resumes a run, for each framework that can.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { type RunRef, type Snippet, type Trouble, api, troubleOf } from "./api.js";
+import { type CheckpointInfo, type RunRef, type Snippet, type Trouble, api, troubleOf } from "./api.js";
 import { type Piece, piecesOf } from "./code-pieces.js";
 import { Dialog } from "./dialog.js";
-import { shown } from "./format.js";
+import { count, shown } from "./format.js";
 import { Button, ErrorBox, Skeleton, copy } from "./ui.js";
 
-export function CodeDialog({ of, id, close }: { of: RunRef; id: string | undefined; close: () => void }) {
+interface CodeProps {
+  of: RunRef;
+  /** The checkpoint to go on from. Null: the newest. */
+  from: CheckpointInfo | null;
+  close: () => void;
+}
+
+export function CodeDialog({ of, from, close }: CodeProps) {
   const snippets = useSignal<Snippet[] | null>(null);
   const trouble = useSignal<Trouble | null>(null);
   const chosen = useSignal(0);
   const load = () => {
     trouble.value = null;
-    api.code(of, id).then(
+    api.code(of, from?.id).then(
       (answer) => (snippets.value = answer.snippets),
       (error: unknown) => (trouble.value = troubleOf(error)),
     );
@@ -26,7 +33,11 @@ export function CodeDialog({ of, id, close }: { of: RunRef; id: string | undefin
     chosen.value = (chosen.value + (key === "ArrowRight" ? 1 : all.length - 1)) % all.length;
   };
   return (
-    <Dialog title="Resume from code" testId="code-dialog" close={close}>
+    <Dialog
+      title={from === null ? "Resume this run" : `Go on from step ${count(from.step)}`}
+      testId="code-dialog"
+      close={close}
+    >
       {trouble.value !== null && <ErrorBox trouble={trouble.value} retry={load} />}
       {trouble.value === null && all === null && <Skeleton rows={6} />}
       {all !== null && snippet === undefined && (

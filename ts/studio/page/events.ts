@@ -24,7 +24,6 @@ function tell(heard: Heard): void {
 
 let last: string | undefined;
 let stopped: AbortController | undefined;
-let wasOpen = false;
 
 /** Opens the stream, and opens it again when it ends. */
 export async function hear(): Promise<void> {
@@ -32,6 +31,7 @@ export async function hear(): Promise<void> {
   const own = new AbortController();
   stopped = own;
   let pause = 500;
+  let isFirst = true;
   for (;;) {
     try {
       const headers: Record<string, string> = last === undefined ? {} : { "Last-Event-ID": last };
@@ -39,9 +39,8 @@ export async function hear(): Promise<void> {
       live.value = true;
       pause = 500;
       whenOpen.resolve();
-      // What was removed while the stream was closed is not told any more.
-      if (wasOpen) tell({ type: "again" });
-      wasOpen = true;
+      // What is shown may have been read before the stream was open, and what was removed meanwhile is not told any more.
+      if (!isFirst) tell({ type: "again" });
       const read = eventReader(take);
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
       for (;;) {
@@ -53,6 +52,7 @@ export async function hear(): Promise<void> {
       // The next round tries again.
     }
     whenOpen.resolve();
+    isFirst = false;
     if (own.signal.aborted) return;
     live.value = false;
     await new Promise((resolve) => setTimeout(resolve, pause));

@@ -1,5 +1,5 @@
 // The keys of the page. What was shown last is asked first.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 type Actions = Record<string, () => void>;
 
@@ -9,7 +9,7 @@ const layers: Array<{ current: Actions }> = [];
 export function useKeys(actions: Actions): void {
   const own = useRef(actions);
   own.current = actions;
-  useEffect(() => {
+  useLayoutEffect(() => {
     layers.push(own);
     return () => void layers.splice(layers.indexOf(own), 1);
   }, []);

@@ -80,10 +80,13 @@ export class RunView {
     let asked = "";
     this.#ends.push(
       effect(() => {
-        const id = address.value.parameters["at"] ?? this.current.value?.id;
+        const { page, parameters } = address.value;
+        // The address may be that of the next run already.
+        if (page !== "run" || !this.#isOwn(refOf(parameters))) return;
+        const id = parameters["at"] ?? this.current.value?.id;
         const seq = this.current.value?.seq;
         const key = `${seq} ${id}`;
-        if (address.value.page !== "run" || id === undefined || key === asked) return;
+        if (id === undefined || key === asked) return;
         // The seq becomes known only when the list is loaded. That is no reason to ask again.
         const isSame = asked === `undefined ${id}` && this.detail.peek()?.checkpoint.seq === seq;
         asked = key;

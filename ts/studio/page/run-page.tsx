@@ -32,7 +32,8 @@ function Run({ of }: { of: RunRef }) {
     if (!write) say("This studio only reads. Start it with --write to fork");
     else if (current !== null && of.space !== "storage") dialog.value = "fork";
   };
-  const isNarrow = () => getComputedStyle(pane.current!).getPropertyValue("--narrow").trim() === "1";
+  const isNarrow = () =>
+    pane.current !== null && getComputedStyle(pane.current).getPropertyValue("--narrow").trim() === "1";
   const back = () => {
     // On a narrow screen, the checkpoint covers the timeline.
     if (isNarrow() && address.value.parameters["at"] !== undefined) change({ at: null, vs: null });
@@ -70,7 +71,14 @@ function Run({ of }: { of: RunRef }) {
           <CheckpointPane view={view} back={back} />
         </section>
       </div>
-      {dialog.value === "code" && <CodeDialog of={of} id={current?.id} close={() => (dialog.value = null)} />}
+      {dialog.value === "code" && (
+        <CodeDialog
+          of={of}
+          // The run goes on at its newest checkpoint. At an older one, another run begins.
+          from={view.currentIndex.value > 0 ? current : null}
+          close={() => (dialog.value = null)}
+        />
+      )}
       {dialog.value === "fork" && current !== null && (
         <ForkDialog of={of} from={current} close={() => (dialog.value = null)} done={() => void view.load()} />
       )}

@@ -33,6 +33,8 @@ const BATCH = 40;
 export const rows = signal<readonly ListedRun[]>([]);
 export const cursor = signal<string | null>(null);
 export const loading = signal(true);
+/** Whether the rows are those of another filter, because the answer to this one is not there yet. */
+export const stale = signal(false);
 export const trouble = signal<Trouble | null>(null);
 /** The row that the keys have chosen. */
 export const selected = signal<string | null>(null);
@@ -52,6 +54,7 @@ const listed = (info: RunInfo): ListedRun => ({ key: keyOf(info), info, fresh: f
 
 /** Shows the runs of a filter, from the first page on. */
 export async function load(asked: Filter): Promise<void> {
+  if (JSON.stringify(asked) !== JSON.stringify(filter)) stale.value = true;
   filter = asked;
   asking.abort();
   asking = new AbortController();
@@ -73,6 +76,7 @@ export async function load(asked: Filter): Promise<void> {
     cursor.value = null;
     trouble.value = troubleOf(error);
   }
+  stale.value = false;
   loading.value = false;
 }
 

@@ -30,7 +30,14 @@ const filterOf = (parameters: Record<string, string>): list.Filter => ({
 export function RunsPage() {
   const filter = useComputed(() => filterOf(address.value.parameters));
   const key = JSON.stringify(filter.value);
-  useEffect(() => void list.load(filter.value), [key]);
+  // One who types asks when the word is there, and not for each letter.
+  const asked = useRef("");
+  useEffect(() => {
+    const wait = asked.current !== "" && asked.current !== filter.value.match ? 120 : 0;
+    asked.current = filter.value.match;
+    const timer = setTimeout(() => void list.load(filter.value), wait);
+    return () => clearTimeout(timer);
+  }, [key]);
   useEffect(() => listen(list.hear), []);
   useSignalEffect(() => {
     if (!list.loading.value) news.value = `${counted(list.rows.value.length, "run")} listed`;
@@ -192,7 +199,7 @@ function Rows() {
   );
   const largest = Math.max(1, ...rows.slice(0, 2_000).map(({ info }) => info.bytes?.stored ?? 0));
   return (
-    <div class="panel list">
+    <div class={list.stale.value ? "panel list stale" : "panel list"} aria-busy={list.stale.value}>
       <div class="run-row header" aria-hidden="true">
         <span>Status</span>
         <span>Run</span>

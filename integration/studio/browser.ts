@@ -1,0 +1,151 @@
+/** A studio and a browser that shows it. */
+
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Inspector } from "forkpoint/inspect";
+import { type Browser, type BrowserContextOptions, type Locator, type Page, chromium } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished } from "vitest";
+
+// The installed package, as its users have it.
+const { openInspector } = (await import("forkpoint/inspect")) as typeof import("forkpoint/inspect");
+const { startStudio } = (await import("forkpoint/studio")) as unknown as {
+  startStudio(
+    inspector: Inspector,
+    options: { port: number; write: boolean; portWasSaid: boolean },
+  ): Promise<{ url: string; port: number; close(): Promise<void> }>;
+};
+
+const executablePath = inject("chromium") ?? "";
+
+/** As `describe`, where there is a browser. */
+export const inBrowser = describe.skipIf(executablePath === "");
+
+let browser: Browser;
+
+/** Starts the browser of a test file. */
+export function useBrowser(): void {
+  beforeAll(async () => {
+    if (executablePath === "") return;
+    browser = await chromium.launch({
+      executablePath,
+      args: [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    });
+  });
+  afterAll(() => browser?.close());
+}
+
+/** Makes a folder for the running test. */
+export function folder(): string {
+  const made = realpathSync.native(mkdtempSync(join(tmpdir(), "forkpoint-studio-test-")));
+  onTestFinished(() => rmSync(made, { recursive: true, force: true, maxRetries: 10 }));
+  return made;
+}
+
+/** Copies the filled database, for a test that writes. */
+export function copied(): string {
+  const path = join(folder(), "agent.db");
+  copyFileSync(inject("database"), path);
+  return path;
+}
+
+export interface Shown {
+  page: Page;
+  inspector: Inspector;
+  /** The address of the studio, without the token. */
+  base: string;
+  url: string;
+  token: string;
+  /** The addresses of all requests. */
+  requests: string[];
+  close(): Promise<void>;
+  /** Finds elements by their `data-testid`. */
+  the(id: string): Locator;
+  /** Goes to an address behind "#". */
+  go(hash: string): Promise<void>;
+  /** The address behind "#", with its parameters. */
+  at(): URLSearchParams & { page: string };
+  /** Saves a step of a run from another process. */
+  save(run: string, step: number, text?: string): Promise<unknown>;
+}
+
+export interface ShowOptions extends BrowserContextOptions {
+  /** The database, or an inspector of one's own. Default: the filled one. */
+  of?: string | Inspector;
+  write?: boolean;
+  /** Whether something that the page writes to the console fails the test. */
+  quiet?: boolean;
+  /** The address behind "#" to begin with. Default: the token. */
+  hash?: string;
+}
+
+/** Opens a page, and listens to what it asks for and what it says. */
+export async function pageOf(options: BrowserContextOptions = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", ...options });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const requests: string[] = [];
+  const said: string[] = [];
+  page.on("request", (request) => requests.push(request.url()));
+  page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => said.push(`error: ${error.stack ?? error.message}`));
+  return { context, page, requests, said };
+}
+
+/** Starts a studio and shows its page. The test fails if the page reports an error, or breaks its policy. */
+export async function show(options: ShowOptions = {}): Promise<Shown> {
+  const { of = inject("database"), write = false, quiet = true, hash, ...others } = options;
+  const inspector = typeof of === "string" ? await openInspector(of, { write }) : of;
+  const studio = await startStudio(inspector, { port: 0, write, portWasSaid: false });
+  const { context, page, requests, said } = await pageOf(others);
+  const close = async () => {
+    await context.close();
+    await studio.close();
+    if (typeof of === "string") await inspector.close();
+  };
+  onTestFinished(async () => {
+    await close();
+    if (quiet) expect(said).toEqual([]);
+  });
+  const base = `http://127.0.0.1:${studio.port}/`;
+  await page.goto(hash === undefined ? studio.url : base + hash);
+  return {
+    page,
+    inspector,
+    base,
+    url: studio.url,
+    token: studio.url.slice(-43),
+    requests,
+    close,
+    the: (id) => page.getByTestId(id),
+    go: (next) => page.evaluate((text) => void (location.hash = text), next),
+    at() {
+      const [name = "", query = ""] = new URL(page.url()).hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+      return Object.assign(new URLSearchParams(query), { page: name });
+    },
+    save: (run, step, text = "") =>
+      promisify(execFile)(process.execPath, [
+        fileURLToPath(new URL("save.mjs", import.meta.url)),
+        String(of),
+        run,
+        String(step),
+        text,
+      ]),
+  };
+}
+
+/** The address of a run. */
+export const runAt = (run: string, space = "agentos", more = ""): string =>
+  `#/run?space=${space}&run=${encodeURIComponent(run)}${space === "langgraph" ? "&ns=" : ""}${more}`;

@@ -1,0 +1,192 @@
+// Measures the budgets of the page and prints them. What depends on the machine's speed is printed only.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { type Checkpoint, CheckpointStore } from "forkpoint";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { checkpoint } from "./contents.mjs";
+import { folder, inBrowser, runAt, show, useBrowser } from "./browser.js";
+
+useBrowser();
+
+const say = (what: string, measured: string, budget: string) => console.log(`${what}: ${measured} (budget: ${budget})`);
+
+/** Saves checkpoints quickly: the database lives as long as the test. */
+async function saved(path: string, all: Iterable<Checkpoint>): Promise<void> {
+  const store = new CheckpointStore(path, { durability: "off" });
+  let batch: Array<Promise<void>> = [];
+  for (const each of all) {
+    batch.push(store.save(each));
+    if (batch.length < 1_000) continue;
+    await Promise.all(batch);
+    batch = [];
+  }
+  await Promise.all(batch);
+  await store.close();
+}
+
+const elements = (page: Page) => page.evaluate(() => document.querySelectorAll("*").length);
+
+/** Collects the tasks of the main thread that take longer than 50 ms, from now on. */
+function watchTasks(page: Page): Promise<void> {
+  return page.evaluate(() => {
+    const tasks: number[] = [];
+    (window as unknown as { tasks: number[] }).tasks = tasks;
+    new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration))).observe({
+      type: "longtask",
+    });
+  });
+}
+
+const tasks = (page: Page) => page.evaluate(() => (window as unknown as { tasks: number[] }).tasks.map(Math.round));
+
+test("the files of the page have less than 100 KB together, compressed", () => {
+  const require = createRequire(import.meta.url);
+  const { files } = require(join(require.resolve("forkpoint/package.json"), "../dist/studio/files.js")) as {
+    files: Record<string, { type: string; body: string }>;
+  };
+  const sizes = Object.entries(files).map(([path, { body }]) => [path, gzipSync(body).length] as const);
+  const total = sizes.reduce((sum, [, size]) => sum + size, 0);
+  for (const [path, size] of sizes) console.log(`${path}: ${size} bytes`);
+  say("files of the page", `${(total / 1_000).toFixed(1)} KB`, "100 KB, aim 45 KB");
+  expect(total).toBeLessThan(100_000);
+  const licences = readFileSync(join(require.resolve("forkpoint/package.json"), "../dist/studio/LICENSES.txt"), "utf8");
+  for (const name of ["preact", "@preact/signals", "@preact/signals-core"]) expect(licences).toContain(`${name} `);
+});
+
+inBrowser("budgets", () => {
+  test("100,000 runs: the first rows", { timeout: 180_000 }, async () => {
+    const path = join(folder(), "runs.db");
+    function* runs(): Generator<Checkpoint> {
+      const state = { input: {}, scratch: {}, artifacts: {}, diagnostics: {} } as Checkpoint["state"];
+      for (let n = 0; n < 100_000; n++) {
+        yield { ...(checkpoint(`run-${n}`, 0) as unknown as Checkpoint), state, timestamp: n };
+      }
+    }
+    await saved(path, runs());
+    const { the, page, go } = await show({ of: path });
+    await the("run-row").first().waitFor();
+    // Anew, with a server that has answered before.
+    await page.addInitScript(() => {
+      const look = () => {
+        if (document.querySelector("[data-testid=run-row]") === null) requestAnimationFrame(look);
+        else performance.mark("rows");
+      };
+      look();
+    });
+    await page.goto("about:blank");
+    await page.goBack();
+    await the("run-row").first().waitFor();
+    const [took, asked] = await page.evaluate(() => {
+      const answers = performance.getEntriesByType("resource") as PerformanceResourceTiming[];
+      const { duration } = answers.find(({ name }) => name.includes("/api/v1/runs"))!;
+      return [performance.getEntriesByName("rows")[0]!.startTime, duration];
+    });
+    const measured = `${Math.round(took!)} ms after the page was asked for, ${Math.round(asked!)} ms of them for the answer`;
+    say("first rows of 100,000 runs", measured, "300 ms");
+    expect(await elements(page)).toBeLessThan(3_000);
+    await watchTasks(page);
+    for (let n = 0; n < 30; n++) await page.keyboard.press("PageDown");
+    await the("runs-list").evaluate((list) => list.scrollTo(0, list.scrollHeight));
+    await page.waitForTimeout(500);
+    say("longest tasks while scrolling the runs", `${await tasks(page)} ms`, "100 ms");
+    expect(await elements(page)).toBeLessThan(3_000);
+    await go("#/storage");
+    await the("storage-run").first().waitFor();
+    expect(await page.locator(".card").nth(1).textContent()).not.toBe("");
+    await expect.poll(() => page.locator(".card").nth(1).textContent()).toContain("100,000 checkpoints");
+  });
+
+  test("a state of 2 MB: the first paint, the elements, the tasks", { timeout: 120_000 }, async () => {
+    const path = join(folder(), "state.db");
+    const documents = Array.from({ length: 4_000 }, (_, n) => ({
+      id: n,
+      title: `document ${n}`,
+      body: "The quick brown fox jumps over the lazy dog. ".repeat(10),
+      tags: ["a", "b", "c"],
+      score: n / 7,
+    }));
+    const state = (extra: object) => ({ input: {}, scratch: { documents, ...extra }, artifacts: {}, diagnostics: {} });
+    const steps = [{}, { more: 1 }].map((extra, step) =>
+      Object.assign(checkpoint("big", step) as unknown as Checkpoint, { state: state(extra) }),
+    );
+    expect(JSON.stringify(steps[0]!.state).length).toBeGreaterThan(2_000_000);
+    await saved(path, steps);
+    const { the, page, go } = await show({ of: path });
+    await the("run-row").first().waitFor();
+    await watchTasks(page);
+    const took = await page.evaluate(async (hash) => {
+      const before = performance.now();
+      location.hash = hash;
+      while (document.querySelector("[data-testid=tree-row]") === null) await new Promise(requestAnimationFrame);
+      return performance.now() - before;
+    }, runAt("big"));
+    say("first paint of a state of 2 MB", `${Math.round(took)} ms`, "200 ms");
+    await page.locator('[data-path="scratch.documents"]').click();
+    await page.locator('[data-path="scratch.documents[5]"]').waitFor();
+    for (let n = 0; n < 6; n++) {
+      await the("state-tree").evaluate((tree) => tree.scrollTo(0, tree.scrollHeight));
+      await the("tree-more").click();
+      await page.locator(`[data-path="scratch.documents[${200 * (n + 1)}]"]`).waitFor();
+    }
+    const open = await elements(page);
+    say("elements with a state of 2 MB", String(open), "3,000");
+    expect(open).toBeLessThanOrEqual(3_000);
+    await page.keyboard.press("d");
+    await the("diff-row").first().waitFor();
+    say("longest tasks with a state of 2 MB", `${await tasks(page)} ms`, "100 ms");
+    expect(await elements(page)).toBeLessThanOrEqual(3_000);
+    // All of it is found by a search, also what is not loaded.
+    await page.keyboard.press("d");
+    await the("state-search").fill("document 3999");
+    await page.locator('[data-path="scratch.documents[3999].title"]').waitFor();
+    await go("#/runs");
+  });
+
+  test("10,000 checkpoints: elements and frames while one scrolls", { timeout: 180_000 }, async () => {
+    const path = join(folder(), "long.db");
+    function* steps(): Generator<Checkpoint> {
+      const state = { input: {}, scratch: {}, artifacts: {}, diagnostics: {} } as Checkpoint["state"];
+      for (let n = 0; n < 10_000; n++) {
+        yield { ...(checkpoint("long", 0) as unknown as Checkpoint), id: `long-${n}`, state, timestamp: n };
+      }
+    }
+    await saved(path, steps());
+    const { the, page, go, at } = await show({ of: path });
+    await the("run-row").first().waitFor();
+    await watchTasks(page);
+    await go(runAt("long"));
+    await the("step-row").first().waitFor();
+    // All of them come in the background.
+    await expect
+      .poll(() => the("timeline").evaluate((list) => list.scrollHeight), { timeout: 30_000 })
+      .toBeGreaterThan(359_000);
+    say("longest tasks while 10,000 checkpoints are loaded", `${await tasks(page)} ms`, "100 ms");
+    const frames = await the("timeline").evaluate(async (list) => {
+      const times: number[] = [];
+      let last = performance.now();
+      for (let n = 0; n < 120; n++) {
+        list.scrollTop += 400;
+        await new Promise(requestAnimationFrame);
+        times.push(performance.now() - last);
+        last = performance.now();
+      }
+      return times.toSorted((a, b) => a - b);
+    });
+    const [median, worst] = [frames[60]!, frames.at(-1)!];
+    say(
+      "frames while 10,000 checkpoints scroll",
+      `median ${median.toFixed(1)} ms, worst ${worst.toFixed(1)} ms`,
+      "16.7 ms",
+    );
+    expect(await elements(page)).toBeLessThan(3_000);
+    await page.keyboard.press("End");
+    await expect.poll(() => at().get("at")).toBe("long-0");
+    await page.locator("[data-id=long-0]").waitFor();
+    // An address of an old checkpoint opens there.
+    await go(`${runAt("long")}&at=long-7000`);
+    await page.locator("[data-id=long-7000][aria-selected=true]").waitFor();
+  });
+});

@@ -1,0 +1,214 @@
+// Tests the list of runs in a browser: search, filters, keys, the back button, and what other processes save meanwhile.
+import { expect, test } from "vitest";
+import { hostile } from "./contents.mjs";
+import { copied, folder, inBrowser, runAt, show, useBrowser } from "./browser.js";
+import { type Checkpoint, CheckpointStore, openStore } from "forkpoint";
+import { join } from "node:path";
+
+useBrowser();
+
+inBrowser("the list of runs", () => {
+  test("shows every run of the store, with its status", async () => {
+    const { the, inspector, page } = await show();
+    const { items } = await inspector.runs({ limit: 1_000, withStatus: true });
+    await expect.poll(() => the("run-row").count()).toBeGreaterThan(10);
+    const first = the("run-row").first();
+    await expect.poll(() => first.getAttribute("data-status")).toBe(items[0]!.status);
+    const shown = await the("run-row").evaluateAll((rows) =>
+      rows.map(({ dataset }) => [dataset["space"], dataset["run"], dataset["status"]]),
+    );
+    expect(shown).toEqual(items.slice(0, shown.length).map(({ space, run, status }) => [space, run, status]));
+    expect(await page.title()).toBe("Runs · Forkpoint Studio");
+    expect(await the("live").getAttribute("data-state")).toBe("live");
+    // A colour is not the only sign of a status.
+    expect(await first.textContent()).toContain(items[0]!.status);
+  });
+
+  test("search finds runs by a part of their id, and stands in the address", async () => {
+    const { the, page, at } = await show();
+    await the("runs-search").fill("4711");
+    await expect.poll(() => the("run-row").count()).toBe(1);
+    expect(await the("run-row").getAttribute("data-run")).toBe("trip-4711-lisbon");
+    await expect.poll(() => at().get("q")).toBe("4711");
+    await page.reload();
+    await expect.poll(() => the("run-row").count()).toBe(1);
+    expect(await the("runs-search").inputValue()).toBe("4711");
+    await the("runs-search").fill("there is none");
+    await the("runs-empty").waitFor();
+    await the("runs-search").fill("");
+    await expect.poll(() => the("run-row").count()).toBeGreaterThan(10);
+  });
+
+  test("filters by space and status, in the address, with the back button", async () => {
+    const { the, page, at } = await show();
+    await the("runs-filter-space").selectOption("langgraph");
+    await expect.poll(() => the("run-row").count()).toBe(4);
+    await the("runs-filter-status").selectOption("waiting");
+    await expect.poll(() => the("run-row").count()).toBe(2);
+    expect([at().get("space"), at().get("status")]).toEqual(["langgraph", "waiting"]);
+    await page.goBack();
+    await expect.poll(() => the("run-row").count()).toBe(4);
+    expect(await the("runs-filter-status").inputValue()).toBe("");
+    await the("runs-filter-status").selectOption("failed");
+    await the("runs-empty").waitFor();
+    await the("runs-filter-space").selectOption("agentos");
+    await expect.poll(() => the("run-row").getAttribute("data-run")).toBe("trip-4801-paris");
+    // Each option's value is the name itself.
+    const names = await the("runs-filter-space")
+      .locator("option")
+      .evaluateAll((all) => all.map((each) => (each as HTMLOptionElement).value));
+    expect(names).toEqual(["", "agentos", "agentium", "storage", "langgraph"]);
+  });
+
+  test("a click opens a run, and the way back leads to the same list", async () => {
+    const { the, page, at } = await show();
+    await the("runs-filter-space").selectOption("agentos");
+    await the("run-row").filter({ hasText: "dublin" }).click();
+    await expect.poll(() => the("run-title").textContent()).toContain("trip-4149-dublin");
+    expect([at().page, at().get("space"), at().get("run")]).toEqual(["run", "agentos", "trip-4149-dublin"]);
+    await page.goBack();
+    await expect.poll(() => the("run-row").first().isVisible()).toBe(true);
+    expect(await the("runs-filter-space").inputValue()).toBe("agentos");
+    const selected = page.locator("[data-testid=run-row][aria-selected=true]");
+    await expect.poll(() => selected.getAttribute("data-run")).toBe("trip-4149-dublin");
+  });
+
+  test("a run that another process saves moves up, and the selection stays with its run", async () => {
+    const { the, page, save } = await show({ of: copied() });
+    const runs = () => the("run-row").evaluateAll((rows) => rows.map(({ dataset }) => dataset["run"]));
+    await expect.poll(async () => (await runs()).length).toBeGreaterThan(10);
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    const selected = page.locator("[data-testid=run-row][aria-selected=true]");
+    const before = await selected.getAttribute("data-run");
+    await save("trip-4100-lisbon", 2);
+    await expect.poll(async () => (await runs())[0]).toBe("trip-4100-lisbon");
+    expect(await selected.getAttribute("data-run")).toBe(before);
+    expect((await runs()).filter((run) => run === "trip-4100-lisbon")).toHaveLength(1);
+    await save("a-new-run", 0);
+    await expect.poll(async () => (await runs())[0]).toBe("a-new-run");
+    expect(await selected.getAttribute("data-run")).toBe(before);
+    await expect.poll(() => the("run-row").first().getAttribute("data-status")).toBe("unfinished");
+  });
+
+  test("a filter holds for what is saved meanwhile", async () => {
+    const { the, save } = await show({ of: copied() });
+    await the("runs-search").fill("lisbon");
+    await expect.poll(() => the("run-row").count()).toBe(2);
+    await save("elsewhere", 0);
+    await save("trip-9999-lisbon", 0);
+    await expect.poll(() => the("run-row").first().getAttribute("data-run")).toBe("trip-9999-lisbon");
+    expect(await the("run-row").count()).toBe(3);
+  });
+
+  test("an empty store says so, and its first run appears by itself", async () => {
+    const path = join(folder(), "empty.db");
+    await (await openStore(path)).close();
+    const { the, save } = await show({ of: path });
+    await the("runs-empty").waitFor();
+    await save("first", 0);
+    await expect.poll(() => the("run-row").count()).toBe(1);
+    await expect.poll(() => the("runs-empty").count()).toBe(0);
+  });
+
+  test("the keys alone lead through it", async () => {
+    const { the, page, at } = await show();
+    await the("run-row").first().waitFor();
+    const selected = () => page.locator("[data-testid=run-row][aria-selected=true]").getAttribute("data-run");
+    const all = await the("run-row").evaluateAll((rows) => rows.map(({ dataset }) => dataset["run"]));
+    await page.keyboard.press("j");
+    expect(await selected()).toBe(all[0]);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("j");
+    await expect.poll(selected).toBe(all[1]);
+    // In a field, letters are letters.
+    await page.keyboard.press("/");
+    await page.keyboard.type("jk4711?");
+    expect(await the("runs-search").inputValue()).toBe("jk4711?");
+    expect(await the("keys").count()).toBe(0);
+    await the("runs-search").fill("trip-47");
+    await page.keyboard.press("Escape");
+    expect(await page.evaluate(() => document.activeElement?.tagName)).not.toBe("INPUT");
+    await expect.poll(() => the("run-row").count()).toBe(1);
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await the("run-title").waitFor();
+    expect(at().get("run")).toBe("trip-4711-lisbon");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => at().page).toBe("runs");
+    expect(at().get("q")).toBe("trip-47");
+    await page.keyboard.press("?");
+    await the("keys").waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => the("keys").count()).toBe(0);
+    expect(at().page).toBe("runs");
+  });
+
+  test("the last row of a long list can be reached, and few rows are in the document", async () => {
+    const path = join(folder(), "long.db");
+    const { checkpoint } = await import("./contents.mjs");
+    const store = new CheckpointStore(path, { durability: "off" });
+    await Promise.all(
+      Array.from({ length: 1_500 }, (_, n) => store.save(checkpoint(`run-${n}`, 0) as unknown as Checkpoint)),
+    );
+    await store.close();
+    const { the, page } = await show({ of: path });
+    await the("run-row").first().waitFor();
+    await the("runs-list").focus();
+    const rows = () => the("run-row").evaluateAll((all) => all.map(({ dataset }) => dataset["run"]));
+    await expect
+      .poll(
+        async () => {
+          await page.keyboard.press("End");
+          return (await rows()).at(-1);
+        },
+        { timeout: 20_000 },
+      )
+      .toBe("run-0");
+    expect((await rows()).length).toBeLessThan(60);
+    await expect.poll(() => the("run-row").last().getAttribute("data-status")).toBe("unfinished");
+    await page.keyboard.press("Home");
+    await expect.poll(async () => (await rows())[0]).toBe("run-1499");
+  });
+
+  test("says what is wrong, and tries again", async () => {
+    const { the, page, inspector } = await show({ quiet: false });
+    await the("run-row").first().waitFor();
+    await page.route("**/api/v1/runs?*", (route) =>
+      route.fulfill({
+        status: 500,
+        body: '{"error":{"code":"BUSY","message":"another process holds it","retryable":true}}',
+      }),
+    );
+    await the("runs-search").fill("trip");
+    await the("error").waitFor();
+    expect(await the("error").textContent()).toContain("BUSY");
+    await page.unroute("**/api/v1/runs?*");
+    await the("error").getByRole("button").click();
+    await expect.poll(() => the("error").count()).toBe(0);
+    const { items } = await inspector.runs({ match: "trip" });
+    await expect.poll(() => the("run-row").count()).toBe(items.length);
+  });
+
+  test("an unknown run says so, and leads back", async () => {
+    const { the, go, page } = await show({ quiet: false });
+    await the("run-row").first().waitFor();
+    await go(runAt("there is none"));
+    await the("error").waitFor();
+    expect(await the("error").textContent()).toContain("NOT_FOUND");
+    await page.getByRole("link", { name: "Back to the runs" }).click();
+    await the("run-row").first().waitFor();
+  });
+
+  test("a run with a hostile id opens", async () => {
+    const { the, at } = await show();
+    await the("run-row").filter({ hasText: "onerror" }).first().click();
+    await the("run-title").waitFor();
+    expect(await the("run-title").textContent()).toBe(hostile);
+    expect(at().get("run")).toBe(hostile);
+  });
+});

@@ -1,0 +1,15 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  root: fileURLToPath(new URL(".", import.meta.url)),
+  test: {
+    name: "studio",
+    include: ["*.test.ts"],
+    globalSetup: ["./global-setup.ts"],
+    // Load these modules with Node, without Vite's transforms.
+    server: { deps: { external: [/\/node_modules\//, /\/dist\//] } },
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+});
