@@ -61,6 +61,8 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    // Two callers: a copy for each would make the addon larger.
+    #[inline(never)]
     fn answer(&self, query: &Query) -> Result<Answer> {
         let snapshot = self.connection;
         match query {
