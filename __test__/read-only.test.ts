@@ -43,6 +43,16 @@ describe.each(kinds.filter((kind) => kind !== "memory"))("a store of %s that is 
   });
 });
 
+test.each(kinds.filter((kind) => kind === "postgres"))(
+  "a schema of %s without tables is not found, and stays so",
+  async (kind) => {
+    const target = place(kind);
+    for (let n = 0; n < 2; n++) {
+      expect(await rejection(openStore(target, { readOnly: true }))).toMatchObject({ code: "NOT_FOUND" });
+    }
+  },
+);
+
 test("a database of mode 0444 is read, and a missing one is not made", async () => {
   const path = folder();
   const store = await openStore(join(path, "agent.db"));

@@ -143,13 +143,12 @@ impl Store {
             }
             #[cfg(feature = "postgres")]
             Target::Postgres(url) => {
-                let mut url = (**url).clone();
-                url.migrates &= !options.read_only;
                 let postgres = postgres::Options {
                     durability: options.durability,
                     busy_timeout: options.busy_timeout,
                     cache_bytes: options.cache_bytes,
-                    ..postgres::Options::new(url)
+                    read_only: options.read_only,
+                    ..postgres::Options::new((**url).clone())
                 };
                 let cache = PayloadCache::new(postgres.cache_bytes);
                 let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));

@@ -65,12 +65,14 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// The size limit, in bytes, of the in-memory cache of recent payloads.
     pub cache_bytes: usize,
+    /// True if the database is only looked at.
+    pub read_only: bool,
 }
 
 impl Options {
     /// The default options for a server.
     pub fn new(url: Url) -> Self {
-        Self { url, durability: Durability::Full, busy_timeout: BUSY_TIMEOUT, cache_bytes: 64 << 20 }
+        Self { url, durability: Durability::Full, busy_timeout: BUSY_TIMEOUT, cache_bytes: 64 << 20, read_only: false }
     }
 }
 
@@ -173,7 +175,8 @@ impl Postgres {
         let patience = options.busy_timeout.min(PATIENCE_AT_OPEN);
         let mut backend =
             Self { session, memory: Memory::new(cache), sync: None, notice: None, patience, closing: None };
-        let server = backend.call(|backend| schema::prepare(&backend.session, options.url.migrates))?;
+        let server =
+            backend.call(|backend| schema::prepare(&backend.session, options.url.migrates, options.read_only))?;
         backend.sync = match options.durability {
             Durability::Full if server.commits_early => Some("on"),
             Durability::Full => None,

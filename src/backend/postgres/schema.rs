@@ -144,17 +144,22 @@ pub(super) fn script(names: &Names) -> String {
     statements.trim_end().split_inclusive(';').map(|statement| names.fill(statement) + "\n").collect()
 }
 
-/// Makes the tables if they are missing, unless `migrates` is false.
+/// Makes the tables if they are missing, unless `migrates` is false, or the database is only looked at.
 ///
 /// # Errors
 ///
-/// `UNSUPPORTED` if the schema is of a newer version, or if it is another program's, or if the server is too old.
-pub(super) fn prepare(session: &Session, migrates: bool) -> Result<Server> {
+/// `NOT_FOUND` if the tables are missing in a database that is only looked at. `UNSUPPORTED` if the schema is of a newer version, or if it is another program's, or if the server is too old.
+pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Result<Server> {
     let names = session.names();
     let found = Found::read(session, &session.query(LOOK, looked_for(names))?)?;
     if found.settings {
         is_usable(session)?;
         return Ok(found.server);
+    }
+    if read_only {
+        let message =
+            format!("the schema \"{}\" has no tables of Forkpoint: check the URL and \"schema\"", names.schema());
+        return Err(Error::new(Code::NotFound, message).lasting());
     }
     if !migrates {
         return Err(unsupported(
