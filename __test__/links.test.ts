@@ -76,7 +76,9 @@ it("every link in the package of a release leads into the package or is absolute
   const base = `https://github.com/forkpoint/forkpoint/blob/v${version}/`;
   for (const document of documents) {
     const text = readFileSync(join(place, document), "utf8");
-    for (const [, path] of text.matchAll(/\]\(https:\/\/github\.com\/forkpoint\/forkpoint\/blob\/[^/]+\/([^)#]+)/g)) {
+    for (const [, path] of text.matchAll(
+      /\]\(https:\/\/github\.com\/forkpoint\/forkpoint\/(?:blob|raw)\/[^/]+\/([^)#]+)/g,
+    )) {
       expect(existsSync(join(root, path!)), `${document}: ${base}${path}`).toBe(true);
     }
   }
@@ -93,6 +95,13 @@ describe("the search for links", () => {
     ]);
     const absolute = withAbsoluteLinks(text, "docs/j.md", (path) => path.startsWith("docs/"), "https://r.org");
     expect(absolute).toBe(text.replace("../e.md", "https://r.org/e.md"));
+  });
+
+  it("leads to the bytes of a picture, and not to the page about it", () => {
+    const text = "![a picture](images/a.webp) and [a file](../b.rs)";
+    expect(withAbsoluteLinks(text, "docs/c.md", () => false, "https://r.org/blob/v1")).toBe(
+      "![a picture](https://r.org/raw/v1/docs/images/a.webp) and [a file](https://r.org/blob/v1/b.rs)",
+    );
   });
 
   it("makes anchors as GitHub does", () => {

@@ -18,7 +18,12 @@ export interface Snippet {
 }
 
 /** The README and the guides. */
-export const documents = ["README.md", ...readdirSync(join(root, "docs")).map((file) => `docs/${file}`)];
+export const documents = [
+  "README.md",
+  ...readdirSync(join(root, "docs"))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file}`),
+];
 
 /** Returns the blocks of a document. Their files go into `folder`, from which they find what they import. */
 export function snippetsOf(document: string, folder: string): Snippet[] {

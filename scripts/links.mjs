@@ -31,11 +31,15 @@ export function relativeLinks(text, file) {
   return found;
 }
 
+/** True for the file of a picture. Where a page shows it, its bytes are needed, and not the page about it. */
+const isPicture = (path) => /\.(?:webp|png|svg)$/.test(path);
+
 /** Returns the text with absolute links to the targets for which `isInside` returns false. `base` is the repository. */
 export function withAbsoluteLinks(text, file, isInside, base) {
   return replaceLinks(text, (target) => {
     const { path, anchor } = resolved(target, file);
-    return !isRelative(target) || isInside(path) ? target : `${base}/${path}${anchor}`;
+    if (!isRelative(target) || isInside(path)) return target;
+    return `${isPicture(path) ? base.replace("/blob/", "/raw/") : base}/${path}${anchor}`;
   });
 }
 

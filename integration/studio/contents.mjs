@@ -1,5 +1,5 @@
 // Fills a store as real agents do: AgentOS runs with forks, LangGraph threads with branches and a question, Agentium
-// workflows, and values that nobody should trust. `node contents.mjs <target> <pace in ms>` fills a database for a look.
+// workflows, and values that nobody should trust. `node contents.mjs <target> <pace in ms> [plain]` fills a database for a look.
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
@@ -99,26 +99,24 @@ async function trips(store, pace) {
 }
 
 /** A graph with an agent, tools and a question to a human. */
-export function support(checkpointer) {
+export function support(checkpointer, pace = 0) {
   const State = Annotation.Root({
     messages: Annotation({ reducer: (all, more) => [...all, ...more], default: () => [] }),
     ticket: Annotation(),
   });
   const say = (role, content, more = {}) => ({ messages: [{ role, content, ...more }] });
   return new StateGraph(State)
-    .addNode("agent", ({ messages }) =>
-      say(
-        "ai",
-        `I look it up. This is step ${messages.length}, and I compare the order, the invoice and the delivery.`,
-        {
-          usage: { input: 310 + messages.length * 45, output: 58 },
-          calls: [{ name: "orders", args: { id: 9_000 + messages.length } }],
-        },
-      ),
-    )
-    .addNode("tools", ({ messages }) =>
-      say("tool", JSON.stringify({ order: 9_000 + messages.length, items: ["lamp", "desk"], paid: 218.4 })),
-    )
+    .addNode("agent", async ({ messages }) => {
+      await sleep(pace * 2);
+      return say("ai", `I look it up. This is step ${messages.length}, and I compare the order with the invoice.`, {
+        usage: { input: 310 + messages.length * 45, output: 58 },
+        calls: [{ name: "orders", args: { id: 9_000 + messages.length } }],
+      });
+    })
+    .addNode("tools", async ({ messages }) => {
+      await sleep(pace);
+      return say("tool", JSON.stringify({ order: 9_000 + messages.length, items: ["lamp", "desk"], paid: 218.4 }));
+    })
     .addNode("refund", ({ ticket }) => {
       const answer = interrupt({ question: `Refund 218.40 € for ticket ${ticket}?`, options: ["yes", "no"] });
       return say("ai", answer === "yes" ? "The refund is on its way." : "The refund was declined.");
@@ -131,7 +129,7 @@ export function support(checkpointer) {
 }
 
 async function threads(store, pace) {
-  const graph = support(new ForkpointSaver(store));
+  const graph = support(new ForkpointSaver(store), pace);
   const of = (thread_id) => ({ configurable: { thread_id } });
   const ask = (thread, ticket) =>
     graph.invoke(
@@ -216,13 +214,13 @@ async function values(store) {
   await storage.set("settings", hostile, hostile);
 }
 
-/** Fills a store. `pace` is the pause between two steps, in ms. */
-export async function fill(target, pace = 0) {
+/** Fills a store. `pace` is the pause between two steps, in ms. `strange`: with values that nobody should trust. */
+export async function fill(target, pace = 0, strange = true) {
   const store = await openStore(target);
   try {
     await workflows(store, pace);
-    await odd(store);
-    await values(store);
+    if (strange) await odd(store);
+    if (strange) await values(store);
     await trips(store, pace);
     await threads(store, pace);
   } finally {
@@ -231,5 +229,5 @@ export async function fill(target, pace = 0) {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  await fill(process.argv[2], Number(process.argv[3] ?? 0));
+  await fill(process.argv[2], Number(process.argv[3] ?? 0), process.argv[4] !== "plain");
 }

@@ -71,7 +71,7 @@ describe("stored texts", () => {
       ["", "", ""],
       ["run-1764-ab12cd", "run-1764-", "ab12cd"],
       ["trip-4711-lisbon", "trip-4711-", "lisbon"],
-      ["wf:step-3", "wf:step-3", ""],
+      ["wf:step-3", "wf:step-", "3"],
       ["verylongidwithoutanyseparator", "verylongidwithoutanysep", "arator"],
       ["24df5b5f-d74c-423a-a4ae-895046fba5e6", "24df5b5f-d74c-423a-a4ae-", "895046fba5e6"],
       // The end of these is the same in all of a process.

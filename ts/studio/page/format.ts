@@ -86,7 +86,7 @@ export function halves(id: string): { head: string; tail: string; isWord: boolea
   const text = shown(id, 400);
   // The end of an id of this version is the same in all that a process makes. It begins with the time.
   if (/^[\da-f]{8}-[\da-f]{4}-6/i.test(text)) return { head: text, tail: "", isWord: false };
-  const word = /^.{4,}[-_:./@ ](?=[^-_:./@ ]{3,12}$)/s.exec(text);
+  const word = /^.{4,}[-_:./@ ](?=[^-_:./@ ]{1,12}$)/s.exec(text);
   if (word !== null) return { head: word[0], tail: text.slice(word[0].length), isWord: true };
   if (text.length <= 12) return { head: text, tail: "", isWord: false };
   return { head: text.slice(0, -6), tail: text.slice(-6), isWord: false };

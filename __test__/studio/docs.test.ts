@@ -1,0 +1,97 @@
+// Tests docs/studio.md: its program compiles, runs and serves the studio as it says, its command starts one, the names in
+// its tables are those of the page, and its pictures are small.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { opened } from "../contents.js";
+import { folder, windows } from "../helpers.js";
+import { problemsOf, snippetsOf, writeSnippets } from "../snippets.js";
+import { ask, saveRun } from "./helpers.js";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const guide = readFileSync(join(root, "docs/studio.md"), "utf8");
+// The folder is inside the package, so that the program finds the package by its name.
+const place = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
+const found = snippetsOf("docs/studio.md", place);
+
+beforeAll(() => writeSnippets(found));
+
+afterAll(() => rmSync(place, { recursive: true, force: true }));
+
+/** Starts a program that serves, in a folder. It is ended with the test. */
+function serve(args: string[], cwd: string) {
+  const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return { child, lines: createInterface(child.stdout)[Symbol.asyncIterator]() };
+}
+
+test("its program compiles under strict", { timeout: 120_000 }, () => {
+  expect(found).toHaveLength(1);
+  expect(problemsOf(found)).toEqual([]);
+});
+
+test("its program serves the studio to those whom it lets in", async () => {
+  const cwd = folder();
+  const { port } = await new Promise<{ port: number }>((resolve) => {
+    // Any port, which is said on the first line.
+    const prelude = `import { Server } from "node:http";
+      const { listen } = Server.prototype;
+      Server.prototype.listen = function (port, then) {
+        return listen.call(this, 0, "127.0.0.1", () => { console.log(this.address().port); then(); });
+      };
+      await import(${JSON.stringify(pathToFileURL(`${found[0]!.file}.mjs`).href)});`;
+    const { lines } = serve(["--input-type=module", "--eval", prelude], cwd);
+    void lines.next().then(async ({ value }) => {
+      expect((await lines.next()).value).toBe("listening");
+      resolve({ port: Number(value) });
+    });
+  });
+  const host = { host: "tools.example.com" };
+  const user = { ...host, "x-forwarded-user": "admin@example.com" };
+  expect(await ask(port, "/studio/", { headers: host })).toMatchObject({ status: 200 });
+  expect(await ask(port, "/studio/api/v1/info", { headers: user })).toMatchObject({ status: 200 });
+  expect(await ask(port, "/studio/api/v1/info", { headers: host })).toMatchObject({ status: 403 });
+  expect(await ask(port, "/studio/", { headers: { host: "other.example.com" } })).toMatchObject({ status: 403 });
+});
+
+test("its command prints the address of a studio, and Ctrl-C ends it", async () => {
+  const cwd = folder();
+  const store = await opened(join(cwd, "agent.db"));
+  await saveRun(store, "run", [1]);
+  const [, command, printed] = /^```console\n\$ npx forkpoint (.*)\n(.*)\n```$/m.exec(guide)!;
+  expect(printed).toMatch(/^http:\/\/127\.0\.0\.1:4650\/#token=[\w-]+…$/);
+  // Another program may have the port. Then the studio takes another.
+  const { child, lines } = serve([join(root, "dist/cli/main.js"), ...command!.split(" ")], cwd);
+  const { value: url } = await lines.next();
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{43}$/);
+  expect(await ask(Number(new URL(url).port), "/")).toMatchObject({ status: 200 });
+  const closed = once(child, "close");
+  child.kill("SIGINT");
+  expect(await closed).toEqual(windows ? [null, "SIGINT"] : [0, null]);
+});
+
+test("it names the options of the command and the keys of the page, all of them", () => {
+  const command = readFileSync(join(root, "ts/cli/commands/studio.ts"), "utf8");
+  for (const [, option] of command.matchAll(/"(--[\w-]+)/g)) expect(guide, option).toContain(`\`${option}`);
+  const keys = readFileSync(join(root, "ts/studio/page/keys-dialog.tsx"), "utf8");
+  const table = guide.slice(guide.indexOf("## Keys"), guide.indexOf("## Who can see it"));
+  for (const [, names] of keys.matchAll(/\[\[("[^\]]+"|"\[" |"\]")\], "/g)) {
+    for (const [, name] of names!.matchAll(/"([^"]+)"/g)) {
+      if (["Home", "End", "Alt", "click"].includes(name!)) continue;
+      expect(table, name).toContain(`\`${name}\``);
+    }
+  }
+});
+
+test("the pictures are small, and each is used", () => {
+  const pictures = readdirSync(join(root, "docs/images"));
+  expect(pictures.length).toBeGreaterThan(0);
+  for (const picture of pictures) {
+    expect(statSync(join(root, "docs/images", picture)).size, picture).toBeLessThan(120 * 1024);
+  }
+  expect(guide).toContain("](images/studio.webp)");
+});
