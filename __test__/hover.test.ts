@@ -14,7 +14,8 @@ const preambles: Record<string, string> = {
     import { WorkflowCheckpointStore } from "forkpoint/agentium";
     declare const store: Store;`,
   "copy.d.ts": "",
-  "inspect.d.ts": `
+  "inspect.d.ts": "",
+  "inspect-values.d.ts": `
     import { createReadStream } from "node:fs";
     declare const run: string;`,
   "errors.d.ts": `

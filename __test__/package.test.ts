@@ -144,6 +144,7 @@ describe("the package", () => {
         "helix-store.d.ts",
         "helix.d.ts",
         "index.d.ts",
+        "inspect-values.d.ts",
         "inspect.d.ts",
         "langgraph-recovery.d.ts",
         "langgraph.d.ts",
