@@ -44,9 +44,9 @@ struct Parent {
 }
 
 /// `origin` is the checkpoint of another run from which the run began.
-fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -> Result<Option<ShownRow>> {
+fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -> Option<ShownRow> {
     let Listed { seq, step, header, logical_bytes: logical, stored_bytes: stored, chain } = row;
-    let Some(contract) = contract_of(header.contract) else { return Ok(None) };
+    let contract = contract_of(header.contract)?;
     let Shown { label, group, at, meta, serialized, status } =
         // A listing goes on at a checkpoint whose metadata is damaged. `verify` finds the damage.
         (contract.show)(&header).unwrap_or_default();
@@ -60,7 +60,7 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
         let (run, ns) = from.map_or((None, None), |from| (from.run.clone(), from.ns.clone()));
         Parent { id, run, ns }
     });
-    Ok(Some(ShownRow {
+    Some(ShownRow {
         space: contract.name,
         run: run.unwrap_or(header.lineage),
         ns,
@@ -80,7 +80,7 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
         metadata: serialized.map(|part| response.part(part)),
         depends_on_parent: header.depends_on_parent,
         place: place(&header.sort_key, seq),
-    }))
+    })
 }
 
 /// Writes a place in the order of a run as text.
@@ -133,8 +133,7 @@ pub(super) fn shown_pages(answer: Answer) -> Result<Option<Response>> {
             let Names { run, ns, id: known } = (contract.name_of)(lineage, Some(id.clone()));
             Parent { id: known.unwrap_or(id), run, ns }
         });
-        let rows = rows.into_iter().filter_map(|row| shown(row, origin.as_ref(), &mut response).transpose());
-        let rows = rows.collect::<Result<_>>()?;
+        let rows = rows.into_iter().filter_map(|row| shown(row, origin.as_ref(), &mut response)).collect();
         let sums = sums.map(|sums| Sums { logical: sums.logical_bytes, stored: sums.stored_bytes, began: sums.began });
         all.push(ShownPage { checkpoints, origin, rows, sums });
     }
@@ -153,8 +152,7 @@ pub(super) fn shown_feed(page: FeedPage) -> Result<Option<Response>> {
     }
     let FeedPage { rows, next, wait, checkpoints, removals, version } = page;
     let mut response = ResponseBuilder::default();
-    let rows = rows.into_iter().filter_map(|row| shown(row, None, &mut response).transpose());
-    let rows = rows.collect::<Result<_>>()?;
+    let rows = rows.into_iter().filter_map(|row| shown(row, None, &mut response)).collect();
     let wait = wait.map(|FeedWait { transaction, up_to }| Wait { transaction, up_to });
     response.finish(&ShownFeed { rows, next, wait, checkpoints, removals, version }).map(Some)
 }
