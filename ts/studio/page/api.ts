@@ -155,7 +155,7 @@ export const api = {
     get<RunPage>("run", { ...named(ref), cursor, limit }, signal),
   namespaces: (ref: RunRef, signal: AbortSignal) =>
     get<RunsPage>("runs", { space: ref.space, match: ref.run, allNs: true, limit: 100, withStatus: false }, signal),
-  checkpoint: (ref: RunRef, id: string, signal: AbortSignal) =>
+  checkpoint: (ref: RunRef, id: string | undefined, signal: AbortSignal) =>
     get<Detail>("checkpoint", { ...named(ref), id }, signal),
   /** The value at a path, or a range of what is in it. It is the `state` of the answer, whatever part it is of. */
   part: (ref: RunRef, id: string, part: string, path: string) =>

@@ -14,10 +14,8 @@ const AHEAD = 20_000;
 /** How many of the newest checkpoints are read when one was saved. */
 const NEWEST = 30;
 
-/** What is open in the tree of the state, kept while one moves from checkpoint to checkpoint. */
-export interface Opened {
-  paths: ReadonlySet<string> | null;
-}
+/** Stands for the newest checkpoint before it is known which one that is. */
+const NEWEST_OF_ALL = "newest";
 
 export class RunView {
   readonly ref: RunRef;
@@ -77,28 +75,34 @@ export class RunView {
   start(): () => void {
     void this.load();
     this.#ends.push(listen((heard) => this.#hear(heard)));
-    let asked = "";
-    this.#ends.push(
-      effect(() => {
-        const { page, parameters } = address.value;
-        // The address may be that of the next run already.
-        if (page !== "run" || !this.#isOwn(refOf(parameters))) return;
-        const id = parameters["at"] ?? this.current.value?.id;
-        const seq = this.current.value?.seq;
-        const key = `${seq} ${id}`;
-        if (id === undefined || key === asked) return;
-        // The seq becomes known only when the list is loaded. That is no reason to ask again.
-        const isSame = asked === `undefined ${id}` && this.detail.peek()?.checkpoint.seq === seq;
-        asked = key;
-        if (!isSame) void this.#loadDetail(id);
-      }),
-    );
+    this.#ends.push(effect(() => this.#follow()));
     return () => {
       for (const end of this.#ends) end();
       clearTimeout(this.#hearing);
       this.#asking.abort();
       this.#askingDetail.abort();
     };
+  }
+
+  /** What the detail was asked for last: a checkpoint as it was saved, or the newest while the list is not there yet. */
+  #asked = "";
+
+  /** Loads the checkpoint that is looked at, whenever that is another one. */
+  #follow(): void {
+    const { page, parameters } = address.value;
+    const current = this.current.value;
+    // The address may be that of the next run already.
+    if (page !== "run" || !this.#isOwn(refOf(parameters))) return;
+    const id = parameters["at"] ?? current?.id;
+    const key = id === undefined ? NEWEST_OF_ALL : `${current?.seq} ${id}`;
+    if (key === this.#asked) return;
+    const before = this.#asked;
+    this.#asked = key;
+    const detail = this.detail.peek();
+    // The list has come, and says of the checkpoint that was asked for before what is known already.
+    const wasAskedFirst = before === NEWEST_OF_ALL || before === `undefined ${id}`;
+    if (!wasAskedFirst || current === null) void this.#loadDetail(id);
+    else if (detail !== null && detail.checkpoint.seq !== current.seq) void this.#loadDetail(id);
   }
 
   /** Loads the run from its newest checkpoint on. */
@@ -187,7 +191,7 @@ export class RunView {
     }
   }
 
-  async #loadDetail(id: string): Promise<void> {
+  async #loadDetail(id: string | undefined): Promise<void> {
     this.#askingDetail.abort();
     this.#askingDetail = new AbortController();
     const { signal: own } = this.#askingDetail;
@@ -200,6 +204,10 @@ export class RunView {
         this.detailTrouble.value = null;
         this.detailLoading.value = false;
       });
+      // Another one was saved between the answers to the two questions.
+      const current = this.current.peek();
+      if (id === undefined && current !== null && current.seq !== detail.checkpoint.seq)
+        void this.#loadDetail(current.id);
     } catch (error) {
       if (own.aborted) return;
       batch(() => {
