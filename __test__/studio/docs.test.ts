@@ -87,7 +87,7 @@ test("it names the options of the command and the keys of the page, all of them"
   }
 });
 
-test("the pictures are small, and each is used", () => {
+test("the pictures are small, and the guide shows one", () => {
   const pictures = readdirSync(join(root, "docs/images"));
   expect(pictures.length).toBeGreaterThan(0);
   for (const picture of pictures) {

@@ -7,6 +7,9 @@ import { opened } from "../contents.js";
 import { folder, run as runProgram } from "../helpers.js";
 import { type Running, errorOf, saveRun, start } from "./helpers.js";
 
+/** Waits until a check passes, also on a busy machine. */
+const soon = (check: () => unknown): Promise<unknown> => vi.waitFor(check, { timeout: 20_000 });
+
 interface Heard {
   id?: string;
   event?: string;
@@ -61,12 +64,12 @@ describe("events", () => {
     await saveRun(running.store, "before", [1]);
     const { heard } = await hear(running);
     // The first look of a watch finds where it begins.
-    await vi.waitFor(async () => {
+    await soon(async () => {
       await saveRun(running.store, "probe", [1]);
       expect(heard.length).toBeGreaterThan(0);
     });
     const ids = await saveRun(running.store, "run", [1, 2]);
-    await vi.waitFor(() => expect(idsOf(heard)).toEqual(expect.arrayContaining(ids)));
+    await soon(() => expect(idsOf(heard)).toEqual(expect.arrayContaining(ids)));
     expect(idsOf(heard)).not.toContain("before-0");
     const last = heard.at(-1)!;
     const info = (await running.inspector.checkpoints({ space: "agentos", run: "run" })).items.at(-1)!;
@@ -88,11 +91,11 @@ describe("events", () => {
       // A browser that connects again knows more than the address.
       await hear(running, "?since=0", { "last-event-id": String(seq) }),
     ];
-    await vi.waitFor(() => {
+    await soon(() => {
       for (const { heard } of [byParameter, byHeader, both]) expect(idsOf(heard)).toEqual(ids.slice(2));
     });
     const all = await hear(running, "?since=0");
-    await vi.waitFor(() => expect(idsOf(all.heard)).toEqual(ids));
+    await soon(() => expect(idsOf(all.heard)).toEqual(ids));
   });
 
   test("refuse a wrong seq", async () => {
@@ -109,11 +112,11 @@ describe("events", () => {
     await saveRun(running.store, "a", [1]);
     await saveRun(running.store, "b", [1]);
     const { heard } = await hear(running, "?since=0&run=b");
-    await vi.waitFor(() => expect(idsOf(heard)).toEqual(["b-0"]));
+    await soon(() => expect(idsOf(heard)).toEqual(["b-0"]));
     const other = await hear(running, "?since=0&space=langgraph");
     await saveRun(running.store, "c", [1]);
     const all = await hear(running, "?since=0");
-    await vi.waitFor(() => expect(all.heard).toHaveLength(3));
+    await soon(() => expect(all.heard).toHaveLength(3));
     expect(other.heard).toEqual([]);
   });
 
@@ -121,9 +124,9 @@ describe("events", () => {
     const running = await start(await opened("memory:"));
     const ids = await saveRun(running.store, "run", [1, 2]);
     const { heard } = await hear(running, "?since=0");
-    await vi.waitFor(() => expect(heard).toHaveLength(2));
+    await soon(() => expect(heard).toHaveLength(2));
     await new CheckpointStore(running.store).delete(ids[0]!);
-    await vi.waitFor(() => expect(heard.at(-1)).toEqual({ event: "changed", data: { type: "changed" } }));
+    await soon(() => expect(heard.at(-1)).toEqual({ event: "changed", data: { type: "changed" } }));
   });
 
   test("tell what another process saves", async () => {
@@ -131,21 +134,21 @@ describe("events", () => {
     const running = await start(await opened(path));
     await saveRun(running.store, "run", [1]);
     const { heard } = await hear(running, "?since=0");
-    await vi.waitFor(() => expect(heard).toHaveLength(1));
+    await soon(() => expect(heard).toHaveLength(1));
     const { code, errors } = await runProgram("studio/save.mjs", [path, "other", "3"]);
     expect({ code, errors }).toEqual({ code: 0, errors: "" });
-    await vi.waitFor(() => expect(idsOf(heard).slice(1)).toEqual(["other-0", "other-1", "other-2"]));
+    await soon(() => expect(idsOf(heard).slice(1)).toEqual(["other-0", "other-1", "other-2"]));
   });
 
   test("end when the studio ends, and do not go on when the reader is gone", async () => {
     const running = await start(await opened("memory:"));
     const [one, two] = [await hear(running), await hear(running)];
     one.request.destroy();
-    await vi.waitFor(() => expect(one.ended()).toBe(true));
+    await soon(() => expect(one.ended()).toBe(true));
     await saveRun(running.store, "run", [1]);
     expect(two.ended()).toBe(false);
     await running.close();
-    await vi.waitFor(() => expect(two.ended()).toBe(true));
+    await soon(() => expect(two.ended()).toBe(true));
   });
 
   test("send a comment every 15 seconds", async () => {
@@ -155,8 +158,8 @@ describe("events", () => {
     const { comments } = await hear(running);
     expect(comments).toEqual([": open"]);
     vi.advanceTimersByTime(15_000);
-    await vi.waitFor(() => expect(comments).toHaveLength(2));
+    await soon(() => expect(comments).toHaveLength(2));
     vi.advanceTimersByTime(30_000);
-    await vi.waitFor(() => expect(comments).toHaveLength(4));
+    await soon(() => expect(comments).toHaveLength(4));
   });
 });

@@ -495,6 +495,17 @@ test("an inspector that may not write refuses, also behind a studio that may", a
   expect(errorOf(answer)).toMatchObject({ status: 400, code: "UNSUPPORTED" });
 });
 
+test("the longest ids can be asked for", async () => {
+  const store = await opened("memory:");
+  const id = "é".repeat(2_048);
+  await new CheckpointStore(store).save(checkpoint({ id, runId: id }));
+  const { get } = await start(store);
+  const found = await get("checkpoint", { space: "agentos", run: id, id });
+  expect(found.checkpoint.id).toBe(id);
+  expect((await get("diff", { space: "agentos", run: id, to: id, from: id, toRun: id })).changes).toEqual([]);
+  expect((await get("runs", { of: JSON.stringify([["agentos", id, null]]) })).runs[0].run).toBe(id);
+});
+
 test("hostile ids and values come back exactly", async () => {
   const store = await opened("memory:");
   const hostile = `"><script>\u2028\u202e\u001b[2J\\'${"\u{1f4be}"}`;

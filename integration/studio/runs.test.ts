@@ -204,6 +204,35 @@ inBrowser("the list of runs", () => {
     await the("run-row").first().waitFor();
   });
 
+  test("a run that is removed while one looks at it says so", async () => {
+    const path = copied();
+    const { the, go, inspector } = await show({ of: path, write: true, quiet: false });
+    await go(runAt("trip-4100-lisbon"));
+    await the("tree-row").first().waitFor();
+    await inspector.remove({ space: "agentos", run: "trip-4100-lisbon" });
+    await expect.poll(() => the("error").first().textContent()).toContain("NOT_FOUND");
+    await expect.poll(() => the("step-row").count()).toBe(0);
+    await go("#/runs");
+    await expect.poll(() => the("run-row").count()).toBeGreaterThan(10);
+    await expect.poll(() => the("run-row").filter({ hasText: "trip-4100-lisbon" }).count()).toBe(0);
+  });
+
+  test("very long ids are cut on the screen, and have their status", async () => {
+    const path = join(folder(), "long-ids.db");
+    const { checkpoint } = await import("./contents.mjs");
+    const store = new CheckpointStore(path);
+    for (let n = 0; n < 3; n++) {
+      const made = checkpoint(`${"a very long id ".repeat(270)}${n}`, 0) as unknown as Checkpoint;
+      await store.save({ ...made, id: `c${n}` });
+    }
+    await store.close();
+    const { the, page } = await show({ of: path });
+    await expect.poll(() => the("run-row").last().getAttribute("data-status")).toBe("unfinished");
+    await the("run-row").first().click();
+    await the("tree-row").first().waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  });
+
   test("a run with a hostile id opens", async () => {
     const { the, at } = await show();
     await the("run-row").filter({ hasText: "onerror" }).first().click();

@@ -9,7 +9,9 @@ export default defineConfig({
     globalSetup: ["./global-setup.ts"],
     // Load these modules with Node, without Vite's transforms.
     server: { deps: { external: [/\/node_modules\//, /\/dist\//] } },
-    testTimeout: 60_000,
+    // A limit for a busy machine. It is not a test of speed.
+    expect: { poll: { timeout: 20_000 } },
+    testTimeout: 120_000,
     hookTimeout: 120_000,
   },
 });

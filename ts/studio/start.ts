@@ -10,6 +10,9 @@ import { makeHandler } from "./handler.js";
 /** Where a studio listens, and nothing else. */
 const ADDRESS = "127.0.0.1";
 
+/** The largest address and headers of a request, in bytes. Up to five ids of 4 KiB stand in the address, escaped. */
+const MAX_HEADERS = 2 ** 17;
+
 /** A studio that runs. */
 export interface Studio {
   /** The address of the page, with the token. */
@@ -39,7 +42,7 @@ export async function startStudio(
   { port: asked, write, portWasSaid }: StartOptions,
 ): Promise<Studio> {
   const token = randomBytes(32).toString("base64url");
-  const server = createServer();
+  const server = createServer({ maxHeaderSize: MAX_HEADERS });
   const port = await listen(server, asked, portWasSaid);
   const closing = new AbortController();
   const handler = makeHandler({

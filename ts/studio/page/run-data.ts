@@ -123,8 +123,13 @@ export class RunView {
       await this.#loadRest(own);
     } catch (error) {
       if (own.aborted) return;
-      this.trouble.value = troubleOf(error);
-      this.loading.value = false;
+      const trouble = troubleOf(error);
+      batch(() => {
+        this.trouble.value = trouble;
+        this.loading.value = false;
+        // The run was removed.
+        if (trouble.status === 404) this.steps.value = [];
+      });
     }
   }
 

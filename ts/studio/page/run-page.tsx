@@ -30,7 +30,8 @@ function Run({ of }: { of: RunRef }) {
   const current = view.current.value;
   const openFork = () => {
     if (!write) say("This studio only reads. Start it with --write to fork");
-    else if (current !== null && of.space !== "storage") dialog.value = "fork";
+    else if (of.space === "storage") say("A stored value has no run that could be forked");
+    else if (current !== null) dialog.value = "fork";
   };
   const isNarrow = () =>
     pane.current !== null && getComputedStyle(pane.current).getPropertyValue("--narrow").trim() === "1";
@@ -64,6 +65,7 @@ function Run({ of }: { of: RunRef }) {
       <Head view={view} write={write} openFork={openFork} openCode={() => (dialog.value = "code")} />
       <div class="columns">
         <section class="panel steps" aria-label="Timeline">
+          {view.trouble.value !== null && <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />}
           <Growth steps={view.steps.value} current={current} look={(id) => view.look(id)} />
           <Timeline view={view} openState={openState} />
         </section>

@@ -27,8 +27,9 @@ export interface ListedRun {
 const FIRST_PAGE = 60;
 const PAGE = 250;
 
-/** How many runs are asked for at once by name. */
+/** How many runs are asked for at once by name, and how many characters of names. They stand in the address. */
 const BATCH = 40;
+const BATCH_TEXT = 2_000;
 
 export const rows = signal<readonly ListedRun[]>([]);
 export const cursor = signal<string | null>(null);
@@ -134,7 +135,9 @@ function matches({ space, run, ns }: RunRef): boolean {
 }
 
 async function answer(): Promise<void> {
-  const batch = [...wanted].slice(0, BATCH);
+  let text = 0;
+  const end = [...wanted.keys()].findIndex((key, at) => (text += key.length) > BATCH_TEXT && at > 0);
+  const batch = [...wanted].slice(0, end === -1 ? BATCH : Math.min(end, BATCH));
   for (const [key] of batch) wanted.delete(key);
   const { signal: own } = asking;
   try {
