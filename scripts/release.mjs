@@ -72,8 +72,10 @@ lay(
   { ...published, files: manifest.files.filter((file) => file !== "*.node"), optionalDependencies },
   copies.map((file) => [root + file, file]),
 );
-// Pictures are only in the repository.
-rmSync(join(packed, "docs/images"), { recursive: true, force: true });
+// Pictures and the guides for contributors are only in the repository.
+for (const left of manifest.files.filter((file) => file.startsWith("!"))) {
+  rmSync(join(packed, left.slice(1)), { recursive: true, force: true });
+}
 // A link to a file that is only in the repository leads to the repository.
 const base = `${repository.url.replace(/^git\+/, "").replace(/\.git$/, "")}/blob/v${version}`;
 for (const file of readdirSync(packed, { recursive: true }).map((path) => path.replaceAll(sep, "/"))) {
