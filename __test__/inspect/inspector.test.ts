@@ -116,7 +116,7 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     const statuses = await allRuns(inspector, { withStatus: true });
     for (const status of ["waiting", "failed", "unfinished", "finished", "unknown"] as const) {
       const expected = statuses.filter((info) => info.status === status);
-      expect(await found({ status, withStatus: true, limit: 2 })).toEqual(names(expected));
+      expect(await found({ status, limit: 2 })).toEqual(names(expected));
     }
   });
 

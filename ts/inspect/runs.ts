@@ -58,6 +58,8 @@ interface Query {
 /** Lists runs. */
 export async function listRuns(context: Context, given: unknown): Promise<Page<RunInfo>> {
   const query = readRecord(given, "query", runOptions) as Query;
+  // A filter by status reads the status.
+  query.withStatus ||= query.status !== undefined;
   const limit = query.limit ?? 100;
   const candidates = sources[query.sort ?? "active"](context, query, limit);
   const items: RunInfo[] = [];
