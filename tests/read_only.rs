@@ -138,17 +138,6 @@ fn a_file_without_its_log_never_looks_empty_without_a_word() {
     let error = ReadOnly::open(&copy, Duration::ZERO, 0).unwrap_err();
     assert_eq!(error.code(), Code::NotFound);
     assert!(error.message().contains("copy.db-wal") && error.message().contains("missing"), "{error}");
-    // A store that writes goes on with the file, and tells the user.
-    let opened = Sqlite::open(&Options::new(&copy)).unwrap();
-    let notice = opened.notice().unwrap();
-    assert_eq!(notice.code, "FORKPOINT_LOG_MISSING");
-    assert!(notice.message.contains("copy.db-wal"), "{}", notice.message);
-    drop(opened);
-    for _ in 0..2 {
-        // The tables are there from now on, and a new file lacks nothing.
-        assert_eq!(Sqlite::open(&Options::new(&copy)).unwrap().notice(), None);
-        assert_eq!(Sqlite::open(&Options::new(folder.path().join("new.db"))).unwrap().notice(), None);
-    }
 }
 
 #[test]

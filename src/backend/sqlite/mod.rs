@@ -147,7 +147,7 @@ impl Sqlite {
             );
             return Err(Error::new(Code::Unsupported, message));
         }
-        let (path, mut connection, claim, lacks_log) = Self::connect(options)?;
+        let (path, mut connection, claim) = Self::connect(options)?;
         let network = file::network(&path);
         let journal = options.journal.unwrap_or(if network.is_some() { Journal::Rollback } else { Journal::Wal });
         let synchronous = match (options.durability, journal) {
@@ -163,11 +163,7 @@ impl Sqlite {
         locks::release(&connection, journal);
         prepared?;
 
-        let notice = lacks_log.map(|why| Notice {
-            code: "FORKPOINT_LOG_MISSING",
-            message: format!("\"{}\": {why}. The store goes on as a new one", path.display()),
-        });
-        let network = network.filter(|_| journal == Journal::Rollback).map(|kind| Notice {
+        let notice = network.filter(|_| journal == Journal::Rollback).map(|kind| Notice {
             code: "FORKPOINT_NETWORK_FILE",
             message: format!(
                 "\"{}\" is on a network file system ({kind}), where a write-ahead log would be corrupted. The \
@@ -176,7 +172,6 @@ impl Sqlite {
                 path.display()
             ),
         });
-        let notice = notice.or(network);
         let checkpointer =
             (journal == Journal::Wal).then(|| Checkpointer::new(path.clone(), synchronous, options.busy_timeout));
         let (reserve, patience, watch) = (Reserve::new(&path), options.busy_timeout, Watch::new(&path));
@@ -207,9 +202,7 @@ impl Sqlite {
 
     /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
     /// the file.
-    ///
-    /// The last part of the result says that the tables of the file are in a log that is missing, if they are.
-    fn connect(options: &Options) -> Result<(PathBuf, Connection, Claim, Option<String>)> {
+    fn connect(options: &Options) -> Result<(PathBuf, Connection, Claim)> {
         // Open one file at a time. `file::prepare` closes a file after creating it. Closing any descriptor of a file
         // drops the locks that other connections of this process have on the file.
         static OPENING: Mutex<()> = Mutex::new(());
@@ -219,19 +212,16 @@ impl Sqlite {
         let claim = Claim::new(&path, options.alone_in_process)?;
         // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
         // are ignored here: the real connection below reports them.
-        let state = file::peek(&path).map(|connection| schema::inspect(&connection));
-        if let Ok(Err(error)) = &state
+        if let Ok(Err(error)) = file::peek(&path).map(|connection| schema::inspect(&connection))
             && error.code() == Code::Unsupported
         {
-            return Err(error.clone());
+            return Err(error);
         }
-        let lacks_tables = matches!(state, Ok(Ok(schema::State::Lacks(0))));
-        let lacks_log = if lacks_tables { read_only::missing_log(&path) } else { None };
         if options.durability == Durability::Full {
             log_damage::refuse(&path)?;
         }
         let connection = connect(&path, options.busy_timeout)?;
-        Ok((path, connection, claim, lacks_log))
+        Ok((path, connection, claim))
     }
 
     /// Does the work of one call. Before and after it, the connection holds no lock.

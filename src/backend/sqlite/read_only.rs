@@ -113,7 +113,7 @@ impl ReadOnly {
 
 /// Says that a file without tables has them in a log that is missing. Returns `None` if the header of the file does not
 /// say so.
-pub(super) fn missing_log(path: &Path) -> Option<String> {
+fn missing_log(path: &Path) -> Option<String> {
     let log = beside(path, "-wal");
     (is_wal(path) && fs::metadata(&log).is_err()).then(|| {
         format!(
