@@ -75,6 +75,17 @@ export interface CallContext extends CallSubject {
    * number of checkpoints, where the engine tells it. Otherwise undefined.
    */
   result?: "found" | "missing" | number | undefined;
+  /**
+   * From `asyncEnd` on, for a save: the size of its checkpoints in the database, in bytes, after they were compressed and
+   * reduced to their changes. Null: it has no checkpoints.
+   */
+  storedBytes?: number | null | undefined;
+  /** From `asyncEnd` on, for a save: the time that it waited in the queue of the engine, in ms. */
+  queueMs?: number | undefined;
+  /** From `asyncEnd` on, for a save: the time from the begin of its commit until it was durable, in ms. */
+  commitMs?: number | undefined;
+  /** From `asyncEnd` on, for a save: how many saves of this process were in its commit. */
+  batch?: number | undefined;
   /** The error of the call, from `error` on. */
   error?: unknown;
 }

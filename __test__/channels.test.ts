@@ -59,6 +59,44 @@ describe.each(kinds)("%s: the calls of", (kind) => {
     ]);
   });
 
+  test("every save, with what it has cost", async () => {
+    const listening = listen();
+    const store = closing(await openStore(place(kind)));
+    const checkpoints = new CheckpointStore(store);
+    const sessions = new SessionStore<{ SECRET: string }>(store);
+    await checkpoints.save({ ...holding({ SECRET }), id: "c0", runId: "r" });
+    const ids = Array.from({ length: 20 }, (_, n) => `c${n + 1}`);
+    await Promise.all(ids.map((id) => checkpoints.save({ ...holding({ SECRET }), id, runId: `run ${id}` })));
+    await checkpoints.fork("c1");
+    await sessions.createSession("s", { agentType: "a", initialState: { SECRET } });
+    await checkpoints.get("c1");
+    const saves = listening.ended("save");
+    expect(saves).toHaveLength(1 + ids.length + 2);
+    for (const { operation, storedBytes, queueMs, commitMs, batch } of saves) {
+      expect(queueMs).toBeGreaterThanOrEqual(0);
+      expect(commitMs).toBeGreaterThan(0);
+      expect(batch).toBeGreaterThanOrEqual(1);
+      expect(batch).toBeLessThanOrEqual(ids.length);
+      // A session is no checkpoint of a run, but is stored as one.
+      expect(storedBytes, operation).toBeGreaterThan(0);
+    }
+    expect(saves[0]!.batch).toBe(1);
+    // A store in memory commits each save alone.
+    const most = Math.max(...saves.map(({ batch }) => batch!));
+    if (kind === "memory") expect(most).toBe(1);
+    else expect(most).toBeGreaterThan(1);
+    const { storedBytes } = await store.stats();
+    expect(saves.reduce((sum, save) => sum + save.storedBytes!, 0)).toBe(storedBytes);
+    // Nobody measures a read, or a save that failed.
+    await checkpoints.fork("none").catch(() => {});
+    for (const call of [...listening.ended("read"), listening.ended("save").at(-1)!]) {
+      expect(call).not.toHaveProperty("batch");
+    }
+    for (const { before, event } of listening.heard) {
+      if (event === "start" || event === "end") expect(before).not.toHaveProperty("commitMs");
+    }
+  });
+
   test("Agentium's checkpoints, and of a workflow", async () => {
     const listening = listen();
     const store = closing(new WorkflowCheckpointStore<{ n: number; SECRET: string }>(place(kind)));

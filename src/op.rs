@@ -1,6 +1,8 @@
 //! Writes as values. A unit holds changes that are applied together or not at all. A batch holds units that are
 //! committed in one transaction.
 
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
 
 use crate::error::{Code, Error, Result, quote};
@@ -328,6 +330,31 @@ impl Expect {
 pub struct Applied {
     /// The result of each [`Op::Append`], in the order of the ops.
     pub appended: Vec<Appended>,
+    /// The stored size of the checkpoints that the unit has put or forked, in bytes, as
+    /// [`Stats`](crate::record::Stats) counts it. `None`: there is none, or it is not known.
+    pub stored_bytes: Option<u64>,
+    /// The batch in which the unit was applied. The store sets this field, and no backend.
+    pub commit: Option<Commit>,
+}
+
+impl Applied {
+    /// Counts the stored size of a checkpoint, in bytes.
+    pub(crate) fn stored(&mut self, bytes: u64) {
+        if bytes > 0 {
+            *self.stored_bytes.get_or_insert(0) += bytes;
+        }
+    }
+}
+
+/// The batch in which a unit was applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// When the backend began with the batch.
+    pub began: Instant,
+    /// The time until the batch was durable.
+    pub took: Duration,
+    /// The number of units in the batch.
+    pub units: usize,
 }
 
 /// The result of an append.

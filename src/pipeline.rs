@@ -9,7 +9,7 @@ use crate::deadline::Deadline;
 use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::message::{Closing, Work, WriterMessage, send};
-use crate::op::{Applied, Op, Unit};
+use crate::op::{Applied, Commit, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader};
 use crate::record::Notice;
@@ -176,7 +176,10 @@ impl Writing {
                 Err(error) => return replies.for_each(|reply| reply.send(Err(error.clone()))),
             };
             let rest = units.split_off(fitting(&units, backend.limits()));
-            let outcomes = backend.apply(&units);
+            let began = Instant::now();
+            let mut outcomes = backend.apply(&units);
+            let commit = Commit { began, took: began.elapsed(), units: units.len() };
+            outcomes.iter_mut().flatten().for_each(|applied| applied.commit = Some(commit));
             // Free the payloads before replying, because a caller may detach its buffers after the reply.
             drop(std::mem::replace(&mut units, rest));
             outcomes.into_iter().zip(&mut replies).for_each(|(outcome, reply)| reply.send(outcome));

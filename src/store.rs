@@ -1,7 +1,7 @@
 //! Opens a store, sends units and queries to the store's threads in call order, and closes the store.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::backend::jsonl::{self, Jsonl};
 use crate::backend::memory::Memory;
@@ -13,7 +13,7 @@ use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::op::{Applied, Op, Unit};
+use crate::op::{Applied, Commit, Op, Unit};
 use crate::pipeline::Pipeline;
 use crate::pre_encoder::PreEncoder;
 use crate::query::{Answer, Query};
@@ -237,7 +237,10 @@ impl Store {
         let unit = self.capped(unit);
         match &self.engine {
             Engine::Inline(backend) => reply.send(with(backend, |Inline { backend, sweeper }| {
-                let outcome = backend.apply(&[unit]).pop().unwrap_or_else(|| Err(Error::poisoned()));
+                let began = Instant::now();
+                let mut outcome = backend.apply(&[unit]).pop().unwrap_or_else(|| Err(Error::poisoned()));
+                let commit = Commit { began, took: began.elapsed(), units: 1 };
+                outcome.iter_mut().for_each(|applied| applied.commit = Some(commit));
                 sweeper.after_commit(&mut **backend);
                 outcome
             })),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use common::{append, apply, call, draft, fork, group, ids, keyed, lineage, names, remove, save, sqlite};
 use forkpoint::backend::jsonl::{self, Jsonl};
-use forkpoint::backend::sqlite::{Journal, Options, ReadOnly, Sqlite};
+use forkpoint::backend::sqlite::{Journal, ReadOnly, Sqlite};
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::error::Code;
 use forkpoint::query::{Feed, Query, RowOrder};

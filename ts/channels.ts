@@ -43,8 +43,11 @@ function hasSubscribers(kind: Kind): boolean {
   );
 }
 
+/** What a save has cost. */
+export type Cost = Pick<CallContext, "storedBytes" | "queueMs" | "commitMs" | "batch">;
+
 /** What is known of a call when it has succeeded. */
-export type Outcome = Pick<CallContext, "result"> & Partial<Pick<CallContext, "bytes">>;
+export type Outcome = Cost & Partial<Pick<CallContext, "bytes" | "result">>;
 
 /** Runs a call and tells the channels about it. The promise is the one that `run` returns. */
 export function told<T>(

@@ -38,6 +38,8 @@ const systems: Record<CallSubject["backend"], string> = {
 
 /** The buckets that OpenTelemetry's conventions want for the duration of a call, in seconds. */
 const SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
+/** From 1 to 1,024 saves. */
+const SAVES = Array.from({ length: 11 }, (_, power) => 2 ** power);
 /** From 256 bytes to 64 MiB. */
 const BYTES = Array.from({ length: 10 }, (_, power) => 256 * 4 ** power);
 
@@ -49,6 +51,7 @@ function metricsOf(provider: MeterProvider) {
   const counter = (name: string, options: MetricOptions) => meter.createCounter(name, options);
   return {
     duration: histogram("db.client.operation.duration", "s", "Duration of calls of the store", SECONDS),
+    batch: histogram("forkpoint.commit.batch", "{save}", "Saves in the commit of a save", SAVES),
     size: histogram("forkpoint.checkpoint.size", "By", "Serialised size of what is saved", BYTES),
     pruned: counter("forkpoint.pruned", { unit: "{checkpoint}", description: "Checkpoints that were pruned" }),
     corrupt: counter("forkpoint.corrupt", { unit: "{read}", description: "Reads that found damaged data" }),
@@ -126,7 +129,7 @@ class Recorder {
   #end(kind: Kind, context: CallContext): void {
     const call = this.#calls.get(context);
     if (call === undefined) return;
-    const { error, space, bytes, result } = context;
+    const { error, space, bytes, result, batch } = context;
     const failed = error === undefined ? {} : { "error.type": typeOf(error) };
     if (bytes !== null) call.span.setAttribute("forkpoint.checkpoint.size", bytes);
     if (error !== undefined) {
@@ -138,6 +141,7 @@ class Recorder {
     const seconds = (performance.now() - call.began) / 1000;
     metrics.duration.record(seconds, { ...callOf(context), ...failed, ...ofSpace });
     if (kind === "save" && bytes !== null && error === undefined) metrics.size.record(bytes, ofSpace);
+    if (batch !== undefined) metrics.batch.record(batch, ofSpace);
     if (kind === "prune" && typeof result === "number" && result > 0) metrics.pruned.add(result, ofSpace);
     call.span.end();
   }

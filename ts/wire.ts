@@ -5,7 +5,7 @@
  */
 
 import type { CallContext, CallSubject, StoreWarning, VerifyReport } from "../index.js";
-import { type Kind, type Outcome, isWatched, told } from "./channels.js";
+import { type Cost, type Kind, type Outcome, isWatched, told } from "./channels.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Serialized } from "./serializer.js";
 
@@ -74,11 +74,23 @@ export class Contract<C extends Calls<C>> {
     const kind = this.#kindOf(call);
     if (!isWatched(kind)) return this.untold(store, call, fields, buffers);
     const bytes = kind === "save" && buffers.length > 0 ? sizeOf(buffers) : null;
+    const context = this.#context(store, call, fields, bytes);
+    if (kind !== "save") {
+      const outcomeOf = (result: Result<C, K>) => ({ result: this.#counted(call, result, fields) });
+      return told(kind, context, () => this.untold(store, call, fields, buffers), outcomeOf);
+    }
+    let cost: Cost | undefined;
+    // All calls that save respond with null, unless they are measured.
+    const open = (response: Response) => {
+      cost = parse(response) as Cost;
+      return null as Result<C, K>;
+    };
+    const measured = { ...(fields as object), measure: true } as Fields<C, K>;
     return told(
       kind,
-      this.#context(store, call, fields, bytes),
-      () => this.untold(store, call, fields, buffers),
-      (result) => ({ result: this.#counted(call, result, fields) }),
+      context,
+      () => this.#send(store, call, measured, buffers, open),
+      () => ({ ...cost }),
     );
   }
 
@@ -89,8 +101,17 @@ export class Contract<C extends Calls<C>> {
     fields: Fields<C, K>,
     buffers: Uint8Array[],
   ): Promise<Result<C, K>> {
-    const send = (all: object) =>
-      submit(store, this.#shape(call, all), values(all), buffers, parse as (response: Response) => Result<C, K>);
+    return this.#send(store, call, fields, buffers, parse as (response: Response) => Result<C, K>);
+  }
+
+  #send<K extends keyof C & string>(
+    store: NativeStore,
+    call: K,
+    fields: Fields<C, K>,
+    buffers: Uint8Array[],
+    open: (response: Response) => Result<C, K>,
+  ): Promise<Result<C, K>> {
+    const send = (all: object) => submit(store, this.#shape(call, all), values(all), buffers, open);
     // The engine ignores the fence of a call that only reads.
     return store.fence === undefined
       ? send(fields)

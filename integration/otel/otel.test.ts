@@ -213,6 +213,7 @@ describe("metrics", () => {
         ]),
       },
       "forkpoint.checkpoint.size": { unit: "By", points: [[agentos, 5]] },
+      "forkpoint.commit.batch": { unit: "{save}", points: [[agentos, 5]] },
       "forkpoint.pruned": { unit: "{checkpoint}", points: [[agentos, 3]] },
     });
     expect(summary["db.client.operation.duration"]!.points).toHaveLength(6);
@@ -224,6 +225,9 @@ describe("metrics", () => {
     const { sum, buckets } = found["forkpoint.checkpoint.size"]!.dataPoints[0]!.value as Histogram;
     expect(sum! / 5).toBeGreaterThan(SECRET.length);
     expect([buckets.boundaries[0], buckets.boundaries.at(-1)]).toEqual([256, 64 * 2 ** 20]);
+    const batches = found["forkpoint.commit.batch"]!.dataPoints[0]!.value as Histogram;
+    expect(batches.sum).toBeGreaterThanOrEqual(5);
+    expect(batches.buckets.boundaries).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
   });
 
   it("count reads that find damage", async () => {

@@ -1,10 +1,12 @@
 //! A call on a store: its fields as they arrive from JavaScript, its request to the engine, and its response.
 
-use bytes::Bytes;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use std::time::{Duration, Instant};
 
-use super::fields::{FENCE, Fields, Shape, Value};
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::fields::{FENCE, Fields, MEASURE, Shape, Value};
 use super::lease::Fence;
 use super::response::Response;
 use crate::check::CheckCursor;
@@ -54,9 +56,14 @@ impl Request {
         self
     }
 
-    /// Hands the request to the store, which sends the reply.
-    pub fn run(self, store: &Store, reply: Reply<Option<Response>>) {
+    /// Hands the request to the store, which sends the reply. If `measure` is true, the response to a unit is its
+    /// [`Cost`] and not null.
+    pub fn run(self, store: &Store, measure: bool, reply: Reply<Option<Response>>) {
         match self {
+            Self::Apply(unit) if measure => {
+                let queued = Instant::now();
+                store.apply(unit, then(reply, move |applied| Response::json(&Cost::new(queued, &applied)).map(Some)));
+            }
             Self::Apply(unit) => store.apply(unit, then(reply, |_: Applied| Ok(None))),
             Self::Ask(query, respond) => store.ask(query, then(reply, respond)),
             Self::Prune(prune) => store.prune(prune, then(reply, |pruned| Response::json(&pruned).map(Some))),
@@ -66,6 +73,33 @@ impl Request {
                 store.ready(then(reply, |notice: Option<Notice>| notice.as_ref().map(Response::json).transpose()));
             }
             Self::Close => store.close(then(reply, |()| Ok(None))),
+        }
+    }
+}
+
+/// What a unit has cost.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Cost {
+    /// See [`Applied::stored_bytes`].
+    stored_bytes: Option<u64>,
+    /// The time in the queue, in ms.
+    queue_ms: Option<f64>,
+    /// The time until the batch was durable, in ms.
+    commit_ms: Option<f64>,
+    /// The number of units in the batch.
+    batch: Option<usize>,
+}
+
+impl Cost {
+    /// The cost of a unit that was queued at the time `queued`.
+    fn new(queued: Instant, applied: &Applied) -> Self {
+        let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+        Self {
+            stored_bytes: applied.stored_bytes,
+            queue_ms: applied.commit.map(|commit| ms(commit.began.saturating_duration_since(queued))),
+            commit_ms: applied.commit.map(|commit| ms(commit.took)),
+            batch: applied.commit.map(|commit| commit.units),
         }
     }
 }
@@ -103,6 +137,12 @@ impl<'a> RawCall<'a> {
             Some(Value::Text(fence)) => read_json(fence).map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// Returns true if the caller wants to know the cost of the call's unit.
+    pub(super) fn is_measured(&self) -> bool {
+        let Fields { shape, values } = &self.fields;
+        shape.names.iter().zip(values).any(|(name, value)| name == MEASURE && *value == Value::Bool(true))
     }
 
     /// Reads the fields into the contract's enum. Also returns the buffers, for the enum's variant to take.

@@ -24,6 +24,9 @@ pub struct Shape {
 /// call's unit is applied. No contract sees this field.
 pub(super) const FENCE: &str = "fence";
 
+/// The name of another such field: true if the caller wants the cost of the call's unit as the response.
+pub(super) const MEASURE: &str = "measure";
+
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -84,7 +87,7 @@ impl<'de> VariantAccess<'de> for Fields<'_> {
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
         let fields = self.shape.names.iter().map(String::as_str).zip(self.values);
-        visitor.visit_map(MapDeserializer::new(fields.filter(|(name, _)| *name != FENCE)))
+        visitor.visit_map(MapDeserializer::new(fields.filter(|(name, _)| ![FENCE, MEASURE].contains(name))))
     }
 }
 

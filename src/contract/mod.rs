@@ -7,7 +7,7 @@
 //! into its own enum. So the code between a contract and its TypeScript is the same for all contracts.
 //!
 //! Every call may also have the field `fence`, which names a lease ([`lease::Fence`]). The call then writes only while the
-//! lease is held.
+//! lease is held. With the field `measure: true`, the response to a call that writes a unit is what the unit has cost.
 
 pub mod agentium;
 pub mod agentos;
@@ -129,8 +129,9 @@ pub const NOT_COPIED: [ContractId; 1] = [lease::CONTRACT_ID];
 
 /// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null.
 pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
+    let measure = call.is_measured();
     match request(call) {
-        Ok(request) => request.run(store, reply),
+        Ok(request) => request.run(store, measure, reply),
         Err(error) => reply.send(Err(error)),
     }
 }

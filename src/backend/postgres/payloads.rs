@@ -57,11 +57,13 @@ pub(super) struct Payloads<'a> {
     cache: &'a PayloadCache,
     /// The payloads that this transaction has stored. They are added to the shared cache only after the commit.
     stored: BTreeMap<Seq, NewEntry>,
+    /// The stored size of the payloads that the current unit has stored, in bytes. `None`: it has stored none.
+    stored_bytes: Option<u64>,
 }
 
 impl<'a> Payloads<'a> {
     pub(super) fn new(open: &'a Transaction<'a>, cache: &'a PayloadCache) -> Self {
-        Self { open, cache, stored: BTreeMap::new() }
+        Self { open, cache, stored: BTreeMap::new(), stored_bytes: None }
     }
 
     /// Stores a payload. Returns it as the base of the next one.
@@ -75,10 +77,12 @@ impl<'a> Payloads<'a> {
                 format!("the checkpoint takes {} bytes: a Postgres server stores at most {LARGEST}", body.len());
             return Err(Error::invalid(message));
         }
+        let bytes = body.len() as u64;
         self.open.later(
             "INSERT INTO @payload (seq, call, base, depth, budget, size, body) VALUES ($1, $2, $3, $4, $5, $6, $7)",
             values![seq, call, base, depth, budget, length(raw.len()), body],
         );
+        *self.stored_bytes.get_or_insert(0) += bytes;
         let base = Base { seq, depth, budget };
         let tip = tip(seq, header, raw.len(), base);
         self.stored.insert(seq, NewEntry { seq, payload: CachedPayload { raw, misses }, supersedes, tip });
@@ -88,6 +92,11 @@ impl<'a> Payloads<'a> {
     /// Removes payloads. Returns the number of freed bytes minus the number of bytes by which remaining payloads grew.
     pub(super) fn remove(&mut self, victims: &[Seq]) -> Result<i64> {
         rebase::remove(self, victims)
+    }
+
+    /// Returns the stored size of the payloads that were stored since the last call, in bytes. `None`: there are none.
+    pub(super) fn take_stored_bytes(&mut self) -> Option<u64> {
+        self.stored_bytes.take()
     }
 
     /// Loads the payload of a stored checkpoint and splits it into its parts.

@@ -135,6 +135,7 @@ impl Writing<'_> {
         for op in &unit.ops {
             applied.appended.extend(self.op(op)?);
         }
+        applied.stored_bytes = self.payloads.take_stored_bytes();
         Ok(applied)
     }
 

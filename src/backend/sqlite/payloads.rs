@@ -48,6 +48,8 @@ pub(super) struct Payloads<'a> {
     cache: &'a PayloadCache,
     /// The payloads that this transaction has stored. They are added to the shared cache only after the commit.
     stored: BTreeMap<Seq, NewEntry>,
+    /// The stored size of the payloads that the current unit has stored, in bytes. `None`: it has stored none.
+    stored_bytes: Option<u64>,
     /// The running totals. `None` until a removal or a rewrite corrects them.
     totals: Option<Totals>,
     /// The bases whose lists no longer contain the payloads of the current removal.
@@ -56,7 +58,7 @@ pub(super) struct Payloads<'a> {
 
 impl<'a> Payloads<'a> {
     pub(super) fn new(connection: &'a Connection, cache: &'a PayloadCache) -> Self {
-        Self { connection, cache, stored: BTreeMap::new(), totals: None, relisted: HashSet::new() }
+        Self { connection, cache, stored: BTreeMap::new(), stored_bytes: None, totals: None, relisted: HashSet::new() }
     }
 
     /// Stores a checkpoint with its payload.
@@ -105,6 +107,7 @@ impl<'a> Payloads<'a> {
             ((*contract, header.lineage.clone()), tip)
         });
         self.stored.insert(seq, NewEntry { seq, payload: CachedPayload { raw, misses }, supersedes, tip });
+        *self.stored_bytes.get_or_insert(0) += body.len() as u64;
         Ok(())
     }
 
@@ -113,6 +116,11 @@ impl<'a> Payloads<'a> {
     pub(super) fn remove(&mut self, victims: &[Seq]) -> Result<i64> {
         self.relisted.clear();
         rebase::remove(self, victims)
+    }
+
+    /// Returns the stored size of the payloads that were stored since the last call, in bytes. `None`: there are none.
+    pub(super) fn take_stored_bytes(&mut self) -> Option<u64> {
+        self.stored_bytes.take()
     }
 
     /// Loads the payload of a stored checkpoint and splits it into its parts.

@@ -124,6 +124,7 @@ impl<'a> Writing<'a> {
         for op in &unit.ops {
             applied.appended.extend(self.op(op)?);
         }
+        applied.stored_bytes = self.payloads.take_stored_bytes();
         self.count_removed_records()?;
         Ok(applied)
     }

@@ -51,9 +51,14 @@ impl<C: Contents> Tables<C> {
     fn op(&mut self, op: &Op, applied: &mut Applied) -> Result<()> {
         match op {
             Op::Put(draft) => {
-                self.put(draft).map_err(|error| error.context(&format!("checkpoint {:?}", draft.header.id)))
+                let put = self.put(draft);
+                applied.stored(put.map_err(|error| error.context(&format!("checkpoint {:?}", draft.header.id)))?);
+                Ok(())
             }
-            Op::Fork(fork) => self.fork(fork),
+            Op::Fork(fork) => {
+                applied.stored(self.fork(fork)?);
+                Ok(())
+            }
             Op::Remove { contract, id } => self.remove(*contract, id),
             Op::Touch { contract, id, saved_at } => {
                 self.touch(*contract, id, *saved_at);
@@ -106,7 +111,8 @@ impl<C: Contents> Tables<C> {
         }
     }
 
-    fn put(&mut self, draft: &Draft) -> Result<()> {
+    /// Stores a checkpoint. Returns the size of its frame in bytes.
+    fn put(&mut self, draft: &Draft) -> Result<u64> {
         let header = &draft.header;
         let known = self.positions.get(&(header.contract, header.lineage.clone())).copied();
         self.check_age(known, header)?;
@@ -121,7 +127,8 @@ impl<C: Contents> Tables<C> {
         let parent = parent.map(|row| self.contents.load(&row.checkpoint.payload)).transpose()?;
         let payload = inherit::resolve(draft, parent, newest)?;
         let bytes = frame::length(&payload) as u64;
-        self.insert(header.clone(), (self.contents.keep(payload), bytes), marks)
+        self.insert(header.clone(), (self.contents.keep(payload), bytes), marks)?;
+        Ok(bytes)
     }
 
     fn check_age(&self, lineage: Option<i64>, header: &Header) -> Result<()> {
@@ -134,13 +141,14 @@ impl<C: Contents> Tables<C> {
         }
     }
 
-    fn fork(&mut self, fork: &Fork) -> Result<()> {
+    /// Forks a checkpoint. Returns the size of the copy's frame in bytes.
+    fn fork(&mut self, fork: &Fork) -> Result<u64> {
         let Fork { contract, source: from, id, lineage, sort_key, saved_at } = fork;
         let Some(source) = self.find(*contract, from) else { return Err(fork.no_source()) };
         if let Some(copy) = self.find(*contract, id) {
             let header = &copy.checkpoint.header;
             fork.check_sent_again(&header.lineage, header.parent.as_deref())?;
-            return Ok(());
+            return Ok(0);
         }
         if self.lineage_row(*contract, lineage).is_some() {
             return Err(fork.lineage_taken());
@@ -158,7 +166,8 @@ impl<C: Contents> Tables<C> {
         };
         self.insert(header, (payload, bytes), marks.to_vec())?;
         let lin = self.position(*contract, lineage);
-        logs::fork(self, lin, &marks)
+        logs::fork(self, lin, &marks)?;
+        Ok(bytes)
     }
 
     /// Stores a checkpoint, and replaces the checkpoint with the same id. `payload` is the payload and the size of its
