@@ -253,9 +253,15 @@ export interface StoreWarning {
    * - `FORKPOINT_SWEEP_FAILS`: background sweeps fail, so data that retention should remove is still stored.
    * - `FORKPOINT_NETWORK_FILE`: the file is on a network file system.
    * - `FORKPOINT_COMMITS_LOST`: a power failure took the newest commits of a folder of text files.
+   * - `FORKPOINT_LOG_MISSING`: a database file has no tables, and says that they are in a log that is missing.
    * - `FORKPOINT_LEFT_OUT`: a function or a symbol was not stored.
    */
-  code: "FORKPOINT_SWEEP_FAILS" | "FORKPOINT_NETWORK_FILE" | "FORKPOINT_COMMITS_LOST" | "FORKPOINT_LEFT_OUT";
+  code:
+    | "FORKPOINT_SWEEP_FAILS"
+    | "FORKPOINT_NETWORK_FILE"
+    | "FORKPOINT_COMMITS_LOST"
+    | "FORKPOINT_LOG_MISSING"
+    | "FORKPOINT_LEFT_OUT";
   /** The problem and the remedy. Never contains the content of a state. */
   message: string;
   /** The path of the database file or folder, or `"memory:"`. Null for `FORKPOINT_LEFT_OUT`. */

@@ -77,4 +77,10 @@ test("a database that was copied without its log is noticed", async () => {
   copyFileSync(join(path, "agent.db"), join(path, "copy.db"));
   const error = await rejection(openStore(join(path, "copy.db"), { readOnly: true }));
   expect(error).toMatchObject({ code: "NOT_FOUND", message: expect.stringContaining("copy.db-wal") });
+  const warned = new Promise<Error & { code?: string }>((resolve) => process.once("warning", resolve));
+  await opened(join(path, "copy.db"));
+  expect(await warned).toMatchObject({
+    code: "FORKPOINT_LOG_MISSING",
+    message: expect.stringContaining("copy.db-wal"),
+  });
 });

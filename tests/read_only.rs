@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use common::{append, apply, call, draft, fork, group, ids, keyed, lineage, names, remove, save, sqlite};
 use forkpoint::backend::jsonl::{self, Jsonl};
-use forkpoint::backend::sqlite::{Journal, ReadOnly, Sqlite};
+use forkpoint::backend::sqlite::{Journal, Options, ReadOnly, Sqlite};
 use forkpoint::backend::{Backend, Durability};
 use forkpoint::error::Code;
 use forkpoint::query::{Feed, Query, RowOrder};
@@ -138,6 +138,65 @@ fn a_file_without_its_log_never_looks_empty_without_a_word() {
     let error = ReadOnly::open(&copy, Duration::ZERO, 0).unwrap_err();
     assert_eq!(error.code(), Code::NotFound);
     assert!(error.message().contains("copy.db-wal") && error.message().contains("missing"), "{error}");
+    // A store that writes goes on with the file, and tells the user.
+    let opened = Sqlite::open(&Options::new(&copy)).unwrap();
+    let notice = opened.notice().unwrap();
+    assert_eq!(notice.code, "FORKPOINT_LOG_MISSING");
+    assert!(notice.message.contains("copy.db-wal"), "{}", notice.message);
+    drop(opened);
+    for _ in 0..2 {
+        // The tables are there from now on, and a new file lacks nothing.
+        assert_eq!(Sqlite::open(&Options::new(&copy)).unwrap().notice(), None);
+        assert_eq!(Sqlite::open(&Options::new(folder.path().join("new.db"))).unwrap().notice(), None);
+    }
+    let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.filter(|name| name.ends_with("-new")).count(), 0, "nothing is left of the creation");
+}
+
+#[test]
+fn a_file_whose_creator_was_killed_is_no_copy_without_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let writer = fill(&path, Journal::Wal);
+    let copy = folder.path().join("copy.db");
+    left_behind(&path, &copy, &[""]);
+    drop(writer);
+    // The marker that a process makes before it makes the tables.
+    fs::write(folder.path().join("copy.db-new"), "").unwrap();
+    for _ in 0..2 {
+        assert_eq!(Sqlite::open(&Options::new(&copy)).unwrap().notice(), None);
+        assert!(!folder.path().join("copy.db-new").exists());
+    }
+}
+
+/// A process loses its locks on a file when it closes any descriptor of the file.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_look_at_a_database_takes_no_lock_from_this_process() {
+    use std::os::unix::fs::MetadataExt;
+
+    for journal in [Journal::Wal, Journal::Rollback] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let _writer = fill(&path, journal);
+        // A writer with a rollback journal has no locks between its calls, so another connection has one.
+        let holder = rusqlite::Connection::open(&path).unwrap();
+        holder.execute_batch("BEGIN; SELECT count(*) FROM checkpoint").unwrap();
+        let inode = format!(":{} ", fs::metadata(&path).unwrap().ino());
+        let locks = || {
+            let all = fs::read_to_string("/proc/locks").unwrap();
+            let mut lines: Vec<_> =
+                all.lines().filter(|line| line.contains(&inode)).map(|line| line[3..].to_owned()).collect();
+            lines.sort();
+            lines
+        };
+        let before = locks();
+        assert!(!before.is_empty());
+        for _ in 0..2 {
+            ask(&mut look(&path));
+            assert_eq!(locks(), before, "{journal:?}");
+        }
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::identity::is_open_as;
 use crate::backend::disk::{create, failed, folder_of, lasting_unless_writable, sync_folder};
 use crate::error::{Code, Error, Result};
+use crate::record::Notice;
 
 /// Creates the file if it does not exist. Only the owner can read and write the new file. Refuses a path that is a
 /// symbolic link or not a plain file, and a file that has another name or cannot be a database. Returns the path with
@@ -179,6 +180,16 @@ pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
 pub(super) fn network(path: &Path) -> Option<&'static str> {
     #[expect(clippy::unnecessary_cast, reason = "the type of f_type differs between C libraries")]
     rustix::fs::statfs(path).ok().and_then(|status| network_by_magic(status.f_type as i64))
+}
+
+/// The notice for a file on a network file system of this kind.
+pub(super) fn on_network(path: &Path, kind: &str) -> Notice {
+    let message = format!(
+        "\"{}\" is on a network file system ({kind}), where a write-ahead log would be corrupted. The store uses a rollback \
+         journal instead, which is slower. Use a local disk, or a database server for several machines.",
+        path.display()
+    );
+    Notice { code: "FORKPOINT_NETWORK_FILE", message }
 }
 
 /// Converts a magic number of `statfs(2)` to the name of a network file system. FUSE counts as a network file system,

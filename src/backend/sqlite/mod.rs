@@ -16,6 +16,7 @@ mod log_check;
 mod log_damage;
 mod log_rows;
 mod logs;
+mod new_file;
 mod payloads;
 mod quick_check;
 mod read;
@@ -147,7 +148,7 @@ impl Sqlite {
             );
             return Err(Error::new(Code::Unsupported, message));
         }
-        let (path, mut connection, claim) = Self::connect(options)?;
+        let (path, mut connection, claim, lacks_log) = Self::connect(options)?;
         let network = file::network(&path);
         let journal = options.journal.unwrap_or(if network.is_some() { Journal::Rollback } else { Journal::Wal });
         let synchronous = match (options.durability, journal) {
@@ -162,16 +163,10 @@ impl Sqlite {
         // Also if this failed: closing a connection does not give back the locks of its failed unlocks.
         locks::release(&connection, journal);
         prepared?;
+        new_file::end(&path);
 
-        let notice = network.filter(|_| journal == Journal::Rollback).map(|kind| Notice {
-            code: "FORKPOINT_NETWORK_FILE",
-            message: format!(
-                "\"{}\" is on a network file system ({kind}), where a write-ahead log would be corrupted. The \
-                 store uses a rollback journal instead, which is slower. Use a local disk, or a database server for several \
-                 machines.",
-                path.display()
-            ),
-        });
+        let network = network.filter(|_| journal == Journal::Rollback);
+        let notice = lacks_log.or_else(|| network.map(|kind| file::on_network(&path, kind)));
         let checkpointer =
             (journal == Journal::Wal).then(|| Checkpointer::new(path.clone(), synchronous, options.busy_timeout));
         let (reserve, patience, watch) = (Reserve::new(&path), options.busy_timeout, Watch::new(&path));
@@ -202,7 +197,9 @@ impl Sqlite {
 
     /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
     /// the file.
-    fn connect(options: &Options) -> Result<(PathBuf, Connection, Claim)> {
+    ///
+    /// The last part of the result says that the tables of the file are in a log that is missing, if they are.
+    fn connect(options: &Options) -> Result<(PathBuf, Connection, Claim, Option<Notice>)> {
         // Open one file at a time. `file::prepare` closes a file after creating it. Closing any descriptor of a file
         // drops the locks that other connections of this process have on the file.
         static OPENING: Mutex<()> = Mutex::new(());
@@ -212,16 +209,21 @@ impl Sqlite {
         let claim = Claim::new(&path, options.alone_in_process)?;
         // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
         // are ignored here: the real connection below reports them.
-        if let Ok(Err(error)) = file::peek(&path).map(|connection| schema::inspect(&connection))
+        let state = file::peek(&path).map(|connection| schema::inspect(&connection));
+        if let Ok(Err(error)) = &state
             && error.code() == Code::Unsupported
         {
-            return Err(error);
+            return Err(error.clone());
         }
+        let lacks_log = match state {
+            Ok(Ok(schema::State::Lacks(0))) => new_file::begin(&path, &claim),
+            _ => None,
+        };
         if options.durability == Durability::Full {
             log_damage::refuse(&path)?;
         }
         let connection = connect(&path, options.busy_timeout)?;
-        Ok((path, connection, claim))
+        Ok((path, connection, claim, lacks_log))
     }
 
     /// Does the work of one call. Before and after it, the connection holds no lock.

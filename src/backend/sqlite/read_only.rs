@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::file::beside;
-use super::identity::{Watch, is_open_here};
+use super::identity::{Watch, is_open_here, unless_open_here};
 use super::unchanged::{Unchanged, is_wal};
 use super::{read, schema};
 use crate::backend::{Backend, read_only};
@@ -80,7 +80,9 @@ impl ReadOnly {
         }
         let database = Unchanged::open(&self.path, self.busy_timeout)?;
         if schema::inspect(database.connection())? != schema::State::Ready {
-            let why = missing_log(&self.path).unwrap_or_else(|| "the file holds nothing of Forkpoint yet".to_owned());
+            drop(database);
+            let why = unless_open_here(&self.path, || missing_log(&self.path)).flatten();
+            let why = why.unwrap_or_else(|| "the file holds nothing of Forkpoint yet".to_owned());
             return Err(Error::new(Code::NotFound, why));
         }
         database.connection().set_prepared_statement_cache_capacity(64);
@@ -112,8 +114,8 @@ impl ReadOnly {
 }
 
 /// Says that a file without tables has them in a log that is missing. Returns `None` if the header of the file does not
-/// say so.
-fn missing_log(path: &Path) -> Option<String> {
+/// say so. No connection of this process may have the file open.
+pub(super) fn missing_log(path: &Path) -> Option<String> {
     let log = beside(path, "-wal");
     (is_wal(path) && fs::metadata(&log).is_err()).then(|| {
         format!(

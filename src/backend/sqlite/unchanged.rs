@@ -20,6 +20,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::error::from_sqlite;
 use super::file::beside;
+use super::identity::unless_open_here;
 use crate::error::{Code, Error, Result};
 
 /// An open database.
@@ -35,19 +36,31 @@ pub(crate) struct Unchanged {
 impl Unchanged {
     /// Opens the database at this path, which must be a file.
     pub(crate) fn open(path: &Path, busy_timeout: Duration) -> Result<Self> {
+        let shared = || connect(&format!("file:{}", escaped(path)), busy_timeout);
+        // A database that this process has open has all files that a reader needs.
+        unless_open_here(path, || Self::open_by_files(path, busy_timeout, shared))
+            .unwrap_or_else(|| Ok(Self { connection: shared().map_err(from_sqlite)?, stamp: None, _copy: None }))
+    }
+
+    /// Opens a database that this process does not have open. `shared` opens it as SQLite reads a shared file.
+    fn open_by_files(
+        path: &Path,
+        busy_timeout: Duration,
+        shared: impl FnOnce() -> rusqlite::Result<Connection>,
+    ) -> Result<Self> {
         let stamp = Stamp::of(path);
         let has = |suffix: &str| fs::metadata(beside(path, suffix)).is_ok_and(|file| file.len() > 0);
         let (wal, journal) = (has("-wal"), has("-journal"));
-        let shared = fs::metadata(beside(path, "-shm")).is_ok();
-        if (wal && !shared) || journal {
+        let has_index = fs::metadata(beside(path, "-shm")).is_ok();
+        if (wal && !has_index) || journal {
             return Self::copied(path, stamp);
         }
-        if is_wal(path) && !shared {
+        if is_wal(path) && !has_index {
             let uri = format!("file:{}?immutable=1", escaped(path));
             let connection = connect(&uri, busy_timeout).map_err(from_sqlite)?;
             return Ok(Self { connection, stamp: Some(stamp), _copy: None });
         }
-        match connect(&format!("file:{}", escaped(path)), busy_timeout) {
+        match shared() {
             Ok(connection) => Ok(Self { connection, stamp: None, _copy: None }),
             Err(error) if needs_to_write(&error) => Self::copied(path, stamp),
             Err(error) => Err(from_sqlite(error)),
@@ -105,7 +118,8 @@ fn needs_to_write(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
-/// Returns true if the file's header says that the database is in WAL mode.
+/// Returns true if the file's header says that the database is in WAL mode. Opens the file and closes it, so no connection
+/// of this process may have it open.
 pub(super) fn is_wal(path: &Path) -> bool {
     let mut header = [0; 20];
     File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok() && header[18..] == [2, 2]

@@ -1,0 +1,46 @@
+//! Tells a new database from one that was copied without its log.
+//!
+//! Both have no tables, and a header that says that there is a log. A process that makes the tables first creates a marker
+//! beside the file, and removes it when the tables are there. So without a marker nobody is making the tables, and nobody
+//! was killed meanwhile.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use super::file::{beside, peek};
+use super::identity::Claim;
+use super::read_only::missing_log;
+use super::schema::{self, State};
+use crate::record::Notice;
+
+/// The end of the marker's name.
+const MARKER: &str = "-new";
+
+/// Begins to make the tables of a file that has none. Returns a notice if the tables are in a log that is missing.
+pub(super) fn begin(path: &Path, claim: &Claim) -> Option<Notice> {
+    let lacks_log = claim.if_only(|| missing_log(path)).flatten().filter(|_| !is_new(path));
+    // Without a marker, the worst that can happen is a needless warning. A folder in which no file can be created is
+    // reported by SQLite.
+    let _ = File::create(beside(path, MARKER));
+    lacks_log.map(|why| Notice {
+        code: "FORKPOINT_LOG_MISSING",
+        message: format!("\"{}\": {why}. The store goes on as a new one", path.display()),
+    })
+}
+
+/// Returns true if another process is making the tables, was killed meanwhile, or has made them just now.
+fn is_new(path: &Path) -> bool {
+    // The order matters. Once the marker is gone the tables are in the log, and once the log is gone they are in the file.
+    exists(path, MARKER)
+        || exists(path, "-wal")
+        || !matches!(peek(path).map(|file| schema::inspect(&file)), Ok(Ok(State::Lacks(0))))
+}
+
+/// Ends what [`begin`] of this process, or of one that was killed, has begun: the tables are there.
+pub(super) fn end(path: &Path) {
+    let _ = fs::remove_file(beside(path, MARKER));
+}
+
+fn exists(path: &Path, suffix: &str) -> bool {
+    fs::symlink_metadata(beside(path, suffix)).is_ok()
+}
