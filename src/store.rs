@@ -238,9 +238,9 @@ impl Store {
         match &self.engine {
             Engine::Inline(backend) => reply.send(with(backend, |Inline { backend, sweeper }| {
                 let began = Instant::now();
-                let mut outcome = backend.apply(&[unit]).pop().unwrap_or_else(|| Err(Error::poisoned()));
-                let commit = Commit { began, took: began.elapsed(), units: 1 };
-                outcome.iter_mut().for_each(|applied| applied.commit = Some(commit));
+                let outcome = backend.apply(&[unit]).pop().unwrap_or_else(|| Err(Error::poisoned()));
+                let commit = Some(Commit { began, took: began.elapsed(), units: 1 });
+                let outcome = outcome.map(|applied| Applied { commit, ..applied });
                 sweeper.after_commit(&mut **backend);
                 outcome
             })),

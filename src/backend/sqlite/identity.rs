@@ -108,7 +108,7 @@ pub(super) fn is_open_as(path: &Path) -> bool {
 
 /// Returns true if a connection of this copy of the engine has the file open under any path.
 pub(super) fn is_open_here(path: &Path) -> bool {
-    connections(&open_files(), FileId::at(path)) > 0
+    connections(open_files().as_ref(), FileId::at(path)) > 0
 }
 
 /// Runs code that opens the file and closes it again. Returns `None`, and runs nothing, if a connection of this copy of
@@ -116,11 +116,12 @@ pub(super) fn is_open_here(path: &Path) -> bool {
 pub(super) fn unless_open_here<T>(path: &Path, work: impl FnOnce() -> T) -> Option<T> {
     let open = open_files();
     // The list stays locked during the work, so no connection opens the file meanwhile.
-    (connections(&open, FileId::at(path)) == 0).then(work)
+    (connections(open.as_ref(), FileId::at(path)) == 0).then(work)
 }
 
-fn connections(open: &Option<HashMap<FileId, (PathBuf, usize)>>, id: Option<FileId>) -> usize {
-    open.as_ref().zip(id).and_then(|(open, id)| open.get(&id)).map_or(0, |(_, count)| *count)
+/// The number of connections of this copy of the engine to a file.
+fn connections(open: Option<&HashMap<FileId, (PathBuf, usize)>>, id: Option<FileId>) -> usize {
+    open.zip(id).and_then(|(open, id)| open.get(&id)).map_or(0, |(_, count)| *count)
 }
 
 /// A connection's entry in the list of open files. The entry ends when it is dropped, which must happen after the
@@ -158,7 +159,7 @@ impl Claim {
     /// [`unless_open_here`], for the connection that has this claim and has not opened the file yet.
     pub(super) fn if_only<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
         let open = open_files();
-        (connections(&open, self.0) <= 1).then(work)
+        (connections(open.as_ref(), self.0) <= 1).then(work)
     }
 }
 
