@@ -56,8 +56,8 @@ impl Request {
         self
     }
 
-    /// Hands the request to the store, which sends the reply. If `measure` is true, the response to a unit is its
-    /// [`Cost`] and not null.
+    /// Hands the request to the store, which sends the reply. If `measure` is true, the response to a unit is what it has
+    /// cost and not null.
     pub fn run(self, store: &Store, measure: bool, reply: Reply<Option<Response>>) {
         match self {
             Self::Apply(unit) if measure => {
