@@ -157,7 +157,8 @@ impl Store {
                 let open = move || {
                     let postgres =
                         postgres::Options { busy_timeout: shared.limit(postgres.busy_timeout), ..postgres.clone() };
-                    Ok(Box::new(Postgres::open_with(&postgres, cache.clone())?) as Box<dyn Backend>)
+                    let backend = Postgres::open_with(&postgres, cache.clone(), Arc::clone(&shared))?;
+                    Ok(Box::new(backend) as Box<dyn Backend>)
                 };
                 Self::threads(open, Some(pre_encoder), &options, deadline)?
             }

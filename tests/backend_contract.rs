@@ -25,8 +25,8 @@ use forkpoint::backend::memory::Memory;
 use forkpoint::backend::postgres::Postgres;
 use forkpoint::backend::sqlite::Journal;
 use forkpoint::backend::{Backend, Durability};
-use forkpoint::error::Code;
-use forkpoint::op::{Applied, Op, Unit};
+use forkpoint::error::{Code, Error};
+use forkpoint::op::{Applied, Expect, Must, Op, Unit};
 use forkpoint::query::{ActivityOrder, Ancestors, Of, Pick, Query, Recent};
 use forkpoint::record::{Checkpoint, ContractId, Seq, SortKey, Stats, Tuple, Write};
 use forkpoint::retention::{Cursor, Prune, Rule};
@@ -223,6 +223,7 @@ macro_rules! shared_suite {
                 one_save_order_across_backends,
                 a_removed_last_place_is_not_given_out_by_another_backend,
                 one_sequence_of_lineages_across_backends,
+                a_condition_sees_what_another_backend_has_done,
                 logs_are_there_after_opening_again,
                 one_log_across_backends,
             }
@@ -843,7 +844,10 @@ fn the_units_of_a_batch_happen_in_order(backend: &mut dyn Backend) {
         vec![draft("run", "b").parts(Vec::new()).put()],
     ]
     .map(Unit::from);
-    assert_eq!(backend.apply(&batch), vec![Ok(Applied::default()); 6], "one result per unit");
+    let applied: Vec<Applied> = backend.apply(&batch).into_iter().map(Result::unwrap).collect();
+    assert_eq!(applied.iter().map(|applied| applied.appended.len()).collect::<Vec<_>>(), [0; 6], "one result per unit");
+    let has_stored = applied.iter().map(|applied| applied.stored_bytes.is_some()).collect::<Vec<_>>();
+    assert_eq!(has_stored, [true, true, false, false, true, true], "as much as the unit has put");
     assert_eq!(ids(backend, lineage("run")), ["b", "c", "a"]);
     assert_eq!(get(backend, "b"), Some(draft("run", "b").parts(Vec::new()).0));
 }
@@ -1329,6 +1333,45 @@ fn a_removed_last_place_is_not_given_out_by_another_backend(place: &Place) {
     save(&mut *two, [draft("run", "d")]);
     save(&mut *one, [draft("run", "e")]);
     assert_eq!(ids(&mut *two, lineage("run")), ["e", "d", "a"]);
+}
+
+/// A worker that has lost its lease writes under the condition that the lease is still there. The lease's lineage is the
+/// one that the worker wrote last, so it still knows the lease as the newest checkpoint.
+fn a_condition_sees_what_another_backend_has_done(place: &Place) {
+    let changes = {
+        let written = [written("task", 0, None, "too late")];
+        [
+            ("writes", vec![write("a", false, &written)]),
+            ("claims", vec![claim("a", "b")]),
+            ("writes, then claims", vec![write("a", false, &written), claim("a", "b")]),
+            ("a checkpoint", vec![draft("run", "late").put()]),
+            ("a checkpoint and writes", vec![draft("run", "late").put(), write("a", false, &written)]),
+            ("a removal", vec![remove("a")]),
+        ]
+    };
+    let (mut one, mut two) = ((place.open)(), (place.open)());
+    let early = written("early", 0, None, "in time");
+    save(&mut *one, [draft("run", "a")]);
+    apply(&mut *one, vec![write("a", false, std::slice::from_ref(&early))]).unwrap();
+    for (n, (what, ops)) in changes.into_iter().enumerate() {
+        for gone in [vec![remove("lease")], vec![remove("lease"), draft("lease", "another").put()]] {
+            save(&mut *one, [draft("lease", "lease")]);
+            let otherwise = Error::new(Code::Conflict, "the lease was lost");
+            let (contract, id) = (CONTRACT_ID, "lease".to_owned());
+            let by_id = Expect::Checkpoint { contract, id, must: Must::BeSavedSince(i64::MIN), otherwise };
+            let (of, or) = ("lease".to_owned(), "none".to_owned());
+            let by_newest = Expect::Newest { contract, lineage: of, newest: Some("lease".to_owned()), or };
+            apply(&mut *two, gone).unwrap();
+            for expect in [by_id, by_newest] {
+                let unit = Unit { expect: vec![expect], ops: ops.clone() };
+                let error = one.apply(&[unit]).pop().unwrap().unwrap_err();
+                assert_eq!(error.code(), Code::Conflict, "{what} {n}");
+            }
+            assert_eq!(writes_to(&mut *two, "a"), std::slice::from_ref(&early), "{what}: nothing is stored");
+            assert_eq!(ids(&mut *two, lineage("run")), ["a"], "{what}: nothing is stored");
+            apply(&mut *two, vec![remove("another")]).unwrap();
+        }
+    }
 }
 
 fn one_sequence_of_lineages_across_backends(place: &Place) {

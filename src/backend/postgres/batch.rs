@@ -16,7 +16,7 @@ pub(super) const RELEASE: &str = "SET LOCAL idle_in_transaction_session_timeout 
 
 /// Begins a transaction that may wait for locks. `sync` is the value of `synchronous_commit`, if the store sets it.
 pub(super) fn begin<'a>(session: &'a Session, sync: Option<&'static str>) -> Transaction<'a> {
-    let patience = session.left().as_millis().clamp(1, i32::MAX as u128);
+    let patience = session.left_here().as_millis().clamp(1, i32::MAX as u128);
     let mut begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience}");
     if let Some(sync) = sync {
         begin.push_str("; SET LOCAL synchronous_commit = ");

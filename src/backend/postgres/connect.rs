@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -12,19 +13,26 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, RootCertStore, SignatureScheme, WantsVerifier,
 };
-use tokio_postgres::config::{LoadBalanceHosts, SslMode as Encryption, TargetSessionAttrs};
+use tokio_postgres::config::{ChannelBinding, LoadBalanceHosts, SslMode as Encryption, TargetSessionAttrs};
 use tokio_postgres::{CancelToken, Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::{Place, late, unreachable};
 use super::passfile;
 use super::password::{Ask, Password};
-use super::url::{Sessions, SslMode, Url};
+use super::url::{Binding, Sessions, SslMode, Url};
 use crate::error::{Code, Error, Result};
 
 /// Opens connections to one URL.
 pub(super) struct Connector {
-    config: Config,
+    /// The hosts, in the order of the URL.
+    hosts: Vec<Config>,
+    /// The host that is tried first: the last one that accepted a connection.
+    first: AtomicUsize,
+    /// True if the hosts are tried in a random order.
+    balance: bool,
+    /// How long an attempt to connect to one host may take.
+    timeout: Duration,
     /// Asks for the password at each connect.
     ask: Option<Ask>,
     tls: Option<MakeRustlsConnect>,
@@ -34,13 +42,7 @@ pub(super) struct Connector {
 impl Connector {
     pub(super) fn new(url: &Url) -> Result<Self> {
         let mut config = Config::new();
-        for (host, port) in &url.hosts {
-            config.host(host).port(*port);
-        }
-        for address in &url.addresses {
-            config.hostaddr(*address);
-        }
-        if let Some(user) = &url.user {
+        if let Some(user) = url.role() {
             config.user(user);
         }
         let mut ask = None;
@@ -62,14 +64,19 @@ impl Connector {
             config.options(options);
         }
         config.application_name(url.application.as_deref().unwrap_or("forkpoint"));
-        config.connect_timeout(url.connect_timeout);
         config.keepalives_idle(Duration::from_secs(30));
         config.tcp_user_timeout(Duration::from_secs(30));
         config.target_session_attrs(match url.sessions {
             Sessions::ReadWrite => TargetSessionAttrs::ReadWrite,
             Sessions::Any => TargetSessionAttrs::Any,
         });
+        config.channel_binding(match url.binding {
+            Binding::Disable => ChannelBinding::Disable,
+            Binding::Prefer => ChannelBinding::Prefer,
+            Binding::Require => ChannelBinding::Require,
+        });
         if url.balance {
+            // Of the addresses of one host.
             config.load_balance_hosts(LoadBalanceHosts::Random);
         }
         config.ssl_mode(match url.ssl() {
@@ -81,35 +88,90 @@ impl Connector {
             SslMode::Disable => None,
             mode => Some(MakeRustlsConnect::new(client_config(mode, url)?)),
         };
-        Ok(Self { config, ask, tls, place: Place(url.place()) })
+        let host = |(at, (host, port)): (usize, &(String, u16))| {
+            let mut config = config.clone();
+            config.host(host).port(*port);
+            if let Some(address) = url.addresses.get(at) {
+                config.hostaddr(*address);
+            }
+            config
+        };
+        Ok(Self {
+            hosts: url.hosts.iter().enumerate().map(host).collect(),
+            first: AtomicUsize::new(0),
+            balance: url.balance,
+            timeout: url.connect_timeout,
+            ask,
+            tls,
+            place: Place(url.place()),
+        })
+    }
+
+    /// Returns true if there is more than one host.
+    pub(super) fn has_others(&self) -> bool {
+        self.hosts.len() > 1
+    }
+
+    /// The next connection begins with another host, because this one does not answer or accepts no writes.
+    pub(super) fn leave(&self) {
+        self.first.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn place(&self) -> &Place {
         &self.place
     }
 
+    /// Connects to the first host that accepts the connection. A host that stays silent leaves time for the others.
     pub(super) async fn connect(&self, patience: Duration) -> Result<Client> {
-        let mut config = Cow::Borrowed(&self.config);
-        if let Some(Ask(ask)) = &self.ask {
-            config.to_mut().password(ask(patience)?);
-        }
-        let connect = async {
-            match &self.tls {
-                None => {
-                    let (client, connection) = config.connect(NoTls).await?;
-                    tokio::spawn(connection);
-                    Ok(client)
+        let begun = Instant::now();
+        let password = self.ask.as_ref().map(|Ask(ask)| ask(patience)).transpose()?;
+        let all = self.hosts.len();
+        let first = if self.balance { random() } else { self.first.load(Ordering::Relaxed) };
+        let mut failed: Option<Error> = None;
+        for place in 0..all {
+            let at = first.wrapping_add(place) % all;
+            let share = patience.saturating_sub(begun.elapsed()) / u32::try_from(all - place).unwrap_or(u32::MAX);
+            let attempt = self.connect_to(&self.hosts[at], password.as_deref());
+            match tokio::time::timeout(self.timeout.min(share), attempt).await {
+                Ok(Ok(client)) => {
+                    self.first.store(at, Ordering::Relaxed);
+                    return Ok(client);
                 }
-                Some(tls) => {
-                    let (client, connection) = config.connect(tls.clone()).await?;
-                    tokio::spawn(connection);
-                    Ok(client)
+                Ok(Err(error)) => {
+                    let error = unreachable(&error, &self.place);
+                    // An error that waiting does not mend says more than a host that is down.
+                    if failed.as_ref().is_none_or(Error::retryable) {
+                        failed = Some(error);
+                    }
+                }
+                Err(_) => {
+                    failed.get_or_insert_with(|| late(&self.place));
                 }
             }
-        };
-        match tokio::time::timeout(patience, connect).await {
-            Ok(connected) => connected.map_err(|error: tokio_postgres::Error| unreachable(&error, &self.place)),
-            Err(_) => Err(late(&self.place)),
+        }
+        Err(failed.unwrap_or_else(|| late(&self.place)))
+    }
+
+    async fn connect_to(
+        &self,
+        host: &Config,
+        password: Option<&str>,
+    ) -> std::result::Result<Client, tokio_postgres::Error> {
+        let mut config = Cow::Borrowed(host);
+        if let Some(password) = password {
+            config.to_mut().password(password);
+        }
+        match &self.tls {
+            None => {
+                let (client, connection) = config.connect(NoTls).await?;
+                tokio::spawn(connection);
+                Ok(client)
+            }
+            Some(tls) => {
+                let (client, connection) = config.connect(tls.clone()).await?;
+                tokio::spawn(connection);
+                Ok(client)
+            }
         }
     }
 
@@ -121,6 +183,11 @@ impl Connector {
             Some(tls) => token.cancel_query(tls.clone()).await,
         };
     }
+}
+
+/// A random number, to choose a host.
+fn random() -> usize {
+    usize::try_from(uuid::Uuid::new_v4().as_u64_pair().0 >> 32).unwrap_or_default()
 }
 
 fn client_config(mode: SslMode, url: &Url) -> Result<ClientConfig> {

@@ -90,3 +90,34 @@ fn meaning(state: &SqlState) -> (Code, bool, &'static str) {
 pub(super) fn worth_another_try(error: &Error) -> bool {
     matches!(error.code(), Code::Busy | Code::Unavailable) && error.retryable() && !error.outcome_unknown()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sqlstate_has_a_code() {
+        let (again, lasting) = (false, true);
+        for (states, code, lasts) in [
+            (&["08000", "08006", "57P01", "57P02", "57P03", "57P05", "25006"][..], Code::Unavailable, again),
+            (&["40001", "40P01", "55P03", "57014", "25P03", "25P04", "23505"], Code::Busy, again),
+            (&["53300", "53400", "53200"], Code::Unavailable, again),
+            (&["53100"], Code::Full, lasting),
+            (&["54000", "54001", "22001", "22023", "08P01"], Code::InvalidArgument, lasting),
+            (&["XX001", "XX002", "22P03"], Code::Corrupt, lasting),
+            (&["28000", "28P01", "3D000", "42501"], Code::Unavailable, lasting),
+            (&["3F000", "42P01", "42883", "42703", "0A000"], Code::Unsupported, lasting),
+            (&["22012", "58030", "XX000", "P0001"], Code::Unavailable, lasting),
+        ] {
+            for state in states {
+                let (found, found_lasts, _) = meaning(&SqlState::from_code(state));
+                assert_eq!((found, found_lasts), (code, lasts), "{state}");
+            }
+        }
+        for (state, remedy) in
+            [("53300", "max_connections"), ("53100", "room"), ("28P01", "password"), ("42501", "grant")]
+        {
+            assert!(meaning(&SqlState::from_code(state)).2.contains(remedy), "{state}");
+        }
+    }
+}

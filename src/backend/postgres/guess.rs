@@ -27,7 +27,7 @@ use crate::cache::{CachedPayload, NewEntry, PayloadCache};
 use crate::codec::frame;
 use crate::codec::plan::{Base, plan};
 use crate::error::{Code, Error, Result};
-use crate::op::{Expect, Must, Op, Unit};
+use crate::op::{Applied, Expect, Must, Op, Unit};
 use crate::record::{ContractId, Draft, Seq, Write};
 
 /// A payload of more bytes is not guessed, because it would travel twice after a wrong guess.
@@ -59,9 +59,14 @@ struct Guess<'a> {
 /// A batch that the guess does not cover.
 struct NoGuess;
 
-/// Stores the batch in one round trip. Returns false if nothing was stored: because the batch has other changes than
+/// Stores the batch in one round trip. Returns `None` if nothing was stored: because the batch has other changes than
 /// saves, or because the guess was wrong.
-pub(super) fn store(session: &Session, memory: &Memory, sync: Option<&'static str>, batch: Batch<'_>) -> Result<bool> {
+pub(super) fn store(
+    session: &Session,
+    memory: &Memory,
+    sync: Option<&'static str>,
+    batch: Batch<'_>,
+) -> Result<Option<Vec<Applied>>> {
     let Batch { units, call } = batch;
     let (cache, heads) = (&memory.cache, &mut *memory.heads.borrow_mut());
     let mut guess = Guess {
@@ -75,10 +80,14 @@ pub(super) fn store(session: &Session, memory: &Memory, sync: Option<&'static st
         stages: Vec::new(),
         last: HashMap::new(),
     };
-    if units.iter().try_for_each(|unit| guess.unit(unit)).is_err() {
-        return Ok(false);
-    }
+    let Ok(applied) = units.iter().map(|unit| guess.unit(unit)).collect::<Result<Vec<_>, _>>() else {
+        return Ok(None);
+    };
     let Guess { lineages, puts, mut stages, .. } = guess;
+    // Only the statement that stores checkpoints verifies the heads. Without it, a condition of a unit is not verified.
+    if puts.is_empty() && !lineages.is_empty() {
+        return Ok(None);
+    }
     let open = begin(session, sync);
     let (lins, newest): (Vec<i64>, Vec<Seq>) = lineages.into_iter().unzip();
     let first = puts.first().map(|put| (put.head.header.contract, put.head.header.id.clone()));
@@ -115,17 +124,17 @@ pub(super) fn store(session: &Session, memory: &Memory, sync: Option<&'static st
     }
     let answers = open.commit()?;
     if first.is_none() {
-        return Ok(true);
+        return Ok(Some(applied));
     }
     let seqs = answers.get(at).map(|rows| row::numbers(rows)).unwrap_or_default();
     if seqs.len() != puts.len() {
         for unit in units {
             forget(heads, unit);
         }
-        return Ok(false);
+        return Ok(None);
     }
     learn(cache, heads, puts, &seqs);
-    Ok(true)
+    Ok(Some(applied))
 }
 
 /// Others have written the lineages of the unit, so nothing is assumed about them until the next look at the database.
@@ -160,10 +169,15 @@ fn learn(cache: &PayloadCache, heads: &mut Heads, puts: Vec<Put>, seqs: &[Seq]) 
 }
 
 impl Guess<'_> {
-    fn unit(&mut self, unit: &Unit) -> Result<(), NoGuess> {
+    /// Adds a unit to the guess. Returns what the unit has done if the guess is right.
+    fn unit(&mut self, unit: &Unit) -> Result<Applied, NoGuess> {
+        let mut applied = Applied::default();
         unit.expect.iter().try_for_each(|expect| self.expect(expect, unit))?;
         unit.ops.iter().try_for_each(|op| match op {
-            Op::Put(draft) => self.put(draft),
+            Op::Put(draft) => {
+                applied.stored(self.put(draft)?);
+                Ok(())
+            }
             Op::Write { contract, id, writes, replace, encoded } => {
                 self.write(*contract, id, writes, *replace, encoded.as_deref());
                 Ok(())
@@ -173,7 +187,8 @@ impl Guess<'_> {
                 Ok(())
             }
             _ => Err(NoGuess),
-        })
+        })?;
+        Ok(applied)
     }
 
     /// Checks a condition against the remembered heads. A condition that seems false is left to a look at the database.
@@ -215,7 +230,8 @@ impl Guess<'_> {
         Some(head.clone())
     }
 
-    fn put(&mut self, draft: &Draft) -> Result<(), NoGuess> {
+    /// Adds a checkpoint. Returns the stored size of its payload, in bytes.
+    fn put(&mut self, draft: &Draft) -> Result<u64, NoGuess> {
         let header = &draft.header;
         let head = self.head(header.contract, &header.lineage).ok_or(NoGuess)?;
         let id = (number(header.contract), header.id.as_bytes().to_vec());
@@ -256,6 +272,7 @@ impl Guess<'_> {
         }
         let parent = header.parent.as_ref().map(|parent| Bytes::copy_from_slice(parent.as_bytes()));
         let size = length(raw.len());
+        let stored = row.body.len() as u64;
         let payload = CachedPayload { raw, misses };
         self.puts.push(Put {
             head: new,
@@ -268,7 +285,7 @@ impl Guess<'_> {
             payload,
             supersedes: Some(head.base.seq),
         });
-        Ok(())
+        Ok(stored)
     }
 
     /// A payload that is in memory.

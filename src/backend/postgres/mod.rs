@@ -35,7 +35,7 @@ mod write;
 mod writes;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use self::batch::{Batch, Memory, Sent};
 use self::connect::Connector;
@@ -48,7 +48,8 @@ use self::url::{SslMode, Url};
 use self::write::Failure;
 use super::{BUSY_TIMEOUT, Backend, Durability, Limits, each_alone};
 use crate::cache::PayloadCache;
-use crate::error::{Error, Result};
+use crate::deadline::Deadline;
+use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Unit};
 use crate::query::{Answer, Query};
 use crate::record::Notice;
@@ -149,32 +150,31 @@ pub struct Postgres {
     /// The value of `synchronous_commit`, if the store sets it.
     sync: Option<&'static str>,
     notice: Option<Notice>,
-    /// How long a call may take.
-    patience: Duration,
-    /// When the store must have ended its work, if it is being closed.
-    closing: Option<Instant>,
+    /// Set when the store is being closed.
+    closing: Arc<Deadline>,
+    /// True if the server did not answer a call while the store was being closed. The calls that are left do not wait.
+    gave_up: bool,
 }
 
-/// How long opening waits for a server that does not answer, or is starting up, at most. A URL that is wrong should not
-/// take longer to be noticed.
+/// How long opening waits for a server that does not answer, or is starting up, at most: for each host. A URL that is wrong
+/// should not take longer to be noticed.
 const PATIENCE_AT_OPEN: Duration = Duration::from_secs(5);
-
-/// How long the work of a store that is being closed waits for the server, at most.
-const PATIENCE_AT_EXIT: Duration = Duration::from_secs(5);
 
 impl Postgres {
     /// Connects to the server, and makes the tables if they are missing.
     pub fn open(options: &Options) -> Result<Self> {
-        Self::open_with(options, PayloadCache::new(options.cache_bytes))
+        Self::open_with(options, PayloadCache::new(options.cache_bytes), Arc::default())
     }
 
-    /// Connects to the server with a payload cache that other connections to the same tables share.
-    pub fn open_with(options: &Options, cache: PayloadCache) -> Result<Self> {
+    /// Connects to the server with a payload cache that other connections to the same tables share. `closing` is set when
+    /// the store is being closed.
+    pub(crate) fn open_with(options: &Options, cache: PayloadCache, closing: Arc<Deadline>) -> Result<Self> {
         let connector = Arc::new(Connector::new(&options.url)?);
-        let session = Session::new(connector, Names::of(&options.url), options.busy_timeout)?;
-        let patience = options.busy_timeout.min(PATIENCE_AT_OPEN);
-        let mut backend =
-            Self { session, memory: Memory::new(cache), sync: None, notice: None, patience, closing: None };
+        let hosts = u32::try_from(options.url.hosts.len()).unwrap_or(u32::MAX);
+        let patience = options.busy_timeout.min(PATIENCE_AT_OPEN.saturating_mul(hosts));
+        let session = Session::new(connector, Names::of(&options.url), patience, Arc::clone(&closing))?;
+        let memory = Memory::new(cache);
+        let mut backend = Self { session, memory, sync: None, notice: None, closing, gave_up: false };
         let server =
             backend.call(|backend| schema::prepare(&backend.session, options.url.migrates, options.read_only))?;
         backend.sync = match options.durability {
@@ -183,23 +183,26 @@ impl Postgres {
             Durability::Normal | Durability::Off => Some("off"),
         };
         backend.notice = notice(options, &server);
-        backend.patience = options.busy_timeout;
+        backend.session.set_patience(options.busy_timeout);
         Ok(backend)
     }
 
     /// Does the work of one call. Work that stored nothing and may succeed later is tried again until the patience ends.
     fn call<T>(&mut self, mut work: impl FnMut(&Self) -> Result<T>) -> Result<T> {
-        let patience = match self.closing {
-            None => self.patience,
-            Some(deadline) => deadline.saturating_duration_since(Instant::now()).min(PATIENCE_AT_EXIT),
-        };
-        self.session.set_patience(patience);
+        if self.gave_up {
+            return Err(self.session.late());
+        }
+        self.session.begin_call();
         let mut pause = Duration::from_millis(5);
         loop {
             match work(self) {
                 Err(error) if worth_another_try(&error) && self.session.left() > pause => {
-                    self.session.pause(pause);
+                    self.session.pause(spread(pause));
                     pause = (2 * pause).min(Duration::from_millis(250));
+                }
+                Err(error) if error.code() == Code::Unavailable && error.retryable() => {
+                    self.gave_up = self.closing.get().is_some();
+                    return Err(error);
                 }
                 done => return done,
             }
@@ -212,8 +215,10 @@ impl Postgres {
         let done = self.call(|backend| {
             failed = false;
             let batch = Batch::new(units);
-            if sent.is_empty() && backend.guess(batch, &sent)? {
-                return Ok(vec![Applied::default(); units.len()]);
+            if sent.is_empty()
+                && let Some(applied) = backend.guess(batch, &sent)?
+            {
+                return Ok(applied);
             }
             write::transaction(&backend.session, &backend.memory, backend.sync, batch, &sent).map_err(|failure| {
                 failed = matches!(failure, Failure::Unit(_));
@@ -227,17 +232,23 @@ impl Postgres {
         }
     }
 
-    /// Tries to store the batch in one round trip. Returns false if nothing was stored.
-    fn guess(&self, batch: Batch<'_>, sent: &Sent) -> Result<bool> {
+    /// Tries to store the batch in one round trip. Returns `None` if nothing was stored.
+    fn guess(&self, batch: Batch<'_>, sent: &Sent) -> Result<Option<Vec<Applied>>> {
         match guess::store(&self.session, &self.memory, self.sync, batch) {
             Err(error) if error.outcome_unknown() => {
                 sent.add(batch.call, vec![Applied::default(); batch.units.len()]);
                 Err(self.session.lost())
             }
-            Err(error) if !worth_another_try(&error) => Ok(false),
+            Err(error) if !worth_another_try(&error) => Ok(None),
             stored => stored,
         }
     }
+}
+
+/// A random time between a half of this time and this time, so that several stores do not try again together.
+fn spread(time: Duration) -> Duration {
+    let random = u32::from(uuid::Uuid::new_v4().as_bytes()[0]);
+    time / 2 + time / 2 * random / 256
 }
 
 /// What the user should know about the server.
@@ -321,10 +332,6 @@ impl Backend for Postgres {
 
     fn limits(&self) -> Limits {
         Limits { units: 256, bytes: 8 << 20 }
-    }
-
-    fn closing(&mut self, deadline: Instant) {
-        self.closing = Some(deadline);
     }
 
     fn notice(&self) -> Option<&Notice> {

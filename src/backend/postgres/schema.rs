@@ -125,7 +125,7 @@ const OLDEST_SERVER: i32 = 14;
 pub(super) struct Server {
     /// True if the settings of the server sync what is committed to its disk.
     pub(super) is_durable: bool,
-    /// True if the role's commits are acknowledged before they are synced.
+    /// True if the role's commits are acknowledged before the server, or one of its synchronous replicas, has synced them.
     pub(super) commits_early: bool,
 }
 
@@ -193,7 +193,7 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
 
 /// Parameters: the names of the schema and of the table of settings.
 const LOOK: &str = "SELECT current_setting('server_version_num')::int4,
-      current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on', current_setting('synchronous_commit') = 'off',
+      current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on', current_setting('synchronous_commit') NOT IN ('on', 'remote_apply'),
       to_regnamespace($1) IS NOT NULL, to_regclass($2) IS NOT NULL,
       EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S'))";
 

@@ -22,6 +22,7 @@ use super::Names;
 use super::connect::Connector;
 use super::error::{from_server, late, lost};
 use super::value::Value;
+use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 
 #[derive(Debug)]
@@ -46,6 +47,12 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// How long the server may take for an answer, however short the busy timeout is.
 const LEAST_ANSWER_TIME: Duration = Duration::from_secs(2);
 
+/// How long a call of a store that is being closed waits for the server, at most.
+const PATIENCE_AT_EXIT: Duration = Duration::from_secs(5);
+
+/// How often a call that waits looks whether the store is being closed.
+const LOOK_FOR_CLOSING: Duration = Duration::from_millis(100);
+
 pub(super) struct Session {
     runtime: Runtime,
     connector: Arc<Connector>,
@@ -59,8 +66,12 @@ pub(super) struct Session {
     texts: RefCell<HashMap<(usize, usize), Arc<str>>>,
     /// How long one call may take.
     patience: Cell<Duration>,
-    /// When the current call must have ended.
-    deadline: Cell<Instant>,
+    /// When the current call began.
+    begun: Cell<Instant>,
+    /// Set when the store is being closed.
+    closing: Arc<Deadline>,
+    /// When this session first knew that the store is being closed.
+    closing_since: Cell<Option<Instant>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -70,7 +81,12 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    pub(super) fn new(connector: Arc<Connector>, names: Names, patience: Duration) -> Result<Self> {
+    pub(super) fn new(
+        connector: Arc<Connector>,
+        names: Names,
+        patience: Duration,
+        closing: Arc<Deadline>,
+    ) -> Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(|error| {
             Error::new(Code::Unavailable, "the runtime of the connection cannot be made").with_cause(error)
         })?;
@@ -84,7 +100,9 @@ impl Session {
             names,
             texts: RefCell::default(),
             patience: Cell::new(patience),
-            deadline: Cell::new(now + patience),
+            begun: Cell::new(now),
+            closing,
+            closing_since: Cell::new(None),
         })
     }
 
@@ -92,24 +110,47 @@ impl Session {
         &self.names
     }
 
+    /// Sets how long one call may take.
     pub(super) fn set_patience(&self, patience: Duration) {
         self.patience.set(patience);
-        self.begin_call();
     }
 
     /// Begins a call. All its statements together may take the session's patience.
     pub(super) fn begin_call(&self) {
-        self.deadline.set(Instant::now() + self.patience.get());
+        self.begun.set(Instant::now());
     }
 
-    /// The time that is left for the current call.
+    /// The time that is left for the current call. If the store is being closed, a call under way has less time too.
     pub(super) fn left(&self) -> Duration {
-        self.deadline.get().saturating_duration_since(Instant::now())
+        let now = Instant::now();
+        let mut end = self.begun.get() + self.patience.get();
+        if let Some(closing) = self.closing.get() {
+            let since = self.closing_since.get().unwrap_or(now);
+            self.closing_since.set(Some(since));
+            end = end.min(closing).min(since.max(self.begun.get()) + PATIENCE_AT_EXIT);
+        }
+        end.saturating_duration_since(now)
     }
 
-    /// How long the server may take for its answer. A busy timeout of 0 waits for nobody else, but still for the network.
-    fn answer_time(&self) -> Duration {
-        self.left().max(LEAST_ANSWER_TIME)
+    /// How long the current server may keep the call waiting. If there are other servers, the rest of the time is for them.
+    pub(super) fn left_here(&self) -> Duration {
+        if self.connector.has_others() { self.left() / 2 } else { self.left() }
+    }
+
+    /// Waits for the server. Returns `None` if it takes too long. A busy timeout of 0 waits for nobody else, but still for
+    /// the network.
+    async fn in_time<T>(&self, most: Duration, work: impl Future<Output = T>) -> Option<T> {
+        let begun = Instant::now();
+        let mut work = pin!(work);
+        loop {
+            let waited = begun.elapsed();
+            let left = most.saturating_sub(waited).min(self.left()).max(LEAST_ANSWER_TIME.saturating_sub(waited));
+            match timeout(left.min(LOOK_FOR_CLOSING), &mut work).await {
+                Ok(done) => return Some(done),
+                Err(_) if left <= LOOK_FOR_CLOSING => return None,
+                Err(_) => {}
+            }
+        }
     }
 
     /// Waits, for another attempt of the same call.
@@ -140,7 +181,9 @@ impl Session {
                 return Ok(());
             }
             self.client.take();
-            let client = self.connector.connect(self.answer_time()).await?;
+            let patience = self.left().max(LEAST_ANSWER_TIME);
+            let connected = self.in_time(patience, self.connector.connect(patience)).await;
+            let client = connected.unwrap_or_else(|| Err(late(self.connector.place())))?;
             self.client.replace(Some(client));
             self.broken.set(false);
             Ok(())
@@ -153,7 +196,7 @@ impl Session {
         let place = self.connector.place();
         let Some(client) = client.as_ref() else { return Err(lost(place)) };
         let sent = self.runtime.block_on(async {
-            timeout(self.answer_time(), async {
+            self.in_time(self.left_here(), async {
                 let mut answers: FuturesOrdered<_> = statements.iter().map(|one| run(client, one)).collect();
                 let (mut found, mut failed) = (Vec::with_capacity(statements.len()), None);
                 while let Some(answer) = answers.next().await {
@@ -174,19 +217,23 @@ impl Session {
         });
         self.used.set(Instant::now());
         match sent {
-            Ok(Ok(rows)) => Ok(rows),
-            Ok(Err(error)) => {
+            Some(Ok(rows)) => Ok(rows),
+            Some(Err(error)) => {
                 // A server that has become a replica accepts no writes any more: another one may.
                 let is_replica = error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION);
                 // After a fatal error the server closes the connection, and the error may be the answer to a commit that it has done.
                 let is_fatal =
                     error.as_db_error().is_none_or(|told| !matches!(told.parsed_severity(), Some(Severity::Error)));
                 self.broken.set(client.is_closed() || is_fatal || is_replica);
+                if is_replica {
+                    self.connector.leave();
+                }
                 Err(from_server(&error, place))
             }
-            Err(_) => {
+            None => {
                 self.broken.set(true);
                 self.cancel(client);
+                self.connector.leave();
                 Err(late(place))
             }
         }
@@ -208,16 +255,35 @@ impl Session {
         Ok(found.into_iter().next_back().unwrap_or_default())
     }
 
-    /// Runs a statement without parameters that may take any time.
+    /// Runs a statement without parameters that may take any time, until the store is closed.
     pub(super) fn run(&self, text: &str) -> Result<()> {
         self.connect()?;
         let client = self.client.borrow();
         let Some(client) = client.as_ref() else { return Err(self.lost()) };
         let text = self.names.fill(text);
-        self.runtime.block_on(client.batch_execute(&text)).map_err(|error| {
-            self.broken.set(client.is_closed() || error.as_db_error().is_none());
-            from_server(&error, self.connector.place())
+        self.runtime.block_on(async {
+            let mut work = pin!(client.batch_execute(&text));
+            loop {
+                match timeout(LOOK_FOR_CLOSING, &mut work).await {
+                    Ok(done) => {
+                        return done.map_err(|error| {
+                            self.broken.set(client.is_closed() || error.as_db_error().is_none());
+                            from_server(&error, self.connector.place())
+                        });
+                    }
+                    Err(_) if self.closing.get().is_some() && self.left().is_zero() => {
+                        self.broken.set(true);
+                        return Err(late(self.connector.place()));
+                    }
+                    Err(_) => {}
+                }
+            }
         })
+    }
+
+    /// The error for a server that did not answer in time.
+    pub(super) fn late(&self) -> Error {
+        late(self.connector.place())
     }
 
     /// The error for a connection that was lost.
@@ -297,8 +363,9 @@ impl Transaction<'_> {
 
     /// Sends the statements that wait. Returns the rows of each.
     pub(super) fn flush(&self) -> Result<Vec<Vec<Row>>> {
-        if !self.sent.replace(true) {
+        if !self.sent.get() {
             self.session.connect()?;
+            self.sent.set(true);
         }
         let mut waiting = self.waiting.take();
         if !self.ending.get() {
@@ -326,14 +393,19 @@ impl Transaction<'_> {
     ///
     /// # Errors
     ///
-    /// If the connection is lost meanwhile, the outcome is unknown.
+    /// If the connection is lost meanwhile, the outcome is unknown. If there was no connection, nothing was sent.
     pub(super) fn commit(self) -> Result<Vec<Vec<Row>>> {
-        let session = self.session;
-        self.finish().map_err(|error| if session.broken.get() { error.with_outcome_unknown() } else { error })
+        self.end().map_err(|error| {
+            if self.sent.get() && self.session.broken.get() { error.with_outcome_unknown() } else { error }
+        })
     }
 
     /// Sends the statements that wait and ends a transaction that changes nothing. Returns the rows of each statement.
     pub(super) fn finish(self) -> Result<Vec<Vec<Row>>> {
+        self.end()
+    }
+
+    fn end(&self) -> Result<Vec<Vec<Row>>> {
         self.waiting.borrow_mut().push(Statement { text: "COMMIT".into(), values: None });
         self.ended.set(true);
         self.flush()

@@ -23,6 +23,17 @@ pub enum SslMode {
     VerifyFull,
 }
 
+/// Whether the login proves that nobody stands between the store and the server, by the server's certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// Never.
+    Disable,
+    /// If the connection is encrypted and the server can.
+    Prefer,
+    /// Always. A server that cannot is refused.
+    Require,
+}
+
 /// Which servers of the list may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sessions {
@@ -47,6 +58,8 @@ pub struct Url {
     pub database: Option<String>,
     /// How the connection is encrypted. `None`: `verify-full`, or `prefer` if all hosts are on this machine.
     pub ssl_mode: Option<SslMode>,
+    /// Whether the login is bound to the server's certificate.
+    pub binding: Binding,
     /// The file with the certificates of the signers. `None`: those of the system.
     pub ssl_root: Option<PathBuf>,
     /// The name under which the server lists the connection.
@@ -108,9 +121,6 @@ impl Url {
             }
         };
         let database = database.map(|path| decode("database", path)).transpose()?.filter(|name| !name.is_empty());
-        if database.as_ref().is_some_and(|name| name.contains('/')) {
-            return Err(wrong("the name of its database has a \"/\""));
-        }
         let mut url = Self {
             hosts: Vec::new(),
             addresses: Vec::new(),
@@ -118,6 +128,7 @@ impl Url {
             password,
             database,
             ssl_mode: None,
+            binding: Binding::Prefer,
             ssl_root: None,
             application: None,
             connect_timeout: Duration::from_secs(5),
@@ -131,13 +142,26 @@ impl Url {
         for host in hosts.split(',').filter(|host| !host.is_empty()) {
             url.hosts.push(host_and_port(host).ok_or_else(|| wrong("one of its hosts or ports is not valid"))?);
         }
+        let mut ports = None;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (key, value) = (decode("options", key)?, decode("options", value)?);
-            url.set(&key, &value)?;
+            // The ports are those of the hosts, which may be named later.
+            if key == "port" {
+                ports = Some(value);
+            } else {
+                url.set(&key, &value)?;
+            }
         }
         if url.hosts.is_empty() {
             url.hosts.push(("localhost".to_owned(), DEFAULT_PORT));
+        }
+        if let Some(ports) = ports {
+            url.set_ports(&ports)?;
+        }
+        // Messages name the database. Other clients take a whole URL with its password here.
+        if url.database.as_ref().is_some_and(|name| name.contains(['/', '@', '='])) {
+            return Err(wrong("the name of its database has a \"/\", an \"@\" or a \"=\""));
         }
         let secret = url.password.iter().filter_map(|password| match password {
             Password::Text(Secret(text)) => Some(text),
@@ -194,18 +218,21 @@ impl Url {
                 self.addresses = parsed.map_err(|_| wrong("a list of IP addresses"))?;
             }
             "host" => {
-                self.hosts = value.split(',').map(|host| (host.to_owned(), DEFAULT_PORT)).collect();
-            }
-            "port" => {
-                let ports: Vec<u16> = value
-                    .split(',')
-                    .map(str::parse)
-                    .collect::<std::result::Result<_, _>>()
-                    .map_err(|_| wrong("a port"))?;
-                for (at, (_, port)) in self.hosts.iter_mut().enumerate() {
-                    *port = *ports.get(at).or(ports.first()).ok_or_else(|| wrong("a port"))?;
+                let hosts: Vec<_> = value.split(',').map(|host| (host.to_owned(), DEFAULT_PORT)).collect();
+                if !hosts.iter().all(|(host, _)| is_host(host)) {
+                    return Err(wrong("a list of hosts, without ports, users and passwords"));
                 }
+                self.hosts = hosts;
             }
+            "channel_binding" => {
+                self.binding = match value {
+                    "disable" => Binding::Disable,
+                    "prefer" => Binding::Prefer,
+                    "require" => Binding::Require,
+                    _ => return Err(wrong("disable, prefer or require")),
+                };
+            }
+            "user" if value.contains(':') => return Err(wrong("the name of a role, without a password")),
             "user" => self.user = Some(value.to_owned()),
             "password" => self.password = Some(Password::Text(Secret(value.to_owned()))),
             "schema" => self.set_schema(value)?,
@@ -222,7 +249,6 @@ impl Url {
             | "keepalives_interval"
             | "keepalives_count"
             | "tcp_user_timeout"
-            | "channel_binding"
             | "gssencmode"
             | "client_encoding"
             | "sslcert"
@@ -245,6 +271,18 @@ impl Url {
                     "the Postgres URL has an option that is not known{named}: remove it"
                 )));
             }
+        }
+        Ok(())
+    }
+
+    /// Sets the ports of the hosts. One port is that of all hosts.
+    fn set_ports(&mut self, value: &str) -> Result<()> {
+        let ports: Vec<Option<u16>> = value.split(',').map(port).collect();
+        for (at, (_, port)) in self.hosts.iter_mut().enumerate() {
+            let given = ports.get(at).or(ports.first().filter(|_| ports.len() == 1)).copied().flatten();
+            *port = given.ok_or_else(|| {
+                Error::invalid("the option \"port\" of the Postgres URL must be one port, or one for each host")
+            })?;
         }
         Ok(())
     }
@@ -289,18 +327,23 @@ impl Url {
 
     /// Returns true if all hosts are on this machine.
     pub fn is_local(&self) -> bool {
-        self.hosts.iter().all(|(host, _)| is_local(host))
+        self.hosts.iter().all(|(host, _)| is_local(host)) && self.addresses.iter().all(std::net::IpAddr::is_loopback)
     }
 
-    /// How the connection is encrypted.
+    /// How the connection is encrypted. Another machine gets nothing in plain text, unless the URL says so.
     pub fn ssl(&self) -> SslMode {
-        self.ssl_mode.unwrap_or(if self.is_local() { SslMode::Prefer } else { SslMode::VerifyFull })
+        match self.ssl_mode {
+            None if self.is_local() => SslMode::Prefer,
+            None => SslMode::VerifyFull,
+            Some(SslMode::Prefer) if !self.is_local() => SslMode::Require,
+            Some(mode) => mode,
+        }
     }
 
     /// The host and the database, for messages.
     pub fn place(&self) -> String {
         let hosts: Vec<String> = self.hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect();
-        let database = self.database.as_deref().or(self.user.as_deref()).unwrap_or("postgres");
+        let database = self.database.clone().or_else(|| self.role()).unwrap_or_else(|| "postgres".to_owned());
         format!("the Postgres server at {}/{}", hosts.join(","), database.escape_debug())
     }
 }
@@ -326,7 +369,6 @@ fn is_local(host: &str) -> bool {
 }
 
 fn host_and_port(text: &str) -> Option<(String, u16)> {
-    let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
     if let Some(rest) = text.strip_prefix('[') {
         let (address, rest) = rest.split_once(']')?;
         address.parse::<std::net::Ipv6Addr>().ok()?;
@@ -341,8 +383,17 @@ fn host_and_port(text: &str) -> Option<(String, u16)> {
         Some((host, number)) => (host, port(number)?),
     };
     let host = decoded(host)?;
+    is_host(&host).then_some((host, number))
+}
+
+/// Returns true for a name, an address, or the folder of a socket.
+fn is_host(text: &str) -> bool {
     let plain = |character: char| character.is_alphanumeric() || "-._/".contains(character);
-    (!host.is_empty() && host.chars().all(plain)).then_some((host, number))
+    (!text.is_empty() && text.chars().all(plain)) || text.parse::<std::net::Ipv6Addr>().is_ok()
+}
+
+fn port(text: &str) -> Option<u16> {
+    text.parse().ok().filter(|port| *port > 0)
 }
 
 /// Decodes `%` and two digits. Returns `None` if the text is not valid.
@@ -387,6 +438,15 @@ mod tests {
             "//u:secret@h:x/d",
             "//u:secret@h/d#x",
             "//u:secret@h/d?password=secret&no=secret",
+            "///?host=u:secret@127.0.0.1",
+            "///?host=a,u:secret@127.0.0.1",
+            "//h/?dbname=postgres://u:secret@h/d",
+            "//h/?dbname=host%3Dh%20password%3Dsecret",
+            "//h/u:secret%40h",
+            "//h/d?user=u:secret",
+            "//h/d?port=secret",
+            "//h/d?hostaddr=secret",
+            "//h/d?channel_binding=secret",
         ] {
             let error = Url::parse(rest).unwrap_err();
             assert!(!error.message().contains("cret"), "{error}");
@@ -405,5 +465,51 @@ mod tests {
             (ssl("//db.example/a"), ssl("//localhost,db.example/a")),
             (SslMode::VerifyFull, SslMode::VerifyFull)
         );
+        assert_eq!(ssl("//localhost/a?hostaddr=10.0.0.5"), SslMode::VerifyFull, "the name says nothing then");
+        assert_eq!(
+            (ssl("//db.example/a?sslmode=prefer"), ssl("//db.example/a?sslmode=allow")),
+            (SslMode::Require, SslMode::Require)
+        );
+        assert_eq!(
+            (ssl("//localhost/a?sslmode=prefer"), ssl("//db.example/a?sslmode=disable")),
+            (SslMode::Prefer, SslMode::Disable)
+        );
+    }
+
+    #[test]
+    fn ports_belong_to_hosts_in_any_order() {
+        let hosts = |rest: &str| Url::parse(rest).map(|url| url.hosts).unwrap();
+        let named = |name: &str, port| (name.to_owned(), port);
+        assert_eq!(hosts("///d?port=6000"), [named("localhost", 6000)]);
+        assert_eq!(hosts("///d?port=6000&host=a"), [named("a", 6000)]);
+        assert_eq!(hosts("///d?host=a,b&port=1,2"), [named("a", 1), named("b", 2)]);
+        assert_eq!(hosts("///d?host=a,b&port=7"), [named("a", 7), named("b", 7)]);
+        assert_eq!(hosts("///d?host=::1,/run/postgresql"), [named("::1", 5432), named("/run/postgresql", 5432)]);
+        for rest in ["///d?host=a,b,c&port=1,2", "///d?port=0", "///d?port=", "///d?host="] {
+            assert_eq!(Url::parse(rest).unwrap_err().code(), Code::InvalidArgument, "{rest}");
+        }
+    }
+
+    #[test]
+    fn what_would_weaken_or_strengthen_the_login_is_not_ignored() {
+        assert_eq!(Url::parse("//h/d").unwrap().binding, Binding::Prefer);
+        assert_eq!(Url::parse("//h/d?channel_binding=require").unwrap().binding, Binding::Require);
+        assert!(Url::parse("//h/d?channel_binding=maybe").is_err());
+        assert!(Url::parse("//h/d?sslcert=x").is_err());
+    }
+
+    #[test]
+    fn names_of_tables_are_plain() {
+        for wrong in [
+            "prefix=A",
+            "prefix=1a",
+            "prefix=a%22",
+            "schema=",
+            "schema=a-b",
+            "prefix=abcdefghijklmnopqrstuvwxyz0123456",
+        ] {
+            assert_eq!(Url::parse(&format!("//h/d?{wrong}")).unwrap_err().code(), Code::InvalidArgument, "{wrong}");
+        }
+        assert_eq!(Url::parse("//h/d?schema=_a1&prefix=b_").unwrap().prefix, "b_");
     }
 }
