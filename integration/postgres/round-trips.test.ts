@@ -17,12 +17,12 @@ onServer("newest", (server) => {
       await proxy.stop();
     });
     /** Saves the next checkpoints of a thread, one after the other. */
-    const save = async (threadId: string, from: number, count: number) => {
+    const save = async (threadId: string, from: number, count: number, into = saver) => {
       let config: object = thread(threadId);
       for (let n = from; n < from + count; n++) {
         const values = { channel_values: { n, text: `step ${n} `.repeat(50) }, channel_versions: { n, text: n } };
         const checkpoint = { ...emptyCheckpoint(), ...values, id: uuid6(n) };
-        config = await saver.put(config, checkpoint, { source: "loop", step: n, parents: {} }, { n, text: n });
+        config = await into.put(config, checkpoint, { source: "loop", step: n, parents: {} }, { n, text: n });
       }
     };
     /** The round trips of this work. */
@@ -46,6 +46,33 @@ onServer("newest", (server) => {
     await Promise.all(threads.map((id) => save(id, 0, 1)));
     // 320 saves.
     expect(await counted(() => Promise.all(threads.map((id) => save(id, 1, 5))))).toBeLessThan(32);
+  });
+
+  it("a save with a lease takes one, also after the lease was renewed", async () => {
+    const { saver, save, counted } = await behindProxy(0);
+    const lease = await saver.lease({ space: "langgraph", run: "a" }, { ttlMs: 900 });
+    const leased = saver.withLease(lease);
+    const renewed = async () => {
+      const { until } = lease;
+      while (lease.until === until) await new Promise((resolve) => setTimeout(resolve, 20));
+    };
+    await save("a", 0, 1, leased);
+    await renewed();
+    await save("a", 1, 1, leased);
+    // A renewal may come in between, and takes a few.
+    const trips = await counted(() => save("a", 2, 20, leased));
+    expect(trips).toBeLessThan(30);
+    await lease.release();
+    await expect(save("a", 22, 1, leased)).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("a prune asks for many checkpoints at once", async () => {
+    const { saver, save, counted } = await behindProxy(0);
+    for (const id of ["a", "b"]) await save(id, 0, 150);
+    const removed = counted(async () => {
+      expect(await saver.prune(["a", "b"], { keepLastN: 1 })).toMatchObject({ removed: 298 });
+    });
+    expect(await removed).toBeLessThan(60);
   });
 
   it("the newest state that this process has saved takes one", async () => {

@@ -10,42 +10,36 @@ use crate::record::Seq;
 
 /// The payloads of a backend, within the current transaction.
 pub(crate) trait Payloads {
-    /// The payloads that are deltas against this base.
-    fn dependants(&self, base: Seq) -> Result<Vec<Seq>>;
+    /// The payloads that are deltas against one of these bases, without those among `going`.
+    fn dependants(&self, bases: &[Seq], going: &HashSet<Seq>) -> Result<Vec<Seq>>;
     /// A description of the payload's checkpoint, for messages.
     fn describe(&self, seq: Seq) -> String;
     /// The raw payload.
     fn load(&self, seq: Seq) -> Result<CachedPayload>;
     /// Stores a payload again as `row`. Returns the number of bytes by which the stored size of this payload grows.
     fn rewrite(&mut self, seq: Seq, row: &Row) -> Result<i64>;
-    /// Removes a payload that is not the base of any remaining payload. Returns the stored size of the removed payload
-    /// in bytes.
-    fn delete(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64>;
+    /// Removes payloads that are not the base of any remaining payload. Returns the stored size of the removed payloads
+    /// in bytes. `going` holds the same payloads.
+    fn delete(&mut self, seqs: &[Seq], going: &HashSet<Seq>) -> Result<i64>;
 }
 
 /// Removes payloads, and returns the total number of stored bytes that this frees. If a base and its delta are removed
 /// together, the delta is not stored as a keyframe.
 pub(crate) fn remove(payloads: &mut impl Payloads, victims: &[Seq]) -> Result<i64> {
     let going: HashSet<Seq> = victims.iter().copied().collect();
-    let mut freed = 0;
-    for victim in victims {
-        freed -= rebase_dependants(payloads, *victim, &going)?;
-    }
     // Delete the payloads only after all dependants are stored again, because a dependant is read through its base.
-    for victim in victims {
-        freed += payloads.delete(*victim, &going)?;
-    }
-    Ok(freed)
+    let grown = rebase_dependants(payloads, victims, &going)?;
+    Ok(payloads.delete(victims, &going)? - grown)
 }
 
-/// Stores the deltas against a payload as keyframes. Returns the number of bytes by which their stored size grows.
-fn rebase_dependants(payloads: &mut impl Payloads, base: Seq, going: &HashSet<Seq>) -> Result<i64> {
+/// Stores the deltas against these payloads as keyframes. Returns the number of bytes by which their stored size grows.
+fn rebase_dependants(payloads: &mut impl Payloads, bases: &[Seq], going: &HashSet<Seq>) -> Result<i64> {
     let mut grown = 0;
-    let mut bases = vec![base];
-    let mut seen = HashSet::from([base]);
-    while let Some(base) = bases.pop() {
-        for dependant in payloads.dependants(base)? {
-            if !seen.insert(dependant) || going.contains(&dependant) {
+    let mut bases = bases.to_vec();
+    let mut seen = HashSet::new();
+    while !bases.is_empty() {
+        for dependant in payloads.dependants(&std::mem::take(&mut bases), going)? {
+            if !seen.insert(dependant) {
                 continue;
             }
             match payloads.load(dependant) {

@@ -119,8 +119,10 @@ impl<'a> Payloads<'a> {
 }
 
 impl rebase::Payloads for Payloads<'_> {
-    fn dependants(&self, base: Seq) -> Result<Vec<Seq>> {
-        Ok(row::numbers(&self.open.query("SELECT seq FROM @payload WHERE base = $1 ORDER BY seq DESC", values![base])?))
+    fn dependants(&self, bases: &[Seq], going: &HashSet<Seq>) -> Result<Vec<Seq>> {
+        const SQL: &str = "SELECT seq FROM @payload WHERE base = ANY($1) AND NOT seq = ANY($2) ORDER BY seq DESC";
+        let going: Vec<Seq> = going.iter().copied().collect();
+        Ok(row::numbers(&self.open.query(SQL, values![bases.to_vec(), going])?))
     }
 
     fn describe(&self, seq: Seq) -> String {
@@ -142,11 +144,14 @@ impl rebase::Payloads for Payloads<'_> {
         Ok(before.map_or(0, |before| length(row.body.len()) - i64::from(before.get::<_, i32>(0))))
     }
 
-    fn delete(&mut self, seq: Seq, _: &HashSet<Seq>) -> Result<i64> {
-        self.stored.remove(&seq);
-        let deleted =
-            self.open.one("DELETE FROM @payload WHERE seq = $1 RETURNING octet_length(body)", values![seq])?;
-        Ok(deleted.map_or(0, |row| i64::from(row.get::<_, i32>(0))))
+    fn delete(&mut self, seqs: &[Seq], _: &HashSet<Seq>) -> Result<i64> {
+        const SQL: &str =
+            "WITH gone AS (DELETE FROM @payload WHERE seq = ANY($1) RETURNING octet_length(body) AS bytes)
+            SELECT coalesce(sum(bytes), 0)::bigint FROM gone";
+        for seq in seqs {
+            self.stored.remove(seq);
+        }
+        Ok(self.open.one(SQL, values![seqs.to_vec()])?.map_or(0, |row| row.get(0)))
     }
 }
 

@@ -10,21 +10,39 @@ use super::write::Writing;
 use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::decode_marks;
 use crate::error::Result;
+use crate::op::Op;
 use crate::record::{ContractId, Seq};
 
 impl Writing<'_> {
-    /// The save numbers of the checkpoint with this id.
-    pub(super) fn numbers(&self, contract: ContractId, id: &str) -> Result<Vec<Seq>> {
+    /// The save numbers of the checkpoints with these ids.
+    pub(super) fn numbers(&self, ids: &[(ContractId, &str)]) -> Result<Vec<Seq>> {
         const SQL: &str = concat!(
-            "SELECT seq, lin FROM @checkpoint WHERE contract = $1 AND ",
+            "SELECT seq, lin FROM @checkpoint JOIN unnest($1, $2) AS w(k, i) ON contract = k AND ",
             super::schema::key!("id"),
             " = ",
-            super::schema::key!("$2"),
-            " AND id = $2"
+            super::schema::key!("i"),
+            " AND id = i"
         );
-        let found = self.open.query(SQL, values![number(contract), id])?;
+        let (contracts, ids): (Vec<i16>, Vec<Vec<u8>>) =
+            ids.iter().map(|(contract, id)| (number(*contract), id.as_bytes().to_vec())).unzip();
+        let found = self.open.query(SQL, values![contracts, ids])?;
         found.iter().try_for_each(|row| self.check_locked(row.get(1)))?;
         Ok(row::numbers(&found))
+    }
+
+    /// Applies removals. The rows may be damaged, and go all the same.
+    pub(super) fn remove(&mut self, removals: &[Op]) -> Result<()> {
+        let ids: Vec<(ContractId, &str)> = removals
+            .iter()
+            .filter_map(|op| if let Op::Remove { contract, id } = op { Some((*contract, &**id)) } else { None })
+            .collect();
+        self.known.forget();
+        let mut victims = self.numbers(&ids)?;
+        // The same id may be named twice.
+        victims.sort_unstable();
+        victims.dedup();
+        self.remove_all(&victims)?;
+        Ok(())
     }
 
     /// Removes the lineages of these that have neither checkpoints nor logs.

@@ -1,6 +1,7 @@
 //! The tables. `@name` stands for a table of the schema with the prefix, `@@` for the schema itself.
 //!
-//! Ids and names are `bytea`: `text` refuses U+0000, and its order depends on the operating system.
+//! Ids and names are `bytea`: `text` refuses U+0000, and its order depends on the operating system. The view
+//! `checkpoint_text` shows them to people; nothing else reads it.
 
 use tokio_postgres::Row;
 
@@ -113,6 +114,11 @@ CREATE INDEX @-log_branch_parent ON @log_branch (parent, start) WHERE parent IS 
 CREATE INDEX @-record_key ON @record (branch, ",
     key!("key"),
     ") WHERE key IS NOT NULL;
+CREATE VIEW @checkpoint_text AS
+  SELECT c.seq, c.contract, encode(l.name, 'escape') AS lineage, encode(c.id, 'escape') AS id,
+         encode(c.parent, 'escape') AS parent, encode(c.grp, 'escape') AS grp, encode(c.label, 'escape') AS label,
+         to_timestamp(c.saved_at / 1000.0) AS saved_at, p.size, octet_length(p.body) AS stored
+  FROM @checkpoint c JOIN @lineage l USING (lin) LEFT JOIN @payload p USING (seq);
 INSERT INTO @setting VALUES ('schema_version', 1), ('oldest_writer', 1);
 "
 );

@@ -132,8 +132,12 @@ impl Writing<'_> {
     fn unit(&mut self, unit: &Unit) -> Result<Applied> {
         unit.expect.iter().try_for_each(|expect| self.expect(expect))?;
         let mut applied = Applied::default();
-        for op in &unit.ops {
-            applied.appended.extend(self.op(op)?);
+        // Removals that follow each other are one, because each takes several round trips.
+        for ops in unit.ops.chunk_by(|a, b| matches!((a, b), (Op::Remove { .. }, Op::Remove { .. }))) {
+            match ops {
+                [op] => applied.appended.extend(self.op(op)?),
+                removals => self.remove(removals)?,
+            }
         }
         applied.stored_bytes = self.payloads.take_stored_bytes();
         Ok(applied)
@@ -193,11 +197,7 @@ impl Writing<'_> {
         match op {
             Op::Put(draft) => self.put(draft)?,
             Op::Fork(fork) => self.fork(fork)?,
-            Op::Remove { contract, id } => {
-                // The row may be damaged, and goes all the same.
-                let victims = self.numbers(*contract, id)?;
-                self.remove_all(&victims)?;
-            }
+            Op::Remove { .. } => self.remove(std::slice::from_ref(op))?,
             Op::Touch { contract, id, saved_at } => {
                 if let Some(row) = self.row(*contract, id)? {
                     row::touch(open, row, *saved_at);
@@ -339,7 +339,7 @@ impl Writing<'_> {
             (Vec::new(), newest)
         } else {
             // A damaged row is replaced too.
-            let replaced = self.numbers(header.contract, &header.id)?;
+            let replaced = self.numbers(&[(header.contract, &header.id)])?;
             let left = self.delete(&replaced)?.1;
             self.known.forget();
             (left, self.known.newest(self.open, lineage)?)

@@ -174,8 +174,12 @@ impl<'a> Payloads<'a> {
 }
 
 impl rebase::Payloads for Payloads<'_> {
-    fn dependants(&self, base: Seq) -> Result<Vec<Seq>> {
-        chain::dependants(self.connection, base)
+    fn dependants(&self, bases: &[Seq], going: &HashSet<Seq>) -> Result<Vec<Seq>> {
+        let mut found = Vec::new();
+        for base in bases {
+            found.extend(chain::dependants(self.connection, *base)?.into_iter().filter(|seq| !going.contains(seq)));
+        }
+        Ok(found)
     }
 
     fn describe(&self, seq: Seq) -> String {
@@ -205,7 +209,13 @@ impl rebase::Payloads for Payloads<'_> {
         Ok(grown)
     }
 
-    fn delete(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64> {
+    fn delete(&mut self, seqs: &[Seq], going: &HashSet<Seq>) -> Result<i64> {
+        seqs.iter().try_fold(0, |bytes, seq| Ok(bytes + self.delete_one(*seq, going)?))
+    }
+}
+
+impl Payloads<'_> {
+    fn delete_one(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64> {
         let Some((contract, chain, bytes)) = self.sizes(seq)? else { return Ok(0) };
         // A damaged row can be removed. Its size is unknown, so subtract 0 from the totals. The totals also counted
         // the row as 0, unless they counted the row before it was damaged.
