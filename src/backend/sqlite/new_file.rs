@@ -18,6 +18,10 @@ const MARKER: &str = "-new";
 
 /// Begins to make the tables of a file that has none. Returns a notice if the tables are in a log that is missing.
 pub(super) fn begin(path: &Path, claim: &Claim) -> Option<Notice> {
+    // The tables are in the log, or another process writes them there now.
+    if exists(path, "-wal") {
+        return None;
+    }
     let lacks_log = claim.if_only(|| missing_log(path)).flatten().filter(|_| !is_new(path));
     // Without a marker, the worst that can happen is a needless warning. A folder in which no file can be created is
     // reported by SQLite.
