@@ -9,7 +9,19 @@ import { SessionStore } from "forkpoint/helix";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { contentOf, fill, opened } from "./contents.js";
 import { texts } from "./helix/helpers.js";
-import { checkpoint, everyKind, failure, folder, open, place, rejection, run, windows, wrongType } from "./helpers.js";
+import {
+  type Kind,
+  checkpoint,
+  everyKind,
+  failure,
+  folder,
+  open,
+  place,
+  rejection,
+  run,
+  windows,
+  wrongType,
+} from "./helpers.js";
 import { type Methods, wrongAnswers } from "./hostile-values.js";
 
 describe.each(everyKind)("from %s", (from) => {
@@ -87,11 +99,20 @@ test("a workflow that failed on one side is resumed on the other", async () => {
   expect(done).toEqual(["one", "two"]);
 });
 
-describe("an interrupted copy", () => {
-  /** A database whose copy takes several pages. */
-  async function large(): Promise<{ path: string; ids: string[] }> {
-    const path = join(folder(), "large.db");
-    const store = open(path);
+/** The kinds of store that an interrupted copy is tested with. */
+const pairs: Array<[from: Kind, to: Kind]> = everyKind.includes("postgres")
+  ? [
+      ["sqlite", "postgres"],
+      ["postgres", "sqlite"],
+      ["jsonl", "postgres"],
+    ]
+  : [["sqlite", "sqlite"]];
+
+describe.each(pairs)("an interrupted copy from %s to %s", (fromKind, toKind) => {
+  /** A store whose copy takes several pages. */
+  async function large(): Promise<{ from: string; ids: string[] }> {
+    const from = place(fromKind);
+    const store = open(from);
     const ids: string[] = [];
     for (let n = 0; n < 24; n++) {
       const state = { ...checkpoint().state, scratch: { noise: randomBytes(1 << 20) } };
@@ -99,45 +120,46 @@ describe("an interrupted copy", () => {
       await store.save(one);
       ids.push(one.id);
     }
-    return { path, ids };
+    return { from, ids };
   }
 
   test("an abort leaves what was copied, and the next call goes on", async () => {
-    const { path } = await large();
-    const to = join(folder(), "to.db");
+    const { from } = await large();
+    const to = place(toKind);
     const reason = new Error("enough");
-    await expect(copyStore(path, to, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-    expect(existsSync(to)).toBe(false);
+    await expect(copyStore(from, to, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await failure(openStore(to, { readOnly: true }), "NOT_FOUND");
     const aborting = new AbortController();
     const stop = ({ checkpoints }: CopyProgress) => checkpoints > 10 && aborting.abort(reason);
-    await expect(copyStore(path, to, { signal: aborting.signal, onProgress: stop })).rejects.toBe(reason);
+    await expect(copyStore(from, to, { signal: aborting.signal, onProgress: stop })).rejects.toBe(reason);
     const throws = () => {
       throw reason;
     };
-    await expect(copyStore(path, to, { onProgress: throws })).rejects.toBe(reason);
+    await expect(copyStore(from, to, { onProgress: throws })).rejects.toBe(reason);
     // The begun copy is not given to another source.
-    const other = join(folder(), "other.db");
+    const other = place(fromKind);
     await open(other).save(checkpoint());
     expect((await failure(copyStore(other, to), "CONFLICT")).message).toContain("another store");
     expect((await failure(copyStore(to, place("sqlite")), "CONFLICT")).message).toContain("finish that copy");
     const seen: number[] = [];
     const goesOn = ({ phase, checkpoints }: CopyProgress) => phase === "copying" && seen.push(checkpoints);
-    await copyStore(path, to, { onProgress: goesOn });
+    await copyStore(from, to, { onProgress: goesOn });
     expect(seen[0]).toBeGreaterThan(10);
-    const [source, copy] = [open(path), open(to)];
+    const [source, copy] = [open(from), open(to)];
     expect(await copy.runs()).toEqual(await source.runs());
+    expect(await copy.check()).toMatchObject({ ok: true, findings: [], checked: { checkpoints: 24 } });
   });
 
   test("a copy that is killed again and again ends with the same store", { timeout: 180_000 }, async () => {
-    const { path, ids } = await large();
-    const to = join(folder(), "to.db");
+    const { from, ids } = await large();
+    const to = place(toKind);
     let kills = 0;
     let finished = 0;
     for (let cycle = 0; cycle < 20; cycle++) {
       // The moment is random: after some pages, and some time after the last of them.
       let lines = cycle % 2;
       const wait = Math.random() * 60;
-      const ended = await run("copy.mjs", [path, to], (_, child) => {
+      const ended = await run("copy.mjs", [from, to], (_, child) => {
         if (lines-- === 0) setTimeout(() => child.kill("SIGKILL"), wait);
       });
       if (ended.signal === "SIGKILL") kills += 1;
@@ -146,10 +168,10 @@ describe("an interrupted copy", () => {
     }
     expect(kills).toBeGreaterThan(0);
     expect(kills + finished).toBe(20);
-    const ended = await run("copy.mjs", [path, to]);
+    const ended = await run("copy.mjs", [from, to]);
     expect(ended).toMatchObject({ code: 0, errors: "" });
     expect(ended.lines.at(-1)).toContain(`"checkpoints":${ids.length},`);
-    const [source, copy] = [open(path), open(to)];
+    const [source, copy] = [open(from), open(to)];
     for (const id of ids) {
       const [before, after] = [await source.get(id), await copy.get(id)];
       const noise = (one: typeof before) => Buffer.from((one!.state.scratch as { noise: Uint8Array }).noise);

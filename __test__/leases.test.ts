@@ -6,10 +6,20 @@ import { SessionStore } from "forkpoint/helix";
 import { Checkpointer, Graph } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Program } from "./faults/faults.js";
-import { checkpoint, failure, fixture, kinds, place, rejection, thrown, windows, wrongType } from "./helpers.js";
+import { contentOf } from "./contents.js";
+import {
+  checkpoint,
+  failure,
+  fixture,
+  kinds,
+  place,
+  rejection,
+  sharedKinds,
+  thrown,
+  windows,
+  wrongType,
+} from "./helpers.js";
 import { variants } from "./hostile-values.js";
-
-const files = ["sqlite", "jsonl"] as const;
 
 /** The contracts whose runs can be leased. */
 const run: RunRef = { space: "agentium", run: "run" };
@@ -71,6 +81,17 @@ async function whenFree(store: Store, of: RunRef, ttlMs = 30_000): Promise<Lease
       await sleep(20);
     }
   }
+}
+
+/** The pending writes of every checkpoint of every thread. */
+async function pendingWrites(store: Store) {
+  const threads = new Checkpointer(store);
+  const listed = await Promise.all((await threads.listThreads()).map((threadId) => threads.list(threadId)));
+  return Promise.all(
+    listed
+      .flat()
+      .map(async ({ threadId, checkpointId }) => [checkpointId, await threads.getWrites({ threadId, checkpointId })]),
+  );
 }
 
 describe.each(kinds)("%s", (kind) => {
@@ -384,7 +405,7 @@ it("a workflow and a graph take leases only over a store of this package", () =>
   graph({ lease: false, checkpointer: foreign })();
 });
 
-describe.each(files)("processes over %s", (kind) => {
+describe.each(sharedKinds)("processes over %s", (kind) => {
   it("the lease of a killed process is taken at once, and its token is smaller", async () => {
     const target = place(kind);
     const store = await shared(target);
@@ -422,7 +443,8 @@ describe.each(files)("processes over %s", (kind) => {
     const store = await shared(target);
     const worker = new Worker(target);
     await worker.ask("lease", { name: "a", run, ttlMs: 2_000 });
-    const contracts = ["agentos", "agentium", "helix", "tinyagents", "writes"];
+    // Pending writes come first: they change no run, so nothing else tells them that the lease is lost.
+    const contracts = ["writes", "agentos", "agentium", "helix", "tinyagents"];
     for (const contract of contracts)
       expect(await worker.ask("write", { contract, id: `${contract} before`, name: "a" })).toEqual({
         stored: `${contract} before`,
@@ -458,7 +480,7 @@ describe.each(files)("processes over %s", (kind) => {
     await worker.ask("lease", { name: "a", run, ttlMs: 300 });
     const lease = await whenFree(store, run);
     expect(await worker.ask("signal", { name: "a" })).toEqual({ aborted: false });
-    for (const contract of ["agentos", "agentium", "helix", "tinyagents", "writes"]) {
+    for (const contract of ["writes", "agentos", "agentium", "helix", "tinyagents"]) {
       const told = await worker.ask("write", { contract, id: "after", name: "a" });
       expect(told).toMatchObject({ code: "CONFLICT", lease: { holder: lease.holder } });
       expect(told.message).toContain(`was lost, because ${lease.holder} has taken it`);
@@ -470,6 +492,36 @@ describe.each(files)("processes over %s", (kind) => {
     // A late release removes nothing.
     await worker.ask("release", { name: "a" });
     await failure(store.lease(run), "CONFLICT");
+  });
+
+  it("every kind of write of a lost lease is refused by the store, as the first one under its lease", async () => {
+    const target = place(kind);
+    const store = await shared(target);
+    const worker = new Worker(target, "blind");
+    const { kinds: every } = await worker.ask("prepare");
+    const runOf = (name: string): RunRef => ({ space: "agentos", run: `leased for ${name}` });
+    // A refusal tells the process that its lease is lost. So each kind has a lease of its own, of which it knows nothing.
+    for (const name of every) await worker.ask("lease", { name, run: runOf(name), ttlMs: 300 });
+    const taken = new Map<string, Lease>();
+    for (const name of every) taken.set(name, await whenFree(store, runOf(name)));
+    const content = async () => [await contentOf(store), await pendingWrites(store)];
+    const before = await content();
+    for (const name of every) {
+      const told = await worker.ask("writeOfKind", { kind: name, name });
+      // All that are stored by mistake are named.
+      expect.soft(told, name).toMatchObject({
+        code: "CONFLICT",
+        lease: { holder: taken.get(name)!.holder },
+        message: expect.stringContaining("was lost, because"),
+      });
+    }
+    expect(await content()).toEqual(before);
+    // None of them was refused for another reason: all are stored under leases that are held.
+    for (const name of every) {
+      await taken.get(name)!.release();
+      await worker.ask("lease", { name, run: runOf(name), ttlMs: 300 });
+      expect(await worker.ask("writeOfKind", { kind: name, name })).toEqual({ stored: name });
+    }
   });
 
   stops("a process that slept for its ttl has lost its lease, even if nobody took it", async () => {

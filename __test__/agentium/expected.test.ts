@@ -1,9 +1,8 @@
 // Tests `expectedParent` of workflow checkpoints. If two writers continue the same run, one of them is refused.
-import { join } from "node:path";
 import { openStore } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore, type WorkflowCheckpointStoreOptions } from "forkpoint/agentium";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { failure, folder, wrongType } from "../helpers.js";
+import { failure, kinds, place, sharedKinds, wrongType } from "../helpers.js";
 import { checkpoint, own } from "./helpers.js";
 
 interface Trace {
@@ -15,9 +14,9 @@ function at(step: number) {
   return checkpoint({ id, runId: "run", stepIndex: step, state: { trace: [] as string[] } });
 }
 
-describe("a single save", () => {
+describe.each(kinds)("on %s, a single save", (kind) => {
   it("is stored where the run's latest checkpoint is the expected one", async () => {
-    const store = own<Trace>("memory:");
+    const store = own<Trace>(place(kind));
     await store.save(at(-1), { expectedParent: null });
     await store.save(at(0), { expectedParent: "run:initial" });
     // Send the same save again, as a caller does after an error whose outcome is unknown.
@@ -26,7 +25,7 @@ describe("a single save", () => {
   });
 
   it("rejects and stores nothing if another writer has continued the run", async () => {
-    const store = own<Trace>(join(folder(), "wf.db"));
+    const store = own<Trace>(place(kind));
     const missing = await failure(store.save(at(0), { expectedParent: "run:initial" }), "CONFLICT");
     expect(missing.message).toContain('"run:initial"');
     await store.save(at(-1));
@@ -41,7 +40,7 @@ describe("a single save", () => {
   });
 
   it("must name an id or null", async () => {
-    const store = own<Trace>("memory:");
+    const store = own<Trace>(place(kind));
     for (const expectedParent of [7, "", true])
       await wrongType(store.save(at(0), { expectedParent: expectedParent as never }));
     expect(() => own("memory:", { expectedParent: "yes" as never } as WorkflowCheckpointStoreOptions)).toThrow(
@@ -50,7 +49,7 @@ describe("a single save", () => {
   });
 });
 
-describe("a workflow over a store with the option expectedParent", () => {
+describe.each(sharedKinds)("on %s, a workflow over a store with the option expectedParent", (kind) => {
   /** A workflow of three steps. `between` runs between the second step and the third. */
   function workflow(store: WorkflowCheckpointStore<Trace>, between: () => Promise<void> = async () => {}) {
     const step = (name: string) => ({
@@ -69,7 +68,7 @@ describe("a workflow over a store with the option expectedParent", () => {
   }
 
   function stores(options: WorkflowCheckpointStoreOptions) {
-    const path = join(folder(), "wf.db");
+    const path = place(kind);
     return [own<Trace>(path, options), own<Trace>(path)] as const;
   }
 
@@ -117,7 +116,7 @@ describe("a workflow over a store with the option expectedParent", () => {
   });
 
   it("shares an open store, which takes no other option", async () => {
-    const open = await openStore("memory:");
+    const open = await openStore(place(kind));
     onTestFinished(() => open.close());
     const store = new WorkflowCheckpointStore<Trace>(open, { expectedParent: true });
     expect((await workflow(store).runWithCheckpoints({ runId: "run" })).state.trace).toEqual(["a", "b", "c"]);

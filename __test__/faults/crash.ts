@@ -23,19 +23,29 @@ export interface Crashes {
   cut: number;
 }
 
+/** A server that the writers work on. */
+export interface Databases {
+  /** Makes an empty database and returns its URL. */
+  make(): Promise<string>;
+  /** Waits until the server has ended what the killed processes had begun. */
+  settle(): Promise<void>;
+}
+
 const durabilities = ["full", "normal", "off"] as const;
 
 /**
+ * @param place a kind of file, or a server.
  * @param modules the contract of each writer. All of them write to one store.
  * @param file the test, for the message that says how to repeat a failure.
  */
 export async function crash(
   home: string,
-  kind: (typeof durable)[number],
+  place: (typeof durable)[number] | Databases,
   modules: string[],
   cycles: number,
   file: string,
 ): Promise<Crashes> {
+  const kind = typeof place === "string" ? place : "postgres";
   const below = randomBelow(seed * 1_000_003 + cycles + modules.length * 31 + kind.length);
   const traits = new Map<string, Traits>();
   for (const module of modules) traits.set(module, ((await import(module)) as { default: Traits }).default);
@@ -47,7 +57,7 @@ export async function crash(
     if (cycle % CYCLES_PER_STORE === 0) {
       const inside = join(home, `store-${cycle}`);
       mkdirSync(inside);
-      target = targetIn(inside, kind);
+      target = typeof place === "string" ? targetIn(inside, place) : await place.make();
       worlds = new Map([...traits].map(([module, one]) => [module, new World(one, KEEP)]));
     }
     const lanes = modules.map(() => Array.from({ length: LANES }, () => [] as World["lineages"]));
@@ -95,6 +105,7 @@ export async function crash(
       }
       crashes.cut += begun.size;
     }
+    if (typeof place !== "string") await place.settle();
     for (const [module, world] of worlds) {
       world.add(programs.filter((_, writer) => modules[writer] === module).map(({ said }) => said));
       const found = await verify(home, target, module);

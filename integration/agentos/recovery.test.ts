@@ -401,11 +401,9 @@ describe.each(backends)("on %s", (_backend, target) => {
   });
 });
 
-describe("a refund that a human must approve, with restarts", () => {
-  const place = () => {
-    const path = folder();
-    return [join(path, "agent.db"), join(path, "journal")] as const;
-  };
+// The first backend is one that processes can share.
+describe.each(backends.slice(0, 1))("a refund that a human must approve, with restarts on %s", (_backend, target) => {
+  const place = () => [target(), join(folder(), "journal")] as const;
   const ran = (journal: string) =>
     existsSync(journal)
       ? readFileSync(journal, "utf8")

@@ -29,6 +29,9 @@ const { makeDatabase } = globalThis as { makeDatabase?: () => string };
 /** The kinds of store that each test runs on. */
 export const kinds: readonly Kind[] = makeDatabase ? ["postgres"] : ["memory", "sqlite", "jsonl"];
 
+/** The kinds of store that several processes can use at once. */
+export const sharedKinds: readonly Kind[] = kinds.filter((kind) => kind !== "memory");
+
 /** The kinds of store for tests that need two of them. */
 export const everyKind: readonly Kind[] = makeDatabase ? ["memory", "sqlite", "jsonl", "postgres"] : kinds;
 

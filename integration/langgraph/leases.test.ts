@@ -8,7 +8,7 @@ import { Command, MemorySaver, START, Send, StateGraph, entrypoint, interrupt, t
 import { type Store, openStore } from "forkpoint";
 import { ForkpointSaver, type SaverOptions, recover } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Log, kinds, open, place, says, thread } from "./helpers.js";
+import { Log, all, kinds, open, place, says, sharedKinds, thread } from "./helpers.js";
 
 const windows = process.platform === "win32";
 const root = { space: "langgraph", run: "thread" };
@@ -275,8 +275,8 @@ class Runner {
   readonly process: ChildProcess;
   readonly #lines: AsyncIterableIterator<string>;
 
-  constructor(target: string, ttlMs: number) {
-    const path = fileURLToPath(new URL("fixtures/lease.mjs", import.meta.url));
+  constructor(target: string, ttlMs: number, fixture = "lease.mjs") {
+    const path = fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url));
     this.process = spawn(process.execPath, [path, target, `${ttlMs}`, "thread"], {
       stdio: ["pipe", "pipe", "inherit"],
       env: { ...process.env, NODE_OPTIONS: "" },
@@ -315,7 +315,7 @@ class Runner {
   }
 }
 
-describe.each(["sqlite", "jsonl"] as const)("processes over %s", (kind) => {
+describe.each(sharedKinds)("processes over %s", (kind) => {
   it("of two processes that resume a thread, the second is told before a node runs, and goes on after a kill", async () => {
     const target = place(kind);
     const one = new Runner(target, 20_000);
@@ -329,6 +329,41 @@ describe.each(["sqlite", "jsonl"] as const)("processes over %s", (kind) => {
     expect(await three.hears()).toEqual({ event: "in two" });
     three.goOn();
     expect(await three.hears()).toEqual({ event: "end", log: ["one", "two", "three"] });
+  });
+
+  it("every kind of write of a lost lease is refused by the store, as the first one under its lease", async () => {
+    const target = place(kind);
+    const store = await openStore(target);
+    onTestFinished(() => store.close());
+    // This process has no timers, and its clock stands still.
+    const worker = new Runner(target, 300, "lease-writes.mjs");
+    const { kinds: every } = await worker.hears();
+    const take = async (name: string) => {
+      for (;;) {
+        const taken = await store.lease({ space: "langgraph", run: `leased for ${name}` }).catch((error) => {
+          expect(error).toMatchObject({ code: "CONFLICT" });
+        });
+        if (taken !== undefined) return taken;
+        await sleep(20);
+      }
+    };
+    const leases = [];
+    for (const name of every) leases.push(await take(name));
+    const reader = open(store as unknown as string);
+    const content = async () => [await all(reader.list({})), { ...(await reader.stats()), fileBytes: 0 }];
+    const before = await content();
+    worker.goOn();
+    for (const name of every)
+      expect.soft(await worker.hears(), name).toMatchObject({
+        name,
+        code: "CONFLICT",
+        message: expect.stringContaining("was lost, because"),
+      });
+    expect(await content()).toEqual(before);
+    // None of them was refused for another reason: all are stored under leases that are held.
+    for (const lease of leases) await lease.release();
+    worker.goOn();
+    for (const name of every) expect(await worker.hears()).toEqual({ name, stored: true });
   });
 
   it.skipIf(windows)("a process that slept through its lease is refused, and stores nothing", async () => {

@@ -1,6 +1,7 @@
 /** Databases of the server that the suite has started. A test, or a file of tests, takes one of its own. */
 import { randomBytes } from "node:crypto";
 import { MessageChannel, Worker, receiveMessageOnPort } from "node:worker_threads";
+import pg from "pg";
 import { TestRunner, inject, onTestFinished } from "vitest";
 
 /** A thread that runs SQL while this thread waits, because a test names its target without waiting. */
@@ -49,4 +50,16 @@ export function makeDatabase(): string {
   }
   url.pathname = `/${name}`;
   return url.href;
+}
+
+/** Runs SQL on a database. Returns the rows of the last statement. */
+export async function query(url: string, sql: string, values?: unknown[]): Promise<any[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const result = await client.query(sql, values);
+    return (Array.isArray(result) ? result.at(-1)! : result).rows;
+  } finally {
+    await client.end();
+  }
 }

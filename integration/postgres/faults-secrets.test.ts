@@ -140,6 +140,51 @@ onServer("newest", (server) => {
     for (const text of await collect(calls)) expect(text).not.toContain(SECRET);
   });
 
+  // A user may put a whole URL, or a user and a password, where only a name is expected.
+  it.each([
+    `host=user:${SECRET}@127.0.0.1`,
+    `host=${SECRET}@127.0.0.1`,
+    `host=postgres://user:${SECRET}@127.0.0.1/postgres`,
+    `host=127.0.0.1,user:${SECRET}@127.0.0.1`,
+    `host=127.0.0.1:${SECRET}`,
+    `host=/${SECRET}@127.0.0.1`,
+    `host=127.0.0.1&port=${SECRET}`,
+    `hostaddr=user:${SECRET}@127.0.0.1`,
+    `hostaddr=${SECRET}`,
+    `dbname=postgres://user:${SECRET}@127.0.0.1/postgres`,
+    `dbname=postgres%3A%2F%2Fuser%3A${SECRET}%40127.0.0.1%2Fpostgres`,
+    `dbname=host=127.0.0.1 user=user password=${SECRET}`,
+    `dbname=host=127.0.0.1%20password=${SECRET}`,
+    `dbname=user:${SECRET}@127.0.0.1`,
+    `user=user:${SECRET}`,
+    `user=user%3A${SECRET}`,
+    `user=user:${SECRET}@127.0.0.1`,
+    `user=postgres://user:${SECRET}@127.0.0.1/postgres`,
+    `application_name=postgres://user:${SECRET}@127.0.0.1/postgres`,
+    `options=postgres://user:${SECRET}@127.0.0.1/postgres`,
+    `options=${SECRET}`,
+    `options=-c%20${SECRET}=1`,
+    `options=-c%20search_path%20${SECRET}`,
+    `options=--password=${SECRET}`,
+    `options=-c%20work_mem=${SECRET}`,
+    `sslrootcert=postgres://user:${SECRET}@127.0.0.1/postgres`,
+    `schema=${SECRET}@`,
+    `prefix=postgres://user:${SECRET}@127.0.0.1/postgres`,
+    `migrate=${SECRET}`,
+    `channel_binding=${SECRET}`,
+    `target_session_attrs=${SECRET}`,
+    `load_balance_hosts=${SECRET}`,
+    `${SECRET}`,
+    `user:${SECRET}@127.0.0.1`,
+    `password:${SECRET}`,
+  ])("a secret where it does not belong: %s", async (query) => {
+    const warned = warnings();
+    const beginnings = ["postgres:///?", "postgres://127.0.0.1:1/postgres?", server().url({ query: "?" })];
+    const targets = beginnings.map((beginning) => beginning + query);
+    const texts = await collect(targets.flatMap((target) => ways(target, { busyTimeoutMs: 20 }).slice(0, 3)));
+    for (const text of [...texts, ...warned]) expect(text).not.toContain(SECRET);
+  });
+
   // A user who forgets to encode a character of the password must not find the rest of it in a log.
   it.each([..."@:/?#[]%&=+, \\\"'<>|^`{}ü\t\n\0"])("a password with %j that was not encoded", async (character) => {
     const [one, two, three] = ["hunter", "zebra", "12"];

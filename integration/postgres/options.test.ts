@@ -1,24 +1,14 @@
 // The options of a store on a server: the tables' names, migrations, and passwords that change.
+import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { CheckpointStore, copyStore, openStore, postgresSchema } from "forkpoint";
-import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { makeDatabase } from "./databases.js";
+import { checkpoint, open } from "../../__test__/helpers.js";
+import { makeDatabase, query } from "./databases.js";
 import { type Server, inMemory, startServer } from "./server.mjs";
-
-/** Runs SQL on a database. Returns the rows of the last statement. */
-async function query(url: string, sql: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const result = await client.query(sql);
-    return (Array.isArray(result) ? result.at(-1)! : result).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 async function tablesOf(url: string): Promise<string[]> {
   const rows = await query(
@@ -107,6 +97,54 @@ describe("the tables", () => {
     expect(await count(url)).toBe(1);
   });
 
+  it("of a newer version that accepts this one are used by open stores and by new ones", async () => {
+    const url = makeDatabase();
+    const [old, reader] = [open(url), open(url)];
+    await old.save(checkpoint({ id: "before", runId: "run", timestamp: 1 }));
+    expect((await reader.latest("run"))!.id).toBe("before");
+    // Another worker migrates the tables. The columns that a later version adds have defaults.
+    await query(
+      url,
+      `BEGIN; ALTER TABLE forkpoint.checkpoint ADD COLUMN later bigint NOT NULL DEFAULT 0;
+       ALTER TABLE forkpoint.payload ADD COLUMN later bytea; CREATE TABLE forkpoint.later (id int);
+       UPDATE forkpoint.setting SET value = 2 WHERE name = 'schema_version'; COMMIT`,
+    );
+    await old.save(checkpoint({ id: "after", runId: "run", timestamp: 2 }));
+    expect((await reader.latest("run"))!.id).toBe("after");
+    const young = open(url);
+    await young.save(checkpoint({ id: "of a new store", runId: "run", timestamp: 3 }));
+    const ids = ["of a new store", "after", "before"];
+    for (const store of [old, reader, young]) expect((await store.listByRun("run")).map(({ id }) => id)).toEqual(ids);
+    await old.delete("before");
+    expect(await young.check()).toMatchObject({ ok: true, findings: [], checked: { checkpoints: 2 } });
+    // Nobody has set the version back.
+    expect(await query(url, "SELECT value FROM forkpoint.setting WHERE name = 'schema_version'")).toEqual([
+      { value: "2" },
+    ]);
+  });
+
+  it("of a newer version that does not accept this one get nothing from a new store", async () => {
+    const url = makeDatabase();
+    await saveOne(url);
+    await query(url, "UPDATE forkpoint.setting SET value = 2");
+    const stored = async () => [
+      await query(url, "SELECT * FROM forkpoint.setting ORDER BY name"),
+      await query(url, "SELECT * FROM forkpoint.checkpoint"),
+      await query(url, "SELECT * FROM forkpoint.batch"),
+      await query(url, "SELECT last_value FROM forkpoint.save_order"),
+    ];
+    const before = await stored();
+    const refused = { code: "UNSUPPORTED", retryable: false, message: expect.stringContaining("version 2") as string };
+    const store = new CheckpointStore(url);
+    await expect(store.save(checkpoint({ id: "refused" }))).rejects.toMatchObject(refused);
+    await expect(store.get("a")).rejects.toMatchObject(refused);
+    // A store that could not be opened has nothing to close.
+    await store.close();
+    await expect(openStore(url, { migrate: "never" })).rejects.toMatchObject(refused);
+    await expect(copyStore(url, makeDatabase())).rejects.toMatchObject(refused);
+    expect(await stored()).toEqual(before);
+  });
+
   it("are not made with migrate: never, and postgresSchema() makes them", async () => {
     const url = makeDatabase();
     await expect(openStore(url, { migrate: "never" })).rejects.toMatchObject({
@@ -165,6 +203,81 @@ describe("a password", () => {
     expect(() => new CheckpointStore(url(), { password: "first" as unknown as () => string })).toThrow(
       /must be a function/,
     );
+  });
+
+  describe("and the role come from the environment of the process", () => {
+    const program = fileURLToPath(new URL("fixtures/connect.mjs", import.meta.url));
+    /** What a process of its own prints. */
+    const connect = (target: string, env: Record<string, string>) => {
+      const { PGUSER: _user, PGPASSWORD: _password, PGPASSFILE: _file, ...others } = process.env;
+      const clean = { ...others, NODE_OPTIONS: "", PGPASSFILE: "/no/such/file", ...env };
+      const { stdout, stderr } = spawnSync(process.execPath, [program, target], { encoding: "utf8", env: clean });
+      if (stdout === "") throw new Error(stderr);
+      return JSON.parse(stdout) as object;
+    };
+    /** A role and its tables, which no other role may use. */
+    const role = async (name: string) => {
+      await server.query(`CREATE ROLE ${name} LOGIN PASSWORD '${name}:secret'`);
+      await server.query(`CREATE DATABASE ${name} OWNER ${name}`);
+      onTestFinished(async () => {
+        await server.query(`DROP DATABASE ${name} WITH (FORCE)`);
+        await server.query(`DROP ROLE ${name}`);
+      });
+      return `${name}:secret`;
+    };
+    const saved = { saved: "a" };
+    const anyone = (database: string, query = "") => server.url({ database, query }).replace("postgres@", "");
+
+    it("PGPASSWORD", async () => {
+      const PGPASSWORD = await role("environment");
+      const target = server.url({ user: "environment", database: "environment" });
+      expect(connect(target, { PGPASSWORD })).toEqual(saved);
+      expect(connect(target, { PGPASSWORD: "wrong" })).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+      expect(connect(target, {})).toMatchObject({
+        code: "UNAVAILABLE",
+        retryable: false,
+        message: expect.stringContaining("PGPASSWORD") as string,
+      });
+    });
+
+    it("PGUSER, if the URL has no user", async () => {
+      const PGPASSWORD = await role("someone");
+      const env = { PGUSER: "someone", PGPASSWORD };
+      expect(connect(anyone("someone"), env)).toEqual(saved);
+      expect(connect(anyone("someone"), { ...env, USER: "nobody", LOGNAME: "nobody" })).toEqual(saved);
+      expect(connect(anyone("someone", "?user=someone"), { ...env, PGUSER: "nobody" })).toEqual(saved);
+      const named = server.url({ user: "someone", database: "someone" });
+      expect(connect(named, { ...env, PGUSER: "nobody" })).toEqual(saved);
+      expect(connect(anyone("someone"), { ...env, PGUSER: "nobody" })).toMatchObject({
+        code: "UNAVAILABLE",
+        retryable: false,
+        message: expect.stringContaining('"nobody"') as string,
+      });
+    });
+
+    it("PGUSER also names the database, if the URL has none", async () => {
+      const PGPASSWORD = await role("pair");
+      const target = server
+        .url()
+        .replace("postgres@", "")
+        .replace(/\/postgres$/, "");
+      expect(connect(target, { PGUSER: "pair", PGPASSWORD })).toEqual(saved);
+    });
+
+    it("the URL's password wins, and the password file comes last", async () => {
+      const password = await role("first");
+      const folder = mkdtempSync(join(tmpdir(), "forkpoint-test-"));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const PGPASSFILE = join(folder, "pgpass");
+      const escaped = password.replaceAll(":", "\\:");
+      writeFileSync(PGPASSFILE, `*:*:first:first:${escaped}\n`, { mode: 0o600 });
+      const place = { user: "first", database: "first" };
+      expect(connect(server.url({ ...place, password }), { PGPASSWORD: "wrong" })).toEqual(saved);
+      expect(connect(server.url(place), { PGPASSFILE })).toEqual(saved);
+      expect(connect(anyone("first"), { PGPASSFILE, PGUSER: "first" })).toEqual(saved);
+      const wrong = connect(server.url(place), { PGPASSFILE, PGPASSWORD: "wrong" });
+      expect(wrong).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    });
   });
 
   it("comes from the password file, if only its owner can read the file", async () => {

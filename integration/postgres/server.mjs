@@ -208,6 +208,30 @@ export class Server {
     }
   }
 
+  /**
+   * Starts a standby that follows this server, and restarts this server for that. The standby may be read and promoted.
+   *
+   * @returns {Promise<Server>}
+   */
+  async replica() {
+    const home = mkdtempSync(`${this.#home}-`);
+    chmodSync(home, 0o755);
+    const data = join(home, "data");
+    mkdirSync(data);
+    if (this.#as.uid !== undefined) chownSync(data, this.#as.uid, this.#as.gid);
+    chmodSync(data, 0o700);
+    // A server that has stopped is copied as files. Not every package of Postgres has pg_basebackup.
+    await this.halt();
+    const copied = spawnSync("cp", ["-R", `${this.data}/.`, data], { ...this.#as, cwd: "/", encoding: "utf8" });
+    if (copied.status !== 0) throw new Error(`cp failed: ${copied.stderr}`);
+    writeFileSync(join(data, "standby.signal"), "");
+    await this.start();
+    const settings = { ...this.#settings, primary_conninfo: `host=127.0.0.1 port=${this.port} user=postgres` };
+    const standby = new Server(this.#bin, this.#as, home, data, await freePort(), settings);
+    await standby.start();
+    return standby;
+  }
+
   /** Kills the server with SIGKILL, and every process of it. */
   async kill() {
     const { pid } = this;

@@ -1,5 +1,6 @@
 // Encryption: what each sslmode verifies, with a certificate that the test makes.
 import { execFileSync } from "node:child_process";
+import diagnostics from "node:diagnostics_channel";
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +10,10 @@ import { type Server, inMemory, startServer } from "./server.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "forkpoint-test-"));
 const file = (name: string) => join(folder, name);
+const scram = { password_encryption: "scram-sha-256" };
 let server: Server;
+/** A server that cannot encrypt. */
+let plain: Server;
 
 function openssl(...args: string[]): void {
   execFileSync("openssl", args, { cwd: folder, stdio: "ignore" });
@@ -22,7 +26,7 @@ function authority(name: string): void {
 }
 
 beforeAll(async () => {
-  server = (await startServer(inMemory))!;
+  server = (await startServer({ settings: scram, ...inMemory }))!;
   authority("signer");
   authority("stranger");
   const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
@@ -56,14 +60,29 @@ beforeAll(async () => {
   }
   await server.query("ALTER SYSTEM SET ssl = on");
   await server.query("SELECT pg_reload_conf()");
+  plain = (await startServer({ settings: scram, ...inMemory }))!;
+  for (const one of [server, plain]) {
+    await one.query("CREATE ROLE agent LOGIN SUPERUSER PASSWORD 'secret'");
+    await one.requirePasswords();
+  }
 });
 
 afterAll(async () => {
-  await server.stop();
+  await server?.stop();
+  await plain?.stop();
   rmSync(folder, { recursive: true });
 });
 
 const url = (host: string, query: string) => server.url({ query }).replace("127.0.0.1", host);
+
+/** The URL of a role that needs its password. */
+const login = (one: Server, query: string) => one.url({ user: "agent", password: "secret", query });
+
+/** Opens a store and counts. */
+async function count(target: string): Promise<number> {
+  await using store = await openStore(target);
+  return (await store.stats()).checkpoints;
+}
 
 /** Opens a store. Returns whether its connections are encrypted. */
 async function encrypted(host: string, query: string): Promise<boolean> {
@@ -97,5 +116,96 @@ describe("is refused at once", () => {
     ["there is no such file", "localhost", () => `?sslmode=verify-full&sslrootcert=${file("none")}`],
   ])("%s: %s", async (_, host, query) => {
     await expect(openStore(url(host, query()))).rejects.toMatchObject({ code: "UNAVAILABLE", retryable: false });
+  });
+});
+
+describe("a server that cannot encrypt", () => {
+  it.each(["", "?sslmode=prefer", "?sslmode=disable"])("is used if it is on this machine%s", async (query) => {
+    expect(await count(plain.url({ query }))).toBe(0);
+    expect(await count(plain.url({ query }).replace("127.0.0.1", "localhost"))).toBe(0);
+  });
+
+  it.each(["require", "verify-ca", "verify-full"])("is refused with sslmode=%s", async (mode) => {
+    const opened = openStore(plain.url({ query: `?sslmode=${mode}` }), { busyTimeoutMs: 300 });
+    await expect(opened).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringMatching(/TLS/) as string,
+    });
+  });
+
+  // The name of a host decides whether it is on this machine. Whoever answers at its address may be anybody.
+  it.each(["", "&sslmode=prefer", "&sslmode=require"])("is refused if its host is another machine%s", async (query) => {
+    const target = plain.url({ query: `?hostaddr=127.0.0.1${query}` }).replace("127.0.0.1:", "db.example:");
+    await expect(openStore(target, { busyTimeoutMs: 300 })).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringMatching(/TLS/) as string,
+    });
+  });
+
+  it("is used if its host is another machine, with sslmode=disable only", async () => {
+    const target = plain.url({ query: "?hostaddr=127.0.0.1&sslmode=disable" }).replace("127.0.0.1:", "db.example:");
+    expect(await count(target)).toBe(0);
+  });
+});
+
+describe("channel_binding", () => {
+  it.each(["require", "prefer", "disable"])("%s connects over TLS, with a password", async (binding) => {
+    expect(await count(login(server, `?sslmode=require&channel_binding=${binding}`))).toBe(0);
+  });
+
+  it.each(["prefer", "disable"])("%s connects without TLS", async (binding) => {
+    expect(await count(login(plain, `?channel_binding=${binding}`))).toBe(0);
+    expect(await count(login(server, `?sslmode=disable&channel_binding=${binding}`))).toBe(0);
+  });
+
+  it.each<[what: string, target: () => string]>([
+    ["a server that cannot encrypt", () => login(plain, "?channel_binding=require")],
+    ["a connection that is not encrypted", () => login(server, "?channel_binding=require&sslmode=disable")],
+    // Nothing proves that it is the server that knows the password.
+    ["a role that needs no password", () => server.url({ query: "?channel_binding=require&sslmode=require" })],
+    ["a role that needs no password, without TLS", () => plain.url({ query: "?channel_binding=require" })],
+  ])("require refuses %s", async (_, target) => {
+    const error: any = await openStore(target(), { busyTimeoutMs: 300 }).then(
+      (store) => store.close(),
+      (error: unknown) => error,
+    );
+    expect(["INVALID_ARGUMENT", "UNAVAILABLE"]).toContain(error?.code);
+    expect(error.message).toMatch(/channel.binding/);
+  });
+
+  it.each(["", "required", "Require", "on", "1"])("%j is no value of it", async (binding) => {
+    const opened = openStore(login(server, `?sslmode=require&channel_binding=${binding}`));
+    await expect(opened).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining('"channel_binding"') as string,
+    });
+  });
+});
+
+describe("a warning", () => {
+  /** Opens a store. Returns the codes of its warnings. */
+  async function warned(target: string): Promise<string[]> {
+    const codes: string[] = [];
+    const onWarning = (warning: unknown) => void codes.push((warning as { code: string }).code);
+    diagnostics.subscribe("forkpoint:warning", onWarning);
+    try {
+      await count(target);
+    } finally {
+      diagnostics.unsubscribe("forkpoint:warning", onWarning);
+    }
+    return codes;
+  }
+
+  const elsewhere = (query: string) =>
+    server.url({ query: `?hostaddr=127.0.0.1&sslmode=${query}` }).replace("127.0.0.1:", "db.example:");
+
+  it.each(["require", "prefer"])("says that nothing verifies another machine with sslmode=%s", async (mode) => {
+    expect(await warned(elsewhere(mode))).toEqual(["FORKPOINT_SERVER_NOT_VERIFIED"]);
+  });
+
+  it("is not needed for this machine, or if the certificate is verified", async () => {
+    expect(await warned(url("localhost", "?sslmode=require"))).toEqual([]);
+    expect(await warned(url("127.0.0.1", ""))).toEqual([]);
+    expect(await warned(elsewhere(`verify-ca&sslrootcert=${file("signer.crt")}`))).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@
 import "../../../__test__/agentium/attempts.test.js";
 import "../../../__test__/agentium/control.test.js";
 import "../../../__test__/agentium/drivers.test.js";
+import "../../../__test__/agentium/expected.test.js";
 import "../../../__test__/agentium/runs.test.js";
 import "../../../__test__/agentium/states.test.js";
 import "../../../__test__/agentium/store.test.js";

@@ -1,16 +1,17 @@
 //! Verifies what is stored: each row by its checksum, and each payload by rebuilding it. Postgres itself verifies its
 //! indexes and pages, if the cluster has data checksums.
 
+use super::log_check::{self, LogTable};
 use super::row::{self, HeaderRow, columns};
 use super::session::Transaction;
 use super::value::values;
 use super::{payloads, writes};
-use crate::backend::logs::LogRows;
 use crate::backend::marks::decode_marks;
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::codec::frame;
 use crate::error::{Code, Error, Result};
+use crate::record::ContractId;
 
 /// The size in bytes of the payload cache for one page.
 const CACHE_BYTES: usize = 64 << 20;
@@ -22,10 +23,18 @@ enum Stage {
     Checkpoints,
     Payloads,
     Writes,
-    Records,
+    Logs(LogTable),
 }
 
-const STAGES: [Stage; 4] = [Stage::Checkpoints, Stage::Payloads, Stage::Writes, Stage::Records];
+const STAGES: [Stage; 7] = [
+    Stage::Checkpoints,
+    Stage::Payloads,
+    Stage::Writes,
+    Stage::Logs(LogTable::Records),
+    Stage::Logs(LogTable::Branches),
+    Stage::Logs(LogTable::Logs),
+    Stage::Logs(LogTable::Marks),
+];
 
 /// Checks one page of about `limit` rows, starting at the cursor.
 pub(super) fn page(open: &Transaction<'_>, cursor: &CheckCursor, limit: usize) -> Result<CheckPage> {
@@ -38,7 +47,14 @@ pub(super) fn page(open: &Transaction<'_>, cursor: &CheckCursor, limit: usize) -
         Stage::Checkpoints => check.checkpoints(after, limit)?.map(|after| (after, 0)),
         Stage::Payloads => check.payloads(after, limit)?.map(|after| (after, 0)),
         Stage::Writes => check.writes(after, limit)?.map(|after| (after, 0)),
-        Stage::Records => check.records((after, within), limit)?,
+        Stage::Logs(table) => {
+            let checked = log_check::page(open, table, (after, within), limit)?;
+            if table == LogTable::Records {
+                check.page.counted.records += checked.rows;
+            }
+            check.page.findings.extend(checked.findings);
+            checked.next
+        }
     };
     let mut page = check.page;
     let counted = &page.counted;
@@ -75,30 +91,38 @@ fn position(open: &Transaction<'_>, cursor: &CheckCursor) -> Result<[i64; 5]> {
     if numbers[3] < 0 || numbers[4] < 0 { Err(no_cursor()) } else { Ok(numbers) }
 }
 
+/// What a finding is about, as far as it is known.
+#[derive(Default)]
+struct About {
+    contract: Option<ContractId>,
+    lineage: Option<String>,
+    id: Option<String>,
+}
+
+impl About {
+    fn row(HeaderRow { header, .. }: &HeaderRow) -> Self {
+        let (lineage, id) = (Some(header.lineage.clone()), Some(header.id.clone()));
+        Self { contract: Some(header.contract), lineage, id }
+    }
+}
+
 struct Check<'a> {
     open: &'a Transaction<'a>,
     page: CheckPage,
 }
 
 impl Check<'_> {
-    fn find(&mut self, code: FindingCode, message: String, of: Option<&HeaderRow>) {
-        self.page.findings.push(Finding {
-            code,
-            severity: Severity::Error,
-            message,
-            remedy: RESTORE,
-            contract: of.map(|row| row.header.contract),
-            lineage: of.map(|row| row.header.lineage.clone()),
-            id: of.map(|row| row.header.id.clone()),
-        });
+    fn find(&mut self, code: FindingCode, message: String, About { contract, lineage, id }: About) {
+        let (severity, remedy) = (Severity::Error, RESTORE);
+        self.page.findings.push(Finding { code, severity, message, remedy, contract, lineage, id });
     }
 
     /// Turns an error about damage into a finding.
-    fn damage<T>(&mut self, found: Result<T>, of: Option<&HeaderRow>) -> Result<Option<T>> {
+    fn damage<T>(&mut self, found: Result<T>, about: impl FnOnce() -> About) -> Result<Option<T>> {
         match found {
             Ok(found) => Ok(Some(found)),
             Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => {
-                self.find(FindingCode::Corrupt, error.message().to_owned(), of);
+                self.find(FindingCode::Corrupt, error.message().to_owned(), about());
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -115,14 +139,23 @@ impl Check<'_> {
         let cache = PayloadCache::new(CACHE_BYTES);
         for row in &rows {
             self.page.counted.checkpoints += 1;
-            let Some(found) = self.damage(HeaderRow::read(row), None)? else { continue };
+            let claimed = || About {
+                contract: row::contract(row, 2).ok(),
+                lineage: row::opt_text(row, 14).ok().flatten(),
+                id: row::text(row, 7).ok(),
+            };
+            let Some(found) = self.damage(HeaderRow::read(row), claimed)? else { continue };
+            let about = || About::row(&found);
+            let what = |error: Error| error.context(&format!("checkpoint {:?}", found.header.id));
             let loaded = payloads::load(self.open, &cache, found.seq, Some(found.call))
                 .and_then(|payload| frame::split(&payload.raw));
-            if self.damage(loaded, Some(&found))?.is_some() {
+            if self.damage(loaded.map_err(what), about)?.is_some() {
                 self.page.counted.payloads += 1;
             }
-            let marks = decode_marks(found.logs.as_deref());
-            self.damage(marks, Some(&found))?;
+            let marks = decode_marks(found.logs.as_deref()).map_err(what);
+            if let Some(marks) = self.damage(marks, about)?.filter(|marks| !marks.is_empty()) {
+                self.page.findings.extend(log_check::marks_of(self.open, &found, &marks)?);
+            }
         }
         Ok(if signed(rows.len() as u64) < limit { None } else { rows.last().map(|row| row.get(0)) })
     }
@@ -136,13 +169,13 @@ impl Check<'_> {
         for row in &rows {
             let seq: i64 = row.get(0);
             if !row.get::<_, bool>(1) {
-                self.find(FindingCode::Orphan, format!("payload {seq} has no checkpoint"), None);
+                self.find(FindingCode::Orphan, format!("payload {seq} has no checkpoint"), About::default());
             }
             if !row.get::<_, bool>(2) {
                 self.find(
                     FindingCode::Orphan,
                     format!("payload {seq} is a delta against a payload that is missing"),
-                    None,
+                    About::default(),
                 );
             }
         }
@@ -150,28 +183,25 @@ impl Check<'_> {
     }
 
     fn writes(&mut self, after: i64, limit: i64) -> Result<Option<i64>> {
-        let sql = "SELECT num, contract, id FROM @write WHERE num > $1 ORDER BY num LIMIT $2";
-        let rows = self.open.query(sql, values![after, limit])?;
+        // The writes to a checkpoint are verified together, at the first of them.
+        const SQL: &str = concat!(
+            "SELECT num, contract, id, NOT EXISTS (SELECT FROM @write AS e WHERE e.contract = w.contract AND ",
+            super::schema::key!("e.id"),
+            " = ",
+            super::schema::key!("w.id"),
+            " AND e.id = w.id AND e.num < w.num) FROM @write AS w WHERE num > $1 ORDER BY num LIMIT $2"
+        );
+        let rows = self.open.query(SQL, values![after, limit])?;
         for row in &rows {
             self.page.counted.writes += 1;
+            if !row.get::<_, bool>(3) {
+                continue;
+            }
             let of = row::contract(row, 1).and_then(|contract| Ok((contract, row::text(row, 2)?)));
-            let Some((contract, id)) = self.damage(of, None)? else { continue };
+            let Some((contract, id)) = self.damage(of, About::default)? else { continue };
             let found = writes::of(self.open, contract, &id);
-            self.damage(found, None)?;
+            self.damage(found, || About { contract: Some(contract), id: Some(id), ..About::default() })?;
         }
         Ok(if signed(rows.len() as u64) < limit { None } else { rows.last().map(|row| row.get(0)) })
-    }
-
-    fn records(&mut self, after: (i64, i64), limit: i64) -> Result<Option<(i64, i64)>> {
-        let sql = "SELECT branch, pos FROM @record WHERE (branch, pos) > ($1, $2) ORDER BY branch, pos LIMIT $3";
-        let rows = self.open.query(sql, values![after.0, after.1, limit])?;
-        for row in &rows {
-            self.page.counted.records += 1;
-            let (branch, pos): (i64, i64) = (row.get(0), row.get(1));
-            let (from, to) = (unsigned(pos), unsigned(pos) + 1);
-            let read = super::logs::Logs(self.open).read(branch, from, to);
-            self.damage(read, None)?;
-        }
-        Ok(if signed(rows.len() as u64) < limit { None } else { rows.last().map(|row| (row.get(0), row.get(1))) })
     }
 }

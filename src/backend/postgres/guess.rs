@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::batch::{Batch, Memory, begin};
 use super::guess_rows::{
-    CLAIMS, LOCK, Put, STORE, STORE_AND_CLAIM, WRITES, WriteRow, claim_columns, columns, write_columns,
+    CLAIMS, Claim, LOCK, Put, STORE, STORE_AND_CLAIM, WRITES, WriteRow, claim_columns, columns, write_columns,
 };
 use super::heads::{Head, Heads};
 use super::known::Name;
@@ -37,7 +37,7 @@ const LARGEST: usize = 16 << 20;
 #[derive(Default)]
 struct Stage {
     writes: Vec<WriteRow>,
-    claims: Vec<(Name, Vec<u8>)>,
+    claims: Vec<Claim>,
 }
 
 /// What a batch stores if the guess is right.
@@ -308,6 +308,7 @@ impl Guess<'_> {
                 task: group.task.as_bytes().to_vec(),
                 replaces: replace,
                 claimed: group.claimed_by.map(|by| by.as_bytes().to_vec()),
+                claim_sum: group.claimed_by.map(|by| writes::claim_sum(contract, id, by)),
                 sum: writes::sum(contract, id, group.task, replace),
                 body: match (encoded, group.claimed_by) {
                     (Some(body), _) => body.to_vec(),
@@ -325,7 +326,12 @@ impl Guess<'_> {
         let name = (number(contract), id.as_bytes().to_vec());
         // One statement claims the writes of an id once.
         let at = self.last.get(&name).map_or(0, |(stage, claims)| stage + usize::from(*claims));
-        self.stage(at).claims.push((name.clone(), claimed_by.as_bytes().to_vec()));
+        let claim = Claim {
+            of: name.clone(),
+            claimed_by: claimed_by.as_bytes().to_vec(),
+            sum: writes::claim_sum(contract, id, claimed_by),
+        };
+        self.stage(at).claims.push(claim);
         self.last.insert(name, (at, true));
     }
 

@@ -21,18 +21,18 @@ pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) ORDE
 macro_rules! store {
     ($($more:expr)?) => {
         concat!(
-            "WITH h AS MATERIALIZED (
+            "WITH h AS (
                SELECT NOT EXISTS (
-                 SELECT 1 FROM unnest($1, $2) g(l, s) WHERE s IS DISTINCT FROM (
+                 SELECT FROM unnest($1, $2) g(l, s) WHERE s IS DISTINCT FROM (
                    SELECT seq FROM @checkpoint WHERE lin = l
                    ORDER BY substr(sort_key, 1, 1000) DESC, sort_key DESC, seq DESC LIMIT 1))
                AND NOT EXISTS (
-                 SELECT 1 FROM unnest($3, $4) w(k, i) JOIN @checkpoint ON contract = k AND ",
+                 SELECT FROM unnest($3, $4) w(k, i) JOIN @checkpoint ON contract = k AND ",
             key!("id"),
             " = ",
             key!("i"),
             " AND id = i) ok
-             ), n AS MATERIALIZED (
+             ), n AS (
                SELECT nextval('@save_order') s, u.*
                FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
                     WITH ORDINALITY u(k, i, l, t, f, c, p, g, b, o, m, e, d, r, z, y, a)
@@ -59,10 +59,10 @@ pub(super) const STORE: &str = store!();
 /// As [`STORE`]. If the guess is right, claims pending writes too. Most saves claim the writes of their parent, and one
 /// statement is shorter than two.
 pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
-    ", k AS MATERIALIZED (
-       SELECT i, k, b, nextval('@claim_order') s FROM unnest($20, $21, $22) u(k, i, b) WHERE (SELECT ok FROM h)
+    ", k AS (
+       SELECT i, k, b, q, nextval('@claim_order') s FROM unnest($20, $21, $22, $23) u(k, i, b, q) WHERE (SELECT ok FROM h)
      ), w AS (
-       UPDATE @write SET claimed = b, claim = s FROM k WHERE contract = k.k AND ",
+       UPDATE @write SET claimed = b, claim_sum = q, claim = s FROM k WHERE contract = k.k AND ",
     key!("id"),
     " = ",
     key!("i"),
@@ -85,20 +85,20 @@ macro_rules! was_right {
 
 /// Stores pending writes, if the guess was right.
 pub(super) const WRITES: &str = concat!(
-    "INSERT INTO @write (contract, id, call, task, replaces, claimed, sum, body)
-       SELECT contract, id, $3, task, replaces <> 0, claimed, sum, body
-       FROM unnest($4, $5, $6, $7, $8, $9, $10)
-            AS u(contract, id, task, replaces, claimed, sum, body) WHERE ",
+    "INSERT INTO @write (contract, id, call, task, replaces, claimed, claim_sum, sum, body)
+       SELECT contract, id, $3, task, replaces <> 0, claimed, claim_sum, sum, body
+       FROM unnest($4, $5, $6, $7, $8, $9, $10, $11)
+            AS u(contract, id, task, replaces, claimed, claim_sum, sum, body) WHERE ",
     was_right!()
 );
 
 /// Claims pending writes, if the guess was right.
 pub(super) const CLAIMS: &str = concat!(
     "WITH claims AS MATERIALIZED (
-       SELECT contract, id, claimed_by, nextval('@claim_order') AS claim
-       FROM unnest($4, $5, $6) AS u(contract, id, claimed_by) WHERE ",
+       SELECT contract, id, claimed_by, claim_sum, nextval('@claim_order') AS claim
+       FROM unnest($4, $5, $6, $7) AS u(contract, id, claimed_by, claim_sum) WHERE ",
     was_right!(),
-    ") UPDATE @write AS w SET claimed = u.claimed_by, claim = u.claim FROM claims AS u WHERE w.contract = u.contract AND ",
+    ") UPDATE @write AS w SET claimed = u.claimed_by, claim_sum = u.claim_sum, claim = u.claim FROM claims AS u WHERE w.contract = u.contract AND ",
     key!("w.id"),
     " = ",
     key!("u.id"),
@@ -119,6 +119,13 @@ pub(super) struct Put {
     pub(super) supersedes: Option<Seq>,
 }
 
+/// The claim of the pending writes of a checkpoint.
+pub(super) struct Claim {
+    pub(super) of: Name,
+    pub(super) claimed_by: Vec<u8>,
+    pub(super) sum: i64,
+}
+
 /// A pending write as a row.
 pub(super) struct WriteRow {
     pub(super) contract: i16,
@@ -126,6 +133,7 @@ pub(super) struct WriteRow {
     pub(super) task: Vec<u8>,
     pub(super) replaces: bool,
     pub(super) claimed: Option<Vec<u8>>,
+    pub(super) claim_sum: Option<i64>,
     pub(super) sum: i64,
     pub(super) body: Vec<u8>,
 }
@@ -160,23 +168,29 @@ pub(super) fn columns(lins: Vec<i64>, newest: Vec<Seq>, puts: &[Put], call: i64)
 }
 
 /// The last parameters of [`STORE_AND_CLAIM`] and [`CLAIMS`].
-pub(super) fn claim_columns(claims: Vec<(Name, Vec<u8>)>) -> Vec<Value> {
-    let (ids, claimed_by): (Vec<Name>, Vec<Vec<u8>>) = claims.into_iter().unzip();
-    let (contracts, ids): (Vec<i16>, Vec<Vec<u8>>) = ids.into_iter().unzip();
-    values![contracts, ids, claimed_by]
+pub(super) fn claim_columns(claims: Vec<Claim>) -> Vec<Value> {
+    let mut columns = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for Claim { of: (contract, id), claimed_by, sum } in claims {
+        columns.0.push(contract);
+        columns.1.push(id);
+        columns.2.push(claimed_by);
+        columns.3.push(sum);
+    }
+    values![columns.0, columns.1, columns.2, columns.3]
 }
 
 /// The parameters of [`WRITES`] after the first three.
 pub(super) fn write_columns(rows: Vec<WriteRow>) -> Vec<Value> {
-    let mut columns = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut columns = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for row in rows {
         columns.0.push(row.contract);
         columns.1.push(row.id);
         columns.2.push(row.task);
         columns.3.push(i16::from(row.replaces));
         columns.4.push(row.claimed);
-        columns.5.push(row.sum);
-        columns.6.push(row.body);
+        columns.5.push(row.claim_sum);
+        columns.6.push(row.sum);
+        columns.7.push(row.body);
     }
-    values![columns.0, columns.1, columns.2, columns.3, columns.4, columns.5, columns.6]
+    values![columns.0, columns.1, columns.2, columns.3, columns.4, columns.5, columns.6, columns.7]
 }

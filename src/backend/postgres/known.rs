@@ -48,7 +48,7 @@ pub(super) const ROWS: &str = concat!(
 pub(super) const LINEAGES: &str = concat!(
     "SELECT ",
     row::columns!(),
-    ", p.depth, p.budget, l.lin, l.contract, l.origin, l.origin_lin
+    ", p.depth, p.budget, l.lin, l.contract, l.origin, l.origin_lin, l.age_offset
      FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS l ON l.contract = w.contract AND ",
     key!("l.name"),
     " = ",
@@ -100,7 +100,7 @@ impl Known {
                 lin: found.get(18),
                 contract: row::contract(found, 19)?,
                 name: row::text(found, 14)?,
-                age_offset: u8::try_from(found.get::<_, i16>(15)).unwrap_or(u8::MAX),
+                age_offset: u8::try_from(found.get::<_, i16>(22)).unwrap_or(u8::MAX),
                 origin: row::opt_text(found, 20)?.zip(found.get(21)),
             };
             if let Ok(found) = newest_of(found) {

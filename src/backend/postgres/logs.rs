@@ -9,6 +9,7 @@ use super::value::values;
 use super::write::Writing;
 use crate::backend::logs::{self as log, Branch, BranchId, End, LogName, LogRows, Mark};
 use crate::backend::marks::{decode_marks, head_sum, open_record, record_sum, seal_record};
+use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::op::{Appended, LogEnd};
 use crate::record::{ContractId, Record, Seq};
@@ -39,8 +40,13 @@ macro_rules! of_log {
     };
 }
 
+/// The checksum of a branch. The server gives its number, so the number is not known yet.
+fn branch_sum(contract: i16, parent: Option<i64>, start: i64) -> i64 {
+    Sum::new().text("log_branch").int(contract.into()).opt_int(parent).int(start).finish()
+}
+
 impl Logs<'_> {
-    fn head_of(row: &tokio_postgres::Row) -> Result<(String, End)> {
+    pub(super) fn head_of(row: &tokio_postgres::Row) -> Result<(String, End)> {
         let (lin, name, branch, length, sum) = (
             row.get::<_, i64>(0),
             row::text(row, 1)?,
@@ -52,6 +58,24 @@ impl Logs<'_> {
             return Err(damaged(&format!("log {name:?}")));
         }
         Ok((name, End { branch, length: unsigned(length)? }))
+    }
+
+    pub(super) fn branch_of(row: &tokio_postgres::Row) -> Result<Branch> {
+        let (id, contract, parent, start) = (row.get::<_, i64>(0), row.get(1), row.get(2), row.get(3));
+        if branch_sum(contract, parent, start) != row.get::<_, i64>(4) || parent.is_some() != (start > 0) {
+            return Err(damaged(&format!("branch {id}")));
+        }
+        let start = unsigned(start)?;
+        Ok(Branch { contract: row::contract(row, 1)?, parent: parent.map(|branch| End { branch, length: start }) })
+    }
+
+    pub(super) fn record_of(branch: BranchId, row: &tokio_postgres::Row) -> Result<Record> {
+        let (position, key, body) = (row.get::<_, i64>(0), row::opt_text(row, 1)?, row.get::<_, Vec<u8>>(3));
+        let what = || format!("the record at {position} of branch {branch}");
+        if record_sum(OF_ANY_BRANCH, position, key.as_deref(), &body) != row.get::<_, i64>(2) {
+            return Err(damaged(&what()));
+        }
+        open_record(key, &body, &what())
     }
 
     /// Copies the records that the marks name into branches of their own, and returns the marks of the copies.
@@ -107,23 +131,15 @@ impl LogRows for Logs<'_> {
     }
 
     fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
-        let found = self.0.one("SELECT contract, parent, start FROM @log_branch WHERE branch = $1", values![id])?;
-        let Some(row) = found else { return Ok(None) };
-        let (parent, start): (Option<i64>, i64) = (row.get(1), row.get(2));
-        if parent.is_some() != (start > 0) {
-            return Err(damaged(&format!("branch {id}")));
-        }
-        let start = unsigned(start)?;
-        Ok(Some(Branch {
-            contract: row::contract(&row, 0)?,
-            parent: parent.map(|branch| End { branch, length: start }),
-        }))
+        let sql = "SELECT branch, contract, parent, start, sum FROM @log_branch WHERE branch = $1";
+        self.0.one(sql, values![id])?.as_ref().map(Self::branch_of).transpose()
     }
 
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
-        let sql = "INSERT INTO @log_branch (contract, parent, start) VALUES ($1, $2, $3) RETURNING branch";
+        let sql = "INSERT INTO @log_branch (contract, parent, start, sum) VALUES ($1, $2, $3, $4) RETURNING branch";
+        let contract = row::number(branch.contract);
         let (parent, start) = (branch.parent.map(|parent| parent.branch), signed(branch.start()));
-        let created = self.0.one(sql, values![row::number(branch.contract), parent, start])?;
+        let created = self.0.one(sql, values![contract, parent, start, branch_sum(contract, parent, start)])?;
         created.map(|row| row.get(0)).ok_or_else(|| damaged("a new branch"))
     }
 
@@ -169,15 +185,8 @@ impl LogRows for Logs<'_> {
 
     fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
         let sql = "SELECT pos, key, sum, body FROM @record WHERE branch = $1 AND pos >= $2 AND pos < $3 ORDER BY pos";
-        let record = |row: &tokio_postgres::Row| {
-            let (position, key, body) = (row.get::<_, i64>(0), row::opt_text(row, 1)?, row.get::<_, Vec<u8>>(3));
-            let what = || format!("the record at {position} of branch {id}");
-            if record_sum(OF_ANY_BRANCH, position, key.as_deref(), &body) != row.get::<_, i64>(2) {
-                return Err(damaged(&what()));
-            }
-            open_record(key, &body, &what())
-        };
-        self.0.query(sql, values![id, signed(from), signed(to)])?.iter().map(record).collect()
+        let rows = self.0.query(sql, values![id, signed(from), signed(to)])?;
+        rows.iter().map(|row| Self::record_of(id, row)).collect()
     }
 
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {

@@ -15,6 +15,7 @@ mod known;
 mod lineage;
 mod listing;
 mod locks;
+mod log_check;
 mod logs;
 mod passfile;
 pub mod password;

@@ -13,7 +13,7 @@ use crate::record::{ContractId, Header, Seq, SortKey};
 macro_rules! columns {
     () => {
         "c.seq, c.lin, c.contract, c.call, c.saved_at, c.flags, c.sum, c.id, c.parent, c.grp, c.label, c.sort_key, c.meta, c.logs, \
-         l.name, l.age_offset"
+         l.name, CASE l.contract WHEN c.contract THEN l.age_offset END"
     };
 }
 pub(super) use columns;
@@ -64,6 +64,12 @@ impl HeaderRow {
                 format!("checkpoint row {seq}: the row of its lineage is missing: restore the database from a backup");
             return Err(Error::new(Code::Corrupt, message));
         }
+        let Some(age_offset) = row.get::<_, Option<i16>>(15) else {
+            let message = format!(
+                "checkpoint row {seq}: it is in a lineage of another contract: restore the database from a backup"
+            );
+            return Err(Error::new(Code::Corrupt, message));
+        };
         let flags: i16 = row.get(5);
         let header = Header {
             contract: contract(row, 2)?,
@@ -74,7 +80,7 @@ impl HeaderRow {
             label: text(row, 10)?,
             sort_key: SortKey(row.get(11)),
             saved_at: row.get(4),
-            age_offset: u8::try_from(row.get::<_, i16>(15)).unwrap_or(u8::MAX),
+            age_offset: u8::try_from(age_offset).unwrap_or(u8::MAX),
             depends_on_parent: flags & DEPENDS_ON_PARENT != 0,
             exempt: flags & EXEMPT != 0,
             meta: row.get(12),

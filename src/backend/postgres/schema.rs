@@ -73,6 +73,7 @@ CREATE TABLE @write (
   replaces  boolean NOT NULL,
   claimed   bytea,
   claim     bigint,
+  claim_sum bigint,
   sum       bigint NOT NULL,
   body      bytea NOT NULL
 );
@@ -80,7 +81,8 @@ ALTER TABLE @write ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE TABLE @log (
   lin bigint NOT NULL, name bytea NOT NULL, branch bigint NOT NULL, length bigint NOT NULL, sum bigint NOT NULL);
 CREATE TABLE @log_branch (
-  branch bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, contract smallint NOT NULL, parent bigint, start bigint NOT NULL);
+  branch bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, contract smallint NOT NULL, parent bigint, start bigint NOT NULL,
+  sum bigint NOT NULL);
 CREATE TABLE @record (
   branch bigint NOT NULL, pos bigint NOT NULL, key bytea, sum bigint NOT NULL, body bytea NOT NULL, PRIMARY KEY (branch, pos));
 ALTER TABLE @record ALTER COLUMN body SET STORAGE EXTERNAL;

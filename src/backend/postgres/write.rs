@@ -23,6 +23,7 @@ use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::{decode_marks, encode_marks};
 use crate::cache::PayloadCache;
 use crate::codec::frame;
+use crate::codec::plan::Base;
 use crate::error::{Code, Error, Result};
 use crate::op::{Appended, Applied, Expect, Fork, Op, Subject, Unit};
 use crate::query::Of;
@@ -324,10 +325,20 @@ impl Writing<'_> {
         Ok(frame::join(&inherit::resolve(draft, parent, newest_first)?))
     }
 
+    /// Says whether a lineage has checkpoints, and returns the payload of the newest one as a base. A damaged checkpoint
+    /// is no base, and stops no save.
+    fn newest(&self, lineage: &LineageRow) -> Result<(bool, Option<Base>)> {
+        match self.known.newest(self.open, lineage) {
+            Ok(found) => Ok((found.is_some(), found.map(|newest| newest.base))),
+            Err(error) if error.code() == Code::Corrupt => Ok((true, None)),
+            Err(error) => Err(error),
+        }
+    }
+
     fn store(&mut self, lineage: &LineageRow, put: Put<'_>) -> Result<()> {
         let Put { header, raw, encoded, marks, parent } = put;
-        let newest = self.known.newest(self.open, lineage)?;
-        if newest.is_none() {
+        let (has_checkpoints, newest) = self.newest(lineage)?;
+        if !has_checkpoints {
             // The lineage has no checkpoint yet, so a parent that exists belongs to another lineage.
             let origin = parent.as_ref().map(|parent| (parent.header.id.clone(), parent.lin));
             lineage::describe(self.open, lineage.lin, header, origin.clone());
@@ -342,9 +353,8 @@ impl Writing<'_> {
             let replaced = self.numbers(&[(header.contract, &header.id)])?;
             let left = self.delete(&replaced)?.1;
             self.known.forget();
-            (left, self.known.newest(self.open, lineage)?)
+            (left, self.newest(lineage)?.1)
         };
-        let base = base.map(|newest| newest.base);
         self.begins(lineage.lin);
         let seq = self.known.next_seq(self.open)?;
         log::hold(&mut Logs(self.open), seq, &marks)?;

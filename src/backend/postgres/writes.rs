@@ -27,10 +27,15 @@ pub(super) fn sum(contract: ContractId, id: &str, task: &str, replaces: bool) ->
     Sum::new().int(contract.0.into()).text(id).text(task).int(replaces.into()).finish()
 }
 
+/// The checksum of a claim.
+pub(super) fn claim_sum(contract: ContractId, id: &str, claimed_by: &str) -> i64 {
+    Sum::new().text("claim").int(contract.0.into()).text(id).text(claimed_by).finish()
+}
+
 /// The columns that [`merged`] reads, in this order, from `write AS w`.
 macro_rules! columns {
     () => {
-        "w.contract, w.id, w.task, w.replaces, w.claimed, w.claim, w.sum, w.body"
+        "w.contract, w.id, w.task, w.replaces, w.claimed, w.claim, w.sum, w.body, w.claim_sum"
     };
 }
 pub(super) use columns;
@@ -53,7 +58,10 @@ pub(super) fn merged(contract: ContractId, id: &str, rows: &[Row]) -> Result<Vec
     for row in rows {
         let (task, claimed, claim) = (row::text(row, 2)?, row::opt_text(row, 4)?, row.get::<_, Option<i64>>(5));
         let replaces: bool = row.get(3);
-        if sum(contract, id, &task, replaces) != row.get::<_, i64>(6) || claim.is_some() && claimed.is_none() {
+        let claims = claimed.as_deref().map(|by| claim_sum(contract, id, by));
+        if (sum(contract, id, &task, replaces), claims) != (row.get(6), row.get(8))
+            || claim.is_some() && claims.is_none()
+        {
             let message = format!(
                 "the writes of task {task:?} to {id:?}: a row does not match its checksum: restore the database from a backup"
             );
@@ -99,7 +107,8 @@ pub(super) fn add(
             (None, None) => seal(merge(Vec::new(), group.writes, replace)),
         };
         open.later(
-            "INSERT INTO @write (contract, id, call, task, replaces, claimed, sum, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            "INSERT INTO @write (contract, id, call, task, replaces, claimed, claim_sum, sum, body)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             values![
                 number(contract),
                 id,
@@ -107,6 +116,7 @@ pub(super) fn add(
                 group.task,
                 replace,
                 group.claimed_by,
+                group.claimed_by.map(|by| claim_sum(contract, id, by)),
                 sum(contract, id, group.task, replace),
                 body
             ],
@@ -123,11 +133,11 @@ pub(super) fn has_call(open: &Transaction<'_>, contract: ContractId, id: &str, c
 /// Marks all unclaimed writes of the checkpoint `id` as claimed by the checkpoint `claimed_by`.
 pub(super) fn claim(open: &Transaction<'_>, contract: ContractId, id: &str, claimed_by: &str) {
     const SQL: &str = concat!(
-        "UPDATE @write SET claimed = $3, claim = (SELECT nextval('@claim_order')) WHERE ",
+        "UPDATE @write SET claimed = $3, claim_sum = $4, claim = (SELECT nextval('@claim_order')) WHERE ",
         of_id!(),
         " AND claimed IS NULL"
     );
-    open.later(SQL, values![number(contract), id, claimed_by]);
+    open.later(SQL, values![number(contract), id, claimed_by, claim_sum(contract, id, claimed_by)]);
 }
 
 /// Makes all writes of a checkpoint unclaimed again.
@@ -136,8 +146,10 @@ pub(super) fn reopen(open: &Transaction<'_>, call: i64, contract: ContractId, id
     const SQL: &str = concat!(
         "WITH gone AS (DELETE FROM @write WHERE ",
         of_id!(),
-        " RETURNING num, contract, id, task, replaces, claimed, claim, sum, body)
-         SELECT contract, id, task, replaces, claimed, claim, sum, body FROM gone ORDER BY num"
+        " RETURNING num, contract, id, task, replaces, claimed, claim, sum, body, claim_sum)
+         SELECT ",
+        columns!(),
+        " FROM gone AS w ORDER BY num"
     );
     let left = unclaimed(merged(contract, id, &open.query(SQL, values![number(contract), id])?)?);
     add(open, call, (contract, id), &left, false, None);

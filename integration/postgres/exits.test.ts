@@ -1,0 +1,143 @@
+// A process ends, or a store is closed, while the server does not answer. Nothing waits longer than the patience at exit,
+// which is 5 s. The defect took 30 s, or for ever.
+import { fileURLToPath } from "node:url";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CheckpointStore, ForkpointError } from "forkpoint";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Program } from "../../__test__/faults/faults.js";
+import { checkpoint } from "../../__test__/helpers.js";
+import { long, makeDatabase, onServer, type Server, startProxy } from "./faults.js";
+
+const program = fileURLToPath(new URL("fixtures/exit.mjs", import.meta.url));
+
+/** Three times the patience at exit, and half of the busy timeout. */
+const LIMIT_MS = 15_000;
+
+/** A database behind a proxy that passes nothing any more when it is told so. The sockets stay open. */
+async function stalling(server: Server) {
+  let stalled = false;
+  const proxy = await startProxy(server.port, { onMessage: () => (stalled ? "stall" : "pass") });
+  onTestFinished(() => proxy.stop());
+  const database = await makeDatabase(server);
+  return {
+    url: server.url({ database, port: proxy.port, query: "?sslmode=disable" }),
+    direct: server.url({ database }),
+    stall: () => void (stalled = true),
+  };
+}
+
+/** Runs the program until it ends. Returns its errors and how long it took to end. */
+async function ended(url: string, ending: string, stall: () => unknown) {
+  const child = new Program([program, url, ending]);
+  await child.until(1);
+  await stall();
+  child.tell("go");
+  await child.until(2);
+  const begun = performance.now();
+  const { code, errors } = await child.ended;
+  return { code, errors, took: performance.now() - begun };
+}
+
+/** What the program does, and the calls of it that fail. Opening is a call too. */
+const endings: Array<[ending: string, failed: number]> = [
+  ["a save under way", 1],
+  ["a save just called", 1],
+  ["opening", 2],
+  ["a save under way, and saves that wait for it", 3],
+  ["a read under way", 1],
+  ["a prune under way", 1],
+  ["a vacuum under way", 1],
+  ["a check under way", 1],
+];
+
+onServer("newest", (server) => {
+  describe("process.exit() while the server stalls", () => {
+    it.each(long ? endings : endings.slice(0, 3))("%s", { timeout: 90_000 }, async (ending, failed) => {
+      const { url, direct, stall } = await stalling(server());
+      const { code, errors, took } = await ended(url, ending, stall);
+      expect(took).toBeLessThan(LIMIT_MS);
+      expect(code).toBe(0);
+      const lines = errors.split("\n").filter((line) => line.startsWith("forkpoint: "));
+      const counts = lines.map((line) => Number(/^forkpoint: (\d+) calls? failed/.exec(line)?.[1]));
+      expect(
+        counts.reduce((sum, count) => sum + count, 0),
+        errors,
+      ).toBe(failed);
+      expect(errors).toContain("UNAVAILABLE");
+      const store = new CheckpointStore(direct);
+      expect((await store.check()).findings).toEqual([]);
+      await store.close();
+    });
+  });
+
+  it.each(["a save under way", "a save just called"])(
+    "process.exit() while the server is gone, and %s",
+    { timeout: 90_000 },
+    async (ending) => {
+      const database = await makeDatabase(server());
+      try {
+        const { code, errors, took } = await ended(server().url({ database }), ending, () => server().halt());
+        expect(took).toBeLessThan(LIMIT_MS);
+        expect(code).toBe(0);
+        expect(errors).toMatch(/^forkpoint: 1 call failed while the process ended: UNAVAILABLE/m);
+      } finally {
+        await server().start();
+      }
+    },
+  );
+
+  describe("close() while the server stalls", () => {
+    /** The end of a call: undefined, or its error. */
+    const end = (call: Promise<unknown>) =>
+      call.then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+
+    it.each([0, 1_000])("a save that was called %i ms before", { timeout: 90_000 }, async (ms) => {
+      const { url, direct, stall } = await stalling(server());
+      const store = new CheckpointStore(url);
+      await store.save(checkpoint({ id: "a", runId: "run" }));
+      stall();
+      const saved = end(store.save(checkpoint({ id: "b", runId: "run" })));
+      const waiting = end(store.save(checkpoint({ id: "c", runId: "another" })));
+      await sleep(ms);
+      const begun = performance.now();
+      await end(store.close());
+      expect(performance.now() - begun).toBeLessThan(LIMIT_MS);
+      // It was sent.
+      const error = await saved;
+      expect(error).toBeInstanceOf(ForkpointError);
+      expect(error).toMatchObject({ code: "UNAVAILABLE", outcome: "unknown" });
+      expect(await waiting).toMatchObject({ code: "UNAVAILABLE" });
+      const other = new CheckpointStore(direct);
+      expect(await other.get("a")).not.toBeNull();
+      expect((await other.check()).findings).toEqual([]);
+      await other.close();
+    });
+
+    it("a read, a prune and a vacuum under way", { timeout: 90_000 }, async () => {
+      const { url, stall } = await stalling(server());
+      const store = new CheckpointStore(url);
+      await store.save(checkpoint({ id: "a" }));
+      await store.get("a");
+      stall();
+      const calls = [store.get("a"), store.prune({ keepLastN: 1 }), store.vacuum()].map(end);
+      await sleep(1_000);
+      const begun = performance.now();
+      await end(store.close());
+      for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: "UNAVAILABLE" });
+      expect(performance.now() - begun).toBeLessThan(LIMIT_MS);
+    });
+
+    it("nothing under way", { timeout: 90_000 }, async () => {
+      const { url, stall } = await stalling(server());
+      const store = new CheckpointStore(url);
+      await store.save(checkpoint({ id: "a" }));
+      stall();
+      const begun = performance.now();
+      await store.close();
+      expect(performance.now() - begun).toBeLessThan(LIMIT_MS);
+    });
+  });
+});

@@ -1,0 +1,251 @@
+//! Verifies the log tables, page by page: each row, and the rows that it refers to.
+
+use tokio_postgres::Row;
+
+use super::logs::Logs;
+use super::row::{self, HeaderRow};
+use super::session::Transaction;
+use super::value::values;
+use crate::backend::logs::{Branch, End, Mark};
+use crate::backend::marks::decode_marks;
+use crate::check::{Finding, FindingCode, Severity};
+use crate::error::{Code, Error, Result};
+use crate::record::ContractId;
+
+/// One of the log tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LogTable {
+    /// The table `record`.
+    Records,
+    /// The table `log_branch`.
+    Branches,
+    /// The table `log`.
+    Logs,
+    /// The table `log_mark`.
+    Marks,
+}
+
+/// The key of the last row of a page. Most tables use only the first number.
+pub(super) type After = (i64, i64);
+
+/// The result of checking one page of a table.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    /// The number of rows that were checked.
+    pub(super) rows: u64,
+    /// The damage that was found in the rows.
+    pub(super) findings: Vec<Finding>,
+    /// The key after which the next page begins. `None` if this was the last page.
+    pub(super) next: Option<After>,
+}
+
+/// Checks at most about `limit` rows, beginning after the key `after`.
+pub(super) fn page(open: &Transaction<'_>, table: LogTable, after: After, limit: i64) -> Result<Checked> {
+    let (keys, findings) = match table {
+        LogTable::Records => records(open, after, limit)?,
+        LogTable::Branches => branches(open, after.0, limit)?,
+        LogTable::Logs => heads(open, after.0, limit)?,
+        LogTable::Marks => marks(open, after, limit)?,
+    };
+    let rows = keys.len() as u64;
+    let next = keys.last().copied().filter(|_| i64::try_from(rows).is_ok_and(|rows| rows >= limit));
+    Ok(Checked { rows, findings, next })
+}
+
+/// What there is of the branch `$of`: its row, and the position after its last record.
+macro_rules! end {
+    ($of:literal) => {
+        concat!(
+            "LEFT JOIN @log_branch AS e ON e.branch = ",
+            $of,
+            " LEFT JOIN LATERAL (SELECT max(pos) + 1 AS tip FROM @record WHERE branch = e.branch) AS t ON true"
+        )
+    };
+}
+
+fn records(open: &Transaction<'_>, after: After, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
+    let sql = "SELECT r.pos, r.key, r.sum, r.body, r.branch, b.branch IS NOT NULL FROM @record AS r
+               LEFT JOIN @log_branch AS b USING (branch) WHERE (r.branch, r.pos) > ($1, $2) ORDER BY r.branch, r.pos LIMIT $3";
+    let (mut keys, mut findings) = (Vec::new(), Vec::new());
+    for row in open.query(sql, values![after.0, after.1, limit])? {
+        let (pos, branch): (i64, i64) = (row.get(0), row.get(4));
+        keys.push((branch, pos));
+        if let Some(error) = damage(Logs::record_of(branch, &row))? {
+            findings.push(error);
+        } else if !row.get::<_, bool>(5) {
+            findings.push(left_over(&format!("the record at {pos} of branch {branch} has no branch")));
+        }
+    }
+    Ok((keys, findings))
+}
+
+fn branches(open: &Transaction<'_>, after: i64, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
+    const SQL: &str = concat!(
+        "SELECT b.branch, b.contract, b.parent, b.start, b.sum, e.start, t.tip, own.count, own.first, own.last,
+                greatest(coalesce((SELECT max(length) FROM @log WHERE branch = b.branch), 0),
+                         coalesce((SELECT max(length) FROM @log_mark WHERE branch = b.branch), 0),
+                         coalesce((SELECT max(start) FROM @log_branch WHERE parent = b.branch), 0))
+         FROM (SELECT * FROM @log_branch WHERE branch > $1 ORDER BY branch LIMIT $2) AS b ",
+        end!("b.parent"),
+        " LEFT JOIN LATERAL (
+            SELECT count(*) AS count, min(pos) AS first, max(pos) AS last FROM @record WHERE branch = b.branch) AS own ON true
+         ORDER BY b.branch"
+    );
+    let (mut keys, mut findings) = (Vec::new(), Vec::new());
+    for row in open.query(SQL, values![after, limit])? {
+        let id: i64 = row.get(0);
+        keys.push((id, 0));
+        let Branch { contract, parent } = match Logs::branch_of(&row) {
+            Ok(branch) => branch,
+            Err(error) => {
+                findings.extend(damage(Err::<(), _>(error))?);
+                continue;
+            }
+        };
+        let found = findings.len();
+        if let Some(end) = parent {
+            findings.extend(lacks(&row, 5, end, &format!("branch {id}")));
+        }
+        let (start, count): (i64, i64) = (row.get(3), row.get(7));
+        let (first, last): (Option<i64>, Option<i64>) = (row.get(8), row.get(9));
+        if first.is_some_and(|first| first != start) || last.is_some_and(|last| last - start + 1 != count) {
+            findings.push(missing(&format!("records of branch {id} are missing")));
+        }
+        let (tip, needed) = (last.map_or(start, |last| last + 1), row.get::<_, i64>(10));
+        if needed > tip {
+            findings.push(missing(&format!("the last records of branch {id} are missing")));
+        } else if needed < tip {
+            findings.push(left_over(&format!("no log and no checkpoint names the last records of branch {id}")));
+        }
+        findings.iter_mut().skip(found).for_each(|finding| finding.contract = Some(contract));
+    }
+    Ok((keys, findings))
+}
+
+fn heads(open: &Transaction<'_>, after: i64, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
+    // A page has whole lineages, since few have many logs.
+    const SQL: &str = concat!(
+        "SELECT h.lin, h.name, h.branch, h.length, h.sum, e.start, t.tip, e.contract, l.contract, l.name
+         FROM (SELECT DISTINCT lin FROM @log WHERE lin > $1 ORDER BY lin LIMIT $2) AS wanted JOIN @log AS h USING (lin)
+         LEFT JOIN @lineage AS l ON l.lin = h.lin ",
+        end!("h.branch"),
+        " ORDER BY h.lin, h.name"
+    );
+    let (mut keys, mut findings) = (Vec::new(), Vec::new());
+    for row in open.query(SQL, values![after, limit])? {
+        keys.push((row.get(0), 0));
+        let found = findings.len();
+        match Logs::head_of(&row) {
+            Err(error) => findings.extend(damage(Err::<(), _>(error))?),
+            Ok((name, end)) => {
+                let what = format!("log {name:?}");
+                findings.extend(lacks(&row, 5, end, &what));
+                match (row.get::<_, Option<i16>>(7), row.get::<_, Option<i16>>(8)) {
+                    (_, None) => findings.push(missing(&format!("the lineage of {what} is missing"))),
+                    (Some(branch), Some(lineage)) if branch != lineage => {
+                        findings.push(missing(&format!("the lineage of {what} is of another contract")));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let contract = row.get::<_, Option<i16>>(8).and_then(|number| u8::try_from(number).ok()).map(ContractId);
+        let lineage = row::opt_text(&row, 9).ok().flatten();
+        for finding in findings.iter_mut().skip(found) {
+            (finding.contract, finding.lineage) = (contract, lineage.clone());
+        }
+    }
+    Ok((keys, findings))
+}
+
+fn marks(open: &Transaction<'_>, after: After, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
+    // A page has all marks of the same length of a branch.
+    let sql = "SELECT m.branch, m.length, m.seq, c.logs FROM
+                 (SELECT DISTINCT branch, length FROM @log_mark WHERE (branch, length) > ($1, $2)
+                  ORDER BY branch, length LIMIT $3) AS wanted
+               JOIN @log_mark AS m USING (branch, length) LEFT JOIN @checkpoint AS c ON c.seq = m.seq
+               ORDER BY m.branch, m.length, m.seq";
+    let (mut keys, mut findings) = (Vec::new(), Vec::new());
+    for row in open.query(sql, values![after.0, after.1, limit])? {
+        let (branch, length): (i64, i64) = (row.get(0), row.get(1));
+        keys.push((branch, length));
+        // Skip a damaged list of marks, because the check of its checkpoint reports the damage.
+        let Ok(named) = decode_marks(row.get(3)) else { continue };
+        let is_it = |end: End| end.branch == branch && i64::try_from(end.length) == Ok(length);
+        if !named.iter().filter_map(|mark| mark.end).any(is_it) {
+            findings.push(left_over(&format!("no checkpoint names the first {length} records up to branch {branch}")));
+        }
+    }
+    Ok((keys, findings))
+}
+
+/// Checks the marks of a checkpoint: what they name is there, and is held for the checkpoint.
+pub(super) fn marks_of(open: &Transaction<'_>, of: &HeaderRow, marks: &[Mark]) -> Result<Vec<Finding>> {
+    const SQL: &str = concat!(
+        "SELECT m.branch, m.length, EXISTS (
+           SELECT FROM @log_mark AS h WHERE h.branch = m.branch AND h.length = m.length AND h.seq = $3), e.start, t.tip
+         FROM unnest($1, $2) WITH ORDINALITY AS m(branch, length, place) ",
+        end!("m.branch"),
+        " ORDER BY m.place"
+    );
+    let ends: Vec<(&str, End)> = marks.iter().filter_map(|mark| Some((&*mark.log, mark.end?))).collect();
+    let lengths: Vec<i64> = ends.iter().map(|(_, end)| i64::try_from(end.length).unwrap_or(i64::MAX)).collect();
+    let branches: Vec<i64> = ends.iter().map(|(_, end)| end.branch).collect();
+    let mut findings = Vec::new();
+    for ((log, end), row) in ends.iter().zip(open.query(SQL, values![branches, lengths, of.seq])?) {
+        let what = format!("log {log:?} of checkpoint {:?}", of.header.id);
+        findings.extend(lacks(&row, 3, *end, &what));
+        if !row.get::<_, bool>(2) {
+            findings.push(missing(&format!("{what}: nothing holds its records for the checkpoint")));
+        }
+    }
+    for finding in &mut findings {
+        finding.contract = Some(of.header.contract);
+        finding.lineage = Some(of.header.lineage.clone());
+        finding.id = Some(of.header.id.clone());
+    }
+    Ok(findings)
+}
+
+/// Checks that the last record before an end exists. The row has the start and the tip of the end's branch in two columns.
+/// Other missing records are found when their branches are checked.
+fn lacks(row: &Row, at: usize, end: End, what: &str) -> Option<Finding> {
+    let (start, tip): (Option<i64>, Option<i64>) = (row.get(at), row.get(at + 1));
+    let length = i64::try_from(end.length).unwrap_or(i64::MAX);
+    match start {
+        None => Some(missing(&format!("branch {} of {what} is missing", end.branch))),
+        Some(start) if start >= length => {
+            Some(missing(&format!("{what} ends before its branch {} begins", end.branch)))
+        }
+        Some(_) if tip.unwrap_or(0) < length => Some(missing(&format!("the last records of {what} are missing"))),
+        Some(_) => None,
+    }
+}
+
+/// Turns an error about damage into a finding.
+fn damage<T>(found: Result<T>) -> Result<Option<Finding>> {
+    match found {
+        Ok(_) => Ok(None),
+        Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => Ok(Some(corrupt(&error))),
+        Err(error) => Err(error),
+    }
+}
+
+fn finding(code: FindingCode, severity: Severity, message: String, remedy: &'static str) -> Finding {
+    Finding { code, severity, message, remedy, contract: None, lineage: None, id: None }
+}
+
+const RESTORE: &str = "restore the database from a backup";
+
+fn corrupt(error: &Error) -> Finding {
+    finding(FindingCode::Corrupt, Severity::Error, error.message().to_owned(), RESTORE)
+}
+
+fn missing(message: &str) -> Finding {
+    finding(FindingCode::Orphan, Severity::Error, message.to_owned(), RESTORE)
+}
+
+fn left_over(message: &str) -> Finding {
+    let remedy = "nothing needs to be done: it only takes up space";
+    finding(FindingCode::Orphan, Severity::Warning, message.to_owned(), remedy)
+}
