@@ -86,7 +86,10 @@ onServer("newest", (server) => {
     },
   );
 
+  // close() waits for the calls under way, which have their own time.
   describe("close() while the server stalls", () => {
+    const options = { busyTimeoutMs: 3_000 };
+
     /** The end of a call: undefined, or its error. */
     const end = (call: Promise<unknown>) =>
       call.then(
@@ -96,7 +99,7 @@ onServer("newest", (server) => {
 
     it.each([0, 1_000])("a save that was called %i ms before", { timeout: 90_000 }, async (ms) => {
       const { url, direct, stall } = await stalling(server());
-      const store = new CheckpointStore(url);
+      const store = new CheckpointStore(url, options);
       await store.save(checkpoint({ id: "a", runId: "run" }));
       stall();
       const saved = end(store.save(checkpoint({ id: "b", runId: "run" })));
@@ -116,13 +119,13 @@ onServer("newest", (server) => {
       await other.close();
     });
 
-    it("a read, a prune and a vacuum under way", { timeout: 90_000 }, async () => {
+    it("a read and a prune under way", { timeout: 90_000 }, async () => {
       const { url, stall } = await stalling(server());
-      const store = new CheckpointStore(url);
+      const store = new CheckpointStore(url, options);
       await store.save(checkpoint({ id: "a" }));
       await store.get("a");
       stall();
-      const calls = [store.get("a"), store.prune({ keepLastN: 1 }), store.vacuum()].map(end);
+      const calls = [store.get("a"), store.prune({ keepLastN: 1 })].map(end);
       await sleep(1_000);
       const begun = performance.now();
       await end(store.close());
@@ -132,7 +135,7 @@ onServer("newest", (server) => {
 
     it("nothing under way", { timeout: 90_000 }, async () => {
       const { url, stall } = await stalling(server());
-      const store = new CheckpointStore(url);
+      const store = new CheckpointStore(url, options);
       await store.save(checkpoint({ id: "a" }));
       stall();
       const begun = performance.now();

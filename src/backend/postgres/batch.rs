@@ -14,15 +14,10 @@ use crate::op::{Applied, Op, Unit};
 /// A worker that the server cannot reach any more must not keep its locks.
 pub(super) const RELEASE: &str = "SET LOCAL idle_in_transaction_session_timeout = 30000";
 
-/// Begins a transaction that may wait for locks. `sync` is the value of `synchronous_commit`, if the store sets it.
-pub(super) fn begin<'a>(session: &'a Session, sync: Option<&'static str>) -> Transaction<'a> {
+/// Begins a transaction that writes, and may wait for locks.
+pub(super) fn begin(session: &Session) -> Transaction<'_> {
     let patience = session.left_here().as_millis().clamp(1, i32::MAX as u128);
-    let mut begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience}");
-    if let Some(sync) = sync {
-        begin.push_str("; SET LOCAL synchronous_commit = ");
-        begin.push_str(sync);
-    }
-    session.begin(&begin)
+    session.begin_writing(&format!("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience}"))
 }
 
 /// A batch, and the number that all rows of one attempt get.

@@ -13,6 +13,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, RootCertStore, SignatureScheme, WantsVerifier,
 };
+use tokio::task::JoinHandle;
 use tokio_postgres::config::{ChannelBinding, LoadBalanceHosts, SslMode as Encryption, TargetSessionAttrs};
 use tokio_postgres::{CancelToken, Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -22,6 +23,20 @@ use super::passfile;
 use super::password::{Ask, Password};
 use super::url::{Binding, Sessions, SslMode, Url};
 use crate::error::{Code, Error, Result};
+
+/// A connection, and the task that reads and writes it.
+pub(super) struct Connected {
+    pub(super) client: Client,
+    task: JoinHandle<()>,
+}
+
+/// A connection that is given up is closed at once. Otherwise its task would wait for the answers that are left, and the server
+/// would keep the locks of its transaction.
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
 
 /// Opens connections to one URL.
 pub(super) struct Connector {
@@ -122,7 +137,7 @@ impl Connector {
     }
 
     /// Connects to the first host that accepts the connection. A host that stays silent leaves time for the others.
-    pub(super) async fn connect(&self, patience: Duration) -> Result<Client> {
+    pub(super) async fn connect(&self, patience: Duration) -> Result<Connected> {
         let begun = Instant::now();
         let password = self.ask.as_ref().map(|Ask(ask)| ask(patience)).transpose()?;
         let all = self.hosts.len();
@@ -133,9 +148,9 @@ impl Connector {
             let share = patience.saturating_sub(begun.elapsed()) / u32::try_from(all - place).unwrap_or(u32::MAX);
             let attempt = self.connect_to(&self.hosts[at], password.as_deref());
             match tokio::time::timeout(self.timeout.min(share), attempt).await {
-                Ok(Ok(client)) => {
+                Ok(Ok(connected)) => {
                     self.first.store(at, Ordering::Relaxed);
-                    return Ok(client);
+                    return Ok(connected);
                 }
                 Ok(Err(error)) => {
                     let error = unreachable(&error, &self.place);
@@ -156,7 +171,7 @@ impl Connector {
         &self,
         host: &Config,
         password: Option<&str>,
-    ) -> std::result::Result<Client, tokio_postgres::Error> {
+    ) -> std::result::Result<Connected, tokio_postgres::Error> {
         let mut config = Cow::Borrowed(host);
         if let Some(password) = password {
             config.to_mut().password(password);
@@ -164,13 +179,11 @@ impl Connector {
         match &self.tls {
             None => {
                 let (client, connection) = config.connect(NoTls).await?;
-                tokio::spawn(connection);
-                Ok(client)
+                Ok(Connected { client, task: tokio::spawn(async { drop(connection.await) }) })
             }
             Some(tls) => {
                 let (client, connection) = config.connect(tls.clone()).await?;
-                tokio::spawn(connection);
-                Ok(client)
+                Ok(Connected { client, task: tokio::spawn(async { drop(connection.await) }) })
             }
         }
     }

@@ -30,7 +30,12 @@ pub(super) fn late(place: &Place) -> Error {
 
 /// The error of a failed connection attempt.
 pub(super) fn unreachable(error: &tokio_postgres::Error, place: &Place) -> Error {
-    if error.as_db_error().is_some() {
+    if let Some(told) = error.as_db_error() {
+        // Only the URL's `options` can cause these errors of a login, and the server's message repeats them.
+        if let state @ ("42601" | "42704" | "22023") = told.code().code() {
+            let message = format!("{place} refuses the \"options\" of the URL (SQLSTATE {state})");
+            return Error::new(Code::InvalidArgument, message).lasting();
+        }
         return from_server(error, place);
     }
     let source = std::error::Error::source(error);
@@ -49,7 +54,9 @@ pub(super) fn unreachable(error: &tokio_postgres::Error, place: &Place) -> Error
         && source
             .and_then(|source| source.downcast_ref::<std::io::Error>())
             .is_some_and(|io| io.kind() == ErrorKind::InvalidData);
-    if is_certificate { refused.lasting() } else { refused }
+    // The settings of the server and the URL do not fit together.
+    let is_setting = why.contains("does not support TLS") || why.contains("channel binding");
+    if is_certificate || is_setting { refused.lasting() } else { refused }
 }
 
 pub(super) fn from_server(error: &tokio_postgres::Error, place: &Place) -> Error {

@@ -61,12 +61,7 @@ struct NoGuess;
 
 /// Stores the batch in one round trip. Returns `None` if nothing was stored: because the batch has other changes than
 /// saves, or because the guess was wrong.
-pub(super) fn store(
-    session: &Session,
-    memory: &Memory,
-    sync: Option<&'static str>,
-    batch: Batch<'_>,
-) -> Result<Option<Vec<Applied>>> {
+pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Result<Option<Vec<Applied>>> {
     let Batch { units, call } = batch;
     let (cache, heads) = (&memory.cache, &mut *memory.heads.borrow_mut());
     let mut guess = Guess {
@@ -88,7 +83,7 @@ pub(super) fn store(
     if puts.is_empty() && !lineages.is_empty() {
         return Ok(None);
     }
-    let open = begin(session, sync);
+    let open = begin(session);
     let (lins, newest): (Vec<i64>, Vec<Seq>) = lineages.into_iter().unzip();
     let first = puts.first().map(|put| (put.head.header.contract, put.head.header.id.clone()));
     if !lins.is_empty() {

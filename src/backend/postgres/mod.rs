@@ -148,8 +148,6 @@ pub fn schema_script(schema: Option<&str>, prefix: Option<&str>) -> Result<Strin
 pub struct Postgres {
     session: Session,
     memory: Memory,
-    /// The value of `synchronous_commit`, if the store sets it.
-    sync: Option<&'static str>,
     notice: Option<Notice>,
     /// Set when the store is being closed.
     closing: Arc<Deadline>,
@@ -175,14 +173,10 @@ impl Postgres {
         let patience = options.busy_timeout.min(PATIENCE_AT_OPEN.saturating_mul(hosts));
         let session = Session::new(connector, Names::of(&options.url), patience, Arc::clone(&closing))?;
         let memory = Memory::new(cache);
-        let mut backend = Self { session, memory, sync: None, notice: None, closing, gave_up: false };
+        let mut backend = Self { session, memory, notice: None, closing, gave_up: false };
         let server =
             backend.call(|backend| schema::prepare(&backend.session, options.url.migrates, options.read_only))?;
-        backend.sync = match options.durability {
-            Durability::Full if server.commits_early => Some("on"),
-            Durability::Full => None,
-            Durability::Normal | Durability::Off => Some("off"),
-        };
+        backend.session.set_durability(options.durability, server.commits_early);
         backend.notice = notice(options, &server);
         backend.session.set_patience(options.busy_timeout);
         Ok(backend)
@@ -221,7 +215,7 @@ impl Postgres {
             {
                 return Ok(applied);
             }
-            write::transaction(&backend.session, &backend.memory, backend.sync, batch, &sent).map_err(|failure| {
+            write::transaction(&backend.session, &backend.memory, batch, &sent).map_err(|failure| {
                 failed = matches!(failure, Failure::Unit(_));
                 Error::from(failure)
             })
@@ -235,7 +229,7 @@ impl Postgres {
 
     /// Tries to store the batch in one round trip. Returns `None` if nothing was stored.
     fn guess(&self, batch: Batch<'_>, sent: &Sent) -> Result<Option<Vec<Applied>>> {
-        match guess::store(&self.session, &self.memory, self.sync, batch) {
+        match guess::store(&self.session, &self.memory, batch) {
             Err(error) if error.outcome_unknown() => {
                 sent.add(batch.call, vec![Applied::default(); batch.units.len()]);
                 Err(self.session.lost())
@@ -317,7 +311,7 @@ impl Backend for Postgres {
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
-        self.call(|backend| prune::prune(&backend.session, &backend.memory.cache, backend.sync, prune))
+        self.call(|backend| prune::prune(&backend.session, &backend.memory.cache, prune))
     }
 
     fn vacuum(&mut self) -> Result<()> {

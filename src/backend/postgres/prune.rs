@@ -14,13 +14,8 @@ use crate::record::Seq;
 use crate::retention::{Ledger, Prune, Pruned, plan};
 
 /// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
-pub(super) fn prune(
-    session: &Session,
-    cache: &PayloadCache,
-    sync: Option<&'static str>,
-    prune: &Prune,
-) -> Result<Pruned> {
-    let open = begin(session, sync);
+pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
+    let open = begin(session);
     open.script(RELEASE);
     // Plan once without locks, to learn which lineages to lock. Then plan again: other workers may have changed them.
     let first = plan(&PostgresCatalog(&open), prune, &mut Ledger::default())?;

@@ -177,7 +177,7 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
         ));
     }
     // One transaction, on one connection: if the connection is lost, nothing of it was made, and the caller begins again.
-    let open = begin(session, None);
+    let open = begin(session);
     open.script(&format!("SELECT pg_advisory_xact_lock(hashtext('forkpoint {}'))", names.schema()));
     // Another worker may have made the tables meanwhile.
     let rows = open.query(LOOK, looked_for(names))?;

@@ -19,9 +19,10 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
 use super::Names;
-use super::connect::Connector;
+use super::connect::{Connected, Connector};
 use super::error::{from_server, late, lost};
 use super::value::Value;
+use crate::backend::Durability;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 
@@ -41,6 +42,9 @@ async fn run(client: &Client, statement: &Statement) -> std::result::Result<Vec<
     client.query_typed(&statement.text, &params).await
 }
 
+/// True if the role's commits are acknowledged before the server, or one of its synchronous replicas, has synced them.
+pub(super) const COMMITS_EARLY: &str = "SELECT current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')";
+
 /// How long the connection may be silent before the session looks whether the server has closed it.
 const SILENCE: Duration = Duration::from_secs(10);
 
@@ -56,7 +60,7 @@ const LOOK_FOR_CLOSING: Duration = Duration::from_millis(100);
 pub(super) struct Session {
     runtime: Runtime,
     connector: Arc<Connector>,
-    client: RefCell<Option<Client>>,
+    client: RefCell<Option<Connected>>,
     /// When the connection was used last.
     used: Cell<Instant>,
     /// True if the state of the connection is not known any more.
@@ -64,6 +68,10 @@ pub(super) struct Session {
     names: Names,
     /// The statements with the names of the tables filled in, by the address of the template.
     texts: RefCell<HashMap<(usize, usize), Arc<str>>>,
+    durability: Cell<Durability>,
+    /// True if the role's commits on this connection are acknowledged before they are durable. `None`: it is not known
+    /// yet, because the store is being opened.
+    commits_early: Cell<Option<bool>>,
     /// How long one call may take.
     patience: Cell<Duration>,
     /// When the current call began.
@@ -99,6 +107,8 @@ impl Session {
             broken: Cell::new(false),
             names,
             texts: RefCell::default(),
+            durability: Cell::new(Durability::Full),
+            commits_early: Cell::new(None),
             patience: Cell::new(patience),
             begun: Cell::new(now),
             closing,
@@ -113,6 +123,20 @@ impl Session {
     /// Sets how long one call may take.
     pub(super) fn set_patience(&self, patience: Duration) {
         self.patience.set(patience);
+    }
+
+    /// Sets what commits must survive. `commits_early` is the setting of the current connection.
+    pub(super) fn set_durability(&self, durability: Durability, commits_early: bool) {
+        self.durability.set(durability);
+        self.commits_early.set(Some(commits_early));
+    }
+
+    /// The value of `synchronous_commit` that a transaction sets. `None`: the role's value is right.
+    fn sync(&self) -> Option<&'static str> {
+        match self.durability.get() {
+            Durability::Full => self.commits_early.get().is_some_and(|early| early).then_some("on"),
+            Durability::Normal | Durability::Off => Some("off"),
+        }
     }
 
     /// Begins a call. All its statements together may take the session's patience.
@@ -176,15 +200,22 @@ impl Session {
                 tokio::task::yield_now().await;
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            let usable = self.client.borrow().as_ref().is_some_and(|client| !client.is_closed());
+            let usable = self.client.borrow().as_ref().is_some_and(|connected| !connected.client.is_closed());
             if usable && !self.broken.get() {
                 return Ok(());
             }
             self.client.take();
             let patience = self.left().max(LEAST_ANSWER_TIME);
             let connected = self.in_time(patience, self.connector.connect(patience)).await;
-            let client = connected.unwrap_or_else(|| Err(late(self.connector.place())))?;
-            self.client.replace(Some(client));
+            let connected = connected.unwrap_or_else(|| Err(late(self.connector.place())))?;
+            // Another server, or the role's setting, may be another one than when the store was opened.
+            if self.commits_early.get().is_some() {
+                let found = connected.client.query_typed(COMMITS_EARLY, &[]);
+                let found = self.in_time(patience, found).await.ok_or_else(|| late(self.connector.place()))?;
+                let found = found.map_err(|error| from_server(&error, self.connector.place()))?;
+                self.commits_early.set(found.first().map(|row| row.get(0)));
+            }
+            self.client.replace(Some(connected));
             self.broken.set(false);
             Ok(())
         })
@@ -192,9 +223,18 @@ impl Session {
 
     /// Sends the statements together. Returns the rows of each.
     fn send(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
+        let sent = self.exchange(statements);
+        if self.broken.get() && self.client.take().is_some() {
+            // The task that was told to end does so when it has a turn.
+            self.runtime.block_on(tokio::task::yield_now());
+        }
+        sent
+    }
+
+    fn exchange(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
         let client = self.client.borrow();
         let place = self.connector.place();
-        let Some(client) = client.as_ref() else { return Err(lost(place)) };
+        let Some(Connected { client, .. }) = client.as_ref() else { return Err(lost(place)) };
         let sent = self.runtime.block_on(async {
             self.in_time(self.left_here(), async {
                 let mut answers: FuturesOrdered<_> = statements.iter().map(|one| run(client, one)).collect();
@@ -259,7 +299,7 @@ impl Session {
     pub(super) fn run(&self, text: &str) -> Result<()> {
         self.connect()?;
         let client = self.client.borrow();
-        let Some(client) = client.as_ref() else { return Err(self.lost()) };
+        let Some(Connected { client, .. }) = client.as_ref() else { return Err(self.lost()) };
         let text = self.names.fill(text);
         self.runtime.block_on(async {
             let mut work = pin!(client.batch_execute(&text));
@@ -291,11 +331,21 @@ impl Session {
         lost(self.connector.place())
     }
 
-    /// Begins a transaction. The text is sent with the first statement that needs an answer.
+    /// Begins a transaction that only reads. The text is sent with the first statement that needs an answer.
     pub(super) fn begin(&self, begin: &str) -> Transaction<'_> {
+        self.transaction(begin, false)
+    }
+
+    /// Begins a transaction whose commit is as durable as the store promises.
+    pub(super) fn begin_writing(&self, begin: &str) -> Transaction<'_> {
+        self.transaction(begin, true)
+    }
+
+    fn transaction(&self, begin: &str, writes: bool) -> Transaction<'_> {
         let begin = Statement { text: begin.into(), values: None };
         Transaction {
             session: self,
+            writes,
             waiting: RefCell::new(vec![begin]),
             sent: Cell::new(false),
             ending: Cell::new(false),
@@ -306,7 +356,7 @@ impl Session {
     /// Sends the end of a transaction that changed nothing, and does not wait for the answer.
     fn roll_back(&self) {
         let client = self.client.borrow();
-        let Some(client) = client.as_ref() else { return };
+        let Some(Connected { client, .. }) = client.as_ref() else { return };
         self.runtime.block_on(async {
             let mut end = pin!(client.batch_execute("ROLLBACK"));
             // The task of the connection sends it while this one yields. Whatever follows is answered after it.
@@ -324,6 +374,7 @@ impl Session {
 /// An open transaction.
 pub(super) struct Transaction<'a> {
     session: &'a Session,
+    writes: bool,
     /// The statements that are sent with the next one that needs an answer.
     waiting: RefCell<Vec<Statement>>,
     sent: Cell<bool>,
@@ -366,6 +417,12 @@ impl Transaction<'_> {
         if !self.sent.get() {
             self.session.connect()?;
             self.sent.set(true);
+            // The setting of the role is known once there is a connection.
+            if let Some(sync) = self.session.sync().filter(|_| self.writes)
+                && let Some(begin) = self.waiting.borrow_mut().first_mut()
+            {
+                begin.text = format!("{}; SET LOCAL synchronous_commit = {sync}", begin.text).into();
+            }
         }
         let mut waiting = self.waiting.take();
         if !self.ending.get() {

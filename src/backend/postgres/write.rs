@@ -58,11 +58,10 @@ impl From<Failure> for Error {
 pub(super) fn transaction(
     session: &Session,
     memory: &Memory,
-    sync: Option<&'static str>,
     batch: Batch<'_>,
     sent: &Sent,
 ) -> Result<Vec<Applied>, Failure> {
-    let open = begin(session, sync);
+    let open = begin(session);
     open.script(RELEASE);
     let Locked { lins, known, made, newest } = lock(&open, &Wanted::of(batch.units)).map_err(Failure::Whole)?;
     if let Some(applied) = sent.resolve(batch, &open, &known).map_err(Failure::Whole)? {
