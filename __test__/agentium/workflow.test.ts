@@ -721,8 +721,25 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
     const other = tracing(["a", "b"], checkpoints).workflow;
     await failure(other.runWithCheckpoints({ runId: "r", resume: true }), "CONFLICT");
     await first;
-    const replays = await Promise.allSettled([workflow.replay("r:step-1"), other.replay("r:initial")]);
-    expect(replays.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    // The steps of the one that runs wait until the other one was refused.
+    let refuse!: () => void;
+    const refused = new Promise<void>((resolve) => (refuse = resolve));
+    const step = (name: string) => ({
+      name,
+      run: async ({ trace }: Trace) => {
+        await refused;
+        return { trace: [...trace, name] };
+      },
+    });
+    const replays = ["r:initial", "r:initial"].map((id) =>
+      tracing([], checkpoints, { steps: [step("a"), step("b")] })
+        .workflow.replay(id)
+        .then(
+          () => "fulfilled",
+          ({ code }) => (refuse(), code),
+        ),
+    );
+    expect((await Promise.all(replays)).toSorted()).toEqual(["CONFLICT", "fulfilled"]);
     await workflow.replay("r:initial");
   });
 

@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 
 use super::heads::Heads;
 use super::known::Known;
-use super::session::{Session, Transaction};
+use super::session::Session;
+use super::transaction::Transaction;
 use super::value::values;
 use super::writes;
 use crate::cache::PayloadCache;

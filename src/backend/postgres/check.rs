@@ -3,7 +3,7 @@
 
 use super::log_check::{self, LogTable};
 use super::row::{self, HeaderRow, columns};
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::values;
 use super::{payloads, writes};
 use crate::backend::marks::decode_marks;

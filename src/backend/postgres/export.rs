@@ -2,7 +2,7 @@
 
 use super::read::Reading;
 use super::row::{self, HeaderRow, columns};
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::values;
 use super::writes;
 use crate::cache::PayloadCache;

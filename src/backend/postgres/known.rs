@@ -8,7 +8,7 @@ use super::heads::Head;
 use super::lineage::{self, LineageRow};
 use super::row::{self, HeaderRow, number};
 use super::schema::key;
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::values;
 use crate::codec::plan::Base;
 use crate::error::{Code, Error, Result};

@@ -4,7 +4,7 @@ use tokio_postgres::Row;
 
 use super::row::{self, number};
 use super::schema::key;
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::values;
 use crate::error::Result;
 use crate::record::{ContractId, Header};

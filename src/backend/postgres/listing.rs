@@ -3,7 +3,7 @@
 use super::lineage::{self, LineageRow};
 use super::row::{self, HeaderRow, columns, number};
 use super::schema::key;
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::{Value, values};
 use crate::error::Result;
 use crate::query::{ActivityOrder, Of, Recent};

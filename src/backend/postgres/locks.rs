@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::known::{Known, LINEAGES, Name, ROWS, SEQS};
 use super::row::number;
 use super::schema::key;
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::values;
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, LogEnd, Op, Unit};

@@ -4,7 +4,7 @@ use tokio_postgres::Row;
 
 use super::logs::Logs;
 use super::row::{self, HeaderRow};
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::logs::{Branch, End, Mark};
 use crate::backend::marks::decode_marks;

@@ -4,7 +4,7 @@
 
 use super::row;
 use super::schema::key;
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::values;
 use super::write::Writing;
 use crate::backend::logs::{self as log, Branch, BranchId, End, LogName, LogRows, Mark};

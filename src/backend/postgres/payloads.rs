@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio_postgres::Row;
 
 use super::row::{self, HeaderRow};
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::rebase;
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};

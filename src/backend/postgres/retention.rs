@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tokio_postgres::Row;
 
 use super::row::{self, number};
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::values;
 use crate::error::Result;
 use crate::record::{ContractId, Seq};

@@ -3,7 +3,7 @@
 use tokio_postgres::Row;
 
 use super::schema::key;
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::{Value, values};
 use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum};
 use crate::error::{Code, Error, Result};

@@ -2,7 +2,7 @@
 
 use super::lineage::{self, LineageRow};
 use super::row::{self, HeaderRow, columns};
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::rows::{Lineup, page};
 use crate::error::Result;

@@ -21,16 +21,17 @@ use tokio_postgres::{Client, Row};
 use super::Names;
 use super::connect::{Connected, Connector};
 use super::error::{from_server, late, lost};
+use super::transaction::Transaction;
 use super::value::Value;
 use crate::backend::Durability;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 
 #[derive(Debug)]
-struct Statement {
-    text: Arc<str>,
+pub(super) struct Statement {
+    pub(super) text: Arc<str>,
     /// The parameters. `None`: the text holds statements without parameters and without answers.
-    values: Option<Vec<Value>>,
+    pub(super) values: Option<Vec<Value>>,
 }
 
 async fn run(client: &Client, statement: &Statement) -> std::result::Result<Vec<Row>, tokio_postgres::Error> {
@@ -64,7 +65,7 @@ pub(super) struct Session {
     /// When the connection was used last.
     used: Cell<Instant>,
     /// True if the state of the connection is not known any more.
-    broken: Cell<bool>,
+    pub(super) broken: Cell<bool>,
     names: Names,
     /// The statements with the names of the tables filled in, by the address of the template.
     texts: RefCell<HashMap<(usize, usize), Arc<str>>>,
@@ -132,7 +133,7 @@ impl Session {
     }
 
     /// The value of `synchronous_commit` that a transaction sets. `None`: the role's value is right.
-    fn sync(&self) -> Option<&'static str> {
+    pub(super) fn sync(&self) -> Option<&'static str> {
         match self.durability.get() {
             Durability::Full => self.commits_early.get().is_some_and(|early| early).then_some("on"),
             Durability::Normal | Durability::Off => Some("off"),
@@ -183,7 +184,7 @@ impl Session {
         self.runtime.block_on(async { tokio::time::sleep(time).await });
     }
 
-    fn text(&self, template: &'static str) -> Arc<str> {
+    pub(super) fn text(&self, template: &'static str) -> Arc<str> {
         let mut texts = self.texts.borrow_mut();
         Arc::clone(
             texts
@@ -193,7 +194,7 @@ impl Session {
     }
 
     /// Connects if there is no connection.
-    fn connect(&self) -> Result<()> {
+    pub(super) fn connect(&self) -> Result<()> {
         self.runtime.block_on(async {
             if self.used.get().elapsed() > SILENCE && self.client.borrow().is_some() {
                 // The task of the connection runs only while this thread waits. It notices what the server did since.
@@ -222,7 +223,7 @@ impl Session {
     }
 
     /// Sends the statements together. Returns the rows of each.
-    fn send(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
+    pub(super) fn send(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
         let sent = self.exchange(statements);
         if self.broken.get() && self.client.take().is_some() {
             // The task that was told to end does so when it has a turn.
@@ -343,18 +344,11 @@ impl Session {
 
     fn transaction(&self, begin: &str, writes: bool) -> Transaction<'_> {
         let begin = Statement { text: begin.into(), values: None };
-        Transaction {
-            session: self,
-            writes,
-            waiting: RefCell::new(vec![begin]),
-            sent: Cell::new(false),
-            ending: Cell::new(false),
-            ended: Cell::new(false),
-        }
+        Transaction::new(self, begin, writes)
     }
 
     /// Sends the end of a transaction that changed nothing, and does not wait for the answer.
-    fn roll_back(&self) {
+    pub(super) fn roll_back(&self) {
         let client = self.client.borrow();
         let Some(Connected { client, .. }) = client.as_ref() else { return };
         self.runtime.block_on(async {
@@ -368,111 +362,5 @@ impl Session {
             tokio::task::yield_now().await;
             tokio::task::yield_now().await;
         });
-    }
-}
-
-/// An open transaction.
-pub(super) struct Transaction<'a> {
-    session: &'a Session,
-    writes: bool,
-    /// The statements that are sent with the next one that needs an answer.
-    waiting: RefCell<Vec<Statement>>,
-    sent: Cell<bool>,
-    /// True if the transaction ends with what is sent next.
-    ending: Cell<bool>,
-    ended: Cell<bool>,
-}
-
-impl Transaction<'_> {
-    /// Runs a statement and returns its rows.
-    pub(super) fn query(&self, template: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
-        self.later(template, values);
-        Ok(self.flush()?.pop().unwrap_or_default())
-    }
-
-    /// Sends the statements that wait. Returns the rows of the last `N` of them.
-    pub(super) fn last<const N: usize>(&self) -> Result<[Vec<Row>; N]> {
-        let mut found = self.flush()?;
-        let last = found.split_off(found.len().saturating_sub(N));
-        <[Vec<Row>; N]>::try_from(last).map_err(|_| lost(self.session.connector.place()))
-    }
-
-    /// Runs a statement and returns its first row.
-    pub(super) fn one(&self, template: &'static str, values: Vec<Value>) -> Result<Option<Row>> {
-        Ok(self.query(template, values)?.into_iter().next())
-    }
-
-    /// Runs a statement whose answer nobody needs. An error of it is the error of the next statement.
-    pub(super) fn later(&self, template: &'static str, values: Vec<Value>) {
-        self.waiting.borrow_mut().push(Statement { text: self.session.text(template), values: Some(values) });
-    }
-
-    /// Runs statements without parameters. An error of them is the error of the next statement.
-    pub(super) fn script(&self, text: &str) {
-        self.waiting.borrow_mut().push(Statement { text: text.into(), values: None });
-    }
-
-    /// Sends the statements that wait. Returns the rows of each.
-    pub(super) fn flush(&self) -> Result<Vec<Vec<Row>>> {
-        if !self.sent.get() {
-            self.session.connect()?;
-            self.sent.set(true);
-            // The setting of the role is known once there is a connection.
-            if let Some(sync) = self.session.sync().filter(|_| self.writes)
-                && let Some(begin) = self.waiting.borrow_mut().first_mut()
-            {
-                begin.text = format!("{}; SET LOCAL synchronous_commit = {sync}", begin.text).into();
-            }
-        }
-        let mut waiting = self.waiting.take();
-        if !self.ending.get() {
-            return self.session.send(&waiting);
-        }
-        waiting.push(Statement { text: "COMMIT".into(), values: None });
-        self.ended.set(true);
-        let mut found = self.session.send(&waiting)?;
-        found.pop();
-        Ok(found)
-    }
-
-    /// Ends a transaction that changes nothing together with the statements that are sent next, so that the end takes no
-    /// round trip of its own.
-    pub(super) fn end_with_next(&self) {
-        self.ending.set(true);
-    }
-
-    /// The number of statements that wait.
-    pub(super) fn count(&self) -> usize {
-        self.waiting.borrow().len()
-    }
-
-    /// Sends the statements that wait and commits. Returns the rows of each statement.
-    ///
-    /// # Errors
-    ///
-    /// If the connection is lost meanwhile, the outcome is unknown. If there was no connection, nothing was sent.
-    pub(super) fn commit(self) -> Result<Vec<Vec<Row>>> {
-        self.end().map_err(|error| {
-            if self.sent.get() && self.session.broken.get() { error.with_outcome_unknown() } else { error }
-        })
-    }
-
-    /// Sends the statements that wait and ends a transaction that changes nothing. Returns the rows of each statement.
-    pub(super) fn finish(self) -> Result<Vec<Vec<Row>>> {
-        self.end()
-    }
-
-    fn end(&self) -> Result<Vec<Vec<Row>>> {
-        self.waiting.borrow_mut().push(Statement { text: "COMMIT".into(), values: None });
-        self.ended.set(true);
-        self.flush()
-    }
-}
-
-impl Drop for Transaction<'_> {
-    fn drop(&mut self) {
-        if !self.ended.get() && self.sent.get() && !self.session.broken.get() {
-            self.session.roll_back();
-        }
     }
 }

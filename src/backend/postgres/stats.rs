@@ -1,7 +1,7 @@
 //! Counts what is stored.
 
 use super::row::{self, number};
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::values;
 use crate::error::Result;
 use crate::record::{ContractId, LineageStats, Stats};

@@ -14,18 +14,19 @@ use super::logs::Logs;
 use super::payloads::{New, Payloads};
 use super::retention::PostgresCatalog;
 use super::row::{self, HeaderRow, number};
-use super::session::{Session, Transaction};
+use super::session::Session;
+use super::transaction::Transaction;
 use super::value::values;
 use super::{listing, writes};
 use crate::backend::header::flags_and_sum;
 use crate::backend::inherit;
 use crate::backend::logs::{self as log, Mark};
-use crate::backend::marks::{decode_marks, encode_marks};
+use crate::backend::marks::encode_marks;
 use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::codec::plan::Base;
 use crate::error::{Code, Error, Result};
-use crate::op::{Appended, Applied, Expect, Fork, Op, Subject, Unit};
+use crate::op::{Appended, Applied, Expect, Op, Subject, Unit};
 use crate::query::Of;
 use crate::record::{ContractId, Draft, Encoded, Header, SortKey};
 use crate::retention::Ledger;
@@ -111,13 +112,13 @@ pub(super) struct Writing<'a> {
 }
 
 /// A checkpoint to store, with its complete payload.
-struct Put<'a> {
-    header: &'a Header,
-    raw: Bytes,
-    encoded: Option<&'a Encoded>,
-    marks: Vec<Mark>,
+pub(super) struct Put<'a> {
+    pub(super) header: &'a Header,
+    pub(super) raw: Bytes,
+    pub(super) encoded: Option<&'a Encoded>,
+    pub(super) marks: Vec<Mark>,
     /// The parent's row, if the parent exists.
-    parent: Option<HeaderRow>,
+    pub(super) parent: Option<HeaderRow>,
 }
 
 impl<'a> Writing<'a> {
@@ -172,7 +173,7 @@ impl Writing<'_> {
     }
 
     /// The row of a checkpoint that is changed or copied, if it exists.
-    fn row(&self, contract: ContractId, id: &str) -> Result<Option<HeaderRow>> {
+    pub(super) fn row(&self, contract: ContractId, id: &str) -> Result<Option<HeaderRow>> {
         let found = row::by_id(self.open, contract, id)?;
         found.iter().try_for_each(|row| self.check_locked(row.lin))?;
         Ok(found)
@@ -334,7 +335,7 @@ impl Writing<'_> {
         }
     }
 
-    fn store(&mut self, lineage: &LineageRow, put: Put<'_>) -> Result<()> {
+    pub(super) fn store(&mut self, lineage: &LineageRow, put: Put<'_>) -> Result<()> {
         let Put { header, raw, encoded, marks, parent } = put;
         let (has_checkpoints, newest) = self.newest(lineage)?;
         if !has_checkpoints {
@@ -388,33 +389,6 @@ impl Writing<'_> {
             self.end_empty(&left);
         }
         Ok(())
-    }
-
-    fn fork(&mut self, fork: &Fork) -> Result<()> {
-        let Fork { contract, source, id, lineage, sort_key, saved_at } = fork;
-        let Some(found) = self.row(*contract, source)? else { return Err(fork.no_source()) };
-        if let Some(copy) = self.row(*contract, id)? {
-            return fork.check_sent_again(&copy.header.lineage, copy.header.parent.as_deref());
-        }
-        let line = self.lineage(*contract, lineage)?;
-        let begun =
-            "SELECT EXISTS (SELECT 1 FROM @checkpoint WHERE lin = $1) OR EXISTS (SELECT 1 FROM @log WHERE lin = $1)";
-        if self.open.one(begun, values![line.lin])?.is_some_and(|row| row.get(0)) {
-            return Err(fork.lineage_taken());
-        }
-        let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
-        let marks = Logs(self.open).copy(*contract, &decode_marks(found.logs.as_deref())?)?;
-        let header = Header {
-            lineage: lineage.clone(),
-            id: id.clone(),
-            parent: Some(source.clone()),
-            sort_key: sort_key.clone(),
-            saved_at: *saved_at,
-            ..found.header.clone()
-        };
-        let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };
-        self.store(&line, copy)?;
-        log::fork(&mut Logs(self.open), line.lin, &marks)
     }
 }
 

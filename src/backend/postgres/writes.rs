@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 
 use super::row::{self, number};
 use super::schema::key;
-use super::session::Transaction;
+use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::writes::{by_task, merge, open as opened, reopen as unclaimed, seal};
 use crate::codec::checksum::Sum;

@@ -1,0 +1,39 @@
+//! Copies a checkpoint into a new lineage.
+
+use super::logs::Logs;
+use super::value::values;
+use super::write::{Put, Writing};
+use crate::backend::logs as log;
+use crate::backend::marks::decode_marks;
+use crate::error::Result;
+use crate::op::Fork;
+use crate::record::Header;
+
+impl Writing<'_> {
+    pub(super) fn fork(&mut self, fork: &Fork) -> Result<()> {
+        let Fork { contract, source, id, lineage, sort_key, saved_at } = fork;
+        let Some(found) = self.row(*contract, source)? else { return Err(fork.no_source()) };
+        if let Some(copy) = self.row(*contract, id)? {
+            return fork.check_sent_again(&copy.header.lineage, copy.header.parent.as_deref());
+        }
+        let line = self.lineage(*contract, lineage)?;
+        let begun =
+            "SELECT EXISTS (SELECT 1 FROM @checkpoint WHERE lin = $1) OR EXISTS (SELECT 1 FROM @log WHERE lin = $1)";
+        if self.open.one(begun, values![line.lin])?.is_some_and(|row| row.get(0)) {
+            return Err(fork.lineage_taken());
+        }
+        let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
+        let marks = Logs(self.open).copy(*contract, &decode_marks(found.logs.as_deref())?)?;
+        let header = Header {
+            lineage: lineage.clone(),
+            id: id.clone(),
+            parent: Some(source.clone()),
+            sort_key: sort_key.clone(),
+            saved_at: *saved_at,
+            ..found.header.clone()
+        };
+        let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };
+        self.store(&line, copy)?;
+        log::fork(&mut Logs(self.open), line.lin, &marks)
+    }
+}

@@ -1,0 +1,129 @@
+//! A transaction on a connection. Statements wait until an answer is needed, and are then sent together.
+
+use std::cell::{Cell, RefCell};
+
+use tokio_postgres::Row;
+
+use super::session::{Session, Statement};
+use super::value::Value;
+use crate::error::Result;
+
+/// An open transaction.
+pub(super) struct Transaction<'a> {
+    session: &'a Session,
+    writes: bool,
+    /// The statements that are sent with the next one that needs an answer.
+    waiting: RefCell<Vec<Statement>>,
+    sent: Cell<bool>,
+    /// True if the transaction ends with what is sent next.
+    ending: Cell<bool>,
+    ended: Cell<bool>,
+}
+
+impl<'a> Transaction<'a> {
+    /// A transaction that begins with this statement.
+    pub(super) fn new(session: &'a Session, begin: Statement, writes: bool) -> Self {
+        Self {
+            session,
+            writes,
+            waiting: RefCell::new(vec![begin]),
+            sent: Cell::new(false),
+            ending: Cell::new(false),
+            ended: Cell::new(false),
+        }
+    }
+}
+
+impl Transaction<'_> {
+    /// Runs a statement and returns its rows.
+    pub(super) fn query(&self, template: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
+        self.later(template, values);
+        Ok(self.flush()?.pop().unwrap_or_default())
+    }
+
+    /// Sends the statements that wait. Returns the rows of the last `N` of them.
+    pub(super) fn last<const N: usize>(&self) -> Result<[Vec<Row>; N]> {
+        let mut found = self.flush()?;
+        let last = found.split_off(found.len().saturating_sub(N));
+        <[Vec<Row>; N]>::try_from(last).map_err(|_| self.session.lost())
+    }
+
+    /// Runs a statement and returns its first row.
+    pub(super) fn one(&self, template: &'static str, values: Vec<Value>) -> Result<Option<Row>> {
+        Ok(self.query(template, values)?.into_iter().next())
+    }
+
+    /// Runs a statement whose answer nobody needs. An error of it is the error of the next statement.
+    pub(super) fn later(&self, template: &'static str, values: Vec<Value>) {
+        self.waiting.borrow_mut().push(Statement { text: self.session.text(template), values: Some(values) });
+    }
+
+    /// Runs statements without parameters. An error of them is the error of the next statement.
+    pub(super) fn script(&self, text: &str) {
+        self.waiting.borrow_mut().push(Statement { text: text.into(), values: None });
+    }
+
+    /// Sends the statements that wait. Returns the rows of each.
+    pub(super) fn flush(&self) -> Result<Vec<Vec<Row>>> {
+        if !self.sent.get() {
+            self.session.connect()?;
+            self.sent.set(true);
+            // The setting of the role is known once there is a connection.
+            if let Some(sync) = self.session.sync().filter(|_| self.writes)
+                && let Some(begin) = self.waiting.borrow_mut().first_mut()
+            {
+                begin.text = format!("{}; SET LOCAL synchronous_commit = {sync}", begin.text).into();
+            }
+        }
+        let mut waiting = self.waiting.take();
+        if !self.ending.get() {
+            return self.session.send(&waiting);
+        }
+        waiting.push(Statement { text: "COMMIT".into(), values: None });
+        self.ended.set(true);
+        let mut found = self.session.send(&waiting)?;
+        found.pop();
+        Ok(found)
+    }
+
+    /// Ends a transaction that changes nothing together with the statements that are sent next, so that the end takes no
+    /// round trip of its own.
+    pub(super) fn end_with_next(&self) {
+        self.ending.set(true);
+    }
+
+    /// The number of statements that wait.
+    pub(super) fn count(&self) -> usize {
+        self.waiting.borrow().len()
+    }
+
+    /// Sends the statements that wait and commits. Returns the rows of each statement.
+    ///
+    /// # Errors
+    ///
+    /// If the connection is lost meanwhile, the outcome is unknown. If there was no connection, nothing was sent.
+    pub(super) fn commit(self) -> Result<Vec<Vec<Row>>> {
+        self.end().map_err(|error| {
+            if self.sent.get() && self.session.broken.get() { error.with_outcome_unknown() } else { error }
+        })
+    }
+
+    /// Sends the statements that wait and ends a transaction that changes nothing. Returns the rows of each statement.
+    pub(super) fn finish(self) -> Result<Vec<Vec<Row>>> {
+        self.end()
+    }
+
+    fn end(&self) -> Result<Vec<Vec<Row>>> {
+        self.waiting.borrow_mut().push(Statement { text: "COMMIT".into(), values: None });
+        self.ended.set(true);
+        self.flush()
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if !self.ended.get() && self.sent.get() && !self.session.broken.get() {
+            self.session.roll_back();
+        }
+    }
+}
