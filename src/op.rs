@@ -177,6 +177,18 @@ pub struct Fork {
 }
 
 impl Fork {
+    /// The header of the copy. `source` is the header of the source checkpoint.
+    pub fn header(&self, source: &Header) -> Header {
+        Header {
+            lineage: self.lineage.clone(),
+            id: self.id.clone(),
+            parent: Some(self.source.clone()),
+            sort_key: self.sort_key.clone(),
+            saved_at: self.saved_at,
+            ..source.clone()
+        }
+    }
+
     /// Checks an existing checkpoint that has the id of the copy. If this checkpoint is the copy itself, the same fork
     /// was sent twice and the check succeeds. Otherwise the check fails.
     pub(crate) fn check_sent_again(&self, lineage: &str, parent: Option<&str>) -> Result<()> {

@@ -13,6 +13,7 @@ mod header;
 mod inherit;
 pub mod jsonl;
 mod lazy;
+mod log_findings;
 mod logs;
 mod marks;
 pub mod memory;

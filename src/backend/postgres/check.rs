@@ -1,11 +1,12 @@
 //! Verifies what is stored: each row by its checksum, and each payload by rebuilding it. Postgres itself verifies its
 //! indexes and pages, if the cluster has data checksums.
 
-use super::log_check::{self, LogTable};
+use super::log_check;
 use super::row::{self, HeaderRow, columns};
 use super::transaction::Transaction;
 use super::value::values;
 use super::{payloads, writes};
+use crate::backend::log_findings::LogTable;
 use crate::backend::marks::decode_marks;
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};

@@ -7,11 +7,10 @@ use crate::backend::logs as log;
 use crate::backend::marks::decode_marks;
 use crate::error::Result;
 use crate::op::Fork;
-use crate::record::Header;
 
 impl Writing<'_> {
     pub(super) fn fork(&mut self, fork: &Fork) -> Result<()> {
-        let Fork { contract, source, id, lineage, sort_key, saved_at } = fork;
+        let Fork { contract, source, id, lineage, .. } = fork;
         let Some(found) = self.row(*contract, source)? else { return Err(fork.no_source()) };
         if let Some(copy) = self.row(*contract, id)? {
             return fork.check_sent_again(&copy.header.lineage, copy.header.parent.as_deref());
@@ -24,14 +23,7 @@ impl Writing<'_> {
         }
         let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
         let marks = Logs(self.open).copy(*contract, &decode_marks(found.logs.as_deref())?)?;
-        let header = Header {
-            lineage: lineage.clone(),
-            id: id.clone(),
-            parent: Some(source.clone()),
-            sort_key: sort_key.clone(),
-            saved_at: *saved_at,
-            ..found.header.clone()
-        };
+        let header = fork.header(&found.header);
         let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };
         self.store(&line, copy)?;
         log::fork(&mut Logs(self.open), line.lin, &marks)

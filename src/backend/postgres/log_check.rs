@@ -6,24 +6,12 @@ use super::logs::Logs;
 use super::row::{self, HeaderRow};
 use super::transaction::Transaction;
 use super::value::values;
+use crate::backend::log_findings::{LogTable, corrupt, left_over, missing};
 use crate::backend::logs::{Branch, End, Mark};
 use crate::backend::marks::decode_marks;
-use crate::check::{Finding, FindingCode, Severity};
-use crate::error::{Code, Error, Result};
+use crate::check::Finding;
+use crate::error::{Code, Result};
 use crate::record::ContractId;
-
-/// One of the log tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LogTable {
-    /// The table `record`.
-    Records,
-    /// The table `log_branch`.
-    Branches,
-    /// The table `log`.
-    Logs,
-    /// The table `log_mark`.
-    Marks,
-}
 
 /// The key of the last row of a page. Most tables use only the first number.
 pub(super) type After = (i64, i64);
@@ -229,23 +217,4 @@ fn damage<T>(found: Result<T>) -> Result<Option<Finding>> {
         Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => Ok(Some(corrupt(&error))),
         Err(error) => Err(error),
     }
-}
-
-fn finding(code: FindingCode, severity: Severity, message: String, remedy: &'static str) -> Finding {
-    Finding { code, severity, message, remedy, contract: None, lineage: None, id: None }
-}
-
-const RESTORE: &str = "restore the database from a backup";
-
-fn corrupt(error: &Error) -> Finding {
-    finding(FindingCode::Corrupt, Severity::Error, error.message().to_owned(), RESTORE)
-}
-
-fn missing(message: &str) -> Finding {
-    finding(FindingCode::Orphan, Severity::Error, message.to_owned(), RESTORE)
-}
-
-fn left_over(message: &str) -> Finding {
-    let remedy = "nothing needs to be done: it only takes up space";
-    finding(FindingCode::Orphan, Severity::Warning, message.to_owned(), remedy)
 }

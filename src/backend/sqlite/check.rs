@@ -13,12 +13,13 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::{Connection, Params, params};
 
 use super::error::from_sqlite;
-use super::log_check::{self, After, LogTable};
+use super::log_check::{self, After};
 use super::logs::present;
 use super::row::{Claims, HeaderRow};
 use super::schema::LateIndex;
 use super::setting;
 use super::totals::Totals;
+use crate::backend::log_findings::LogTable;
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::error::{Code, Error, Result};

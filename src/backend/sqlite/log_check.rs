@@ -6,24 +6,12 @@ use rusqlite::{Connection, Params, Row, params};
 use super::log_rows::{Head, Stored, misled, signed, verify_branch};
 use super::logs::{Logs, present};
 use super::statement::{all, one};
+use crate::backend::log_findings::{LogTable, corrupt, finding, left_over, missing};
 use crate::backend::logs::{End, LogRows, Mark};
 use crate::backend::marks::decode_marks;
 use crate::check::{Finding, FindingCode, Severity};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::record::{ContractId, Seq};
-
-/// One of the log tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LogTable {
-    /// The table `record`.
-    Records,
-    /// The table `log_branch`.
-    Branches,
-    /// The table `log`.
-    Logs,
-    /// The table `log_mark`.
-    Marks,
-}
 
 /// The key of the last row that was checked. `log_mark` has a key of three numbers. Each other table uses only the
 /// first number.
@@ -214,23 +202,6 @@ fn end_is_there(connection: &Connection, end: End, what: &str) -> Result<Option<
         Some(_) if tip < end.length => Some(missing(&format!("the last records of {what} are missing"))),
         Some(_) => None,
     })
-}
-
-fn finding(code: FindingCode, severity: Severity, message: String, remedy: &'static str) -> Finding {
-    Finding { code, severity, message, remedy, contract: None, lineage: None, id: None }
-}
-
-fn corrupt(error: &Error) -> Finding {
-    finding(FindingCode::Corrupt, Severity::Error, error.message().to_owned(), "restore the database from a backup")
-}
-
-fn missing(message: &str) -> Finding {
-    finding(FindingCode::Orphan, Severity::Error, message.to_owned(), "restore the database from a backup")
-}
-
-fn left_over(message: &str) -> Finding {
-    let remedy = "nothing needs to be done: it only takes up space";
-    finding(FindingCode::Orphan, Severity::Warning, message.to_owned(), remedy)
 }
 
 fn index(message: &str) -> Finding {

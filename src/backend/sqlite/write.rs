@@ -280,7 +280,7 @@ impl<'a> Writing<'a> {
     }
 
     fn fork(&mut self, fork: &Fork) -> Result<()> {
-        let Fork { contract, source, id, lineage, sort_key, saved_at } = fork;
+        let Fork { contract, source, id, lineage, .. } = fork;
         let Some(found) = row::by_id(self.transaction, *contract, source)? else { return Err(fork.no_source()) };
         if let Some(copy) = row::by_id(self.transaction, *contract, id)? {
             return fork.check_sent_again(&copy.header.lineage, copy.header.parent.as_deref());
@@ -290,14 +290,7 @@ impl<'a> Writing<'a> {
         }
         let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
         let marks = decode_marks(found.logs.as_deref())?;
-        let header = Header {
-            lineage: lineage.clone(),
-            id: id.clone(),
-            parent: Some(source.clone()),
-            sort_key: sort_key.clone(),
-            saved_at: *saved_at,
-            ..found.header.clone()
-        };
+        let header = fork.header(&found.header);
         let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };
         self.store(None, copy)?;
         if let Some(begun) = lineage::find(self.transaction, *contract, lineage)? {

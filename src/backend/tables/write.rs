@@ -143,7 +143,7 @@ impl<C: Contents> Tables<C> {
 
     /// Forks a checkpoint. Returns the size of the copy's frame in bytes.
     fn fork(&mut self, fork: &Fork) -> Result<u64> {
-        let Fork { contract, source: from, id, lineage, sort_key, saved_at } = fork;
+        let Fork { contract, source: from, id, lineage, .. } = fork;
         let Some(source) = self.find(*contract, from) else { return Err(fork.no_source()) };
         if let Some(copy) = self.find(*contract, id) {
             let header = &copy.checkpoint.header;
@@ -156,14 +156,7 @@ impl<C: Contents> Tables<C> {
         let Row { checkpoint, marks, bytes, .. } = source.clone();
         // The copy is stored by itself, so it needs the payload and not its place.
         let payload = self.contents.keep(self.contents.load(&checkpoint.payload)?);
-        let header = Header {
-            lineage: lineage.clone(),
-            id: id.clone(),
-            parent: Some(from.clone()),
-            sort_key: sort_key.clone(),
-            saved_at: *saved_at,
-            ..checkpoint.header.clone()
-        };
+        let header = fork.header(&checkpoint.header);
         self.insert(header, (payload, bytes), marks.to_vec())?;
         let lin = self.position(*contract, lineage);
         logs::fork(self, lin, &marks)?;
