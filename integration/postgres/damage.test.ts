@@ -1,6 +1,6 @@
 // Damages rows with SQL. check() says what is damaged, a read of it rejects with CORRUPT, all else is read as before, and
 // a damaged run goes on.
-import { randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { CheckpointStore, openStore } from "forkpoint";
 import { SessionStore } from "forkpoint/helix";
@@ -10,8 +10,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { checkpoint, failure, ids, open } from "../../__test__/helpers.js";
 import { makeDatabase, query } from "./databases.js";
 
-/** A state of a few KB. A state that differs in few words is stored as a delta. The words are not compressed. */
-const words = Array.from({ length: 300 }, () => randomBytes(6).toString("hex"));
+/**
+ * A state of a few KB. A state that differs in few words is stored as a delta. The words are not compressed, and are always
+ * the same: which byte of a delta is damaged decides whether a delta against it can still be read.
+ */
+const words = Array.from({ length: 300 }, (_, n) => createHash("sha256").update(`${n}`).digest("hex").slice(0, 12));
 const step = (n: number) => {
   const scratch = { n, text: words.with(n, `step ${n}`).join(" ") };
   return checkpoint({
