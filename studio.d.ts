@@ -1,8 +1,30 @@
 /** The studio: a page that shows what is in a store. `npx forkpoint studio` serves it on this machine. */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Inspector } from "./inspect.js";
 import type { Store } from "./index.js";
+
+/** The headers of a {@link StudioRequest}. */
+export interface StudioRequestHeaders {
+  readonly authorization?: string | undefined;
+  readonly cookie?: string | undefined;
+  readonly host?: string | undefined;
+  readonly origin?: string | undefined;
+  readonly [name: string]: string | string[] | undefined;
+}
+
+/** A request: an `IncomingMessage` of `node:http`. These declarations need no types of Node.js. */
+export interface StudioRequest {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: StudioRequestHeaders;
+  readonly socket: { readonly remoteAddress?: string | undefined };
+}
+
+/** The response to a request: a `ServerResponse` of `node:http`. */
+export interface StudioResponse {
+  writeHead(status: number): unknown;
+  end(): unknown;
+}
 
 /** Options of {@link studioHandler}. */
 export interface StudioHandlerOptions {
@@ -10,7 +32,7 @@ export interface StudioHandlerOptions {
    * Decides whether a request may read, or write: it takes the place of the token of `npx forkpoint studio`. It is called
    * for each request under `/api/`. A rejection counts as false.
    */
-  authorize: (request: IncomingMessage) => boolean | Promise<boolean>;
+  authorize(request: StudioRequest): boolean | Promise<boolean>;
   /**
    * The values that the header `Host` may have, with the port unless it is the default one. Any other is refused, so that
    * no other site can reach the studio under a name of its own.
@@ -24,7 +46,7 @@ export interface StudioHandlerOptions {
 
 /** Serves requests of `node:http`. */
 export interface StudioHandler extends AsyncDisposable {
-  (request: IncomingMessage, response: ServerResponse): Promise<void>;
+  (request: StudioRequest, response: StudioResponse): Promise<void>;
   /** Ends the streams of events. The store stays open. */
   close(): Promise<void>;
 }

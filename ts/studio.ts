@@ -1,5 +1,6 @@
+import "./bundled.js";
 import type { Inspector } from "../inspect.js";
-import type { StudioHandlerOptions, studioHandler as studioHandlerContract } from "../studio.js";
+import type { StudioHandler, StudioHandlerOptions, studioHandler as studioHandlerContract } from "../studio.js";
 import { ForkpointError, isArray, quote, show, typeError } from "./errors.js";
 import { openInspector } from "./inspect.js";
 import { type OptionParser, flag, readRecord } from "./options.js";
@@ -65,5 +66,6 @@ export const studioHandler: typeof studioHandlerContract = (store, options) => {
     closed ??= own === undefined ? Promise.resolve() : own.then((made) => made.close()).catch(() => {});
     return closed;
   };
-  return Object.assign(handler, { close, [Symbol.asyncDispose]: close });
+  // The declarations name only what a user may need of Node's requests and responses.
+  return Object.assign(handler as unknown as StudioHandler, { close, [Symbol.asyncDispose]: close });
 };
