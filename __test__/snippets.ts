@@ -71,7 +71,9 @@ export function runSnippet({ file }: Snippet, cwd: string, prelude = ""): SpawnS
   const script = `${prelude}\nawait import(${JSON.stringify(pathToFileURL(`${file}.mjs`).href)});`;
   // Clear the test runner's NODE_OPTIONS for the child.
   const env = { ...process.env, NODE_OPTIONS: "" };
-  return spawnSync(process.execPath, ["--input-type=module", "--eval", script], { cwd, encoding: "utf8", env });
+  // A program that does not end fails, instead of holding up the tests. Nothing else can end the call.
+  const options = { cwd, encoding: "utf8", env, timeout: 55_000, killSignal: "SIGKILL" } as const;
+  return spawnSync(process.execPath, ["--input-type=module", "--eval", script], options);
 }
 
 /** Returns the lines that a block says it prints. */

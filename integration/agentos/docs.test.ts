@@ -12,11 +12,14 @@ const folder = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url
 const elsewhere = mkdtempSync(join(tmpdir(), "forkpoint-docs-"));
 
 // LangGraph's snippets run in integration/langgraph/docs.test.ts, where LangGraph is installed, and so do those of the
-// guides to tests and to encryption. Those of the guide to Postgres run in integration/postgres/docs.test.ts, and those of
-// the guide to observability in integration/otel/docs.test.ts. Helix' and TinyAgents' snippets run in
-// __test__/helix/docs.test.ts and __test__/tinyagents/docs.test.ts.
+// guides to tests and to encryption. Those of the guide to Postgres run in integration/postgres/docs.test.ts, those of the
+// guide to observability in integration/otel/docs.test.ts, and those of the guide to the studio, which serve until they are
+// ended, in __test__/studio/docs.test.ts. Helix' and TinyAgents' snippets run in __test__/helix/docs.test.ts and
+// __test__/tinyagents/docs.test.ts.
 const elsewhereRun = /from "(@langchain\/|forkpoint\/(langgraph|helix|tinyagents)")/;
-const others = new Set(["testing", "encryption", "observability", "postgres"].map((name) => `docs/${name}.md`));
+const others = new Set(
+  ["testing", "encryption", "observability", "postgres", "studio"].map((name) => `docs/${name}.md`),
+);
 const found = documents
   .filter((document) => !others.has(document))
   .flatMap((document) => snippetsOf(document, folder))
