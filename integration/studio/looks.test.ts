@@ -28,6 +28,9 @@ const pages: Record<string, (shown: Shown) => Promise<void>> = {
     await expect.poll(() => the("diff-target").textContent()).toContain("to step 4");
   },
   async fork({ the, go, page }) {
+    // The rows of a run that was shown before have to be gone.
+    await go("#/runs");
+    await the("run-row").first().waitFor();
     await go(runAt("trip-4711-lisbon"));
     await the("tree-row").first().waitFor({ state: "attached" });
     await page.keyboard.press("f");
