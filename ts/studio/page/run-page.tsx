@@ -1,5 +1,5 @@
 // A run: its head, its timeline, and the checkpoint that is looked at.
-import { useSignal } from "@preact/signals";
+import { type ReadonlySignal, effect, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type RunInfo, type RunRef, api } from "./api.js";
 import { Growth } from "./chart.js";
@@ -29,9 +29,12 @@ function Run({ of }: { of: RunRef }) {
   const write = store.value?.write === true;
   const current = view.current.value;
   const openFork = () => {
-    if (!write) say("This studio only reads. Start it with --write to fork");
+    // Right after the start, it is not known yet what the studio may do.
+    if (store.value === null) void known(store).then(openFork);
+    else if (!store.value.write) say("This studio only reads. Start it with --write to fork");
     else if (of.space === "storage") say("A stored value has no run that could be forked");
-    else if (current !== null) dialog.value = "fork";
+    else if (view.current.value === null) void known(view.current).then(openFork);
+    else dialog.value = "fork";
   };
   const isNarrow = () =>
     pane.current !== null && getComputedStyle(pane.current).getPropertyValue("--narrow").trim() === "1";
@@ -86,6 +89,17 @@ function Run({ of }: { of: RunRef }) {
       )}
     </main>
   );
+}
+
+/** Resolves when the signal has a value. */
+function known(signal: ReadonlySignal<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = effect(() => {
+      if (signal.value === null) return;
+      resolve();
+      queueMicrotask(() => stop());
+    });
+  });
 }
 
 interface HeadProps {
