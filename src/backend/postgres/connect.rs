@@ -1,6 +1,7 @@
 //! Opens connections to a server.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -13,8 +14,10 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, RootCertStore, SignatureScheme, WantsVerifier,
 };
+use tokio::net::lookup_host;
 use tokio::task::JoinHandle;
-use tokio_postgres::config::{ChannelBinding, LoadBalanceHosts, SslMode as Encryption, TargetSessionAttrs};
+use tokio::time::timeout;
+use tokio_postgres::config::{ChannelBinding, SslMode as Encryption, TargetSessionAttrs};
 use tokio_postgres::{CancelToken, Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -38,15 +41,43 @@ impl Drop for Connected {
     }
 }
 
+/// A host of the URL.
+struct Host {
+    config: Config,
+    /// The name and the port, if the addresses of the name are not known yet.
+    name: Option<(String, u16)>,
+}
+
+impl Host {
+    /// Looks up the addresses of the host. Returns a configuration for each of them.
+    async fn addresses(&self) -> Vec<Config> {
+        let found = match &self.name {
+            Some((name, port)) => lookup_host((&**name, *port)).await.ok(),
+            None => None,
+        };
+        let mut configs: Vec<Config> = Vec::new();
+        for address in found.into_iter().flatten() {
+            let mut config = self.config.clone();
+            config.hostaddr(address.ip());
+            configs.push(config);
+        }
+        if configs.is_empty() {
+            // The driver tells what is wrong with the name.
+            configs.push(self.config.clone());
+        }
+        configs
+    }
+}
+
 /// Opens connections to one URL.
 pub(super) struct Connector {
     /// The hosts, in the order of the URL.
-    hosts: Vec<Config>,
+    hosts: Vec<Host>,
     /// The host that is tried first: the last one that accepted a connection.
     first: AtomicUsize,
     /// True if the hosts are tried in a random order.
     balance: bool,
-    /// How long an attempt to connect to one host may take.
+    /// How long an attempt to connect to one address of a host may take.
     timeout: Duration,
     /// Asks for the password at each connect.
     ask: Option<Ask>,
@@ -90,10 +121,6 @@ impl Connector {
             Binding::Prefer => ChannelBinding::Prefer,
             Binding::Require => ChannelBinding::Require,
         });
-        if url.balance {
-            // Of the addresses of one host.
-            config.load_balance_hosts(LoadBalanceHosts::Random);
-        }
         config.ssl_mode(match url.ssl() {
             SslMode::Disable => Encryption::Disable,
             SslMode::Prefer => Encryption::Prefer,
@@ -106,10 +133,12 @@ impl Connector {
         let host = |(at, (host, port)): (usize, &(String, u16))| {
             let mut config = config.clone();
             config.host(host).port(*port);
-            if let Some(address) = url.addresses.get(at) {
+            let address = url.addresses.get(at);
+            if let Some(address) = address {
                 config.hostaddr(*address);
             }
-            config
+            let is_known = address.is_some() || host.starts_with('/') || host.parse::<IpAddr>().is_ok();
+            Host { config, name: (!is_known).then(|| (host.clone(), *port)) }
         };
         Ok(Self {
             hosts: url.hosts.iter().enumerate().map(host).collect(),
@@ -136,7 +165,8 @@ impl Connector {
         &self.place
     }
 
-    /// Connects to the first host that accepts the connection. A host that stays silent leaves time for the others.
+    /// Connects to the first host that accepts the connection. A host or an address that stays silent leaves time for the
+    /// others.
     pub(super) async fn connect(&self, patience: Duration) -> Result<Connected> {
         let begun = Instant::now();
         let password = self.ask.as_ref().map(|Ask(ask)| ask(patience)).transpose()?;
@@ -145,22 +175,33 @@ impl Connector {
         let mut failed: Option<Error> = None;
         for place in 0..all {
             let at = first.wrapping_add(place) % all;
-            let share = patience.saturating_sub(begun.elapsed()) / u32::try_from(all - place).unwrap_or(u32::MAX);
-            let attempt = self.connect_to(&self.hosts[at], password.as_deref());
-            match tokio::time::timeout(self.timeout.min(share), attempt).await {
-                Ok(Ok(connected)) => {
-                    self.first.store(at, Ordering::Relaxed);
-                    return Ok(connected);
-                }
-                Ok(Err(error)) => {
-                    let error = unreachable(&error, &self.place);
-                    // An error that waiting does not mend says more than a host that is down.
-                    if failed.as_ref().is_none_or(Error::retryable) {
-                        failed = Some(error);
+            let end = Instant::now() + share(patience.saturating_sub(begun.elapsed()), all - place);
+            let left = || end.saturating_duration_since(Instant::now());
+            let Ok(mut addresses) = timeout(self.timeout.min(left()), self.hosts[at].addresses()).await else {
+                failed.get_or_insert_with(|| late(&self.place));
+                continue;
+            };
+            if self.balance {
+                let first = random() % addresses.len();
+                addresses.rotate_left(first);
+            }
+            for (tried, address) in addresses.iter().enumerate() {
+                let most = self.timeout.min(share(left(), addresses.len() - tried));
+                match timeout(most, self.connect_to(address, password.as_deref())).await {
+                    Ok(Ok(connected)) => {
+                        self.first.store(at, Ordering::Relaxed);
+                        return Ok(connected);
                     }
-                }
-                Err(_) => {
-                    failed.get_or_insert_with(|| late(&self.place));
+                    Ok(Err(error)) => {
+                        let error = unreachable(&error, &self.place);
+                        // An error that waiting does not mend says more than a host that is down.
+                        if failed.as_ref().is_none_or(Error::retryable) {
+                            failed = Some(error);
+                        }
+                    }
+                    Err(_) => {
+                        failed.get_or_insert_with(|| late(&self.place));
+                    }
                 }
             }
         }
@@ -196,6 +237,11 @@ impl Connector {
             Some(tls) => token.cancel_query(tls.clone()).await,
         };
     }
+}
+
+/// The share of one of `count` attempts in the time that is left for them.
+fn share(left: Duration, count: usize) -> Duration {
+    left / u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// A random number, to choose a host.
