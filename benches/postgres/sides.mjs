@@ -37,7 +37,12 @@ export const sides = {
  * A pool as `PostgresSaver.fromConnString` makes it, but it keeps idle connections. To close them would be counted in the
  * turn of another side.
  */
-const poolOf = (url) => new Pool({ connectionString: url, idleTimeoutMillis: 0 });
+function poolOf(url) {
+  const pool = new Pool({ connectionString: url, idleTimeoutMillis: 0 });
+  // `end` does not wait until its connections are closed, so the drop of the database may end them first. The pool emits that
+  // as an error. An error of a query rejects the query all the same.
+  return pool.on("error", () => {});
+}
 
 const TABLE = `CREATE TABLE saved (thread text, id text, parent text, state text NOT NULL, PRIMARY KEY (thread, id))`;
 const INSERT = "INSERT INTO saved (thread, id, parent, state) VALUES ($1, $2, $3, $4)";
