@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use common::{append, apply, call, draft, fork, group, ids, keyed, lineage, names, remove, save, sqlite};
@@ -127,14 +127,19 @@ fn what_a_killed_process_left_is_read() {
     drop(writer);
 }
 
+/// Makes a database whose tables are still in its log, and copies it without the log.
+fn copied_without_its_log(folder: &Path) -> PathBuf {
+    let (path, copy) = (folder.join("a.db"), folder.join("copy.db"));
+    let writer = fill(&path, Journal::Wal);
+    left_behind(&path, &copy, &[""]);
+    drop(writer);
+    copy
+}
+
 #[test]
 fn a_file_without_its_log_never_looks_empty_without_a_word() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
-    let writer = fill(&path, Journal::Wal);
-    let copy = folder.path().join("copy.db");
-    left_behind(&path, &copy, &[""]);
-    drop(writer);
+    let copy = copied_without_its_log(folder.path());
     let error = ReadOnly::open(&copy, Duration::ZERO, 0).unwrap_err();
     assert_eq!(error.code(), Code::NotFound);
     assert!(error.message().contains("copy.db-wal") && error.message().contains("missing"), "{error}");
@@ -156,11 +161,7 @@ fn a_file_without_its_log_never_looks_empty_without_a_word() {
 #[test]
 fn a_file_whose_creator_was_killed_is_no_copy_without_its_log() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
-    let writer = fill(&path, Journal::Wal);
-    let copy = folder.path().join("copy.db");
-    left_behind(&path, &copy, &[""]);
-    drop(writer);
+    let copy = copied_without_its_log(folder.path());
     // The marker that a process makes before it makes the tables.
     fs::write(folder.path().join("copy.db-new"), "").unwrap();
     for _ in 0..2 {

@@ -128,27 +128,33 @@ onServer("newest", (server) => {
     await expect(opened).rejects.toMatchObject({ code: "UNAVAILABLE", retryable: true });
   });
 
+  /** A store whose first host can be stalled: what these sides send does not arrive any more. */
+  async function behindPrimary(from: Array<Message["from"]>) {
+    let stalls = false;
+    const proxy = await startProxy(server().port, {
+      onMessage: (message) => (stalls && from.includes(message.from) ? "stall" : "pass"),
+    });
+    const database = await makeDatabase(server());
+    const store = await openStore(onPorts([proxy.port, server().port], database, "&connect_timeout=1"), {
+      busyTimeoutMs: 8_000,
+    });
+    onTestFinished(async () => {
+      await store.close();
+      await proxy.stop();
+    });
+    return { store, database, stall: () => void (stalls = true) };
+  }
+
   it.each<Message["from"]>(["client", "server"])(
     "a primary stalls in use, and nothing arrives from the %s",
     { timeout: 180_000 },
     async (from) => {
-      let stalls = false;
-      const proxy = await startProxy(server().port, {
-        onMessage: (message) => (stalls && message.from === from ? "stall" : "pass"),
-      });
-      const database = await makeDatabase(server());
-      const store = await openStore(onPorts([proxy.port, server().port], database, "&connect_timeout=1"), {
-        busyTimeoutMs: 8_000,
-      });
-      onTestFinished(async () => {
-        await store.close();
-        await proxy.stop();
-      });
+      const { store, database, stall } = await behindPrimary([from]);
       const sessions = new SessionStore(store);
       await sessions.createSession("session", { agentType: "agent", initialState: {} });
       const append = (n: number) => sessions.appendMessages("session", [{ role: "user", content: `${n}` }]);
       await append(0);
-      stalls = true;
+      stall();
       const [acknowledged, unknown] = [["0"], [] as string[]];
       const begun = performance.now();
       const first = await append(1).then(
@@ -184,20 +190,11 @@ onServer("newest", (server) => {
   );
 
   it("a primary stalls while it is read", { timeout: 180_000 }, async () => {
-    let stalls = false;
-    const proxy = await startProxy(server().port, { onMessage: () => (stalls ? "stall" : "pass") });
-    const database = await makeDatabase(server());
-    const store = await openStore(onPorts([proxy.port, server().port], database, "&connect_timeout=1"), {
-      busyTimeoutMs: 8_000,
-    });
-    onTestFinished(async () => {
-      await store.close();
-      await proxy.stop();
-    });
+    const { store, stall } = await behindPrimary(["client", "server"]);
     const runs = new WorkflowCheckpointStore(store);
     await saveStep(runs, 0);
     expect(await stepsOf(runs)).toEqual(steps(1));
-    stalls = true;
+    stall();
     // The first read finds out. It may reject, and it ends.
     await stepsOf(runs).catch((error: unknown) =>
       expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true }),

@@ -133,7 +133,7 @@ describe("a server that cannot encrypt", () => {
     });
   });
 
-  // The name of a host decides whether it is on this machine. Whoever answers at its address may be anybody.
+  // A host counts as this machine only if both its name and its address say so.
   it.each(["", "&sslmode=prefer", "&sslmode=require"])("is refused if its host is another machine%s", async (query) => {
     const target = plain.url({ query: `?hostaddr=127.0.0.1${query}` }).replace("127.0.0.1:", "db.example:");
     await expect(openStore(target, { busyTimeoutMs: 300 })).rejects.toMatchObject({

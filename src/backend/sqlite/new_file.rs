@@ -1,8 +1,8 @@
 //! Tells a new database from one that was copied without its log.
 //!
-//! Both have no tables, and a header that says that there is a log. A process that makes the tables first creates a marker
-//! beside the file, and removes it when the tables are there. So without a marker nobody is making the tables, and nobody
-//! was killed meanwhile.
+//! Both have no tables, and a header that says that there is a log. Before a process makes the tables, it creates a marker
+//! beside the file. It removes the marker when the tables are there. So a file without tables and without a marker is a copy
+//! that lacks its log.
 
 use std::fs::{self, File};
 use std::path::Path;
