@@ -1,6 +1,7 @@
 //! The types of stored data. A checkpoint belongs to a lineage, has searchable fields, and has a payload of named
 //! parts.
 
+mod content;
 mod export;
 mod rows;
 mod stats;
@@ -8,6 +9,7 @@ mod stats;
 use bytes::Bytes;
 use serde::Serialize;
 
+pub use self::content::Content;
 pub use self::export::{FirstCheckpoint, LogRun, Origin, Saved, Start, Written};
 pub use self::rows::{FeedPage, Listed, RowPage, RowSums};
 pub use self::stats::{LineageStats, Stats};
@@ -124,7 +126,7 @@ pub struct Part {
     /// The name of the serializer that wrote the bytes.
     pub tag: String,
     /// The serialized bytes.
-    pub bytes: Bytes,
+    pub bytes: Content,
 }
 
 impl Part {

@@ -694,7 +694,7 @@ fn write_rows(connection: &Connection) -> Vec<(u8, String, Write)> {
         assert_eq!(values.sum(), row.get_unwrap::<_, i64>(6), "whose write {num} is");
         let written = parts(&open(&row.get_unwrap::<_, Vec<u8>>(7), None)).into_iter().map(|named| {
             let (index, name) = named.name.split_once(' ').unwrap();
-            let part = part(name, &named.tag, named.bytes.clone());
+            let part = part(name, &named.tag, named.bytes.to_vec());
             let write = Write { task: task.clone(), index: index.parse().unwrap(), claimed_by: claimed.clone(), part };
             (contract, id.clone(), write)
         });

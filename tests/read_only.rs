@@ -186,8 +186,9 @@ fn a_look_at_a_database_takes_no_lock_from_this_process() {
         let inode = format!(":{} ", fs::metadata(&path).unwrap().ino());
         let locks = || {
             let all = fs::read_to_string("/proc/locks").unwrap();
-            let mut lines: Vec<_> =
-                all.lines().filter(|line| line.contains(&inode)).map(|line| line[3..].to_owned()).collect();
+            // A line begins with a number that changes.
+            let lock = |line: &str| line.split_once(':').map(|(_, lock)| lock.trim_start().to_owned());
+            let mut lines: Vec<_> = all.lines().filter(|line| line.contains(&inode)).filter_map(lock).collect();
             lines.sort();
             lines
         };

@@ -6,6 +6,7 @@
 
 import type { CallSubject, ErrorCode } from "../index.js";
 import { loadAddon } from "./addon.js";
+import { type Bytes, Pieces } from "./bytes.js";
 import { ForkpointError } from "./errors.js";
 import type { ServerOptions } from "./options.js";
 import { warn } from "./warnings.js";
@@ -51,7 +52,7 @@ export interface NativeStore {
     callId: number,
     shape: number,
     bufferCount: number,
-    ...buffersAndFields: Array<Uint8Array | Field>
+    ...buffersAndFields: Array<Uint8Array | readonly Uint8Array[] | Field>
   ) => Response | Failure | undefined;
 }
 
@@ -207,13 +208,13 @@ export function submit<T>(
   store: NativeStore,
   shape: number,
   fields: Field[],
-  buffers: Uint8Array[],
+  buffers: Bytes[],
   open: (response: Response) => T,
 ): Promise<T> {
   do lastCallId = (lastCallId + 1) >>> 0;
   while (lastCallId === WARNING || pending.has(lastCallId));
   const callId = lastCallId;
-  const outcome = store.call(callId, shape, buffers.length, ...buffers, ...fields);
+  const outcome = store.call(callId, shape, buffers.length, ...buffers.map(handedOver), ...fields);
   if (outcome !== undefined) {
     return isFailure(outcome) ? Promise.reject(failure(outcome)) : Promise.resolve(open(outcome));
   }
@@ -221,6 +222,11 @@ export function submit<T>(
     if (pending.size === 0) hold.ref();
     pending.set(callId, { store, open, resolve: resolve as (value: unknown) => void, reject });
   });
+}
+
+/** Pieces are handed to the engine one by one. */
+function handedOver(bytes: Bytes): Uint8Array | readonly Uint8Array[] {
+  return bytes instanceof Pieces ? bytes.pieces : bytes;
 }
 
 function isFailure(outcome: Response | Failure): outcome is Failure {

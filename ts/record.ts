@@ -4,6 +4,7 @@
  * contracts use this module.
  */
 
+import { Pieces } from "./bytes.js";
 import { ForkpointError, quote, reading, readingArgument, show, typeError } from "./errors.js";
 import { detach } from "./native.js";
 import { type Format, type Serialized, deserialize, deserializeValue } from "./serializer.js";
@@ -50,7 +51,11 @@ export function serializeState(state: unknown, format: Format, states: States = 
 /** Frees the buffers of parts that have been stored or decoded. */
 export function detachBuffers(...parts: Serialized[]): void {
   const used = new Map<ArrayBufferLike, number>();
-  for (const { bytes } of parts) used.set(bytes.buffer, (used.get(bytes.buffer) ?? 0) + bytes.byteLength);
+  for (const { bytes } of parts) {
+    // Pieces are kept for later saves.
+    if (bytes instanceof Pieces) continue;
+    used.set(bytes.buffer, (used.get(bytes.buffer) ?? 0) + bytes.byteLength);
+  }
   // Free a buffer only if these parts cover all of it, because other values may use the rest of the buffer.
   for (const [buffer, length] of used) if (length === buffer.byteLength) detach(buffer);
 }

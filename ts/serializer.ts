@@ -6,13 +6,21 @@
 import { Deserializer, Serializer as V8Serializer } from "node:v8";
 import type { Serializer } from "../index.js";
 import { adopt } from "./adopt.js";
+import { type Bytes, whole } from "./bytes.js";
 import { ForkpointError, isOwnError, messageOf, refusal, show, textOf, typeError } from "./errors.js";
 import { lostInJson } from "./exact-json.js";
+import { CloneWriter } from "./incremental/clone.js";
+import { JsonWriter } from "./incremental/json.js";
 import { isPlainData, isSmallJson, plainCopy } from "./snapshot.js";
 
 /** A serialised value and the name of its format. */
 export interface Serialized {
   tag: string;
+  bytes: Bytes;
+}
+
+/** A serialised value that was stored, and so is in one piece. */
+export interface Stored extends Serialized {
   bytes: Uint8Array;
 }
 
@@ -34,14 +42,16 @@ const cloneFormat: Format = {
     // serialise.
     try {
       if (isSmallJson(value)) return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
-      if (isPlainData(value)) return write(value);
+      const put = cloneWriter.serialize(value);
+      if (put !== undefined) return { tag: "v8", bytes: put };
+      if (isPlainData(value)) return { tag: "v8", bytes: write(value) };
     } catch {
       // The value is a proxy, or is nested too deeply for V8. The copy handles such a value or reports its path in an
       // error.
     }
     const copy = plainCopy(value, path, fromToJSON);
     try {
-      return write(copy);
+      return { tag: "v8", bytes: write(copy) };
     } catch (error) {
       throw refusal(path, messageOf(error), error);
     }
@@ -86,6 +96,8 @@ const jsonFormat: Format = {
   serialize(value, path) {
     let text: string | undefined;
     try {
+      const put = jsonWriter.serialize(value);
+      if (put !== undefined) return { tag: "json", bytes: put };
       text = JSON.stringify(value);
     } catch (error) {
       throw refusal(path, messageOf(error), error);
@@ -148,7 +160,7 @@ export function formatOf(option: "v8" | "json" | Serializer): Format {
 }
 
 /** Deserialises an object that the format named `tag` wrote. */
-export function deserialize(storeFormat: Format, tag: string, bytes: Uint8Array, what: string): object {
+export function deserialize(storeFormat: Format, tag: string, bytes: Bytes, what: string): object {
   const value = deserializeValue(storeFormat, tag, bytes, what);
   // An object was stored, so anything else is an error of the user's serializer.
   if (typeof value !== "object" || value === null) throw notWhatWasStored(tag, value, what);
@@ -156,7 +168,7 @@ export function deserialize(storeFormat: Format, tag: string, bytes: Uint8Array,
 }
 
 /** Deserialises a value that the format named `tag` wrote. Undefined is no value. */
-export function deserializeValue(storeFormat: Format, tag: string, bytes: Uint8Array, what: string): unknown {
+export function deserializeValue(storeFormat: Format, tag: string, bytes: Bytes, what: string): unknown {
   const format = tag === storeFormat.name ? storeFormat : builtIn.get(tag);
   if (format === undefined) {
     throw new ForkpointError(
@@ -164,7 +176,7 @@ export function deserializeValue(storeFormat: Format, tag: string, bytes: Uint8A
       `${what} was written by the serializer "${tag}": open the store with that serializer to read it`,
     );
   }
-  const value = reading(format, bytes, what);
+  const value = reading(format, whole(bytes), what);
   if (value === undefined) throw notWhatWasStored(tag, value, what);
   return value;
 }
@@ -207,7 +219,7 @@ export function parseStored(text: string, what: string): unknown {
 
 /** Deserialises a value that a built-in format wrote. */
 export function readBack({ tag, bytes }: Serialized): unknown {
-  return builtIn.get(tag)!.deserialize(bytes);
+  return builtIn.get(tag)!.deserialize(whole(bytes));
 }
 
 /** Copies a value by serialising and deserialising it. The copy equals the value that a store would return. */
@@ -262,7 +274,8 @@ class ValueDeserializer extends Deserializer {
   }
 }
 
-function write(value: unknown): Serialized {
+/** Serialises a value with V8's serializer. Throws if V8 cannot write it. */
+function write(value: unknown): Uint8Array {
   const writer = new Writer();
   // Missing from Node's types: https://nodejs.org/api/v8.html#serializer_settreatarraybufferviewsashostobjectsflag
   (
@@ -270,5 +283,8 @@ function write(value: unknown): Serialized {
   )._setTreatArrayBufferViewsAsHostObjects(true);
   writer.writeHeader();
   writer.writeValue(value);
-  return { tag: "v8", bytes: writer.releaseBuffer() };
+  return writer.releaseBuffer();
 }
+
+const cloneWriter = new CloneWriter(write);
+const jsonWriter = new JsonWriter((item) => Buffer.from(JSON.stringify(item)));

@@ -7,10 +7,16 @@
 import type { CallContext, CallSubject, StoreWarning, VerifyReport } from "../index.js";
 import { type Cost, type Kind, type Outcome, isWatched, told } from "./channels.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
-import type { Serialized } from "./serializer.js";
+import type { Bytes } from "./bytes.js";
+import type { Serialized, Stored } from "./serializer.js";
 
-/** A named part of a checkpoint in serialised form. The bytes may be a view of a buffer that other parts share. */
-export interface Part extends Serialized {
+/** A named part of a stored checkpoint. The bytes may be a view of a buffer that other parts share. */
+export interface Part extends Stored {
+  name: string;
+}
+
+/** A named part to store. */
+export interface NewPart extends Serialized {
   name: string;
 }
 
@@ -41,7 +47,7 @@ interface About<C extends Calls<C>> {
   counts?: { [K in keyof C]?: (result: NonNullable<Result<C, K>>, fields: Fields<C, K>) => number | undefined };
 }
 
-const none: Uint8Array[] = [];
+const none: never[] = [];
 
 /** A call's field names, and the engine's number for that list of names. */
 interface Shape {
@@ -69,7 +75,7 @@ export class Contract<C extends Calls<C>> {
     store: NativeStore,
     call: K,
     fields: Fields<C, K>,
-    buffers: Uint8Array[] = none,
+    buffers: Bytes[] = none,
   ): Promise<Result<C, K>> {
     const kind = this.#kindOf(call);
     if (!isWatched(kind)) return this.untold(store, call, fields, buffers);
@@ -99,7 +105,7 @@ export class Contract<C extends Calls<C>> {
     store: NativeStore,
     call: K,
     fields: Fields<C, K>,
-    buffers: Uint8Array[],
+    buffers: Bytes[],
   ): Promise<Result<C, K>> {
     return this.#send(store, call, fields, buffers, parse as (response: Response) => Result<C, K>);
   }
@@ -108,7 +114,7 @@ export class Contract<C extends Calls<C>> {
     store: NativeStore,
     call: K,
     fields: Fields<C, K>,
-    buffers: Uint8Array[],
+    buffers: Bytes[],
     open: (response: Response) => Result<C, K>,
   ): Promise<Result<C, K>> {
     const send = (all: object) => submit(store, this.#shape(call, all), values(all), buffers, open);
@@ -197,7 +203,7 @@ export function subjectOf(store: NativeStore, operation: string, subject: Subjec
   return { operation, space, run, ns, id, target: store.databasePath ?? "memory:", backend: store.backend };
 }
 
-function sizeOf(buffers: Uint8Array[]): number {
+function sizeOf(buffers: Bytes[]): number {
   return buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 

@@ -10,7 +10,7 @@ use crate::record::{Part, Payload, Record};
 /// Encodes the tag and the bytes of a record as an envelope.
 pub(crate) fn seal_record(record: &Record) -> Vec<u8> {
     let Record { tag, bytes, .. } = record;
-    let part = Part { name: String::new(), tag: tag.clone(), bytes: bytes.clone() };
+    let part = Part { name: String::new(), tag: tag.clone(), bytes: bytes.clone().into() };
     envelope::seal(&frame::join(&Payload { parts: vec![part] }))
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn open_record(key: Option<String>, body: &[u8], place: &str) -> Resu
     let open = || frame::split(&envelope::open(&[body])?.into());
     let mut parts = open().map_err(|error| error.context(place))?.parts;
     match (parts.pop(), parts.is_empty()) {
-        (Some(Part { tag, bytes, .. }), true) => Ok(Record { key, tag, bytes }),
+        (Some(Part { tag, bytes, .. }), true) => Ok(Record { key, tag, bytes: bytes.into_joined() }),
         _ => Err(damaged(place)),
     }
 }

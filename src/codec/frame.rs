@@ -23,7 +23,7 @@ pub fn join(payload: &Payload) -> Vec<u8> {
         varint::write(&mut out, part.bytes.len() as u64);
     }
     for part in &payload.parts {
-        out.extend_from_slice(&part.bytes);
+        part.bytes.pieces().iter().for_each(|piece| out.extend_from_slice(piece));
     }
     out
 }
@@ -59,7 +59,7 @@ fn parse(frame: &Bytes) -> Option<Payload> {
     }
     let mut parts = Vec::with_capacity(descriptions.len());
     for (name, tag, length) in descriptions {
-        parts.push(Part { name, tag, bytes: frame.slice_ref(varint::take(&mut rest, length)?) });
+        parts.push(Part { name, tag, bytes: frame.slice_ref(varint::take(&mut rest, length)?).into() });
     }
     rest.is_empty().then_some(Payload { parts })
 }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +12,7 @@ use crate::check::CheckCursor;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Expect, Unit};
 use crate::query::{Answer, Query};
-use crate::record::Notice;
+use crate::record::{Content, Notice};
 use crate::retention::Prune;
 use crate::store::Store;
 use crate::worker::Reply;
@@ -120,7 +119,7 @@ pub struct RawCall<'a> {
 
 impl<'a> RawCall<'a> {
     /// A call with this shape.
-    pub fn new(shape: &'a Shape, values: Vec<Value>, buffers: Vec<Bytes>) -> Self {
+    pub fn new(shape: &'a Shape, values: Vec<Value>, buffers: Vec<Content>) -> Self {
         Self { fields: Fields { shape, values }, buffers: Buffers(buffers.into_iter()) }
     }
 
@@ -154,11 +153,11 @@ impl<'a> RawCall<'a> {
 
 /// The buffers of a call. They are taken in their order.
 #[derive(Debug)]
-pub struct Buffers(std::vec::IntoIter<Bytes>);
+pub struct Buffers(std::vec::IntoIter<Content>);
 
 impl Buffers {
     /// Takes the next buffer.
-    pub fn take(&mut self) -> Result<Bytes> {
+    pub fn take(&mut self) -> Result<Content> {
         self.0.next().ok_or_else(|| Error::invalid("a call has fewer buffers than parts: please report this"))
     }
 }

@@ -256,7 +256,8 @@ fn found(contract: &Contract, lineage: &str, answer: Answer) -> Result<Option<Re
     });
     let writes = writes.collect();
     let records = records.map(|LogPage { records, .. }| {
-        let part = |record: crate::record::Record| Part { name: String::new(), tag: record.tag, bytes: record.bytes };
+        let part =
+            |record: crate::record::Record| Part { name: String::new(), tag: record.tag, bytes: record.bytes.into() };
         records.into_iter().map(|record| response.part(part(record))).collect()
     });
     response.finish(&Found { parts, writes, records }).map(Some)

@@ -217,7 +217,7 @@ pub fn outline(mut tuple: Tuple) -> Tuple {
     tuple.checkpoint.payload.parts.retain(|part| part.stem().is_none_or(steers));
     for write in &mut tuple.writes {
         if !TELLING.contains(&&*write.part.name) && write.index != PATH {
-            write.part.bytes = Bytes::new();
+            write.part.bytes = Bytes::new().into();
         }
     }
     tuple

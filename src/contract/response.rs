@@ -55,7 +55,7 @@ impl ResponseBuilder {
         let buffer = self.buffers.len() - 1;
         let (start, length) = (self.buffers[buffer], bytes.len());
         self.buffers[buffer] += length;
-        self.bytes.push(bytes);
+        self.bytes.push(bytes.into_joined());
         PackedPart(name, tag, buffer, start, length)
     }
 

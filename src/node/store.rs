@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use napi::bindgen_prelude::{Either3, Env, Function, FunctionCallContext, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either, Either3, Env, Function, FunctionCallContext, Uint8ArraySlice};
 use napi_derive::napi;
 
 use super::completion::{CompletionQueue, Completions};
@@ -13,6 +13,7 @@ use super::values::{Failure, Field, Value, value};
 use crate::backend::Durability;
 use crate::contract::{self, call::RawCall};
 use crate::error::{Error, Result};
+use crate::record::Content;
 use crate::retention::Policy;
 use crate::store::{Options, Store};
 use crate::target::Target;
@@ -165,7 +166,7 @@ impl Calls {
     /// Runs a call of a contract.
     ///
     /// The arguments are: the call's id, the number of the call's shape, the number of buffers, the buffers, and the
-    /// values of the fields. The shape contains the names of the fields, in the same order as the values.
+    /// values of the fields. A buffer may be an array of its pieces. The shape contains the names of the fields, in the same order as the values.
     ///
     /// Returns the outcome if the store answers at once. Otherwise returns undefined, and the completion queue later
     /// delivers the outcome with the call's id.
@@ -175,7 +176,10 @@ impl Calls {
         let fields_at = 3 + context.get::<u32>(2)? as usize;
         let mut buffers = Vec::with_capacity(fields_at - 3);
         for at in 3..fields_at {
-            buffers.push(self.take(context.env, context.get(at)?)?);
+            buffers.push(match context.get(at)? {
+                Either::A(bytes) => self.take(context.env, bytes)?.into(),
+                Either::B(pieces) => self.take_pieces(context.env, pieces)?,
+            });
         }
         let mut values = Vec::with_capacity(context.length().saturating_sub(fields_at));
         for at in fields_at..context.length() {
@@ -211,5 +215,14 @@ impl Calls {
             return Ok(Bytes::copy_from_slice(&bytes));
         }
         Ok(Bytes::from_owner(bytes.into_typed_array(env)?))
+    }
+
+    /// Takes the pieces of a value. The serializer never changes the bytes of a piece, but it keeps the pieces.
+    fn take_pieces(&self, env: &Env, pieces: Vec<Uint8ArraySlice<'_>>) -> napi::Result<Content> {
+        if self.store.is_inline() {
+            return Ok(pieces.iter().map(|piece| &**piece).collect::<Vec<_>>().concat().into());
+        }
+        let pieces = pieces.into_iter().map(|piece| self.take(env, piece));
+        Ok(Content::of_pieces(pieces.collect::<napi::Result<_>>()?))
     }
 }

@@ -6,7 +6,7 @@ import { idOrNull, requireId } from "../ids.js";
 import { readRecord } from "../options.js";
 import { detachBuffers } from "../record.js";
 import { type Format, deserialize } from "../serializer.js";
-import type { Open, PackedPart, Part } from "../wire.js";
+import type { NewPart, Open, PackedPart, Part } from "../wire.js";
 import { generateCheckpointId } from "./checkpoint-id.js";
 import type { Compared } from "./comparison.js";
 import { checkpointListOptions, count, finite } from "./options.js";
@@ -24,7 +24,7 @@ export interface EncodedCheckpoint {
   messageCount: number | undefined;
   state: EncodedState;
   /** The checkpoint without the fields above. They are stored empty to keep the order of the keys. */
-  rest: Part;
+  rest: NewPart;
 }
 
 const known = ["id", "sessionId", "stepCount", "timestamp", "state", "messageCount", "streamSequence"] as const;

@@ -6,7 +6,7 @@ import type { Engine } from "../engine.js";
 import { ForkpointError, isOvertaken, quote } from "../errors.js";
 import { readRecord } from "../options.js";
 import { deserialize } from "../serializer.js";
-import type { Part } from "../wire.js";
+import type { NewPart, Part } from "../wire.js";
 import type { Compared, Comparison } from "./comparison.js";
 import { holdersOf } from "../lease.js";
 import { type Clock, sessionListOptions } from "./options.js";
@@ -49,7 +49,7 @@ export class Session {
 export type ListName = "staging" | "runs" | "subSessions";
 
 /** Makes the part that stores a list. */
-export function listPart(name: ListName, list: readonly unknown[], { format }: Engine): Part {
+export function listPart(name: ListName, list: readonly unknown[], { format }: Engine): NewPart {
   return { name, ...format.serialize(list, name) };
 }
 
@@ -66,7 +66,7 @@ function stored({ native }: Engine, sessionId: string): Promise<Session | null> 
 /** A change of a session. Fields and parts that are left out stay as they are. */
 export interface Edit {
   row?: Partial<Pick<Row, "agentType" | "status" | "stepCount">>;
-  parts?: Part[];
+  parts?: NewPart[];
   messages?: End;
 }
 

@@ -9,9 +9,10 @@
  */
 
 import { ForkpointError, isArray, reading, readingArgument, show, typeError } from "../errors.js";
+import { whole } from "../bytes.js";
 import { idOrNull } from "../ids.js";
-import { type Format, type Serialized, deserialize, parseStored } from "../serializer.js";
-import type { Part } from "../wire.js";
+import { type Format, type Serialized, type Stored, deserialize, parseStored } from "../serializer.js";
+import type { NewPart, Part } from "../wire.js";
 import { count } from "./options.js";
 import type { Packed } from "./wire.js";
 
@@ -31,7 +32,7 @@ function pack(messages: readonly Serialized[]): PackedMessages {
   return {
     tags: messages.map(({ tag }) => tag),
     lengths: messages.map(({ bytes }) => bytes.byteLength),
-    bytes: Buffer.concat(messages.map(({ bytes }) => bytes)),
+    bytes: Buffer.concat(messages.map(({ bytes }) => whole(bytes))),
   };
 }
 
@@ -41,7 +42,7 @@ export function isMessage(value: unknown): boolean {
 }
 
 /** Splits packed messages. */
-function unpackMessages({ tags, lengths, bytes }: PackedMessages): Serialized[] {
+function unpackMessages({ tags, lengths, bytes }: PackedMessages): Array<Stored> {
   let start = 0;
   return tags.map((tag, at) => {
     const from = start;
@@ -114,7 +115,7 @@ export interface EncodedState {
   status: string | undefined;
   stepCount: number | undefined;
   /** The parts `state` and, if the state has the field, `customState`. */
-  parts: Part[];
+  parts: NewPart[];
   customState: boolean;
   /** The messages. Null if the state has no list of messages. */
   messages: PackedMessages | null;
@@ -129,7 +130,7 @@ export function encodeState(state: unknown, path: string, format: Format): Encod
     status: optionalText(fields["status"], `${path}.status`),
     stepCount: stepCount === undefined || stepCount === null ? undefined : count(stepCount, `${path}.stepCount`),
   };
-  const parts: Part[] = [];
+  const parts: NewPart[] = [];
   const customState = fields["customState"] !== undefined;
   if (customState) {
     parts.push({ name: "customState", ...serializeObject(fields["customState"], `${path}.customState`, format) });
@@ -148,7 +149,7 @@ export function encodeState(state: unknown, path: string, format: Format): Encod
 }
 
 /** Returns all parts of a state. If `shared` is true, the session's log holds the messages. */
-export function partsOf({ parts, customState, messages }: EncodedState, shared: boolean): Part[] {
+export function partsOf({ parts, customState, messages }: EncodedState, shared: boolean): NewPart[] {
   const place = messages && (shared ? { shared: messages.tags.length } : { ...messages, bytes: undefined });
   const own = messages !== null && !shared ? [{ name: "messages", tag: "", bytes: messages.bytes }] : [];
   return [...parts, layoutPart({ customState, messages: place }), ...own];
@@ -194,7 +195,7 @@ export class StoredState {
   }
 
   /** The parts of this state, to store them for another session. A field `sessionId` then names this session. */
-  partsFor(sessionId: string, format: Format): Part[] {
+  partsFor(sessionId: string, format: Format): NewPart[] {
     const { tag, bytes } = this.#part("state");
     const fields = deserialize(format, tag, bytes, this.#what) as Record<string, unknown>;
     if (typeof fields["sessionId"] !== "string") return this.parts;
@@ -210,7 +211,7 @@ export class StoredState {
   }
 
   /** The parts to store when `customState` changes. */
-  withCustomState(customState: unknown, format: Format): Part[] {
+  withCustomState(customState: unknown, format: Format): NewPart[] {
     const part = { name: "customState", ...serializeObject(customState, "customState", format) };
     return this.#layout.customState ? [part] : [part, layoutPart({ ...this.#layout, customState: true })];
   }

@@ -2,7 +2,7 @@
 
 import type { CheckpointDetail, CheckpointInfo, PartInfo, WriteInfo } from "../../inspect.js";
 import { channelOf } from "../langgraph/values.js";
-import type { Serialized } from "../serializer.js";
+import type { Stored } from "../serializer.js";
 import type { Part } from "../wire.js";
 import type { Context } from "./context.js";
 import { toJsonForm } from "./json-form.js";
@@ -183,7 +183,7 @@ function helixState(parts: Parts, all: readonly Part[], records: readonly Part[]
   return fields;
 }
 
-function unpack({ tags, lengths }: { tags: string[]; lengths: number[] }, bytes: Uint8Array): Serialized[] {
+function unpack({ tags, lengths }: { tags: string[]; lengths: number[] }, bytes: Uint8Array): Stored[] {
   let start = 0;
   return tags.map((tag, at) => {
     const from = start;

@@ -1,7 +1,7 @@
 /** Reads serialised values without making a class of anybody's, and without an error for what nobody here can read. */
 
 import { type Format, formatOf } from "../serializer.js";
-import type { Serialized } from "../serializer.js";
+import type { Stored } from "../serializer.js";
 import type { Context } from "./context.js";
 import { Opaque } from "./json-form.js";
 
@@ -17,7 +17,7 @@ const builtIn: ReadonlyMap<string, Format> = new Map((["v8", "json"] as const).m
  * Reads a value. LangGraph's own serializer also writes the tag `bytes`. Its tag `json` is read as plain JSON, so an object
  * of LangChain is shown as it is stored.
  */
-export function readValue({ formats }: Pick<Context, "formats">, { tag, bytes }: Serialized): Read {
+export function readValue({ formats }: Pick<Context, "formats">, { tag, bytes }: Stored): Read {
   const format = builtIn.get(tag) ?? formats.get(tag);
   try {
     if (format !== undefined) return { value: format.deserialize(bytes), readable: true };

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, quote } from "../errors.js";
-import type { Serialized } from "../serializer.js";
+import { whole } from "../bytes.js";
+import type { Stored } from "../serializer.js";
 import type { Part } from "../wire.js";
 import { dump, load } from "./serde.js";
 import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./source.js";
@@ -110,20 +111,16 @@ async function isSame(context: SaverContext, row: SourceCheckpoint, parts: Part[
       return dump(serde, { ...rest, channel_values: Object.fromEntries(sorted) }, what);
     }),
   );
-  return isEqual(a!, b!) || isDeepStrictEqual(checkpoints[0], checkpoints[1]);
+  const areSame = a!.tag === b!.tag && Buffer.compare(whole(a!.bytes), whole(b!.bytes)) === 0;
+  return areSame || isDeepStrictEqual(checkpoints[0], checkpoints[1]);
 }
 
 /** Compares two values. A serializer that encrypts writes other bytes each time. */
-async function isSameValue(
-  { serde }: SaverContext,
-  one: Serialized,
-  other: Serialized,
-  what: string,
-): Promise<boolean> {
+async function isSameValue({ serde }: SaverContext, one: Stored, other: Stored, what: string): Promise<boolean> {
   return isEqual(one, other) || isDeepStrictEqual(await load(serde, one, what), await load(serde, other, what));
 }
 
-function isEqual(one: Serialized, other: Serialized): boolean {
+function isEqual(one: Stored, other: Stored): boolean {
   return one.tag === other.tag && Buffer.compare(one.bytes, other.bytes) === 0;
 }
 

@@ -61,7 +61,7 @@ export class ThreadCopy {
       before,
     );
     const pieces: Pieces = { parts, inherit: [], like: [], metadata, dependsOnParent: await depends(this.#context) };
-    this.#large ||= parts.reduce((sum, { bytes }) => sum + bytes.length, 0) > KEEPS_ITS_PLACE;
+    this.#large ||= parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) > KEEPS_ITS_PLACE;
     send(putCheckpoint(this.#context.native, checkpointRef, before?.id, pieces), stored);
     if (!this.#parents.has(keyOf(checkpointRef))) this.#leaves.set(keyOf(checkpointRef), { checkpointRef, writes });
   }

@@ -2,6 +2,7 @@
 
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, isOwnError, quote, readingArgument, show, textOf, typeError } from "../errors.js";
+import { whole } from "../bytes.js";
 import type { Part } from "../wire.js";
 import type { CheckpointRef } from "./config.js";
 import { dump } from "./serde.js";
@@ -213,9 +214,9 @@ export class PostgresSaver implements Source {
     const id = row.id!;
     // As PostgresSaver reads it. The values of the channels are in rows of their own.
     const { channel_values: _, ...rest } = JSON.parse(row.checkpoint);
-    const whole = { ...rest, channel_versions: rest.channel_versions ?? {}, versions_seen: rest.versions_seen ?? {} };
+    const fields = { ...rest, channel_versions: rest.channel_versions ?? {}, versions_seen: rest.versions_seen ?? {} };
     const [checkpoint, metadata] = await Promise.all([
-      dump(this.#serde, whole, `checkpoint ${quote(id)}`),
+      dump(this.#serde, fields, `checkpoint ${quote(id)}`),
       dump(this.#serde, JSON.parse(row.metadata), `the metadata of checkpoint ${quote(id)}`),
     ]);
     return {
@@ -223,8 +224,10 @@ export class PostgresSaver implements Source {
       id,
       parent: parent === "" ? null : parent,
       split: true,
-      parts: [{ name: "", ...checkpoint }, ...parts].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-      metadata: { name: "", ...metadata },
+      parts: [part("", checkpoint.tag, whole(checkpoint.bytes)), ...parts].toSorted((a, b) =>
+        a.name < b.name ? -1 : 1,
+      ),
+      metadata: part("", metadata.tag, whole(metadata.bytes)),
       writes,
     };
   }

@@ -2,7 +2,7 @@ import { types } from "node:util";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { Held } from "../backlog.js";
 import { ForkpointError, isOwnError, refusal, show, textOf, typeError } from "../errors.js";
-import { type Serialized, notReadable } from "../serializer.js";
+import { type Serialized, type Stored, notReadable } from "../serializer.js";
 import { toJson } from "./json.js";
 
 const decoder = new TextDecoder();
@@ -55,7 +55,7 @@ async function serialize(
 }
 
 /** Deserialises a value. `what` names the value in messages. */
-export async function load(serde: SerializerProtocol, stored: Serialized, what: string): Promise<any> {
+export async function load(serde: SerializerProtocol, stored: Stored, what: string): Promise<any> {
   try {
     return await deserialize(serde, stored);
   } catch (error) {
@@ -64,7 +64,7 @@ export async function load(serde: SerializerProtocol, stored: Serialized, what: 
   }
 }
 
-async function deserialize(serde: SerializerProtocol, { tag, bytes }: Serialized): Promise<unknown> {
+async function deserialize(serde: SerializerProtocol, { tag, bytes }: Stored): Promise<unknown> {
   if (tag === "json" && isJsonPlus(serde)) {
     const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     // If the text contains neither of these two marks, the serializer would only copy the parsed JSON, so it is not

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ThreadStatus } from "../../langgraph.js";
 import { quote } from "../errors.js";
 import { idOrNull } from "../ids.js";
-import type { Serialized } from "../serializer.js";
+import type { Stored } from "../serializer.js";
 import { load } from "./serde.js";
 import { headers } from "./threads.js";
 import type { SaverContext } from "./tuples.js";
@@ -68,10 +68,10 @@ interface Tasks {
 }
 
 async function tasksOf({ serde }: Pick<SaverContext, "serde">, { writes }: Found): Promise<Tasks> {
-  const tasks = new Map<string, Map<string, Serialized>>();
+  const tasks = new Map<string, Map<string, Stored>>();
   for (const { task, claimedBy, part } of writes) {
     if (claimedBy) continue;
-    const channels = tasks.get(task) ?? new Map<string, Serialized>();
+    const channels = tasks.get(task) ?? new Map<string, Stored>();
     tasks.set(task, channels.set(part.name, part));
   }
   const answer = tasks.get(NO_TASK)?.get("__resume__");
@@ -114,7 +114,7 @@ async function asksInside(context: SaverContext, { header: root }: Found): Promi
  * format or was not made by a `StateGraph` or an `entrypoint`.
  */
 export async function nextNodes({ serde }: Pick<SaverContext, "serde">, { parts }: Found): Promise<string[] | null> {
-  const values = new Map<string, Serialized>();
+  const values = new Map<string, Stored>();
   let rest: Checkpoint | undefined;
   for (const part of parts) {
     const channel = channelOf(part.name);

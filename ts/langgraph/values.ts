@@ -2,7 +2,7 @@ import type { Checkpoint, ChannelVersions, SerializerProtocol } from "@langchain
 import type { Held } from "../backlog.js";
 import { ForkpointError, quote, readingArgument, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
-import type { Part } from "../wire.js";
+import type { NewPart, Part } from "../wire.js";
 import { dump, load } from "./serde.js";
 import type { Pieces } from "./writing.js";
 
@@ -34,7 +34,7 @@ export async function encodeCheckpoint(
 ): Promise<Pick<Pieces, "parts" | "inherit" | "like">> {
   const { rest, changed, unchanged, isCopy } = readingArgument("checkpoint", () => split(checkpoint, newVersions));
   const part = (name: string, value: unknown, what: string) =>
-    dump(serde, value, what, held).then(({ tag, bytes }): Part => ({ name, tag, bytes }));
+    dump(serde, value, what, held).then(({ tag, bytes }): NewPart => ({ name, tag, bytes }));
   // Start all serialisations before awaiting the first one, because the graph continues during an await and may change
   // the values.
   const channelPart = ({ name, channel, value }: ChannelValue) => part(name, value, `channel ${quote(channel)}`);

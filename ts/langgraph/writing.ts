@@ -1,16 +1,16 @@
 import type { NativeStore } from "../native.js";
 import type { Serialized } from "../serializer.js";
-import type { Part } from "../wire.js";
+import type { NewPart } from "../wire.js";
 import type { CheckpointRef } from "./config.js";
 import { langgraph } from "./wire.js";
 
 /** A checkpoint that has been serialised and can be stored. */
 export interface Pieces {
-  parts: Part[];
+  parts: NewPart[];
   /** The names of the parts that are inherited from the parent. */
   inherit: string[];
   /** The expected contents of inherited parts. */
-  like: Part[];
+  like: NewPart[];
   metadata: Serialized;
   /** True if the checkpoint cannot be read without its ancestors. */
   dependsOnParent: boolean;
@@ -19,7 +19,7 @@ export interface Pieces {
 /** A write: the channel's value, and its index among the writes of the task. */
 export interface IndexedWrite {
   index: number;
-  part: Part;
+  part: NewPart;
   /** The id of the checkpoint that was made from the write. Only set for copied writes. */
   claimedBy?: string | null;
 }
@@ -54,7 +54,7 @@ export function putCheckpoint(
   );
 }
 
-function nameOf({ name, tag }: Part): { name: string; tag: string } {
+function nameOf({ name, tag }: NewPart): { name: string; tag: string } {
   return { name, tag };
 }
 

@@ -4,7 +4,7 @@ import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } fr
 import { ForkpointError, isArray, quote, rangeError, reading, readingArgument, show, typeError } from "../errors.js";
 import { idOrNull, requireId } from "../ids.js";
 import { type Format, type Serialized, deserialize, parseStored } from "../serializer.js";
-import type { Part } from "../wire.js";
+import type { NewPart } from "../wire.js";
 import type { Found, FoundWrite, Header } from "./wire.js";
 
 /** The fields that listings show. They are stored beside the checkpoint, so that a listing reads no state. */
@@ -22,7 +22,7 @@ export interface EncodedCheckpoint {
   namespace: string;
   parent: string | undefined;
   dependsOnParent: boolean;
-  parts: Part[];
+  parts: NewPart[];
   metadata: Serialized;
 }
 
@@ -181,7 +181,7 @@ export function decodeCheckpoint<S>({ header, parts }: Found, format: Format): T
 export interface EncodedWrite {
   task: string;
   index: number;
-  part: Part;
+  part: NewPart;
 }
 
 /** Serialises pending writes. */

@@ -158,7 +158,7 @@ struct Packed {
 
 impl Packed {
     fn records(self, buffers: &mut Buffers) -> Result<Vec<Record>> {
-        let mut rest = buffers.take()?;
+        let mut rest = buffers.take()?.into_joined();
         let take = |(tag, length): (String, usize)| {
             let bytes = (length <= rest.len()).then(|| rest.split_to(length))?;
             Some(Record { key: None, tag, bytes })
@@ -290,7 +290,8 @@ fn found_messages(answer: Answer) -> Result<Option<Response>> {
 }
 
 fn packed(records: Vec<Record>, response: &mut ResponseBuilder) -> Vec<PackedPart> {
-    let part = |Record { tag, bytes, .. }: Record| response.part(Part { name: String::new(), tag, bytes });
+    let part =
+        |Record { tag, bytes, .. }: Record| response.part(Part { name: String::new(), tag, bytes: bytes.into() });
     records.into_iter().map(part).collect()
 }
 

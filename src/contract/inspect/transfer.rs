@@ -146,7 +146,9 @@ pub(super) fn records(key: &Key, log: String, at: Option<&str>, skip: u64, limit
         let mut response = ResponseBuilder::default();
         let found: Vec<(Option<String>, PackedPart)> = records
             .into_iter()
-            .map(|Record { key, tag, bytes }| (key, response.part(Part { name: String::new(), tag, bytes })))
+            .map(|Record { key, tag, bytes }| {
+                (key, response.part(Part { name: String::new(), tag, bytes: bytes.into() }))
+            })
             .collect();
         response.finish(&found).map(Some)
     }))
@@ -208,7 +210,7 @@ pub(super) fn restore(key: &Key, restore: Restore, buffers: &mut Buffers) -> Res
     if let Some(RestoredLog { name: log, length, records }) = restore.log {
         let to = LogEnd::Length(length);
         unit.ops.push(Op::Truncate { contract: contract.id, lineage: lineage.clone(), log: log.clone(), to });
-        let record = |(key, tag)| Ok(Record { key, tag, bytes: buffers.take()? });
+        let record = |(key, tag)| Ok(Record { key, tag, bytes: buffers.take()?.into_joined() });
         let records = records.into_iter().map(record).collect::<Result<Vec<_>>>()?;
         if !records.is_empty() {
             let (contract, lineage, expect) = (contract.id, lineage.clone(), Some(length));

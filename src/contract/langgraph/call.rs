@@ -136,7 +136,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 parts,
                 inherit: inherit.unwrap_or_default(),
                 like,
-                metadata: (metadata_tag, buffers.take()?.into()),
+                metadata: (metadata_tag, buffers.take()?.to_vec()),
                 saved_at,
                 depends_on_parent,
                 only: only_child,

@@ -113,7 +113,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 parent,
                 parent_key,
                 parts,
-                metadata: (metadata_tag, buffers.take()?.into()),
+                metadata: (metadata_tag, buffers.take()?.to_vec()),
                 saved_at,
                 depends_on_parent,
                 expects_parent,

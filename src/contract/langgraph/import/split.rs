@@ -34,7 +34,7 @@ pub fn split(checkpoint: &[u8]) -> Option<Vec<Part>> {
     let part = |name: String, text: &str| Part {
         name,
         tag: "json".to_owned(),
-        bytes: Bytes::copy_from_slice(text.as_bytes()),
+        bytes: Bytes::copy_from_slice(text.as_bytes()).into(),
     };
     let mut parts = vec![part(String::new(), &rest)];
     for (channel, value) in values {

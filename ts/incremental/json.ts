@@ -1,0 +1,115 @@
+/**
+ * Puts together what `JSON.stringify` would write. Lists that grow come from their kept bytes (`lists.ts`), and
+ * `JSON.stringify` writes everything else.
+ */
+
+import { types } from "node:util";
+import { type Bytes, joined } from "../bytes.js";
+import { isPlainObject } from "./leaves.js";
+import { GrowingLists, type ItemFormat, mayGrow } from "./lists.js";
+
+/** Lists are looked for in objects that are nested up to this depth. */
+const MOST_DEEP = 3;
+const MOST_KEYS = 1_024;
+
+const COMMA = Buffer.from(",");
+
+/** Serialises values that contain lists that grow. */
+export class JsonWriter {
+  readonly #lists: GrowingLists;
+  readonly #mayStringify: (value: unknown) => boolean;
+
+  /** `mayStringify` returns true if `JSON.stringify` may write a value that is beside the lists. */
+  constructor(
+    render: ItemFormat["render"],
+    accepts?: ItemFormat["accepts"],
+    mayStringify: (value: unknown) => boolean = () => true,
+  ) {
+    const gap = (index: number) => (index === 0 ? undefined : COMMA);
+    this.#lists = new GrowingLists({ render, gap, keepsIdentity: false, ...(accepts && { accepts }) });
+    this.#mayStringify = mayStringify;
+  }
+
+  /** Returns the bytes of a value. Returns undefined if it must be serialised as a whole. */
+  serialize(value: unknown): Bytes | undefined {
+    if (!leadsToList(value, 0)) return undefined;
+    this.#lists.begin();
+    const pieces = new JsonPieces();
+    return this.#write(value, pieces, 0) ? pieces.finish() : undefined;
+  }
+
+  /** Returns false if the value must be serialised as a whole. */
+  #write(value: unknown, pieces: JsonPieces, depth: number): boolean {
+    if (!leadsToList(value, depth)) {
+      if (hasToJson(value) || !this.#mayStringify(value)) return false;
+      const text: string | undefined = JSON.stringify(value);
+      return text !== undefined && pieces.text(text);
+    }
+    if (mayGrow(value)) {
+      const grown = this.#lists.grow(value);
+      return grown !== undefined && pieces.text("[") && pieces.add(grown) && pieces.text("]");
+    }
+    if (Array.isArray(value)) return pieces.text("[") && this.#write(value[0], pieces, depth + 1) && pieces.text("]");
+    let before = "{";
+    for (const key of Object.keys(value)) {
+      const property = Object.getOwnPropertyDescriptor(value, key);
+      if (property === undefined || property.get !== undefined || property.set !== undefined) return false;
+      if (property.value === undefined) continue;
+      pieces.text(`${before}${JSON.stringify(key)}:`);
+      if (!this.#write(property.value, pieces, depth + 1)) return false;
+      before = ",";
+    }
+    return pieces.text("}");
+  }
+}
+
+/** Returns true if the value is a list that may grow, or a plain object or a list of one item that contains one. */
+function leadsToList(value: unknown, depth: number): value is object {
+  if (typeof value !== "object" || value === null || types.isProxy(value)) return false;
+  if (mayGrow(value)) return true;
+  if (depth >= MOST_DEEP) return false;
+  if (Array.isArray(value)) return value.length === 1 && !hasToJson(value) && leadsToList(value[0], depth + 1);
+  if (!isPlainObject(value)) return false;
+  let keys = 0;
+  for (const key in value) {
+    if (++keys > MOST_KEYS) return false;
+    const property = Object.getOwnPropertyDescriptor(value, key);
+    if (property !== undefined && property.get === undefined && leadsToList(property.value, depth + 1)) return true;
+  }
+  return false;
+}
+
+/** A `toJSON` may depend on the key, which `JSON.stringify` passes only when it writes the whole. */
+function hasToJson(value: unknown): boolean {
+  return typeof (value as { toJSON?: unknown } | null | undefined)?.toJSON === "function";
+}
+
+class JsonPieces {
+  readonly #pieces: Uint8Array[] = [];
+  #byteLength = 0;
+  #text = "";
+
+  text(text: string): true {
+    this.#text += text;
+    return true;
+  }
+
+  add({ pieces, byteLength }: { pieces: readonly Uint8Array[]; byteLength: number }): true {
+    this.#endText();
+    for (const piece of pieces) this.#pieces.push(piece);
+    this.#byteLength += byteLength;
+    return true;
+  }
+
+  finish(): Bytes {
+    this.#endText();
+    return joined(this.#pieces, this.#byteLength);
+  }
+
+  #endText(): void {
+    const bytes = Buffer.from(this.#text);
+    this.#text = "";
+    this.#pieces.push(bytes);
+    this.#byteLength += bytes.length;
+  }
+}

@@ -1,0 +1,448 @@
+/**
+ * Keeps the serialised bytes of lists that grow, such as the messages of a chat. A save compares each item with its record
+ * (`leaves.ts`) and serialises only the items that are new or have changed. The bytes of the others are kept from the last
+ * save.
+ */
+
+import { inspect } from "node:util";
+import { type Leaves, compare, record } from "./leaves.js";
+import { Holding } from "./memory.js";
+
+/** How a format writes the items of a list. */
+export interface ItemFormat {
+  /** Serialises an item. Returns undefined if the bytes of the list cannot be put together from those of its items. */
+  render(item: object): Uint8Array | undefined;
+  /** Returns what stands before the item with this index, which would begin at this position of the list's items. */
+  gap(index: number, position: number): Uint8Array | undefined;
+  /** True if the format stores an object once that a value contains twice. The bytes of items then share no object. */
+  keepsIdentity: boolean;
+  /** Returns true if the outermost object of an item may be recorded. */
+  accepts?: (item: object) => boolean;
+}
+
+/** Lists with fewer items are serialised as a whole, which takes less time. */
+const LEAST_ITEMS = 16;
+/** Longer lists are serialised as a whole. */
+const MOST_ITEMS = 65_536;
+/** How many of the last items are looked at to find the list that a save had stored before. */
+const MOST_TRIES = 8;
+/** Pieces are joined when there are more of them. */
+const MOST_PIECES = 32;
+const [LEAST_CHUNK, MOST_CHUNK] = [16 << 10, 4 << 20];
+/** The greatest number of saves that do not try to use the kept bytes of a list, after they were of no use. */
+const MOST_SKIPPED = 64;
+
+/** About how much memory an item takes beside its bytes, and each value in its record. */
+const [ITEM_BYTES, LEAF_BYTES] = [200, 8];
+
+const EMPTY = Buffer.alloc(0);
+/** The beginning of the record of an item that must be serialised again. No object is of this kind. */
+const STALE = Symbol("stale");
+
+/** An item of a list, as it was serialised. */
+class Item {
+  /** The list that holds the item, and the item's place, counted from the first item that the list ever held. */
+  list: GrowingList;
+  place = -1;
+  /** The item's bytes and record. While a list holds the item, they are in the list. */
+  bytes: Uint8Array | undefined;
+  leaves: Leaves | undefined;
+
+  constructor(list: GrowingList) {
+    this.list = list;
+  }
+}
+
+/** Returns true if the value is a list of objects that is long enough to be worth its bookkeeping. */
+export function mayGrow(value: unknown): value is object[] {
+  return (
+    Array.isArray(value) &&
+    value.length >= LEAST_ITEMS &&
+    value.length <= MOST_ITEMS &&
+    typeof value[0] === "object" &&
+    value[0] !== null
+  );
+}
+
+/** The lists of one format. */
+export class GrowingLists {
+  readonly #format: ItemFormat;
+  readonly #items = new WeakMap<object, Item>();
+  /** The lists whose items are not kept, by their last item at the last save. */
+  readonly #trails = new WeakMap<object, GrowingList>();
+  /** The item that each object belongs to. Only used if the format keeps identity. */
+  readonly #owners = new WeakMap<object, Item>();
+  #save = 0;
+
+  constructor(format: ItemFormat) {
+    this.#format = format;
+  }
+
+  /** Begins a save. A list must be the same list only once in each save. */
+  begin(): void {
+    this.#save += 1;
+  }
+
+  /** Returns true if an item that this save has placed contains the object. */
+  isPlaced(object: object): boolean {
+    const owner = this.#owners.get(object);
+    return owner !== undefined && owner.list.places(owner, this.#save);
+  }
+
+  /**
+   * Brings the kept bytes of a list up to date. Returns undefined if the value must be serialised as a whole: if the list
+   * is seen for the first time, or if it contains anything but plain data that is not shared.
+   */
+  grow(list: object[]): Grown | undefined {
+    if (!isPlainList(list)) return undefined;
+    const known = this.#find(list);
+    const last = list[list.length - 1]!;
+    if (known === undefined) {
+      // Most lists are saved only once. So the items of a list are kept only if one of them is met again.
+      if (typeof last === "object" && last !== null) this.#trails.set(last, new GrowingList(this.#forget));
+      return undefined;
+    }
+    if (known.usedIn === this.#save) return undefined;
+    if (known.skips()) {
+      this.#trails.set(last, known);
+      return undefined;
+    }
+    known.usedIn = this.#save;
+    if (this.#update(known, list)) return known.settle(list.length);
+    known.abandon();
+    this.#trails.set(last, known);
+    return undefined;
+  }
+
+  #find(list: object[]): GrowingList | undefined {
+    const end = Math.max(0, list.length - MOST_TRIES);
+    for (let at = list.length - 1; at >= end; at--) {
+      const object = list[at];
+      if (typeof object !== "object" || object === null) return undefined;
+      const known = this.#items.get(object)?.list ?? this.#trails.get(object);
+      if (known !== undefined) return known;
+    }
+    return undefined;
+  }
+
+  #update(known: GrowingList, list: object[]): boolean {
+    const first = this.#items.get(list[0]!);
+    if (first?.list === known) known.dropBefore(first);
+    const same = known.countSame(list);
+    known.cut(same);
+    for (let at = same; at < list.length; at++) {
+      const object = list[at];
+      if (typeof object !== "object" || object === null) return false;
+      const item = this.#itemOf(object, known);
+      if (item === undefined) return false;
+      known.add(object, item, this.#format.gap(at, known.length));
+    }
+    return true;
+  }
+
+  /** Returns the item of an object, with the bytes and the record that it has now. */
+  #itemOf(object: object, list: GrowingList): Item | undefined {
+    const { keepsIdentity, accepts, render } = this.#format;
+    const before = this.#items.get(object);
+    if (before !== undefined && keepsIdentity && before.list.places(before, this.#save)) return undefined;
+    if (before !== undefined) {
+      const item = before.list.giveTo(list, before);
+      if (item.leaves !== undefined && compare(object, item.leaves, 0) === item.leaves.length) {
+        this.#items.set(object, item);
+        return item;
+      }
+    }
+    const item = new Item(list);
+    item.leaves = [];
+    const objects: object[] = [];
+    if (!record(object, item.leaves, objects, accepts)) return undefined;
+    if (keepsIdentity && !this.#own(objects, item)) return undefined;
+    item.bytes = render(object);
+    if (item.bytes === undefined) return undefined;
+    list.rendered += 1;
+    this.#items.set(object, item);
+    return item;
+  }
+
+  /** Makes the item the owner of its objects. Returns false if it shares one with another item of this save. */
+  #own(objects: object[], item: Item): boolean {
+    for (let at = 0; at < objects.length; at++) {
+      const object = objects[at]!;
+      const owner = this.#owners.get(object);
+      if (owner !== undefined) {
+        if (owner === item || owner.list.places(owner, this.#save)) return false;
+        // The two items share an object. If both are ever saved together, the old owner must find that out.
+        owner.list.spoil(owner);
+      }
+      this.#owners.set(object, item);
+    }
+    return true;
+  }
+
+  /** Forgets an object that its list does not hold any more. */
+  readonly #forget = (object: object): void => {
+    const item = this.#items.get(object);
+    if (item !== undefined && !item.list.holds(item)) this.#items.delete(object);
+  };
+}
+
+/** The bytes of a list's items, as they are now. */
+export interface Grown {
+  pieces: readonly Uint8Array[];
+  byteLength: number;
+}
+
+/** Returns true if the list is an array without a class and without named properties. */
+function isPlainList(list: object[]): boolean {
+  if (Object.getPrototypeOf(list) !== Array.prototype) return false;
+  // This finds named properties without a look at the items. A list of the keys would contain every index.
+  if (inspect(list, WITHOUT_ITEMS) === `[ ... ${list.length} more items ]`) return true;
+  return Object.keys(list).length === list.length;
+}
+
+const WITHOUT_ITEMS = { depth: 0, maxArrayLength: 0, breakLength: Number.POSITIVE_INFINITY, customInspect: false };
+
+/** The kept bytes of one list. */
+export class GrowingList {
+  /** The number of the save that has used this list last. */
+  usedIn = 0;
+  /** The number of items that were serialised in this save. */
+  rendered = 0;
+  readonly #forget: (object: object) => void;
+  /** The number of items that were dropped from the beginning of the list. */
+  #dropped = 0;
+  #objects: object[] = [];
+  /** Undefined: another list has taken the item. */
+  #items: Array<Item | undefined> = [];
+  /** Where the bytes of each item begin and end, counted from the first byte that the list ever held. */
+  #starts: number[] = [];
+  #ends: number[] = [];
+  /** The position of the first byte that is kept, and of the end. */
+  #from = 0;
+  #to = 0;
+  /** The records of all items, and where each begins, counted from the first value that the list ever held. */
+  #leaves: Leaves = [];
+  #leafStarts: number[] = [];
+  #leafFrom = 0;
+  #pieces: Uint8Array[] = [];
+  #chunk = EMPTY;
+  #used = 0;
+  /** The objects whose items were removed in this save. */
+  #removed: object[] = [];
+  #toSkip = 0;
+  #penalty = 1;
+  #holding: Holding | undefined;
+
+  constructor(forget: (object: object) => void) {
+    this.#forget = forget;
+  }
+
+  /** The number of bytes of the items. */
+  get length(): number {
+    return this.#to - this.#from;
+  }
+
+  /** Returns true if the item is in this list. */
+  holds(item: Item): boolean {
+    return this.#items[item.place - this.#dropped] === item;
+  }
+
+  /** Returns true if this save has placed the item. */
+  places(item: Item, save: number): boolean {
+    return this.usedIn === save && this.holds(item);
+  }
+
+  /** Returns true if this save should not try to use the list. */
+  skips(): boolean {
+    if (this.#toSkip === 0) return false;
+    this.#toSkip -= 1;
+    return true;
+  }
+
+  /** Makes the next save that uses the item record it again. */
+  spoil(item: Item): void {
+    if (this.holds(item)) this.#leaves[this.#leafStarts[item.place - this.#dropped]! - this.#leafFrom] = STALE;
+    else item.leaves = undefined;
+  }
+
+  /** Takes an item out of this list, with its bytes and its record. If it stays in the list, returns a copy of it. */
+  giveTo(list: GrowingList, item: Item): Item {
+    if (!this.holds(item)) return item;
+    const given = list === this ? new Item(this) : item;
+    const index = item.place - this.#dropped;
+    this.#fill(given, index, this.#pieceOf(index, 0));
+    if (given !== item) return given;
+    this.#leaves[this.#leafStarts[index]! - this.#leafFrom] = STALE;
+    this.#items[index] = undefined;
+    return given;
+  }
+
+  /** Removes the items before this one. */
+  dropBefore(item: Item): void {
+    const count = item.place - this.#dropped;
+    if (count <= 0 || !this.holds(item)) return;
+    this.#remove(0, count);
+    this.#leaves.splice(0, this.#leafStarts[0]! - this.#leafFrom);
+    this.#leafFrom = this.#leafStarts[0]!;
+    this.#dropped += count;
+    let left = this.#starts[0]! - this.#from;
+    this.#from = this.#starts[0]!;
+    let whole = 0;
+    while (whole < this.#pieces.length && left >= this.#pieces[whole]!.length) left -= this.#pieces[whole++]!.length;
+    this.#pieces.splice(0, whole);
+    if (left > 0) this.#pieces[0] = this.#pieces[0]!.subarray(left);
+  }
+
+  /** Returns how many items at the beginning of the list are unchanged. */
+  countSame(list: object[]): number {
+    const objects = this.#objects;
+    const leaves = this.#leaves;
+    const most = Math.min(list.length, objects.length);
+    let leaf = 0;
+    for (let at = 0; at < most; at++) {
+      const object = list[at]!;
+      if (objects[at] !== object) return at;
+      leaf = compare(object, leaves, leaf);
+      if (leaf < 0) return at;
+    }
+    return most;
+  }
+
+  /** Keeps this many items, and removes those after them. */
+  cut(count: number): void {
+    if (count === this.#objects.length) return;
+    const leaf = this.#leafStarts[count]!;
+    this.#remove(count, this.#objects.length);
+    this.#leaves.length = leaf - this.#leafFrom;
+    const to = count === 0 ? this.#from : this.#ends[count - 1]!;
+    while (this.#to > to) {
+      const last = this.#pieces.pop()!;
+      this.#to -= last.length;
+      if (this.#to < to) {
+        this.#pieces.push(last.subarray(0, to - this.#to));
+        this.#to = to;
+      }
+    }
+  }
+
+  /** Removes items, and gives them their bytes and records. */
+  #remove(from: number, to: number): void {
+    let place = { piece: 0, start: this.#from };
+    for (let index = from; index < to; index++) {
+      const item = this.#items[index];
+      if (item !== undefined) {
+        place = this.#pieceOf(index, place.piece, place.start);
+        this.#fill(item, index, place);
+      }
+      this.#removed.push(this.#objects[index]!);
+    }
+    this.#objects.splice(from, to - from);
+    this.#items.splice(from, to - from);
+    this.#starts.splice(from, to - from);
+    this.#ends.splice(from, to - from);
+    this.#leafStarts.splice(from, to - from);
+  }
+
+  /** Finds the piece that contains the bytes of an item, from this piece on, and the position at which the piece begins. */
+  #pieceOf(index: number, first: number, firstStart = this.#from): { piece: number; start: number } {
+    let piece = first;
+    let start = firstStart;
+    while (start + this.#pieces[piece]!.length < this.#ends[index]!) start += this.#pieces[piece++]!.length;
+    return { piece, start };
+  }
+
+  #fill(item: Item, index: number, { piece, start }: { piece: number; start: number }): void {
+    item.bytes = this.#pieces[piece]!.subarray(this.#starts[index]! - start, this.#ends[index]! - start);
+    const [leaf, end] = [this.#leafStarts[index]!, this.#leafStarts[index + 1] ?? this.#leafFrom + this.#leaves.length];
+    item.leaves = this.#leaves.slice(leaf - this.#leafFrom, end - this.#leafFrom);
+  }
+
+  /** Adds an item at the end. `gap` is what stands before it. */
+  add(object: object, item: Item, gap: Uint8Array | undefined): void {
+    if (gap !== undefined) this.#append(gap);
+    this.#starts.push(this.#to);
+    this.#append(item.bytes!);
+    this.#ends.push(this.#to);
+    this.#leafStarts.push(this.#leafFrom + this.#leaves.length);
+    for (const leaf of item.leaves!) this.#leaves.push(leaf);
+    item.bytes = undefined;
+    item.leaves = undefined;
+    item.list = this;
+    item.place = this.#dropped + this.#objects.length;
+    this.#objects.push(object);
+    this.#items.push(item);
+  }
+
+  #append(bytes: Uint8Array): void {
+    const { length } = bytes;
+    if (this.#chunk.length - this.#used < length) this.#newChunk(length);
+    const chunk = this.#chunk;
+    const start = this.#used;
+    chunk.set(bytes, start);
+    this.#used += length;
+    this.#to += length;
+    const last = this.#pieces.at(-1);
+    // The bytes continue the last piece if that one ends where they begin.
+    const continues = last?.buffer === chunk.buffer && last.byteOffset + last.length === chunk.byteOffset + start;
+    if (continues) {
+      this.#pieces[this.#pieces.length - 1] = chunk.subarray(last.byteOffset - chunk.byteOffset, start + length);
+    } else if (length > 0) this.#pieces.push(chunk.subarray(start, start + length));
+  }
+
+  #newChunk(least: number): void {
+    const length = Math.max(least, Math.min(MOST_CHUNK, Math.max(LEAST_CHUNK, this.length)));
+    this.#chunk = Buffer.allocUnsafeSlow(length);
+    this.#used = 0;
+  }
+
+  /** Ends a save that has used this list. Returns the bytes of its items. */
+  settle(count: number): Grown {
+    if (this.#pieces.length > MOST_PIECES) {
+      this.#pieces = [Buffer.concat(this.#pieces, this.length)];
+      this.#chunk = EMPTY;
+      this.#used = 0;
+    }
+    const grown = { pieces: [...this.#pieces], byteLength: this.length };
+    this.#forgetRemoved();
+    // If most items had to be serialised in two saves, the kept bytes are of no use for the next saves.
+    const isWaste = this.rendered > count / 2;
+    this.rendered = 0;
+    if (isWaste && this.#penalty > 1) this.abandon();
+    else {
+      this.#penalty = isWaste ? 2 : 1;
+      this.#holding ??= new Holding(this);
+      this.#holding.set(this.#size());
+    }
+    return grown;
+  }
+
+  /** Gives up the kept bytes, and skips the next saves. */
+  abandon(): void {
+    this.#penalty = Math.min(MOST_SKIPPED, this.#penalty * 2);
+    this.#toSkip = this.#penalty;
+    this.release();
+    this.#holding?.set(0);
+  }
+
+  /** Gives up the kept bytes. */
+  release(): void {
+    this.rendered = 0;
+    this.cut(0);
+    this.#forgetRemoved();
+    this.#chunk = EMPTY;
+    this.#used = 0;
+  }
+
+  #forgetRemoved(): void {
+    for (const object of this.#removed) this.#forget(object);
+    this.#removed = [];
+  }
+
+  /** About how much memory this list takes, in bytes. */
+  #size(): number {
+    const buffers = new Set(this.#pieces.map(({ buffer }) => buffer)).add(this.#chunk.buffer);
+    let bytes = 0;
+    for (const { byteLength } of buffers) bytes += byteLength;
+    return bytes + this.#leaves.length * LEAF_BYTES + this.#items.length * ITEM_BYTES;
+  }
+}

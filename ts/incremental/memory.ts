@@ -1,0 +1,49 @@
+/** Limits the memory of all kept bytes of this thread. What was used last is kept longest. */
+
+/** The limit in bytes. */
+const MOST_BYTES = 64 << 20;
+
+/** Something that keeps bytes and can give them up. */
+interface Keeper {
+  release(): void;
+}
+
+/** What is kept, by the time of its last use: the oldest first. */
+const holdings = new Set<Holding>();
+let total = 0;
+
+/** The keepers are referenced weakly, so that a list can be collected as soon as its user drops it. */
+const collected = new FinalizationRegistry<Holding>((holding) => holding.set(0));
+
+/** Returns about how many bytes this thread keeps to make saves faster. */
+export function keptBytes(): number {
+  return total;
+}
+
+/** The share of one keeper in the memory. */
+export class Holding {
+  readonly #keeper: WeakRef<Keeper>;
+  #bytes = 0;
+
+  constructor(keeper: Keeper) {
+    this.#keeper = new WeakRef(keeper);
+    collected.register(keeper, this);
+  }
+
+  /** Tells how many bytes the keeper holds now. If that is too much together, those that were not used for the longest time release theirs. */
+  set(bytes: number): void {
+    total += bytes - this.#bytes;
+    this.#bytes = bytes;
+    holdings.delete(this);
+    if (bytes > 0) holdings.add(this);
+    while (total > MOST_BYTES) {
+      const [oldest] = holdings;
+      oldest!.#give();
+    }
+  }
+
+  #give(): void {
+    this.#keeper.deref()?.release();
+    this.set(0);
+  }
+}
