@@ -7,6 +7,7 @@
 import type { CallSubject, ErrorCode } from "../index.js";
 import { loadAddon } from "./addon.js";
 import { type Bytes, Pieces } from "./bytes.js";
+import { chunkOf } from "./chunk.js";
 import { ForkpointError } from "./errors.js";
 import type { ServerOptions } from "./options.js";
 import { warn } from "./warnings.js";
@@ -52,7 +53,7 @@ export interface NativeStore {
     callId: number,
     shape: number,
     bufferCount: number,
-    ...buffersAndFields: Array<Uint8Array | readonly Uint8Array[] | Field>
+    ...buffersAndFields: Array<Uint8Array | PackedPieces | Field>
   ) => Response | Failure | undefined;
 }
 
@@ -93,6 +94,8 @@ interface NativeZstd {
 }
 
 interface Completions {
+  keepChunk(bytes: Uint8Array): number;
+  dropChunk(number: number): void;
   shape(contract: string, call: string, names: string[]): number;
   take(): [done: number[], others: Settled[], again: boolean] | null;
   drain(): void;
@@ -224,9 +227,33 @@ export function submit<T>(
   });
 }
 
-/** Pieces are handed to the engine one by one. */
-function handedOver(bytes: Bytes): Uint8Array | readonly Uint8Array[] {
-  return bytes instanceof Pieces ? bytes.pieces : bytes;
+/** The chunks that the engine of this thread keeps. */
+const keeper = {
+  keep: (bytes: Uint8Array) => completions.keepChunk(bytes),
+  drop: (number: number) => completions.dropChunk(number),
+};
+
+/**
+ * Pieces as the engine takes them: for each piece the number of its chunk, where it begins and its length. Chunk 0 is a
+ * buffer with the pieces that lie in no chunk. So a save passes no reference to the memory that is kept.
+ */
+type PackedPieces = [others: Uint8Array, pieces: Uint32Array];
+
+function handedOver(bytes: Bytes): Uint8Array | PackedPieces {
+  if (!(bytes instanceof Pieces)) return bytes;
+  const others: Uint8Array[] = [];
+  const packed = new Uint32Array(bytes.pieces.length * 3);
+  let [at, length] = [0, 0];
+  for (const piece of bytes.pieces) {
+    const chunk = chunkOf(piece);
+    packed[at++] = chunk?.keptBy(keeper) ?? 0;
+    packed[at++] = chunk === undefined ? length : piece.byteOffset;
+    packed[at++] = piece.length;
+    if (chunk !== undefined) continue;
+    others.push(piece);
+    length += piece.length;
+  }
+  return [Buffer.concat(others, length), packed];
 }
 
 function isFailure(outcome: Response | Failure): outcome is Failure {

@@ -11,10 +11,12 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use napi::bindgen_prelude::{Env, Function, Status};
+use bytes::Bytes;
+use napi::bindgen_prelude::{Env, Function, Status, Uint8ArraySlice};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 
+use super::chunks::Chunks;
 use super::values::{Failure, Settled};
 use crate::contract::fields::Shape;
 use crate::contract::response::Response;
@@ -38,6 +40,8 @@ pub struct CompletionQueue {
     wake: Wake,
     stores: Mutex<Vec<Weak<Store>>>,
     shapes: Mutex<Vec<Arc<Shape>>>,
+    /// The memory that JavaScript fills with serialized values.
+    pub(super) chunks: Chunks,
 }
 
 /// The outcomes that JavaScript has not taken yet.
@@ -149,6 +153,7 @@ impl Completions {
             wake,
             stores: Mutex::default(),
             shapes: Mutex::default(),
+            chunks: Chunks::default(),
         });
         // Node calls the hook when the event loop is empty and when a worker is terminated. On process.exit(), `drain`
         // is called instead.
@@ -160,6 +165,7 @@ impl Completions {
             for store in &stores {
                 store.shutdown();
             }
+            queue.chunks.clear();
             queue.tell_what_failed();
         })?;
         Ok(Self { queue })
@@ -171,6 +177,18 @@ impl Completions {
         let mut shapes = self.queue.shapes();
         shapes.push(Arc::new(Shape { contract, call, names }));
         u32::try_from(shapes.len() - 1).map_err(|_| napi::Error::from_reason("there are too many shapes of calls"))
+    }
+
+    /// Keeps the memory of a chunk until it is dropped. Returns the number of the chunk.
+    #[napi]
+    pub fn keep_chunk(&self, env: &Env, bytes: Uint8ArraySlice<'_>) -> napi::Result<u32> {
+        Ok(self.queue.chunks.keep(Bytes::from_owner(bytes.into_typed_array(env)?)))
+    }
+
+    /// Drops a chunk. Calls that refer to it may still be under way.
+    #[napi]
+    pub fn drop_chunk(&self, number: u32) {
+        self.queue.chunks.drop(number);
     }
 
     /// Takes up to [`TURN`] outcomes. Returns null if the queue is empty. After null, the next outcome wakes

@@ -8,6 +8,7 @@
 #![allow(missing_docs, clippy::needless_pass_by_value, clippy::trivially_copy_pass_by_ref, unreachable_pub)]
 
 mod backup;
+mod chunks;
 mod completion;
 mod copy;
 mod server;

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use napi::bindgen_prelude::{Either, Either3, Env, Function, FunctionCallContext, Uint8ArraySlice};
+use napi::bindgen_prelude::{
+    Array, Either, Either3, Env, Function, FunctionCallContext, Uint8ArraySlice, Uint32ArraySlice,
+};
 use napi_derive::napi;
 
 use super::completion::{CompletionQueue, Completions};
@@ -166,7 +168,7 @@ impl Calls {
     /// Runs a call of a contract.
     ///
     /// The arguments are: the call's id, the number of the call's shape, the number of buffers, the buffers, and the
-    /// values of the fields. A buffer may be an array of its pieces. The shape contains the names of the fields, in the same order as the values.
+    /// values of the fields. A buffer may consist of pieces: see [`Calls::take_pieces`]. The shape contains the names of the fields, in the same order as the values.
     ///
     /// Returns the outcome if the store answers at once. Otherwise returns undefined, and the completion queue later
     /// delivers the outcome with the call's id.
@@ -178,7 +180,7 @@ impl Calls {
         for at in 3..fields_at {
             buffers.push(match context.get(at)? {
                 Either::A(bytes) => self.take(context.env, bytes)?.into(),
-                Either::B(pieces) => self.take_pieces(context.env, pieces)?,
+                Either::B(pieces) => self.take_pieces(&pieces)?,
             });
         }
         let mut values = Vec::with_capacity(context.length().saturating_sub(fields_at));
@@ -217,12 +219,22 @@ impl Calls {
         Ok(Bytes::from_owner(bytes.into_typed_array(env)?))
     }
 
-    /// Takes the pieces of a value. The serializer never changes the bytes of a piece, but it keeps the pieces.
-    fn take_pieces(&self, env: &Env, pieces: Vec<Uint8ArraySlice<'_>>) -> napi::Result<Content> {
-        if self.store.is_inline() {
-            return Ok(pieces.iter().map(|piece| &**piece).collect::<Vec<_>>().concat().into());
-        }
-        let pieces = pieces.into_iter().map(|piece| self.take(env, piece));
-        Ok(Content::of_pieces(pieces.collect::<napi::Result<_>>()?))
+    /// Takes the pieces of a value, as `ts/native.ts` packs them.
+    fn take_pieces(&self, pieces: &Array<'_>) -> napi::Result<Content> {
+        let missing = || napi::Error::from_reason("a call refers to no chunk");
+        let others: Uint8ArraySlice<'_> = pieces.get(0)?.ok_or_else(missing)?;
+        let packed: Uint32ArraySlice<'_> = pieces.get(1)?.ok_or_else(missing)?;
+        let others = Bytes::copy_from_slice(&others);
+        let piece = |piece: &[u32]| {
+            let &[chunk, start, length] = piece else { return None };
+            let start = start as usize;
+            let bytes = if chunk == 0 { others.clone() } else { self.completions.chunks.get(chunk)? };
+            let end = start.checked_add(length as usize).filter(|end| *end <= bytes.len())?;
+            Some(bytes.slice(start..end))
+        };
+        let pieces: Option<Vec<Bytes>> = packed.chunks(3).map(piece).collect();
+        let pieces = pieces.ok_or_else(missing)?;
+        // A store in memory keeps what it is given, so it gets bytes of its own.
+        Ok(if self.store.is_inline() { pieces.concat().into() } else { Content::of_pieces(pieces) })
     }
 }

@@ -6,6 +6,7 @@
 
 import { inspect } from "node:util";
 import { type Leaves, compare, record } from "./leaves.js";
+import { Chunk, chunkOf } from "../chunk.js";
 import { Holding } from "./memory.js";
 
 /** How a format writes the items of a list. */
@@ -26,6 +27,8 @@ const LEAST_ITEMS = 16;
 const MOST_ITEMS = 65_536;
 /** How many of the last items are looked at to find the list that a save had stored before. */
 const MOST_TRIES = 8;
+/** The keys of longer lists are not listed. */
+const MOST_KEYS = 1_500;
 /** Pieces are joined when there are more of them. */
 const MOST_PIECES = 32;
 const [LEAST_CHUNK, MOST_CHUNK] = [16 << 10, 4 << 20];
@@ -35,7 +38,6 @@ const MOST_SKIPPED = 64;
 /** About how much memory an item takes beside its bytes, and each value in its record. */
 const [ITEM_BYTES, LEAF_BYTES] = [200, 8];
 
-const EMPTY = Buffer.alloc(0);
 /** The beginning of the record of an item that must be serialised again. No object is of this kind. */
 const STALE = Symbol("stale");
 
@@ -195,7 +197,9 @@ export interface Grown {
 /** Returns true if the list is an array without a class and without named properties. */
 function isPlainList(list: object[]): boolean {
   if (Object.getPrototypeOf(list) !== Array.prototype) return false;
-  // This finds named properties without a look at the items. A list of the keys would contain every index.
+  // A list of the keys contains every index.
+  if (list.length <= MOST_KEYS) return Object.keys(list).length === list.length;
+  // This finds named properties without a look at the items.
   if (inspect(list, WITHOUT_ITEMS) === `[ ... ${list.length} more items ]`) return true;
   return Object.keys(list).length === list.length;
 }
@@ -225,8 +229,8 @@ export class GrowingList {
   #leafStarts: number[] = [];
   #leafFrom = 0;
   #pieces: Uint8Array[] = [];
-  #chunk = EMPTY;
-  #used = 0;
+  /** The chunk that new bytes are appended to. */
+  #chunk: Chunk | undefined;
   /** The objects whose items were removed in this save. */
   #removed: object[] = [];
   #toSkip = 0;
@@ -375,33 +379,23 @@ export class GrowingList {
 
   #append(bytes: Uint8Array): void {
     const { length } = bytes;
-    if (this.#chunk.length - this.#used < length) this.#newChunk(length);
-    const chunk = this.#chunk;
-    const start = this.#used;
-    chunk.set(bytes, start);
-    this.#used += length;
-    this.#to += length;
+    if (length === 0) return;
+    if (this.#chunk === undefined || this.#chunk.free < length) {
+      this.#chunk = new Chunk(Math.max(length, LEAST_CHUNK, Math.min(MOST_CHUNK, this.length)));
+    }
+    const chunk = this.#chunk.bytes;
+    const start = this.#chunk.append(bytes);
     const last = this.#pieces.at(-1);
+    this.#to += length;
     // The bytes continue the last piece if that one ends where they begin.
-    const continues = last?.buffer === chunk.buffer && last.byteOffset + last.length === chunk.byteOffset + start;
-    if (continues) {
-      this.#pieces[this.#pieces.length - 1] = chunk.subarray(last.byteOffset - chunk.byteOffset, start + length);
-    } else if (length > 0) this.#pieces.push(chunk.subarray(start, start + length));
-  }
-
-  #newChunk(least: number): void {
-    const length = Math.max(least, Math.min(MOST_CHUNK, Math.max(LEAST_CHUNK, this.length)));
-    this.#chunk = Buffer.allocUnsafeSlow(length);
-    this.#used = 0;
+    if (last?.buffer === chunk.buffer && last.byteOffset + last.length === start) {
+      this.#pieces[this.#pieces.length - 1] = chunk.subarray(last.byteOffset, start + length);
+    } else this.#pieces.push(chunk.subarray(start, start + length));
   }
 
   /** Ends a save that has used this list. Returns the bytes of its items. */
   settle(count: number): Grown {
-    if (this.#pieces.length > MOST_PIECES) {
-      this.#pieces = [Buffer.concat(this.#pieces, this.length)];
-      this.#chunk = EMPTY;
-      this.#used = 0;
-    }
+    if (this.#pieces.length > MOST_PIECES) this.#compact();
     const grown = { pieces: [...this.#pieces], byteLength: this.length };
     this.#forgetRemoved();
     // If most items had to be serialised in two saves, the kept bytes are of no use for the next saves.
@@ -411,7 +405,7 @@ export class GrowingList {
     else {
       this.#penalty = isWaste ? 2 : 1;
       this.#holding ??= new Holding(this);
-      this.#holding.set(this.#size());
+      this.#holding.set(this.#size(), this.#chunks());
     }
     return grown;
   }
@@ -421,7 +415,7 @@ export class GrowingList {
     this.#penalty = Math.min(MOST_SKIPPED, this.#penalty * 2);
     this.#toSkip = this.#penalty;
     this.release();
-    this.#holding?.set(0);
+    this.#holding?.set(0, []);
   }
 
   /** Gives up the kept bytes. */
@@ -429,8 +423,7 @@ export class GrowingList {
     this.rendered = 0;
     this.cut(0);
     this.#forgetRemoved();
-    this.#chunk = EMPTY;
-    this.#used = 0;
+    this.#chunk = undefined;
   }
 
   #forgetRemoved(): void {
@@ -438,11 +431,27 @@ export class GrowingList {
     this.#removed = [];
   }
 
-  /** About how much memory this list takes, in bytes. */
+  /** Copies all pieces into one. */
+  #compact(): void {
+    const [pieces, length] = [this.#pieces, this.length];
+    this.#pieces = [];
+    this.#chunk = new Chunk(length + Math.min(MOST_CHUNK, length));
+    this.#to = this.#from;
+    for (const piece of pieces) this.#append(piece);
+  }
+
+  /** The chunks that the pieces lie in. */
+  #chunks(): Chunk[] {
+    const chunks: Chunk[] = [];
+    for (const piece of this.#pieces) {
+      const chunk = chunkOf(piece);
+      if (chunk !== undefined && !chunks.includes(chunk)) chunks.push(chunk);
+    }
+    return chunks;
+  }
+
+  /** About how much memory this list takes beside its chunks, in bytes. */
   #size(): number {
-    const buffers = new Set(this.#pieces.map(({ buffer }) => buffer)).add(this.#chunk.buffer);
-    let bytes = 0;
-    for (const { byteLength } of buffers) bytes += byteLength;
-    return bytes + this.#leaves.length * LEAF_BYTES + this.#items.length * ITEM_BYTES;
+    return this.#leaves.length * LEAF_BYTES + this.#items.length * ITEM_BYTES;
   }
 }

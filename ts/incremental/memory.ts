@@ -1,5 +1,7 @@
 /** Limits the memory of all kept bytes of this thread. What was used last is kept longest. */
 
+import type { Chunk } from "../chunk.js";
+
 /** The limit in bytes. */
 const MOST_BYTES = 64 << 20;
 
@@ -13,7 +15,7 @@ const holdings = new Set<Holding>();
 let total = 0;
 
 /** The keepers are referenced weakly, so that a list can be collected as soon as its user drops it. */
-const collected = new FinalizationRegistry<Holding>((holding) => holding.set(0));
+const collected = new FinalizationRegistry<Holding>((holding) => holding.set(0, []));
 
 /** Returns about how many bytes this thread keeps to make saves faster. */
 export function keptBytes(): number {
@@ -24,14 +26,21 @@ export function keptBytes(): number {
 export class Holding {
   readonly #keeper: WeakRef<Keeper>;
   #bytes = 0;
+  #chunks: readonly Chunk[] = [];
 
   constructor(keeper: Keeper) {
     this.#keeper = new WeakRef(keeper);
     collected.register(keeper, this);
   }
 
-  /** Tells how many bytes the keeper holds now. If that is too much together, those that were not used for the longest time release theirs. */
-  set(bytes: number): void {
+  /**
+   * Tells what the keeper holds now: chunks, and `others` bytes beside them. If all keepers hold too much together, those
+   * that were not used for the longest time release theirs.
+   */
+  set(others: number, chunks: readonly Chunk[]): void {
+    for (const chunk of this.#chunks) if (!chunks.includes(chunk)) chunk.release();
+    this.#chunks = chunks;
+    const bytes = chunks.reduce((sum, chunk) => sum + chunk.bytes.length, others);
     total += bytes - this.#bytes;
     this.#bytes = bytes;
     holdings.delete(this);
@@ -44,6 +53,6 @@ export class Holding {
 
   #give(): void {
     this.#keeper.deref()?.release();
-    this.set(0);
+    this.set(0, []);
   }
 }
