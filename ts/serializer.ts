@@ -287,4 +287,4 @@ function write(value: unknown): Uint8Array {
 }
 
 const cloneWriter = new CloneWriter(write);
-const jsonWriter = new JsonWriter((item) => Buffer.from(JSON.stringify(item)));
+const jsonWriter = new JsonWriter({ render: (item) => Buffer.from(JSON.stringify(item)) });

@@ -8,7 +8,7 @@ import { keptBytes } from "../../ts/incremental/memory.js";
 import { Mutations } from "./mutations.js";
 
 const cloneWriter = () => new CloneWriter((value) => serialize(value));
-const jsonWriter = () => new JsonWriter((item) => Buffer.from(JSON.stringify(item)));
+const jsonWriter = () => new JsonWriter({ render: (item) => Buffer.from(JSON.stringify(item)) });
 
 /** What V8 reads back, serialised again. So it shows the values, the order of keys, and what is shared. */
 const read = (bytes: Bytes) => serialize(deserialize(whole(bytes)));

@@ -6,9 +6,10 @@ import { describe, expect, it } from "vitest";
 
 // The package does not export these modules, so the test imports them by their paths.
 const path = (name: string) => new URL(`node_modules/forkpoint/dist/langgraph/${name}.js`, import.meta.url).href;
-const { toJson } = (await import(path("json"))) as { toJson(value: unknown, serde: object): Uint8Array | undefined };
+type Bytes = Uint8Array | { readonly whole: Uint8Array };
+const { toJson } = (await import(path("json"))) as { toJson(value: unknown, serde: object): Bytes | undefined };
 const { dump, load, trust } = (await import(path("serde"))) as {
-  dump(serde: object, value: unknown, what: string): Promise<{ tag: string; bytes: Uint8Array }>;
+  dump(serde: object, value: unknown, what: string): Promise<{ tag: string; bytes: Bytes }>;
   load(serde: object, typed: { tag: string; bytes: Uint8Array }): Promise<unknown>;
   trust(serde: object): void;
 };
@@ -17,7 +18,8 @@ trust(serde);
 // `trust` checks once, in the background, that the serializer writes plain data as JSON.
 await new Promise((resolve) => setTimeout(resolve, 0));
 
-const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
+const whole = (bytes: Bytes) => ("whole" in bytes ? bytes.whole : bytes);
+const text = (bytes: Bytes | undefined) => bytes && Buffer.from(whole(bytes)).toString();
 
 /**
  * Returns true if the value bypasses the serializer. In both cases the bytes and the value that is read back must equal
@@ -30,7 +32,9 @@ async function checked(value: unknown): Promise<boolean> {
   if (!text(bytes)!.startsWith('"[unable')) {
     const typed = await dump(serde, value, "it");
     expect([typed.tag, text(typed.bytes)]).toEqual([tag, text(bytes)]);
-    expect(await load(serde, typed)).toEqual(await serde.loadsTyped(tag, bytes));
+    expect(await load(serde, { tag: typed.tag, bytes: whole(typed.bytes) })).toEqual(
+      await serde.loadsTyped(tag, bytes),
+    );
   }
   return mine !== undefined;
 }
@@ -52,6 +56,7 @@ const plain: Array<[string, unknown]> = [
   ["an object without a prototype", Object.assign(Object.create(null), { a: 1 })],
   ["undefined in an item", [{ a: undefined }, { b: [undefined] }]],
   ["a Send of plain data in a list", [{ lg_name: "Send", node: "n", args: { a: 1 }, more: 1 }]],
+  ["a Date in an item", [{ at: new Date(0) }]],
   ["a large list", Array.from({ length: 2_000 }, (_, i) => ({ i, text: "x".repeat(i % 50) }))],
 ];
 
@@ -62,7 +67,7 @@ const others: Array<[string, unknown]> = [
   ["a function", { f() {} }],
   ["a function in a list", [{ f() {} }, { a: 1 }]],
   ["a symbol", [{ s: Symbol("s") }]],
-  ["a Date", [{ at: new Date(0) }]],
+  ["a Date", { at: new Date(0) }],
   ["a Map, a Set and a RegExp", { map: new Map([["a", 1]]), set: new Set([1]), regexp: /a/g }],
   ["an Error in a list", [new Error("broken")]],
   ["bytes in a list", [{ bytes: new Uint8Array([1, 2]) }]],
@@ -180,7 +185,9 @@ describe("a list whose items were changed in place is what it is now", () => {
     const holders = (value: unknown): object[] =>
       typeof value === "object" && value !== null ? [value, ...Object.values(value).flatMap(holders)] : [];
     for (let round = 0; round < 300; round++) {
-      const list: unknown[] = Array.from({ length: 1 + random(6) }, () => ({ item: make(3) }));
+      // Longer lists are put together from the bytes of their items.
+      const length = round % 2 === 0 ? 1 + random(6) : 16 + random(10);
+      const list: unknown[] = Array.from({ length }, () => ({ item: make(3) }));
       for (let step = 0; step < 5; step++) {
         await checked(list);
         const all = holders(list);
@@ -192,6 +199,39 @@ describe("a list whose items were changed in place is what it is now", () => {
       }
     }
   });
+});
+
+it("of a chat that grows, only new and changed messages are serialised", async () => {
+  let dumped = 0;
+  const { serde: own } = new MemorySaver();
+  const inner = own as typeof own & { _dumps(value: unknown): Uint8Array };
+  const dumps = inner._dumps.bind(inner);
+  inner._dumps = (value) => {
+    dumped += 1;
+    return dumps(value);
+  };
+  trust(own);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  let chat = Array.from(
+    { length: 300 },
+    (_, n) => new AIMessage({ content: `${n}: ${"text ".repeat(60)}`, id: `${n}` }),
+  );
+  const same = async () => {
+    const [, bytes] = await serde.dumpsTyped(chat);
+    expect(text(toJson(chat, own))).toBe(text(bytes));
+  };
+  await same();
+  for (const change of [
+    () => (chat = [...chat, new AIMessage("new")]),
+    () => (chat = [...chat.slice(1), new AIMessage("window")]),
+    () => (chat[100]!.content = "changed"),
+    () => (chat[0]!.response_metadata = { finish_reason: "stop" }),
+  ]) {
+    change();
+    dumped = 0;
+    await same();
+    expect(dumped).toBe(1);
+  }
 });
 
 it("a serializer of the user's own is asked for everything", async () => {
@@ -206,7 +246,8 @@ it("a serializer of the user's own is asked for everything", async () => {
       return serde.loadsTyped(tag, bytes);
     },
   };
-  await load(own, await dump(own, [{ a: 1 }], "it"));
+  const { tag, bytes } = await dump(own, [{ a: 1 }], "it");
+  await load(own, { tag, bytes: whole(bytes) });
   expect(asked).toEqual([[{ a: 1 }], "json"]);
 });
 
@@ -222,5 +263,5 @@ it("a serializer of LangGraph's that writes plain data otherwise is asked for ev
   await new Promise((resolve) => setTimeout(resolve, 0));
   const { bytes } = await dump(later, { a: 1 }, "it");
   expect(text(bytes)).toBe('{"later":{"a":1}}');
-  expect(await load(later, { tag: "json", bytes })).toEqual({ a: 1 });
+  expect(await load(later, { tag: "json", bytes: whole(bytes) })).toEqual({ a: 1 });
 });

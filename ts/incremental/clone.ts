@@ -10,17 +10,15 @@ import { isDeepStrictEqual, types } from "node:util";
 import { deserialize } from "node:v8";
 import { type Bytes, joined } from "../bytes.js";
 import { isPlainObject } from "./leaves.js";
-import { GrowingLists, mayGrow } from "./lists.js";
+import { GrowingLists } from "./lists.js";
+import { leadsToList } from "./search.js";
 import { PlainWriter, isOrdinary } from "./plain.js";
 
 /** The version of V8's format that this module writes. */
 const HEADER = Buffer.from([0xff, 0x0f]);
 const PADDING = Buffer.from([0]);
-/** Lists are looked for in objects that are nested up to this depth. */
-const MOST_DEEP = 3;
 /** The most objects beside the lists that are checked. If there are more, V8 serialises the whole value. */
 const MOST_OBJECTS = 4_096;
-const MOST_KEYS = 1_024;
 /** The deepest nesting and the longest array beside the lists. */
 const [MOST_NESTED, MOST_LENGTH] = [100, 65_536];
 
@@ -46,7 +44,7 @@ export class CloneWriter {
 
   /** Returns the bytes of a value. Returns undefined if V8 must serialise it as a whole. */
   serialize(value: unknown): Bytes | undefined {
-    if (!leadsToList(value, 0)) return undefined;
+    if (!leadsToList(value, 0, this.#lists)) return undefined;
     this.#works ??= isKnownFormat(this.#write);
     if (!this.#works) return undefined;
     this.#lists.begin();
@@ -90,22 +88,6 @@ function isKnownFormat(write: Write): boolean {
   }
 }
 
-/** Returns true if the value is a list that may grow, or a plain object or a short list that contains one. */
-function leadsToList(value: unknown, depth: number): value is object {
-  if (typeof value !== "object" || value === null || types.isProxy(value)) return false;
-  if (mayGrow(value)) return true;
-  if (depth >= MOST_DEEP) return false;
-  if (Array.isArray(value)) return value.length === 1 && leadsToList(value[0], depth + 1);
-  if (!isPlainObject(value)) return false;
-  let keys = 0;
-  for (const key in value) {
-    if (++keys > MOST_KEYS) return false;
-    const property = Object.getOwnPropertyDescriptor(value, key);
-    if (property !== undefined && property.get === undefined && leadsToList(property.value, depth + 1)) return true;
-  }
-  return false;
-}
-
 /** Writes the objects that lead to the lists, and what is beside the lists. */
 class Spine {
   readonly #lists: GrowingLists;
@@ -136,9 +118,9 @@ class Spine {
 
   /** Writes a value. Returns false if V8 must serialise everything as a whole. */
   value(value: unknown, depth: number): boolean {
-    if (!leadsToList(value, depth)) return this.#other(value);
+    if (!leadsToList(value, depth, this.#lists)) return this.#other(value);
     if (!Array.isArray(value)) return this.#object(value, depth);
-    return mayGrow(value) ? this.#list(value) : this.#array(value, depth);
+    return this.#lists.mayGrow(value) ? this.#list(value) : this.#array(value, depth);
   }
 
   #object(object: object, depth: number): boolean {

@@ -3,14 +3,9 @@
  * `JSON.stringify` writes everything else.
  */
 
-import { types } from "node:util";
 import { type Bytes, joined } from "../bytes.js";
-import { isPlainObject } from "./leaves.js";
-import { GrowingLists, type ItemFormat, mayGrow } from "./lists.js";
-
-/** Lists are looked for in objects that are nested up to this depth. */
-const MOST_DEEP = 3;
-const MOST_KEYS = 1_024;
+import { GrowingLists, type ItemFormat } from "./lists.js";
+import { leadsToList } from "./search.js";
 
 const COMMA = Buffer.from(",");
 
@@ -21,18 +16,17 @@ export class JsonWriter {
 
   /** `mayStringify` returns true if `JSON.stringify` may write a value that is beside the lists. */
   constructor(
-    render: ItemFormat["render"],
-    accepts?: ItemFormat["accepts"],
+    items: Omit<ItemFormat, "gap" | "keepsIdentity">,
     mayStringify: (value: unknown) => boolean = () => true,
   ) {
     const gap = (index: number) => (index === 0 ? undefined : COMMA);
-    this.#lists = new GrowingLists({ render, gap, keepsIdentity: false, ...(accepts && { accepts }) });
+    this.#lists = new GrowingLists({ ...items, gap, keepsIdentity: false });
     this.#mayStringify = mayStringify;
   }
 
   /** Returns the bytes of a value. Returns undefined if it must be serialised as a whole. */
   serialize(value: unknown): Bytes | undefined {
-    if (!leadsToList(value, 0)) return undefined;
+    if (!leadsToList(value, 0, this.#lists)) return undefined;
     this.#lists.begin();
     const pieces = new JsonPieces();
     return this.#write(value, pieces, 0) ? pieces.finish() : undefined;
@@ -40,12 +34,12 @@ export class JsonWriter {
 
   /** Returns false if the value must be serialised as a whole. */
   #write(value: unknown, pieces: JsonPieces, depth: number): boolean {
-    if (!leadsToList(value, depth)) {
+    if (!leadsToList(value, depth, this.#lists)) {
       if (hasToJson(value) || !this.#mayStringify(value)) return false;
       const text: string | undefined = JSON.stringify(value);
       return text !== undefined && pieces.text(text);
     }
-    if (mayGrow(value)) {
+    if (this.#lists.mayGrow(value)) {
       const grown = this.#lists.grow(value);
       return grown !== undefined && pieces.text("[") && pieces.add(grown) && pieces.text("]");
     }
@@ -61,22 +55,6 @@ export class JsonWriter {
     }
     return pieces.text("}");
   }
-}
-
-/** Returns true if the value is a list that may grow, or a plain object or a list of one item that contains one. */
-function leadsToList(value: unknown, depth: number): value is object {
-  if (typeof value !== "object" || value === null || types.isProxy(value)) return false;
-  if (mayGrow(value)) return true;
-  if (depth >= MOST_DEEP) return false;
-  if (Array.isArray(value)) return value.length === 1 && !hasToJson(value) && leadsToList(value[0], depth + 1);
-  if (!isPlainObject(value)) return false;
-  let keys = 0;
-  for (const key in value) {
-    if (++keys > MOST_KEYS) return false;
-    const property = Object.getOwnPropertyDescriptor(value, key);
-    if (property !== undefined && property.get === undefined && leadsToList(property.value, depth + 1)) return true;
-  }
-  return false;
 }
 
 /** A `toJSON` may depend on the key, which `JSON.stringify` passes only when it writes the whole. */

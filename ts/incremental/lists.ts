@@ -19,6 +19,8 @@ export interface ItemFormat {
   keepsIdentity: boolean;
   /** Returns true if the outermost object of an item may be recorded. */
   accepts?: (item: object) => boolean;
+  /** Returns true if an item takes so long to serialise that its bytes are worth keeping from the first save on. */
+  isSlow?: (item: object) => boolean;
 }
 
 /** Lists with fewer items are serialised as a whole, which takes less time. */
@@ -55,17 +57,6 @@ class Item {
   }
 }
 
-/** Returns true if the value is a list of objects that is long enough to be worth its bookkeeping. */
-export function mayGrow(value: unknown): value is object[] {
-  return (
-    Array.isArray(value) &&
-    value.length >= LEAST_ITEMS &&
-    value.length <= MOST_ITEMS &&
-    typeof value[0] === "object" &&
-    value[0] !== null
-  );
-}
-
 /** The lists of one format. */
 export class GrowingLists {
   readonly #format: ItemFormat;
@@ -78,6 +69,14 @@ export class GrowingLists {
 
   constructor(format: ItemFormat) {
     this.#format = format;
+  }
+
+  /** Returns true if the value is a list of objects that is worth its bookkeeping. */
+  mayGrow(value: unknown): value is object[] {
+    if (!Array.isArray(value) || value.length === 0 || value.length > MOST_ITEMS) return false;
+    const first: unknown = value[0];
+    if (typeof first !== "object" || first === null) return false;
+    return value.length >= LEAST_ITEMS || (this.#format.isSlow?.(first) ?? false);
   }
 
   /** Begins a save. A list must be the same list only once in each save. */
@@ -97,12 +96,16 @@ export class GrowingLists {
    */
   grow(list: object[]): Grown | undefined {
     if (!isPlainList(list)) return undefined;
-    const known = this.#find(list);
+    let known = this.#find(list);
     const last = list[list.length - 1]!;
     if (known === undefined) {
+      if (typeof last !== "object" || last === null) return undefined;
+      known = new GrowingList(this.#forget);
       // Most lists are saved only once. So the items of a list are kept only if one of them is met again.
-      if (typeof last === "object" && last !== null) this.#trails.set(last, new GrowingList(this.#forget));
-      return undefined;
+      if (!this.#format.isSlow?.(list[0]!)) {
+        this.#trails.set(last, known);
+        return undefined;
+      }
     }
     if (known.usedIn === this.#save) return undefined;
     if (known.skips()) {

@@ -20,11 +20,8 @@ function writerOf(serde: JsonPlus): JsonWriter {
   const known = writers.get(serde);
   if (known !== undefined) return known;
   const accepts = (item: object) => isPlainObject(item) || isMessage(item);
-  const writer = new JsonWriter(
-    (item) => itemToJson(item, serde),
-    accepts,
-    (value) => isPlain(value, []),
-  );
+  const render = (item: object) => itemToJson(item, serde);
+  const writer = new JsonWriter({ render, accepts, isSlow: (item) => !isPlain(item, []) }, (value) => isPlain(value, []));
   writers.set(serde, writer);
   return writer;
 }
