@@ -183,6 +183,11 @@ export interface StoreStats {
   /** The bytes that the records take in the store. */
   recordBytes: number;
   /**
+   * About how much memory this thread uses to remember what it has saved, in bytes: all its stores together, and at most
+   * 64 MiB. So a later save serialises only what is new.
+   */
+  keptBytes: number;
+  /**
    * The lineages that use the most storage, the largest first. {@link StatsOptions.largest} limits the number of
    * lineages in the list.
    */

@@ -380,10 +380,25 @@ test.each([
 describe.each(kinds)("%s: stats()", (kind) => {
   test("of an empty store", async () => {
     const store = open(place(kind));
-    const { fileBytes, ...rest } = await store.stats();
+    const { fileBytes, keptBytes, ...rest } = await store.stats();
+    expect(keptBytes).toBeGreaterThanOrEqual(0);
     const nothing = { checkpoints: 0, runs: 0, logicalBytes: 0, storedBytes: 0, records: 0, recordBytes: 0 };
     expect(rest).toEqual({ ...nothing, ratio: 1, largest: [] });
     expect(typeof fileBytes).toBe(kind === "memory" ? "undefined" : "number");
+  });
+
+  test("count the memory that makes saves of a growing state faster", async () => {
+    const store = await shared(place(kind));
+    const checkpoints = new CheckpointStore(store);
+    const messages = Array.from({ length: 100 }, (_, n) => ({ n, text: "x".repeat(1_000) }));
+    const { keptBytes: before } = await store.stats();
+    for (let step = 0; step < 3; step++) {
+      messages.push({ n: -1, text: "new" });
+      await checkpoints.save(checkpoint({ id: `kept-${step}`, state: { messages } }));
+    }
+    const { keptBytes } = await store.stats();
+    expect(keptBytes - before).toBeGreaterThan(100_000);
+    expect((await checkpoints.get("kept-2"))?.state).toEqual({ messages });
   });
 
   test("adds up", async () => {

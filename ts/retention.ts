@@ -1,5 +1,6 @@
 import type { PruneOptions, PruneProgress, StatsOptions, StoreStats } from "../index.js";
 import type { Engine } from "./engine.js";
+import { keptBytes } from "./incremental/memory.js";
 import { ForkpointError, rangeError, show, typeError } from "./errors.js";
 import { type OptionParser, type Retention, atMost, flag, readRecord, whole } from "./options.js";
 import { type Cursor, type Pruned, type Rule, storeCalls } from "./wire.js";
@@ -76,7 +77,7 @@ export async function stats({ native }: Engine, contract: string | undefined, op
   const counts = { checkpoints, lineages, records, recordBytes };
   const ratio = storedBytes === 0 ? 1 : logicalBytes / storedBytes;
   const file = typeof fileBytes === "number" ? { fileBytes } : {};
-  return { ...counts, logicalBytes, storedBytes, ratio, ...file, largest: lines };
+  return { ...counts, logicalBytes, storedBytes, ratio, ...file, keptBytes: keptBytes(), largest: lines };
 }
 
 const statsOptions: { [K in keyof Required<StatsOptions>]: OptionParser<unknown> } = {

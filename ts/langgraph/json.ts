@@ -21,7 +21,9 @@ function writerOf(serde: JsonPlus): JsonWriter {
   if (known !== undefined) return known;
   const accepts = (item: object) => isPlainObject(item) || isMessage(item);
   const render = (item: object) => itemToJson(item, serde);
-  const writer = new JsonWriter({ render, accepts, isSlow: (item) => !isPlain(item, []) }, (value) => isPlain(value, []));
+  const writer = new JsonWriter({ render, accepts, isSlow: (item) => !isPlain(item, []) }, (value) =>
+    isPlain(value, []),
+  );
   writers.set(serde, writer);
   return writer;
 }
