@@ -1,0 +1,42 @@
+// The messages of a long conversation, about 2 KB each.
+import { prose } from "../lib/states.mjs";
+
+function flat(seed) {
+  return { role: seed % 2 === 0 ? "user" : "assistant", content: prose(1_940, seed + 1) };
+}
+
+/** A message with the objects of tool calls in it. */
+function nested(seed) {
+  const call = (number) => ({
+    id: `call-${seed}-${number}`,
+    name: "web_search",
+    args: {
+      query: prose(120, seed * 3 + number),
+      filters: { region: "eu", language: "en", newest: true, sites: ["example.org", "example.com"] },
+      limit: 10 + number,
+    },
+    result: { status: 200, items: [1, 2, 3].map((rank) => ({ rank, title: prose(60, seed + rank), score: rank / 7 })) },
+  });
+  return {
+    role: "assistant",
+    content: [{ type: "text", text: prose(700, seed + 1) }],
+    toolCalls: [call(0), call(1)],
+    usage: { input: 500 + (seed % 90), output: 120, details: { cached: 64, reasoning: 0 } },
+  };
+}
+
+export function deepFreeze(value) {
+  if (typeof value === "object" && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze);
+  return value;
+}
+
+/**
+ * The kinds of messages: `make(seed)` makes one. With `copied`, each step gets a copy of all messages, as from a
+ * framework that reads its state back from a store.
+ */
+export const KINDS = {
+  flat: { make: flat },
+  nested: { make: nested },
+  "deep-frozen": { make: (seed) => deepFreeze(nested(seed)) },
+  "flat, copied at each step": { make: flat, copied: true },
+};
