@@ -8,6 +8,9 @@ import { KINDS } from "./messages.mjs";
 import { measure } from "./turns.mjs";
 
 const LENGTHS = sized([10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000], [10, 100, 500]);
+/** Long conversations get fewer rounds: LangGraph's own savers take a second for a few of their steps. */
+const roundsOf = (length) => (length > 1_000 ? sized(3, 1) : sized(5, 1));
+
 const OURS = ["CheckpointStore", "ForkpointSaver"];
 const OTHERS = ["SqliteSaver", "PostgresSaver", "MemorySaver"];
 
@@ -29,7 +32,7 @@ export async function curve(server) {
   const names = { flat: [...OURS, ...others], nested: OURS, "deep-frozen": OURS };
   for (const length of LENGTHS) {
     for (const kind of Object.keys(lines)) {
-      const result = await measure(names[kind], { kind, length, server });
+      const result = await measure(names[kind], { kind, length, server, rounds: roundsOf(length) });
       const { make } = KINDS[kind];
       const all = Array.from({ length }, (_, at) => make(at));
       const bounds = { whole: serializeTime(all, sized(20, 4)).median, one: serializeTime(make(length)).median };

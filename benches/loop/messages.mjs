@@ -1,8 +1,17 @@
 // The messages of a long conversation, about 2 KB each.
 import { prose } from "../lib/states.mjs";
 
+const texts = new Map();
+
+/** A text that is made once. The messages around it are new objects each time, so that no store knows them. */
+function text(length, seed) {
+  const key = `${length} ${seed}`;
+  if (!texts.has(key)) texts.set(key, prose(length, seed));
+  return texts.get(key);
+}
+
 function flat(seed) {
-  return { role: seed % 2 === 0 ? "user" : "assistant", content: prose(1_940, seed + 1) };
+  return { role: seed % 2 === 0 ? "user" : "assistant", content: text(1_940, seed + 1) };
 }
 
 /** A message with the objects of tool calls in it. */
@@ -11,15 +20,15 @@ function nested(seed) {
     id: `call-${seed}-${number}`,
     name: "web_search",
     args: {
-      query: prose(120, seed * 3 + number),
+      query: text(120, seed * 3 + number),
       filters: { region: "eu", language: "en", newest: true, sites: ["example.org", "example.com"] },
       limit: 10 + number,
     },
-    result: { status: 200, items: [1, 2, 3].map((rank) => ({ rank, title: prose(60, seed + rank), score: rank / 7 })) },
+    result: { status: 200, items: [1, 2, 3].map((rank) => ({ rank, title: text(60, seed + rank), score: rank / 7 })) },
   });
   return {
     role: "assistant",
-    content: [{ type: "text", text: prose(700, seed + 1) }],
+    content: [{ type: "text", text: text(700, seed + 1) }],
     toolCalls: [call(0), call(1)],
     usage: { input: 500 + (seed % 90), output: 120, details: { cached: 64, reasoning: 0 } },
   };

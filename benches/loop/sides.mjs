@@ -113,7 +113,10 @@ function helix(file) {
 /** On a server: its packages are loaded only when there is a server. */
 async function postgres(url) {
   const { Pool, PostgresSaver } = await import("../postgres/packages.mjs");
-  const saver = new PostgresSaver(new Pool({ connectionString: url, idleTimeoutMillis: 0 }));
+  const pool = new Pool({ connectionString: url, idleTimeoutMillis: 0 });
+  // The database is dropped after the turn. Then a connection that still closes is an error that nothing waits for.
+  pool.on("error", () => {});
+  const saver = new PostgresSaver(pool);
   await saver.setup();
   return { thread: puts(saver), close: () => saver.end() };
 }

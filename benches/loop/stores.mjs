@@ -10,7 +10,9 @@ const LENGTH = sized(1_000, 100);
 export async function stores(server) {
   const names = Object.keys(opens).filter((name) => name !== "PostgresSaver" || server !== undefined);
   const found = {};
-  for (const kind of Object.keys(KINDS)) found[kind] = await measure(names, { kind, length: LENGTH, server });
+  for (const kind of Object.keys(KINDS)) {
+    found[kind] = await measure(names, { kind, length: LENGTH, server, rounds: sized(3, 1) });
+  }
   print(`The same at ${LENGTH.toLocaleString("en")} messages, in all stores.\n`);
   table(
     ["store", "", ...Object.keys(KINDS)],

@@ -25,9 +25,9 @@ export function measure(names, { kind, length, server, rounds = sized(5, 1) }) {
       for (let thread = 0; thread < threads; thread++) {
         const save = side.thread(`thread-${thread}`);
         const begin = length - 1 - (steps >> 1);
-        let messages = Array.from({ length: begin }, (_, at) => make(thread * 10_007 + at));
+        let messages = Array.from({ length: begin }, (_, at) => make(thread * 6_007 + at));
         const append = () => {
-          messages = [...messages, make(thread * 10_007 + messages.length)];
+          messages = [...messages, make(thread * 6_007 + messages.length)];
           return copied ? structuredClone(messages) : messages;
         };
         // The first steps store the conversation so far, and are not counted.
