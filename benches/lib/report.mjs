@@ -150,7 +150,7 @@ function boundOf({ bound, ...row }) {
 }
 
 /** Formats a figure as the row's goal asks for it: a ratio, a difference, or the figure itself. */
-function measured({ theirs, unit, goal, more }, figure) {
+export function measured({ theirs, unit, goal, more }, figure) {
   if (goal !== undefined) return times(figure, theirs);
   if (more === undefined) return unit(figure.median);
   const difference = figure.median - theirs.median;
@@ -162,7 +162,8 @@ function compared({ work, what, mode, peer = "", ours, theirs, unit }) {
   return [work, what, mode, spread(ours, unit), ...beside];
 }
 
-function aim({ ours, theirs, unit, goal, most, more }) {
+/** The goal of a row as text, and whether it is reached. Both are empty if the row has no goal. */
+export function aim({ ours, theirs, unit, goal, most, more }) {
   if (goal !== undefined) return [`x${goal}`, reached(ratio(ours, theirs) >= goal)];
   if (more !== undefined) return [`at most ${unit(more)} more`, reached(ours.median - theirs.median <= more)];
   if (most === undefined) return ["", ""];
