@@ -1,5 +1,5 @@
 // Prints the result of a benchmark as Markdown. With `--write` the same text replaces the last result in
-// docs/performance.md or docs/performance-details.md.
+// docs/performance.md or docs/measurements.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { basename } from "node:path";
@@ -17,6 +17,12 @@ export function progress(text) {
   process.stderr.write(`${text} ...\n`);
 }
 
+/** Says what is not measured on this machine, on the screen and in the document. */
+export function leaveOut(what, why) {
+  progress(`LEFT OUT: ${what}, because ${why}`);
+  print(`Left out: ${what}, because ${why}.\n`);
+}
+
 export function machine() {
   const [cpu] = cpus();
   print(
@@ -28,13 +34,15 @@ export function machine() {
 
 /** Prints rows as a Markdown table with aligned columns. */
 export function table(head, rows) {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => String(row[column]).length)));
+  const widths = head.map((title, column) =>
+    Math.max(title.length, 1, ...rows.map((row) => String(row[column]).length)),
+  );
   const line = (cells) => `| ${cells.map((cell, column) => String(cell).padEnd(widths[column])).join(" | ")} |`;
   print([line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n"));
 }
 
 /** The pages with tables of benchmarks. */
-const PAGES = ["performance.md", "performance-details.md"].map(
+const PAGES = ["performance.md", "measurements.md"].map(
   (page) => new URL(`../../docs/${page}`, import.meta.url),
 );
 

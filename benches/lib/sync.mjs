@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { inFolder } from "./peers.mjs";
-import { progress } from "./report.mjs";
+import { leaveOut } from "./report.mjs";
 
 const source = fileURLToPath(new URL("sync.c", import.meta.url));
 
@@ -48,7 +48,7 @@ export async function onFixedDisk(work) {
 }
 
 function leftOut(why) {
-  progress(`LEFT OUT, the rows with a fixed sync: ${why}`);
+  leaveOut("the rows with a fixed sync", why);
   return [];
 }
 

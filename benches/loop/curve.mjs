@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { sized } from "../lib/measure.mjs";
 import { picture } from "../lib/picture.mjs";
-import { figure, print, progress, table, time } from "../lib/report.mjs";
+import { print, progress, table, time } from "../lib/report.mjs";
 import { serializeTime } from "../performance/bounds.mjs";
 import { KINDS } from "./messages.mjs";
 import { measure } from "./turns.mjs";
@@ -66,7 +66,7 @@ export function draw(flat) {
       marks: [10, 100, 1_000, 5_000],
       unit: (count) => count.toLocaleString("en"),
     },
-    y: { marks: decades(lines), unit: (us) => (us < 1_000 ? `${figure(us)} us` : `${figure(us / 1_000)} ms`) },
+    y: { marks: decades(lines), unit: time },
     lines,
   });
   writeFileSync(new URL("../../docs/images/loop.svg", import.meta.url), svg);

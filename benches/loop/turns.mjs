@@ -2,7 +2,7 @@
 import { startServer } from "../../integration/postgres/server.mjs";
 import { clock, inTurns, sized } from "../lib/measure.mjs";
 import { inFolder } from "../lib/peers.mjs";
-import { progress } from "../lib/report.mjs";
+import { leaveOut, progress } from "../lib/report.mjs";
 import { KINDS } from "./messages.mjs";
 import { opens } from "./sides.mjs";
 
@@ -62,7 +62,7 @@ async function onTarget(name, server, work) {
 /** Calls `work` with a Postgres server that syncs its commits, or with undefined if this machine has none. */
 export async function onServer(work) {
   const server = await startServer({ version: "newest", sync: true });
-  if (server === undefined) progress("LEFT OUT, PostgresSaver: there is no Postgres server on this machine");
+  if (server === undefined) leaveOut("PostgresSaver", "there is no Postgres server on this machine");
   try {
     return await work(server);
   } finally {
