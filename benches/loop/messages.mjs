@@ -14,23 +14,14 @@ function flat(seed) {
   return { role: seed % 2 === 0 ? "user" : "assistant", content: text(1_940, seed + 1) };
 }
 
-/** A message with the objects of tool calls in it. */
+/** A message with the objects of a tool call in it. V8 takes about twice as long to write it as a flat one. */
 function nested(seed) {
-  const call = (number) => ({
-    id: `call-${seed}-${number}`,
-    name: "web_search",
-    args: {
-      query: text(120, seed * 3 + number),
-      filters: { region: "eu", language: "en", newest: true, sites: ["example.org", "example.com"] },
-      limit: 10 + number,
-    },
-    result: { status: 200, items: [1, 2, 3].map((rank) => ({ rank, title: text(60, seed + rank), score: rank / 7 })) },
-  });
+  const args = { query: text(100, seed * 3 + 1), region: "eu", limit: 10 };
   return {
     role: "assistant",
-    content: [{ type: "text", text: text(700, seed + 1) }],
-    toolCalls: [call(0), call(1)],
-    usage: { input: 500 + (seed % 90), output: 120, details: { cached: 64, reasoning: 0 } },
+    content: [{ type: "text", text: text(1_500, seed + 1) }],
+    toolCalls: [{ id: `call-${seed}`, name: "web_search", args }],
+    usage: { input: 500 + (seed % 90), output: 120 },
   };
 }
 

@@ -1,12 +1,12 @@
 // Measures reading one checkpoint of 2 MB, 200 KB or 10 KB by its id, and the neighbour of one that was just read. The
 // peer is a row of JSON text. The bound is V8's own deserializer.
 import { strictEqual } from "node:assert/strict";
+import { deserialize, serialize } from "node:v8";
 import { CheckpointStore } from "../../dist/index.js";
 import { clock, compare, inTurns, sized } from "../lib/measure.mjs";
 import { betterSqlite, inFolder, mode } from "../lib/peers.mjs";
 import { bytes, progress, time } from "../lib/report.mjs";
 import { growingRun, prose, twoByteProse } from "../lib/states.mjs";
-import { deserializeTime } from "./bounds.mjs";
 
 /** Number of checkpoints to read, from the end of a run. Forkpoint stores deltas, and the peer stores whole states. */
 const KEPT = sized(60, 10);
@@ -51,7 +51,6 @@ async function read(path, { text, size, grow = 2_000, write = prose, ...wanted }
   const select = db.prepare("SELECT body FROM checkpoint WHERE id = ?").pluck();
   const theirs = (id) => JSON.parse(select.get(id));
   const peer = `better-sqlite3 + JSON.parse: ${mode(db)}`;
-  const bound = { what: "v8.deserialize", figure: deserializeTime(last, wanted.count) };
   const row = (work, what, result, figure, rest) => ({
     work,
     what,
@@ -67,7 +66,10 @@ async function read(path, { text, size, grow = 2_000, write = prose, ...wanted }
   const ours = new CheckpointStore(path("ours.db"));
   // Reads the ids out of order.
   const id = (i) => ids[(i * 37) % ids.length];
-  const result = await compare({ ours: (i) => ours.get(id(i)), theirs: (i) => theirs(id(i)) }, wanted);
+  const whole = serialize(last);
+  const sides = { ours: (i) => ours.get(id(i)), theirs: (i) => theirs(id(i)), v8: () => deserialize(whole) };
+  const result = await compare(sides, wanted);
+  const bound = { what: "v8.deserialize", figure: result.v8.loop };
   await ours.close();
   const work = `get of ${text}`;
   const { goal, number } = wanted;
