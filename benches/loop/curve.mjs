@@ -35,7 +35,7 @@ export async function curve(server) {
       const result = await measure(names[kind], { kind, length, server, rounds: roundsOf(length) });
       const { make } = KINDS[kind];
       const all = Array.from({ length }, (_, at) => make(at));
-      const bounds = { whole: serializeTime(all, sized(20, 4)).median, one: serializeTime(make(length)).median };
+      const bounds = { whole: serializeTime(all, sized(5, 1)).median, one: serializeTime(make(length)).median };
       const loops = Object.entries(result).map(([name, { loop }]) => [name, loop.median]);
       for (const [name, us] of [...loops, ...Object.entries(bounds)]) (lines[kind][name] ??= []).push([length, us]);
     }

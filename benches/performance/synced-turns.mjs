@@ -1,5 +1,6 @@
 // Measures savers, or a growing run, on a disk with a fixed sync, and prints the figures as JSON. Run by `onFixedDisk`:
 // `node synced-turns.mjs savers|growing [--quick]`.
+import { serialize } from "node:v8";
 import { compare, sized } from "../lib/measure.mjs";
 import { inFolder } from "../lib/peers.mjs";
 import { syncs } from "../lib/sync.mjs";
@@ -18,7 +19,9 @@ function savers() {
       for (const [kind, work] of Object.entries({ fresh: allNew, sliding })) {
         const next = work();
         const log = () => opened.log.together(next());
-        measured[kind] = await compare({ ...saves(opened, names, work), log }, together);
+        // No store, and no sync: V8's serialiser alone.
+        const v8 = () => void serialize(next().state);
+        measured[kind] = await compare({ ...saves(opened, names, work), log, v8 }, together);
       }
       const one = { count: sized(1000, 50), meter: syncs };
       measured.alone = await compare(saves(opened, [...names, "log"], allNew), one);
