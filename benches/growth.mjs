@@ -1,10 +1,10 @@
 // Measures the cost of a step as the run gets longer. Run: `npm run bench -- growth`. The state grows by 2 KB a step up
 // to 2 MB. After that each step replaces a note of 200 bytes.
-import { CheckpointStore } from "../dist/index.js";
 import { clock, quick } from "./lib/measure.mjs";
-import { inFolder, onDisk, settle, sqliteSaver } from "./lib/peers.mjs";
+import { inFolder, onDisk, settle } from "./lib/peers.mjs";
 import { bytes, machine, print, progress, table, time, write } from "./lib/report.mjs";
 import { growingRun } from "./lib/states.mjs";
+import { growingSides } from "./performance/growing.mjs";
 
 const STAGES = quick ? [20, 100, 300] : [100, 1_000, 10_000];
 /**
@@ -13,61 +13,52 @@ const STAGES = quick ? [20, 100, 300] : [100, 1_000, 10_000];
  */
 const THEIR_LAST = quick ? 100 : 1_000;
 
-async function ours(file) {
-  const store = new CheckpointStore(file);
-  return { save: (checkpoint) => store.save(checkpoint), close: () => store.close(), mode: "WAL, FULL" };
-}
-
-async function theirs(file) {
-  const saver = await sqliteSaver(file);
-  await saver.put({ input: null, scratch: { step: 0 }, artifacts: null, diagnostics: null });
-  return { save: ({ state }) => saver.put(state), close: () => saver.close(), mode: saver.mode() };
-}
+const NAMES = { agentos: "AgentOS' CheckpointStore", ours: "ForkpointSaver", theirs: "LangGraph's" };
 
 machine();
 const rows = [];
-const sides = [
-  ["forkpoint", ours],
-  ["SqliteSaver", theirs],
-];
+const sides = await growingSides();
 for (const last of STAGES) {
-  for (const [name, open] of sides) {
-    if (name === "SqliteSaver" && last > THEIR_LAST) {
+  for (const [key, name] of Object.entries(NAMES)) {
+    if (key === "theirs" && last > THEIR_LAST) {
       // SqliteSaver stores whole states, so the sum of the states estimates the size of its file.
       const states = Array.from({ length: last }, (_, step) => Math.min((step + 1) * 2e3, 2e6));
       const estimate = `about ${bytes(states.reduce((sum, size) => sum + size))}`;
-      rows.push([last.toLocaleString("en"), name, "not run", estimate, "", "", ""]);
+      rows.push([last.toLocaleString("en"), `${name} SqliteSaver`, "not run", estimate, "", "", ""]);
       continue;
     }
     progress(`${last.toLocaleString("en")} steps, ${name}`);
-    rows.push(
-      await inFolder(async (path) => {
-        const file = path("growth.db");
-        const store = await open(file);
-        const run = growingRun();
-        const steps = async (count) => {
-          for (let step = 0; step < count; step++) await store.save(run.step());
-        };
-        // Measure the last tenth of the run: the cost of a step when the run is this long.
-        const first = await clock(last * 0.9, () => steps(last * 0.9));
-        const end = await clock(last * 0.1, () => steps(last * 0.1));
-        await store.close();
-        settle(file);
-        const size = onDisk(file);
-        const whole = (first.wall * 0.9 + end.wall * 0.1) * last;
-        return [
-          last.toLocaleString("en"),
-          `${name}: ${store.mode}`,
-          time(whole),
-          bytes(size),
-          bytes(size / last),
-          time(end.wall),
-          time(end.loop),
-        ];
-      }),
-    );
+    rows.push(await inFolder((path) => grown(path("growth.db"), sides[key], name, last)));
   }
 }
+
+async function grown(file, open, name, last) {
+  const side = open(file);
+  const run = growingRun();
+  const steps = async (count) => {
+    for (let step = 0; step < count; step++) await side.save(run.step());
+  };
+  // Measure the last tenth of the run: the cost of a step when the run is this long.
+  const first = await clock(last * 0.9, () => steps(last * 0.9));
+  const end = await clock(last * 0.1, () => steps(last * 0.1));
+  const mode = side.mode();
+  await side.close();
+  settle(file);
+  const size = onDisk(file);
+  const whole = (first.wall * 0.9 + end.wall * 0.1) * last;
+  return [
+    last.toLocaleString("en"),
+    `${name}${name === NAMES.theirs ? " " : ": "}${mode}`,
+    time(whole),
+    bytes(size),
+    bytes(size / last),
+    time(end.wall),
+    time(end.loop),
+  ];
+}
+
 table(["steps", "", "all steps", "on disk", "a step", "one of the last steps", "its event loop"], rows);
-print("\nOne run each. SqliteSaver stores the whole state at every step and does not sync.");
+print(
+  "\nOne run each. SqliteSaver stores the whole state at every step and does not sync. Forkpoint syncs every step.",
+);
 write("growth");

@@ -15,6 +15,6 @@ if (!known.includes(chosen[0])) {
 const passed = chosen === known ? process.argv.slice(2) : others;
 setup();
 /** The benchmarks whose peers are among the frameworks. */
-const peerless = new Set(["agentos", "channels", "postgres"]);
+const peerless = new Set(["agentos", "channels", "postgres", "profile"]);
 if (chosen.some((name) => !peerless.has(name))) peers();
 for (const name of chosen) run(process.execPath, [`${root}benches/${name}.mjs`, ...passed]);

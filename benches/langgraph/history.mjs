@@ -3,9 +3,10 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { rowsOf } from "../agentium/turns.mjs";
-import { compare, inTurns, sized } from "../lib/measure.mjs";
+import { compare, inTurns, sized, summary } from "../lib/measure.mjs";
 import { inFolder, settle } from "../lib/peers.mjs";
 import { bytes, progress, time } from "../lib/report.mjs";
+import { prose } from "../lib/states.mjs";
 import { agent, thread } from "./graphs.mjs";
 import { sides } from "./sides.mjs";
 
@@ -55,6 +56,7 @@ async function check({ compile, checkpoints, final }, opened) {
 async function whole({ checkpoints }, files, modes) {
   const reader = fileURLToPath(new URL("reader.mjs", import.meta.url));
   const rows = [];
+  const bound = parsing();
   for (const how of ["list", "getStateHistory"]) {
     const label = `${how}: ${checkpoints} of up to ${bytes(STEPS * 2_000)}`;
     progress(label);
@@ -66,9 +68,28 @@ async function whole({ checkpoints }, files, modes) {
     };
     // There is no warm-up round, because each process starts with cold caches.
     const figures = await inTurns(names, turn, { rounds: sized(3, 1), warm: false });
-    rows.push(...rowsOf(label, { figures, modes }, pairs, { ...TIMES, memory: ["peak memory growth", bytes] }));
+    const [wall, ...others] = rowsOf(label, { figures, modes }, pairs, {
+      ...TIMES,
+      memory: ["peak memory growth", bytes],
+    });
+    rows.push({ ...wall, number: 5, goal: 1, bound }, ...others);
   }
   return rows;
+}
+
+/** What any reader of the history has to do, because LangGraph's values are JSON: parse each of the states. */
+function parsing() {
+  const text = Array.from({ length: STEPS }, (_, step) =>
+    JSON.stringify({ role: "user", content: prose(1_960, step) }),
+  );
+  let took = 0;
+  for (let length = 1; length <= STEPS; length++) {
+    const state = `[${text.slice(0, length).join(",")}]`;
+    const start = performance.now();
+    JSON.parse(state);
+    took += performance.now() - start;
+  }
+  return { what: "JSON.parse of all the states", figure: summary([took * 1000]) };
 }
 
 async function newest({ checkpoints }, opened, modes) {

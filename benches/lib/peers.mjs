@@ -30,30 +30,6 @@ export function mode(db) {
   return `${db.pragma("journal_mode", { simple: true }).toUpperCase()}, ${synchronous}`;
 }
 
-/**
- * Saves the states of a growing run through SqliteSaver's `put`, as LangGraph does: all channel values at every step,
- * with the previous step as the parent.
- */
-export async function sqliteSaver(file) {
-  const { SqliteSaver } = await load("peers", "@langchain/langgraph-checkpoint-sqlite");
-  const { uuid6 } = await load("peers", "@langchain/langgraph-checkpoint");
-  const saver = SqliteSaver.fromConnString(file);
-  let config = { configurable: { thread_id: "run-growing", checkpoint_ns: "" } };
-  return {
-    async put({ input, scratch, artifacts, diagnostics }) {
-      const { step } = scratch;
-      const channel_values = { input, ...scratch, artifacts, diagnostics };
-      const channel_versions = Object.fromEntries(Object.keys(channel_values).map((channel) => [channel, step]));
-      const versions_seen = { __input__: {}, agent: channel_versions };
-      const ts = new Date(1_700_000_000_000 + step).toISOString();
-      const checkpoint = { v: 4, id: uuid6(step), ts, channel_values, channel_versions, versions_seen };
-      config = await saver.put(config, checkpoint, { source: "loop", step, parents: {} }, channel_versions);
-    },
-    mode: () => mode(saver.db),
-    close: () => saver.db.close(),
-  };
-}
-
 /** Calls `work` with a new folder and removes the folder afterwards. */
 export async function inFolder(work) {
   const folder = mkdtempSync(join(tmpdir(), "forkpoint-bench-"));

@@ -1,7 +1,8 @@
 // Prints the result of a benchmark as Markdown. With `--write` the same text replaces the last result in
-// docs/performance.md.
+// docs/performance.md or docs/measurements.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
+import { basename } from "node:path";
 import { quick } from "./measure.mjs";
 
 const printed = [];
@@ -16,6 +17,12 @@ export function progress(text) {
   process.stderr.write(`${text} ...\n`);
 }
 
+/** Says what is not measured on this machine, on the screen and in the document. */
+export function leaveOut(what, why) {
+  progress(`LEFT OUT: ${what}, because ${why}`);
+  print(`Left out: ${what}, because ${why}.\n`);
+}
+
 export function machine() {
   const [cpu] = cpus();
   print(
@@ -27,22 +34,34 @@ export function machine() {
 
 /** Prints rows as a Markdown table with aligned columns. */
 export function table(head, rows) {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => String(row[column]).length)));
+  const widths = head.map((title, column) =>
+    Math.max(title.length, 1, ...rows.map((row) => String(row[column]).length)),
+  );
   const line = (cells) => `| ${cells.map((cell, column) => String(cell).padEnd(widths[column])).join(" | ")} |`;
   print([line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n"));
 }
 
-/** With `--write`: puts the printed text into docs/performance.md, between the marks of that name. */
+/** The pages with tables of benchmarks. */
+const PAGES = ["performance.md", "measurements.md"].map((page) => new URL(`../../docs/${page}`, import.meta.url));
+
+/**
+ * With `--write`: puts the text that was printed since the last call into the page that has the marks of that name,
+ * between these marks.
+ */
 export function write(name) {
+  const text = printed.splice(0).join("\n").trim();
   if (!process.argv.includes("--write")) return;
   if (quick) throw new Error("a quick run's figures are not for the document: run it without --quick");
-  const file = new URL("../../docs/performance.md", import.meta.url);
-  const text = readFileSync(file, "utf8");
   const [begin, end] = [`<!-- begin ${name} -->\n`, `<!-- end ${name} -->`];
-  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`docs/performance.md has no marks for ${name}`);
-  writeFileSync(file, `${text.slice(0, from + begin.length)}\n${printed.join("\n").trim()}\n\n${text.slice(to)}`);
-  progress("docs/performance.md is up to date");
+  for (const page of PAGES) {
+    const before = readFileSync(page, "utf8");
+    const [from, to] = [before.indexOf(begin), before.indexOf(end)];
+    if (from < 0 || to < from) continue;
+    writeFileSync(page, `${before.slice(0, from + begin.length)}\n${text}\n\n${before.slice(to)}`);
+    progress(`${name} is up to date in ${basename(page.pathname)}`);
+    return;
+  }
+  throw new Error(`no page has marks for ${name}`);
 }
 
 export function figure(value) {
@@ -83,13 +102,26 @@ export function times(ours, theirs) {
 }
 
 /**
- * Runs the subjects named on the command line, or all of them, and prints a table of the comparisons. With `goals`, the
- * table says which goals are reached. The `goal` of a row is the ratio, and `most` is the greatest figure of our side.
+ * Runs the subjects named on the command line, or all of them, and prints a table of the comparisons. A row has:
+ *
+ * - `work`, `what` and `mode`: what our side did, with `ours`, its figure; `unit` turns a number into text
+ * - `peer` and `theirs`: the other side and its figure. A row without them has only a figure.
+ * - a goal, if there is one: `goal` is the least ratio, `most` the greatest figure of our side, and `more` by how much
+ *   our figure may be greater than theirs
+ * - `number`: the number of a goal in the table of goals, and `bound`: `{ what, figure }`, the least that any store needs
+ *
+ * With `goals`, the table says which goals are reached, and a table of the numbered goals is printed before it.
  */
 export async function compare(name, subjects, { goals = false } = {}) {
   const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
   const rows = [];
   for (const subject of chosen.length > 0 ? chosen : Object.keys(subjects)) rows.push(...(await subjects[subject]()));
+  const numbered = rows.filter(({ number }) => number !== undefined).toSorted((a, b) => a.number - b.number);
+  if (goals && numbered.length > 0) {
+    goalTable(numbered);
+    if (chosen.length === 0) write("goals");
+    print();
+  }
   machine();
   const head = ["work", "what", "forkpoint", "", "beside", "", "ratio"];
   if (goals)
@@ -102,13 +134,46 @@ export async function compare(name, subjects, { goals = false } = {}) {
   if (chosen.length === 0) write(name);
 }
 
-function compared({ work, what, mode, peer, ours, theirs, unit }) {
-  return [work, what, mode, spread(ours, unit), peer, spread(theirs, unit), times(ours, theirs)];
+/** Prints the numbered goals: what was wanted, what was measured, and the bound that no store can go below. */
+function goalTable(rows) {
+  machine();
+  const reachedRows = rows.filter((row) => aim(row)[1] === "yes");
+  print(`${reachedRows.length} of ${rows.length} figures reach their goal.\n`);
+  table(
+    ["", "work", "what", "goal", "figure", "reached", "bound"],
+    rows.map((row) => {
+      const [wanted, is] = aim(row);
+      return [row.number, row.work, row.what, wanted, measured(row, row.ours), is, boundOf(row)];
+    }),
+  );
+  print("\nThe bound is what was measured in the same run for the least that any store has to do.");
 }
 
-function aim({ ours, theirs, unit, goal, most }) {
+function boundOf({ bound, ...row }) {
+  if (bound === undefined) return "";
+  const isTotal = row.more !== undefined;
+  return `${isTotal ? row.unit(bound.figure.median) : measured(row, bound.figure)}: ${bound.what}`;
+}
+
+/** Formats a figure as the row's goal asks for it: a ratio, a difference, or the figure itself. */
+export function measured({ theirs, unit, goal, more }, figure) {
+  if (goal !== undefined) return times(figure, theirs);
+  if (more === undefined) return unit(figure.median);
+  const difference = figure.median - theirs.median;
+  return `${difference < 0 ? "-" : "+"}${unit(Math.abs(difference))}`;
+}
+
+function compared({ work, what, mode, peer = "", ours, theirs, unit }) {
+  const beside = theirs === undefined ? ["", "", ""] : [peer, spread(theirs, unit), times(ours, theirs)];
+  return [work, what, mode, spread(ours, unit), ...beside];
+}
+
+/** The goal of a row as text, and whether it is reached. Both are empty if the row has no goal. */
+export function aim({ ours, theirs, unit, goal, most, more }) {
   if (goal !== undefined) return [`x${goal}`, reached(ratio(ours, theirs) >= goal)];
-  return most === undefined ? ["", ""] : [`at most ${unit(most)}`, reached(ours.median <= most)];
+  if (more !== undefined) return [`at most ${unit(more)} more`, reached(ours.median - theirs.median <= more)];
+  if (most === undefined) return ["", ""];
+  return [`at ${unit === rate ? "least" : "most"} ${unit(most)}`, reached(ours.median <= most)];
 }
 
 function reached(is) {

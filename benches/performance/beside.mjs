@@ -1,9 +1,9 @@
 // Measures small saves while another run keeps saving 2 MB of new data.
-import { CheckpointStore } from "../../dist/index.js";
 import { clock, inTurns, sized } from "../lib/measure.mjs";
-import { betterSqlite, inFolder, mode } from "../lib/peers.mjs";
+import { inFolder } from "../lib/peers.mjs";
 import { progress, time } from "../lib/report.mjs";
 import { checkpoint } from "../lib/states.mjs";
+import { withSides } from "./sides.mjs";
 
 const SAVERS = 8;
 /** The interval between the saves of one saver, in ms. */
@@ -23,35 +23,27 @@ const next = (from) => {
 };
 
 export function beside() {
-  return inFolder(async (path) => {
-    progress("small saves beside a large one");
-    const store = new CheckpointStore(path("ours.db"));
-    const db = await betterSqlite(path("theirs.db"), {
-      schema: "CREATE TABLE checkpoint (id TEXT PRIMARY KEY, run TEXT NOT NULL, body TEXT NOT NULL) STRICT",
+  progress("small saves beside a large one");
+  return inFolder((path) => {
+    return withSides(path, ["ours", "same"], async (opened) => {
+      const figures = await inTurns(Object.keys(opened), (name) => latencies(opened[name].save), {
+        rounds: sized(5, 1),
+      });
+      const row = (what, figure) => ({
+        work: `${SAVERS} savers of 2 KB beside one of 2 MB`,
+        what,
+        mode: opened.ours.label,
+        peer: opened.same.label,
+        ours: figures.ours[figure],
+        theirs: figures.same[figure],
+        unit: time,
+      });
+      return [
+        row("a small save, median", "median"),
+        row("a small save, 99 of 100", "most"),
+        row("a large save", "large"),
+      ];
     });
-    const insert = db.prepare("INSERT INTO checkpoint (id, run, body) VALUES (?, ?, ?)");
-    const sides = {
-      ours: (one) => store.save(one),
-      theirs: (one) => insert.run(one.id, one.runId, JSON.stringify(one)),
-    };
-    const figures = await inTurns(Object.keys(sides), (name) => latencies(sides[name]), { rounds: sized(5, 1) });
-    const peer = `better-sqlite3: ${mode(db)}`;
-    await store.close();
-    db.close();
-    const row = (what, figure, unit = time) => ({
-      work: `${SAVERS} savers of 2 KB beside one of 2 MB`,
-      what,
-      mode: "WAL, FULL",
-      peer,
-      ours: figures.ours[figure],
-      theirs: figures.theirs[figure],
-      unit,
-    });
-    return [
-      row("a small save, median", "median"),
-      row("a small save, 99 of 100", "most"),
-      row("a large save", "large"),
-    ];
   });
 }
 

@@ -1,54 +1,112 @@
-// Measures a run that grows to 2 MB: its bytes on the disk, its wall time and its event-loop time.
+// Measures a run that grows to 2 MB: its bytes on the disk, its wall time and its event-loop time. The same program puts
+// the states into ForkpointSaver and into SqliteSaver. AgentOS' store saves the same states beside them.
+import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
+import { serialize } from "node:v8";
+import { deflateRawSync } from "node:zlib";
 import { CheckpointStore } from "../../dist/index.js";
-import { clock, inTurns, sized } from "../lib/measure.mjs";
-import { inFolder, onDisk, settle, sqliteSaver } from "../lib/peers.mjs";
+import { clock, inTurns, sized, summary } from "../lib/measure.mjs";
+import { inFolder, onDisk, settle } from "../lib/peers.mjs";
+import { growingPuts } from "../lib/puts.mjs";
 import { bytes, progress, time } from "../lib/report.mjs";
 import { growingRun } from "../lib/states.mjs";
+import { onFixedDisk, SYNCS } from "../lib/sync.mjs";
+import { measureSynced } from "./synced.mjs";
 
 const STEPS = sized(1000, 100);
 
-export async function growing() {
-  const sides = {
-    async ours(file) {
-      const store = new CheckpointStore(file);
-      const run = growingRun();
-      const times = await clock(1, async () => {
-        for (let step = 0; step < STEPS; step++) await store.save(run.step());
-      });
-      await store.close();
-      return times;
-    },
-    async theirs(file) {
-      const saver = await sqliteSaver(file);
-      const run = growingRun();
-      const times = await clock(1, async () => {
-        for (let step = 0; step < STEPS; step++) {
-          run.step();
-          await saver.put(run.state);
-        }
-      });
-      mode = saver.mode();
-      saver.close();
-      return times;
-    },
+/** The sides: each opens a file. `save` saves the next checkpoint of the run. */
+export async function growingSides() {
+  const { uuid6 } = await import("../langgraph/packages.mjs");
+  const { sides } = await import("../langgraph/sides.mjs");
+  const saver = (name) => (file) => {
+    const side = sides[name](file);
+    return { ...side, save: growingPuts(side.saver, uuid6) };
   };
-  let mode = "";
+  return { ours: saver("ours"), theirs: saver("theirs"), agentos };
+}
+
+function agentos(file) {
+  const store = new CheckpointStore(file);
+  return { save: (checkpoint) => store.save(checkpoint), mode: () => "WAL, FULL", close: () => store.close() };
+}
+
+/** No store, but what a step adds: the new message and the counters, serialised, appended and synced. */
+function added(file) {
+  const descriptor = openSync(file, "a");
+  return {
+    save({ state: { scratch, diagnostics } }) {
+      const { messages, ...counters } = scratch;
+      writeSync(descriptor, serialize([messages.at(-1), counters, diagnostics]));
+      fdatasyncSync(descriptor);
+    },
+    mode: () => "",
+    close: () => closeSync(descriptor),
+  };
+}
+
+/** Measures the run on this process's disk. `meter` is that of `clock`. */
+export async function measureGrowing(meter) {
+  const sides = { ...(await growingSides()), added };
+  const modes = {};
   const turn = (name) => {
-    progress(`a run of ${STEPS} steps, ${name}`);
     return inFolder(async (path) => {
       const file = path("growing.db");
-      const times = await sides[name](file);
+      const { save, mode, close } = sides[name](file);
+      const run = growingRun();
+      const work = async () => {
+        for (let step = 0; step < STEPS; step++) await save(run.step());
+      };
+      const times = await clock(1, work, { meter });
+      modes[name] = mode();
+      await close();
       settle(file);
       return { ...times, size: onDisk(file) };
     });
   };
-  const { ours, theirs } = await inTurns(["ours", "theirs"], turn, { rounds: sized(3, 1), warm: false });
-  const peer = `SqliteSaver: ${mode}`;
-  const work = `${STEPS.toLocaleString("en")} steps growing to ${bytes(STEPS * 2000)}`;
-  const both = { work, mode: "WAL, FULL", peer };
+  return { figures: await inTurns(Object.keys(sides), turn, { rounds: sized(3, 1), warm: false }), modes };
+}
+
+export async function growing() {
+  const [us] = SYNCS;
+  progress(`a run of ${STEPS} steps, on this disk`);
+  const rows = rowsOf(await measureGrowing());
+  const synced = await onFixedDisk(async (run) => {
+    progress(`a run of ${STEPS} steps, with a sync of ${us} us`);
+    const measured = await measureSynced(run, us, "growing");
+    if (!(measured.figures.ours.syncs.least > 0)) throw new Error("no sync was counted in the growing run");
+    return rowsOf(measured, us);
+  });
+  return [...synced, ...rows];
+}
+
+/** With `us`, the length of a sync, the rows have goals: a disk's hour would decide them otherwise. */
+function rowsOf({ figures, modes }, us) {
+  const { ours, agentos, theirs } = figures;
+  const steps = `${STEPS.toLocaleString("en")} steps growing to ${bytes(STEPS * 2000)}`;
+  const sync = us === undefined ? "" : `, a sync of ${us} us`;
+  const rows = (work, mode, side, goals) => {
+    const both = { work: `${work}: ${steps}${sync}`, mode, peer: modes.theirs };
+    return [
+      { ...both, what: "bytes on disk", ours: side.size, theirs: theirs.size, unit: bytes, ...goals.size },
+      { ...both, what: "wall time", ours: side.wall, theirs: theirs.wall, unit: time, ...goals.wall },
+      { ...both, what: "event loop", ours: side.loop, theirs: theirs.loop, unit: time, ...goals.loop },
+    ];
+  };
+  const bound = (figure) => ({ what: "v8.serialize of what is new, append, sync", figure: figures.added[figure] });
+  const goals = {
+    size: { number: 4, goal: 250, bound: { what: "the last state alone, deflated", figure: summary([deflated()]) } },
+    wall: { number: 4, goal: 5, bound: bound("wall") },
+    loop: { number: 4, goal: 8, bound: bound("loop") },
+  };
   return [
-    { ...both, what: "bytes on disk", ours: ours.size, theirs: theirs.size, unit: bytes, goal: 250 },
-    { ...both, what: "wall time", ours: ours.wall, theirs: theirs.wall, unit: time, goal: 4 },
-    { ...both, what: "event loop", ours: ours.loop, theirs: theirs.loop, unit: time, goal: 5 },
+    ...rows("ForkpointSaver.put", modes.ours, ours, us === undefined ? {} : goals),
+    ...rows("AgentOS' store beside LangGraph's", modes.agentos, agentos, {}),
   ];
+}
+
+/** The bytes of the last state, which has all messages, as zlib packs them best. */
+function deflated() {
+  const run = growingRun();
+  for (let step = 1; step < STEPS; step++) run.step();
+  return deflateRawSync(serialize(run.step().state), { level: 9 }).length;
 }

@@ -1,4 +1,5 @@
 // The compared sides, each with its default options: two savers of LangGraph, and a table of one's own.
+import { place, putsTo } from "../lib/puts.mjs";
 import { ForkpointSaver, Pool, PostgresSaver, uuid6 } from "./packages.mjs";
 
 /**
@@ -53,26 +54,10 @@ async function newest(pool, thread, limit) {
   return rows.map(({ state }) => JSON.parse(state));
 }
 
-const place = (thread_id) => ({ configurable: { thread_id, checkpoint_ns: "" } });
-
-/** Saves through `put` as LangGraph does: all channel values, with the previous checkpoint as the parent. */
+/** Saves through `put` as LangGraph does. */
 function savesTo(saver) {
   return {
-    open(thread) {
-      let config = place(thread);
-      let channel_versions = {};
-      let step = -1;
-      return async (channel_values, changed) => {
-        step += 1;
-        const version = saver.getNextVersion(step);
-        const versions = Object.fromEntries(changed.map((channel) => [channel, version]));
-        const versions_seen = { __input__: {}, agent: channel_versions };
-        channel_versions = { ...channel_versions, ...versions };
-        const ts = new Date(1_700_000_000_000 + step).toISOString();
-        const checkpoint = { v: 4, id: uuid6(step), ts, channel_values, channel_versions, versions_seen };
-        config = await saver.put(config, checkpoint, { source: "loop", step, parents: {} }, versions);
-      };
-    },
+    open: (thread) => putsTo(saver, uuid6, thread),
     latest: async (thread) => (await saver.getTuple(place(thread)))?.checkpoint.channel_values,
     async list(thread, limit) {
       const states = [];

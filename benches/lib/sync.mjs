@@ -1,0 +1,59 @@
+// Runs a program on a disk whose syncs all take the same time: sync.c is compiled and loaded before the program.
+import { execFile, execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { inFolder } from "./peers.mjs";
+import { leaveOut } from "./report.mjs";
+
+const source = fileURLToPath(new URL("sync.c", import.meta.url));
+
+/** The measured syncs, in microseconds: of a fast disk, and of a common one. */
+export const SYNCS = [67, 262];
+
+/**
+ * Calls `work(run)` with a function that runs a program: `run(us, file, { args, cores })` resolves to what the program
+ * has printed as JSON. With `cores`, it runs on that many cores, if the machine has more. Resolves to an empty list, and
+ * says why, if this machine cannot replace syncs.
+ */
+export async function onFixedDisk(work) {
+  if (process.platform !== "linux") return leftOut(`syncs are replaced on Linux only, and this is ${process.platform}`);
+  return inFolder(async (path) => {
+    const library = path("sync.so");
+    try {
+      execFileSync("cc", ["-O2", "-shared", "-fPIC", "-o", library, source], {
+        stdio: ["ignore", "ignore", "inherit"],
+      });
+    } catch (error) {
+      if (error.code === "ENOENT") return leftOut("there is no C compiler (cc) on this machine");
+      throw error;
+    }
+    return work(async (us, file, { args = [], cores = availableParallelism() } = {}) => {
+      const counter = path("counter");
+      writeFileSync(counter, Buffer.alloc(16));
+      const env = {
+        ...process.env,
+        LD_PRELOAD: library,
+        FORKPOINT_SYNC_US: String(us),
+        FORKPOINT_SYNC_FILE: counter,
+      };
+      const command = [process.execPath, file, ...args];
+      if (cores < availableParallelism()) command.unshift("taskset", "--cpu-list", `0-${cores - 1}`);
+      const [program, ...rest] = command;
+      const { stdout } = await promisify(execFile)(program, rest, { env, maxBuffer: 2 ** 24 });
+      return JSON.parse(stdout);
+    });
+  });
+}
+
+function leftOut(why) {
+  leaveOut("the rows with a fixed sync", why);
+  return [];
+}
+
+/** In a program that `run` has started: the syncs since its start, and the microseconds that they took. */
+export function syncs() {
+  const counted = readFileSync(process.env.FORKPOINT_SYNC_FILE);
+  return { syncs: Number(counted.readBigUInt64LE(0)), synced: Number(counted.readBigUInt64LE(8)) / 1000 };
+}
