@@ -216,7 +216,7 @@ export interface StoreInfo {
 }
 
 /** Statistics of a store, as `forkpoint stats` shows them. */
-export interface InspectedStats extends Omit<StoreStats, "largest"> {
+export interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"> {
   /** By space. */
   spaces: Record<string, { runs: number; checkpoints: number; logicalBytes: number; storedBytes: number }>;
   /** The largest runs first. */
