@@ -28,6 +28,19 @@ export function whole(bytes: Bytes): Uint8Array {
   return bytes instanceof Pieces ? bytes.whole : bytes;
 }
 
+/** Returns a range of the bytes, without a copy. */
+export function rangeOfBytes(bytes: Bytes, start: number, end: number): Bytes {
+  if (!(bytes instanceof Pieces)) return bytes.subarray(start, end);
+  const range: Uint8Array[] = [];
+  let position = 0;
+  for (const piece of bytes.pieces) {
+    const part = piece.subarray(Math.max(0, start - position), Math.max(0, end - position));
+    if (part.length > 0) range.push(part);
+    position += piece.length;
+  }
+  return new Pieces(range, end - start);
+}
+
 /** The number of bytes from which on pieces are handed to the engine one by one. Fewer bytes are copied faster. */
 const WORTH_PIECES = 64 << 10;
 

@@ -7,6 +7,8 @@ export interface ChunkKeeper {
   drop(number: number): void;
 }
 
+let lastSerial = 0;
+
 /** The chunk of each buffer. */
 const chunks = new WeakMap<ArrayBufferLike, Chunk>();
 
@@ -16,6 +18,8 @@ export function chunkOf({ buffer }: Uint8Array): Chunk | undefined {
 }
 
 export class Chunk {
+  /** No other chunk of this thread has this number. */
+  readonly serial = ++lastSerial;
   readonly bytes: Buffer;
   #used = 0;
   #keeper: ChunkKeeper | undefined;

@@ -1,7 +1,10 @@
 /** Compares the messages of a state with those of its session. */
 
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { rangeOfBytes, whole } from "../bytes.js";
 import type { NativeStore } from "../native.js";
+import { type Place, placeOf } from "./kept-messages.js";
 import type { PackedMessages } from "./values.js";
 import { helix } from "./wire.js";
 
@@ -15,11 +18,15 @@ export interface Compared {
   same: boolean;
 }
 
-/** Messages that a session is known to begin with, as long as it has this version. */
+/**
+ * Messages that a session is known to begin with, as long as it has this version. Kept messages are known by the place of
+ * their bytes, and others by a digest.
+ */
 interface Known {
   version: number;
   count: number;
-  digest: string;
+  place: Place | undefined;
+  digest: string | undefined;
 }
 
 /** The number of sessions for which the last comparison is remembered. */
@@ -50,15 +57,19 @@ export class Comparison {
     const count = messages.tags.length;
     if (compared === null || !compared.same || count === 0) return compared;
     this.#known.delete(sessionId);
-    this.#known.set(sessionId, { version: compared.version, count, digest: digestOf(messages, count) });
+    const place = placeOf(messages.bytes, messages.bytes.byteLength);
+    const digest = place === undefined ? digestOf(messages, count) : undefined;
+    this.#known.set(sessionId, { version: compared.version, count, place, digest });
     if (this.#known.size > REMEMBERED) this.#known.delete(this.#known.keys().next().value!);
     return compared;
   }
 }
 
 /** Returns true if the messages begin with the known ones. */
-function repeats(messages: PackedMessages, { count, digest }: Known): boolean {
-  return messages.tags.length >= count && digestOf(messages, count) === digest;
+function repeats(messages: PackedMessages, { count, place, digest }: Known): boolean {
+  if (messages.tags.length < count) return false;
+  if (place === undefined) return digestOf(messages, count) === digest;
+  return isDeepStrictEqual(placeOf(messages.bytes, sum(messages.lengths.slice(0, count))), place);
 }
 
 /** Returns the digest of the first messages. */
@@ -66,7 +77,7 @@ function digestOf(messages: PackedMessages, count: number): string {
   const { tags, lengths, bytes } = rangeOf(messages, 0, count);
   return createHash("sha256")
     .update(JSON.stringify([tags, lengths]))
-    .update(bytes)
+    .update(whole(bytes))
     .digest("base64");
 }
 
@@ -74,7 +85,7 @@ function digestOf(messages: PackedMessages, count: number): string {
 function rangeOf({ tags, lengths, bytes }: PackedMessages, from: number, to: number): PackedMessages {
   const start = sum(lengths.slice(0, from));
   const range = lengths.slice(from, to);
-  return { tags: tags.slice(from, to), lengths: range, bytes: bytes.subarray(start, start + sum(range)) };
+  return { tags: tags.slice(from, to), lengths: range, bytes: rangeOfBytes(bytes, start, start + sum(range)) };
 }
 
 function sum(numbers: readonly number[]): number {

@@ -9,26 +9,29 @@
  */
 
 import { ForkpointError, isArray, reading, readingArgument, show, typeError } from "../errors.js";
-import { whole } from "../bytes.js";
+import { type Bytes, whole } from "../bytes.js";
 import { idOrNull } from "../ids.js";
 import { type Format, type Serialized, type Stored, deserialize, parseStored } from "../serializer.js";
 import type { NewPart, Part } from "../wire.js";
+import { keptMessages } from "./kept-messages.js";
 import { count } from "./options.js";
 import type { Packed } from "./wire.js";
 
 /** Serialised messages: their formats and lengths, and all bytes in one buffer. */
 export interface PackedMessages extends Packed {
-  bytes: Uint8Array;
+  bytes: Bytes;
 }
 
 /** Serialises messages. Each message must be an object. */
 export function packMessages(messages: readonly unknown[], path: string, format: Format): PackedMessages {
+  const kept = keptMessages(messages, format);
+  if (kept !== undefined) return kept;
   // Unlike map(), Array.from() also visits the holes of an array.
   const serialized = Array.from(messages, (message, at) => serializeObject(message, `${path}[${at}]`, format));
   return pack(serialized);
 }
 
-function pack(messages: readonly Serialized[]): PackedMessages {
+function pack(messages: readonly Serialized[]): Packed & { bytes: Uint8Array } {
   return {
     tags: messages.map(({ tag }) => tag),
     lengths: messages.map(({ bytes }) => bytes.byteLength),
@@ -42,7 +45,7 @@ export function isMessage(value: unknown): boolean {
 }
 
 /** Splits packed messages. */
-function unpackMessages({ tags, lengths, bytes }: PackedMessages): Array<Stored> {
+function unpackMessages({ tags, lengths, bytes }: Packed & { bytes: Uint8Array }): Array<Stored> {
   let start = 0;
   return tags.map((tag, at) => {
     const from = start;

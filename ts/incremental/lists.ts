@@ -91,10 +91,10 @@ export class GrowingLists {
   }
 
   /**
-   * Brings the kept bytes of a list up to date. Returns undefined if the value must be serialised as a whole: if the list
+   * Brings the kept bytes of a list up to date, and adds the length of each item to `lengths`. Returns undefined if the value must be serialised as a whole: if the list
    * is seen for the first time, or if it contains anything but plain data that is not shared.
    */
-  grow(list: object[]): Grown | undefined {
+  grow(list: object[], lengths?: number[]): Grown | undefined {
     if (!isPlainList(list)) return undefined;
     let known = this.#find(list);
     const last = list[list.length - 1]!;
@@ -113,7 +113,7 @@ export class GrowingLists {
       return undefined;
     }
     known.usedIn = this.#save;
-    if (this.#update(known, list)) return known.settle(list.length);
+    if (this.#update(known, list)) return known.settle(list.length, lengths);
     known.abandon();
     this.#trails.set(last, known);
     return undefined;
@@ -397,9 +397,10 @@ export class GrowingList {
   }
 
   /** Ends a save that has used this list. Returns the bytes of its items. */
-  settle(count: number): Grown {
+  settle(count: number, lengths?: number[]): Grown {
     if (this.#pieces.length > MOST_PIECES) this.#compact();
     const grown = { pieces: [...this.#pieces], byteLength: this.length };
+    if (lengths !== undefined) for (let at = 0; at < count; at++) lengths.push(this.#ends[at]! - this.#starts[at]!);
     this.#forgetRemoved();
     // If most items had to be serialised in two saves, the kept bytes are of no use for the next saves.
     const isWaste = this.rendered > count / 2;
