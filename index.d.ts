@@ -197,9 +197,10 @@ export interface StoreStats {
 /** Options of `stats()`. */
 export interface StatsOptions {
   /**
-   * The maximum number of lineages to list: those that use the most storage. Default: 0. At most 1,000. Listing
-   * lineages reads a little of every checkpoint. Without the list, `stats()` takes a few milliseconds, however much is
-   * stored.
+   * The maximum number of lineages to list: those that use the most storage. Default: 0. At most 1,000. The first
+   * list reads a little of every checkpoint. In a SQLite database, a later one reads what was saved since, unless
+   * checkpoints were removed, and other reads do not wait for it. Without the list, `stats()` takes a few milliseconds,
+   * however much is stored.
    */
   largest?: number;
 }

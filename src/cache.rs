@@ -1,4 +1,5 @@
-//! Keeps recent raw payloads in memory: the newest payload of each active lineage, up to a maximum number of bytes.
+//! Keeps recent raw payloads in memory, up to a maximum number of bytes: the newest payload of each active lineage, what was
+//! read, and what its neighbours are built on.
 //!
 //! A cached payload is never out of date. A save number is never given to a second payload, and the payload under a
 //! save number never changes. A reader first finds the save number in the database and then looks in the cache.

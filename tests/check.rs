@@ -265,7 +265,8 @@ fn a_store_checks_whatever_its_target() {
     }
 }
 
-/// A backend that reports the start of a check and then waits at a gate until the test opens the gate.
+/// A backend that reports the start of a check, or of a search for the largest lineages, and then waits at a gate until
+/// the test opens the gate.
 struct Slow {
     memory: Arc<Mutex<Memory>>,
     begun: Sender<()>,
@@ -278,11 +279,15 @@ impl Backend for Slow {
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
-        if let Query::Check { .. } = query {
+        if matches!(query, Query::Check { .. } | Query::Stats { .. }) {
             self.begun.send(()).unwrap();
             self.gate.lock().unwrap().recv().unwrap();
         }
         self.memory.lock().unwrap().answer(query)
+    }
+
+    fn takes_long(&self, query: &Query) -> bool {
+        matches!(query, Query::Stats { .. })
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
@@ -294,8 +299,8 @@ impl Backend for Slow {
     }
 }
 
-#[test]
-fn reads_and_saves_go_on_while_a_page_is_checked() {
+/// A store of [`Slow`] backends, and the number of backends that it has opened.
+fn slow_store() -> (Store, Arc<Mutex<usize>>, Receiver<()>, Sender<()>) {
     let (tell, begun) = channel();
     let (go, gate) = channel();
     let (memory, gate) = (Arc::new(Mutex::new(Memory::new())), Arc::new(Mutex::new(gate)));
@@ -307,6 +312,12 @@ fn reads_and_saves_go_on_while_a_page_is_checked() {
         Ok(Box::new(slow) as Box<dyn Backend>)
     };
     let store = Store::with_backend(open, None, Options::default()).unwrap();
+    (store, opened, begun, go)
+}
+
+#[test]
+fn reads_and_saves_go_on_while_a_page_is_checked() {
+    let (store, opened, begun, go) = slow_store();
     call(|reply| store.apply(vec![draft("run", "a").put()].into(), reply)).unwrap();
     store_get(&store, "a").unwrap().unwrap();
     assert_eq!(*opened.lock().unwrap(), 2, "a store that is never checked has two backends");
@@ -320,4 +331,29 @@ fn reads_and_saves_go_on_while_a_page_is_checked() {
     assert!(page.recv_timeout(Duration::from_secs(30)).unwrap().is_ok());
     assert_eq!(*opened.lock().unwrap(), 3);
     store.shutdown();
+}
+
+#[test]
+fn reads_and_saves_go_on_while_something_takes_long() {
+    let (store, opened, begun, go) = slow_store();
+    call(|reply| store.apply(vec![draft("run", "a").put()].into(), reply)).unwrap();
+    let stats = Query::Stats { contract: None, largest: 1 };
+    let found = pending(|reply| store.ask(stats.clone(), reply));
+    begun.recv_timeout(Duration::from_secs(30)).unwrap();
+    store_get(&store, "a").unwrap().unwrap();
+    call(|reply| store.apply(vec![draft("run", "b").put()].into(), reply)).unwrap();
+    store_get(&store, "b").unwrap().unwrap();
+    assert!(found.try_recv().is_err(), "it still waits");
+    go.send(()).unwrap();
+    let found = found.recv_timeout(Duration::from_secs(30)).unwrap().unwrap().into_stats().unwrap();
+    assert_eq!(found.largest.len(), 1);
+    assert_eq!(*opened.lock().unwrap(), 3);
+
+    let last = pending(|reply| store.ask(stats.clone(), reply));
+    begun.recv_timeout(Duration::from_secs(30)).unwrap();
+    go.send(()).unwrap();
+    store.shutdown();
+    assert!(last.recv_timeout(Duration::from_secs(30)).unwrap().is_ok(), "the end waits for it");
+    let refused = call(|reply| store.ask(stats, reply));
+    assert_eq!(refused.unwrap_err().code(), Code::Closed);
 }

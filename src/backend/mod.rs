@@ -98,6 +98,13 @@ pub trait Backend: Send {
         }
     }
 
+    /// Returns true if the answer takes time in proportion to the number of stored checkpoints. Then another backend on the
+    /// same database answers the query, and no other query waits for it.
+    fn takes_long(&self, query: &Query) -> bool {
+        let _ = query;
+        false
+    }
+
     /// Removes one batch of the checkpoints that a rule selects. Removes either all checkpoints of the batch or none.
     ///
     /// - Every checkpoint that stays reads back exactly as before (D9).

@@ -18,6 +18,10 @@ pub(crate) struct Link {
     pub(crate) body: Vec<u8>,
 }
 
+/// If a payload is more than this many deltas above a cached payload, the payload halfway between the two is cached too.
+/// So a history that is read backwards applies each delta a few times, and not once for every later payload.
+const FAR: usize = 8;
+
 /// Returns the raw payload with the number `seq`, from the cache or from its chain of rows.
 ///
 /// `fetch` reads one row. All rows must come from one snapshot. If a payload is rebuilt from rows, its checksum is
@@ -27,7 +31,7 @@ pub(crate) fn rebuild(
     cache: &PayloadCache,
     mut fetch: impl FnMut(Seq) -> Result<Option<Link>>,
 ) -> Result<CachedPayload> {
-    let mut chain: Vec<Vec<u8>> = Vec::new();
+    let mut chain: Vec<(Seq, Vec<u8>)> = Vec::new();
     let mut below = None;
     let mut next = Some(seq);
     while let Some(link) = next {
@@ -46,10 +50,147 @@ pub(crate) fn rebuild(
             ));
         }
         let Some(Link { base, body }) = fetch(link)? else { break };
-        chain.push(body);
+        chain.push((link, body));
         next = base;
     }
-    let payload = CachedPayload::from(Bytes::from(envelope::open_on(below.as_deref(), &chain)?));
-    cache.keep([NewEntry { seq, payload: payload.clone(), supersedes: None, tip: None }]);
-    Ok(payload)
+    open(below.as_deref(), &chain, seq, cache)
+}
+
+/// Opens the chain of the payload `seq`, its own row first, and caches the payload. If `below` is given, the last row of
+/// the chain is a delta against the raw bytes `below`.
+///
+/// A payload that the neighbours of `seq` are likely to be built on is cached too: the keyframe, or the payload halfway
+/// down a long chain. Its checksum is verified like that of every payload. If it is damaged, it is not cached, and damage
+/// that `seq` does not contain does no harm.
+pub(crate) fn open(
+    below: Option<&[u8]>,
+    chain: &[(Seq, Vec<u8>)],
+    seq: Seq,
+    cache: &PayloadCache,
+) -> Result<CachedPayload> {
+    let shared = match below {
+        None => chain.len().saturating_sub(1),
+        Some(_) if chain.len() > FAR => chain.len() / 2,
+        Some(_) => 0,
+    };
+    let opened = |below: Option<&[u8]>, chain: &[(Seq, Vec<u8>)]| {
+        let bodies: Vec<&[u8]> = chain.iter().map(|(_, body)| &body[..]).collect();
+        envelope::open_on(below, &bodies).map(Bytes::from)
+    };
+    let entry = |seq, raw| NewEntry { seq, payload: CachedPayload::from(raw), supersedes: None, tip: None };
+    let (above, rest) = chain.split_at(shared);
+    let raw = if let Some((base, _)) = rest.first().filter(|_| shared > 0)
+        && let Ok(raw) = opened(below, rest)
+    {
+        cache.keep([entry(*base, raw.clone())]);
+        opened(Some(&raw), above)?
+    } else {
+        opened(below, chain)?
+    };
+    cache.keep([entry(seq, raw.clone())]);
+    Ok(raw.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::codec::delta;
+
+    /// A run of payloads, and the rows of its only chain. The first payload is the keyframe.
+    struct Run {
+        payloads: Vec<Vec<u8>>,
+        rows: HashMap<Seq, (Option<Seq>, Vec<u8>)>,
+    }
+
+    impl Run {
+        fn growing(steps: u16) -> Self {
+            let mut payloads: Vec<Vec<u8>> = vec![(0..4000).flat_map(u16::to_le_bytes).collect()];
+            let mut rows = HashMap::from([(1, (None, envelope::seal(&payloads[0])))]);
+            for step in 0..steps {
+                let before = payloads[payloads.len() - 1].clone();
+                let mut next = before.clone();
+                next.splice(100..110, (step..step + 40).flat_map(|word| word.wrapping_mul(40_503).to_be_bytes()));
+                let made = delta::encode(&before, &next).unwrap();
+                let seq = Seq::from(step) + 1;
+                rows.insert(seq + 1, (Some(seq), envelope::seal_delta(&next, &made)));
+                payloads.push(next);
+            }
+            Self { payloads, rows }
+        }
+
+        fn newest(&self) -> Seq {
+            Seq::try_from(self.payloads.len()).unwrap()
+        }
+
+        fn payload(&self, seq: Seq) -> &[u8] {
+            &self.payloads[usize::try_from(seq).unwrap() - 1]
+        }
+
+        /// Reads a payload, and returns it with the number of rows that were read for it.
+        fn read(&self, seq: Seq, cache: &PayloadCache) -> (Result<CachedPayload>, usize) {
+            let mut read = 0;
+            let fetch = |seq| {
+                read += 1;
+                Ok(self.rows.get(&seq).map(|(base, body)| Link { base: *base, body: body.clone() }))
+            };
+            (rebuild(seq, cache, fetch), read)
+        }
+    }
+
+    #[test]
+    fn a_history_that_is_read_backwards_reads_each_row_a_few_times() {
+        let run = Run::growing(256);
+        for (capacity, most) in [(usize::MAX, 10), (40 * run.payloads[256].len(), 12)] {
+            let cache = PayloadCache::new(capacity);
+            let mut all = 0;
+            for seq in (1..=run.newest()).rev() {
+                let (found, read) = run.read(seq, &cache);
+                assert!(found.unwrap().raw == run.payload(seq), "payload {seq}");
+                all += read;
+            }
+            assert!(all < most * run.payloads.len(), "{all} rows for {} payloads", run.payloads.len());
+        }
+    }
+
+    #[test]
+    fn the_keyframe_of_a_payload_that_was_read_is_not_read_again() {
+        let run = Run::growing(20);
+        let cache = PayloadCache::new(usize::MAX);
+        assert_eq!(run.read(21, &cache).1, 21);
+        let (found, read) = run.read(20, &cache);
+        assert!(found.unwrap().raw == run.payload(20));
+        assert_eq!(read, 19, "all but the keyframe");
+        assert_eq!(run.read(1, &cache).1, 0);
+        assert!(run.read(1, &cache).0.unwrap().raw == run.payload(1));
+    }
+
+    #[test]
+    fn without_a_cache_every_payload_is_read_from_its_rows() {
+        let run = Run::growing(40);
+        let cache = PayloadCache::new(0);
+        for seq in (1..=run.newest()).rev() {
+            let (found, read) = run.read(seq, &cache);
+            assert!(found.unwrap().raw == run.payload(seq));
+            assert_eq!(read, usize::try_from(seq).unwrap());
+        }
+    }
+
+    /// Only the checksum of a row is damaged, so the payloads above the row can still be rebuilt.
+    #[test]
+    fn a_damaged_payload_is_not_cached_for_its_neighbours() {
+        let newest = 31;
+        for damaged in 1..newest {
+            let mut run = Run::growing(30);
+            run.rows.get_mut(&damaged).unwrap().1[3] ^= 1;
+            let cache = PayloadCache::new(usize::MAX);
+            for seq in (1..=newest).rev() {
+                match run.read(seq, &cache).0 {
+                    Ok(found) => assert!(seq != damaged && found.raw == run.payload(seq), "payload {seq}"),
+                    Err(error) => assert_eq!((seq, error.code()), (damaged, Code::Corrupt)),
+                }
+            }
+        }
+    }
 }

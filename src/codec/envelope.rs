@@ -56,7 +56,9 @@ thread_local! {
     /// For all other content.
     static WITHOUT_DICTIONARY: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
     /// For what was compressed with the dictionary.
-    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+    static FROM_SMALL: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+    /// For what was compressed without it.
+    static FROM_LARGE: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
 /// Seals raw bytes as a keyframe.
@@ -220,11 +222,16 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Decompresses the body. The output has at most one byte more than `length`, so that a damaged length or body costs no
+/// The most bytes that a byte of a body may become in one step. A body that claims more is decompressed piece by piece.
+const EXPANSION: usize = 256;
+
+/// Decompresses the body. The output has at most one byte more than `length`. So a damaged length or body costs little
 /// memory.
 fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>> {
-    // A wrong length reserves at most a small multiple of the size of the body.
-    let mut content = Vec::with_capacity(length.min(body.len().saturating_mul(256)));
+    if length <= body.len().saturating_mul(EXPANSION) {
+        return inflate_at_once(&FROM_LARGE, Decompressor::new, body, length);
+    }
+    let mut content = Vec::with_capacity(body.len().saturating_mul(EXPANSION));
     let decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(not_decompressed)?;
     decoder.take(length as u64 + 1).read_to_end(&mut content).map_err(not_decompressed)?;
     Ok(content)
@@ -235,14 +242,22 @@ fn inflate_small(body: &[u8], length: usize) -> Result<Vec<u8>> {
     if length >= LARGE {
         return Err(corrupt("its length is impossible"));
     }
-    DECOMPRESSOR.with_borrow_mut(|kept| {
+    inflate_at_once(&FROM_SMALL, || Decompressor::with_prepared_dictionary(&dictionary::BACK), body, length)
+}
+
+/// Decompresses with the decompressor that this thread keeps, into memory of `length` bytes.
+fn inflate_at_once(
+    kept: &'static LocalKey<RefCell<Option<Decompressor<'static>>>>,
+    fresh: impl FnOnce() -> io::Result<Decompressor<'static>>,
+    body: &[u8],
+    length: usize,
+) -> Result<Vec<u8>> {
+    kept.with_borrow_mut(|kept| {
         let no_memory = |error| {
             let message = "a payload cannot be decompressed, because memory is short: free some and read it again";
             Error::new(Code::Unavailable, message).with_cause(error)
         };
-        let decompressor =
-            reused(kept, || Decompressor::with_prepared_dictionary(&dictionary::BACK)).map_err(no_memory)?;
-        decompressor.decompress(body, length).map_err(not_decompressed)
+        reused(kept, fresh).map_err(no_memory)?.decompress(body, length).map_err(not_decompressed)
     })
 }
 

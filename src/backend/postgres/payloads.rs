@@ -14,8 +14,9 @@ use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::rebase;
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
+use crate::codec::chain::open;
+use crate::codec::frame;
 use crate::codec::plan::{self, Base, plan};
-use crate::codec::{envelope, frame};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Encoded, Header, Payload, Seq};
 
@@ -222,14 +223,11 @@ impl Held {
             if link == seq && call.is_some_and(|call| call != row.get::<_, i64>(1)) {
                 return Err(corrupt("its payload belongs to another checkpoint"));
             }
-            chain.push(row.get::<_, Vec<u8>>(3));
+            chain.push((link, row.get::<_, Vec<u8>>(3)));
             next = base;
         }
         let below = next.and_then(|base| self.0.get(&base));
-        let raw = envelope::open_on(below.map(|payload| &*payload.raw), &chain)?;
-        let payload = CachedPayload::from(Bytes::from(raw));
-        cache.keep([NewEntry { seq, payload: payload.clone(), supersedes: None, tip: None }]);
-        Ok(payload)
+        open(below.map(|payload| &payload.raw[..]), &chain, seq, cache)
     }
 }
 

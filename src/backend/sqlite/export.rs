@@ -3,6 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
+use super::largest::Largest;
 use super::lineage::{self, Origin as OriginRow};
 use super::read::Reading;
 use super::row::{self, index_damaged};
@@ -15,7 +16,8 @@ pub(super) fn saves(connection: &Connection, after: Option<Seq>, bytes: usize) -
     // Many payloads of a page are deltas against other payloads of the page. The store's own cache keeps the payloads
     // that its savers need.
     let cache = PayloadCache::new(usize::MAX);
-    let reading = Reading { connection, cache: &cache };
+    let largest = Largest::default();
+    let reading = Reading { connection, cache: &cache, largest: &largest };
     let sql = "SELECT seq FROM checkpoint NOT INDEXED WHERE seq > ? ORDER BY seq";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
     let mut rows = statement.query([after.unwrap_or(Seq::MIN)]).map_err(from_sqlite)?;

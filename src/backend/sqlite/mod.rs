@@ -9,6 +9,7 @@ mod error;
 mod export;
 mod file;
 mod identity;
+mod largest;
 mod lineage;
 mod listing;
 mod locks;
@@ -47,6 +48,7 @@ use rusqlite::config::DbConfig;
 use self::connection::{connect, set_journal};
 pub(crate) use self::error::from_sqlite;
 use self::identity::{Claim, Watch, one_copy_at_a_time};
+use self::read::Memory;
 pub use self::read_only::ReadOnly;
 use self::reserve::{Reserve, is_full, reserve_only};
 use self::wal::Checkpointer;
@@ -117,7 +119,7 @@ pub struct Sqlite {
     /// How long one call may wait for locks.
     patience: Duration,
     notice: Option<Notice>,
-    cache: PayloadCache,
+    memory: Memory,
     /// The number of saves through this connection since the connection last checked whether the running totals need
     /// folding. The number starts at the threshold, so that the first sweep checks the totals.
     uncounted: usize,
@@ -177,7 +179,7 @@ impl Sqlite {
             journal,
             patience,
             notice,
-            cache,
+            memory: Memory::new(cache),
             uncounted: totals::WORTH_FOLDING,
             watch,
             claim,
@@ -237,7 +239,7 @@ impl Sqlite {
     /// Applies the units in one transaction.
     fn commit(&mut self, batch: &[Unit]) -> Result<Vec<Applied>, write::Failure> {
         self.watch.check().map_err(write::Failure::Whole)?;
-        let applied = write::transaction(&mut self.connection, &self.cache, batch)?;
+        let applied = write::transaction(&mut self.connection, &self.memory.cache, batch)?;
         // Look at the file after the commit, so that nothing is acknowledged that nobody can find.
         self.watch.look().map_err(write::Failure::Whole)?;
         Ok(applied)
@@ -291,7 +293,7 @@ impl Sqlite {
     fn prune_or_make_room(&mut self, prune: &Prune) -> Result<Pruned> {
         let mut most = prune.most;
         loop {
-            let pruned = write::prune(&mut self.connection, &self.cache, &Prune { most, ..*prune });
+            let pruned = write::prune(&mut self.connection, &self.memory.cache, &Prune { most, ..*prune });
             if !is_full(&pruned) || most <= 1 {
                 if most < prune.most {
                     self.truncate_log();
@@ -365,7 +367,11 @@ impl Backend for Sqlite {
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
         self.watch.look()?;
-        self.call(|backend| read::answer(&backend.connection, &backend.cache, query))
+        self.call(|backend| read::answer(&backend.connection, &backend.memory, query))
+    }
+
+    fn takes_long(&self, query: &Query) -> bool {
+        read::takes_long(query)
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {

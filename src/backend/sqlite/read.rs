@@ -4,6 +4,7 @@
 use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
+use super::largest::Largest;
 use super::lineage::{self, LineageRow};
 use super::listing::{self, Walk};
 use super::logs::Logs;
@@ -22,7 +23,24 @@ use crate::query::{Answer, LogRange, Of, Pick, Query, Recent};
 use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
 use crate::retention::{Catalog, preview};
 
-pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
+/// What a connection remembers of earlier answers.
+#[derive(Debug)]
+pub(super) struct Memory {
+    pub(super) cache: PayloadCache,
+    pub(super) largest: Largest,
+}
+
+impl Memory {
+    pub(super) fn new(cache: PayloadCache) -> Self {
+        Self { cache, largest: Largest::default() }
+    }
+
+    fn reading<'a>(&'a self, connection: &'a Connection) -> Reading<'a> {
+        Reading { connection, cache: &self.cache, largest: &self.largest }
+    }
+}
+
+pub(super) fn answer(connection: &Connection, memory: &Memory, query: &Query) -> Result<Answer> {
     let begin = || connection.unchecked_transaction().map_err(from_sqlite);
     let mut snapshot = begin()?;
     for index in [LateIndex::Groups, LateIndex::Forks] {
@@ -34,14 +52,24 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
             snapshot = begin()?;
         }
     }
-    Reading { connection: &snapshot, cache }.answer(query)
+    memory.reading(&snapshot).answer(query)
 }
 
 /// Answers a query of a database that must not be changed. If the query needs an index that does not exist, it reads more
 /// rows instead.
-pub(super) fn answer_unchanged(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
+pub(super) fn answer_unchanged(connection: &Connection, memory: &Memory, query: &Query) -> Result<Answer> {
     let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
-    Reading { connection: &snapshot, cache }.answer(query)
+    memory.reading(&snapshot).answer(query)
+}
+
+/// Returns true if the query may read a part of every row.
+pub(super) fn takes_long(query: &Query) -> bool {
+    match query {
+        Query::Stats { largest, .. } => *largest > 0,
+        Query::Prunable { .. } => true,
+        Query::All(queries) => queries.iter().any(takes_long),
+        _ => false,
+    }
 }
 
 /// Returns true if the query needs the index.
@@ -58,6 +86,7 @@ fn needs(query: &Query, index: LateIndex) -> bool {
 pub(super) struct Reading<'a> {
     pub(super) connection: &'a Connection,
     pub(super) cache: &'a PayloadCache,
+    pub(super) largest: &'a Largest,
 }
 
 impl Reading<'_> {
@@ -121,7 +150,7 @@ impl Reading<'_> {
                 check::page(snapshot, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
             }
             Query::QuickCheck => quick_check::quick_check(snapshot).map(|page| Answer::Checked(Box::new(page))),
-            Query::Stats { contract, largest } => stats(snapshot, *contract, *largest).map(Answer::Stats),
+            Query::Stats { contract, largest } => stats(snapshot, *contract, *largest, self.largest).map(Answer::Stats),
             Query::Clock => Ok(Answer::Clock(machine_clock())),
             Query::Prunable { contract, rules } => {
                 preview(&SqliteCatalog(snapshot), *contract, rules).map(Answer::Pruned)
@@ -171,7 +200,7 @@ impl Reading<'_> {
         // A payload is usually a delta against the previous payload, so cache all payloads of this answer. The answer
         // contains the payloads anyway, so the cache takes no extra memory.
         let cache = PayloadCache::new(usize::MAX);
-        let all = Reading { connection: self.connection, cache: &cache };
+        let all = Reading { cache: &cache, ..*self };
         let rows = self.rows(contract, of, &Walk::Oldest { prefix })?;
         rows.into_iter().map(|row| all.checkpoint(row)).collect()
     }

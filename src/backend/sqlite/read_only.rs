@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::file::beside;
 use super::identity::{Watch, is_open_here, unless_open_here};
+use super::read::{self, Memory};
+use super::schema;
 use super::unchanged::{Unchanged, is_wal};
-use super::{read, schema};
 use crate::backend::{Backend, read_only};
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
@@ -25,7 +26,7 @@ pub struct ReadOnly {
     busy_timeout: Duration,
     /// The size limit of the payload cache, in bytes.
     cache_bytes: usize,
-    cache: PayloadCache,
+    memory: Memory,
     opened: Option<(Unchanged, Watch)>,
     /// The number of times that the database was opened.
     times: i64,
@@ -39,8 +40,8 @@ impl ReadOnly {
     /// `NOT_FOUND` if there is no file, or if it holds nothing of Forkpoint. `UNSUPPORTED` if the file belongs to another
     /// program, or to a newer version.
     pub fn open(path: &Path, busy_timeout: Duration, cache_bytes: usize) -> Result<Self> {
-        let cache = PayloadCache::new(cache_bytes);
-        let mut opened = Self { path: path.to_owned(), busy_timeout, cache_bytes, cache, opened: None, times: 0 };
+        let memory = Memory::new(PayloadCache::new(cache_bytes));
+        let mut opened = Self { path: path.to_owned(), busy_timeout, cache_bytes, memory, opened: None, times: 0 };
         opened.refresh()?;
         Ok(opened)
     }
@@ -57,8 +58,8 @@ impl ReadOnly {
                     // Closing a file drops the locks that this process has on it through other descriptors.
                     std::mem::forget(before);
                 }
-                // A payload may belong to another file now.
-                self.cache = PayloadCache::new(self.cache_bytes);
+                // What is remembered may belong to another file now.
+                self.memory = Memory::new(PayloadCache::new(self.cache_bytes));
             }
             let context = |error: Error| error.context(&format!("cannot open \"{}\"", self.path.display()));
             self.opened = Some(self.open_file().map_err(context)?);
@@ -103,7 +104,7 @@ impl ReadOnly {
             }
             other => other.clone(),
         };
-        Ok(match read::answer_unchanged(database.connection(), &self.cache, &asked)? {
+        Ok(match read::answer_unchanged(database.connection(), &self.memory, &asked)? {
             Answer::Feed(mut page) => {
                 page.version = page.version.map(|version| version + opened);
                 Answer::Feed(page)
@@ -142,6 +143,10 @@ impl Backend for ReadOnly {
                 return answer;
             }
         }
+    }
+
+    fn takes_long(&self, query: &Query) -> bool {
+        read::takes_long(query)
     }
 
     fn prune(&mut self, _: &Prune) -> Result<Pruned> {
