@@ -19,6 +19,7 @@ mod logs;
 mod new_file;
 mod payloads;
 mod quick_check;
+mod raw;
 mod read;
 mod read_only;
 mod recent;
@@ -48,6 +49,7 @@ use self::connection::{connect, set_journal};
 pub(crate) use self::error::from_sqlite;
 use self::identity::{Claim, Watch, one_copy_at_a_time};
 pub use self::read_only::ReadOnly;
+use self::raw::RawPayloads;
 use self::reserve::{Reserve, is_full, reserve_only};
 use self::wal::Checkpointer;
 use super::{BUSY_TIMEOUT, Backend, Durability, each_alone};
@@ -56,7 +58,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::record::Notice;
-use crate::retention::{Prune, Pruned};
+use crate::retention::{Cursor, Prune, Pruned, Rule};
 
 /// The oldest `SQLite` version without the WAL-reset bug. This bug loses commits when two connections checkpoint at
 /// the same time.
@@ -86,6 +88,8 @@ pub struct Options {
     pub journal: Option<Journal>,
     /// The size limit, in bytes, of the in-memory cache of recent payloads.
     pub cache_bytes: usize,
+    /// Whether small payloads are stored raw while many saves wait. [`Backend::rest`] compresses them.
+    pub raw_in_a_hurry: bool,
     /// Whether to refuse a file that anything but this engine has open in this process.
     pub alone_in_process: bool,
 }
@@ -99,6 +103,7 @@ impl Options {
             busy_timeout: BUSY_TIMEOUT,
             journal: None,
             cache_bytes: 64 << 20,
+            raw_in_a_hurry: false,
             alone_in_process: false,
         }
     }
@@ -121,6 +126,7 @@ pub struct Sqlite {
     /// The number of saves through this connection since the connection last checked whether the running totals need
     /// folding. The number starts at the threshold, so that the first sweep checks the totals.
     uncounted: usize,
+    raw: RawPayloads,
     watch: Watch,
     /// This field is declared last, because the claim must end after the connections have closed the file.
     #[expect(dead_code, reason = "held for its end")]
@@ -179,6 +185,7 @@ impl Sqlite {
             notice,
             cache,
             uncounted: totals::WORTH_FOLDING,
+            raw: RawPayloads::new(options.raw_in_a_hurry),
             watch,
             claim,
         })
@@ -237,7 +244,9 @@ impl Sqlite {
     /// Applies the units in one transaction.
     fn commit(&mut self, batch: &[Unit]) -> Result<Vec<Applied>, write::Failure> {
         self.watch.check().map_err(write::Failure::Whole)?;
-        let applied = write::transaction(&mut self.connection, &self.cache, batch)?;
+        let effort = self.raw.effort(batch.len());
+        let (applied, raw_bytes) = write::transaction(&mut self.connection, &self.cache, batch, effort)?;
+        self.raw.add(raw_bytes);
         // Look at the file after the commit, so that nothing is acknowledged that nobody can find.
         self.watch.look().map_err(write::Failure::Whole)?;
         Ok(applied)
@@ -370,7 +379,34 @@ impl Backend for Sqlite {
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
         self.watch.look()?;
-        self.call(|backend| backend.prune_or_make_room(prune))
+        self.call(|backend| {
+            if let Rule::MaxBytes(_) = prune.rule
+                && prune.cursor == Cursor::default()
+            {
+                // What only waits to be compressed must not count against the limit.
+                while raw::compress(&mut backend.connection, &backend.cache, &|| false)? {}
+            }
+            backend.prune_or_make_room(prune)
+        })
+    }
+
+    fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
+        if !self.raw.may_be_left() || self.reserve.lacks() {
+            return Ok(false);
+        }
+        self.watch.look()?;
+        // Never wait for another process: it writes, so the database is not idle.
+        let left = self.call(|backend| {
+            vfs::within(Duration::ZERO, || raw::compress(&mut backend.connection, &backend.cache, wanted))
+        })?;
+        if let Some(checkpointer) = &mut self.checkpointer {
+            checkpointer.copy_when_due(&self.connection);
+        }
+        self.reserve.keep();
+        if !left {
+            self.raw.none_left();
+        }
+        Ok(left)
     }
 
     fn sweep(&mut self) -> Result<bool> {
