@@ -44,8 +44,7 @@ impl Pipeline {
     ) -> Result<Self> {
         let sweeper = Sweeper::new(policy);
         let warnings = sweeper.warnings();
-        let writing =
-            Writing { backend: Lazy::new(open, Arc::clone(&deadline)), sweeper, reader: Arc::clone(&reader) };
+        let writing = Writing { backend: Lazy::new(open, Arc::clone(&deadline)), sweeper, reader: Arc::clone(&reader) };
         let worker = Arc::new(Worker::start("forkpoint-writer", writing)?);
         let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&worker))).transpose()?;
         Ok(Self { encoder, worker, reader, closing: Arc::default(), warnings, deadline, patience })

@@ -138,7 +138,8 @@ export class StoreHandle {
       const result = await work({ ...engine, format: held.counting(engine.format) }, held);
       return stored === undefined ? (result as unknown as R) : stored(result);
     } catch (error) {
-      throw this.#failed(engine, error, this.save);
+      // A save that was not admitted was told as a refusal.
+      throw this.#failed(held && engine, error, this.save);
     } finally {
       held?.release();
       this.#end(engine);
@@ -162,12 +163,15 @@ export class StoreHandle {
     engine.activity.end();
   }
 
-  /** Prepares the error of an operation for its caller. `operation` is the function that the error's stack leaves out. */
-  #failed({ native }: Engine, error: unknown, operation: (...all: never[]) => unknown): unknown {
+  /**
+   * Prepares the error of an operation for its caller. `operation` is the function that the error's stack leaves out. If
+   * `engine` is undefined, the error was told already.
+   */
+  #failed(engine: Engine | undefined, error: unknown, operation: (...all: never[]) => unknown): unknown {
     if (isOwnError(error)) {
       Error.captureStackTrace(error, operation);
       // Of the errors that are not the engine's, only those of reading a stored value can be told here.
-      tellFailure(error, subjectOf(native, "read", { space: this.#contract }));
+      if (engine) tellFailure(error, subjectOf(engine.native, "read", { space: this.#contract }));
     }
     return error;
   }

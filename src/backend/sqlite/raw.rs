@@ -80,11 +80,7 @@ pub(super) fn note(connection: &Connection, first: Seq) -> Result<()> {
 /// Compresses some of the raw payloads, in one transaction. Returns true if raw payloads may be left.
 ///
 /// When `wanted` returns true, the transaction is rolled back, because a commit would take longer.
-pub(super) fn compress(
-    connection: &mut Connection,
-    cache: &PayloadCache,
-    wanted: &dyn Fn() -> bool,
-) -> Result<bool> {
+pub(super) fn compress(connection: &mut Connection, cache: &PayloadCache, wanted: &dyn Fn() -> bool) -> Result<bool> {
     // Look before the transaction: most stores have nothing to compress, and need no lock.
     if setting::number(connection, setting::RAW_FROM)? == 0 {
         return Ok(false);

@@ -14,8 +14,8 @@ pub(super) const LONG: usize = 32 << 10;
 /// common, and each of them may lead away from the long ones.
 const WORTH: usize = 64;
 /// One position in `STRIDE` of the base is indexed.
-const STRIDE: usize = 8;
-/// The index has 2^11 entries: one for every 16 bytes of the longest payload, and 4 KB altogether.
+const STRIDE: usize = 16;
+/// The index has 2^11 entries, as many as the longest payload has indexed positions. They take 4 KB.
 const BITS: u32 = 11;
 /// After this many positions of the target without a stretch, the pass looks at every third position only. As three and
 /// [`STRIDE`] have no common divisor, a stretch of [`WORTH`] bytes still contains an indexed position.
