@@ -283,6 +283,50 @@ mod tests {
         assert_eq!(worker.push(5).unwrap_err().1.code(), Code::Closed);
     }
 
+    /// Tells what it does. It rests three times after each batch, and then once until it is wanted.
+    struct Tells {
+        told: mpsc::Sender<&'static str>,
+        rests: usize,
+    }
+
+    impl Task<&'static str> for Tells {
+        fn work(&mut self, batch: Vec<&'static str>) {
+            self.rests = 0;
+            for message in batch {
+                self.told.send(message).unwrap();
+            }
+        }
+
+        fn rest(&mut self, wanted: &dyn Fn() -> bool) -> bool {
+            self.rests += 1;
+            self.told.send("rest").unwrap();
+            if self.rests == 3 {
+                while !wanted() {
+                    std::thread::yield_now();
+                }
+            }
+            self.rests < 3
+        }
+    }
+
+    #[test]
+    fn a_task_rests_while_there_is_more_and_until_it_is_wanted() {
+        let (told, heard) = mpsc::channel();
+        let worker = Worker::start("test", Tells { told, rests: 0 }).unwrap();
+        let next = || heard.recv_timeout(Duration::from_secs(30)).unwrap();
+        for message in ["first", "second"] {
+            worker.push(message).unwrap();
+            assert_eq!([next(), next(), next(), next()], [message, "rest", "rest", "rest"]);
+        }
+        // The task now rests until it is wanted.
+        assert!(worker.idle(), "a reader need not wait for it");
+        worker.drain();
+        worker.push("third").unwrap();
+        assert_eq!([next(), next(), next(), next()], ["third", "rest", "rest", "rest"]);
+        worker.join();
+        assert_eq!(heard.try_iter().count(), 0);
+    }
+
     #[test]
     fn a_panic_answers_everyone_who_waits() {
         let (go, gate) = mpsc::channel::<()>();

@@ -15,7 +15,7 @@ use common::{
 use forkpoint::backend::Backend;
 use forkpoint::backend::sqlite::{Options, Sqlite};
 use forkpoint::error::Code;
-use forkpoint::op::{Applied, Op, Unit};
+use forkpoint::op::{Applied, Unit};
 use forkpoint::query::Query;
 use forkpoint::record::{Checkpoint, Stats};
 use forkpoint::retention::{Cursor, Policy, Prune, Rule};
@@ -69,6 +69,10 @@ fn formats(path: &Path) -> (Vec<u8>, u64) {
     let mut statement = rows.prepare("SELECT body FROM checkpoint ORDER BY seq").unwrap();
     let bodies: Vec<Vec<u8>> = statement.query_map([], |row| row.get(0)).unwrap().map(|body| body.unwrap()).collect();
     (bodies.iter().map(|body| body[0]).collect(), bodies.iter().map(|body| body.len() as u64).sum())
+}
+
+fn count(formats: &[u8], which: u8) -> usize {
+    formats.iter().map(|format| usize::from(*format == which)).sum()
 }
 
 /// The save number from which payloads may be raw, as the file holds it. `None`: the file has no such note.
@@ -137,7 +141,7 @@ fn what_is_large_tiny_or_not_in_a_hurry_is_compressed_at_once() {
     burst(&mut backend, few);
     let large = (0..MANY as u64).map(|n| of(&format!("large {n}"), (0..4).flat_map(|k| text(4 * n + k)).collect()));
     burst(&mut backend, large);
-    let tiny = (0..MANY as u64).map(|n| of(&format!("tiny {n}"), b"the same word ".repeat(20 + n as usize)));
+    let tiny = (0..MANY).map(|n| of(&format!("tiny {n}"), b"the same word ".repeat(20 + n)));
     burst(&mut backend, tiny);
     assert!(!formats(&path).0.contains(&PLAIN));
     assert_eq!(noted(&path), None, "no note without a raw payload");
@@ -173,8 +177,8 @@ fn growing_runs_stay_deltas_in_a_hurry() {
         }
     }
     let (formats, _) = formats(&path);
-    let raw = formats.iter().filter(|format| **format == PLAIN).count();
-    let whole = formats.iter().filter(|format| [PLAIN, ZSTD].contains(*format)).count();
+    let raw = count(&formats, PLAIN);
+    let whole = raw + count(&formats, ZSTD);
     assert!(raw <= MANY && whole <= 3 * MANY, "{raw} of {whole} keyframes of {} payloads", formats.len());
     verify(&path, &all);
     rest(&mut backend);
@@ -194,7 +198,7 @@ fn a_rest_ends_when_somebody_waits_and_goes_on_later() {
     assert!(backend.rest(&|| asked.replace(asked.get() + 1) == 10).unwrap());
     assert_eq!(formats(&path), before, "a step that is interrupted changes nothing");
     assert!(backend.rest(&|| false).unwrap());
-    let raw = formats(&path).0.iter().filter(|format| **format == PLAIN).count();
+    let raw = count(&formats(&path).0, PLAIN);
     assert!((1..100).contains(&raw), "a step is bounded: {raw} are left");
     verify(&path, &all);
     rest(&mut backend);
@@ -328,7 +332,7 @@ fn a_damaged_payload_or_note_stops_nothing_else() {
     rows.execute("UPDATE setting SET value = x'0102030405060708090a0b0c0d0e0f10' WHERE name = 'raw_from'", []).unwrap();
     drop(rows);
     burst(&mut cold, names(MANY).map(|id| single(&format!("later {id}"))));
-    assert_eq!(noted(&path), Some(1 + MANY as i64), "the next burst makes the note anew");
+    assert_eq!(noted(&path), Some(1 + i64::try_from(MANY).unwrap()), "the next burst makes the note anew");
     rest(&mut cold);
     assert_eq!(formats(&path).0, [expected, vec![ZSTD; MANY]].concat());
 }
@@ -357,7 +361,7 @@ fn a_store_compresses_when_it_is_idle_and_after_it_was_closed_in_between() {
     let store = open_store(&path, Policy::default());
     burst_of_store(&store, &all);
     call(|reply| store.close(reply)).unwrap();
-    let raw = formats(&path).0.iter().filter(|format| **format == PLAIN).count();
+    let raw = count(&formats(&path).0, PLAIN);
     assert!(raw > 0, "closing waits for no compression");
     assert_eq!(store_get(&store, "c0").unwrap_err().code(), Code::Closed);
 

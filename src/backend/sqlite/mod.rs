@@ -384,29 +384,14 @@ impl Backend for Sqlite {
                 && prune.cursor == Cursor::default()
             {
                 // What only waits to be compressed must not count against the limit.
-                while raw::compress(&mut backend.connection, &backend.cache, &|| false)? {}
+                backend.compress_all()?;
             }
             backend.prune_or_make_room(prune)
         })
     }
 
     fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
-        if !self.raw.may_be_left() || self.reserve.lacks() {
-            return Ok(false);
-        }
-        self.watch.look()?;
-        // Never wait for another process: it writes, so the database is not idle.
-        let left = self.call(|backend| {
-            vfs::within(Duration::ZERO, || raw::compress(&mut backend.connection, &backend.cache, wanted))
-        })?;
-        if let Some(checkpointer) = &mut self.checkpointer {
-            checkpointer.copy_when_due(&self.connection);
-        }
-        self.reserve.keep();
-        if !left {
-            self.raw.none_left();
-        }
-        Ok(left)
+        self.compress_some(wanted)
     }
 
     fn sweep(&mut self) -> Result<bool> {

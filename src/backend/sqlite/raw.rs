@@ -7,12 +7,14 @@
 //! waits to be compressed. The transaction that stores the first raw payload sets it, and the transaction that
 //! compresses the last one clears it. So after a crash, the next store that opens the file goes on.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::chain::Chain;
 use super::error::{from_commit, from_sqlite};
 use super::payloads::Payloads;
-use super::setting;
+use super::{Sqlite, setting, vfs};
 use crate::backend::rebase::Payloads as _;
 use crate::cache::PayloadCache;
 use crate::codec::envelope;
@@ -57,37 +59,63 @@ impl RawPayloads {
         self.bytes += bytes;
         self.may_be_left |= bytes > 0;
     }
+}
 
-    pub(super) fn may_be_left(&self) -> bool {
-        self.may_be_left
+impl Sqlite {
+    /// Compresses some of the raw payloads: see [`Backend::rest`](crate::backend::Backend::rest).
+    pub(super) fn compress_some(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
+        if !self.raw.may_be_left || self.reserve.lacks() {
+            return Ok(false);
+        }
+        self.watch.look()?;
+        // Never wait for another process: it writes, so the database is not idle.
+        let left =
+            self.call(|all| vfs::within(Duration::ZERO, || compress(&mut all.connection, &all.cache, wanted)))?;
+        if let Some(checkpointer) = &mut self.checkpointer {
+            checkpointer.copy_when_due(&self.connection);
+        }
+        self.reserve.keep();
+        if !left {
+            (self.raw.bytes, self.raw.may_be_left) = (0, false);
+        }
+        Ok(left)
     }
 
-    pub(super) fn none_left(&mut self) {
-        (self.bytes, self.may_be_left) = (0, false);
+    /// Compresses all raw payloads, within the call that is under way.
+    pub(super) fn compress_all(&mut self) -> Result<()> {
+        while compress(&mut self.connection, &self.cache, &|| false)? {}
+        Ok(())
     }
 }
 
 /// Notes, in the transaction that stores it, that the payload `first` is raw.
 pub(super) fn note(connection: &Connection, first: Seq) -> Result<()> {
-    let noted = match setting::number(connection, setting::RAW_FROM) {
-        // A damaged note must not stop saves. Payloads before this one then stay raw.
-        Err(error) if error.code() == Code::Corrupt => 0,
-        noted => noted?,
-    };
-    if noted == 0 { setting::set_number(connection, setting::RAW_FROM, first) } else { Ok(()) }
+    match noted(connection)? {
+        Some(_) => Ok(()),
+        None => setting::set_number(connection, setting::RAW_FROM, first),
+    }
+}
+
+/// Returns the save number from which payloads may be raw. `None`: no payload waits to be compressed.
+fn noted(connection: &Connection) -> Result<Option<Seq>> {
+    match setting::number(connection, setting::RAW_FROM) {
+        // A damaged note must stop neither saves nor prunes. The payloads that it was about stay raw. A check reports it.
+        Err(error) if error.code() == Code::Corrupt => Ok(None),
+        noted => Ok(Some(noted?).filter(|from| *from != 0)),
+    }
 }
 
 /// Compresses some of the raw payloads, in one transaction. Returns true if raw payloads may be left.
 ///
 /// When `wanted` returns true, the transaction is rolled back, because a commit would take longer.
-pub(super) fn compress(connection: &mut Connection, cache: &PayloadCache, wanted: &dyn Fn() -> bool) -> Result<bool> {
+fn compress(connection: &mut Connection, cache: &PayloadCache, wanted: &dyn Fn() -> bool) -> Result<bool> {
     // Look before the transaction: most stores have nothing to compress, and need no lock.
-    if setting::number(connection, setting::RAW_FROM)? == 0 {
+    if noted(connection)?.is_none() {
         return Ok(false);
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
-    let from = setting::number(&transaction, setting::RAW_FROM)?;
-    let (raw, next) = found(&transaction, from)?;
+    let Some(from) = noted(&transaction)? else { return Ok(false) };
+    let Found { raw, next } = find(&transaction, from)?;
     let mut payloads = Payloads::new(&transaction, cache, Effort::Full);
     for (seq, body) in raw {
         if wanted() {
@@ -106,25 +134,34 @@ pub(super) fn compress(connection: &mut Connection, cache: &PayloadCache, wanted
     Ok(next.is_some())
 }
 
-/// Returns the next raw payloads with their bodies, and the number from which more may follow.
-fn found(connection: &Connection, from: Seq) -> Result<(Vec<(Seq, Vec<u8>)>, Option<Seq>)> {
+/// A part of the raw payloads.
+#[derive(Debug, Default)]
+struct Found {
+    /// The payloads with their bodies.
+    raw: Vec<(Seq, Vec<u8>)>,
+    /// The number from which more may follow. `None`: there are no more.
+    next: Option<Seq>,
+}
+
+/// Finds the next raw payloads.
+fn find(connection: &Connection, from: Seq) -> Result<Found> {
     // SQLite reads the length of a body without reading the body.
-    let sql = "SELECT seq, chain, length(body) FROM checkpoint WHERE seq >= ? ORDER BY seq LIMIT ?";
+    let sql = "SELECT seq, chain, length(body) FROM checkpoint WHERE seq >= ? ORDER BY seq";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
     let mut body = connection.prepare_cached("SELECT body FROM checkpoint WHERE seq = ?").map_err(from_sqlite)?;
-    let mut rows = statement.query([from, LOOK as i64]).map_err(from_sqlite)?;
-    let (mut raw, mut next, mut looked) = (Vec::new(), None, 0);
+    let mut rows = statement.query([from]).map_err(from_sqlite)?;
+    let (mut found, mut looked) = (Found::default(), 0);
     while let Some(row) = rows.next().map_err(from_sqlite)? {
         let read = || Ok((row.get(0)?, row.get_ref(1)?.as_blob()?, row.get(2)?));
         let (seq, chain, stored): (Seq, &[u8], i64) = read().map_err(from_sqlite)?;
         looked += 1;
         if Chain::decode(seq, chain).is_ok_and(|chain| Row::is_raw(chain.base, chain.size, stored)) {
-            raw.push((seq, body.query_row([seq], |row| row.get(0)).map_err(from_sqlite)?));
+            found.raw.push((seq, body.query_row([seq], |row| row.get(0)).map_err(from_sqlite)?));
         }
-        if raw.len() == STEP || looked == LOOK {
-            next = Some(seq + 1);
+        if found.raw.len() == STEP || looked == LOOK {
+            found.next = Some(seq + 1);
             break;
         }
     }
-    Ok((raw, next))
+    Ok(found)
 }
