@@ -16,7 +16,7 @@ use crate::record::Notice;
 use crate::retention::Policy;
 use crate::sweeper::Sweeper;
 use crate::warnings::Warnings;
-use crate::worker::{Reply, Worker};
+use crate::worker::{Reply, Task, Worker};
 
 /// The writing side of a store.
 pub(crate) struct Pipeline {
@@ -44,9 +44,8 @@ impl Pipeline {
     ) -> Result<Self> {
         let sweeper = Sweeper::new(policy);
         let warnings = sweeper.warnings();
-        let mut writing =
-            Writing { backend: Lazy::new(open, Arc::clone(&deadline)), sweeper, reader: Arc::clone(&reader) };
-        let worker = Arc::new(Worker::start("forkpoint-writer", move |batch| writing.work(batch))?);
+        let writing = Writing { backend: Lazy::new(open, Arc::clone(&deadline)), sweeper, reader: Arc::clone(&reader) };
+        let worker = Arc::new(Worker::start("forkpoint-writer", writing)?);
         let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&worker))).transpose()?;
         Ok(Self { encoder, worker, reader, closing: Arc::default(), warnings, deadline, patience })
     }
@@ -136,7 +135,7 @@ struct Writing {
     reader: Arc<Reader>,
 }
 
-impl Writing {
+impl Task<WriterMessage> for Writing {
     fn work(&mut self, batch: Vec<WriterMessage>) {
         let (mut units, mut replies) = (Vec::new(), Vec::new());
         let mut after = Vec::new();
@@ -167,6 +166,13 @@ impl Writing {
         }
     }
 
+    fn rest(&mut self, wanted: &dyn Fn() -> bool) -> bool {
+        // Nobody waits for the outcome. After an error, the backend rests again when it has done its next work.
+        self.backend.opened().is_some_and(|backend| backend.rest(wanted).unwrap_or(false))
+    }
+}
+
+impl Writing {
     /// Applies the units in batches of the size that the backend accepts, and replies to each caller.
     fn apply(&mut self, mut units: Vec<Unit>, replies: Vec<Reply<Applied>>) {
         let mut replies = replies.into_iter();

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::backend::{PreEncode, encode_writes, resolve_from_parent};
 use crate::cache::{CachedPayload, LineageTip, PayloadCache};
 use crate::codec::frame;
-use crate::codec::plan::{Base, plan};
+use crate::codec::plan::{Base, Effort, plan};
 use crate::op::Op;
 use crate::record::{Draft, Encoded, Seq};
 
@@ -52,7 +52,7 @@ fn encode(raw: Bytes, newest: Option<(LineageTip, CachedPayload)>, parent: Optio
     let base = tip.map(|tip| Base { seq: tip.seq, depth: tip.depth, budget: tip.budget });
     // The base is already loaded, so this function cannot fail.
     let load = |_| Ok(newest.unwrap_or_else(|| Bytes::new().into()));
-    let (row, misses) = plan(&raw, base, None, load).ok()?;
+    let (row, misses) = plan(&raw, base, None, Effort::Full, load).ok()?;
     Some(Encoded { raw, parent, base: base.map(|base| base.seq), is_delta: row.base.is_some(), body: row.body, misses })
 }
 

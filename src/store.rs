@@ -112,6 +112,8 @@ impl Store {
                     durability: options.durability,
                     busy_timeout: options.busy_timeout,
                     cache_bytes: options.cache_bytes,
+                    // Payloads that wait to be compressed would make a limit on bytes remove more.
+                    raw_in_a_hurry: options.retention.max_bytes.is_none(),
                     alone_in_process: true,
                     ..sqlite::Options::new(path)
                 };

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 use crate::error::{Code, Error, Result};
 
@@ -32,6 +33,28 @@ impl<T> Drop for Reply<T> {
     }
 }
 
+/// What the thread of a worker does. A function that takes a batch is a task that never rests.
+pub(crate) trait Task<T>: Send + 'static {
+    /// Processes all queued messages.
+    fn work(&mut self, batch: Vec<T>);
+
+    /// Does a little work that no message asks for. Called when no message has arrived for [`IDLE`], and again while it
+    /// returns true. `wanted` returns true when a message waits, and the function then returns soon.
+    fn rest(&mut self, wanted: &dyn Fn() -> bool) -> bool {
+        let _ = wanted;
+        false
+    }
+}
+
+impl<T, F: FnMut(Vec<T>) + Send + 'static> Task<T> for F {
+    fn work(&mut self, batch: Vec<T>) {
+        self(batch);
+    }
+}
+
+/// The time without messages after which a worker is idle.
+const IDLE: Duration = Duration::from_millis(100);
+
 /// The queue and its thread. After the worker is dropped, the thread finishes the queue and ends.
 pub(crate) struct Worker<T> {
     shared: Arc<Shared<T>>,
@@ -50,6 +73,8 @@ struct State<T> {
     messages: Vec<T>,
     /// True while the thread is processing messages.
     working: bool,
+    /// True while the thread rests: see [`Task::rest`].
+    resting: bool,
     /// True while the thread waits for messages.
     sleeping: bool,
     /// The number of callers that wait for the thread. If this number is 0, callers are not woken, because a wake-up
@@ -87,37 +112,83 @@ impl<T> Shared<T> {
         self.finished.notify_all();
     }
 
-    /// Takes all queued messages. If the queue is empty, waits for a message. Returns `None` if the worker has ended
-    /// and the queue is empty.
-    fn take(&self) -> Option<Vec<T>> {
+    /// Takes all queued messages. If the queue is empty, waits for a message. If `idle` is given and no message arrives
+    /// within this time, it is time to rest.
+    fn take(&self, idle: Option<Duration>) -> Next<T> {
         let mut state = self.state();
-        state.working = false;
+        (state.working, state.resting) = (false, false);
         self.tell(&state);
         while state.messages.is_empty() {
             if state.ended.is_some() {
-                return None;
+                return Next::End;
             }
             state.sleeping = true;
-            state = self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let mut rest = false;
+            state = match idle {
+                None => self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(idle) => {
+                    let waited = self.arrived.wait_timeout(state, idle).unwrap_or_else(PoisonError::into_inner);
+                    rest = waited.1.timed_out();
+                    waited.0
+                }
+            };
             state.sleeping = false;
+            if rest && state.messages.is_empty() && state.ended.is_none() {
+                state.resting = true;
+                return Next::Rest;
+            }
         }
         state.working = true;
-        Some(std::mem::take(&mut state.messages))
+        Next::Batch(std::mem::take(&mut state.messages))
+    }
+
+    /// Returns true if somebody waits for the thread.
+    fn wanted(&self) -> bool {
+        let state = self.state();
+        !state.messages.is_empty() || state.waiting > 0 || state.ended.is_some()
     }
 }
 
+/// What the thread does next.
+enum Next<T> {
+    Batch(Vec<T>),
+    Rest,
+    /// The worker has ended, and the queue is empty.
+    End,
+}
+
 impl<T: Send + 'static> Worker<T> {
-    /// Starts the thread. `work` receives every batch. `work` is dropped on the thread when the thread ends.
-    pub(crate) fn start(name: &str, mut work: impl FnMut(Vec<T>) + Send + 'static) -> Result<Self> {
+    /// Starts the thread. The task is dropped on the thread when the thread ends.
+    pub(crate) fn start(name: &str, mut task: impl Task<T>) -> Result<Self> {
         let shared = Arc::new(Shared {
-            state: Mutex::new(State { messages: Vec::new(), working: false, sleeping: false, waiting: 0, ended: None }),
+            state: Mutex::new(State {
+                messages: Vec::new(),
+                working: false,
+                resting: false,
+                sleeping: false,
+                waiting: 0,
+                ended: None,
+            }),
             arrived: Condvar::new(),
             finished: Condvar::new(),
         });
         let queue = Arc::clone(&shared);
         let run = move || {
-            while let Some(batch) = queue.take() {
-                if catch_unwind(AssertUnwindSafe(|| work(batch))).is_err() {
+            let mut idle = None;
+            loop {
+                let next = queue.take(idle);
+                let proceed = || match next {
+                    Next::Batch(batch) => {
+                        task.work(batch);
+                        Some(Some(IDLE))
+                    }
+                    Next::Rest => Some(task.rest(&|| queue.wanted()).then_some(Duration::ZERO)),
+                    Next::End => None,
+                };
+                if let Ok(next) = catch_unwind(AssertUnwindSafe(proceed)) {
+                    let Some(next) = next else { break };
+                    idle = next;
+                } else {
                     queue.end(Error::poisoned());
                     // Dropping the queued replies reports the panic to their callers.
                     let waiting = std::mem::take(&mut queue.state().messages);
@@ -149,7 +220,7 @@ impl<T: Send + 'static> Worker<T> {
         Ok(())
     }
 
-    /// Returns true if the queue is empty and the thread is not working.
+    /// Returns true if the queue is empty and the thread is not working. It may be resting.
     pub(crate) fn idle(&self) -> bool {
         let state = self.shared.state();
         state.messages.is_empty() && !state.working
@@ -158,7 +229,7 @@ impl<T: Send + 'static> Worker<T> {
     /// Waits until all messages that were queued so far are processed.
     pub(crate) fn drain(&self) {
         let mut state = self.shared.state();
-        while !state.messages.is_empty() || state.working {
+        while !state.messages.is_empty() || state.working || state.resting {
             state = self.shared.wait(state);
         }
     }
@@ -210,6 +281,50 @@ mod tests {
         worker.join();
         assert_eq!(batches.iter().collect::<Vec<_>>(), [vec![0], vec![1, 2, 3, 4]]);
         assert_eq!(worker.push(5).unwrap_err().1.code(), Code::Closed);
+    }
+
+    /// Tells what it does. It rests three times after each batch, and then once until it is wanted.
+    struct Tells {
+        told: mpsc::Sender<&'static str>,
+        rests: usize,
+    }
+
+    impl Task<&'static str> for Tells {
+        fn work(&mut self, batch: Vec<&'static str>) {
+            self.rests = 0;
+            for message in batch {
+                self.told.send(message).unwrap();
+            }
+        }
+
+        fn rest(&mut self, wanted: &dyn Fn() -> bool) -> bool {
+            self.rests += 1;
+            self.told.send("rest").unwrap();
+            if self.rests == 3 {
+                while !wanted() {
+                    std::thread::yield_now();
+                }
+            }
+            self.rests < 3
+        }
+    }
+
+    #[test]
+    fn a_task_rests_while_there_is_more_and_until_it_is_wanted() {
+        let (told, heard) = mpsc::channel();
+        let worker = Worker::start("test", Tells { told, rests: 0 }).unwrap();
+        let next = || heard.recv_timeout(Duration::from_secs(30)).unwrap();
+        for message in ["first", "second"] {
+            worker.push(message).unwrap();
+            assert_eq!([next(), next(), next(), next()], [message, "rest", "rest", "rest"]);
+        }
+        // The task now rests until it is wanted.
+        assert!(worker.idle(), "a reader need not wait for it");
+        worker.drain();
+        worker.push("third").unwrap();
+        assert_eq!([next(), next(), next(), next()], ["third", "rest", "rest", "rest"]);
+        worker.join();
+        assert_eq!(heard.try_iter().count(), 0);
     }
 
     #[test]

@@ -412,7 +412,7 @@ impl World {
 }
 
 fn open(path: &Path, journal: Journal, cache: PayloadCache) -> forkpoint::error::Result<Sqlite> {
-    Sqlite::open_with(&Options { journal: Some(journal), ..Options::new(path) }, cache)
+    Sqlite::open_with(&Options { journal: Some(journal), raw_in_a_hurry: true, ..Options::new(path) }, cache)
 }
 
 /// Applies random units until the parent kills the process.

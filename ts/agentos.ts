@@ -43,11 +43,15 @@ export class CheckpointStore implements Contract {
   }
 
   save(checkpoint: Checkpoint): Promise<void> {
-    return this.#handle.save(async (engine) => {
-      const { fields, state, rest } = snapshot(checkpoint, engine);
-      await put(engine, fields, state, rest);
-      detachBuffers(state, rest);
-    });
+    let taken: ReturnType<typeof snapshot>;
+    return this.#handle.save(
+      (engine) => {
+        taken = snapshot(checkpoint, engine);
+        return put(engine, taken.fields, taken.state, taken.rest);
+      },
+      undefined,
+      () => detachBuffers(taken.state, taken.rest),
+    );
   }
 
   get(checkpointId: string): Promise<Checkpoint | null> {

@@ -25,30 +25,35 @@ export class Backlog {
           "stored. Await earlier saves and call again, or open the store with a higher maxQueueBytes",
       );
     }
-    const held = new Held((bytes) => (this.#bytes += bytes));
+    const held = new Held(this);
     held.add(CALL_BYTES);
     return held;
+  }
+
+  /** Counts bytes that wait. A negative number counts bytes that wait no longer. */
+  count(bytes: number): void {
+    this.#bytes += bytes;
   }
 }
 
 /** The part of a backlog that belongs to one save. */
 export class Held {
-  readonly #count: (bytes: number) => void;
+  readonly #backlog: Backlog;
   #bytes = 0;
 
-  constructor(count: (bytes: number) => void) {
-    this.#count = count;
+  constructor(backlog: Backlog) {
+    this.#backlog = backlog;
   }
 
   /** Counts bytes of the save's snapshot. */
   add(bytes: number): void {
     this.#bytes += bytes;
-    this.#count(bytes);
+    this.#backlog.count(bytes);
   }
 
   /** Called when the save has ended, whatever became of it. */
   release(): void {
-    this.#count(-this.#bytes);
+    this.#backlog.count(-this.#bytes);
     this.#bytes = 0;
   }
 

@@ -110,6 +110,43 @@ export class StoreHandle {
    * Starts an operation immediately. Its writes carry the lease. An error's stack shows the caller of the public method.
    */
   async run<T>(work: (engine: Engine) => Promise<T>, lease: Lease | null = this.#lease): Promise<T> {
+    const engine = this.#begin(lease);
+    try {
+      return await work(engine);
+    } catch (error) {
+      throw this.#failed(engine, error, this.run);
+    } finally {
+      this.#end(engine);
+    }
+  }
+
+  /**
+   * Starts an operation that stores what it serialises with the engine's format. `held` counts other bytes. If `stored`
+   * is given, the operation resolves to its result. Rejects with `BUSY` if too many bytes wait to be written.
+   *
+   * A save is the most frequent operation. So this function does not call `run`, which would make one more promise.
+   */
+  async save<T, R = T>(
+    work: (engine: Engine, held: Held) => Promise<T>,
+    lease: Lease | null = this.#lease,
+    stored?: (result: T) => R,
+  ): Promise<R> {
+    const engine = this.#begin(lease);
+    let held: Held | undefined;
+    try {
+      held = this.#admit(engine);
+      const result = await work({ ...engine, format: held.counting(engine.format) }, held);
+      return stored === undefined ? (result as unknown as R) : stored(result);
+    } catch (error) {
+      // A save that was not admitted was told as a refusal.
+      throw this.#failed(held && engine, error, this.save);
+    } finally {
+      held?.release();
+      this.#end(engine);
+    }
+  }
+
+  #begin(lease: Lease | null): Engine {
     if (this.closing) {
       throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
     }
@@ -118,34 +155,25 @@ export class StoreHandle {
     const engine = lease === null ? shared : { ...shared, native: fenced(shared.native, lease) };
     engine.activity.begin();
     this.#activity.begin();
-    try {
-      return await work(engine);
-    } catch (error) {
-      if (isOwnError(error)) {
-        Error.captureStackTrace(error, this.run);
-        // Of the errors that are not the engine's, only those of reading a stored value can be told here.
-        tellFailure(error, subjectOf(shared.native, "read", { space: this.#contract }));
-      }
-      throw error;
-    } finally {
-      this.#activity.end();
-      engine.activity.end();
-    }
+    return engine;
+  }
+
+  #end(engine: Engine): void {
+    this.#activity.end();
+    engine.activity.end();
   }
 
   /**
-   * Starts an operation that stores what it serialises with the engine's format. `held` counts other bytes. Rejects with
-   * `BUSY` if too many bytes wait to be written.
+   * Prepares the error of an operation for its caller. `operation` is the function that the error's stack leaves out. If
+   * `engine` is undefined, the error was told already.
    */
-  save<T>(work: (engine: Engine, held: Held) => Promise<T>, lease?: Lease): Promise<T> {
-    return this.run(async (engine) => {
-      const held = this.#admit(engine);
-      try {
-        return await work({ ...engine, format: held.counting(engine.format) }, held);
-      } finally {
-        held.release();
-      }
-    }, lease);
+  #failed(engine: Engine | undefined, error: unknown, operation: (...all: never[]) => unknown): unknown {
+    if (isOwnError(error)) {
+      Error.captureStackTrace(error, operation);
+      // Of the errors that are not the engine's, only those of reading a stored value can be told here.
+      if (engine) tellFailure(error, subjectOf(engine.native, "read", { space: this.#contract }));
+    }
+    return error;
   }
 
   #admit({ backlog, native }: Engine): Held {

@@ -50,14 +50,18 @@ export function serializeState(state: unknown, format: Format, states: States = 
 
 /** Frees the buffers of parts that have been stored or decoded. */
 export function detachBuffers(...parts: Serialized[]): void {
-  const used = new Map<ArrayBufferLike, number>();
+  // Free a buffer only if these parts cover all of it, because other values may use the rest of the buffer.
+  let shared: Map<ArrayBufferLike, number> | undefined;
   for (const { bytes } of parts) {
     // Pieces are kept for later saves.
     if (bytes instanceof Pieces) continue;
-    used.set(bytes.buffer, (used.get(bytes.buffer) ?? 0) + bytes.byteLength);
+    const { buffer, byteLength } = bytes;
+    if (byteLength === buffer.byteLength) detach(buffer);
+    else (shared ??= new Map()).set(buffer, (shared.get(buffer) ?? 0) + byteLength);
   }
-  // Free a buffer only if these parts cover all of it, because other values may use the rest of the buffer.
-  for (const [buffer, length] of used) if (length === buffer.byteLength) detach(buffer);
+  if (shared !== undefined) {
+    for (const [buffer, length] of shared) if (length === buffer.byteLength) detach(buffer);
+  }
 }
 
 /** Makes a fresh checkpoint from its record. `fields` holds the fields that the record leaves out. */

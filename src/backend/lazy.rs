@@ -34,6 +34,11 @@ impl Lazy {
         Ok(backend)
     }
 
+    /// Returns the backend if it is open.
+    pub(crate) fn opened(&mut self) -> Option<&mut Box<dyn Backend>> {
+        self.backend.as_mut()
+    }
+
     pub(crate) fn close(&mut self) -> Result<()> {
         match self.backend.take() {
             Some(mut backend) => backend.close(),

@@ -118,6 +118,15 @@ pub trait Backend: Send {
         Ok(false)
     }
 
+    /// Does a bounded amount of maintenance while the store is idle. Returns true if more maintenance is left.
+    ///
+    /// `wanted` returns true when somebody waits for the backend. The function then returns soon. What it has not
+    /// committed until then, it does again the next time.
+    fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
+        let _ = wanted;
+        Ok(false)
+    }
+
     /// Returns the space of removed checkpoints to the file system. This work may take a long time and needs exclusive
     /// use of the database.
     fn vacuum(&mut self) -> Result<()>;

@@ -65,8 +65,13 @@ thread_local! {
 pub fn seal(raw: &[u8]) -> Vec<u8> {
     match compress(raw) {
         Some(Compressed { body, small }) => assemble(if small { SMALL_ZSTD } else { ZSTD }, raw, None, &body),
-        None => assemble(PLAIN, raw, None, raw),
+        None => seal_raw(raw),
     }
+}
+
+/// Seals raw bytes as a keyframe that is not compressed. This takes much less time, and much more space.
+pub fn seal_raw(raw: &[u8]) -> Vec<u8> {
+    assemble(PLAIN, raw, None, raw)
 }
 
 /// Seals raw bytes as a delta. `delta` turns the base into these raw bytes.

@@ -12,8 +12,20 @@ const WORTH_A_DELTA: usize = 512;
 /// How many bytes the deltas of a keyframe may take at least. Without this minimum, most deltas of a small payload
 /// would not fit.
 const SMALLEST_BUDGET: i64 = 512;
+/// A keyframe in this range of raw bytes may be stored raw. A smaller keyframe compresses in no time, and writing a
+/// larger one takes about as long as compressing it.
+const WORTH_RAW: std::ops::Range<usize> = 1024..32 << 10;
 /// The maximum number of deltas that a reader applies to rebuild one payload.
 pub(crate) const MAX_DEPTH: i64 = 256;
+
+/// How much time the encoder takes to make a payload small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Every payload is compressed, if that makes it smaller.
+    Full,
+    /// A small keyframe is stored raw, because other saves wait. The backend compresses it later.
+    Quick,
+}
 
 /// An earlier payload that a new payload is likely to resemble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +69,21 @@ impl Row {
         Self::whole(envelope::seal(raw).into())
     }
 
+    /// Seals a payload as a keyframe without compressing it. Its deltas may take half of its bytes, because it will
+    /// have about that size when it is compressed.
+    fn raw(raw: &[u8]) -> Self {
+        let row = Self::whole(envelope::seal_raw(raw).into());
+        Self { budget: (row.budget / 2).max(SMALLEST_BUDGET), ..row }
+    }
+
     fn whole(body: Bytes) -> Self {
         Self { base: None, depth: 0, budget: length(&body).max(SMALLEST_BUDGET), body }
+    }
+
+    /// Returns true if the row has the form of a keyframe that was stored raw, for a payload of `size` bytes. The body
+    /// has `stored` bytes. A keyframe that cannot be compressed has this form too.
+    pub(crate) fn is_raw(base: Option<Seq>, size: i64, stored: i64) -> bool {
+        base.is_none() && stored > size && usize::try_from(size).is_ok_and(|size| WORTH_RAW.contains(&size))
     }
 }
 
@@ -67,12 +92,15 @@ impl Row {
 ///
 /// `encoded` was encoded ahead of time. Its delta is used only if the delta was made against the same base.
 ///
+/// `effort` decides whether a keyframe is compressed.
+///
 /// `load` reads the base. `plan` calls it only if `plan` must compute a delta itself. If the base is damaged or has a
 /// later format, the payload becomes a keyframe, because a bad base must not stop new checkpoints from being saved.
 pub(crate) fn plan(
     raw: &Bytes,
     base: Option<Base>,
     encoded: Option<&Encoded>,
+    effort: Effort,
     load: impl FnOnce(Seq) -> Result<CachedPayload>,
 ) -> Result<(Row, u32)> {
     let mut misses = 0;
@@ -93,6 +121,7 @@ pub(crate) fn plan(
     }
     let row = match encoded {
         Some(Encoded { is_delta: false, body, .. }) => Row::whole(body.clone()),
+        _ if effort == Effort::Quick && WORTH_RAW.contains(&raw.len()) => Row::raw(raw),
         _ => Row::keyframe(raw),
     };
     Ok((row, misses))

@@ -25,7 +25,7 @@ use crate::backend::inherit::resolve_from_parent;
 use crate::backend::writes::{by_task, merge, seal};
 use crate::cache::{CachedPayload, NewEntry, PayloadCache};
 use crate::codec::frame;
-use crate::codec::plan::{Base, plan};
+use crate::codec::plan::{Base, Effort, plan};
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Expect, Must, Op, Unit};
 use crate::record::{ContractId, Draft, Seq, Write};
@@ -249,7 +249,7 @@ impl Guess<'_> {
             None => return Err(NoGuess),
         };
         let unknown = || Error::new(Code::Unavailable, "the payload is not in memory");
-        let planned = plan(&raw, Some(head.base), encoded, |seq| self.payload(seq).ok_or_else(unknown));
+        let planned = plan(&raw, Some(head.base), encoded, Effort::Full, |seq| self.payload(seq).ok_or_else(unknown));
         let (row, misses) = planned.map_err(|_| NoGuess)?;
         if row.body.len() > LARGEST {
             return Err(NoGuess);

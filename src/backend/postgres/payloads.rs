@@ -16,7 +16,7 @@ use crate::backend::rebase;
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
 use crate::codec::chain::open;
 use crate::codec::frame;
-use crate::codec::plan::{self, Base, plan};
+use crate::codec::plan::{self, Base, Effort, plan};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Encoded, Header, Payload, Seq};
 
@@ -70,7 +70,7 @@ impl<'a> Payloads<'a> {
     /// Stores a payload. Returns it as the base of the next one.
     pub(super) fn store(&mut self, new: New<'_>) -> Result<Base> {
         let New { seq, call, header, raw, encoded, base } = new;
-        let (row, misses) = plan(&raw, base, encoded, |seq| self.load(seq))?;
+        let (row, misses) = plan(&raw, base, encoded, Effort::Full, |seq| self.load(seq))?;
         let supersedes = base.map(|base| base.seq);
         let plan::Row { base, depth, budget, body } = row;
         if body.len() > LARGEST {

@@ -20,6 +20,7 @@ mod logs;
 mod new_file;
 mod payloads;
 mod quick_check;
+mod raw;
 mod read;
 mod read_only;
 mod recent;
@@ -48,6 +49,7 @@ use rusqlite::config::DbConfig;
 use self::connection::{connect, set_journal};
 pub(crate) use self::error::from_sqlite;
 use self::identity::{Claim, Watch, one_copy_at_a_time};
+use self::raw::RawPayloads;
 use self::read::Memory;
 pub use self::read_only::ReadOnly;
 use self::reserve::{Reserve, is_full, reserve_only};
@@ -58,7 +60,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::record::Notice;
-use crate::retention::{Prune, Pruned};
+use crate::retention::{Cursor, Prune, Pruned, Rule};
 
 /// The oldest `SQLite` version without the WAL-reset bug. This bug loses commits when two connections checkpoint at
 /// the same time.
@@ -88,6 +90,8 @@ pub struct Options {
     pub journal: Option<Journal>,
     /// The size limit, in bytes, of the in-memory cache of recent payloads.
     pub cache_bytes: usize,
+    /// Whether small payloads are stored raw while many saves wait. [`Backend::rest`] compresses them.
+    pub raw_in_a_hurry: bool,
     /// Whether to refuse a file that anything but this engine has open in this process.
     pub alone_in_process: bool,
 }
@@ -101,6 +105,7 @@ impl Options {
             busy_timeout: BUSY_TIMEOUT,
             journal: None,
             cache_bytes: 64 << 20,
+            raw_in_a_hurry: false,
             alone_in_process: false,
         }
     }
@@ -123,6 +128,7 @@ pub struct Sqlite {
     /// The number of saves through this connection since the connection last checked whether the running totals need
     /// folding. The number starts at the threshold, so that the first sweep checks the totals.
     uncounted: usize,
+    raw: RawPayloads,
     watch: Watch,
     /// This field is declared last, because the claim must end after the connections have closed the file.
     #[expect(dead_code, reason = "held for its end")]
@@ -181,6 +187,7 @@ impl Sqlite {
             notice,
             memory: Memory::new(cache),
             uncounted: totals::WORTH_FOLDING,
+            raw: RawPayloads::new(options.raw_in_a_hurry),
             watch,
             claim,
         })
@@ -239,7 +246,9 @@ impl Sqlite {
     /// Applies the units in one transaction.
     fn commit(&mut self, batch: &[Unit]) -> Result<Vec<Applied>, write::Failure> {
         self.watch.check().map_err(write::Failure::Whole)?;
-        let applied = write::transaction(&mut self.connection, &self.memory.cache, batch)?;
+        let effort = self.raw.effort(batch.len());
+        let (applied, raw_bytes) = write::transaction(&mut self.connection, &self.memory.cache, batch, effort)?;
+        self.raw.add(raw_bytes);
         // Look at the file after the commit, so that nothing is acknowledged that nobody can find.
         self.watch.look().map_err(write::Failure::Whole)?;
         Ok(applied)
@@ -376,7 +385,19 @@ impl Backend for Sqlite {
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
         self.watch.look()?;
-        self.call(|backend| backend.prune_or_make_room(prune))
+        self.call(|backend| {
+            if let Rule::MaxBytes(_) = prune.rule
+                && prune.cursor == Cursor::default()
+            {
+                // What only waits to be compressed must not count against the limit.
+                backend.compress_all()?;
+            }
+            backend.prune_or_make_room(prune)
+        })
+    }
+
+    fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
+        self.compress_some(wanted)
     }
 
     fn sweep(&mut self) -> Result<bool> {

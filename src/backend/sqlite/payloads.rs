@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::chain::{self, Chain};
 use super::error::from_sqlite;
+use super::raw;
 use super::row::{self, HeaderRow};
 use super::totals::Totals;
 use crate::backend::header::flags_and_sum;
@@ -18,7 +19,7 @@ use crate::backend::rebase;
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
 use crate::codec::chain::{Link, rebuild};
 use crate::codec::frame;
-use crate::codec::plan::{Base, Row, plan};
+use crate::codec::plan::{Base, Effort, Row, plan};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Encoded, Header, Payload, Seq};
 
@@ -42,10 +43,20 @@ pub(super) struct New<'a> {
     pub supersedes: Option<Seq>,
 }
 
+/// The keyframes that a transaction has stored raw.
+#[derive(Debug, Default)]
+struct Raw {
+    first: Option<Seq>,
+    bytes: u64,
+}
+
 /// The payloads as seen by an open write transaction.
 pub(super) struct Payloads<'a> {
     connection: &'a Connection,
     cache: &'a PayloadCache,
+    effort: Effort,
+    /// The keyframes that this transaction has stored raw.
+    raw: Raw,
     /// The payloads that this transaction has stored. They are added to the shared cache only after the commit.
     stored: BTreeMap<Seq, NewEntry>,
     /// The stored size of the payloads that the current unit has stored, in bytes. `None`: it has stored none.
@@ -57,8 +68,9 @@ pub(super) struct Payloads<'a> {
 }
 
 impl<'a> Payloads<'a> {
-    pub(super) fn new(connection: &'a Connection, cache: &'a PayloadCache) -> Self {
-        Self { connection, cache, stored: BTreeMap::new(), stored_bytes: None, totals: None, relisted: HashSet::new() }
+    pub(super) fn new(connection: &'a Connection, cache: &'a PayloadCache, effort: Effort) -> Self {
+        let (stored, relisted) = (BTreeMap::new(), HashSet::new());
+        Self { connection, cache, effort, raw: Raw::default(), stored, stored_bytes: None, totals: None, relisted }
     }
 
     /// Stores a checkpoint with its payload.
@@ -70,13 +82,17 @@ impl<'a> Payloads<'a> {
                 .map(|chain| Base { seq: base, depth: chain.depth, budget: chain.budget }),
             None => None,
         };
-        let (row, misses) = plan(&raw, base, encoded, |seq| self.load(seq))?;
+        let (row, misses) = plan(&raw, base, encoded, self.effort, |seq| self.load(seq))?;
         let next_sibling = match row.base {
             Some(base) => chain::link(self.connection, base, seq)?,
             None => None,
         };
         let size = length(raw.len());
         let Row { base, depth, budget, body } = row;
+        if self.effort == Effort::Quick && Row::is_raw(base, size, length(body.len())) {
+            self.raw.first.get_or_insert(seq);
+            self.raw.bytes += body.len() as u64;
+        }
         let chain = Chain { base, depth, budget, size, first_dependant: None, next_sibling };
         let (flags, sum) = flags_and_sum(seq, header, logs.as_deref());
         let Header { contract, id, parent, group, label, sort_key, saved_at, meta, .. } = header;
@@ -142,13 +158,17 @@ impl<'a> Payloads<'a> {
         }
     }
 
-    /// Writes the corrected totals. This must be the last change of the transaction. Returns the stored payloads,
-    /// which the caller adds to the cache after the commit.
-    pub(super) fn finish(self) -> Result<Vec<NewEntry>> {
+    /// Writes the corrected totals, and notes that there are raw payloads. This must be the last change of the
+    /// transaction. Returns the stored payloads, which the caller adds to the cache after the commit, and the size of
+    /// the raw payloads in bytes.
+    pub(super) fn finish(self) -> Result<(Vec<NewEntry>, u64)> {
+        if let Some(first) = self.raw.first {
+            raw::note(self.connection, first)?;
+        }
         if let Some(totals) = &self.totals {
             totals.write(self.connection)?;
         }
-        Ok(self.stored.into_values().collect())
+        Ok((self.stored.into_values().collect(), self.raw.bytes))
     }
 
     fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<()> {

@@ -13,6 +13,8 @@ pub(super) const SEQ_FLOOR: &str = "seq_floor";
 pub(super) const LIN_FLOOR: &str = "lin_floor";
 /// The name of the running totals: see `totals.rs`.
 pub(super) const TOTALS: &str = "totals";
+/// The name of the save number from which payloads may be raw: see `raw.rs`.
+pub(super) const RAW_FROM: &str = "raw_from";
 
 /// The table. The first value creates it, so it takes no page in a file without values.
 const TABLE: &str = "

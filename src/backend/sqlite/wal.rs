@@ -58,6 +58,11 @@ impl Checkpointer {
                 self.many = many;
             }
         }
+        self.copy_when_due(connection);
+    }
+
+    /// Lets the thread copy the pages if there are enough of them.
+    pub(super) fn copy_when_due(&mut self, connection: &Connection) {
         if !self.many || self.thread.as_ref().is_some_and(|copier| copier.busy.load(Ordering::Acquire)) {
             return;
         }

@@ -18,6 +18,7 @@ use crate::backend::logs::{self as log, LogName, Mark};
 use crate::backend::marks::{decode_marks, encode_marks};
 use crate::cache::PayloadCache;
 use crate::codec::frame;
+use crate::codec::plan::Effort;
 use crate::error::{Code, Error, Result};
 use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Subject, Unit};
 use crate::query::Of;
@@ -44,28 +45,30 @@ impl From<Failure> for Error {
 /// Selects the greatest save number of all checkpoint rows.
 const LAST_SEQ: &str = "SELECT coalesce(max(seq), 0) FROM checkpoint";
 
-/// Applies the units in one transaction: all of them are committed, or none.
+/// Applies the units in one transaction: all of them are committed, or none. Also returns the size of the payloads that
+/// were stored raw, in bytes.
 pub(super) fn transaction(
     connection: &mut Connection,
     cache: &PayloadCache,
     batch: &[Unit],
-) -> Result<Vec<Applied>, Failure> {
+    effort: Effort,
+) -> Result<(Vec<Applied>, u64), Failure> {
     let whole = |error| Failure::Whole(from_sqlite(error));
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(whole)?;
-    let mut writing = Writing::begin(&transaction, cache).map_err(Failure::Whole)?;
+    let mut writing = Writing::begin(&transaction, cache, effort).map_err(Failure::Whole)?;
     let applied = batch.iter().map(|unit| writing.unit(unit).map_err(Failure::Unit)).collect::<Result<_, _>>()?;
-    let stored = writing.payloads.finish().map_err(Failure::Whole)?;
+    let (stored, raw_bytes) = writing.payloads.finish().map_err(Failure::Whole)?;
     transaction.commit().map_err(|error| Failure::Whole(from_commit(error)))?;
     // Fill the cache only after the commit. If a transaction is rolled back, its save numbers are used again for other
     // payloads.
     cache.keep(stored);
-    Ok(applied)
+    Ok((applied, raw_bytes))
 }
 
 /// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
 pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
-    let mut writing = Writing::begin(&transaction, cache)?;
+    let mut writing = Writing::begin(&transaction, cache, Effort::Full)?;
     let mut plan = plan(&SqliteCatalog(&transaction), prune, &mut Ledger::default())?;
     if let Rule::SavedBefore(_) = prune.rule {
         // Do not remove damaged rows, because their save time may be wrong. A check reports these rows.
@@ -112,9 +115,9 @@ struct Put<'a> {
 }
 
 impl<'a> Writing<'a> {
-    fn begin(transaction: &'a Transaction<'a>, cache: &'a PayloadCache) -> Result<Self> {
+    fn begin(transaction: &'a Transaction<'a>, cache: &'a PayloadCache, effort: Effort) -> Result<Self> {
         let last_seq = setting::last(transaction, LAST_SEQ, setting::SEQ_FLOOR)?;
-        let payloads = Payloads::new(transaction, cache);
+        let payloads = Payloads::new(transaction, cache, effort);
         Ok(Self { transaction, payloads, logs: Logs::new(transaction), last_seq })
     }
 

@@ -11,6 +11,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::Common;
 use super::encode::{GRAM, common_prefix, common_suffix, gram, hash};
 
 /// The number of bytes that are hashed at each candidate. The hash finds the same text in the other payload.
@@ -20,14 +21,6 @@ const RARITY: u32 = 6;
 /// A payload has at most about one candidate for every `MOST` bytes. Repetitive bytes would give more candidates, but
 /// these would be poor anchors.
 const MOST: usize = 16;
-
-/// A stretch of bytes that the base and the target have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Common {
-    pub(super) base: usize,
-    pub(super) target: usize,
-    pub(super) length: usize,
-}
 
 /// Returns the candidates. Each has a hash of the next [`TEXT`] bytes and its position.
 fn candidates(bytes: &[u8]) -> impl Iterator<Item = (u64, usize)> {

@@ -9,7 +9,7 @@
 
 use std::cell::RefCell;
 
-use super::{Step, anchors};
+use super::{Common, Step, anchors, short};
 use crate::codec::varint;
 use crate::error::Result;
 
@@ -18,13 +18,13 @@ pub(in crate::codec) const SMALLEST: usize = 64;
 
 /// The length of the shortest match that counts, in bytes. A shorter match is not used, because the same words occur at
 /// many positions.
-const SHORTEST: usize = 16;
+pub(super) const SHORTEST: usize = 16;
 /// When the matcher finds a match of at least this many bytes, it does not search for a longer match.
 const GOOD: usize = 64;
 /// After the first match, the matcher searches this many further bytes of the target for a longer match.
 const LOOK_AHEAD: usize = 2048;
-/// If more than one byte in `GOOD_WALK` is new after the walk, the encoder also tries the anchors.
-const GOOD_WALK: usize = 5;
+/// If more than one byte in `GOOD_PASS` is new after a pass, the encoder also tries the next pass.
+const GOOD_PASS: usize = 5;
 /// The size of the first window that is searched after a mismatch, in bytes. Each further window is four times as
 /// large.
 const FIRST_WINDOW: usize = 64;
@@ -40,13 +40,28 @@ const FAR_STRIDE: usize = 4;
 pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let suffix = common_suffix(base, target);
     let (head, tail) = (&base[..base.len() - suffix], &target[..target.len() - suffix]);
-    let walked = TABLE.with_borrow_mut(|table| {
-        let mut matcher = Matcher::new(head, tail, target.len(), table);
-        matcher.run().ok().map(|()| matcher.found)
-    });
-    let lost = walked.as_ref().is_none_or(|found| found.literals.len() > target.len() / GOOD_WALK);
-    let anchored = if lost { Found::anchored(head, tail, target.len() / 2).ok() } else { None };
-    let Found { mut steps, literals, .. } = walked.into_iter().chain(anchored).min_by_key(Found::cost)?;
+    let most_literals = target.len() / 2;
+    let passes: [&dyn Fn() -> Option<Found>; 3] = [
+        &|| {
+            let short = head.len().max(tail.len()) < short::LONG;
+            short.then(|| Found::stretches(&short::common(head, tail), tail, most_literals).ok()).flatten()
+        },
+        &|| {
+            TABLE.with_borrow_mut(|table| {
+                let mut matcher = Matcher::new(head, tail, target.len(), table);
+                matcher.run().ok().map(|()| matcher.found)
+            })
+        },
+        &|| Found::stretches(&anchors::common(head, tail), tail, most_literals).ok(),
+    ];
+    let mut best: Option<Found> = None;
+    for pass in passes {
+        best = best.into_iter().chain(pass()).min_by_key(Found::cost);
+        if best.as_ref().is_some_and(|found| found.literals.len() <= target.len() / GOOD_PASS) {
+            break;
+        }
+    }
+    let Found { mut steps, literals, .. } = best?;
     if suffix > 0 {
         push_copy(&mut steps, head.len(), suffix);
     }
@@ -93,11 +108,11 @@ impl Found {
         Self { steps: Vec::new(), literals: Vec::new(), most_literals }
     }
 
-    /// Builds the steps from the common stretches that the anchors find.
-    fn anchored(base: &[u8], target: &[u8], most_literals: usize) -> Result<Self, NotWorthIt> {
+    /// Builds the steps from common stretches.
+    fn stretches(stretches: &[Common], target: &[u8], most_literals: usize) -> Result<Self, NotWorthIt> {
         let mut found = Self::new(most_literals);
         let mut t = 0;
-        for stretch in anchors::common(base, target) {
+        for stretch in stretches {
             found.push_literal(&target[t..stretch.target])?;
             push_copy(&mut found.steps, stretch.base, stretch.length);
             t = stretch.target + stretch.length;
@@ -205,13 +220,13 @@ impl Table {
 }
 
 /// Mixes the [`SHORTEST`] bytes from position `at` into one number. Returns `None` if fewer bytes are left.
-fn key(bytes: &[u8], at: usize) -> Option<u64> {
+pub(super) fn key(bytes: &[u8], at: usize) -> Option<u64> {
     let chunk: &[u8; SHORTEST] = bytes.get(at..)?.first_chunk()?;
     let (low, high) = chunk.split_at(GRAM);
     Some(gram(low, 0).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ gram(high, 0).wrapping_mul(0xc2b2_ae3d_27d4_eb4f))
 }
 
-fn slot(key: u64, bits: u32) -> usize {
+pub(super) fn slot(key: u64, bits: u32) -> usize {
     usize::try_from(key >> (64 - bits)).unwrap_or(0)
 }
 

@@ -11,6 +11,7 @@
 mod anchors;
 mod encode;
 mod restore;
+mod short;
 
 pub(super) use encode::SMALLEST;
 pub use encode::encode;
@@ -22,6 +23,14 @@ struct Step {
     literal: usize,
     from: usize,
     copy: usize,
+}
+
+/// A stretch of bytes that the base and the target have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Common {
+    base: usize,
+    target: usize,
+    length: usize,
 }
 
 #[cfg(test)]

@@ -1,0 +1,167 @@
+//! Small payloads are stored raw while many saves wait, and compressed when the store is idle.
+//!
+//! Compressing a payload of 10 KB takes longer than everything else that the writer does for it. So a burst of saves is
+//! stored faster if the payloads are compressed after it. Only keyframes are stored raw: a delta is small already.
+//!
+//! The setting [`setting::RAW_FROM`] holds the save number from which payloads may be raw. 0, or no setting: no payload
+//! waits to be compressed. The transaction that stores the first raw payload sets it, and the transaction that
+//! compresses the last one clears it. So after a crash, the next store that opens the file goes on.
+
+use std::time::Duration;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::chain::Chain;
+use super::error::{from_commit, from_sqlite};
+use super::payloads::Payloads;
+use super::{Sqlite, setting, vfs};
+use crate::backend::rebase::Payloads as _;
+use crate::cache::PayloadCache;
+use crate::codec::envelope;
+use crate::codec::plan::{Effort, Row};
+use crate::error::{Code, Result};
+use crate::record::Seq;
+
+/// A batch with at least this many units is stored in a hurry.
+const MANY: usize = 8;
+/// The number of bytes that may wait to be compressed. Without this limit, a store that is never idle would grow to
+/// more than twice its size.
+const MOST_BYTES: u64 = 64 << 20;
+/// The maximum number of payloads that a transaction compresses. A save that arrives meanwhile does not wait for them,
+/// but the writers of other processes do.
+const STEP: usize = 32;
+/// The maximum number of rows that a transaction examines.
+const LOOK: usize = 1024;
+
+/// What a connection knows about the payloads that wait to be compressed.
+#[derive(Debug)]
+pub(super) struct RawPayloads {
+    allowed: bool,
+    /// The size of the raw payloads that this connection has stored since none was left, in bytes.
+    bytes: u64,
+    /// False if none is left. A connection that was just opened does not know.
+    may_be_left: bool,
+}
+
+impl RawPayloads {
+    /// If `allowed` is false, every payload is compressed when it is saved.
+    pub(super) fn new(allowed: bool) -> Self {
+        Self { allowed, bytes: 0, may_be_left: true }
+    }
+
+    /// Decides how much time a batch takes for its payloads.
+    pub(super) fn effort(&self, units: usize) -> Effort {
+        if self.allowed && units >= MANY && self.bytes < MOST_BYTES { Effort::Quick } else { Effort::Full }
+    }
+
+    /// Called after each commit, with the size of the payloads that it has stored raw, in bytes.
+    pub(super) fn add(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        self.may_be_left |= bytes > 0;
+    }
+}
+
+impl Sqlite {
+    /// Compresses some of the raw payloads: see [`Backend::rest`](crate::backend::Backend::rest).
+    pub(super) fn compress_some(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
+        if !self.raw.may_be_left || self.reserve.lacks() {
+            return Ok(false);
+        }
+        self.watch.look()?;
+        // Never wait for another process: it writes, so the database is not idle.
+        let left =
+            self.call(|all| vfs::within(Duration::ZERO, || compress(&mut all.connection, &all.memory.cache, wanted)))?;
+        if let Some(checkpointer) = &mut self.checkpointer {
+            checkpointer.copy_when_due(&self.connection);
+        }
+        self.reserve.keep();
+        if !left {
+            (self.raw.bytes, self.raw.may_be_left) = (0, false);
+        }
+        Ok(left)
+    }
+
+    /// Compresses all raw payloads, within the call that is under way.
+    pub(super) fn compress_all(&mut self) -> Result<()> {
+        while compress(&mut self.connection, &self.memory.cache, &|| false)? {}
+        Ok(())
+    }
+}
+
+/// Notes, in the transaction that stores it, that the payload `first` is raw.
+pub(super) fn note(connection: &Connection, first: Seq) -> Result<()> {
+    match noted(connection)? {
+        Some(_) => Ok(()),
+        None => setting::set_number(connection, setting::RAW_FROM, first),
+    }
+}
+
+/// Returns the save number from which payloads may be raw. `None`: no payload waits to be compressed.
+fn noted(connection: &Connection) -> Result<Option<Seq>> {
+    match setting::number(connection, setting::RAW_FROM) {
+        // A damaged note must stop neither saves nor prunes. The payloads that it was about stay raw. A check reports it.
+        Err(error) if error.code() == Code::Corrupt => Ok(None),
+        noted => Ok(Some(noted?).filter(|from| *from != 0)),
+    }
+}
+
+/// Compresses some of the raw payloads, in one transaction. Returns true if raw payloads may be left.
+///
+/// When `wanted` returns true, the transaction is rolled back, because a commit would take longer.
+fn compress(connection: &mut Connection, cache: &PayloadCache, wanted: &dyn Fn() -> bool) -> Result<bool> {
+    // Look before the transaction: most stores have nothing to compress, and need no lock.
+    if noted(connection)?.is_none() {
+        return Ok(false);
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
+    let Some(from) = noted(&transaction)? else { return Ok(false) };
+    let Found { raw, next } = find(&transaction, from)?;
+    let mut payloads = Payloads::new(&transaction, cache, Effort::Full);
+    for (seq, body) in raw {
+        if wanted() {
+            return Ok(true);
+        }
+        // A check reports a damaged payload.
+        let Ok(raw) = envelope::open(&[&body]) else { continue };
+        let row = Row::keyframe(&raw);
+        if row.body.len() < body.len() {
+            payloads.rewrite(seq, &row)?;
+        }
+    }
+    payloads.finish()?;
+    setting::set_number(&transaction, setting::RAW_FROM, next.unwrap_or(0))?;
+    transaction.commit().map_err(from_commit)?;
+    Ok(next.is_some())
+}
+
+/// A part of the raw payloads.
+#[derive(Debug, Default)]
+struct Found {
+    /// The payloads with their bodies.
+    raw: Vec<(Seq, Vec<u8>)>,
+    /// The number from which more may follow. `None`: there are no more.
+    next: Option<Seq>,
+}
+
+/// Finds the next raw payloads.
+fn find(connection: &Connection, from: Seq) -> Result<Found> {
+    // SQLite reads the length of a body without reading the body.
+    let sql = "SELECT seq, chain, length(body) FROM checkpoint WHERE seq >= ? ORDER BY seq";
+    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
+    let mut body = connection.prepare_cached("SELECT body FROM checkpoint WHERE seq = ?").map_err(from_sqlite)?;
+    let mut rows = statement.query([from]).map_err(from_sqlite)?;
+    let (mut found, mut looked) = (Found::default(), 0);
+    while let Some(row) = rows.next().map_err(from_sqlite)? {
+        let read = || Ok((row.get(0)?, row.get_ref(1)?.as_blob()?, row.get(2)?));
+        let (seq, chain, stored): (Seq, &[u8], i64) = read().map_err(from_sqlite)?;
+        looked += 1;
+        if Chain::decode(seq, chain).is_ok_and(|chain| Row::is_raw(chain.base, chain.size, stored)) {
+            found.raw.push((seq, body.query_row([seq], |row| row.get(0)).map_err(from_sqlite)?));
+        }
+        if found.raw.len() == STEP || looked == LOOK {
+            found.next = Some(seq + 1);
+            break;
+        }
+    }
+    Ok(found)
+}
