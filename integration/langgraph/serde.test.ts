@@ -221,12 +221,13 @@ it("of a chat that grows, only new and changed messages are serialised", async (
     expect(text(toJson(chat, own))).toBe(text(bytes));
   };
   await same();
-  for (const change of [
+  const changes: Array<() => void> = [
     () => (chat = [...chat, new AIMessage("new")]),
     () => (chat = [...chat.slice(1), new AIMessage("window")]),
     () => (chat[100]!.content = "changed"),
     () => (chat[0]!.response_metadata = { finish_reason: "stop" }),
-  ]) {
+  ];
+  for (const change of changes) {
     change();
     dumped = 0;
     await same();

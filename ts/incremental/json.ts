@@ -9,6 +9,10 @@ import { leadsToList } from "./search.js";
 
 const COMMA = Buffer.from(",");
 
+function gap(index: number): Uint8Array | undefined {
+  return index === 0 ? undefined : COMMA;
+}
+
 /** Serialises values that contain lists that grow. */
 export class JsonWriter {
   readonly #lists: GrowingLists;
@@ -19,7 +23,6 @@ export class JsonWriter {
     items: Omit<ItemFormat, "gap" | "keepsIdentity">,
     mayStringify: (value: unknown) => boolean = () => true,
   ) {
-    const gap = (index: number) => (index === 0 ? undefined : COMMA);
     this.#lists = new GrowingLists({ ...items, gap, keepsIdentity: false });
     this.#mayStringify = mayStringify;
   }

@@ -45,9 +45,9 @@ export class Holding {
     this.#bytes = bytes;
     holdings.delete(this);
     if (bytes > 0) holdings.add(this);
-    while (total > MOST_BYTES) {
-      const [oldest] = holdings;
-      oldest!.#give();
+    for (const oldest of holdings) {
+      if (total <= MOST_BYTES) break;
+      oldest.#give();
     }
   }
 

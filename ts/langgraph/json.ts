@@ -19,13 +19,16 @@ export function toJson(value: unknown, serde: JsonPlus): Bytes | undefined {
 function writerOf(serde: JsonPlus): JsonWriter {
   const known = writers.get(serde);
   if (known !== undefined) return known;
-  const accepts = (item: object) => isPlainObject(item) || isMessage(item);
   const render = (item: object) => itemToJson(item, serde);
-  const writer = new JsonWriter({ render, accepts, isSlow: (item) => !isPlain(item, []) }, (value) =>
+  const writer = new JsonWriter({ render, accepts: isPlainOrMessage, isSlow: (item) => !isPlain(item, []) }, (value) =>
     isPlain(value, []),
   );
   writers.set(serde, writer);
   return writer;
+}
+
+function isPlainOrMessage(item: object): boolean {
+  return isPlainObject(item) || isMessage(item);
 }
 
 const [BRACE, BRACKET] = [0x7b, 0x5b];
