@@ -327,7 +327,7 @@ fn a_large_checkpoint_and_a_long_log_are_copied_in_pages() {
     }
     assert_eq!((done.checkpoints, done.records), (2, 2000));
     let found = ask(&to, common::get_query("large")).into_checkpoint().unwrap().unwrap();
-    assert_eq!(found.payload.parts[0].bytes.joined(), &noise(1, 64 << 20));
+    assert_eq!(found.payload.parts[0].bytes, noise(1, 64 << 20));
 }
 
 fn refused(outcome: Result<Progress>, code: Code, words: &[&str]) -> Error {

@@ -77,7 +77,7 @@ fn a_payload_encoded_early_is_stored_unchanged() {
         } else {
             keyframes += 1;
         }
-        assert_eq!(get(&mut cold, &checkpoint.header.id).unwrap().payload.parts[0].bytes.joined(), &state);
+        assert_eq!(get(&mut cold, &checkpoint.header.id).unwrap().payload.parts[0].bytes, state);
     }
     assert_eq!((keyframes, deltas), (2, 298), "the first, and the one where the chain was long enough");
 }

@@ -96,6 +96,18 @@ impl PartialEq for Content {
 
 impl Eq for Content {}
 
+impl PartialEq<[u8]> for Content {
+    fn eq(&self, other: &[u8]) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<Vec<u8>> for Content {
+    fn eq(&self, other: &Vec<u8>) -> bool {
+        **self == **other
+    }
+}
+
 impl fmt::Debug for Content {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.joined().fmt(formatter)
