@@ -1,5 +1,6 @@
 // A save serialises only what is new. Whatever was changed must be noticed.
-import { deserialize, serialize } from "node:v8";
+import { deserialize, serialize, setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { type Bytes, Pieces, whole } from "../../ts/bytes.js";
 import { CloneWriter } from "../../ts/incremental/clone.js";
@@ -231,6 +232,24 @@ it("never changes bytes that were handed over", () => {
   }
   expect(handed.length).toBeGreaterThan(400);
   for (const { bytes, copy } of handed) expect(Buffer.concat(bytes.pieces).equals(copy)).toBe(true);
+});
+
+it("keeps nothing of a list whose messages are gone", { timeout: 120_000 }, async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const writer = cloneWriter();
+  const before = keptBytes();
+  // The list is only known inside this function.
+  (() => {
+    const list = messages(2_000);
+    warm(writer, { list });
+    expect(keptBytes() - before).toBeGreaterThan(1_000_000);
+  })();
+  for (let turn = 0; keptBytes() - before > 500_000; turn++) {
+    expect(turn).toBeLessThan(200);
+    collect();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 });
 
 it("keeps no more than 64 MiB", () => {

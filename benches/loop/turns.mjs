@@ -7,7 +7,10 @@ import { KINDS } from "./messages.mjs";
 import { opens } from "./sides.mjs";
 
 /** The measured steps of a thread: few, so that the number of messages stays about the same. */
-const stepsOf = (length) => Math.max(2, Math.min(10, Math.floor(length / 5)));
+const stepsOf = (length) => Math.max(2, Math.min(40, Math.floor(length / 5)));
+
+/** The steps before them. A run has grown to its length, so its store has seen the conversation before. */
+const WARM = 5;
 
 /**
  * Measures steps of threads that have about `length` messages, for all sides in turns. Resolves to the wall time and
@@ -24,15 +27,13 @@ export function measure(names, { kind, length, server, rounds = sized(5, 1) }) {
       const running = [];
       for (let thread = 0; thread < threads; thread++) {
         const save = side.thread(`thread-${thread}`);
-        const begin = length - 1 - (steps >> 1);
+        const begin = Math.max(0, length - WARM - (steps >> 1));
         let messages = Array.from({ length: begin }, (_, at) => make(thread * 6_007 + at));
         const append = () => {
           messages = [...messages, make(thread * 6_007 + messages.length)];
           return copied ? structuredClone(messages) : messages;
         };
-        // The first steps store the conversation so far, and are not counted.
-        await save(append());
-        await save(append());
+        for (let step = 0; step < WARM; step++) await save(append());
         running.push({ save, states: Array.from({ length: steps }, append) });
       }
       const figures = await clock(threads * steps, async () => {
