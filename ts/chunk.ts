@@ -24,6 +24,7 @@ export class Chunk {
   #used = 0;
   #keeper: ChunkKeeper | undefined;
   #number = 0;
+  #isReleased = false;
 
   constructor(length: number) {
     this.bytes = Buffer.allocUnsafeSlow(length);
@@ -43,8 +44,12 @@ export class Chunk {
     return start;
   }
 
-  /** Hands the memory to the engine, which keeps it until `release`. Returns its number. */
-  keptBy(keeper: ChunkKeeper): number {
+  /**
+   * Hands the memory to the engine, which keeps it until `release`. Returns its number. Returns undefined after `release`,
+   * because nobody would release the memory again.
+   */
+  keptBy(keeper: ChunkKeeper): number | undefined {
+    if (this.#isReleased) return undefined;
     if (this.#keeper === undefined) {
       this.#number = keeper.keep(this.bytes);
       this.#keeper = keeper;
@@ -52,8 +57,9 @@ export class Chunk {
     return this.#number;
   }
 
-  /** Tells the engine that no later call refers to the memory. */
+  /** Tells the engine that it need not keep the memory for later calls. Its bytes stay as they are. */
   release(): void {
+    this.#isReleased = true;
     this.#keeper?.drop(this.#number);
     this.#keeper = undefined;
   }

@@ -235,7 +235,7 @@ const keeper = {
 
 /**
  * Pieces as the engine takes them: for each piece the number of its chunk, where it begins and its length. Chunk 0 is a
- * buffer with the pieces that lie in no chunk. So a save passes no reference to the memory that is kept.
+ * buffer with the pieces that lie in no chunk that the engine keeps. So a save passes no reference to the memory that is kept.
  */
 type PackedPieces = [others: Uint8Array, pieces: Uint32Array];
 
@@ -245,8 +245,8 @@ function handedOver(bytes: Bytes): Uint8Array | PackedPieces {
   const packed = new Uint32Array(bytes.pieces.length * 3);
   let [at, length] = [0, 0];
   for (const piece of bytes.pieces) {
-    const chunk = chunkOf(piece);
-    packed[at++] = chunk?.keptBy(keeper) ?? 0;
+    const chunk = chunkOf(piece)?.keptBy(keeper);
+    packed[at++] = chunk ?? 0;
     packed[at++] = chunk === undefined ? length : piece.byteOffset;
     packed[at++] = piece.length;
     if (chunk !== undefined) continue;

@@ -3,6 +3,7 @@ import { deserialize, serialize, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { type Bytes, Pieces, whole } from "../../ts/bytes.js";
+import { chunkOf } from "../../ts/chunk.js";
 import { CloneWriter } from "../../ts/incremental/clone.js";
 import { JsonWriter } from "../../ts/incremental/json.js";
 import { keptBytes } from "../../ts/incremental/memory.js";
@@ -250,6 +251,45 @@ it("keeps nothing of a list whose messages are gone", { timeout: 120_000 }, asyn
     collect();
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
+});
+
+it("lets the engine keep only chunks that are released again", () => {
+  let last = 0;
+  const kept = new Set<number>();
+  const keeper = {
+    keep: () => {
+      kept.add(++last);
+      return last;
+    },
+    drop: (number: number) => void kept.delete(number),
+  };
+  /** Hands the bytes over, as a call does. */
+  const handOver = (bytes: Bytes | undefined) => {
+    if (bytes instanceof Pieces) for (const piece of bytes.pieces) chunkOf(piece)?.keptBy(keeper);
+  };
+  const writer = cloneWriter();
+  let list = messages(300);
+  const late: Array<Bytes | undefined> = [];
+  for (let step = 0; step < 300; step++) {
+    // Some steps edit the middle, and some change everything, so that the list is given up.
+    if (step % 7 === 0) list[150]!.content += "changed";
+    if (step % 50 > 45) for (const item of list) item.at += 1;
+    list = [...list.slice(step % 3), message(step)];
+    const bytes = writer.serialize({ list });
+    handOver(bytes);
+    late.push(bytes);
+  }
+  expect(last).toBeGreaterThan(10);
+  expect(kept.size).toBeLessThan(20);
+  // A list that is larger than all that may be kept is given up at once.
+  const large = Array.from({ length: 100 }, (_, n) => ({ n, text: "x".repeat(1 << 20) }));
+  for (let step = 0; step < 6; step++) {
+    large.push({ n: -1, text: "new" });
+    handOver(writer.serialize({ list: large }));
+  }
+  // Bytes that are handed over late are copied.
+  for (const bytes of late) handOver(bytes);
+  expect(kept.size).toBeLessThan(20);
 });
 
 it("keeps no more than 64 MiB", () => {

@@ -252,6 +252,7 @@ export class GrowingList {
   /** Gives up the kept bytes. */
   release(): void {
     this.rendered = 0;
+    for (const chunk of this.#chunks()) chunk.release();
     this.cut(0);
     this.#forgetRemoved();
     this.#chunk = undefined;

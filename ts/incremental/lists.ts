@@ -30,6 +30,7 @@ const MOST_ITEMS = 65_536;
 const MOST_TRIES = 8;
 /** The keys of longer lists are not listed. */
 const MOST_KEYS = 1_500;
+
 /** The lists of one format. */
 export class GrowingLists {
   readonly #format: ItemFormat;
@@ -64,8 +65,9 @@ export class GrowingLists {
   }
 
   /**
-   * Brings the kept bytes of a list up to date, and adds the length of each item to `lengths`. Returns undefined if the value must be serialised as a whole: if the list
-   * is seen for the first time, or if it contains anything but plain data that is not shared.
+   * Brings the kept bytes of a list up to date, and adds the length of each item to `lengths`. Returns undefined if the
+   * value must be serialised as a whole: if the list is seen for the first time, or if it contains anything but plain data
+   * that is not shared.
    */
   grow(list: object[], lengths?: number[]): Grown | undefined {
     if (!isPlainList(list)) return undefined;
