@@ -206,6 +206,22 @@ describe("falls back to the whole for", () => {
     expect(deserialize(whole(writer.serialize(state)!))).toStrictEqual(deserialize(serialize(state)));
   });
 
+  it("a toJSON, in JSON", () => {
+    const hidden = (array: unknown[]) => Object.defineProperty(array, "toJSON", { value: () => "hidden" });
+    const list = messages(50).map(({ role }) => ({ role }));
+    for (const change of [
+      () => hidden([...list]),
+      () => hidden([{ list }]),
+      () => ({ list, toJSON: () => 1 }),
+      () => ({ list, at: { toJSON: (key: string) => key } }),
+      () => [...list, { role: hidden([]) }],
+    ]) {
+      const writer = jsonWriter();
+      warm(writer, { list });
+      expect(writer.serialize(change())).toBe(undefined);
+    }
+  });
+
   it("a format that it does not know", () => {
     const writer = new CloneWriter((value) => Buffer.concat([Buffer.from([0xff, 0x10]), serialize(value).subarray(2)]));
     const list = messages(50);

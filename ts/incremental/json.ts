@@ -5,6 +5,7 @@
 
 import { type Bytes, joined } from "../bytes.js";
 import { GrowingLists, type ItemFormat } from "./lists.js";
+import { hasToJson } from "./leaves.js";
 import { leadsToList } from "./search.js";
 
 const COMMA = Buffer.from(",");
@@ -37,8 +38,10 @@ export class JsonWriter {
 
   /** Returns false if the value must be serialised as a whole. */
   #write(value: unknown, pieces: JsonPieces, depth: number): boolean {
+    // A `toJSON` may depend on the key, which `JSON.stringify` passes only when it writes the whole.
+    if (hasToJson(value)) return false;
     if (!leadsToList(value, depth, this.#lists)) {
-      if (hasToJson(value) || !this.#mayStringify(value)) return false;
+      if (!this.#mayStringify(value)) return false;
       const text: string | undefined = JSON.stringify(value);
       return text !== undefined && pieces.text(text);
     }
@@ -58,11 +61,6 @@ export class JsonWriter {
     }
     return pieces.text("}");
   }
-}
-
-/** A `toJSON` may depend on the key, which `JSON.stringify` passes only when it writes the whole. */
-function hasToJson(value: unknown): boolean {
-  return typeof (value as { toJSON?: unknown } | null | undefined)?.toJSON === "function";
 }
 
 class JsonPieces {

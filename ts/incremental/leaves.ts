@@ -128,7 +128,7 @@ function recordObject(
 
 function recordArray(array: unknown[], recorded: unknown[], objects: object[], depth: number): Kind {
   const { length } = array;
-  if (Object.getPrototypeOf(array) !== ARRAYS || Object.keys(array).length !== length) return OTHER;
+  if (Object.getPrototypeOf(array) !== ARRAYS || Object.keys(array).length !== length || hasToJson(array)) return OTHER;
   recorded.push(ARRAY, length);
   let kind: Kind = Object.isFrozen(array) ? FROZEN : PLAIN;
   for (let index = 0; index < length; index++) {
@@ -151,5 +151,9 @@ function recordProperty(object: object, key: PropertyKey, recorded: unknown[], o
 /** Returns true for an object that is no instance of a class and has no `toJSON`. */
 export function isPlainObject(object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object);
-  return (prototype === OBJECTS || prototype === null) && typeof (object as { toJSON?: unknown }).toJSON !== "function";
+  return (prototype === OBJECTS || prototype === null) && !hasToJson(object);
+}
+
+export function hasToJson(value: unknown): boolean {
+  return typeof (value as { toJSON?: unknown } | null | undefined)?.toJSON === "function";
 }

@@ -6,7 +6,7 @@
 
 import { inspect } from "node:util";
 import { type Grown, GrowingList, Item } from "./growing-list.js";
-import { compare, record } from "./leaves.js";
+import { compare, hasToJson, record } from "./leaves.js";
 
 /** How a format writes the items of a list. */
 export interface ItemFormat {
@@ -168,7 +168,7 @@ export class GrowingLists {
 
 /** Returns true if the list is an array without a class and without named properties. */
 function isPlainList(list: object[]): boolean {
-  if (Object.getPrototypeOf(list) !== Array.prototype) return false;
+  if (Object.getPrototypeOf(list) !== Array.prototype || hasToJson(list)) return false;
   // A list of the keys contains every index.
   if (list.length <= MOST_KEYS) return Object.keys(list).length === list.length;
   // This finds named properties without a look at the items.

@@ -17,15 +17,19 @@ const MOST_NUMBER = 11;
 const SHORT = 24;
 const NOT_LATIN1 = /[^\0-\xff]/;
 
+/** The length of the buffer. A buffer that has grown beyond the limit is given up. */
+const [USUAL, MOST] = [64 << 10, 1 << 20];
+
 /** Writes values one after the other. */
 export class PlainWriter {
-  #buffer = Buffer.allocUnsafeSlow(64 << 10);
+  #buffer = Buffer.allocUnsafeSlow(USUAL);
   #at = 0;
   /** Where the bytes begin that were not taken yet. It is even or odd as their position in the value is. */
   #from = 0;
 
   /** Begins at an even or an odd position. */
   begin(isOdd: boolean): void {
+    if (this.#buffer.length > MOST) this.#buffer = Buffer.allocUnsafeSlow(USUAL);
     this.#from = this.#at = isOdd ? 1 : 0;
   }
 
@@ -36,8 +40,9 @@ export class PlainWriter {
 
   /** Returns a copy of the bytes. */
   take(): Uint8Array {
+    const isOdd = this.#at % 2 === 1;
     const bytes = Buffer.from(this.#buffer.subarray(this.#from, this.#at));
-    this.begin(this.#at % 2 === 1);
+    this.begin(isOdd);
     return bytes;
   }
 
