@@ -11,7 +11,7 @@ import { ForkpointError, isOwnError, messageOf, refusal, show, textOf, typeError
 import { lostInJson } from "./exact-json.js";
 import { CloneWriter } from "./incremental/clone.js";
 import { JsonWriter } from "./incremental/json.js";
-import { isPlainData, isSmallJson, plainCopy } from "./snapshot.js";
+import { isSmallJson, kindOf, plainCopy } from "./snapshot.js";
 
 /** A serialised value and the name of its format. */
 export interface Serialized {
@@ -41,10 +41,11 @@ const cloneFormat: Format = {
     // Most states are plain data, which is serialised directly. Everything else is first copied into a form that V8 can
     // serialise.
     try {
-      if (isSmallJson(value)) return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
-      const put = cloneWriter.serialize(value);
+      const put = cloneWriter.serialize(value, isSmallJson);
       if (put !== undefined) return { tag: "v8", bytes: put };
-      if (isPlainData(value)) return { tag: "v8", bytes: write(value) };
+      const kind = kindOf(value);
+      if (kind === "json") return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
+      if (kind === "v8") return { tag: "v8", bytes: write(value) };
     } catch {
       // The value is a proxy, or is nested too deeply for V8. The copy handles such a value or reports its path in an
       // error.

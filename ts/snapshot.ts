@@ -13,115 +13,114 @@ import { warn } from "./warnings.js";
  */
 const MAX_DEPTH = 1_500;
 
-/** The maximum nesting that `isPlainData` checks. A deeper value is copied with `plainCopy` before it is serialised. */
+/** The maximum nesting that is checked. A deeper value is copied with `plainCopy` before it is serialised. */
 const CHECK_DEPTH = 200;
 const CHECK_LENGTH = 65_536;
-
-/**
- * Returns true if structured clone can store the value without a copy. The value must be plain data without getters,
- * because a getter would be called twice. Returns false if in doubt. Does not change the value and calls none of its
- * functions, except a proxy's traps.
- */
-export function isPlainData(value: unknown): boolean {
-  return isData(value, 0);
-}
-
-function isData(value: unknown, depth: number): boolean {
-  switch (typeof value) {
-    case "object":
-      return value === null || (depth < CHECK_DEPTH && isDataObject(value, depth + 1));
-    case "function":
-    case "symbol":
-      return false;
-    default:
-      return true;
-  }
-}
-
-function isDataObject(value: object, depth: number): boolean {
-  if (Array.isArray(value)) {
-    if (value.length > CHECK_LENGTH) return false;
-    for (let i = 0; i < value.length; i++) {
-      if (!isData(value[i], depth)) return false;
-    }
-    return true;
-  }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === null) {
-    for (const key in value) {
-      const property = Object.getOwnPropertyDescriptor(value, key);
-      if (property === undefined || property.get !== undefined || property.set !== undefined) return false;
-      if (!isData(property.value, depth)) return false;
-    }
-    return typeof (value as { toJSON?: unknown }).toJSON !== "function";
-  }
-  if (prototype === Uint8Array.prototype || prototype === Buffer.prototype) {
-    return !types.isSharedArrayBuffer((value as Uint8Array).buffer);
-  }
-  return prototype === Date.prototype;
-}
 
 /** The maximum number of values or characters for which JSON is faster than V8's serializer. */
 const SMALL_VALUES = 256;
 const SMALL_TEXT = 2_048;
 
 /**
- * Returns true if the value is small and JSON stores it exactly as structured clone would. For small values, setting up
- * V8's serializer takes longer than writing JSON. Returns false if in doubt. Does not change the value and calls none
- * of its functions.
+ * Which serializer can store a value without a copy. `json`: the value is small, and JSON stores it exactly as structured
+ * clone would. For small values, setting up V8's serializer takes longer than writing JSON. `v8`: the value is plain data
+ * without getters, because a getter would be called twice. `copy`: neither of them, or in doubt.
  */
-export function isSmallJson(value: unknown): boolean {
-  return new SmallJson().holds(value);
+export type Kind = "json" | "v8" | "copy";
+
+/** Returns the kind of a value. Does not change the value and calls none of its functions, except a proxy's traps. */
+export function kindOf(value: unknown): Kind {
+  const walk = new Walk(false);
+  if (!walk.isData(value, 0)) return "copy";
+  return walk.isSmall ? "json" : "v8";
 }
 
-class SmallJson {
+/** Returns true if the value's kind is `json`. Looks only at as much of a large value as a small one may have. */
+export function isSmallJson(value: unknown): boolean {
+  const walk = new Walk(true);
+  return walk.isData(value, 0) && walk.isSmall;
+}
+
+/** Walks through a value once. */
+class Walk {
+  /** True as long as JSON can store what was met so far. */
+  isSmall = true;
+  /** True if the walk ends as soon as JSON cannot store the value. */
+  readonly #endsEarly: boolean;
   #values = SMALL_VALUES;
   #text = SMALL_TEXT;
   readonly #seen = new Set<object>();
 
-  holds(value: unknown): boolean {
-    if (--this.#values < 0) return false;
+  constructor(endsEarly: boolean) {
+    this.#endsEarly = endsEarly;
+  }
+
+  /** Returns false if the value must be copied, or if the walk ends early. */
+  isData(value: unknown, depth: number): boolean {
+    if (this.isSmall && --this.#values < 0 && this.#isLarge()) return false;
     switch (typeof value) {
       case "string":
-        this.#text -= value.length;
-        return this.#text >= 0;
+        return this.#hasText(value.length);
       case "number":
-        return Number.isFinite(value) && !Object.is(value, -0);
+        return (Number.isFinite(value) && !Object.is(value, -0)) || !this.#isLarge();
       case "boolean":
         return true;
       case "object":
-        return value === null || this.#object(value);
-      default:
+        return value === null || (depth < CHECK_DEPTH && this.#isObject(value, depth + 1));
+      case "function":
+      case "symbol":
         return false;
+      default:
+        return !this.#isLarge();
     }
   }
 
-  #object(value: object): boolean {
-    // If a value refers to the same object twice, structured clone keeps one object, but JSON would store two.
-    if (this.#seen.has(value) || types.isProxy(value)) return false;
-    this.#seen.add(value);
-    if (Array.isArray(value)) {
-      // JSON loses an array's named properties, and turns a hole into null.
-      if (value.length > SMALL_VALUES || Object.keys(value).length !== value.length) return false;
-      for (let i = 0; i < value.length; i++) {
-        if (!this.holds(value[i])) return false;
-      }
-      return true;
+  /** Notes that JSON cannot store the value. Returns true if the walk ends. */
+  #isLarge(): boolean {
+    this.isSmall = false;
+    return this.#endsEarly;
+  }
+
+  #hasText(length: number): boolean {
+    if (!this.isSmall) return true;
+    this.#text -= length;
+    return this.#text >= 0 || !this.#isLarge();
+  }
+
+  #isObject(value: object, depth: number): boolean {
+    if (this.isSmall) {
+      // If a value refers to the same object twice, structured clone keeps one object, but JSON would store two.
+      if ((this.#seen.has(value) || types.isProxy(value)) && this.#isLarge()) return false;
+      this.#seen.add(value);
     }
+    if (Array.isArray(value)) return this.#isArray(value, depth);
     const prototype: unknown = Object.getPrototypeOf(value);
-    if (prototype !== Object.prototype && prototype !== null) return false;
-    for (const key in value) {
-      this.#text -= key.length;
-      if (key === "__proto__" || !this.#property(value, key)) return false;
+    if (prototype === Object.prototype || prototype === null) return this.#isPlainObject(value, depth);
+    if (this.#isLarge()) return false;
+    if (prototype === Uint8Array.prototype || prototype === Buffer.prototype) {
+      return !types.isSharedArrayBuffer((value as Uint8Array).buffer);
     }
-    return typeof (value as { toJSON?: unknown }).toJSON !== "function";
+    return prototype === Date.prototype;
   }
 
-  #property(value: object, key: string): boolean {
-    const property = Object.getOwnPropertyDescriptor(value, key);
-    return (
-      property !== undefined && property.get === undefined && property.set === undefined && this.holds(property.value)
-    );
+  #isArray(array: unknown[], depth: number): boolean {
+    const { length } = array;
+    if (length > CHECK_LENGTH) return false;
+    // JSON loses an array's named properties, and turns a hole into null.
+    const isJson = !this.isSmall || (length <= SMALL_VALUES && Object.keys(array).length === length);
+    if (!isJson && this.#isLarge()) return false;
+    for (let i = 0; i < length; i++) if (!this.isData(array[i], depth)) return false;
+    return true;
+  }
+
+  #isPlainObject(object: object, depth: number): boolean {
+    for (const key in object) {
+      if (this.isSmall && !this.#hasText(key === "__proto__" ? Number.POSITIVE_INFINITY : key.length)) return false;
+      const property = Object.getOwnPropertyDescriptor(object, key);
+      if (property === undefined || property.get !== undefined || property.set !== undefined) return false;
+      if (!this.isData(property.value, depth)) return false;
+    }
+    return typeof (object as { toJSON?: unknown }).toJSON !== "function";
   }
 }
 

@@ -42,9 +42,12 @@ export class CloneWriter {
     });
   }
 
-  /** Returns the bytes of a value. Returns undefined if V8 must serialise it as a whole. */
-  serialize(value: unknown): Bytes | undefined {
-    if (!leadsToList(value, 0, this.#lists)) return undefined;
+  /**
+   * Returns the bytes of a value. Returns undefined if V8 must serialise it as a whole, or if `unless` returns true for a
+   * value with lists that may grow.
+   */
+  serialize(value: unknown, unless?: (value: unknown) => boolean): Bytes | undefined {
+    if (!leadsToList(value, 0, this.#lists) || unless?.(value)) return undefined;
     this.#works ??= isKnownFormat(this.#write);
     if (!this.#works) return undefined;
     this.#lists.begin();
