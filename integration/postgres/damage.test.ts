@@ -11,12 +11,14 @@ import { checkpoint, failure, ids, open } from "../../__test__/helpers.js";
 import { makeDatabase, query } from "./databases.js";
 
 /**
- * A state of a few KB. A state that differs in few words is stored as a delta. The words are not compressed, and are always
- * the same: which byte of a delta is damaged decides whether a delta against it can still be read.
+ * A state of a few KB. A state that differs little is stored as a delta. Each step adds text that all later steps have too, so
+ * each payload needs every byte of those before it. The text is not compressed, and is always the same.
  */
-const words = Array.from({ length: 300 }, (_, n) => createHash("sha256").update(`${n}`).digest("hex").slice(0, 12));
+const hash = (of: string) => createHash("sha256").update(of).digest("hex");
+const words = Array.from({ length: 300 }, (_, n) => hash(`${n}`).slice(0, 12));
+const added = (n: number) => [0, 1, 2, 3].map((part) => hash(`step ${n}, part ${part}`)).join("");
 const step = (n: number) => {
-  const scratch = { n, text: words.with(n, `step ${n}`).join(" ") };
+  const scratch = { n, text: [...words, ...Array.from({ length: n + 1 }, (_, before) => added(before))].join(" ") };
   return checkpoint({
     id: `c${n}`,
     runId: "run",
