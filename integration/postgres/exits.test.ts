@@ -13,17 +13,34 @@ const program = fileURLToPath(new URL("fixtures/exit.mjs", import.meta.url));
 /** Three times the patience at exit, and half of the busy timeout. */
 const LIMIT_MS = 15_000;
 
-/** A database behind a proxy that passes nothing any more when it is told so. The sockets stay open. */
+/**
+ * A database behind a proxy that passes nothing any more when it is told so. The sockets stay open. `held` resolves when
+ * the proxy has kept back the first message.
+ */
 async function stalling(server: Server) {
   let stalled = false;
-  const proxy = await startProxy(server.port, { onMessage: () => (stalled ? "stall" : "pass") });
+  const { promise: held, resolve: hold } = promiseWithResolvers();
+  const onMessage = () => {
+    if (!stalled) return "pass";
+    hold();
+    return "stall";
+  };
+  const proxy = await startProxy(server.port, { onMessage });
   onTestFinished(() => proxy.stop());
   const database = await makeDatabase(server);
   return {
     url: server.url({ database, port: proxy.port, query: "?sslmode=disable" }),
     direct: server.url({ database }),
     stall: () => void (stalled = true),
+    held,
   };
+}
+
+/** `Promise.withResolvers`, which Node.js 20 lacks. */
+function promiseWithResolvers() {
+  let resolve!: () => void;
+  const promise = new Promise<void>((settle) => (resolve = settle));
+  return { promise, resolve };
 }
 
 /** Runs the program until it ends. Returns its errors and how long it took to end. */
@@ -98,11 +115,13 @@ onServer("newest", (server) => {
       );
 
     it.each([0, 1_000])("a save that was called %i ms before", { timeout: 90_000 }, async (ms) => {
-      const { url, direct, stall } = await stalling(server());
+      const { url, direct, stall, held } = await stalling(server());
       const store = new CheckpointStore(url, options);
       await store.save(checkpoint({ id: "a", runId: "run" }));
       stall();
       const saved = end(store.save(checkpoint({ id: "b", runId: "run" })));
+      // Otherwise both saves may be sent as one batch, whose first message only asks.
+      await held;
       const waiting = end(store.save(checkpoint({ id: "c", runId: "another" })));
       await sleep(ms);
       const begun = performance.now();
