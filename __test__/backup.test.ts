@@ -189,8 +189,10 @@ test("a damaged database makes no backup", async () => {
   await saveNoise(store, 20, 5_000);
   await store.close();
   const bytes = readFileSync(file);
-  // The end of the file is noise of a state.
-  for (let at = bytes.length - 3_000; at < bytes.length - 2_900; at++) bytes[at]! ^= 0xff;
+  // Most of the last pages hold noise of a state, from their beginning on.
+  for (let page = bytes.length - 8 * 4_096; page < bytes.length; page += 4_096) {
+    for (let at = page + 100; at < page + 200; at++) bytes[at]! ^= 0xff;
+  }
   writeFileSync(file, bytes);
   const damaged = await opened(file);
   await failure(damaged.backup(join(path, "b.db")), "CORRUPT");
