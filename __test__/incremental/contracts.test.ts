@@ -87,7 +87,7 @@ describe.each(kinds)("over %s", (kind) => {
           expected.push(serializer === "json" ? JSON.parse(JSON.stringify(given)) : deserialize(serialize(given)));
         }
         for (let step = 0; step < STEPS; step++) {
-          expect(await saver.read(step), `${name}, step ${step}`).toEqual(expected[step]);
+          expect(await saver.read(step), `${name}, step ${step}`).toStrictEqual(expected[step]);
         }
       }
     },

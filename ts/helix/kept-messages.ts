@@ -30,9 +30,8 @@ const lists = new Map(
 export function keptMessages(messages: readonly unknown[], format: Format): PackedMessages | undefined {
   const kept = lists.get(format.name);
   if (kept === undefined || !kept.mayGrow(messages)) return undefined;
-  kept.begin();
   const lengths: number[] = [];
-  const grown = kept.grow(messages, lengths);
+  const grown = kept.save(() => kept.grow(messages, lengths));
   if (grown === undefined) return undefined;
   const tags: string[] = [];
   let [piece, start] = [0, 0];

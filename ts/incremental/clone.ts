@@ -50,9 +50,10 @@ export class CloneWriter {
     if (!leadsToList(value, 0, this.#lists) || unless?.(value)) return undefined;
     this.#works ??= isKnownFormat(this.#write);
     if (!this.#works) return undefined;
-    this.#lists.begin();
-    const spine = new Spine(this.#lists, this.#spine, this.#write);
-    return spine.value(value, 0) && spine.isUnshared() ? spine.finish() : undefined;
+    return this.#lists.save(() => {
+      const spine = new Spine(this.#lists, this.#spine, this.#write);
+      return spine.value(value, 0) && spine.isUnshared() ? spine.finish() : undefined;
+    });
   }
 
   #item(item: object): Uint8Array {

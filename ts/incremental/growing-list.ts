@@ -223,22 +223,23 @@ export class GrowingList {
     } else this.#pieces.push(chunk.subarray(start, start + length));
   }
 
-  /** Ends a save that has used this list. Returns the bytes of its items. */
-  settle(count: number, lengths?: number[]): Grown {
+  /** Returns the bytes of the items, and adds the length of each item to `lengths`. */
+  grown(lengths?: number[]): Grown {
     if (this.#pieces.length > MOST_PIECES) this.#compact();
-    const grown = { pieces: [...this.#pieces], byteLength: this.length };
-    if (lengths !== undefined) for (let at = 0; at < count; at++) lengths.push(this.#ends[at]! - this.#starts[at]!);
+    if (lengths !== undefined) for (const [at, end] of this.#ends.entries()) lengths.push(end - this.#starts[at]!);
+    return { pieces: [...this.#pieces], byteLength: this.length };
+  }
+
+  /** Ends a save that has used this list. */
+  endSave(): void {
     this.#forgetRemoved();
     // If most items had to be serialised in two saves, the kept bytes are of no use for the next saves.
-    const isWaste = this.rendered > count / 2;
+    const isWaste = this.rendered > this.#items.length / 2;
     this.rendered = 0;
-    if (isWaste && this.#penalty > 1) this.abandon();
-    else {
-      this.#penalty = isWaste ? 2 : 1;
-      this.#holding ??= new Holding(this);
-      this.#holding.set(this.#size(), this.#chunks());
-    }
-    return grown;
+    if (isWaste && this.#penalty > 1) return this.abandon();
+    this.#penalty = isWaste ? 2 : 1;
+    this.#holding ??= new Holding(this);
+    this.#holding.set(this.#size(), this.#chunks());
   }
 
   /** Gives up the kept bytes, and skips the next saves. */

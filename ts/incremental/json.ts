@@ -31,9 +31,8 @@ export class JsonWriter {
   /** Returns the bytes of a value. Returns undefined if it must be serialised as a whole. */
   serialize(value: unknown): Bytes | undefined {
     if (!leadsToList(value, 0, this.#lists)) return undefined;
-    this.#lists.begin();
     const pieces = new JsonPieces();
-    return this.#write(value, pieces, 0) ? pieces.finish() : undefined;
+    return this.#lists.save(() => (this.#write(value, pieces, 0) ? pieces.finish() : undefined));
   }
 
   /** Returns false if the value must be serialised as a whole. */

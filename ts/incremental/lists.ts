@@ -40,6 +40,8 @@ export class GrowingLists {
   /** The item that each object belongs to. Only used if the format keeps identity. */
   readonly #owners = new WeakMap<object, Item>();
   #save = 0;
+  /** The lists that this save has used. */
+  #used: GrowingList[] = [];
 
   constructor(format: ItemFormat) {
     this.#format = format;
@@ -53,9 +55,19 @@ export class GrowingLists {
     return value.length >= LEAST_ITEMS || (this.#format.isSlow?.(first) ?? false);
   }
 
-  /** Begins a save. A list must be the same list only once in each save. */
-  begin(): void {
+  /**
+   * Runs a save. A list must be the same list only once in each save. What the save has placed stays known until its end,
+   * so that it finds every object that is shared.
+   */
+  save<T>(work: () => T): T {
     this.#save += 1;
+    try {
+      return work();
+    } finally {
+      const used = this.#used;
+      this.#used = [];
+      for (const list of used) list.endSave();
+    }
   }
 
   /** Returns true if an item that this save has placed contains the object. */
@@ -88,7 +100,10 @@ export class GrowingLists {
       return undefined;
     }
     known.usedIn = this.#save;
-    if (this.#update(known, list)) return known.settle(list.length, lengths);
+    if (this.#update(known, list)) {
+      this.#used.push(known);
+      return known.grown(lengths);
+    }
     known.abandon();
     this.#trails.set(last, known);
     return undefined;
