@@ -1,15 +1,16 @@
 //! Keeps recent raw payloads in memory, up to a maximum number of bytes: the newest payload of each active lineage, what was
 //! read, and what its neighbours are built on.
 //!
-//! A cached payload is never out of date. A save number is never given to a second payload, and the payload under a
-//! save number never changes. A reader first finds the save number in the database and then looks in the cache.
+//! A cached payload is used only if the database confirms it. A database that goes back in time gives the same save
+//! number to another payload, so a payload is found by its [`PayloadKey`]: the save number, and the checksum that the
+//! row of the payload stores. A reader first reads both in the database and then looks in the cache.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::record::{ContractId, Seq};
+use crate::record::{ContractId, PayloadKey, Seq};
 
 /// A raw payload, and how well deltas have worked for its lineage.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +42,8 @@ const MOST_SKIPPED: u32 = 16;
 /// The newest payload of a lineage that this process knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineageTip {
-    /// The save number of the payload.
-    pub seq: Seq,
+    /// The payload.
+    pub key: PayloadKey,
     /// The id of the checkpoint.
     pub id: String,
     /// The number of deltas that a reader applies to rebuild the payload.
@@ -57,8 +58,8 @@ type Name = (ContractId, String);
 /// A payload to add to the cache.
 #[derive(Debug)]
 pub struct NewEntry {
-    /// The save number of the payload.
-    pub seq: Seq,
+    /// Identifies the payload.
+    pub key: PayloadKey,
     /// The payload.
     pub payload: CachedPayload,
     /// The save number of an older payload to drop from the cache. The older payload is less likely to be read than the
@@ -71,6 +72,8 @@ pub struct NewEntry {
 
 #[derive(Debug)]
 struct Entry {
+    /// The checksum of the payload.
+    sum: u64,
     payload: CachedPayload,
     used: u64,
     tip: Option<Name>,
@@ -86,13 +89,20 @@ impl PayloadCache {
         Self(Arc::new(Mutex::new(Lru::new(capacity))))
     }
 
-    /// The payload with this save number, if it is cached.
-    pub fn get(&self, seq: Seq) -> Option<CachedPayload> {
-        self.lock().get(seq)
+    /// Returns true if a payload with this save number is cached. It may be another payload than the one that the
+    /// database has now.
+    pub(crate) fn may_have(&self, seq: Seq) -> bool {
+        self.lock().entries.contains_key(&seq)
+    }
+
+    /// The payload, if it is cached. The caller has read the key in the database.
+    pub fn get(&self, key: PayloadKey) -> Option<CachedPayload> {
+        self.lock().get(key)
     }
 
     /// The newest payload of a lineage, if this process saved the payload and the cache still contains the payload.
-    /// Another process may have saved an even newer payload, which this cache does not know.
+    /// Another process may have saved an even newer payload, or the database may have gone back in time. So the caller
+    /// compares the tip with the database before it relies on the payload.
     pub fn newest(&self, contract: ContractId, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
         self.lock().newest(contract, lineage)
     }
@@ -107,12 +117,21 @@ impl PayloadCache {
         self.lock().holds(bytes)
     }
 
-    /// Returns the payloads below the save number `below` that were used last, at most `most` of them.
+    /// Returns the payloads below the save number `below` that were used last, at most `most` of them, with their
+    /// checksums.
     #[cfg(feature = "postgres")]
-    pub(crate) fn recent(&self, below: Seq, most: usize) -> HashMap<Seq, CachedPayload> {
+    pub(crate) fn recent(&self, below: Seq, most: usize) -> HashMap<Seq, (u64, CachedPayload)> {
         let cache = self.lock();
         let recent = cache.used.values().rev().filter(|used| **used < below).take(most);
-        recent.filter_map(|seq| Some((*seq, cache.entries.get(seq)?.payload.clone()))).collect()
+        let entry = |seq: &Seq| cache.entries.get(seq).map(|entry| (*seq, (entry.sum, entry.payload.clone())));
+        recent.filter_map(entry).collect()
+    }
+
+    /// Drops everything, because the database went back in time.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn clear(&self) {
+        let mut cache = self.lock();
+        *cache = Lru::new(cache.capacity);
     }
 
     /// Adds payloads to the cache.
@@ -145,8 +164,13 @@ impl Lru {
         Self { capacity, bytes: 0, clock: 0, entries, used, tips }
     }
 
-    fn get(&mut self, seq: Seq) -> Option<CachedPayload> {
+    fn get(&mut self, PayloadKey { seq, sum }: PayloadKey) -> Option<CachedPayload> {
         self.clock += 1;
+        if self.entries.get(&seq)?.sum != sum {
+            // The database went back in time, and gave the number to another payload.
+            *self = Self::new(self.capacity);
+            return None;
+        }
         let entry = self.entries.get_mut(&seq)?;
         self.used.remove(&entry.used);
         entry.used = self.clock;
@@ -156,20 +180,20 @@ impl Lru {
 
     fn newest(&mut self, contract: ContractId, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
         let tip = self.tips.get(&(contract, lineage.to_owned()))?.clone();
-        let payload = self.get(tip.seq)?;
+        let payload = self.get(tip.key)?;
         Some((tip, payload))
     }
 
     fn newest_length(&self, contract: ContractId, lineage: &str) -> usize {
         let tip = self.tips.get(&(contract, lineage.to_owned()));
-        tip.and_then(|tip| self.entries.get(&tip.seq)).map_or(0, |entry| entry.payload.raw.len())
+        tip.and_then(|tip| self.entries.get(&tip.key.seq)).map_or(0, |entry| entry.payload.raw.len())
     }
 
     fn holds(&self, bytes: usize) -> bool {
         bytes <= self.capacity
     }
 
-    fn keep(&mut self, NewEntry { seq, payload, supersedes, tip }: NewEntry) {
+    fn keep(&mut self, NewEntry { key: PayloadKey { seq, sum }, payload, supersedes, tip }: NewEntry) {
         if let Some(old) = supersedes {
             self.forget(old);
         }
@@ -183,7 +207,7 @@ impl Lru {
             self.tips.insert(name.clone(), tip);
             name
         });
-        self.entries.insert(seq, Entry { payload, used: self.clock, tip: name });
+        self.entries.insert(seq, Entry { sum, payload, used: self.clock, tip: name });
         self.used.insert(self.clock, seq);
         while !self.holds(self.bytes)
             && let Some((_, oldest)) = self.used.first_key_value()
@@ -197,7 +221,7 @@ impl Lru {
         self.bytes -= entry.payload.raw.len();
         self.used.remove(&entry.used);
         if let Some(name) = entry.tip
-            && self.tips.get(&name).is_some_and(|tip| tip.seq == seq)
+            && self.tips.get(&name).is_some_and(|tip| tip.key.seq == seq)
         {
             self.tips.remove(&name);
         }
@@ -208,8 +232,12 @@ impl Lru {
 mod tests {
     use super::*;
 
+    fn key(seq: Seq) -> PayloadKey {
+        PayloadKey { seq, sum: 0 }
+    }
+
     fn kept(seq: Seq, bytes: usize) -> NewEntry {
-        NewEntry { seq, payload: Bytes::from(vec![0; bytes]).into(), supersedes: None, tip: None }
+        NewEntry { key: key(seq), payload: Bytes::from(vec![0; bytes]).into(), supersedes: None, tip: None }
     }
 
     #[test]
@@ -218,25 +246,35 @@ mod tests {
         let payload = |byte| CachedPayload::from(Bytes::from(vec![byte; 40]));
         cache.keep(NewEntry { payload: payload(1), ..kept(1, 0) });
         cache.keep(NewEntry { payload: payload(2), ..kept(2, 0) });
-        assert!(cache.get(1).is_some());
+        assert!(cache.get(key(1)).is_some());
         cache.keep(NewEntry { payload: payload(3), ..kept(3, 0) });
-        assert_eq!((cache.get(1), cache.get(2), cache.get(3)), (Some(payload(1)), None, Some(payload(3))));
+        assert_eq!((cache.get(key(1)), cache.get(key(2)), cache.get(key(3))), (Some(payload(1)), None, Some(payload(3))));
         cache.keep(NewEntry { supersedes: Some(1), ..kept(4, 40) });
-        assert_eq!((cache.get(1), cache.get(3).is_some(), cache.bytes), (None, true, 80));
+        assert_eq!((cache.get(key(1)), cache.get(key(3)).is_some(), cache.bytes), (None, true, 80));
         cache.keep(kept(5, 101));
-        assert_eq!((cache.get(5), cache.bytes), (None, 80), "too large to be kept");
+        assert_eq!((cache.get(key(5)), cache.bytes), (None, 80), "too large to be kept");
         cache.keep(kept(3, 0));
         assert_eq!((cache.bytes, cache.entries.len(), cache.used.len()), (40, 2, 2));
+    }
+
+    #[test]
+    fn a_number_that_another_payload_has_now_is_not_cached() {
+        let mut cache = Lru::new(100);
+        cache.keep(kept(1, 40));
+        cache.keep(NewEntry { key: PayloadKey { seq: 2, sum: 7 }, ..kept(2, 40) });
+        assert!(cache.get(key(1)).is_some() && cache.get(PayloadKey { seq: 2, sum: 7 }).is_some());
+        assert_eq!(cache.get(PayloadKey { seq: 1, sum: 8 }), None);
+        assert_eq!((cache.bytes, cache.entries.len(), cache.used.len()), (0, 0, 0), "one that is refuted refutes all");
     }
 
     #[test]
     fn a_lineage_is_known_by_its_newest_while_that_is_kept() {
         let mut cache = Lru::new(100);
         let save = |cache: &mut Lru, seq, lineage: &str, supersedes| {
-            let tip = LineageTip { seq, id: seq.to_string(), depth: 0, budget: 9 };
+            let tip = LineageTip { key: key(seq), id: seq.to_string(), depth: 0, budget: 9 };
             cache.keep(NewEntry { tip: Some(((ContractId(1), lineage.to_owned()), tip)), supersedes, ..kept(seq, 40) });
         };
-        let newest = |cache: &mut Lru, lineage| cache.newest(ContractId(1), lineage).map(|(tip, _)| tip.seq);
+        let newest = |cache: &mut Lru, lineage| cache.newest(ContractId(1), lineage).map(|(tip, _)| tip.key.seq);
         save(&mut cache, 1, "a", None);
         save(&mut cache, 2, "a", Some(1));
         save(&mut cache, 3, "b", None);

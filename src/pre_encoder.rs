@@ -11,7 +11,7 @@ use crate::cache::{CachedPayload, LineageTip, PayloadCache};
 use crate::codec::frame;
 use crate::codec::plan::{Base, Effort, plan};
 use crate::op::Op;
-use crate::record::{Draft, Encoded, Seq};
+use crate::record::{Draft, Encoded, PayloadKey};
 
 /// The minimum size of a large op, in bytes. Comparing and compressing a large op takes longer than passing the op to
 /// another thread.
@@ -40,20 +40,20 @@ impl PreEncoder {
         }
         let (tip, newest) = newest.filter(|(tip, _)| header.parent.as_ref() == Some(&tip.id))?;
         let whole = resolve_from_parent(draft, &frame::split(&newest.raw).ok()?)?;
-        let parent = Some(tip.seq);
+        let parent = Some(tip.key);
         encode(frame::join(&whole).into(), Some((tip, newest)), parent)
     }
 }
 
 /// Encodes a payload for storage, under the assumption that `newest` is still the newest payload of the lineage when
 /// the payload is stored. If `newest` is `None`, the payload is expected to be the first of its lineage.
-fn encode(raw: Bytes, newest: Option<(LineageTip, CachedPayload)>, parent: Option<Seq>) -> Option<Encoded> {
+fn encode(raw: Bytes, newest: Option<(LineageTip, CachedPayload)>, parent: Option<PayloadKey>) -> Option<Encoded> {
     let (tip, newest) = newest.unzip();
-    let base = tip.map(|tip| Base { seq: tip.seq, depth: tip.depth, budget: tip.budget });
+    let base = tip.map(|tip| Base { key: tip.key, depth: tip.depth, budget: tip.budget });
     // The base is already loaded, so this function cannot fail.
     let load = |_| Ok(newest.unwrap_or_else(|| Bytes::new().into()));
     let (row, misses) = plan(&raw, base, None, Effort::Full, load).ok()?;
-    Some(Encoded { raw, parent, base: base.map(|base| base.seq), is_delta: row.base.is_some(), body: row.body, misses })
+    Some(Encoded { raw, parent, base: base.map(|base| base.key), is_delta: row.base.is_some(), body: row.body, misses })
 }
 
 impl PreEncode for PreEncoder {

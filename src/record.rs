@@ -215,16 +215,26 @@ impl Draft {
     }
 }
 
+/// Identifies a payload, also if the database goes back in time. A restored or rewound database gives the save numbers of
+/// lost payloads to other payloads. It never gives both the number and the checksum to other bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PayloadKey {
+    /// The save number.
+    pub seq: Seq,
+    /// The checksum of the raw bytes. Every row stores it, at the beginning of its envelope.
+    pub sum: u64,
+}
+
 /// A payload as it will probably be stored. The payload is encoded while other units are being committed. If the base
 /// or the parent has changed in the meantime, the backend encodes the payload again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
     /// The parts as one byte string, with the inherited parts.
     pub raw: Bytes,
-    /// The save number of the checkpoint that gave the inherited parts.
-    pub parent: Option<Seq>,
-    /// The save number of the payload that the delta was made against.
-    pub base: Option<Seq>,
+    /// The payload of the checkpoint that gave the inherited parts.
+    pub parent: Option<PayloadKey>,
+    /// The payload that the delta was made against.
+    pub base: Option<PayloadKey>,
     /// True if `body` is a delta, and false if it is a keyframe.
     pub is_delta: bool,
     /// The envelope to store in the row.

@@ -7,7 +7,7 @@ use super::envelope;
 use super::plan::MAX_DEPTH;
 use crate::cache::{CachedPayload, NewEntry, PayloadCache};
 use crate::error::{Code, Error, Result};
-use crate::record::Seq;
+use crate::record::{PayloadKey, Seq};
 
 /// One row of a chain.
 #[derive(Debug)]
@@ -24,18 +24,22 @@ const FAR: usize = 8;
 
 /// Returns the raw payload with the number `seq`, from the cache or from its chain of rows.
 ///
-/// `fetch` reads one row. All rows must come from one snapshot. If a payload is rebuilt from rows, its checksum is
+/// `sum` reads the checksum that a row stores, to confirm what is cached. `fetch` reads one row. All rows must come from one snapshot. If a payload is rebuilt from rows, its checksum is
 /// verified. So the result is the saved bytes or `CORRUPT`.
 pub(crate) fn rebuild(
     seq: Seq,
     cache: &PayloadCache,
+    mut sum: impl FnMut(Seq) -> Result<Option<u64>>,
     mut fetch: impl FnMut(Seq) -> Result<Option<Link>>,
 ) -> Result<CachedPayload> {
     let mut chain: Vec<(Seq, Vec<u8>)> = Vec::new();
     let mut below = None;
     let mut next = Some(seq);
     while let Some(link) = next {
-        if let Some(cached) = cache.get(link) {
+        if cache.may_have(link)
+            && let Some(sum) = sum(link)?
+            && let Some(cached) = cache.get(PayloadKey { seq: link, sum })
+        {
             if link == seq {
                 return Ok(cached);
             }
@@ -53,19 +57,18 @@ pub(crate) fn rebuild(
         chain.push((link, body));
         next = base;
     }
-    open(below.as_deref(), &chain, seq, cache)
+    open(below.as_deref(), &chain, cache)
 }
 
-/// Opens the chain of the payload `seq`, its own row first, and caches the payload. If `below` is given, the last row of
+/// Opens the chain of a payload, its own row first, and caches the payload. If `below` is given, the last row of
 /// the chain is a delta against the raw bytes `below`.
 ///
-/// A payload that the neighbours of `seq` are likely to be built on is cached too: the keyframe, or the payload halfway
+/// A payload that its neighbours are likely to be built on is cached too: the keyframe, or the payload halfway
 /// down a long chain. Its checksum is verified like that of every payload. If it is damaged, it is not cached, and damage
-/// that `seq` does not contain does no harm.
+/// that the payload does not contain does no harm.
 pub(crate) fn open(
     below: Option<&[u8]>,
     chain: &[(Seq, Vec<u8>)],
-    seq: Seq,
     cache: &PayloadCache,
 ) -> Result<CachedPayload> {
     let shared = match below {
@@ -77,17 +80,21 @@ pub(crate) fn open(
         let bodies: Vec<&[u8]> = chain.iter().map(|(_, body)| &body[..]).collect();
         envelope::open_on(below, &bodies).map(Bytes::from)
     };
-    let entry = |seq, raw| NewEntry { seq, payload: CachedPayload::from(raw), supersedes: None, tip: None };
+    let keep = |chain: &[(Seq, Vec<u8>)], raw: &Bytes| {
+        let key = chain.first().and_then(|(seq, body)| Some(PayloadKey { seq: *seq, sum: envelope::sum(body)? }));
+        let payload = CachedPayload::from(raw.clone());
+        cache.keep(key.map(|key| NewEntry { key, payload, supersedes: None, tip: None }));
+    };
     let (above, rest) = chain.split_at(shared);
-    let raw = if let Some((base, _)) = rest.first().filter(|_| shared > 0)
+    let raw = if shared > 0
         && let Ok(raw) = opened(below, rest)
     {
-        cache.keep([entry(*base, raw.clone())]);
+        keep(rest, &raw);
         opened(Some(&raw), above)?
     } else {
         opened(below, chain)?
     };
-    cache.keep([entry(seq, raw.clone())]);
+    keep(chain, &raw);
     Ok(raw.into())
 }
 
@@ -106,7 +113,12 @@ mod tests {
 
     impl Run {
         fn growing(steps: u16) -> Self {
-            let mut payloads: Vec<Vec<u8>> = vec![(0..4000).flat_map(u16::to_le_bytes).collect()];
+            Self::growing_from(steps, 0)
+        }
+
+        /// The payloads depend on the first number.
+        fn growing_from(steps: u16, first: u16) -> Self {
+            let mut payloads: Vec<Vec<u8>> = vec![(first..4000).flat_map(u16::to_le_bytes).collect()];
             let mut rows = HashMap::from([(1, (None, envelope::seal(&payloads[0])))]);
             for step in 0..steps {
                 let before = payloads[payloads.len() - 1].clone();
@@ -135,7 +147,8 @@ mod tests {
                 read += 1;
                 Ok(self.rows.get(&seq).map(|(base, body)| Link { base: *base, body: body.clone() }))
             };
-            (rebuild(seq, cache, fetch), read)
+            let sum = |seq| Ok(self.rows.get(&seq).and_then(|(_, body)| envelope::sum(body)));
+            (rebuild(seq, cache, sum, fetch), read)
         }
     }
 
@@ -174,6 +187,21 @@ mod tests {
             let (found, read) = run.read(seq, &cache);
             assert!(found.unwrap().raw == run.payload(seq));
             assert_eq!(read, usize::try_from(seq).unwrap());
+        }
+    }
+
+    /// A restored database has other payloads under the same numbers.
+    #[test]
+    fn what_the_rows_do_not_confirm_is_read_again() {
+        let (before, after) = (Run::growing(40), Run::growing_from(40, 7));
+        let cache = PayloadCache::new(usize::MAX);
+        for seq in 1..=before.newest() {
+            assert!(before.read(seq, &cache).0.unwrap().raw == before.payload(seq));
+        }
+        for seq in (1..=after.newest()).rev() {
+            let (found, read) = after.read(seq, &cache);
+            assert!(found.unwrap().raw == after.payload(seq), "payload {seq}");
+            assert!(read > 0 || seq < after.newest());
         }
     }
 

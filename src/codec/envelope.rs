@@ -135,6 +135,15 @@ fn assemble(format: u8, raw: &[u8], content: Option<usize>, body: &[u8]) -> Vec<
     out
 }
 
+/// The number of bytes at the beginning of an envelope from which [`sum`] reads the checksum.
+pub const SUM_END: usize = 9;
+
+/// Returns the checksum of the raw bytes that the envelope stores. The first [`SUM_END`] bytes of the envelope are enough.
+/// Returns `None` if it is cut off.
+pub fn sum(sealed: &[u8]) -> Option<u64> {
+    sealed.get(1..SUM_END).and_then(|sum| sum.try_into().ok()).map(u64::from_le_bytes)
+}
+
 /// Opens a chain of envelopes and returns the raw bytes of the payload. The payload's own envelope comes first. The
 /// envelope of its base follows, and so on. The last envelope is the keyframe.
 ///

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::{delta, envelope};
 use crate::cache::CachedPayload;
 use crate::error::{Code, Result};
-use crate::record::{Encoded, Seq};
+use crate::record::{Encoded, PayloadKey, Seq};
 
 /// A payload with fewer bytes than this is stored whole, because a delta would save less than it costs.
 const WORTH_A_DELTA: usize = 512;
@@ -30,8 +30,8 @@ pub(crate) enum Effort {
 /// An earlier payload that a new payload is likely to resemble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
-    /// The payload's number.
-    pub(crate) seq: Seq,
+    /// The payload, as the database confirms it.
+    pub(crate) key: PayloadKey,
     /// The number of deltas that a reader applies to rebuild the payload.
     pub(crate) depth: i64,
     /// The maximum total size of the next deltas of the chain, in bytes. A payload whose delta would exceed
@@ -80,6 +80,12 @@ impl Row {
         Self { base: None, depth: 0, budget: length(&body).max(SMALLEST_BUDGET), body }
     }
 
+    /// The key of the payload, once the row has the save number `seq`.
+    pub(crate) fn key(&self, seq: Seq) -> PayloadKey {
+        // The body was sealed here, so it has a checksum.
+        PayloadKey { seq, sum: envelope::sum(&self.body).unwrap_or_default() }
+    }
+
     /// Returns true if the row has the form of a keyframe that was stored raw, for a payload of `size` bytes. The body
     /// has `stored` bytes. A keyframe that cannot be compressed has this form too.
     pub(crate) fn is_raw(base: Option<Seq>, size: i64, stored: i64) -> bool {
@@ -101,13 +107,13 @@ pub(crate) fn plan(
     base: Option<Base>,
     encoded: Option<&Encoded>,
     effort: Effort,
-    load: impl FnOnce(Seq) -> Result<CachedPayload>,
+    load: impl FnOnce(PayloadKey) -> Result<CachedPayload>,
 ) -> Result<(Row, u32)> {
     let mut misses = 0;
     if let Some(base) = base.filter(|base| raw.len() >= WORTH_A_DELTA && base.takes_more()) {
-        let found = match encoded.filter(|encoded| encoded.base == Some(base.seq)) {
+        let found = match encoded.filter(|encoded| encoded.base == Some(base.key)) {
             Some(Encoded { is_delta, body, misses, .. }) => (is_delta.then(|| body.clone()), *misses),
-            None => match load(base.seq) {
+            None => match load(base.key) {
                 Ok(payload) => encode_delta(&payload, raw),
                 Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => (None, 0),
                 Err(error) => return Err(error),
@@ -116,7 +122,7 @@ pub(crate) fn plan(
         misses = found.1;
         if let Some(body) = found.0.filter(|body| length(body) <= base.budget) {
             let budget = base.budget - length(&body);
-            return Ok((Row { base: Some(base.seq), depth: base.depth + 1, budget, body }, misses));
+            return Ok((Row { base: Some(base.key.seq), depth: base.depth + 1, budget, body }, misses));
         }
     }
     let row = match encoded {

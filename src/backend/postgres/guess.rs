@@ -28,7 +28,7 @@ use crate::codec::frame;
 use crate::codec::plan::{Base, Effort, plan};
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Expect, Must, Op, Unit};
-use crate::record::{ContractId, Draft, Seq, Write};
+use crate::record::{ContractId, Draft, PayloadKey, Seq, Write};
 
 /// A payload of more bytes is not guessed, because it would travel twice after a wrong guess.
 const LARGEST: usize = 16 << 20;
@@ -45,8 +45,9 @@ struct Guess<'a> {
     heads: &'a Heads,
     cache: &'a PayloadCache,
     call: i64,
-    /// The lineages that the batch looks at, with the newest save numbers that they must have.
-    lineages: BTreeMap<i64, Seq>,
+    /// The lineages that the batch looks at, with the save numbers and the random numbers of the newest checkpoints that they
+    /// must have.
+    lineages: BTreeMap<i64, (Seq, i64)>,
     /// The heads after the puts so far. A save number below zero is the place of a put.
     moved: HashMap<Name, Head>,
     puts: Vec<Put>,
@@ -84,14 +85,13 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         return Ok(None);
     }
     let open = begin(session);
-    let (lins, newest): (Vec<i64>, Vec<Seq>) = lineages.into_iter().unzip();
     let first = puts.first().map(|put| (put.head.header.contract, put.head.header.id.clone()));
-    if !lins.is_empty() {
-        open.later(LOCK, values![lins.clone()]);
+    if !lineages.is_empty() {
+        open.later(LOCK, values![lineages.keys().copied().collect::<Vec<_>>()]);
     }
     let at = open.count();
     if first.is_some() {
-        let mut values = columns(lins, newest, &puts, call);
+        let mut values = columns(&lineages, &puts, call);
         // Claims that come after writes of the batch need a statement of their own.
         match stages.first_mut().filter(|stage| stage.writes.is_empty() && !stage.claims.is_empty()) {
             Some(stage) => {
@@ -149,10 +149,10 @@ fn learn(cache: &PayloadCache, heads: &mut Heads, puts: Vec<Put>, seqs: &[Seq]) 
     let mut kept = Vec::with_capacity(puts.len());
     for (put, seq) in puts.into_iter().zip(seqs) {
         let Put { mut head, payload, supersedes, .. } = put;
-        head.base.seq = *seq;
+        head.base.key.seq = *seq;
         let supersedes = supersedes.and_then(seq_of);
-        let tip = tip(*seq, &head.header, payload.raw.len(), head.base);
-        kept.push(NewEntry { seq: *seq, payload, supersedes, tip });
+        let tip = tip(&head.header, payload.raw.len(), head.base);
+        kept.push(NewEntry { key: head.base.key, payload, supersedes, tip });
         let later = heads
             .of(head.header.contract, &head.header.lineage)
             .is_none_or(|newest| head.header.sort_key >= newest.header.sort_key);
@@ -221,7 +221,7 @@ impl Guess<'_> {
             return Some(head.clone());
         }
         let head = self.heads.of(contract, lineage)?;
-        self.lineages.insert(head.lin, head.base.seq);
+        self.lineages.insert(head.lin, (head.base.key.seq, head.call));
         Some(head.clone())
     }
 
@@ -236,30 +236,30 @@ impl Guess<'_> {
         }
         let encoded = draft.encoded.as_ref().filter(|encoded| match encoded.parent {
             None => draft.inherit.is_empty(),
-            Some(seq) => is_head && seq == head.base.seq,
+            Some(key) => is_head && key == head.base.key,
         });
         let raw: Bytes = match encoded {
             Some(encoded) => encoded.raw.clone(),
             None if draft.inherit.is_empty() => frame::join(&draft.payload).into(),
             None if is_head => {
                 let parent =
-                    self.payload(head.base.seq).and_then(|payload| frame::split(&payload.raw).ok()).ok_or(NoGuess)?;
+                    self.payload(head.base.key).and_then(|payload| frame::split(&payload.raw).ok()).ok_or(NoGuess)?;
                 frame::join(&resolve_from_parent(draft, &parent).ok_or(NoGuess)?).into()
             }
             None => return Err(NoGuess),
         };
         let unknown = || Error::new(Code::Unavailable, "the payload is not in memory");
-        let planned = plan(&raw, Some(head.base), encoded, Effort::Full, |seq| self.payload(seq).ok_or_else(unknown));
+        let planned = plan(&raw, Some(head.base), encoded, Effort::Full, |key| self.payload(key).ok_or_else(unknown));
         let (row, misses) = planned.map_err(|_| NoGuess)?;
         if row.body.len() > LARGEST {
             return Err(NoGuess);
         }
         let place = -(length(self.puts.len()) + 1);
-        let base = Base { seq: place, depth: row.depth, budget: row.budget };
+        let base = Base { key: row.key(place), depth: row.depth, budget: row.budget };
         let (flags, sum) = flags_and_sum(self.call, header, None);
         let mut known = header.clone();
         let meta = Bytes::from(std::mem::take(&mut known.meta));
-        let new = Head { lin: head.lin, header: known, base };
+        let new = Head { lin: head.lin, call: self.call, header: known, base };
         if new.header.sort_key >= head.header.sort_key {
             self.moved.insert((number(header.contract), header.lineage.as_bytes().to_vec()), new.clone());
         } else {
@@ -278,17 +278,17 @@ impl Guess<'_> {
             size,
             row,
             payload,
-            supersedes: Some(head.base.seq),
+            supersedes: Some(head.base.key.seq),
         });
         Ok(stored)
     }
 
     /// A payload that is in memory.
-    fn payload(&self, seq: Seq) -> Option<CachedPayload> {
-        if seq >= 0 {
-            return self.cache.get(seq);
+    fn payload(&self, key: PayloadKey) -> Option<CachedPayload> {
+        if key.seq >= 0 {
+            return self.cache.get(key);
         }
-        self.puts.get(usize::try_from(-seq - 1).ok()?).map(|put| put.payload.clone())
+        self.puts.get(usize::try_from(-key.seq - 1).ok()?).map(|put| put.payload.clone())
     }
 
     fn write(&mut self, contract: ContractId, id: &str, added: &[Write], replace: bool, encoded: Option<&[u8]>) {

@@ -1,5 +1,7 @@
 //! The statements of a guess, and their parameters.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 
 use super::heads::Head;
@@ -17,15 +19,15 @@ pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) ORDE
 /// The text of [`STORE`] and [`STORE_AND_CLAIM`]. It travels with every batch, so its names are short: `h` holds whether
 /// the guess is right (`ok`), and `n` the new rows: `s` save number, `k` contract, `i` id, `l` lineage, `t` saved at,
 /// `f` flags, `c` sum, `p` parent, `g` group, `b` label, `o` sort key, `m` metadata, `e` base, `d` depth, `r` budget,
-/// `z` size, `y` body, `a` place.
+/// `z` size, `y` body, `a` place. `g` holds what must be the newest checkpoints: `l` lineage, `s` save number, `v` call.
 macro_rules! store {
     ($($more:expr)?) => {
         concat!(
             "WITH h AS (
                SELECT NOT EXISTS (
-                 SELECT FROM unnest($1, $2) g(l, s) WHERE s IS DISTINCT FROM (
-                   SELECT seq FROM @checkpoint WHERE lin = l
-                   ORDER BY substr(sort_key, 1, 1000) DESC, sort_key DESC, seq DESC LIMIT 1))
+                 SELECT FROM unnest($1, $2, $20) g(l, s, v) WHERE NOT EXISTS (SELECT FROM (
+                   SELECT seq, call FROM @checkpoint WHERE lin = l
+                   ORDER BY substr(sort_key, 1, 1000) DESC, sort_key DESC, seq DESC LIMIT 1) q WHERE seq = s AND call = v))
                AND NOT EXISTS (
                  SELECT FROM unnest($3, $4) w(k, i) JOIN @checkpoint ON contract = k AND ",
             key!("id"),
@@ -60,7 +62,7 @@ pub(super) const STORE: &str = store!();
 /// statement is shorter than two.
 pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
     ", k AS (
-       SELECT i, k, b, q, nextval('@claim_order') s FROM unnest($20, $21, $22, $23) u(k, i, b, q) WHERE (SELECT ok FROM h)
+       SELECT i, k, b, q, nextval('@claim_order') s FROM unnest($21, $22, $23, $24) u(k, i, b, q) WHERE (SELECT ok FROM h)
      ), w AS (
        UPDATE @write SET claimed = b, claim_sum = q, claim = s FROM k WHERE contract = k.k AND ",
     key!("id"),
@@ -139,14 +141,16 @@ pub(super) struct WriteRow {
 }
 
 /// The parameters of [`STORE`], and the first ones of [`STORE_AND_CLAIM`].
-pub(super) fn columns(lins: Vec<i64>, newest: Vec<Seq>, puts: &[Put], call: i64) -> Vec<Value> {
+///
+/// `heads` are the lineages, with the save numbers and the random numbers of the newest checkpoints that they must have.
+pub(super) fn columns(heads: &BTreeMap<i64, (Seq, i64)>, puts: &[Put], call: i64) -> Vec<Value> {
     fn each<T>(puts: &[Put], of: impl Fn(&Put) -> T) -> Vec<T> {
         puts.iter().map(of).collect()
     }
     let text = |text: &str| text.as_bytes().to_vec();
     values![
-        lins,
-        newest,
+        heads.keys().copied().collect::<Vec<_>>(),
+        heads.values().map(|(seq, _)| *seq).collect::<Vec<_>>(),
         each(puts, |put| number(put.head.header.contract)),
         each(puts, |put| text(&put.head.header.id)),
         each(puts, |put| put.head.lin),
@@ -164,6 +168,7 @@ pub(super) fn columns(lins: Vec<i64>, newest: Vec<Seq>, puts: &[Put], call: i64)
         each(puts, |put| put.size),
         each(puts, |put| put.row.body.to_vec()),
         call,
+        heads.values().map(|(_, call)| *call).collect::<Vec<_>>(),
     ]
 }
 

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::known::Name;
 use super::row::number;
 use crate::codec::plan::Base;
-use crate::record::{ContractId, Header};
+use crate::record::{ContractId, Header, Seq};
 
 /// How many lineages are remembered. All of them are forgotten when there are more.
 const MOST: usize = 16_384;
@@ -15,6 +15,9 @@ const MOST: usize = 16_384;
 #[derive(Clone, Debug)]
 pub(super) struct Head {
     pub(super) lin: i64,
+    /// The random number of its row. With the save number, it tells the row from all others, also if the database goes back
+    /// in time.
+    pub(super) call: i64,
     /// The checkpoint's header, without its meta.
     pub(super) header: Header,
     /// The payload.
@@ -50,9 +53,9 @@ impl Heads {
 
     /// Learns the head that the database had when the lineage was locked. If it is not the remembered one, others write
     /// the lineage too.
-    pub(super) fn compare(&mut self, lineage: &Name, newest: Option<i64>) {
+    pub(super) fn compare(&mut self, lineage: &Name, newest: Option<(Seq, i64)>) {
         let Some(head) = self.by_lineage.get(lineage) else { return };
-        if Some(head.base.seq) == newest {
+        if Some((head.base.key.seq, head.call)) == newest {
             self.shared.remove(lineage);
         } else {
             self.shared.insert(lineage.clone());

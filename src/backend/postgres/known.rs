@@ -12,7 +12,7 @@ use super::transaction::Transaction;
 use super::value::values;
 use crate::codec::plan::Base;
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Header, Seq};
+use crate::record::{ContractId, Header, PayloadKey, Seq};
 
 /// A contract, and an id or a name within it.
 pub(super) type Name = (i16, Vec<u8>);
@@ -36,7 +36,7 @@ pub(super) struct Known {
 /// Reads the rows of several checkpoints.
 pub(super) const ROWS: &str = concat!(
     "SELECT ",
-    row::columns!(),
+    row::columns_with_sum!(),
     " FROM unnest($1, $2) AS w(contract, id) JOIN @checkpoint AS c ON c.contract = w.contract AND ",
     key!("c.id"),
     " = ",
@@ -48,7 +48,7 @@ pub(super) const ROWS: &str = concat!(
 pub(super) const LINEAGES: &str = concat!(
     "SELECT ",
     row::columns!(),
-    ", p.depth, p.budget, l.lin, l.contract, l.origin, l.origin_lin, l.age_offset
+    ", p.depth, p.budget, l.lin, l.contract, l.origin, l.origin_lin, l.age_offset, substr(p.body, 1, 9)
      FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS l ON l.contract = w.contract AND ",
     key!("l.name"),
     " = ",
@@ -66,10 +66,12 @@ fn newest_of(found: &tokio_postgres::Row) -> Result<Option<Newest>> {
     if found.get::<_, Option<Seq>>(0).is_none() {
         return Ok(None);
     }
-    let row = HeaderRow::read(found)?;
-    // A payload that is missing takes no deltas.
+    let row = HeaderRow { sum: row::sum(found, 23), ..HeaderRow::read(found)? };
+    // A payload that is missing or damaged takes no deltas.
     let (depth, budget) = (found.get::<_, Option<i64>>(16), found.get::<_, Option<i64>>(17));
-    let base = Base { seq: row.seq, depth: depth.unwrap_or(i64::MAX), budget: budget.unwrap_or(0) };
+    let budget = budget.filter(|_| row.sum.is_some()).unwrap_or(0);
+    let key = PayloadKey { seq: row.seq, sum: row.sum.unwrap_or(0) };
+    let base = Base { key, depth: depth.unwrap_or(i64::MAX), budget };
     Ok(Some(Newest { row, base }))
 }
 
@@ -85,7 +87,7 @@ impl Known {
         let mut known: HashMap<Name, Option<HeaderRow>> = ids.map(|id| (id, None)).collect();
         for found in rows {
             let name: Name = (found.get(2), found.get(7));
-            match HeaderRow::read(found) {
+            match HeaderRow::read_with_sum(found) {
                 Ok(row) => {
                     known.insert(name, Some(row));
                 }
@@ -197,7 +199,7 @@ impl Known {
         let newest = self.newest.into_inner();
         let head = |Newest { row, base }: Newest| {
             let header = Header { meta: Vec::new(), ..row.header };
-            Head { lin: row.lin, header, base }
+            Head { lin: row.lin, call: row.call, header, base }
         };
         newest.into_values().flatten().map(head).collect()
     }

@@ -1,7 +1,9 @@
 //! Lists checkpoints and lineages.
 
+use tokio_postgres::Row;
+
 use super::lineage::{self, LineageRow};
-use super::row::{self, HeaderRow, columns, number};
+use super::row::{self, HeaderRow, columns, columns_with_sum, number};
 use super::schema::key;
 use super::transaction::Transaction;
 use super::value::{Value, values};
@@ -26,7 +28,7 @@ macro_rules! oldest_first {
     ($($from:tt)*) => {
         concat!(
             "SELECT ",
-            columns!(),
+            columns_with_sum!(),
             " FROM ",
             $($from)*,
             " AND substr(c.sort_key, 1, octet_length($1::bytea)) = $1 AND $2::bigint IS NULL
@@ -88,10 +90,11 @@ pub(super) fn newest(
         Of::Group(_) => newest_first!(of_group!()),
         Of::LineageInGroup { .. } => newest_first!(of_both!()),
     };
-    rows(open, sql, contract, of, before.map(|before| &before.0[..]).into(), row::limit(limit))
+    let found = rows(open, sql, contract, of, before.map(|before| &before.0[..]).into(), row::limit(limit))?;
+    found.iter().map(HeaderRow::read).collect()
 }
 
-/// The rows of a listing whose sort keys begin with `prefix`, the oldest first.
+/// The rows of a listing whose sort keys begin with `prefix`, the oldest first, with the checksums of their payloads.
 pub(super) fn oldest(open: &Transaction<'_>, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<HeaderRow>> {
     let sql = match of {
         Of::Contract => oldest_first!(of_contract!()),
@@ -100,7 +103,8 @@ pub(super) fn oldest(open: &Transaction<'_>, contract: ContractId, of: &Of, pref
         Of::Group(_) => oldest_first!(of_group!()),
         Of::LineageInGroup { .. } => oldest_first!(of_both!()),
     };
-    rows(open, sql, contract, of, prefix.into(), row::limit(usize::MAX))
+    let found = rows(open, sql, contract, of, prefix.into(), row::limit(usize::MAX))?;
+    found.iter().map(HeaderRow::read_with_sum).collect()
 }
 
 fn rows(
@@ -110,14 +114,14 @@ fn rows(
     of: &Of,
     bound: Value,
     limit: Value,
-) -> Result<Vec<HeaderRow>> {
+) -> Result<Vec<Row>> {
     let mut given = vec![bound, limit, number(contract).into()];
     match of {
         Of::Contract => {}
         Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),
         Of::LineageInGroup { lineage, group } => given.extend([lineage.into(), group.into()]),
     }
-    open.query(sql, given)?.iter().map(HeaderRow::read).collect()
+    open.query(sql, given)
 }
 
 /// The save numbers of a lineage's checkpoints whose sort key is equal to or greater than `sort_key`.

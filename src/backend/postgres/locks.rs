@@ -145,8 +145,8 @@ pub(super) struct Locked {
     pub(super) known: Known,
     /// The lineages that were made for the batch.
     pub(super) made: BTreeSet<i64>,
-    /// The newest checkpoints of the lineages that the batch needs.
-    pub(super) newest: Vec<(Name, Option<Seq>)>,
+    /// The newest checkpoints of the lineages that the batch needs: save numbers and random numbers.
+    pub(super) newest: Vec<(Name, Option<(Seq, i64)>)>,
 }
 
 /// Locks what the batch changes, and reads the rows that it needs.
@@ -174,6 +174,7 @@ pub(super) fn lock(open: &Transaction<'_>, wanted: &Wanted) -> Result<Locked> {
         return Err(Error::new(Code::Busy, "a lineage has ended meanwhile: try again"));
     }
     let made = made.iter().map(|row| row.get(0)).collect();
-    let newest = lineages.iter().map(|row| ((row.get(19), row.get(14)), row.get(0))).collect();
+    let place = |row: &tokio_postgres::Row| row.get::<_, Option<Seq>>(0).zip(row.get(3));
+    let newest = lineages.iter().map(|row| ((row.get(19), row.get(14)), place(row))).collect();
     Ok(Locked { lins, known: Known::new(all(), &rows, &lineages, &seqs)?, made, newest })
 }

@@ -1,7 +1,9 @@
 //! Stores payloads: as keyframes, or as deltas against other payloads of the same lineage.
 //!
-//! A delta refers to its base by save number. Save numbers are never used twice, and the payload under a save number
-//! never changes. So if the base exists, it is the base that the delta was made against.
+//! A delta refers to its base by save number. While the database goes forward, save numbers are not used twice, and the
+//! payload under a save number never changes. A server that is restored, or that fails over to a replica that lags, goes
+//! back and gives its numbers again. So what is in memory is used only if the row still has its checksum, which every
+//! statement reads that could use it.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -15,18 +17,18 @@ use super::value::values;
 use crate::backend::rebase;
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
 use crate::codec::chain::open;
-use crate::codec::frame;
+use crate::codec::{envelope, frame};
 use crate::codec::plan::{self, Base, Effort, plan};
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Encoded, Header, Payload, Seq};
+use crate::record::{ContractId, Encoded, Header, Payload, PayloadKey, Seq};
 
 /// If a payload has at least this many raw bytes, the cache remembers it as the newest payload of its lineage. The next
 /// payload of the lineage may then be encoded ahead of time.
 const WORTH_A_TIP: usize = 1 << 10;
 
 /// The tip of a lineage whose newest payload has this many bytes.
-pub(super) fn tip(seq: Seq, header: &Header, bytes: usize, base: Base) -> Option<((ContractId, String), LineageTip)> {
-    let tip = || LineageTip { seq, id: header.id.clone(), depth: base.depth, budget: base.budget };
+pub(super) fn tip(header: &Header, bytes: usize, base: Base) -> Option<((ContractId, String), LineageTip)> {
+    let tip = || LineageTip { key: base.key, id: header.id.clone(), depth: base.depth, budget: base.budget };
     (bytes >= WORTH_A_TIP).then(|| ((header.contract, header.lineage.clone()), tip()))
 }
 
@@ -70,8 +72,9 @@ impl<'a> Payloads<'a> {
     /// Stores a payload. Returns it as the base of the next one.
     pub(super) fn store(&mut self, new: New<'_>) -> Result<Base> {
         let New { seq, call, header, raw, encoded, base } = new;
-        let (row, misses) = plan(&raw, base, encoded, Effort::Full, |seq| self.load(seq))?;
-        let supersedes = base.map(|base| base.seq);
+        let (row, misses) = plan(&raw, base, encoded, Effort::Full, |key| self.load(key.seq, Some(key)))?;
+        let supersedes = base.map(|base| base.key.seq);
+        let key = row.key(seq);
         let plan::Row { base, depth, budget, body } = row;
         if body.len() > LARGEST {
             let message =
@@ -84,9 +87,9 @@ impl<'a> Payloads<'a> {
             values![seq, call, base, depth, budget, length(raw.len()), body],
         );
         *self.stored_bytes.get_or_insert(0) += bytes;
-        let base = Base { seq, depth, budget };
-        let tip = tip(seq, header, raw.len(), base);
-        self.stored.insert(seq, NewEntry { seq, payload: CachedPayload { raw, misses }, supersedes, tip });
+        let base = Base { key, depth, budget };
+        let tip = tip(header, raw.len(), base);
+        self.stored.insert(seq, NewEntry { key, payload: CachedPayload { raw, misses }, supersedes, tip });
         Ok(base)
     }
 
@@ -102,13 +105,17 @@ impl<'a> Payloads<'a> {
 
     /// Loads the payload of a stored checkpoint and splits it into its parts.
     pub(super) fn parts(&self, row: &HeaderRow) -> Result<Payload> {
-        let split = self.load(row.seq).and_then(|payload| frame::split(&payload.raw));
+        let split = self.load(row.seq, row.key()).and_then(|payload| frame::split(&payload.raw));
         split.map_err(|error| error.context(&format!("checkpoint {:?}", row.header.id)))
     }
 
-    pub(super) fn load(&self, seq: Seq) -> Result<CachedPayload> {
-        match self.stored.get(&seq) {
-            Some(NewEntry { payload, .. }) => Ok(payload.clone()),
+    /// Loads a payload. The key is given if the transaction has read it.
+    pub(super) fn load(&self, seq: Seq, key: Option<PayloadKey>) -> Result<CachedPayload> {
+        if let Some(NewEntry { payload, .. }) = self.stored.get(&seq) {
+            return Ok(payload.clone());
+        }
+        match key.and_then(|key| self.cache.get(key)) {
+            Some(payload) => Ok(payload),
             None => load(self.open, self.cache, seq, None),
         }
     }
@@ -134,7 +141,7 @@ impl rebase::Payloads for Payloads<'_> {
     }
 
     fn load(&self, seq: Seq) -> Result<CachedPayload> {
-        Payloads::load(self, seq)
+        Payloads::load(self, seq, None)
     }
 
     fn rewrite(&mut self, seq: Seq, row: &plan::Row) -> Result<i64> {
@@ -161,28 +168,29 @@ pub(super) fn length(bytes: usize) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// Selects the chain of a payload, down to the first payload that the reader has or to the keyframe. The first parameter
-/// selects the save number, the second is the parameter with the save numbers of the payloads that the reader has.
+/// Selects the chain of a payload, down to the first payload that the reader has or to the keyframe. Of a payload that the
+/// reader has, only the checksum is read. The first parameter selects the save number, the second is the parameter with the
+/// save numbers of the payloads that the reader has.
 macro_rules! chain {
     ($found:expr, $held:literal) => {
         concat!(
             "WITH RECURSIVE found AS MATERIALIZED (",
             $found,
             "), chain AS (
-               SELECT p.seq, p.call, p.base, p.body, 0 AS n FROM found JOIN @payload AS p USING (seq) WHERE NOT (p.seq = ANY(",
+               SELECT p.seq, p.call, p.base, p.body, p.seq = ANY(",
             $held,
-            ")) UNION ALL
-               SELECT p.seq, p.call, p.base, p.body, chain.n + 1 FROM chain JOIN @payload AS p ON p.seq = chain.base
-               WHERE chain.n < 1000 AND NOT (p.seq = ANY(",
+            ") AS held, 0 AS n FROM found JOIN @payload AS p USING (seq) UNION ALL
+               SELECT p.seq, p.call, p.base, p.body, p.seq = ANY(",
             $held,
-            "))) SELECT seq, call, base, body FROM chain ORDER BY n"
+            "), chain.n + 1 FROM chain JOIN @payload AS p ON p.seq = chain.base WHERE chain.n < 1000 AND NOT chain.held)
+             SELECT seq, call, base, CASE WHEN held THEN substr(body, 1, 9) ELSE body END FROM chain ORDER BY n"
         )
     };
 }
 pub(super) use chain;
 
 /// Payloads in memory that a read may build on. A read holds them, since the cache may drop them meanwhile.
-pub(super) struct Held(HashMap<Seq, CachedPayload>);
+pub(super) struct Held(HashMap<Seq, (u64, CachedPayload)>);
 
 impl Held {
     pub(super) fn new(cache: &PayloadCache, below: Seq) -> Self {
@@ -191,7 +199,7 @@ impl Held {
 
     /// Adds the newest payload of a lineage.
     pub(super) fn and_newest(mut self, cache: &PayloadCache, contract: ContractId, lineage: &str) -> Self {
-        self.0.extend(cache.newest(contract, lineage).map(|(tip, payload)| (tip.seq, payload)));
+        self.0.extend(cache.newest(contract, lineage).map(|(tip, payload)| (tip.key.seq, (tip.key.sum, payload))));
         self
     }
 
@@ -210,10 +218,7 @@ impl Held {
     ) -> Result<CachedPayload> {
         let corrupt =
             |what: &str| Error::new(Code::Corrupt, format!("row {seq}: {what}: restore the database from a backup"));
-        if let Some(payload) = self.0.get(&seq) {
-            return Ok(payload.clone());
-        }
-        let (mut chain, mut next) = (Vec::with_capacity(rows.len()), Some(seq));
+        let (mut chain, mut next, mut below) = (Vec::with_capacity(rows.len()), Some(seq), None);
         for row in rows {
             let row: &Row = row.borrow();
             let (link, base): (Seq, Option<Seq>) = (row.get(0), row.get(2));
@@ -223,55 +228,87 @@ impl Held {
             if link == seq && call.is_some_and(|call| call != row.get::<_, i64>(1)) {
                 return Err(corrupt("its payload belongs to another checkpoint"));
             }
-            chain.push((link, row.get::<_, Vec<u8>>(3)));
+            let body: &[u8] = row.get(3);
+            if let Some((sum, payload)) = self.0.get(&link) {
+                if envelope::sum(body) != Some(*sum) {
+                    return Err(went_back(cache));
+                }
+                if link == seq {
+                    return Ok(payload.clone());
+                }
+                below = Some(&payload.raw[..]);
+                break;
+            }
+            chain.push((link, body.to_vec()));
             next = base;
         }
-        let below = next.and_then(|base| self.0.get(&base));
-        open(below.map(|payload| &payload.raw[..]), &chain, seq, cache)
+        open(below, &chain, cache)
     }
 }
 
-/// Loads the raw payload with the save number, from the cache or by rebuilding it from its chain of rows, which one
-/// statement reads. If `call` is given, the payload must belong to the checkpoint with this number.
-pub(super) fn load(open: &Transaction<'_>, cache: &PayloadCache, seq: Seq, call: Option<i64>) -> Result<CachedPayload> {
-    if let Some(payload) = cache.get(seq) {
-        return Ok(payload);
+/// The database does not have what is in memory. Nothing in memory is used any more, and the call is tried again.
+fn went_back(cache: &PayloadCache) -> Error {
+    cache.clear();
+    Error::new(Code::Busy, "the database went back to an earlier state: try again")
+}
+
+/// Loads the payload of a row, from the cache or from the database.
+pub(super) fn load_row(open: &Transaction<'_>, cache: &PayloadCache, row: &HeaderRow) -> Result<CachedPayload> {
+    match row.key().and_then(|key| cache.get(key)) {
+        Some(payload) => Ok(payload),
+        None => load(open, cache, row.seq, Some(row.call)),
     }
-    let held = Held::new(cache, seq);
+}
+
+/// Loads the raw payload with the save number. One statement reads its chain of rows, down to a payload that is in memory.
+/// If `call` is given, the payload must belong to the checkpoint with this number.
+fn load(open: &Transaction<'_>, cache: &PayloadCache, seq: Seq, call: Option<i64>) -> Result<CachedPayload> {
+    let held = Held::new(cache, seq.saturating_add(1));
     let rows = open.query(chain!("SELECT $1::bigint AS seq", "$2"), values![seq, held.seqs()])?;
     held.rebuild(cache, seq, call, &rows)
 }
 
-/// Loads several payloads. One statement reads the rows of all chains, each row once.
+/// Loads the payloads of several rows. One statement reads the rows of all chains, each row once.
 pub(super) fn load_all(
     open: &Transaction<'_>,
     cache: &PayloadCache,
-    wanted: &[(Seq, i64)],
+    wanted: &[&HeaderRow],
 ) -> Result<Vec<Result<CachedPayload>>> {
     const SQL: &str = "WITH RECURSIVE chain AS (
           SELECT seq, base FROM @payload WHERE seq = ANY($1)
-          UNION SELECT p.seq, p.base FROM chain JOIN @payload AS p ON p.seq = chain.base WHERE NOT (p.seq = ANY($2)))
-        SELECT p.seq, p.call, p.base, p.body FROM chain JOIN @payload AS p USING (seq)";
+          UNION SELECT p.seq, p.base FROM chain JOIN @payload AS p ON p.seq = chain.base WHERE NOT (chain.seq = ANY($2)))
+        SELECT p.seq, p.call, p.base, CASE WHEN p.seq = ANY($2) THEN substr(p.body, 1, 9) ELSE p.body END
+        FROM chain JOIN @payload AS p USING (seq)";
+    let cached = |row: &HeaderRow| row.key().and_then(|key| cache.get(key));
+    let mut loaded: Vec<Option<Result<CachedPayload>>> = wanted.iter().map(|row| cached(row).map(Ok)).collect();
+    let missing: Vec<Seq> =
+        wanted.iter().zip(&loaded).filter(|(_, found)| found.is_none()).map(|(row, _)| row.seq).collect();
     let mut held = Held::new(cache, Seq::MAX);
-    held.0.extend(wanted.iter().filter_map(|(seq, _)| Some((*seq, cache.get(*seq)?))));
-    let missing: Vec<Seq> = wanted.iter().map(|(seq, _)| *seq).filter(|seq| !held.0.contains_key(seq)).collect();
+    held.0.retain(|seq, _| !missing.contains(seq));
     let rows = if missing.is_empty() { Vec::new() } else { open.query(SQL, values![missing, held.seqs()])? };
     let rows: HashMap<Seq, &Row> = rows.iter().map(|row| (row.get(0), row)).collect();
     // A base is older than what is built on it. So in this order most payloads are one step from the one before.
     let mut order: Vec<usize> = (0..wanted.len()).collect();
-    order.sort_by_key(|at| wanted[*at].0);
-    let mut loaded: Vec<Option<Result<CachedPayload>>> = wanted.iter().map(|_| None).collect();
+    order.retain(|at| loaded[*at].is_none());
+    order.sort_by_key(|at| wanted[*at].seq);
     for at in order {
-        let (seq, call) = wanted[at];
+        let HeaderRow { seq, call, .. } = wanted[at];
         let mut chain: Vec<&Row> = Vec::new();
-        let mut next = Some(seq).filter(|seq| !held.0.contains_key(seq));
+        let mut next = Some(*seq);
         while let Some(row) = next.and_then(|seq| rows.get(&seq)).filter(|_| chain.len() < MOST_LINKS) {
             chain.push(row);
-            next = row.get::<_, Option<Seq>>(2).filter(|base| !held.0.contains_key(base));
+            next = row.get::<_, Option<Seq>>(2).filter(|_| !held.0.contains_key(&row.get(0)));
         }
-        let payload = held.rebuild(cache, seq, Some(call), &chain);
-        if let Ok(payload) = &payload {
-            held.0.insert(seq, payload.clone());
+        let payload = held.rebuild(cache, *seq, Some(*call), &chain);
+        if let Err(error) = &payload
+            && error.code() == Code::Busy
+        {
+            return Err(error.clone());
+        }
+        if let Ok(payload) = &payload
+            && let Some(sum) = chain.first().and_then(|row| row::sum(row, 3))
+        {
+            held.0.insert(*seq, (sum, payload.clone()));
         }
         loaded[at] = Some(payload);
     }

@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 
 use super::payloads::{self, Held, chain};
 use super::read::{SNAPSHOT, whole};
-use super::row::{HeaderRow, columns, number, select_by_id, select_labelled, select_newest};
+use super::row::{HeaderRow, columns_with_sum, number, select_by_id, select_labelled, select_newest};
 use super::schema::key;
 use super::session::Session;
 use super::transaction::Transaction;
@@ -40,11 +40,11 @@ macro_rules! writes_to {
 type Statements = [&'static str; STATEMENTS];
 
 const BY_ID: Statements =
-    [select_by_id!(columns!()), chain!(select_by_id!("c.seq"), "$3"), writes_to!(select_by_id!("c.id"))];
+    [select_by_id!(columns_with_sum!()), chain!(select_by_id!("c.seq"), "$3"), writes_to!(select_by_id!("c.id"))];
 const NEWEST: Statements =
-    [select_newest!(columns!()), chain!(select_newest!("c.seq"), "$3"), writes_to!(select_newest!("c.id"))];
+    [select_newest!(columns_with_sum!()), chain!(select_newest!("c.seq"), "$3"), writes_to!(select_newest!("c.id"))];
 const LABELLED: Statements =
-    [select_labelled!(columns!()), chain!(select_labelled!("c.seq"), "$4"), writes_to!(select_labelled!("c.id"))];
+    [select_labelled!(columns_with_sum!()), chain!(select_labelled!("c.seq"), "$4"), writes_to!(select_labelled!("c.id"))];
 
 /// A read of one checkpoint.
 pub(super) struct Point {
@@ -101,7 +101,7 @@ impl Point {
         [row, chain, written]: &[Vec<Row>; STATEMENTS],
     ) -> Result<Answer> {
         let Some(row) = row.first() else { return Ok(self.none()) };
-        let row = HeaderRow::read(row)?;
+        let row = HeaderRow::read_with_sum(row)?;
         let payload = self.held.rebuild(cache, row.seq, Some(row.call), chain);
         self.whole(row, payload, written)
     }
@@ -140,9 +140,8 @@ pub(super) fn answer_all(session: &Session, cache: &PayloadCache, points: &[Poin
     let mut found = found.into_iter().skip(1);
     let mut next = || found.next().unwrap_or_default();
     let read: Vec<(Option<Result<HeaderRow>>, Vec<Row>)> =
-        points.iter().map(|_| (next().first().map(HeaderRow::read), next())).collect();
-    let wanted: Vec<(Seq, i64)> =
-        read.iter().filter_map(|(row, _)| row.as_ref()?.as_ref().ok().map(|row| (row.seq, row.call))).collect();
+        points.iter().map(|_| (next().first().map(HeaderRow::read_with_sum), next())).collect();
+    let wanted: Vec<&HeaderRow> = read.iter().filter_map(|(row, _)| row.as_ref()?.as_ref().ok()).collect();
     open.end_with_next();
     let mut payloads = payloads::load_all(&open, cache, &wanted)?.into_iter();
     let answer = |(point, (row, written)): (&Point, (Option<Result<HeaderRow>>, Vec<Row>))| {

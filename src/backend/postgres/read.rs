@@ -121,8 +121,8 @@ impl Reading<'_> {
 
     /// Converts a row to a checkpoint: loads the payload and decodes the marks of logs.
     pub(super) fn checkpoint(&self, row: HeaderRow) -> Result<Checkpoint> {
-        let HeaderRow { seq, call, header, logs, .. } = row;
-        whole(header, payloads::load(self.open, self.cache, seq, Some(call)), logs.as_deref())
+        let payload = payloads::load_row(self.open, self.cache, &row);
+        whole(row.header, payload, row.logs.as_deref())
     }
 
     /// Converts a checkpoint to a tuple: adds the pending writes of the checkpoint.
@@ -140,8 +140,7 @@ impl Reading<'_> {
     pub(super) fn checkpoints(&self, rows: &[HeaderRow]) -> Result<Vec<Checkpoint>> {
         let mut found = Vec::with_capacity(rows.len());
         for rows in rows.chunks(MOST_AT_ONCE) {
-            let wanted: Vec<_> = rows.iter().map(|row| (row.seq, row.call)).collect();
-            let payloads = payloads::load_all(self.open, self.cache, &wanted)?;
+            let payloads = payloads::load_all(self.open, self.cache, &rows.iter().collect::<Vec<_>>())?;
             for (row, payload) in rows.iter().zip(payloads) {
                 found.push(whole(row.header.clone(), payload, row.logs.as_deref())?);
             }

@@ -6,8 +6,9 @@ use super::schema::key;
 use super::transaction::Transaction;
 use super::value::{Value, values};
 use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum};
+use crate::codec::envelope;
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Header, Seq, SortKey};
+use crate::record::{ContractId, Header, PayloadKey, Seq, SortKey};
 
 /// The columns that [`HeaderRow::read`] reads, in this order, from `checkpoint AS c` and `lineage AS l`.
 macro_rules! columns {
@@ -17,6 +18,17 @@ macro_rules! columns {
     };
 }
 pub(super) use columns;
+
+/// The columns that [`HeaderRow::read_with_sum`] reads, in this order, from `checkpoint AS c` and `lineage AS l`.
+macro_rules! columns_with_sum {
+    () => {
+        concat!(
+            $crate::backend::postgres::row::columns!(),
+            ", (SELECT substr(y.body, 1, 9) FROM @payload AS y WHERE y.seq = c.seq)"
+        )
+    };
+}
+pub(super) use columns_with_sum;
 
 /// A verified checkpoint row without its payload.
 #[derive(Clone, Debug)]
@@ -28,6 +40,13 @@ pub(super) struct HeaderRow {
     pub(super) header: Header,
     /// The content of the column `logs`.
     pub(super) logs: Option<Vec<u8>>,
+    /// The checksum of the payload, if the statement has read it.
+    pub(super) sum: Option<u64>,
+}
+
+/// The checksum of a payload, from a column with the first bytes of its body.
+pub(super) fn sum(row: &Row, column: usize) -> Option<u64> {
+    row.get::<_, Option<&[u8]>>(column).and_then(envelope::sum)
 }
 
 /// A column of bytes as text.
@@ -93,7 +112,17 @@ impl HeaderRow {
             );
             return Err(Error::new(Code::Corrupt, message));
         }
-        Ok(Self { seq, lin: row.get(1), call, header, logs })
+        Ok(Self { seq, lin: row.get(1), call, header, logs, sum: None })
+    }
+
+    /// Reads and verifies a row that has the columns of [`columns_with_sum`].
+    pub(super) fn read_with_sum(row: &Row) -> Result<Self> {
+        Ok(Self { sum: sum(row, 16), ..Self::read(row)? })
+    }
+
+    /// The key of the payload, if its checksum was read.
+    pub(super) fn key(&self) -> Option<PayloadKey> {
+        self.sum.map(|sum| PayloadKey { seq: self.seq, sum })
     }
 }
 
@@ -151,7 +180,8 @@ pub(super) use select_labelled;
 
 /// The row of the checkpoint with this id.
 pub(super) fn by_id(open: &Transaction<'_>, contract: ContractId, id: &str) -> Result<Option<HeaderRow>> {
-    open.one(select_by_id!(columns!()), values![number(contract), id])?.as_ref().map(HeaderRow::read).transpose()
+    let found = open.one(select_by_id!(columns_with_sum!()), values![number(contract), id])?;
+    found.as_ref().map(HeaderRow::read_with_sum).transpose()
 }
 
 /// The row with this save number.
@@ -163,7 +193,8 @@ pub(super) fn by_seq(open: &Transaction<'_>, seq: Seq) -> Result<Option<HeaderRo
 
 /// The newest row of a lineage.
 pub(super) fn newest(open: &Transaction<'_>, contract: ContractId, lineage: &str) -> Result<Option<HeaderRow>> {
-    open.one(select_newest!(columns!()), values![number(contract), lineage])?.as_ref().map(HeaderRow::read).transpose()
+    let found = open.one(select_newest!(columns_with_sum!()), values![number(contract), lineage])?;
+    found.as_ref().map(HeaderRow::read_with_sum).transpose()
 }
 
 /// Sets the save time of a checkpoint to a later time.

@@ -256,7 +256,7 @@ impl Writing<'_> {
         };
         let encoded = draft.encoded.as_ref().filter(|encoded| match encoded.parent {
             None => true,
-            Some(seq) => parent.as_ref().is_some_and(|parent| parent.seq == seq),
+            Some(key) => parent.as_ref().is_some_and(|parent| parent.key() == Some(key)),
         });
         // Compute the payload before a checkpoint with the same id is deleted, because inherited parts may come from
         // this checkpoint.
@@ -383,7 +383,7 @@ impl Writing<'_> {
             ],
         );
         let base = self.payloads.store(New { seq, call, header, raw, encoded, base })?;
-        self.known.stored(HeaderRow { seq, lin: lineage.lin, call, header: (*header).clone(), logs }, base);
+        self.known.stored(HeaderRow { seq, lin: lineage.lin, call, header: (*header).clone(), logs, sum: Some(base.key.sum) }, base);
         // The replaced checkpoint may have been the last one of another lineage.
         if left.iter().any(|lin| *lin != lineage.lin) {
             self.end_empty(&left);

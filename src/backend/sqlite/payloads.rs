@@ -1,13 +1,13 @@
 //! Stores each payload in the row of its checkpoint: as a keyframe, or as a delta against the payload of another row.
 //!
-//! A delta refers to its base by save number. The payload under a save number never changes: if a payload is rewritten
-//! as a keyframe, its raw bytes stay the same. So if the base exists, it is the base that the delta was made against,
-//! even if other processes have changed the database since.
+//! A delta refers to its base by save number. While the database goes forward, the payload under a save number never
+//! changes: if a payload is rewritten as a keyframe, its raw bytes stay the same. A database that is restored goes back, and
+//! gives its numbers again. So what is in memory is used only if the row still has its checksum.
 
 use std::collections::{BTreeMap, HashSet};
 
 use bytes::Bytes;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, MAIN_DB, OptionalExtension, ffi, params};
 
 use super::chain::{self, Chain};
 use super::error::from_sqlite;
@@ -18,10 +18,10 @@ use crate::backend::header::flags_and_sum;
 use crate::backend::rebase;
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
 use crate::codec::chain::{Link, rebuild};
-use crate::codec::frame;
+use crate::codec::{envelope, frame};
 use crate::codec::plan::{Base, Effort, Row, plan};
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Encoded, Header, Payload, Seq};
+use crate::record::{ContractId, Encoded, Header, Payload, PayloadKey, Seq};
 
 /// If a payload has at least this many raw bytes, the cache remembers it as the newest payload of its lineage. The next
 /// payload of the lineage may then be encoded ahead of time.
@@ -76,13 +76,12 @@ impl<'a> Payloads<'a> {
     /// Stores a checkpoint with its payload.
     pub(super) fn store(&mut self, new: New<'_>) -> Result<()> {
         let New { seq, lin, header, logs, raw, encoded, base, supersedes } = new;
-        let base = match base {
-            Some(base) => chain::read(self.connection, base)
-                .or_else(|error| if error.code() == Code::Corrupt { Ok(None) } else { Err(error) })?
-                .map(|chain| Base { seq: base, depth: chain.depth, budget: chain.budget }),
-            None => None,
-        };
-        let (row, misses) = plan(&raw, base, encoded, self.effort, |seq| self.load(seq))?;
+        let base = base.map(|base| self.base(base)).transpose()?.flatten();
+        let (row, misses) = plan(&raw, base, encoded, self.effort, |key| match self.cache.get(key) {
+            Some(payload) => Ok(payload),
+            None => self.load(key.seq),
+        })?;
+        let key = row.key(seq);
         let next_sibling = match row.base {
             Some(base) => chain::link(self.connection, base, seq)?,
             None => None,
@@ -119,12 +118,30 @@ impl<'a> Payloads<'a> {
             ],
         )?;
         let tip = (raw.len() >= WORTH_A_TIP).then(|| {
-            let tip = LineageTip { seq, id: id.clone(), depth, budget };
+            let tip = LineageTip { key, id: id.clone(), depth, budget };
             ((*contract, header.lineage.clone()), tip)
         });
-        self.stored.insert(seq, NewEntry { seq, payload: CachedPayload { raw, misses }, supersedes, tip });
+        self.stored.insert(seq, NewEntry { key, payload: CachedPayload { raw, misses }, supersedes, tip });
         *self.stored_bytes.get_or_insert(0) += body.len() as u64;
         Ok(())
+    }
+
+    /// Returns a payload as the base of the next one. A damaged payload is no base.
+    fn base(&self, seq: Seq) -> Result<Option<Base>> {
+        let found = chain::read(self.connection, seq)
+            .and_then(|chain| Ok(chain.zip(sum(self.connection, seq)?)))
+            .or_else(|error| if error.code() == Code::Corrupt { Ok(None) } else { Err(error) })?;
+        let base = |(chain, sum): (Chain, u64)| Base {
+            key: PayloadKey { seq, sum },
+            depth: chain.depth,
+            budget: chain.budget,
+        };
+        Ok(found.map(base))
+    }
+
+    /// Returns true if the row of the payload still has it.
+    pub(super) fn has(&self, key: PayloadKey) -> Result<bool> {
+        Ok(sum(self.connection, key.seq)? == Some(key.sum))
     }
 
     /// Removes checkpoints with their payloads. Returns the number of freed bytes minus the number of bytes by which
@@ -263,7 +280,21 @@ fn length(bytes: usize) -> i64 {
 /// Loads the raw payload with the save number, from the cache or by rebuilding it from its chain of rows. The caller
 /// holds a snapshot.
 pub(super) fn load(connection: &Connection, cache: &PayloadCache, seq: Seq) -> Result<CachedPayload> {
-    rebuild(seq, cache, |seq| fetch(connection, seq))
+    rebuild(seq, cache, |seq| sum(connection, seq), |seq| fetch(connection, seq))
+}
+
+/// Reads the checksum of a payload, without the rest of its body. Returns `None` if the row is missing or damaged.
+fn sum(connection: &Connection, seq: Seq) -> Result<Option<u64>> {
+    let mut head = [0; envelope::SUM_END];
+    let read = connection
+        .blob_open(MAIN_DB, "checkpoint", "body", seq, true)
+        .and_then(|body| body.read_at(&mut head, 0));
+    match read {
+        Ok(length) => Ok(envelope::sum(&head[..length])),
+        // SQLite gives this code if the row is missing, and if the column has another type.
+        Err(rusqlite::Error::SqliteFailure(error, _)) if error.extended_code == ffi::SQLITE_ERROR => Ok(None),
+        Err(error) => Err(from_sqlite(error)),
+    }
 }
 
 fn fetch(connection: &Connection, seq: Seq) -> Result<Option<Link>> {

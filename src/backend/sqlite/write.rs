@@ -194,10 +194,10 @@ impl<'a> Writing<'a> {
         };
         // Compute the payload before a checkpoint with the same id is deleted, because inherited parts may come from
         // this checkpoint.
-        let encoded = draft.encoded.as_ref().filter(|encoded| match encoded.parent {
-            None => true,
-            Some(seq) => parent.as_ref().is_some_and(|parent| parent.seq == seq),
-        });
+        let encoded = match &draft.encoded {
+            Some(encoded) if self.has_parent(encoded, parent.as_ref())? => Some(encoded),
+            _ => None,
+        };
         let raw = match encoded {
             Some(encoded) => encoded.raw.clone(),
             None => self.raw(draft, parent.as_ref())?.into(),
@@ -205,6 +205,12 @@ impl<'a> Writing<'a> {
         let known = lineage::find(self.transaction, header.contract, &header.lineage)?;
         let marks = log::pin(&self.logs, known.as_ref().map(|lineage| lineage.lin), header, &draft.logs)?;
         self.store(known, Put { header, raw, encoded, marks, parent })
+    }
+
+    /// Returns true if the encoded payload inherited its parts from the parent as it is now.
+    fn has_parent(&self, encoded: &Encoded, parent: Option<&HeaderRow>) -> Result<bool> {
+        let Some(key) = encoded.parent else { return Ok(true) };
+        Ok(parent.is_some_and(|parent| parent.seq == key.seq) && self.payloads.has(key)?)
     }
 
     /// Returns the payload as one byte string, including the inherited parts.
