@@ -333,7 +333,7 @@ fn a_folder_of_others_is_refused_untouched() {
     let (_parent, folder) = place();
     drop(open(&folder));
     let order = fs::read_to_string(folder.join("order.jsonl")).unwrap();
-    fs::write(folder.join("order.jsonl"), order.replace("\"version\":1", "\"version\":2")).unwrap();
+    fs::write(folder.join("order.jsonl"), order.replace("\"version\":2", "\"version\":3")).unwrap();
     let error = Jsonl::open(&options(&folder)).unwrap_err();
     assert!(error.code() == Code::Unsupported && error.message().contains("newer"), "{error}");
 
@@ -544,7 +544,8 @@ fn a_run_that_keeps_its_newest_does_not_grow_for_ever() {
     }
     assert!(largest < 1_500_000, "{largest}");
     assert_eq!(newest(&mut reader, "run", None).as_deref(), Some("2999"));
-    assert!(snapshot(&folder).len() == 3, "old files are deleted");
+    let files = snapshot(&folder);
+    assert_eq!(files.keys().filter(|path| *path != "order.jsonl.old").count(), 3, "old files are deleted");
     let rule = Rule::KeepLast(1);
     store.prune(&Prune { contract: None, rule, cursor: Cursor::default(), most: 99 }).unwrap();
     assert_eq!(ids(&mut reader, lineage("run")), ["2999"]);

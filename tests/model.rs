@@ -6,6 +6,8 @@ mod common;
 
 #[path = "model/copies.rs"]
 mod copies;
+#[path = "model/time.rs"]
+mod time;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -722,6 +724,10 @@ enum Step {
     Check(usize),
     /// Closes the backend and opens the same database again. A backend without a database file stays open.
     Reopen,
+    /// Takes a copy of the database.
+    Snapshot,
+    /// Puts the last copy back under the open backends.
+    Rewind,
 }
 
 fn contract() -> impl Strategy<Value = ContractId> {
@@ -1145,11 +1151,23 @@ enum Records {
 
 /// Compares a backend that holds the model's data with the model.
 fn check_from(
+    model: Model,
+    records: Records,
+    steps: &[Step],
+    open: impl FnMut() -> Option<Box<dyn Backend>>,
+) -> Result<(), TestCaseError> {
+    check_in_time(model, records, None, steps, open)
+}
+
+/// As [`check_from`]. `machine` takes copies of the database and puts them back.
+fn check_in_time(
     mut model: Model,
     records: Records,
+    machine: Option<&mut dyn time::Machine>,
     steps: &[Step],
     mut open: impl FnMut() -> Option<Box<dyn Backend>>,
 ) -> Result<(), TestCaseError> {
+    let (mut machine, mut copy) = (machine, None);
     let mut backend = open().unwrap();
     let as_shared = |found: u64, shared: u64| if records == Records::Any { found.min(shared) } else { found };
     let (mut ours, mut theirs): (Place, Place) = (None, None);
@@ -1227,6 +1245,17 @@ fn check_from(
             Step::Reopen => {
                 if let Some(opened) = open() {
                     backend = opened;
+                }
+            }
+            Step::Snapshot => {
+                machine.as_mut().unwrap().snapshot();
+                copy = Some(model.clone());
+            }
+            Step::Rewind => {
+                if let Some(copy) = &copy {
+                    machine.as_mut().unwrap().restore();
+                    model = copy.clone();
+                    (ours, theirs) = (None, None);
                 }
             }
         }

@@ -7,6 +7,35 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Code, Error, Result};
 
+/// The identity of a file: its device and its inode. `None` on a system where an open file cannot be removed and locks
+/// belong to handles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FileId(u64, u64);
+
+impl FileId {
+    /// Returns the identity of the file at the path. Returns `None` if there is no file.
+    pub(super) fn at(path: &Path) -> Option<Self> {
+        fs::metadata(path).ok().as_ref().and_then(Self::new)
+    }
+
+    /// Returns the identity of an open file.
+    pub(super) fn of(file: &File) -> Option<Self> {
+        file.metadata().ok().as_ref().and_then(Self::new)
+    }
+
+    #[cfg(unix)]
+    #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+    fn new(found: &fs::Metadata) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        Some(Self(found.dev(), found.ino()))
+    }
+
+    #[cfg(not(unix))]
+    fn new(_: &fs::Metadata) -> Option<Self> {
+        None
+    }
+}
+
 /// Converts an error of the operating system to an [`Error`]. The original error is kept as the cause. The error is not
 /// retryable if somebody must first change a permission or the path.
 pub(super) fn failed(error: io::Error, what: &str) -> Error {

@@ -101,6 +101,17 @@ impl Server {
         format!("//postgres@127.0.0.1:{}/postgres", self.port)
     }
 
+    /// Runs a script with the server's own client.
+    pub(crate) fn psql(&self, script: &str) {
+        let done = Command::new(programs().unwrap().join("psql"))
+            .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-U", "postgres", "-c", script, "-p"])
+            .arg(self.port.to_string())
+            .env("PGOPTIONS", "-c client_min_messages=warning")
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+
     /// The options for a schema that no other test uses.
     pub(crate) fn options(&self) -> Options {
         static NUMBER: AtomicU32 = AtomicU32::new(0);

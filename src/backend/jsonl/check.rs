@@ -4,7 +4,7 @@ use super::Jsonl;
 use super::delta::{Delta, Source};
 use super::files::{Files, KeptPayload, KeptRecord, Place};
 use super::index::Index;
-use super::line::{self, At, Line};
+use super::line::{self, At, END, Line, Sum};
 use super::lock;
 use super::order::{Known, News};
 use super::records::{Checkpointed, Recorded};
@@ -56,7 +56,7 @@ impl Jsonl {
             return Ok(Check::new(&index.known, &index.tables.contents, Some(index)).page(cursor, limit));
         }
         let known = match Known::default().news(&self.folder) {
-            Ok(News::Anew(known)) => known,
+            Ok(News::Anew { known, .. }) => known,
             Ok(News::Commits(_)) => Known::default(),
             Err(error) if error.code() == Code::Corrupt => {
                 return Ok(CheckPage { findings: vec![finding(None, error.message())], ..CheckPage::default() });
@@ -102,6 +102,7 @@ impl<'a> Check<'a> {
                 }
             };
             let mut source = self.source(*file, cursor);
+            let mut before = self.sum_before(*file, cursor);
             for text in bytes.split_inclusive(|byte| *byte == b'\n') {
                 if left == 0 {
                     self.page.done = cursor.done;
@@ -109,13 +110,15 @@ impl<'a> Check<'a> {
                     return self.page;
                 }
                 cursor.line += 1;
-                let at = At { file: *file, line: cursor.line };
+                let at = At { file: *file, line: cursor.line, before };
                 let text = text.strip_suffix(b"\n").unwrap_or(text);
                 let place = Place { at, from: cursor.from, length: text.len() as u64 };
                 if let Err(error) = self.line(&mut source, text, place) {
                     let error = self.files.at(at, &error);
                     self.page.findings.push(finding(source.as_ref(), error.message()));
                 }
+                // A damaged line must not make the lines after it seem damaged.
+                before = line::stored_sum(text).unwrap_or_default();
                 cursor.from += text.len() as u64 + 1;
                 cursor.done += 1;
                 left -= 1;
@@ -123,6 +126,12 @@ impl<'a> Check<'a> {
         }
         self.page.done = cursor.done;
         self.page
+    }
+
+    /// The sum of the line before the cursor.
+    fn sum_before(&self, file: u64, cursor: Cursor) -> Sum {
+        let end = cursor.from.checked_sub(END as u64).and_then(|from| self.files.read(file, from, END as u64 - 1).ok());
+        end.and_then(|end| line::stored_sum(&end)).unwrap_or_default()
     }
 
     /// What a file holds, if the check goes on in the middle of it.
@@ -135,17 +144,17 @@ impl<'a> Check<'a> {
             let length = self.known.files.get(&file)?.length;
             let bytes = self.files.read(file, 0, length).ok()?;
             let first = bytes.split(|byte| *byte == b'\n').next()?;
-            Delta::default().open(first, At { file, line: 1 }).ok()
+            Delta::default().open(first, At::first(file)).ok().map(|(source, _)| source)
         })
     }
 
     /// Verifies a line with all that it holds, and counts it.
     fn line(&mut self, source: &mut Option<Source>, text: &[u8], place: Place) -> Result<()> {
         if place.at.line == 1 {
-            *source = Some(Delta::default().open(text, place.at)?);
+            *source = Some(Delta::default().open(text, place.at)?.0);
             return Ok(());
         }
-        let Line { checkpoint, record, writes, .. } = line::parse(line::verify(text, place.at)?)?;
+        let Line { checkpoint, record, writes, .. } = line::parse(line::verify(text, place.at)?.0)?;
         if let Some(source) = source {
             Delta::default().add(source, text, place)?;
         }

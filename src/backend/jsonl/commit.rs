@@ -6,11 +6,11 @@ use std::io::{ErrorKind, Seek, SeekFrom, Write};
 
 use super::folder::create_folder;
 use super::index::Index;
-use super::order::{Commit, Last};
+use super::order::{Commit, Last, OrderEnd};
 use super::plan::{Draft, Plan};
 use crate::backend::Durability;
 use crate::backend::disk::{create, failed, sync_folder};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 
 /// The most commits that a store with normal durability leaves unsynced.
 const MOST_UNSYNCED: u64 = 256;
@@ -23,21 +23,21 @@ impl Index {
         if plan.drafts.is_empty() && plan.removed.is_empty() {
             return Ok(());
         }
-        let (commit, length) = self.write(durability, &plan.drafts, &plan.removed)?;
+        let (commit, end) = self.write(durability, &plan.drafts, &plan.removed)?;
         let removed: Vec<_> = plan.removed.iter().map(|file| self.tables.contents.path(*file)).collect();
-        self.known.accept(commit, length);
+        self.known.accept(commit, end);
         self.settle(plan);
         self.delete(&removed);
         Ok(())
     }
 
-    /// Writes files and the line that commits them. Returns the commit, and the length of the commit log.
+    /// Writes files and the line that commits them. Returns the commit, and the end of the commit log.
     pub(super) fn write(
         &self,
         durability: Durability,
         drafts: &BTreeMap<u64, Draft>,
         removed: &BTreeSet<u64>,
-    ) -> Result<(Commit, u64)> {
+    ) -> Result<(Commit, OrderEnd)> {
         // An unsynced commit may be lost. If it removes a file, the commits before it need the file again.
         let sync = match durability {
             Durability::Full => true,
@@ -61,7 +61,7 @@ impl Index {
         let removed = removed.iter().copied().collect();
         let commit = Commit { number: self.known.commit + 1, synced: sync, last, files, removed };
         match self.known.append(&self.tables.contents.folder, &commit, sync) {
-            Ok(length) => Ok((commit, length)),
+            Ok(end) => Ok((commit, end)),
             Err((error, true)) => Err(error.with_outcome_unknown()),
             Err((error, false)) => Err(error),
         }
@@ -88,14 +88,27 @@ impl Index {
             return file.write_all(draft.text.as_bytes()).map_err(cannot);
         }
         let write = |mut file: &fs::File| {
-            if file.metadata()?.len() > draft.before.length {
+            let length = file.metadata()?.len();
+            if length < draft.before.length {
+                return Ok(false);
+            }
+            if length > draft.before.length {
                 // A crashed process has left bytes that were never committed.
                 file.set_len(draft.before.length)?;
             }
             file.seek(SeekFrom::Start(draft.before.length))?;
-            file.write_all(draft.text.as_bytes())
+            file.write_all(draft.text.as_bytes())?;
+            Ok(true)
         };
-        contents.with(draft.before.file, |file| write(file)).map_err(cannot)
+        contents.close_if_replaced(draft.before.file);
+        match contents.with(draft.before.file, |file| write(file)) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                let message = "the file is shorter than what was committed; restore the folder from a backup";
+                Err(Error::new(Code::Corrupt, format!("{}: {message}", draft.before.path)))
+            }
+            Err(error) => Err(cannot(error)),
+        }
     }
 
     /// Makes the files survive power loss: those of the batch, and those that other commits did not sync.

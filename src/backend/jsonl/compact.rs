@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::delta::Kind;
+use super::folder::OLD_ORDER;
 use super::index::{Index, SourceFile};
 use super::line::{self, At, Line};
 use super::lock;
@@ -57,6 +58,8 @@ impl Jsonl {
             }
         }
         index.rewrite_order(self.durability)?;
+        // The old log names files that were removed.
+        index.delete(&[OLD_ORDER.to_owned()]);
         index.tidy()?;
         self.index = Some(index);
         Ok(())
@@ -190,8 +193,8 @@ impl Index {
     /// Writes the commit log anew.
     fn rewrite_order(&mut self, durability: Durability) -> Result<()> {
         if durability != Durability::Off {
-            self.write(Durability::Full, &BTreeMap::new(), &BTreeSet::new()).map(|(commit, length)| {
-                self.known.accept(commit, length);
+            self.write(Durability::Full, &BTreeMap::new(), &BTreeSet::new()).map(|(commit, end)| {
+                self.known.accept(commit, end);
             })?;
         }
         self.known = self.known.rewrite(&self.tables.contents.folder, durability != Durability::Off)?;
@@ -238,7 +241,7 @@ impl Index {
         let Ok(Line { lineage, pending_writes, .. }) = serde_json::from_slice::<Line<'_>>(first) else { return false };
         let file = lineage.map(|line| line.file).or(pending_writes.map(|line| line.file));
         file.is_some_and(|file| {
-            !self.known.files.contains_key(&file) && line::verify(first, At { file, line: 1 }).is_ok()
+            !self.known.files.contains_key(&file) && line::verify(first, At::first(file)).is_ok()
         })
     }
 }

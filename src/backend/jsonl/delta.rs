@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::files::{KeptPayload, KeptRecord, Place};
-use super::line::{self, At, Line};
+use super::line::{self, At, Line, Sum};
 use super::records::unreadable;
 use crate::backend::logs::{Branch, BranchId, End, Mark};
 use crate::backend::tables::{First, Row, Stored, TaskRow};
@@ -67,29 +67,32 @@ pub(super) struct Delta {
 }
 
 impl Delta {
-    /// Reads the first line of a new file.
-    pub(super) fn open(&mut self, bytes: &[u8], at: At) -> Result<Source> {
-        let Line { lineage, pending_writes, .. } = line::parse(line::verify(bytes, at)?)?;
+    /// Reads the first line of a new file. Returns what the file holds, and the sum of the line.
+    pub(super) fn open(&mut self, bytes: &[u8], at: At) -> Result<(Source, Sum)> {
+        let (text, sum) = line::verify(bytes, at)?;
+        let Line { lineage, pending_writes, .. } = line::parse(text)?;
         match (lineage, pending_writes) {
             (Some(lineage), None) if lineage.file == at.file => {
                 let contract = ContractId(lineage.contract);
                 self.begun.insert(lineage.position, (contract, lineage.name.clone(), at.file));
-                Ok(Source { contract, kind: Kind::Lineage(lineage.position, lineage.name) })
+                Ok((Source { contract, kind: Kind::Lineage(lineage.position, lineage.name) }, sum))
             }
             (None, Some(writes)) if writes.file == at.file => {
-                Ok(Source { contract: ContractId(writes.contract), kind: Kind::Writes })
+                Ok((Source { contract: ContractId(writes.contract), kind: Kind::Writes }, sum))
             }
             _ => Err(unreadable()),
         }
     }
 
-    /// Reads another line of a file.
-    pub(super) fn add(&mut self, source: &Source, bytes: &[u8], place: Place) -> Result<()> {
-        let line: Line<'_> = line::parse(line::verify(bytes, place.at)?)?;
+    /// Reads another line of a file. Returns its sum.
+    pub(super) fn add(&mut self, source: &Source, bytes: &[u8], place: Place) -> Result<Sum> {
+        let (text, sum) = line::verify(bytes, place.at)?;
+        let line: Line<'_> = line::parse(text)?;
         match &source.kind {
             Kind::Lineage(position, name) => self.add_to_lineage(source.contract, *position, name, line, place),
             Kind::Writes => self.add_to_writes(source.contract, line),
-        }
+        }?;
+        Ok(sum)
     }
 
     fn add_to_lineage(

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::line::{self, At, Line};
 use super::records::{Checkpointed, Recorded, unreadable};
-use crate::backend::disk::failed;
+use crate::backend::disk::{FileId, failed};
 use crate::backend::tables::{Contents, Held};
 use crate::error::{Code, Error, Result};
 use crate::record::{Payload, Record};
@@ -158,6 +158,12 @@ impl Files {
         self.paths.borrow().get(&file).cloned().unwrap_or_else(|| format!("file {file}"))
     }
 
+    /// Reads bytes that were committed since the last look, from the file that is at its path now.
+    pub(super) fn read_new(&self, file: u64, from: u64, length: u64) -> Result<Vec<u8>> {
+        self.close_if_replaced(file);
+        self.read(file, from, length)
+    }
+
     /// Reads bytes of a file. Fails if the file is shorter.
     pub(super) fn read(&self, file: u64, from: u64, length: u64) -> Result<Vec<u8>> {
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
@@ -171,6 +177,15 @@ impl Files {
             _ => failed(error, &format!("\"{}\" cannot be read", self.path(file))),
         })?;
         Ok(bytes)
+    }
+
+    /// Closes a file if another one is at its path now: what is written to a file that was replaced is lost.
+    pub(super) fn close_if_replaced(&self, file: u64) {
+        let path = self.folder.join(self.path(file));
+        let mut open = self.open.borrow_mut();
+        if open.get(&file).is_some_and(|open| FileId::of(open) != FileId::at(&path)) {
+            open.remove(&file);
+        }
     }
 
     /// Does something with an open file.
@@ -212,11 +227,11 @@ impl Files {
 }
 
 fn read_payload(bytes: &[u8], at: At) -> Result<Payload> {
-    let Line { checkpoint, .. } = line::parse(line::verify(bytes, at)?)?;
+    let Line { checkpoint, .. } = line::parse(line::verify(bytes, at)?.0)?;
     checkpoint.as_ref().ok_or_else(unreadable).and_then(Checkpointed::payload)
 }
 
 fn read_record(bytes: &[u8], at: At) -> Result<Record> {
-    let Line { record, .. } = line::parse(line::verify(bytes, at)?)?;
+    let Line { record, .. } = line::parse(line::verify(bytes, at)?.0)?;
     record.ok_or_else(unreadable).and_then(Recorded::record)
 }

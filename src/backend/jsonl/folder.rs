@@ -1,31 +1,33 @@
 //! The folder of a store: checks it, creates it with private permissions, and tells it from the folders of others.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use crate::backend::disk::{create, failed, folder_of, sync_folder};
+use crate::backend::disk::{failed, folder_of, sync_folder};
 use crate::error::{Code, Error, Result};
 
 /// The commit log.
 pub(super) const ORDER: &str = "order.jsonl";
 /// The next commit log, until it is complete.
 pub(super) const NEW_ORDER: &str = "order.jsonl.new";
+/// The commit log before the current one.
+pub(super) const OLD_ORDER: &str = "order.jsonl.old";
 const LOCK: &str = "forkpoint.lock";
 
 /// The beginning of the first line of a commit log, without the version.
 const MAGIC: &str = "{\"forkpoint\":\"jsonl\",\"version\":";
 /// The version of the files that this build reads and writes.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The beginning of the first line of a commit log.
 pub(super) fn begin_order(out: &mut String) {
     out.extend([MAGIC, &VERSION.to_string(), ","]);
 }
 
-/// Checks the folder, and creates it and its lock file if they do not exist. Returns the path of the folder and its
-/// lock file. A folder that belongs to others is not changed.
-pub(super) fn prepare(path: &Path) -> Result<(PathBuf, File)> {
+/// Checks the folder, and creates it and its lock file if they do not exist. Returns the path of the folder and of
+/// its lock file. A folder that belongs to others is not changed.
+pub(super) fn prepare(path: &Path) -> Result<(PathBuf, PathBuf)> {
     let Some(name) = path.file_name() else {
         return Err(Error::invalid("the path has no name at its end: give the path of a folder"));
     };
@@ -45,22 +47,18 @@ pub(super) fn prepare(path: &Path) -> Result<(PathBuf, File)> {
     }
     refuse_others(&path)?;
     let lock = path.join(LOCK);
-    let lock = match create(&lock) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => OpenOptions::new().read(true).write(true).open(&lock),
-        created => created,
-    };
-    Ok((path, lock.map_err(|error| failed(error, "the lock file cannot be opened"))?))
+    Ok((path, lock))
 }
 
-/// Finds a folder that is only looked at. Returns its path and its lock file.
-pub(super) fn find(path: &Path) -> Result<(PathBuf, File)> {
+/// Finds a folder that is only looked at. Returns its path and the path of its lock file.
+pub(super) fn find(path: &Path) -> Result<(PathBuf, PathBuf)> {
     let missing = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => Error::new(Code::NotFound, "there is no such folder of Forkpoint: check the path"),
         _ => failed(error, "the folder cannot be read"),
     };
     let path = fs::canonicalize(path).map_err(missing)?;
     check_magic(File::open(path.join(ORDER)).map_err(missing)?, path.join(LOCK).exists())?;
-    let lock = File::open(path.join(LOCK)).map_err(missing)?;
+    let lock = path.join(LOCK);
     Ok((path, lock))
 }
 
@@ -85,7 +83,7 @@ fn refuse_others(path: &Path) -> Result<()> {
         let name = entry.map_err(cannot)?.file_name();
         match name.to_str() {
             Some(LOCK) => ours = true,
-            Some(NEW_ORDER) => {}
+            Some(NEW_ORDER | OLD_ORDER) => {}
             _ => others = Some(name),
         }
     }
@@ -121,6 +119,10 @@ fn check_magic(file: File, ours: bool) -> Result<()> {
         Some(later) if later > VERSION => Err(Error::new(
             Code::Unsupported,
             format!("the folder has version {later} of the format, and this build reads {VERSION}: use a newer build"),
+        )),
+        Some(earlier @ 1..) => Err(Error::new(
+            Code::Unsupported,
+            format!("the folder has version {earlier} of the format, which only development builds wrote: begin a new one"),
         )),
         _ if ours => Err(Error::new(
             Code::Corrupt,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::delta::{Delta, Grown, Kind, NewBranch, Source, Written};
 use super::files::{Files, Place};
-use super::line::At;
-use super::order::{Commit, Entry, Known, News};
+use super::line::{At, Sum};
+use super::order::{Commit, Entry, Known, OrderEnd, News};
 use crate::backend::logs::{BranchId, LogRows};
 use crate::backend::tables::Tables;
 use crate::error::{Code, Error, Result};
@@ -53,7 +53,10 @@ impl Index {
     pub(super) fn refresh(&mut self, folder: &Path) -> Result<()> {
         match self.known.news(folder)? {
             News::Commits(commits) => self.advance(commits),
-            News::Anew(known) => {
+            News::Anew { known, follows } => {
+                if !follows {
+                    *self = Self::new(folder);
+                }
                 let gone = self.known.files.keys().filter(|file| !known.files.contains_key(file));
                 let changed = known.files.values().filter(|entry| self.known.files.get(&entry.file) != Some(entry));
                 let changed = changed.map(|entry| (entry.file, Some(entry.clone())));
@@ -67,7 +70,7 @@ impl Index {
     }
 
     /// Goes on to the state after these commits.
-    pub(super) fn advance(&mut self, commits: Vec<(Commit, u64)>) -> Result<()> {
+    pub(super) fn advance(&mut self, commits: Vec<(Commit, OrderEnd)>) -> Result<()> {
         if commits.is_empty() {
             return Ok(());
         }
@@ -77,8 +80,8 @@ impl Index {
             changed.extend(commit.removed.iter().map(|file| (*file, None)));
         }
         self.change(&changed)?;
-        for (commit, length) in commits {
-            self.known.accept(commit, length);
+        for (commit, end) in commits {
+            self.known.accept(commit, end);
         }
         self.count_on();
         Ok(())
@@ -125,10 +128,11 @@ impl Index {
         entry: &Entry,
     ) -> Result<()> {
         let file = entry.file;
-        let (mut from, line) = before.map_or((0, 0), |before| (before.length, before.lines));
+        let (mut from, line, sum) =
+            before.map_or((0, 0, Sum::default()), |before| (before.length, before.lines, before.sum));
         self.tables.contents.add(file, &entry.path);
-        let bytes = self.tables.contents.read(file, from, entry.length - from)?;
-        let mut at = At { file, line };
+        let bytes = self.tables.contents.read_new(file, from, entry.length - from)?;
+        let mut at = At { file, line, before: sum };
         let mut source = self.sources.get(&file).map(|known| known.source.clone());
         for text in bytes.split_inclusive(|byte| *byte == b'\n') {
             at.line += 1;
@@ -137,17 +141,18 @@ impl Index {
             let place = Place { at, from, length };
             let read = match &source {
                 Some(source) => delta.add(source, text, place),
-                None => delta.open(text, at).map(|found| {
+                None => delta.open(text, at).map(|(found, sum)| {
                     opened.push((file, found.clone()));
                     let known = SourceFile { source: found.clone(), branches: BTreeSet::new(), look_at: 0 };
                     self.sources.insert(file, known);
                     source = Some(found);
+                    sum
                 }),
             };
-            read.map_err(|error| self.tables.contents.at(at, &error))?;
+            at.before = read.map_err(|error| self.tables.contents.at(at, &error))?;
             from += length + 1;
         }
-        if at.line != entry.lines || from != entry.length {
+        if (at.line, at.before, from) != (entry.lines, entry.sum, entry.length) {
             let message = format!("{}: it does not have the {} lines that were committed", entry.path, entry.lines);
             return Err(Error::new(Code::Corrupt, format!("{message}; restore the folder from a backup")));
         }

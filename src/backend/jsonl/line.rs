@@ -1,11 +1,15 @@
 //! A line: a JSON object with one field that says what the line is, and the field `sum`.
 //!
-//! The sum covers the bytes of the line before the field `sum`, and the place of the line: the number of its file, and
-//! its number in the file. So a line that was changed, moved, inserted or removed by hand is detected.
+//! The sum covers the bytes of the line before the field `sum`, the place of the line (the number of its file, and its
+//! number in the file), and the sum of the line before it. So a line that was changed, moved, inserted or removed by hand is
+//! detected. If two versions of a file have the same sum in the same line, they are equal up to this line: that tells a file
+//! that has grown from one that an older version has replaced.
 
-use std::fmt::Write as _;
+use std::fmt;
+use std::num::ParseIntError;
+use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -18,6 +22,9 @@ use crate::error::{Code, Error, Result};
 /// The length of `,"sum":"0123456789abcdef"}`.
 const SUM: usize = 26;
 
+/// The length of a line's end in bytes, as [`Sum::end`] returns it.
+pub(super) const END: usize = SUM + 1;
+
 /// The place of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct At {
@@ -25,31 +32,82 @@ pub(super) struct At {
     pub(super) file: u64,
     /// The number of the line. The first line has the number 1.
     pub(super) line: u64,
+    /// The sum of the line before. 0 for the first line.
+    pub(super) before: Sum,
 }
 
 impl At {
-    fn sum(self, bytes: &[u8]) -> u64 {
-        xxh3_64_with_seed(bytes, self.file << 32 ^ self.line)
+    /// The place of the first line of a file.
+    pub(super) fn first(file: u64) -> Self {
+        Self { file, line: 1, before: Sum::default() }
+    }
+
+    fn sum(self, bytes: &[u8]) -> Sum {
+        Sum(xxh3_64_with_seed(bytes, self.file << 32 ^ self.line ^ self.before.0))
+    }
+}
+
+/// The sum of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum(u64);
+
+impl Sum {
+    /// The end of a line with this sum: the field, the closing brace and the end of the line.
+    pub(super) fn end(self) -> String {
+        format!(",\"sum\":\"{self}\"}}\n")
+    }
+}
+
+impl fmt::Display for Sum {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:016x}", self.0)
+    }
+}
+
+impl FromStr for Sum {
+    type Err = ParseIntError;
+
+    fn from_str(digits: &str) -> std::result::Result<Self, ParseIntError> {
+        u64::from_str_radix(digits, 16).map(Self)
+    }
+}
+
+impl Serialize for Sum {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Sum {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        <&str>::deserialize(from)?.parse().map_err(de::Error::custom)
     }
 }
 
 /// Completes a line: appends the sum, the closing brace and the end of the line. `begin` is the position in `out` at
-/// which the line begins.
-pub(super) fn seal(out: &mut String, begin: usize, at: At) {
+/// which the line begins. Returns the sum.
+pub(super) fn seal(out: &mut String, begin: usize, at: At) -> Sum {
     let sum = at.sum(&out.as_bytes()[begin..]);
-    // Writing to a text does not fail.
-    let _ = writeln!(out, ",\"sum\":\"{sum:016x}\"}}");
+    out.push_str(&sum.end());
+    sum
 }
 
-/// Verifies a line without its end. Returns its text.
-pub(super) fn verify(line: &[u8], at: At) -> Result<&str> {
+/// Verifies a line without its end. Returns its text and its sum.
+pub(super) fn verify(line: &[u8], at: At) -> Result<(&str, Sum)> {
     let damaged = || Error::new(Code::Corrupt, "the line was changed or damaged: its sum does not fit");
     let split = line.len().checked_sub(SUM).ok_or_else(damaged)?;
     let (body, end) = line.split_at(split);
-    if end != format!(",\"sum\":\"{:016x}\"}}", at.sum(body)).as_bytes() {
+    let sum = at.sum(body);
+    if end != sum.end().trim_end().as_bytes() {
         return Err(damaged());
     }
-    std::str::from_utf8(line).map_err(|_| damaged())
+    std::str::from_utf8(line).map(|text| (text, sum)).map_err(|_| damaged())
+}
+
+/// Returns the sum that a line without its end has, also if the line is damaged before it.
+pub(super) fn stored_sum(line: &[u8]) -> Option<Sum> {
+    let (_, end) = line.split_at_checked(line.len().checked_sub(SUM)?)?;
+    std::str::from_utf8(end).ok()?.strip_prefix(",\"sum\":\"")?.strip_suffix("\"}")?.parse().ok()
 }
 
 /// Parses a verified line.
@@ -99,7 +157,7 @@ pub(super) fn some<'de: 'a, 'a, D: Deserializer<'de>>(from: D) -> Result<Option<
 mod tests {
     use super::*;
 
-    const AT: At = At { file: 3, line: 9 };
+    const AT: At = At { file: 3, line: 9, before: Sum(7) };
 
     fn sealed(body: &str) -> Vec<u8> {
         let mut out = body.to_owned();
@@ -111,10 +169,10 @@ mod tests {
     #[test]
     fn a_line_is_whole_at_its_place_only() {
         let line = sealed("{\"ended\":true");
-        let text = verify(&line, AT).unwrap();
+        let (text, _) = verify(&line, AT).unwrap();
         assert_eq!(parse::<Line<'_>>(text).unwrap().ended, Some(true));
         serde_json::from_str::<serde_json::Value>(text).unwrap();
-        for at in [At { line: 8, ..AT }, At { file: 2, ..AT }] {
+        for at in [At { line: 8, ..AT }, At { file: 2, ..AT }, At { before: Sum(6), ..AT }] {
             assert_eq!(verify(&line, at).unwrap_err().code(), Code::Corrupt);
         }
         for at in 0..line.len() {

@@ -1,10 +1,13 @@
 //! The lock of a folder. All processes that use the folder agree through this lock.
 
-use std::fs::{File, TryLockError};
+use std::cell::RefCell;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::backend::disk::failed;
+use crate::backend::disk::{FileId, create, failed};
 use crate::error::{Code, Error, Result};
 
 /// The longest pause between two attempts to get the lock.
@@ -13,7 +16,10 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The lock file.
 #[derive(Debug)]
 pub(super) struct Lock {
-    file: Arc<File>,
+    path: PathBuf,
+    /// True if the file must not be created.
+    read_only: bool,
+    file: RefCell<Arc<File>>,
     timeout: Duration,
     /// When the store is being closed, no call waits longer than this.
     deadline: Option<Instant>,
@@ -40,8 +46,10 @@ pub(super) enum Kind {
 }
 
 impl Lock {
-    pub(super) fn new(file: File, timeout: Duration) -> Self {
-        Self { file: Arc::new(file), timeout, deadline: None }
+    /// Opens the lock file. Creates it if it does not exist, unless `read_only`.
+    pub(super) fn open(path: PathBuf, read_only: bool, timeout: Duration) -> Result<Self> {
+        let file = RefCell::new(Arc::new(open(&path, read_only)?));
+        Ok(Self { path, read_only, file, timeout, deadline: None })
     }
 
     pub(super) fn closing(&mut self, deadline: Instant) {
@@ -67,14 +75,38 @@ impl Lock {
 
     /// Takes the lock, if no one else has it.
     pub(super) fn attempt(&self, kind: Kind) -> Result<Option<Held>> {
-        let tried = match kind {
-            Kind::Shared => self.file.try_lock_shared(),
-            Kind::Exclusive => self.file.try_lock(),
-        };
-        match tried {
-            Ok(()) => Ok(Some(Held(Arc::clone(&self.file)))),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(failed(error, "the store cannot be locked")),
+        loop {
+            let file = Arc::clone(&self.file.borrow());
+            let tried = match kind {
+                Kind::Shared => file.try_lock_shared(),
+                Kind::Exclusive => file.try_lock(),
+            };
+            let held = match tried {
+                Ok(()) => Held(file),
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(failed(error, "the store cannot be locked")),
+            };
+            // If the folder was replaced, other processes lock the file that is there now.
+            if FileId::at(&self.path) == FileId::of(&held.0) {
+                return Ok(Some(held));
+            }
+            self.file.replace(Arc::new(open(&self.path, self.read_only)?));
         }
     }
+}
+
+fn open(path: &Path, read_only: bool) -> Result<File> {
+    let open = || OpenOptions::new().read(true).write(!read_only).open(path);
+    let opened = match open() {
+        Err(error) if error.kind() == ErrorKind::NotFound && !read_only => match create(path) {
+            // Another process has created it meanwhile.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => open(),
+            created => created,
+        },
+        opened => opened,
+    };
+    opened.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::new(Code::NotFound, "there is no such folder of Forkpoint: check the path"),
+        _ => failed(error, "the lock file cannot be opened"),
+    })
 }

@@ -100,7 +100,7 @@ impl Jsonl {
         let (folder, lock) =
             if options.read_only { folder::find(&options.path)? } else { folder::prepare(&options.path)? };
         let mut opened = Self {
-            lock: Lock::new(lock, options.busy_timeout),
+            lock: Lock::open(lock, options.read_only, options.busy_timeout)?,
             folder,
             durability: options.durability,
             names: options.names,

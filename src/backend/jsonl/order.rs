@@ -9,19 +9,21 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::folder::{self, NEW_ORDER, ORDER};
-use super::line::{self, At};
+use super::folder::{self, NEW_ORDER, OLD_ORDER, ORDER};
+use super::line::{self, At, END, Sum};
 use crate::backend::disk::{create, failed, sync_folder};
 use crate::error::{Code, Error, Result};
 
 /// What the commit log says, up to the last line that was read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    /// The number of the log. It changes when the log is written anew.
+    /// How often the log was written anew.
     pub(super) epoch: u64,
     /// The length of the log, in bytes. What is beyond was not committed.
     pub(super) length: u64,
     pub(super) lines: u64,
+    /// The sum of the last line.
+    sum: Sum,
     /// The length of the first line, in bytes.
     first: u64,
     pub(super) commit: u64,
@@ -48,10 +50,22 @@ pub(super) struct Last {
 /// What was written to the log.
 #[derive(Debug)]
 pub(super) enum News {
-    /// These commits. Each comes with the length of the log up to it.
-    Commits(Vec<(Commit, u64)>),
-    /// The log was written anew, or is read for the first time.
-    Anew(Known),
+    /// These commits. Each comes with the end of the log after it.
+    Commits(Vec<(Commit, OrderEnd)>),
+    /// The log is another one: it was written anew or replaced, or it is read for the first time.
+    Anew {
+        known: Known,
+        /// True if the log was written anew, and the log before it began with what was known. False if nothing is certain: an
+        /// older version of the folder may have been put back.
+        follows: bool,
+    },
+}
+
+/// An end of the log: its length in bytes, and the sum of its last line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OrderEnd {
+    length: u64,
+    sum: Sum,
 }
 
 /// A file of the store.
@@ -64,6 +78,8 @@ pub(super) struct Entry {
     pub(super) length: u64,
     /// The number of committed lines.
     pub(super) lines: u64,
+    /// The sum of the last committed line. It stands for the whole content up to it.
+    pub(super) sum: Sum,
 }
 
 /// A line that commits a batch.
@@ -83,6 +99,9 @@ pub(super) struct Commit {
 #[derive(Debug, Deserialize, Serialize)]
 struct First {
     epoch: u64,
+    /// The sum of the last line of the log before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<Sum>,
     commit: u64,
     last: Last,
     files: Vec<Entry>,
@@ -92,10 +111,10 @@ struct First {
 const SYNCED: &[u8] = b"\"synced\":true";
 
 impl Known {
-    /// Adds a commit. `length` is the length of the log up to it.
-    pub(super) fn accept(&mut self, commit: Commit, length: u64) {
+    /// Adds a commit. `end` is the end of the log after it.
+    pub(super) fn accept(&mut self, commit: Commit, end: OrderEnd) {
         (self.commit, self.last) = (commit.number, commit.last);
-        (self.length, self.lines) = (length, self.lines + 1);
+        (self.length, self.sum, self.lines) = (end.length, end.sum, self.lines + 1);
         if commit.synced {
             (self.unsynced, self.unsynced_commits) = (BTreeSet::new(), 0);
         } else {
@@ -127,64 +146,87 @@ impl Known {
     pub(super) fn is_current(&self, folder: &Path) -> Result<bool> {
         let mut file = open(folder)?;
         let length = file.metadata().map_err(cannot_read)?.len();
-        Ok(length == self.length && epoch(&mut file)? == self.epoch)
+        Ok(length == self.length && self.begins(&mut file).map_err(cannot_read)?)
+    }
+
+    /// Returns true if the log begins with what is known of it. The log is not only compared by its length, because an older
+    /// version of the folder may have been put back, and may have grown to the same length.
+    fn begins(&self, file: &mut File) -> std::io::Result<bool> {
+        let mut end = [0; END];
+        let Some(from) = self.length.checked_sub(END as u64) else { return Ok(false) };
+        match file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut end)) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+            read => read.map(|()| end == self.sum.end().as_bytes()),
+        }
     }
 
     /// Reads the lines that were written since. The caller has the lock.
     pub(super) fn news(&self, folder: &Path) -> Result<News> {
         let mut file = open(folder)?;
-        if self.lines > 0 && epoch(&mut file)? == self.epoch {
+        if self.begins(&mut file).map_err(cannot_read)? {
             return Ok(News::Commits(self.commits(&tail(&mut file, self.length)?)?));
         }
         let all = tail(&mut file, 0)?;
-        let (mut known, rest) = Self::first(&all)?;
+        let (mut known, after, rest) = Self::first(&all)?;
+        let follows = after.is_some_and(|after| self.is_in_log_before(folder, after));
         let commits = known.commits(rest)?;
         // A power failure may have taken bytes of commits that were not synced. Such a commit did not happen, and
         // neither did those after it.
         let synced = commits.iter().rposition(|(commit, _)| commit.synced).map_or(0, |last| last + 1);
         let removed: BTreeSet<u64> = commits.iter().flat_map(|(commit, _)| &commit.removed).copied().collect();
         let count = commits.len();
-        for (at, (commit, length)) in commits.into_iter().enumerate() {
+        for (at, (commit, end)) in commits.into_iter().enumerate() {
             if at >= synced && !known.is_whole(folder, &commit, &removed)? {
                 known.lost = (count - at) as u64;
                 break;
             }
-            known.accept(commit, length);
+            known.accept(commit, end);
         }
-        Ok(News::Anew(known))
+        Ok(News::Anew { known, follows })
     }
 
-    /// Reads the first line of the log.
-    fn first(all: &[u8]) -> Result<(Self, &[u8])> {
-        let at = At { file: 0, line: 1 };
+    /// Returns true if the log before this one ended with the line whose sum is `after`, and began with what is known.
+    fn is_in_log_before(&self, folder: &Path, after: Sum) -> bool {
+        let look = || {
+            let mut file = File::open(folder.join(OLD_ORDER))?;
+            let mut end = [0; END];
+            file.seek(SeekFrom::End(-(END as i64))).and_then(|_| file.read_exact(&mut end))?;
+            Ok::<_, std::io::Error>(end == after.end().as_bytes() && self.begins(&mut file)?)
+        };
+        look().unwrap_or(false)
+    }
+
+    /// Reads the first line of the log. Also returns the sum of the last line of the log before, and the other lines.
+    fn first(all: &[u8]) -> Result<(Self, Option<Sum>, &[u8])> {
         let end = all.iter().position(|byte| *byte == b'\n').ok_or_else(|| damaged(1, "it is not complete"))?;
-        let read = line::verify(&all[..end], at).and_then(line::parse::<First>);
-        let First { epoch, commit, last, files } = read.map_err(|error| damaged(1, error.message()))?;
+        let verified = line::verify(&all[..end], At::first(0));
+        let read = verified.and_then(|(text, sum)| Ok((line::parse::<First>(text)?, sum)));
+        let (First { epoch, after, commit, last, files }, sum) = read.map_err(|error| damaged(1, error.message()))?;
         let files = files.into_iter().map(|entry| (entry.file, entry)).collect();
         let first = end as u64 + 1;
-        let known = Self { epoch, length: first, lines: 1, first, commit, last, files, ..Self::default() };
-        Ok((known, &all[end + 1..]))
+        let known = Self { epoch, length: first, lines: 1, sum, first, commit, last, files, ..Self::default() };
+        Ok((known, after, &all[end + 1..]))
     }
 
-    /// Parses the lines that follow those that are known. Each commit comes with the length of the log up to it.
-    fn commits(&self, mut rest: &[u8]) -> Result<Vec<(Commit, u64)>> {
+    /// Parses the lines that follow those that are known. Each commit comes with the end of the log after it.
+    fn commits(&self, mut rest: &[u8]) -> Result<Vec<(Commit, OrderEnd)>> {
         let (mut found, mut length) = (Vec::new(), self.length);
-        let mut at = At { file: 0, line: self.lines };
+        let mut at = At { file: 0, line: self.lines, before: self.sum };
         while !rest.is_empty() {
             at.line += 1;
             // A crash may leave a part of a line at the end.
             let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { break };
             let (text, after) = (&rest[..end], &rest[end + 1..]);
-            let read = line::verify(text, at).and_then(|text| Ok((text, line::parse::<Commit>(text)?)));
-            let commit = match read {
-                Ok((_, commit)) => commit,
+            let read = line::verify(text, at).and_then(|(text, sum)| Ok((line::parse::<Commit>(text)?, sum)));
+            let (commit, sum) = match read {
+                Ok(read) => read,
                 // A power failure may leave NULs in what was not synced. No line has NULs of its own.
                 Err(_) if text.contains(&0) && !after.windows(SYNCED.len()).any(|bytes| bytes == SYNCED) => break,
                 Err(error) => return Err(damaged(at.line, error.message())),
             };
             length += end as u64 + 1;
-            rest = after;
-            found.push((commit, length));
+            (rest, at.before) = (after, sum);
+            found.push((commit, OrderEnd { length, sum }));
         }
         Ok(found)
     }
@@ -207,15 +249,20 @@ impl Known {
         Ok(true)
     }
 
-    /// Appends a commit. The caller has the lock and has read all earlier commits. Returns the length of the log.
+    /// Appends a commit. The caller has the lock and has read all earlier commits. Returns the end of the log.
     ///
     /// If the line cannot be written, it is taken back. `Err((error, true))` says that this is not certain.
-    pub(super) fn append(&self, folder: &Path, commit: &Commit, sync: bool) -> Result<u64, (Error, bool)> {
+    pub(super) fn append(&self, folder: &Path, commit: &Commit, sync: bool) -> Result<OrderEnd, (Error, bool)> {
         let mut text = object(commit);
-        line::seal(&mut text, 0, At { file: 0, line: self.lines + 1 });
+        let sum = line::seal(&mut text, 0, At { file: 0, line: self.lines + 1, before: self.sum });
         let cannot = |error| failed(error, &format!("{ORDER} cannot be written"));
         let path = folder.join(ORDER);
         let mut file = File::options().read(true).write(true).open(path).map_err(|error| (cannot(error), false))?;
+        if !self.begins(&mut file).map_err(|error| (cannot(error), false))? {
+            // Programs that restore a folder do not take the lock.
+            let message = format!("{ORDER} was replaced while a batch was committed: try again");
+            return Err((Error::new(Code::Busy, message), false));
+        }
         let write = |file: &mut File| {
             if file.metadata()?.len() > self.length {
                 file.set_len(self.length)?;
@@ -232,7 +279,7 @@ impl Known {
             let _ = file.set_len(self.length);
             return Err((cannot(error), true));
         }
-        Ok(self.length + text.len() as u64)
+        Ok(OrderEnd { length: self.length + text.len() as u64, sum })
     }
 
     /// Cuts off what was not committed: a part of a line, or commits that a power failure has taken. The caller has an
@@ -253,8 +300,9 @@ impl Known {
         let files = self.files.values().cloned().collect();
         let mut text = String::new();
         folder::begin_order(&mut text);
-        text.push_str(&object(&First { epoch, commit: self.commit, last: self.last, files })[1..]);
-        line::seal(&mut text, 0, At { file: 0, line: 1 });
+        let after = (self.lines > 0).then_some(self.sum);
+        text.push_str(&object(&First { epoch, after, commit: self.commit, last: self.last, files })[1..]);
+        let sum = line::seal(&mut text, 0, At::first(0));
         let write = || {
             let new = folder.join(NEW_ORDER);
             if let Err(error) = fs::remove_file(&new)
@@ -268,6 +316,9 @@ impl Known {
                 file.sync_all()?;
             }
             drop(file);
+            // Processes that know a part of the old log find it there. If the file system has no links, they read everything again.
+            let _ = fs::remove_file(folder.join(OLD_ORDER));
+            let _ = fs::hard_link(folder.join(ORDER), folder.join(OLD_ORDER));
             fs::rename(&new, folder.join(ORDER))?;
             if sync { sync_folder(folder) } else { Ok(()) }
         };
@@ -277,6 +328,7 @@ impl Known {
             epoch,
             length,
             lines: 1,
+            sum,
             first: length,
             unsynced: BTreeSet::new(),
             unsynced_commits: 0,
@@ -301,15 +353,6 @@ fn open(folder: &Path) -> Result<File> {
         ),
         _ => cannot_read(error),
     })
-}
-
-/// Reads the number of the log from the beginning of its first line.
-fn epoch(file: &mut File) -> Result<u64> {
-    let mut begin = Vec::with_capacity(96);
-    file.seek(SeekFrom::Start(0)).and_then(|_| file.take(96).read_to_end(&mut begin)).map_err(cannot_read)?;
-    let text = String::from_utf8_lossy(&begin);
-    let number = text.split_once("\"epoch\":").and_then(|(_, rest)| rest.split_once(','));
-    number.and_then(|(number, _)| number.parse().ok()).ok_or_else(|| damaged(1, "it has no epoch"))
 }
 
 /// Reads a file from a position to its end.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::delta::{Kind, Source};
 use super::files::{KeptPayload, KeptRecord, Place};
 use super::index::{Index, SourceFile};
-use super::line::{self, At};
+use super::line::{self, At, Sum};
 use super::names;
 use super::order::Entry;
 use super::records::{
@@ -29,22 +29,24 @@ pub(super) struct Draft {
     pub(super) new: Option<Source>,
     pub(super) text: String,
     lines: u64,
+    /// The sum of the last line.
+    sum: Sum,
 }
 
 impl Draft {
     /// The file with its new lines.
     pub(super) fn after(&self) -> Entry {
-        let Entry { file, path, length, lines } = self.before.clone();
-        Entry { file, path, length: length + self.text.len() as u64, lines: lines + self.lines }
+        let Entry { file, path, length, lines, .. } = self.before.clone();
+        Entry { file, path, length: length + self.text.len() as u64, lines: lines + self.lines, sum: self.sum }
     }
 
     /// Adds a line.
     pub(super) fn push(&mut self, write: impl FnOnce(&mut String)) -> Place {
         let begin = self.text.len();
         self.lines += 1;
-        let at = At { file: self.before.file, line: self.before.lines + self.lines };
+        let at = At { file: self.before.file, line: self.before.lines + self.lines, before: self.sum };
         write(&mut self.text);
-        line::seal(&mut self.text, begin, at);
+        self.sum = line::seal(&mut self.text, begin, at);
         Place { at, from: self.before.length + begin as u64, length: (self.text.len() - begin - 1) as u64 }
     }
 }
@@ -285,7 +287,7 @@ impl Planner<'_> {
 
 impl Draft {
     pub(super) fn new(before: Entry, new: Option<Source>) -> Self {
-        Self { before, new, text: String::new(), lines: 0 }
+        Self { sum: before.sum, before, new, text: String::new(), lines: 0 }
     }
 }
 
@@ -305,7 +307,7 @@ impl Index {
             self.tables.contents.has_path(path) || others.values().any(|draft| draft.before.path == *path)
         };
         let path = paths.filter(|path| !taken(path)).take(1).collect();
-        Draft::new(Entry { file, path, length: 0, lines: 0 }, Some(source.clone()))
+        Draft::new(Entry { file, path, length: 0, lines: 0, sum: Sum::default() }, Some(source.clone()))
     }
 
     /// Goes on from the contents in memory to those in the files, after a batch was committed.

@@ -7,26 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::backend::disk::FileId;
 use crate::error::{Code, Error, Result};
-
-/// The identity of a file: its device and its inode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct FileId(u64, u64);
-
-impl FileId {
-    /// Returns the identity of the file at the path. Returns `None` if there is no file, or on a system where an open
-    /// file cannot be removed and locks belong to handles.
-    #[cfg(unix)]
-    fn at(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        fs::metadata(path).ok().map(|found| Self(found.dev(), found.ino()))
-    }
-
-    #[cfg(not(unix))]
-    fn at(_: &Path) -> Option<Self> {
-        None
-    }
-}
 
 /// How long the file at the path is taken to be the same after a look. A look is one system call.
 const PAUSE: Duration = Duration::from_millis(50);
