@@ -480,16 +480,16 @@ fn the_format_does_not_change() {
 #[rustfmt::skip]
 const EXPECTED_RUN: [&str; 6] = [
     r#"{"lineage":{"contract":1,"name":"run-1","position":1,"file":1},"sum":"68ac202296a580e1"}"#,
-    r#"{"begin":{"group":"","ageOffset":0},"sum":"1f4ba9d4b9a67413"}"#,
-    r#"{"branch":{"id":1,"log":"chat"},"sum":"9adb41c4a2458193"}"#,
-    r#"{"record":{"branch":1,"log":"chat","at":0,"key":"k","size":2,"tag":"t","base64":"aGk="},"sum":"43f0c654bb218e5b"}"#,
-    r#"{"checkpoint":{"seq":1,"id":"a1","sortKey":"bff0000000000000","savedAt":0,"meta":{},"logs":[{"log":"chat","branch":1,"length":1}],"bytes":20,"parts":[{"name":"state","tag":"json","value":{"n":1}}]},"sum":"f9f32df739fe8ddc"}"#,
-    r#"{"head":{"log":"chat","branch":1,"length":1},"sum":"1790eeffc2c4f928"}"#,
+    r#"{"begin":{"group":"","ageOffset":0},"sum":"a27d284aa57f7155"}"#,
+    r#"{"branch":{"id":1,"log":"chat"},"sum":"3c24d9457ac214d5"}"#,
+    r#"{"record":{"branch":1,"log":"chat","at":0,"key":"k","size":2,"tag":"t","base64":"aGk="},"sum":"c88c7fd296fec764"}"#,
+    r#"{"checkpoint":{"seq":1,"id":"a1","sortKey":"bff0000000000000","savedAt":0,"meta":{},"logs":[{"log":"chat","branch":1,"length":1}],"bytes":20,"parts":[{"name":"state","tag":"json","value":{"n":1}}]},"sum":"426af7a40d7e466f"}"#,
+    r#"{"head":{"log":"chat","branch":1,"length":1},"sum":"5ae3ed8661ded7b3"}"#,
 ];
 #[rustfmt::skip]
 const EXPECTED_ORDER: [&str; 2] = [
-    r#"{"forkpoint":"jsonl","version":1,"epoch":1,"commit":0,"last":{"seq":0,"lineage":0,"branch":0,"file":0},"files":[],"sum":"62a1da4392b44ab6"}"#,
-    r#"{"commit":1,"synced":true,"last":{"seq":1,"lineage":1,"branch":1,"file":1},"files":[{"file":1,"path":"agents/run-1.jsonl","length":618,"lines":6}],"sum":"ede2f63eac08533f"}"#,
+    r#"{"forkpoint":"jsonl","version":2,"epoch":1,"commit":0,"last":{"seq":0,"lineage":0,"branch":0,"file":0},"files":[],"sum":"3b44e934b3080b2f"}"#,
+    r#"{"commit":1,"synced":true,"last":{"seq":1,"lineage":1,"branch":1,"file":1},"files":[{"file":1,"path":"agents/run-1.jsonl","length":618,"lines":6,"sum":"5ae3ed8661ded7b3"}],"sum":"b8753b67d9fee775"}"#,
 ];
 
 #[test]
