@@ -58,6 +58,7 @@ export function save(context: Context, checkpoint: EncodedCheckpoint): Promise<v
       const compared = await compare(context, sessionId, state.messages);
       try {
         await put(context, checkpoint, compared);
+        context.comparison.remember(sessionId, state.messages, compared, checkpoint.id);
         detachBuffers(checkpoint.rest, ...state.parts, ...(state.messages ? [{ ...state.messages, tag: "" }] : []));
         return;
       } catch (error) {

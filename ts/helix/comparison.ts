@@ -19,11 +19,13 @@ export interface Compared {
 }
 
 /**
- * Messages that a session is known to begin with, as long as it has this version. Kept messages are known by the place of
- * their bytes, and others by a digest.
+ * Messages that a session is known to begin with, as long as it has this version and this checkpoint. Kept messages are
+ * known by the place of their bytes, and others by a digest.
  */
 interface Known {
   version: number;
+  /** A checkpoint that shares the messages. It has a random id, so it is gone if the database went back in time. */
+  checkpointId: string;
   count: number;
   place: Place | undefined;
   digest: string | undefined;
@@ -35,9 +37,9 @@ const REMEMBERED = 1_000;
 const none: PackedMessages = { tags: [], lengths: [], bytes: new Uint8Array() };
 
 /**
- * Compares messages with those of a session. A state usually repeats all messages of its last checkpoint, so the last
- * comparison of each session is remembered, and only the messages after it are read and compared. A session keeps its
- * messages as long as it keeps its version.
+ * Compares messages with those of a session. A state usually repeats all messages of its last checkpoint. The store
+ * remembers this checkpoint for each session, and reads and compares only the messages after it. A session keeps its
+ * messages as long as it keeps its version, unless the database goes back in time: the checkpoint is then gone.
  */
 export class Comparison {
   readonly #known = new Map<string, Known>();
@@ -47,21 +49,22 @@ export class Comparison {
     const messages = given ?? none;
     const known = this.#known.get(sessionId);
     if (known !== undefined && repeats(messages, known)) {
-      const rest = await ask(native, sessionId, messages, known.count);
-      if (rest?.version === known.version) return this.#remember(sessionId, messages, rest);
+      const rest = await ask(native, sessionId, messages, known.count, known.checkpointId);
+      if (rest?.version === known.version && rest.since) return rest;
     }
-    return this.#remember(sessionId, messages, await ask(native, sessionId, messages, 0));
+    return ask(native, sessionId, messages, 0);
   }
 
-  #remember(sessionId: string, messages: PackedMessages, compared: Compared | null): Compared | null {
+  /** Remembers the messages of a checkpoint that was saved, if they are the session's. */
+  remember(sessionId: string, given: PackedMessages | null, compared: Compared | null, checkpointId: string): void {
+    const messages = given ?? none;
     const count = messages.tags.length;
-    if (compared === null || !compared.same || count === 0) return compared;
+    if (compared === null || !compared.same || count === 0) return;
     this.#known.delete(sessionId);
     const place = placeOf(messages.bytes, messages.bytes.byteLength);
     const digest = place === undefined ? digestOf(messages, count) : undefined;
-    this.#known.set(sessionId, { version: compared.version, count, place, digest });
+    this.#known.set(sessionId, { version: compared.version, checkpointId, count, place, digest });
     if (this.#known.size > REMEMBERED) this.#known.delete(this.#known.keys().next().value!);
-    return compared;
   }
 }
 
@@ -97,7 +100,8 @@ function ask(
   sessionId: string,
   messages: PackedMessages,
   offset: number,
-): Promise<Compared | null> {
+  since?: string,
+): Promise<(Compared & { since: boolean }) | null> {
   const { bytes, ...packed } = offset === 0 ? messages : rangeOf(messages, offset, messages.tags.length);
-  return helix.call(native, "compare", { sessionId, offset, messages: packed }, [bytes]);
+  return helix.call(native, "compare", { sessionId, offset, ...(since && { since }), messages: packed }, [bytes]);
 }

@@ -69,8 +69,9 @@ interface HelixCalls {
   compare(fields: {
     sessionId: string;
     offset: number;
+    since?: string;
     messages: Packed;
-  }): { savedAt: number; version: number; total: number; same: boolean } | null;
+  }): { savedAt: number; version: number; total: number; same: boolean; since: boolean } | null;
   /** Takes a buffer for each part. */
   save(fields: {
     id: string;

@@ -13,6 +13,7 @@ use rusqlite::{Connection, Params};
 use super::chain::Chain;
 use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
+use super::payloads;
 use super::totals::{Counts, Totals};
 use crate::error::Result;
 use crate::record::{ContractId, LineageStats, Seq};
@@ -55,6 +56,8 @@ impl Largest {
 struct Ranking {
     /// The totals at the time to which the sizes belong.
     totals: Totals,
+    /// The checksum of the last payload of that time. Another one has its number if the database went back in time.
+    last: Option<u64>,
     /// The lineages with their numbers, the largest first.
     lines: Vec<(i64, LineageStats)>,
     /// True if there are lineages that are not listed. All of them are smaller than the last of `lines`, or equally
@@ -68,7 +71,8 @@ impl Ranking {
         let sql = "SELECT lin, seq, chain, length(body) FROM checkpoint NOT INDEXED";
         let mut sums: Vec<(i64, Sums)> = sums(connection, sql, [])?.into_iter().collect();
         sums.sort_unstable_by_key(|(lin, sums)| (Reverse(sums.stored_bytes), *lin));
-        let mut ranking = Self { totals, lines: Vec::new(), more: false };
+        let last = payloads::sum(connection, totals.seq)?;
+        let mut ranking = Self { totals, last, lines: Vec::new(), more: false };
         for (lin, sums) in sums {
             // The order of lineages of equal size depends on their names. So all lineages that are as large as the last
             // one of the list must be read.
@@ -90,13 +94,16 @@ impl Ranking {
         !self.more || most <= self.lines.len()
     }
 
-    /// Adds the rows that were saved since. Returns `None` if rows were removed or rewritten.
+    /// Adds the rows that were saved since. Returns `None` if rows were removed or rewritten, or if the database went back.
     fn follow(
         mut self,
         connection: &Connection,
         contract: Option<ContractId>,
         totals: &Totals,
     ) -> Result<Option<Self>> {
+        if payloads::sum(connection, self.totals.seq)? != self.last {
+            return Ok(None);
+        }
         let sql = "SELECT lin, seq, chain, length(body) FROM checkpoint WHERE seq > ?";
         let added = sums(connection, sql, [self.totals.seq])?;
         let mut named_rows = Vec::with_capacity(added.len());
@@ -129,6 +136,7 @@ impl Ranking {
             }
         }
         self.totals = totals.clone();
+        self.last = payloads::sum(connection, totals.seq)?;
         Ok(Some(self))
     }
 

@@ -284,7 +284,7 @@ pub(super) fn load(connection: &Connection, cache: &PayloadCache, seq: Seq) -> R
 }
 
 /// Reads the checksum of a payload, without the rest of its body. Returns `None` if the row is missing or damaged.
-fn sum(connection: &Connection, seq: Seq) -> Result<Option<u64>> {
+pub(super) fn sum(connection: &Connection, seq: Seq) -> Result<Option<u64>> {
     let mut head = [0; envelope::SUM_END];
     let read = connection
         .blob_open(MAIN_DB, "checkpoint", "body", seq, true)

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::list::{Cursor, Listing, list};
 use super::meta::read_meta;
 use super::{
-    Branch, Change, CheckpointMeta, Save, Session, SessionMeta, append, branch, change, checkpoint, delete, expire,
-    messages, save, session, sessions,
+    Branch, CONTRACT_ID, Change, CheckpointMeta, MESSAGES, Save, Session, SessionMeta, append, branch, change, checkpoint,
+    delete, expire, messages, save, session, sessions,
 };
 use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Error, Result};
 use crate::op::LogEnd;
-use crate::query::{Answer, Pick};
+use crate::query::{Answer, LogRange, Pick, Query};
 use crate::record::{Checkpoint, Header, LogPage, Logged, Part, Record};
 
 /// The calls, as `ts/helix/wire.ts` declares them. A session is alive if its last write was at or after `alive_since`.
@@ -66,9 +66,13 @@ enum Call {
         limit: usize,
     },
     /// Compares messages with those of a session from `offset` on. The buffer holds all messages, one after the other.
+    ///
+    /// `since` is a checkpoint of the session that shares its messages up to `offset`. The response says whether it is still
+    /// there: if not, the database went back in time, and the messages before `offset` may be others.
     Compare {
         session_id: String,
         offset: u64,
+        since: Option<String>,
         messages: Packed,
     },
     /// The call has one buffer for each of `parts`.
@@ -197,10 +201,12 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Messages { session_id, offset, limit } => {
             Request::ask(messages(session_id, offset, limit), found_messages)
         }
-        Call::Compare { session_id, offset, messages: given } => {
+        Call::Compare { session_id, offset, since, messages: given } => {
             let given = given.records(buffers)?;
-            let query = messages(session_id, offset, given.len());
-            Request::ask(query, move |answer| compared(answer, &given))
+            let named = |id: String| LogRange { limit: 0, ..LogRange::kept(CONTRACT_ID, &session_id, MESSAGES, &id) };
+            let named = Query::All(since.map(named).map(Query::Log).into_iter().collect());
+            let query = Query::All(vec![messages(session_id, offset, given.len()), named]);
+            Request::ask(query, move |answer| compared(answer, offset, &given))
         }
         Call::Save {
             id,
@@ -295,8 +301,9 @@ fn packed(records: Vec<Record>, response: &mut ResponseBuilder) -> Vec<PackedPar
     records.into_iter().map(part).collect()
 }
 
-fn compared(answer: Answer, given: &[Record]) -> Result<Option<Response>> {
-    /// Compares messages with those of a session. `same` is true if they are the session's from the offset on.
+fn compared(answer: Answer, offset: u64, given: &[Record]) -> Result<Option<Response>> {
+    /// Compares messages with those of a session. `same` is true if they are the session's from the offset on. `since` is
+    /// false if the given checkpoint does not share the messages before the offset.
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Compared {
@@ -304,12 +311,21 @@ fn compared(answer: Answer, given: &[Record]) -> Result<Option<Response>> {
         version: u64,
         total: u64,
         same: bool,
+        since: bool,
     }
-    let (Some(session), page) = row_and_log(answer)? else { return Ok(None) };
+    let [session, named] = answer.into_all()?;
+    let (Some(session), page) = row_and_log(session)? else { return Ok(None) };
+    let since = match named {
+        Answer::All(all) if all.is_empty() => true,
+        named => {
+            let [named] = named.into_all()?;
+            named.into_log()?.is_some_and(|named| named.length >= offset)
+        }
+    };
     let content = |record: &Record| -> (String, Bytes) { (record.tag.clone(), record.bytes.clone()) };
     let same = page.records.iter().map(content).eq(given.iter().map(content));
     let Session { saved_at, version, .. } = session;
-    Response::json(&Compared { saved_at, version, total: page.length, same }).map(Some)
+    Response::json(&Compared { saved_at, version, total: page.length, same, since }).map(Some)
 }
 
 fn found_checkpoint(answer: Answer) -> Result<Option<Response>> {
