@@ -72,7 +72,7 @@ fn a_payload_encoded_early_is_stored_unchanged() {
         let (base, body) = stored(&folder);
         assert_eq!((base.is_some(), body), (encoded.is_delta, encoded.body.to_vec()), "step {step}");
         if encoded.is_delta {
-            assert_eq!(base, encoded.base);
+            assert_eq!(base, encoded.base.map(|base| base.seq));
             deltas += 1;
         } else {
             keyframes += 1;
@@ -97,7 +97,7 @@ fn what_is_inherited_is_encoded_too() {
     let encoded = next.encoded.clone().unwrap();
     assert!(encoded.is_delta && encoded.parent.is_some());
     apply(&mut warm, vec![put(&next)]).unwrap();
-    assert_eq!(stored(&folder), (encoded.base, encoded.body.to_vec()));
+    assert_eq!(stored(&folder), (encoded.base.map(|base| base.seq), encoded.body.to_vec()));
     let mut expected = next.payload.parts.clone();
     expected.insert(0, part("kept", "v8", noise(1, 100_000)));
     assert_eq!(get(&mut cold, "1").unwrap().payload.parts, expected);
@@ -279,4 +279,44 @@ fn what_takes_long() {
     assert!(pre_encoder.takes_long(&inherits("run")), "it is as large as its parent");
     assert!(!pre_encoder.takes_long(&inherits("another")));
     assert!(!pre_encoder.takes_long(&remove("a")));
+}
+
+/// A restored database has another payload under the number and the id that a put was encoded against.
+#[test]
+fn what_was_encoded_against_a_payload_of_another_time_is_encoded_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut warm, pre_encoder, mut cold) = open(&folder, CACHE);
+    let live = folder.path().join("agent.db");
+    let made = |id: &str, seed: u64| {
+        let mut made = drafted(draft("thread", id).sort_key(id.parse().unwrap()));
+        made.payload.parts = vec![part("kept", "v8", noise(seed, 100_000)), part("list", "v8", noise(2, 70_000))];
+        made
+    };
+    apply(&mut warm, vec![put(&made("0", 0))]).unwrap();
+    let copy = folder.path().join("copy.db");
+    Connection::open(&live).unwrap().execute("VACUUM INTO ?", [copy.to_str().unwrap()]).unwrap();
+    apply(&mut warm, vec![put(&made("1", 1))]).unwrap();
+
+    // One put has a delta against checkpoint 1, and the other one also takes a part from it.
+    let mut next = made("2", 1);
+    encode(&pre_encoder, &mut next);
+    let mut inheriting = drafted(draft("thread", "3").parent("1").sort_key(3.0));
+    inheriting.payload.parts = vec![part("list", "v8", [noise(2, 70_000), noise(3, 100)].concat())];
+    inheriting.inherit = vec!["kept".to_owned()];
+    encode(&pre_encoder, &mut inheriting);
+    let encoded = [&next, &inheriting].map(|draft| draft.encoded.clone().unwrap());
+    assert!(encoded.iter().all(|encoded| encoded.is_delta && encoded.base.unwrap().seq == 2));
+    assert_eq!(encoded[1].parent.unwrap().seq, 2);
+
+    let mut restored = Connection::open(&live).unwrap();
+    restored.restore(rusqlite::MAIN_DB, &copy, None::<fn(rusqlite::backup::Progress)>).unwrap();
+    apply(&mut cold, vec![put(&made("1", 9))]).unwrap();
+    apply(&mut warm, vec![put(&next)]).unwrap();
+    apply(&mut warm, vec![put(&inheriting)]).unwrap();
+    let reads = |backend: &mut Sqlite| ["1", "2", "3"].map(|id| get(backend, id).unwrap().payload.parts);
+    let [first, second, third] = reads(&mut cold);
+    assert_eq!((&first, &second), (&made("1", 9).payload.parts, &next.payload.parts));
+    let inherited = vec![part("kept", "v8", noise(9, 100_000)), inheriting.payload.parts[0].clone()];
+    assert_eq!(third, inherited, "the part is that of the parent as it is now");
+    assert_eq!(reads(&mut warm), [first, second, third]);
 }
