@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openInspector } from "forkpoint/inspect";
+import type { openInspector } from "forkpoint/inspect";
 
 export const modules = ["esm", "cjs"] as const;
 export type Module = (typeof modules)[number];
@@ -38,9 +38,11 @@ export class Programs {
   readonly #folder: string;
   readonly #names: string;
   readonly #agent: string;
+  readonly #open: typeof openInspector;
 
-  /** `project` is the folder with the framework. `agent` is a file there that exports `names`. */
-  constructor(project: string, agent: string, names: string) {
+  /** `project` is a file beside the framework. `agent` is a file there that exports `names`. */
+  constructor(project: string, agent: string, names: string, open: typeof openInspector) {
+    this.#open = open;
     this.#folder = mkdtempSync(fileURLToPath(new URL(".snippets-", project)));
     this.#agent = fileURLToPath(new URL(agent, project));
     this.#names = names;
@@ -58,7 +60,7 @@ export class Programs {
 
   /** Prints the program for a run. Each program that is printed must be executed. */
   async code(database: string, printed: Printed, module: Module): Promise<string> {
-    await using inspector = await openInspector(database);
+    await using inspector = await this.#open(database);
     const [snippet] = await inspector.code(printed as never, { module });
     return snippet!.code;
   }

@@ -1,11 +1,12 @@
 // The programs that `code` prints for AgentOS, in each status of a run. Each is executed, and none passes a human node
 // without the answer.
 import { CheckpointStore } from "forkpoint";
+import { openInspector } from "forkpoint/inspect";
 import { afterAll, describe, expect, test } from "vitest";
 import { Programs, modules } from "../../__test__/programs.js";
 import { checkpoint } from "../../__test__/helpers.js";
 
-const programs = new Programs(import.meta.url, "fixtures/refunds.mjs", "builder");
+const programs = new Programs(import.meta.url, "fixtures/refunds.mjs", "builder", openInspector);
 afterAll(() => programs.remove());
 
 const approve: [string, string] = ['["approve", undefined]', '["approve", { approved: true }]'];
