@@ -8,7 +8,10 @@ import { Programs, modules } from "../../__test__/programs.js";
 const programs = new Programs(import.meta.url, "fixtures/refunds.mjs", "builder", openInspector);
 afterAll(() => programs.remove());
 
-const thread = { space: "langgraph", run: "order-7" };
+/** No character of an id may end a line of the program, or a text in it. */
+const order = 'order "7"\n\u2028\u202e';
+
+const thread = { space: "langgraph", run: order };
 
 let made = 0;
 
@@ -18,7 +21,8 @@ function begin(env: Record<string, string> = {}, fails = false): string {
   const code =
     'import { ForkpointSaver } from "forkpoint/langgraph";\n' +
     `const graph = builder.compile({ checkpointer: new ForkpointSaver(${JSON.stringify(database)}) });\n` +
-    'await graph.invoke({ order: 7 }, { configurable: { thread_id: "order-7" }, durability: "sync" });\n';
+    `const config = { configurable: { thread_id: ${JSON.stringify(order)} }, durability: "sync" };\n` +
+    "await graph.invoke({ order: 7 }, config);\n";
   const { errors } = programs.run(code, { env });
   expect(errors === "").toBe(!fails);
   return database;
@@ -26,7 +30,7 @@ function begin(env: Record<string, string> = {}, fails = false): string {
 
 async function statusOf(database: string): Promise<string> {
   await using saver = new ForkpointSaver(database);
-  return (await saver.status("order-7"))!.status;
+  return (await saver.status(order))!.status;
 }
 
 async function look<T>(database: string, work: (inspector: Inspector) => Promise<T>): Promise<T> {
@@ -126,7 +130,7 @@ describe.each(modules)("%s", (module) => {
   test("a thread whose status is not known is reported, and not run", async () => {
     const database = programs.database(`agent-${++made}`);
     await using saver = new ForkpointSaver(database);
-    const config = { configurable: { thread_id: "order-7", checkpoint_ns: "" } };
+    const config = { configurable: { thread_id: order, checkpoint_ns: "" } };
     const old = { v: 1, id: "1ef4f797-8335-6428-8001-8a1503f9b875", ts: "2024-07-31T20:14:19Z" };
     const checkpoint = { ...old, channel_values: {}, channel_versions: {}, versions_seen: {} };
     await saver.put(config, checkpoint as never, { source: "loop", step: 1, parents: {} } as never, {});

@@ -3,6 +3,7 @@
  * whose answer is missing ends with an error, before it changes anything.
  */
 
+import type { Status } from "../../inspect.js";
 import type { Ask, Position } from "./position.js";
 
 /** What to go on with. */
@@ -24,6 +25,7 @@ export interface Program {
 export const programs = { agentos, agentium, langgraph, tinyagents, helix };
 
 const CUT_OFF = "// The run was cut off, or a process still works on it.";
+const UNKNOWN = "// The newest checkpoint does not say whether the run has finished. If it has, nothing runs.";
 const FINISHED = "// The run has finished: there is nothing to resume. This shows its checkpoints.";
 const WAITS = "// The run waits for a human. Without the answer, nothing runs.";
 const FAILED = "// A node has failed. It may have had its effect: it runs again only if you say that this is safe.";
@@ -35,6 +37,10 @@ function text(value: unknown): string {
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+}
+
+function endOf(status: Status): string {
+  return status === "unknown" ? UNKNOWN : CUT_OFF;
 }
 
 /** Asks the reader for the answers. `keyOf` writes the key of an answer. */
@@ -65,7 +71,10 @@ function retryOption(nodes: string): string {
 
 /** Calls `recover`, which passes no question without its answer. */
 function recover(args: string, options: readonly string[]): string[] {
-  return [`const { runs } = await recover(${args}, {`, ...options, "});", "console.log(runs);"];
+  const [only, ...others] = options;
+  const call = `const { runs } = await recover(${args}, {`;
+  const lines = others.length === 0 ? [`${call} ${only!.trim().slice(0, -1)} });`] : [call, ...options, "});"];
+  return [...lines, "console.log(runs);"];
 }
 
 function agentos({ target, run, id, position: { status, asks, failed } }: Plan): Program {
@@ -81,14 +90,14 @@ function agentos({ target, run, id, position: { status, asks, failed } }: Plan):
       ? [answers(asks, (ask) => text(ask.id)), ["  onWaiting: ({ nodeId }) => answers.get(nodeId),"]]
       : failed.length > 0
         ? [retries(failed), [retryOption("nodes")]]
-        : [id === undefined ? [CUT_OFF] : [], []];
-  const of = id === undefined ? text(run) : `await checkpointStore.fork(${text(id)})`;
+        : [id === undefined ? [endOf(status)] : [], []];
+  const fork = `const run = await checkpointStore.fork(${text(id ?? "")}); // a new run that begins at the checkpoint`;
   const body = [
     ...head,
     store,
     "const graph = builder.compile({ checkpointStore }); // your graph, with your tools",
-    `const run = ${of};${id === undefined ? "" : " // a new run that begins at the checkpoint"}`,
-    ...recover("graph, checkpointStore", ["  runs: [run],", ...option]),
+    ...(id === undefined ? [] : [fork]),
+    ...recover("graph, checkpointStore", [`  runs: [${id === undefined ? text(run) : "run"}],`, ...option]),
   ];
   return { framework: "AgentOS", imports: [["CheckpointStore, recover", from]], body };
 }
@@ -102,7 +111,7 @@ function agentium({ target, run, id, position: { status } }: Plan): Program {
     return { framework: "Agentium", imports: [["ForkpointWorkflowStore", from]], body: [FINISHED, store, list, fork] };
   }
   const body = [
-    ...(id === undefined ? [CUT_OFF] : []),
+    ...(id === undefined ? [endOf(status)] : []),
     store,
     "const workflow = new Workflow({ ...definition, checkpointStore }); // your workflow",
     id === undefined
@@ -134,7 +143,7 @@ function langgraph({ target, run, ns, id, position: { status, asks, failed } }: 
     return { framework: "LangGraph", imports, body: [...store, branch, ...recover("graph, checkpointer", [threads])] };
   }
   if (asks.length === 0) {
-    const [head, option] = failed.length > 0 ? [retries(failed), [retryOption("next")]] : [[CUT_OFF], []];
+    const [head, option] = failed.length > 0 ? [retries(failed), [retryOption("next")]] : [[endOf(status)], []];
     const body = [...head, ...store, ...recover("graph, checkpointer", [threads, ...option])];
     return { framework: "LangGraph", imports, body };
   }
@@ -187,7 +196,7 @@ function tinyagents({ target, run, ns, id, position: { status, asks, failed } }:
   }
   if (id !== undefined) return program([...store, resume("")]);
   if (status !== "finished")
-    return program([failed.length > 0 ? "// A node has failed. A resume runs it again." : CUT_OFF, ...store, resume("")]);
+    return program([failed.length > 0 ? "// A node has failed. A resume runs it again." : endOf(status), ...store, resume("")]);
   const list = `const result = await graph.getStateHistory(${text(run)}${options});`;
   return program([FINISHED, ...store, list, "// graph.resumeFrom and graph.forkState go on from one of them"]);
 }
