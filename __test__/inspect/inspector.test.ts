@@ -300,6 +300,10 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     expect(
       (await inspector.diff({ space: "agentos", run: "run-1", id: "g4" }, copy, { parts: ["state"] })).changes,
     ).toEqual([]);
+    for (const edit of [{ patch: { state: { scratch: {} } } }, { set: [["memory", 1]] as [[string, unknown]] }]) {
+      const lost = await failure(inspector.fork({ space: "agentos", run: "run-1", id: "g4" }, edit));
+      expect(lost).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("Unknown partition") });
+    }
     const wrong = { space: "agentium", run: "w", id: "w2" };
     expect(await failure(inspector.fork(wrong, { set: [["no.such.key", 1]] }))).toMatchObject({ code: "NOT_FOUND" });
     expect(await failure(inspector.fork(wrong, { state: { n: { $type: "Opaque" } } }))).toMatchObject({
