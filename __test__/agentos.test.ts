@@ -623,7 +623,10 @@ describe.each(kinds)("%s", (kind) => {
         const store = opened();
         const source = checkpoint();
         await store.save(source);
-        const wrong = JSON.parse(`{"scratch":{"a":1},${JSON.stringify(key)}:{"scratch":{"a":2}}}`) as object;
+        const wrong = JSON.parse(`{"scratch":{"a":1},${JSON.stringify(key)}:{"scratch":{"a":2}}}`) as Record<
+          string,
+          unknown
+        >;
         const error = await wrongType(store.fork(source.id, patch(wrong)));
         expect(error.message).toContain(`Unknown partition "${key}" in patchState`);
         expect(error.message).toContain("{ input, scratch, artifacts, diagnostics }");

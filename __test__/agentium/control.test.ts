@@ -405,7 +405,11 @@ describe("a stream", () => {
     expect(next.value.state.count).toBe(103);
     expect(await types(workflow.stream({ runId: "r", resume: true }))).toEqual(["run.start", "run.complete"]);
     const mutator = (state: object) => state as never;
-    for (const wrong of [{ runId: "r", mutator }, { replay: "r:initial", mutator }, { replay: "x", fork: "x" }]) {
+    for (const wrong of [
+      { runId: "r", mutator },
+      { replay: "r:initial", mutator },
+      { replay: "x", fork: "x" },
+    ]) {
       const lost = await rejection(types(workflow.stream(wrong as never)));
       expect(lost).toMatchObject({ name: "TypeError", code: "INVALID_ARGUMENT" });
     }

@@ -33,7 +33,6 @@ function answers(code: string, ...given: string[]): string {
   return parts.map((part, at) => (at < given.length ? `${part}, ${given[at]}]` : part)).join("");
 }
 
-
 describe.each(modules)("Agentium, %s", (module) => {
   const run = { space: "agentium", run: order };
 
@@ -67,7 +66,9 @@ describe.each(modules)("Agentium, %s", (module) => {
       await store.save({ id, runId: order, stepIndex: stepIndex - 1, stepName, state: {}, createdAt: Date.now() });
     }
     await store.close();
-    expect((await look(database, (inspector) => inspector.run(run as never, { withStatus: true })))!.status).toBe("unknown");
+    expect((await look(database, (inspector) => inspector.run(run as never, { withStatus: true })))!.status).toBe(
+      "unknown",
+    );
     const ended = await agentium.print("unknown", database, run, { module });
     expect(ended).toMatchObject({ code: 0, called: [], errors: "" });
   });
@@ -132,7 +133,10 @@ describe.each(modules)("TinyAgents, %s", (module) => {
     const database = begin(env);
     const execute = (what: string, code: string) => tinyagents.execute(what, code, { module, env });
     const code = answers(await tinyagents.code(database, run, module), "true", "true");
-    const one = code.split("\n").toSpliced(code.split("\n").findIndex((line) => line.includes(", true]")), 1);
+    const one = code.split("\n").toSpliced(
+      code.split("\n").findIndex((line) => line.includes(", true]")),
+      1,
+    );
     expect(execute("waiting, one of two", one.join("\n"))).toMatchObject({ code: 0, called: ["right"] });
     const other = execute("waiting, the other of two", answers(await tinyagents.code(database, run, module), "true"));
     expect(other).toMatchObject({ code: 0, called: ["left"] });
@@ -187,7 +191,7 @@ describe.each(modules)("TinyAgents, %s", (module) => {
     const second = answers(await tinyagents.code(database, run, module), '"late"');
     expect(tinyagents.execute("waiting", second, { module }).called).toEqual(["refund because late"]);
     const { items } = await look(database, (inspector) => inspector.checkpoints(run as never));
-    const [atLoad, , atApprove] = items.map(({ id }) => ({ ...run, id }));
+    const [atLoad, atApprove] = [items[0]!, items[2]!].map(({ id }) => Object.assign({ id }, run));
 
     const unfilled = await tinyagents.print("checkpoint with a question, unfilled", database, atApprove!, { module });
     expect(unfilled).toMatchObject({ code: 1, called: [] });
@@ -230,20 +234,27 @@ describe.each(modules)("Helix, %s", (module) => {
 
   const fill: Array<[string, string]> = [["const answer = undefined", 'const answer = "yes"']];
 
-  test.each(["paused", "interrupted"])("a session that waits goes on with the answer only, once: %s", async (status) => {
-    const database = await begin(status);
-    const unfilled = await helix.print("waiting, unfilled", database, run, { module });
-    expect(unfilled).toMatchObject({ code: 1, called: [] });
-    expect(unfilled.errors).toContain("an answer is missing");
-    expect(await contents(database)).toEqual(["message 0", "message 1"]);
-    const code = await helix.code(database, run, module);
-    expect(helix.execute("waiting", code, { module, fill })).toMatchObject({ code: 0, called: ["agent"], errors: "" });
-    expect(await contents(database)).toEqual(["message 0", "message 1", "yes"]);
-    // The agent waits again. The answer to the first question does not pass the second one.
-    await work(database, (store) => store.updateStatus(order, status));
-    expect(helix.execute("waiting, run again", code, { module, fill })).toMatchObject({ code: 1, called: [] });
-    expect(await contents(database)).toEqual(["message 0", "message 1", "yes"]);
-  });
+  test.each(["paused", "interrupted"])(
+    "a session that waits goes on with the answer only, once: %s",
+    async (status) => {
+      const database = await begin(status);
+      const unfilled = await helix.print("waiting, unfilled", database, run, { module });
+      expect(unfilled).toMatchObject({ code: 1, called: [] });
+      expect(unfilled.errors).toContain("an answer is missing");
+      expect(await contents(database)).toEqual(["message 0", "message 1"]);
+      const code = await helix.code(database, run, module);
+      expect(helix.execute("waiting", code, { module, fill })).toMatchObject({
+        code: 0,
+        called: ["agent"],
+        errors: "",
+      });
+      expect(await contents(database)).toEqual(["message 0", "message 1", "yes"]);
+      // The agent waits again. The answer to the first question does not pass the second one.
+      await work(database, (store) => store.updateStatus(order, status));
+      expect(helix.execute("waiting, run again", code, { module, fill })).toMatchObject({ code: 1, called: [] });
+      expect(await contents(database)).toEqual(["message 0", "message 1", "yes"]);
+    },
+  );
 
   test.each(["running", "failed"])("a session that was cut off goes on: %s", async (status) => {
     const database = await begin(status, "running");
@@ -259,12 +270,15 @@ describe.each(modules)("Helix, %s", (module) => {
     expect(resumed).toMatchObject({ code: 0, called: [], output: "paused\n" });
   });
 
-  test.each(["completed", "running: worker-2"])("a session that is finished or unknown is shown: %s", async (status) => {
-    const database = await begin(status);
-    const shown = await helix.print("shown", database, run, { module });
-    expect(shown).toMatchObject({ code: 0, called: [], errors: "" });
-    expect(shown.output).toContain(status);
-  });
+  test.each(["completed", "running: worker-2"])(
+    "a session that is finished or unknown is shown: %s",
+    async (status) => {
+      const database = await begin(status);
+      const shown = await helix.print("shown", database, run, { module });
+      expect(shown).toMatchObject({ code: 0, called: [], errors: "" });
+      expect(shown.output).toContain(status);
+    },
+  );
 
   test("a checkpoint goes on in a new session, with the answer if it waits", async () => {
     const database = await begin("paused");
@@ -272,7 +286,10 @@ describe.each(modules)("Helix, %s", (module) => {
     const before = await helix.print("checkpoint", database, { ...run, id: "cp-0" }, { module });
     expect(before).toMatchObject({ code: 0, called: ["agent of a new session"], errors: "" });
     const waits = { ...run, id: "cp-1" };
-    expect(await helix.print("checkpoint, unfilled", database, waits, { module })).toMatchObject({ code: 1, called: [] });
+    expect(await helix.print("checkpoint, unfilled", database, waits, { module })).toMatchObject({
+      code: 1,
+      called: [],
+    });
     expect(await sessions()).toBe(2);
     const answered = await helix.print("checkpoint that waits", database, waits, { module, fill });
     expect(answered).toMatchObject({ code: 0, called: ["agent of a new session"], errors: "" });

@@ -605,7 +605,10 @@ test("the code that resumes a run has its ids as JSON strings", async () => {
   const state = (await session.loadState(name))!;
   await session.saveCheckpoint({ id, sessionId: name, stepCount: 0, timestamp: 1, state });
   for (const space of ["agentos", "agentium", "tinyagents", "helix"] as const) {
-    for (const ref of [{ space, run: name }, { space, run: name, id }]) {
+    for (const ref of [
+      { space, run: name },
+      { space, run: name, id },
+    ]) {
       const [esm] = await inspector.code(ref);
       const [cjs] = await inspector.code(ref, { module: "cjs" });
       expect(esm!.code).toContain("import { ");

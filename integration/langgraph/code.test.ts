@@ -78,7 +78,10 @@ describe.each(modules)("%s", (module) => {
     const database = begin(env);
     const execute = (what: string, code: string) => programs.execute(what, code, { module, env });
     const code = answers(await programs.code(database, thread, module), "true", "true");
-    const one = code.split("\n").toSpliced(code.split("\n").findIndex((line) => line.includes(", true]")), 1);
+    const one = code.split("\n").toSpliced(
+      code.split("\n").findIndex((line) => line.includes(", true]")),
+      1,
+    );
     const { code: ended, called } = execute("waiting, one of two", one.join("\n"));
     expect(ended).toBe(0);
     expect(called).toHaveLength(1);

@@ -52,5 +52,7 @@ function textOf({ imports, body }: Program, module: "esm" | "cjs"): string {
     return [...lines, "", ...body, ""].join("\n");
   }
   const lines = imports.map(([names, from]) => `const { ${names} } = require(${JSON.stringify(from)});`);
-  return [...lines, "", "async function main() {", ...body.map((line) => `  ${line}`), "}", "", "main();", ""].join("\n");
+  return [...lines, "", "async function main() {", ...body.map((line) => `  ${line}`), "}", "", "main();", ""].join(
+    "\n",
+  );
 }

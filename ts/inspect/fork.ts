@@ -104,9 +104,10 @@ function refTo(plan: Plan, run: string, id: string): CheckpointRef {
   return { ...refOf({ ...plan.key, run }), id };
 }
 
+const keysOf = (value: unknown) => (typeof value === "object" && value !== null ? Object.keys(value) : []);
+
 /** Refuses a new key beside the partitions of AgentOS' state. */
 function refuseLost({ context, row, found }: Plan, state: unknown): void {
-  const keysOf = (value: unknown) => (typeof value === "object" && value !== null ? Object.keys(value) : []);
   const before = new Set(keysOf(readValues(context, row, found).state));
   refuseUnknown(
     keysOf(state).filter((key) => !before.has(key)),

@@ -40,6 +40,7 @@ function text(value: unknown): string {
 }
 
 function endOf(status: Status): string {
+  if (status === "waiting") return "// The run waits for a human, with a question that has no id. This reports it.";
   return status === "unknown" ? UNKNOWN : CUT_OFF;
 }
 
@@ -128,8 +129,7 @@ function langgraph({ target, run, ns, id, position: { status, asks, failed } }: 
     `const checkpointer = new ForkpointSaver(${text(target)});`,
     "const graph = builder.compile({ checkpointer }); // your graph",
   ];
-  const place = (...fields: string[]) =>
-    `{ configurable: { ${[`thread_id: ${text(run)}`, ...fields].join(", ")} } }`;
+  const place = (...fields: string[]) => `{ configurable: { ${[`thread_id: ${text(run)}`, ...fields].join(", ")} } }`;
   if (id === undefined && status === "finished") {
     const list = `for await (const { config, next } of graph.getStateHistory(${place()})) console.log(config, next);`;
     const branch = "// await graph.updateState(config, update) begins a branch at one of them";
@@ -162,12 +162,13 @@ function langgraph({ target, run, ns, id, position: { status, asks, failed } }: 
   return { framework: "LangGraph", imports: [["Command", "@langchain/langgraph"], ...imports], body };
 }
 
+const ofTinyAgents = (body: string[]): Program => ({
+  framework: "TinyAgents",
+  imports: [["Checkpointer, Graph", "forkpoint/tinyagents"]],
+  body: [...body, "console.log(result);"],
+});
+
 function tinyagents({ target, run, ns, id, position: { status, asks, failed } }: Plan): Program {
-  const program = (body: string[]): Program => ({
-    framework: "TinyAgents",
-    imports: [["Checkpointer, Graph", "forkpoint/tinyagents"]],
-    body: [...body, "console.log(result);"],
-  });
   const store = [
     `const checkpointer = new Checkpointer(${text(target)});`,
     "const graph = new Graph({ ...definition, checkpointer }); // your graph",
@@ -179,13 +180,13 @@ function tinyagents({ target, run, ns, id, position: { status, asks, failed } }:
   };
   if (asks.length > 0 && id !== undefined) {
     const given = answers(asks, (ask) => text(ask.id));
-    return program([...given, ...store, resume(", { answers: Object.fromEntries(answers) }")]);
+    return ofTinyAgents([...given, ...store, resume(", { answers: Object.fromEntries(answers) }")]);
   }
   if (asks.length > 0) {
     // A task may ask one question after the other. A question that JSON cannot hold is known by its task alone.
     const isJson = asks.every(({ question }) => question !== undefined);
     const current = isJson ? "[id, interrupts.map(({ value }) => value)]" : "[id]";
-    return program([
+    return ofTinyAgents([
       ...answers(asks, (ask) => `JSON.stringify(${text(isJson ? [ask.id, ask.question] : [ask.id])})`),
       ...store,
       `const state = await graph.getState(${text(run)}${ns === "" ? "" : `, null, ${text(JSON.parse(ns))}`});`,
@@ -194,22 +195,27 @@ function tinyagents({ target, run, ns, id, position: { status, asks, failed } }:
       resume(", { answers: Object.fromEntries(given) }"),
     ]);
   }
-  if (id !== undefined) return program([...store, resume("")]);
+  if (id !== undefined) return ofTinyAgents([...store, resume("")]);
   if (status !== "finished")
-    return program([failed.length > 0 ? "// A node has failed. A resume runs it again." : endOf(status), ...store, resume("")]);
+    return ofTinyAgents([
+      failed.length > 0 ? "// A node has failed. A resume runs it again." : endOf(status),
+      ...store,
+      resume(""),
+    ]);
   const list = `const result = await graph.getStateHistory(${text(run)}${options});`;
-  return program([FINISHED, ...store, list, "// graph.resumeFrom and graph.forkState go on from one of them"]);
+  return ofTinyAgents([FINISHED, ...store, list, "// graph.resumeFrom and graph.forkState go on from one of them"]);
 }
 
+const ofHelix = (body: string[]): Program => ({
+  framework: "Helix",
+  imports: [["SessionStore", "forkpoint/helix"]],
+  body,
+});
+
 function helix({ target, run, id, position: { status, messages } }: Plan): Program {
-  const program = (body: string[]): Program => ({
-    framework: "Helix",
-    imports: [["SessionStore", "forkpoint/helix"]],
-    body,
-  });
   const store = `const store = new SessionStore(${text(target)});`;
   if (id === undefined && (status === "finished" || status === "unknown")) {
-    return program([
+    return ofHelix([
       status === "finished" ? FINISHED : "// The session's status does not say whether there is something to resume.",
       store,
       `console.log(await store.loadState(${text(run)}));`,
@@ -226,7 +232,7 @@ function helix({ target, run, id, position: { status, messages } }: Plan): Progr
         ];
   if (status === "waiting") {
     const count = `if ((await store.getMessageCount(sessionId)) !== ${messages}) throw new Error("the session has gone on: print this again");`;
-    return program([
+    return ofHelix([
       WAITS,
       "const answer = undefined; // fill in what the human says",
       `if (answer === undefined) ${NO_ANSWER.replace(" above, or remove its line", " above")}`,
@@ -244,7 +250,7 @@ function helix({ target, run, id, position: { status, messages } }: Plan): Progr
     'if (latest === null) throw new Error("the session has no checkpoint: delete it and begin again");',
     "const { state } = await store.rewindTo(sessionId, latest.id); // drops what the step that was cut off has left",
   ];
-  return program([
+  return ofHelix([
     ...(id === undefined ? [CUT_OFF.replace("run", "session")] : []),
     store,
     ...session,
